@@ -1,0 +1,55 @@
+# Two commands on a fresh machine:
+#   make train   set up, then train a digit classifier with live progress and show the result
+#   make test    set up, then run every check
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+EPOCHS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help train test lint format types check-python bench clean
+
+help: ## Show the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+check-python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "MiniTorch needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V). Try: make PYTHON=python3.12 ..."; exit 1; }
+
+$(BIN)/python: | check-python
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.train: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[train]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/.train
+
+train: $(VENV)/.train ## Train a digit classifier on real data, from scratch
+	$(BIN)/minitorch train digits
+
+test: $(VENV)/.dev ## Run every check: style, types, tests
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright
+	$(BIN)/python -m pytest -q -n 2
+
+lint: $(VENV)/.dev ## Style and types only
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright
+
+format: $(VENV)/.dev ## Put the code into shape
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(VENV)/.dev ## Measure against NumPy and PyTorch, side by side
+	$(BIN)/python benchmarks/course.py
+
+clean: ## Remove everything that was built
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
