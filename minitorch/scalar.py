@@ -108,7 +108,7 @@ class Scalar:
         return Sigmoid.apply(self)
 
     def relu(self) -> Scalar:
-        """This where positive, else 0."""
+        """The value where positive, else 0."""
         return ReLU.apply(self)
 
     # --- Variable ------------------------------------------------------------
