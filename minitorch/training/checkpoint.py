@@ -1,0 +1,209 @@
+"""A training run in one file: parameters by name, settings, history, random state.
+
+The file is an .npz of plain arrays and one JSON text, read without pickle, so a file from a
+stranger cannot run code. It is written beside its final place and then moved there: an
+interrupted write leaves the previous checkpoint whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..module import Module
+from ..scalar import Scalar
+from ..tensor import Tensor
+from ..tensor_data import TensorData
+
+FORMAT = 1
+_PARAMETER = "parameter/"
+_STATE = "state/"
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+class CheckpointError(RuntimeError):
+    """A checkpoint that cannot be read, or belongs to another model or run."""
+
+
+@dataclass
+class History:
+    """What each epoch gave; entry i belongs to epoch i + 1."""
+
+    losses: list[float] = field(default_factory=list)
+    correct: list[int] = field(default_factory=list)
+    validation: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    @property
+    def epoch(self) -> int:
+        """How many epochs are done."""
+        return len(self.losses)
+
+    def copy(self) -> History:
+        """A history that further epochs do not change."""
+        return History(
+            list(self.losses), list(self.correct), list(self.validation), list(self.seconds)
+        )
+
+
+@dataclass
+class Checkpoint:
+    """The state of a run after an epoch, enough to go on exactly as if it had not stopped."""
+
+    settings: dict[str, Any]
+    history: History
+    parameters: Arrays
+    random_state: Arrays
+    state: Arrays = field(default_factory=dict)
+
+
+# --- Random state ------------------------------------------------------------------
+
+
+def set_seed(seed: int) -> None:
+    """Seed Python's and NumPy's global generators, from which all of training draws."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002
+
+
+def random_state() -> Arrays:
+    """The state of both global generators, as arrays."""
+    version, words, spare = random.getstate()
+    numpy_state: Any = np.random.get_state()  # noqa: NPY002
+    _, key, position, has_spare, numpy_spare = numpy_state
+    return {
+        "python": np.array(words, dtype=np.uint32),
+        "python_spare": np.array([version, spare is not None, spare or 0.0], dtype=np.float64),
+        "numpy": np.array(key, dtype=np.uint32),
+        "numpy_spare": np.array([position, has_spare, numpy_spare], dtype=np.float64),
+    }
+
+
+def set_random_state(state: Arrays) -> None:
+    """Put both global generators where `random_state` found them."""
+    version, has_spare, spare = state["python_spare"].tolist()
+    words = tuple(int(word) for word in state["python"])
+    random.setstate((int(version), words, spare if has_spare else None))
+    position, has_spare, spare = state["numpy_spare"].tolist()
+    numpy_state = ("MT19937", state["numpy"], int(position), int(has_spare), spare)
+    np.random.set_state(numpy_state)  # noqa: NPY002
+
+
+# --- Parameters --------------------------------------------------------------------
+
+
+def parameter_arrays(model: Module) -> Arrays:
+    """A copy of every parameter of a model, by dotted name."""
+    return {name: _to_array(name, p.value) for name, p in model.named_parameters()}
+
+
+def _to_array(name: str, value: Any) -> npt.NDArray[np.float64]:
+    if isinstance(value, Scalar):
+        return np.array(value.data)
+    if isinstance(value, Tensor):
+        return value.to_numpy()
+    raise TypeError(f"parameter {name} is a {type(value).__name__}, not a Scalar or a Tensor")
+
+
+def load_parameters(model: Module, arrays: Arrays) -> None:
+    """Give a model the parameters of a checkpoint, after checking every name and shape."""
+    named = dict(model.named_parameters())
+    missing, unknown = sorted(named.keys() - arrays.keys()), sorted(arrays.keys() - named.keys())
+    if missing or unknown:
+        raise CheckpointError(
+            "the checkpoint is of another model: "
+            f"it lacks {', '.join(missing) or 'nothing'} and has besides {', '.join(unknown) or 'nothing'}"
+        )
+    for name, parameter in named.items():
+        wanted = _to_array(name, parameter.value).shape
+        if arrays[name].shape != wanted:
+            raise CheckpointError(
+                f"the checkpoint is of a model of another size: parameter {name} has shape "
+                f"{arrays[name].shape} in the file and {wanted} in the model"
+            )
+    for name, parameter in named.items():
+        array = np.asarray(arrays[name], dtype=np.float64)
+        if isinstance(parameter.value, Scalar):
+            parameter.update(Scalar(float(array)))
+        else:
+            data = TensorData(array.ravel().copy(), array.shape)
+            parameter.update(Tensor(data, backend=parameter.value.backend))
+
+
+# --- Files -------------------------------------------------------------------------
+
+
+def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint, whole or not at all."""
+    history = checkpoint.history
+    about = {
+        "format": FORMAT,
+        "settings": checkpoint.settings,
+        "correct": history.correct,
+        "validation": history.validation,
+    }
+    arrays: Arrays = {
+        "about": np.array(json.dumps(about)),
+        "losses": np.array(history.losses, dtype=np.float64),
+        "seconds": np.array(history.seconds, dtype=np.float64),
+        **{f"random/{name}": array for name, array in checkpoint.random_state.items()},
+        **{_PARAMETER + name: array for name, array in checkpoint.parameters.items()},
+        **{_STATE + name: array for name, array in checkpoint.state.items()},
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open(beside, "wb") as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def load_checkpoint(path: Path) -> Checkpoint:
+    """Read a checkpoint; CheckpointError says what is wrong with one that cannot be."""
+    if not path.is_file():
+        raise CheckpointError(
+            f"no checkpoint at {path}; run without --resume to start from epoch 1"
+        )
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        about = json.loads(str(arrays["about"]))
+        found = about["format"]
+        if found != FORMAT:
+            raise CheckpointError(
+                f"{path} has checkpoint format {found}, this version reads {FORMAT}"
+            )
+        history = History(
+            arrays["losses"].tolist(),
+            [int(n) for n in about["correct"]],
+            [int(n) for n in about["validation"]],
+            arrays["seconds"].tolist(),
+        )
+        return Checkpoint(
+            dict(about["settings"]),
+            history,
+            _below(_PARAMETER, arrays),
+            _below("random/", arrays),
+            _below(_STATE, arrays),
+        )
+    except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise CheckpointError(
+            f"{path} is no checkpoint, or a damaged or cut-off one ({reason}); "
+            "delete it and start again, or give another --checkpoint"
+        ) from None
+
+
+def _below(prefix: str, arrays: Arrays) -> Arrays:
+    return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}

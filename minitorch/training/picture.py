@@ -1,0 +1,84 @@
+"""Pictures of a run, drawn with Matplotlib, which is loaded only here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..datasets import Graph
+from .checkpoint import History
+
+_COLOURS = ("#d1495b", "#00798c")  # label 0, label 1
+_GRID = 40
+
+
+def draw_curves(
+    path: Path, history: History, points: int, validation_points: int = 0, title: str = ""
+) -> None:
+    """Loss on the left, accuracy on the right."""
+    figure, (left, right) = _figure(title)
+    _draw_losses(left, history)
+    epochs = range(1, history.epoch + 1)
+    right.plot(epochs, [100 * n / points for n in history.correct], label="training")
+    if history.validation and validation_points:
+        share = [100 * n / validation_points for n in history.validation]
+        right.plot(epochs[-len(share) :], share, label="validation")
+    right.set(xlabel="epoch", ylabel="correct, %")
+    right.legend()
+    _save(figure, path)
+
+
+def draw_points(
+    path: Path,
+    history: History,
+    data: Graph,
+    predict: Callable[[list[tuple[float, float]]], Sequence[float]],
+    title: str = "",
+) -> None:
+    """Loss on the left, the points on what the model says of every place on the right."""
+    figure, (left, right) = _figure(title)
+    _draw_losses(left, history)
+    low = min(0.0, *(min(x) for x in data.X)) if data.X else 0.0
+    high = max(1.0, *(max(x) for x in data.X)) if data.X else 1.0
+    ticks = np.linspace(low, high, _GRID)
+    places = [(float(x1), float(x2)) for x2 in ticks for x1 in ticks]
+    surface = np.array(predict(places), dtype=float).reshape(_GRID, _GRID)
+    right.contourf(
+        ticks, ticks, surface, levels=np.linspace(0, 1, 11), cmap="coolwarm_r", alpha=0.5
+    )
+    if surface.min() < 0.5 < surface.max():
+        right.contour(ticks, ticks, surface, levels=[0.5], colors="black", linewidths=1)
+    for label, (colour, marker) in enumerate(zip(_COLOURS, "ox", strict=True)):
+        chosen = [x for x, y in zip(data.X, data.y, strict=True) if y == label]
+        if chosen:
+            right.scatter(*zip(*chosen, strict=True), c=colour, marker=marker, label=f"y = {label}")
+    right.set(xlabel="x1", ylabel="x2", xlim=(low, high), ylim=(low, high), aspect="equal")
+    if data.X:
+        right.legend(loc="upper left", fontsize="small")
+    _save(figure, path)
+
+
+def _figure(title: str) -> tuple[Any, Any]:
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError("Matplotlib is not installed") from None
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    FigureCanvasAgg(figure)  # draws into memory: no window, no global state
+    if title:
+        figure.suptitle(title)
+    return figure, figure.subplots(1, 2)
+
+
+def _draw_losses(axes: Any, history: History) -> None:
+    axes.plot(range(1, history.epoch + 1), history.losses)
+    axes.set(xlabel="epoch", ylabel="loss", ylim=(0, None))
+
+
+def _save(figure: Any, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
