@@ -215,7 +215,7 @@ class TensorData:
                     f"index {given} is out of range for shape {self.shape}: "
                     f"dimension {d} runs from 0 to {size - 1}"
                 )
-        return index_to_position(np.array(given, dtype=np.int64), self._strides)
+        return index_to_position(np.array(given, dtype=np.int32), self._strides)
 
     def indices(self) -> Iterator[tuple[int, ...]]:
         """Every index, in counting order."""
