@@ -1,0 +1,99 @@
+"""Lesson 3: the GPU as a device: is there one, move numbers to it, compile for it.
+
+Everything that this library asks of `numba.cuda` besides the kernels themselves is here.
+Importing this needs no GPU; asking for memory or for a kernel without one is an error
+that says what is missing.
+
+With `NUMBA_ENABLE_CUDASIM=1` in the environment before Numba is imported, kernels run
+in Numba's simulator: every CUDA thread is a Python thread. That is slow, and enough to
+learn and to test on any machine.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Any
+
+import numba
+import numpy as np
+
+if not hasattr(np, "row_stack"):  # NumPy 2.5 dropped the name, numba-cuda compiles with it
+    np.row_stack = np.vstack  # type: ignore  # noqa: NPY201
+
+try:
+    from numba import cuda as _cuda
+except ImportError:
+    _cuda = None
+
+cuda: Any = _cuda
+SIMULATED = bool(numba.config.ENABLE_CUDASIM)  # type: ignore
+warnings.filterwarnings("ignore", "Grid size .* under-utilization")  # small tensors are no mistake
+
+
+@cache
+def available() -> bool:
+    """Whether kernels can run: on a GPU, or in the simulator."""
+    return cuda is not None and bool(cuda.is_available())
+
+
+def require() -> None:
+    """Raise RuntimeError, saying what is missing, unless kernels can run."""
+    if available():
+        return
+    if cuda is None:
+        missing = "Numba's CUDA target is not installed"
+    else:
+        missing = "Numba finds no usable NVIDIA GPU, driver or CUDA toolkit"
+    raise RuntimeError(
+        f"CUDA: {missing}. The GPU backend needs an NVIDIA GPU with its driver, and "
+        f"`pip install 'minitorch[cuda]'`. To run it without a GPU, slowly, set "
+        f"NUMBA_ENABLE_CUDASIM=1 in the environment before Python starts. "
+        f"On the CPU, use minitorch.FastOps."
+    )
+
+
+def is_on_device(storage: Any) -> bool:
+    """Whether a storage is a device array."""
+    return hasattr(storage, "copy_to_host")
+
+
+def to_device(storage: Any) -> Any:
+    """The storage as a device array; itself if it is one."""
+    if is_on_device(storage):
+        return storage
+    require()
+    return cuda.to_device(storage)
+
+
+def empty(size: int) -> Any:
+    """A device array of float64, not filled with anything."""
+    require()
+    return cuda.device_array(size, np.float64)
+
+
+@lru_cache(maxsize=4096)
+def ints(values: tuple[int, ...]) -> Any:
+    """A shape or strides as kernels take them, an int32 device array; made once per value."""
+    require()
+    return cuda.to_device(np.array(values, dtype=np.int32))
+
+
+@lru_cache(maxsize=1024)
+def jit(kernel: Callable[..., None]) -> Any:
+    """A kernel, compiled at its first launch: `jit(kernel)[blocks, threads](...)`."""
+    require()
+    return cuda.jit(kernel)
+
+
+@lru_cache(maxsize=1024)
+def device_function(fn: Callable[..., Any]) -> Any:
+    """A function that kernels may call, compiled with the first that does; no GPU needed yet."""
+    return fn if cuda is None or hasattr(fn, "py_func") else cuda.jit(device=True)(fn)
+
+
+def synchronize() -> None:
+    """Wait until all launched kernels are done."""
+    require()
+    cuda.synchronize()
