@@ -428,27 +428,30 @@ def _pack(storage: Storage, start: int, shape: Any, strides: Any, packed: Any) -
                 row[j] = storage[position + j * strides[1]]
 
 
-def _multiply_tile(a: Any, b: Any, total: Any) -> None:
-    """total += a @ b for small contiguous tiles whose rows of a and b count in fours.
+def _multiply_tile(a: Any, b: Any, total: Any, k_range: Any, j_range: Any) -> None:
+    """total += a @ b, over a range of inner indices and a range of columns.
 
     Four rows of a meet four rows of b: sixteen products for eight loads of a run of
-    memory and four stores, which keeps the arithmetic units busy.
+    memory and four stores, which keeps the arithmetic units busy. All rows count in fours.
     """
-    columns = total.shape[1]
+    first, last = j_range
     for i in range(0, a.shape[0], 4):
-        t0, t1, t2, t3 = total[i], total[i + 1], total[i + 2], total[i + 3]
+        t0, t1 = total[i, first:last], total[i + 1, first:last]
+        t2, t3 = total[i + 2, first:last], total[i + 3, first:last]
         a0, a1, a2, a3 = a[i], a[i + 1], a[i + 2], a[i + 3]
-        for k in range(0, a.shape[1], 4):
-            b0, b1, b2, b3 = b[k], b[k + 1], b[k + 2], b[k + 3]
+        for k in range(k_range[0], k_range[1], 4):
+            b0, b1 = b[k, first:last], b[k + 1, first:last]
+            b2, b3 = b[k + 2, first:last], b[k + 3, first:last]
             a00, a01, a02, a03 = a0[k], a0[k + 1], a0[k + 2], a0[k + 3]
             a10, a11, a12, a13 = a1[k], a1[k + 1], a1[k + 2], a1[k + 3]
             a20, a21, a22, a23 = a2[k], a2[k + 1], a2[k + 2], a2[k + 3]
             a30, a31, a32, a33 = a3[k], a3[k + 1], a3[k + 2], a3[k + 3]
-            for j in range(columns):
-                t0[j] += a00 * b0[j] + a01 * b1[j] + a02 * b2[j] + a03 * b3[j]
-                t1[j] += a10 * b0[j] + a11 * b1[j] + a12 * b2[j] + a13 * b3[j]
-                t2[j] += a20 * b0[j] + a21 * b1[j] + a22 * b2[j] + a23 * b3[j]
-                t3[j] += a30 * b0[j] + a31 * b1[j] + a32 * b2[j] + a33 * b3[j]
+            for j in range(last - first):
+                x0, x1, x2, x3 = b0[j], b1[j], b2[j], b3[j]
+                t0[j] += a00 * x0 + a01 * x1 + a02 * x2 + a03 * x3
+                t1[j] += a10 * x0 + a11 * x1 + a12 * x2 + a13 * x3
+                t2[j] += a20 * x0 + a21 * x1 + a22 * x2 + a23 * x3
+                t3[j] += a30 * x0 + a31 * x1 + a32 * x2 + a33 * x3
 
 
 _pack_jit = compile_part(_pack)
@@ -496,9 +499,7 @@ def _matmul_tiled(
             k_end = min(k + TILE_INNER, padded_inner)
             for j in range(0, columns, TILE_COLUMNS):
                 j_end = min(j + TILE_COLUMNS, columns)
-                _multiply_tile_jit(
-                    a_packed[:, k:k_end], b_matrix[k:k_end, j:j_end], total[:, j:j_end]
-                )
+                _multiply_tile_jit(a_packed, b_matrix, total, (k, k_end), (j, j_end))
         for i in range(count):
             position = batch * out_strides[0] + (first + i) * out_strides[1]
             for j in range(columns):

@@ -78,9 +78,18 @@ class Tensor:
         self.history = back
         self.backend = SimpleBackend if backend is None else backend
         self.grad: Tensor | None = None
-        self.name = str(self.unique_id) if name is None else name
+        self._name = name
         if self.backend.cuda:
             v.to_cuda_()
+
+    @property
+    def name(self) -> str:
+        """The name it was given, else its unique number."""
+        return str(self.unique_id) if self._name is None else self._name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._name = name
 
     @property
     def f(self) -> TensorBackend:

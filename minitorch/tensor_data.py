@@ -119,6 +119,12 @@ def _int32(values: tuple[int, ...]) -> npt.NDArray[np.int32]:
     return array
 
 
+@lru_cache(maxsize=4096)
+def _size_and_strides(shape: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+    """How many elements a shape holds, and its contiguous strides."""
+    return prod(shape), strides_from_shape(shape)
+
+
 class TensorData:
     """Storage, shape and strides: all of a tensor but its gradient.
 
@@ -144,14 +150,14 @@ class TensorData:
     ) -> None:
         self._storage = storage if _is_flat_float64(storage) else _flat_float64(storage)
         self.shape = _checked_shape(shape)
-        self.size = prod(self.shape)
         self.dims = len(self.shape)
+        self.size, contiguous = _size_and_strides(self.shape)
         if len(self._storage) != self.size:
             raise IndexingError(
                 f"storage holds {len(self._storage)} numbers but shape {self.shape} needs {self.size}"
             )
         if strides is None:
-            self.strides = strides_from_shape(self.shape)
+            self.strides = contiguous
         else:
             self.strides = _checked_strides(strides, self.shape, self.size)
         self._shape = _int32(self.shape)
@@ -289,11 +295,11 @@ def _checked_shape(shape: UserShape) -> tuple[int, ...]:
     if len(sizes) > MAX_DIMS:
         raise IndexingError(f"shape has {len(sizes)} dimensions, at most {MAX_DIMS} are possible")
     for size in sizes:
-        if not isinstance(size, (int, np.integer)) or isinstance(size, bool):
+        if type(size) is not int and not isinstance(size, np.integer):
             raise TypeError(f"shape {sizes} must be whole numbers, found {size!r}")
         if size < 0:
             raise IndexingError(f"shape {sizes} has the negative size {size}")
-    return tuple(int(size) for size in sizes)
+    return sizes if set(map(type, sizes)) <= {int} else tuple(map(int, sizes))
 
 
 def _checked_strides(strides: UserStrides, shape: tuple[int, ...], size: int) -> tuple[int, ...]:

@@ -61,11 +61,16 @@ class Function:
     @classmethod
     def apply(cls, *vals: Any) -> Tensor:
         """Compute the function, and remember it and its arguments if a gradient is wanted."""
-        tensors = [v for v in vals if is_tensor(v)]
-        _check_same_backend(cls.__name__, tensors)
-        wanted = any(t.requires_grad() for t in tensors)
+        wanted = False
+        inputs = []
+        for v in vals:
+            if is_tensor(v) and v.history is not None:
+                wanted = True
+                v = v.detach()
+            inputs.append(v)
+        _check_same_backend(cls.__name__, inputs)
         ctx = Context(not wanted)
-        out = cls._forward(ctx, *[v.detach() if is_tensor(v) else v for v in vals])
+        out = cls._forward(ctx, *inputs)
         if wanted:
             out.history = History(cls, ctx, vals)
         return out
@@ -76,9 +81,9 @@ def is_tensor(value: Any) -> bool:
     return hasattr(value, "_tensor")
 
 
-def _check_same_backend(name: str, tensors: Sequence[Tensor]) -> None:
-    for t in tensors[1:]:
-        first = tensors[0]
+def _check_same_backend(name: str, inputs: Sequence[Any]) -> None:
+    first, *others = [v for v in inputs if is_tensor(v)]
+    for t in others:
         if t.backend is not first.backend and t.backend.ops is not first.backend.ops:
             raise RuntimeError(
                 f"[{name}] tensors of two backends: {first.shape} on {first.backend.ops.__name__} "
