@@ -8,7 +8,7 @@ than it saves there.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -96,7 +96,7 @@ class FastOps(TensorOps):
 
 def _by_size(build: Callable[..., Any], fn: Callable[..., float]) -> Callable[[int], Any]:
     """Choose between a kernel on one core and on all, each compiled when first needed."""
-    build_once = lru_cache(maxsize=None)(lambda parallel: build(fn, parallel=parallel))
+    build_once = cache(lambda parallel: build(fn, parallel=parallel))
     return lambda size: build_once(size >= PARALLEL_SIZE)
 
 
@@ -388,9 +388,7 @@ def _matmul_by_rows(
     b_shape: Shape,
     b_strides: Strides,
 ) -> None:
-    """Rung 2: a row of out is a sum of rows of b. The inner loop runs along memory, so it
-    is vectorised.
-    """
+    """Rung 2: a row of out is a sum of rows of b; the inner loop runs along memory."""
     a_batch = a_strides[0] if a_shape[0] > 1 else 0
     b_batch = b_strides[0] if b_shape[0] > 1 else 0
     rows, columns = out_shape[1], out_shape[2]
@@ -480,9 +478,7 @@ def _matmul_tiled(
     for task in prange(b_shape[0] * inner):
         batch, k = divmod(np.int64(task), inner)
         start = batch * b_strides[0] + k * b_strides[1]
-        _pack_jit(
-            b_storage, start, (1, columns), (0, b_strides[2]), b_packed[batch, k : k + 1]
-        )
+        _pack_jit(b_storage, start, (1, columns), (0, b_strides[2]), b_packed[batch, k : k + 1])
 
     tiles = (rows + TILE_ROWS - 1) // TILE_ROWS
     for task in prange(out_shape[0] * tiles):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from types import CodeType
 from typing import Any
 
@@ -38,7 +38,7 @@ def compile_kernel(
     return compiled
 
 
-@lru_cache(maxsize=None)
+@cache
 def compile_part(fn: Callable[..., Any]) -> Any:
     """Compile a function for use inside kernels."""
     return njit(fastmath=FAST_MATH, error_model="numpy")(plain(fn))
