@@ -11,6 +11,7 @@ learn and to test on any machine.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from functools import cache, lru_cache
@@ -29,6 +30,8 @@ except ImportError:
 
 cuda: Any = _cuda
 SIMULATED = bool(numba.config.ENABLE_CUDASIM)  # type: ignore
+if SIMULATED:
+    sys.setswitchinterval(1e-5)  # a CUDA thread that waits is a Python thread that polls
 warnings.filterwarnings("ignore", "Grid size .* under-utilization")  # small tensors are no mistake
 
 

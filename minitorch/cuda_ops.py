@@ -72,7 +72,7 @@ class CudaOps(TensorOps):
             if y.size and step is not None and y.is_contiguous():
                 flat_map(fn)[launch](_storage(y), y.size, _storage(x), step)
             elif y.size:
-                tensor_map(fn)[launch](*_arguments(y), y.size, *_arguments(x))
+                tensor_map(fn)[launch](*launch_arguments(y), y.size, *launch_arguments(x))
             return out
 
         return apply
@@ -89,7 +89,9 @@ class CudaOps(TensorOps):
             if z.size and x_step is not None and y_step is not None:
                 flat_zip(fn)[launch](_storage(z), z.size, _storage(x), x_step, _storage(y), y_step)
             elif z.size:
-                tensor_zip(fn)[launch](*_arguments(z), z.size, *_arguments(x), *_arguments(y))
+                tensor_zip(fn)[launch](
+                    *launch_arguments(z), z.size, *launch_arguments(x), *launch_arguments(y)
+                )
             return out
 
         return apply
@@ -109,9 +111,9 @@ class CudaOps(TensorOps):
                 if out.size:
                     outputs = THREADS // lanes  # to a block
                     tensor_reduce(fn)[_ceil_div(out.size, outputs), (lanes, outputs)](
-                        *_arguments(out._tensor),
+                        *launch_arguments(out._tensor),
                         out.size,
-                        *_arguments(a._tensor),
+                        *launch_arguments(a._tensor),
                         dim,
                         float(start),
                     )
@@ -147,7 +149,7 @@ def _storage(data: TensorData) -> Any:
     return data._storage
 
 
-def _arguments(data: TensorData) -> tuple[Any, Any, Any]:
+def launch_arguments(data: TensorData) -> tuple[Any, Any, Any]:
     """Storage, shape and strides on the device, as kernels take them."""
     return _storage(data), cuda_device.ints(data.shape), cuda_device.ints(data.strides)
 
@@ -357,7 +359,9 @@ def tensor_reduce(fn: Callable[[float, float], float], block: int = THREADS) -> 
                     first += index * a_strides[d]
             length = a_shape[reduce_dim]
             piece = (length + out_shape[reduce_dim] - 1) // out_shape[reduce_dim]
-            end = min(length, (part + 1) * piece)
+            end = (part + 1) * piece
+            if end > length:
+                end = length
             for k in range(part * piece + lane, end, lanes):
                 total = scalar(total, a_storage[first + k * a_strides[reduce_dim]])
         totals[cell] = total
@@ -458,7 +462,7 @@ class MatmulRung:
         """Fill `out` with the product of a and b."""
         if out.size:
             cuda_device.jit(self.kernel)[self.blocks(out.shape), self.threads](
-                *_arguments(out), out.size, *_arguments(a), *_arguments(b)
+                *launch_arguments(out), out.size, *launch_arguments(a), *launch_arguments(b)
             )
 
 
@@ -598,6 +602,10 @@ def register_tiled(threads: int = TILE, depth: int = TILE) -> MatmulRung:
     keeps in registers.
     """
     side = 4 * threads
+    # One column more than needed: threads that walk down a column then meet different
+    # banks of shared memory instead of queueing for one.
+    a_tile_shape = (side, depth + 1)
+    b_tile_shape = (depth, side + 1)
 
     def kernel(
         out: Storage,
@@ -611,10 +619,8 @@ def register_tiled(threads: int = TILE, depth: int = TILE) -> MatmulRung:
         b_shape: Shape,
         b_strides: Strides,
     ) -> None:
-        # One column more than needed: threads that walk down a column then meet different
-        # banks of shared memory instead of queueing for one.
-        a_tile = cuda.shared.array((side, depth + 1), float64)
-        b_tile = cuda.shared.array((depth, side + 1), float64)
+        a_tile = cuda.shared.array(a_tile_shape, float64)
+        b_tile = cuda.shared.array(b_tile_shape, float64)
         rows, columns, inner = out_shape[-2], out_shape[-1], a_shape[-1]
         batch, row, column = _block_origin(cuda.blockIdx.x, rows, columns, side)
         a_start = _position(batch, out_shape, a_shape, a_strides, 2)
