@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..datasets import Graph
 from .checkpoint import History
@@ -35,7 +36,7 @@ def draw_points(
     path: Path,
     history: History,
     data: Graph,
-    predict: Callable[[list[tuple[float, float]]], Sequence[float]],
+    predict: Callable[[list[tuple[float, float]]], npt.ArrayLike],
     title: str = "",
 ) -> None:
     """Loss on the left, the points on what the model says of every place on the right."""

@@ -184,6 +184,7 @@ class Session:
         *,
         draw: Callable[[Path], None] | None = None,
         explain_stall: Callable[[], str] | None = None,
+        conclude: Callable[[], str] | None = None,
         keeper: KeepsState | None = None,
     ) -> int:
         """Train, and return the exit code: 0, 1 after an error, 130 after Ctrl-C.
@@ -193,6 +194,7 @@ class Session:
             train: is given the log function and the first epoch to run
             draw: draws the picture at a path; loss and accuracy curves unless given
             explain_stall: says in words why the loss may stand still and what to try
+            conclude: gives a last line about the trained model
             keeper: holds further state to save, such as an optimizer's
         """
         self._model, self._keeper, self._explain_stall = model, keeper, explain_stall
@@ -217,6 +219,8 @@ class Session:
         try:
             exit_code = self._train(train, start)
             if exit_code == OK:
+                if conclude is not None:
+                    self._console.say(conclude())
                 self._finish(draw)
         finally:
             self._console.close()
