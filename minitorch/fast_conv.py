@@ -66,17 +66,15 @@ def _unroll(
                 for i in range(out_height):
                     y = i - k if reverse else i + k
                     places = row[i * out_width : (i + 1) * out_width]
-                    if y < 0 or y >= height:
-                        places[:] = 0.0
-                        continue
-                    places[:first] = 0.0
-                    places[last:] = 0.0
-                    position = start + c * strides[0] + y * strides[1] + shift * strides[2]
-                    if strides[2] == 1:
-                        places[first:last] = storage[position + first : position + last]
-                    else:
+                    inside = 0 <= y < height
+                    for j in range(first if inside else out_width):
+                        places[j] = 0.0
+                    if inside:
+                        start_of_row = start + c * strides[0] + y * strides[1] + shift * strides[2]
                         for j in range(first, last):
-                            places[j] = storage[position + j * strides[2]]
+                            places[j] = storage[start_of_row + j * strides[2]]
+                        for j in range(last, out_width):
+                            places[j] = 0.0
 
 
 def _flatten_weight(storage: Storage, shape: Any, strides: Any, rows: int, columns: int) -> Any:

@@ -314,7 +314,9 @@ def tensor_reduce(fn: Callable[[float, float], float], parallel: bool = True) ->
             last = min(first + CHUNK, length)
             if in_runs:
                 totals = partial[row, chunk]
-                totals[:] = a_storage[i + first * step : i + first * step + n]
+                run = a_storage[i + first * step : i + first * step + n]
+                for c in range(n):
+                    totals[c] = run[c]
                 for k in range(first + 1, last):
                     run = a_storage[i + k * step : i + k * step + n]
                     for c in range(n):
@@ -419,11 +421,8 @@ def _pack(storage: Storage, start: int, shape: Any, strides: Any, packed: Any) -
     for i in range(shape[0]):
         position = start + i * strides[0]
         row = packed[i]
-        if strides[1] == 1:
-            row[: shape[1]] = storage[position : position + shape[1]]
-        else:
-            for j in range(shape[1]):
-                row[j] = storage[position + j * strides[1]]
+        for j in range(shape[1]):
+            row[j] = storage[position + j * strides[1]]
 
 
 def _multiply_tile(a: Any, b: Any, total: Any, k_range: Any, j_range: Any) -> None:
