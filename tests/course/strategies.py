@@ -48,7 +48,7 @@ def scalars(numbers: st.SearchStrategy[float] = small_floats) -> st.SearchStrate
 # --- Shapes and tensors ----------------------------------------------------------
 
 
-def shapes(min_dims: int = 1, max_dims: int = 4, max_size: int = 4) -> st.SearchStrategy[Any]:
+def shapes(min_dims: int = 1, max_dims: int = 4, max_size: int = 3) -> st.SearchStrategy[Any]:
     """Shapes without empty dimensions."""
     sizes = st.integers(min_value=1, max_value=max_size)
     return st.lists(sizes, min_size=min_dims, max_size=max_dims).map(tuple)
@@ -72,11 +72,11 @@ def tensor_data(
     shape: Sequence[int] | None = None,
 ) -> TensorData:
     """TensorData whose dimensions lie in storage in any order."""
-    shape = draw(shapes()) if shape is None else tuple(shape)
-    size = prod(shape)
+    sizes: tuple[int, ...] = draw(shapes()) if shape is None else tuple(shape)
+    size = prod(sizes)
     storage = draw(st.lists(numbers, min_size=size, max_size=size))
-    order = draw(st.permutations(range(len(shape))))
-    return permuted_data(storage, shape, order)
+    order = draw(st.permutations(range(len(sizes))))
+    return permuted_data(storage, sizes, order)
 
 
 def permuted_data(storage: Any, shape: Sequence[int], order: Sequence[int]) -> TensorData:

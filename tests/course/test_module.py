@@ -41,9 +41,16 @@ class Root(Module):
         self.leaf = Leaf(size + 3)
 
 
-NAMES = (
-    "p middle.w middle.left.a middle.left.b middle.right.a middle.right.b leaf.a leaf.b".split()
-)
+NAMES = [
+    "p",
+    "middle.w",
+    "middle.left.a",
+    "middle.left.b",
+    "middle.right.a",
+    "middle.right.b",
+    "leaf.a",
+    "leaf.b",
+]
 
 
 def test_names_and_order() -> None:
@@ -148,7 +155,7 @@ def test_unknown_attribute() -> None:
 
 
 def test_assigning_again() -> None:
-    module = Root()
+    module: Any = Root()
     module.p = Parameter(4.0)
     assert module.p.value == 4.0
     assert len(module.named_parameters()) == len(NAMES)

@@ -120,9 +120,7 @@ def test_one_argument_gives_float(fn: Callable[[float], float]) -> None:
 @pytest.mark.task0_1
 @pytest.mark.parametrize("fn", TWO, ids=lambda fn: fn.__name__)
 @pytest.mark.parametrize(("x", "y"), [(3, 2), (2, 3), (2, 2), (-1, 4), (4, -1)])
-def test_two_arguments_give_float(
-    fn: Callable[[float, float], float], x: float, y: float
-) -> None:
+def test_two_arguments_give_float(fn: Callable[[float, float], float], x: float, y: float) -> None:
     if fn is not log_back or x > 0:
         assert type(fn(x, y)) is float
 
@@ -381,7 +379,9 @@ def test_sum_is_like_python(ls: list[float]) -> None:
 
 
 @pytest.mark.task0_3
-@given(st.lists(small_floats, min_size=5, max_size=5), st.lists(small_floats, min_size=5, max_size=5))
+@given(
+    st.lists(small_floats, min_size=5, max_size=5), st.lists(small_floats, min_size=5, max_size=5)
+)
 def test_sum_of_added_lists(a: list[float], b: list[float]) -> None:
     assert_close(sum_of(addLists(a, b)), sum_of(a) + sum_of(b), atol=1e-10)
 
@@ -407,12 +407,24 @@ _one, _two, _red = MathTest._tests()
 
 @pytest.mark.task0_3
 def test_math_test_has_every_function() -> None:
-    assert [name for name, _ in _one] == (
-        "neg addConstant square cube subConstant multConstant div inv sig log relu exp explog "
-        "complex"
-    ).split()
-    assert [name for name, _ in _two] == "add2 mul2 div2 gt2 lt2 eq2".split()
-    assert [name for name, _ in _red] == "sum_red mean_red mean_full_red".split()
+    assert [name for name, _ in _one] == [
+        "neg",
+        "addConstant",
+        "square",
+        "cube",
+        "subConstant",
+        "multConstant",
+        "div",
+        "inv",
+        "sig",
+        "log",
+        "relu",
+        "exp",
+        "explog",
+        "complex",
+    ]
+    assert [name for name, _ in _two] == ["add2", "mul2", "div2", "gt2", "lt2", "eq2"]
+    assert [name for name, _ in _red] == ["sum_red", "mean_red", "mean_full_red"]
 
 
 EXPECTED: dict[str, Callable[..., float]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from typing import Any
 
 import numpy as np
@@ -228,11 +229,26 @@ def test_map_into_a_given_output() -> None:
 
 @pytest.mark.task2_3
 def test_backend_has_every_function() -> None:
-    for name in (
-        "neg_map sigmoid_map relu_map log_map exp_map id_map inv_map add_zip mul_zip lt_zip eq_zip "
-        "is_close_zip relu_back_zip log_back_zip inv_back_zip add_reduce mul_reduce "
-        "matrix_multiply"
-    ).split():
+    for name in [
+        "neg_map",
+        "sigmoid_map",
+        "relu_map",
+        "log_map",
+        "exp_map",
+        "id_map",
+        "inv_map",
+        "add_zip",
+        "mul_zip",
+        "lt_zip",
+        "eq_zip",
+        "is_close_zip",
+        "relu_back_zip",
+        "log_back_zip",
+        "inv_back_zip",
+        "add_reduce",
+        "mul_reduce",
+        "matrix_multiply",
+    ]:
         assert callable(getattr(minitorch.SimpleBackend, name))
 
 
@@ -244,7 +260,7 @@ def test_mixing_backends_says_so() -> None:
     a = tensor([1.0])
     b = tensor([1.0], backend=minitorch.TensorBackend(OtherOps))
     with pytest.raises(RuntimeError, match=r"SimpleOps.*OtherOps"):
-        a + b
+        operator.add(a, b)
 
 
 @pytest.mark.task2_3
@@ -317,7 +333,7 @@ def test_permute_backward_for_every_order(order: tuple[int, ...]) -> None:
 
 
 @pytest.mark.task2_4
-@pytest.mark.parametrize("order", itertools.permutations(range(3)), ids=str)
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
 def test_permute_backward_where_every_shape_is_equal(order: tuple[int, ...]) -> None:
     t = random_tensor((3, 3, 3))
     grad = np.arange(27.0).reshape(3, 3, 3)
@@ -514,7 +530,9 @@ def test_grad_check_is_not_fooled_by_ones() -> None:
 
 @pytest.mark.task2_4
 def test_grad_check_accepts_right_ones() -> None:
-    grad_check(lambda a, b: (a * b).sigmoid() + a.sum(0), random_tensor((2, 3)), random_tensor((3,)))
+    grad_check(
+        lambda a, b: (a * b).sigmoid() + a.sum(0), random_tensor((2, 3)), random_tensor((3,))
+    )
     grad_check(lambda a: a.relu(), tensor([0.0, 0.0]))
 
 

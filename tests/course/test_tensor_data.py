@@ -36,7 +36,16 @@ def ints(*values: int) -> Any:
 def test_import() -> None:
     assert minitorch.MAX_DIMS == 32
     assert issubclass(IndexingError, RuntimeError)
-    for name in "Storage Shape Strides Index OutIndex UserShape UserStrides UserIndex".split():
+    for name in [
+        "Storage",
+        "Shape",
+        "Strides",
+        "Index",
+        "OutIndex",
+        "UserShape",
+        "UserStrides",
+        "UserIndex",
+    ]:
         assert hasattr(minitorch, name)
     assert minitorch.SimpleBackend.cuda is False
 

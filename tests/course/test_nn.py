@@ -1,0 +1,300 @@
+"""Lesson 4: pooling, maximum, softmax, dropout, on both CPU backends."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import minitorch
+from minitorch import IndexingError, Tensor, grad_check, tensor
+
+from .strategies import (
+    assert_close,
+    assert_like_torch,
+    backend,
+    broadcastable,
+    random_order,
+    random_tensor,
+    shapes,
+    tensors,
+)
+
+both = pytest.mark.parametrize("backend_name", ["simple", "fast"])
+
+
+def distinct(data: st.DataObject, backend_name: str, shape: Any = None) -> Tensor:
+    """A tensor without equal elements, in which every maximum is the only one."""
+    shape = data.draw(shapes()) if shape is None else shape
+    t = random_tensor(shape, backend_name, data.draw(st.permutations(range(len(shape)))))
+    numbers = data.draw(st.permutations(range(t.size)))
+    t._tensor._storage[:] = np.array(numbers) / 4 - t.size / 8
+    return t
+
+
+@st.composite
+def images(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, int]]:
+    """A shape batch x channel x height x width, and a kernel that divides it."""
+    batch, channel, rows, columns, kh, kw = (draw(st.integers(1, 3)) for _ in range(6))
+    return (batch, channel, rows * kh, columns * kw), (kh, kw)
+
+
+# --- Task 4.3: pooling -------------------------------------------------------------------
+
+
+@pytest.mark.task4_3
+@both
+@given(st.data())
+def test_tile(backend_name: str, data: st.DataObject) -> None:
+    shape, (kh, kw) = data.draw(images())
+    t = distinct(data, backend_name, shape)
+    tiles, height, width = minitorch.tile(t, (kh, kw))
+    assert (height, width) == (shape[2] // kh, shape[3] // kw)
+    assert tiles.shape == (*shape[:2], height, width, kh * kw)
+    array, got = t.to_numpy(), tiles.to_numpy()
+    for b, c, i, j in np.ndindex(*tiles.shape[:4]):
+        expected = array[b, c, i * kh : (i + 1) * kh, j * kw : (j + 1) * kw]
+        assert_close(np.sort(got[b, c, i, j]), np.sort(expected.ravel()))
+
+
+@pytest.mark.task4_3
+def test_tile_of_a_picture() -> None:
+    t = tensor(np.arange(8.0).reshape(1, 1, 2, 4).tolist())
+    tiles, height, width = minitorch.tile(t, (2, 2))
+    assert (height, width) == (1, 2)
+    assert sorted(tiles.to_numpy()[0, 0, 0, 0]) == [0, 1, 4, 5]
+    assert sorted(tiles.to_numpy()[0, 0, 0, 1]) == [2, 3, 6, 7]
+
+
+@pytest.mark.task4_3
+@pytest.mark.parametrize("kernel", [(2, 3), (3, 2), (0, 1), (5, 1)])
+def test_tile_needs_a_kernel_that_divides(kernel: tuple[int, int]) -> None:
+    with pytest.raises(IndexingError, match="tile"):
+        minitorch.tile(random_tensor((1, 1, 4, 4)), kernel)
+
+
+def avgpool_in_torch(x: Any, kernel: tuple[int, int]) -> Any:
+    from torch.nn import functional as F
+
+    return F.avg_pool2d(x, kernel)
+
+
+@pytest.mark.task4_3
+@both
+@given(st.data())
+def test_avgpool_like_torch(backend_name: str, data: st.DataObject) -> None:
+    shape, kernel = data.draw(images())
+    t = distinct(data, backend_name, shape)
+    assert_like_torch(minitorch.avgpool2d, avgpool_in_torch, t, kernel)
+
+
+@pytest.mark.task4_3
+@both
+def test_avgpool_by_hand(backend_name: str) -> None:
+    t = random_tensor((1, 1, 4, 6), backend_name)
+    x = t.to_numpy()
+    out = minitorch.avgpool2d(t, (2, 3))
+    assert out.shape == (1, 1, 2, 2)
+    assert_close(out[0, 0, 0, 1], x[0, 0, :2, 3:].mean())
+    assert_close(out[0, 0, 1, 0], x[0, 0, 2:, :3].mean())
+    grad_check(lambda t: minitorch.avgpool2d(t, (2, 3)), t)
+
+
+# --- Task 4.4: maximum ---------------------------------------------------------------------
+
+
+@pytest.mark.task4_4
+@both
+@given(st.data())
+def test_max_like_torch(backend_name: str, data: st.DataObject) -> None:
+    t = distinct(data, backend_name)
+    dim = data.draw(st.integers(0, t.dims - 1))
+    assert_like_torch(minitorch.max, lambda a, d: a.amax(d, keepdim=True), t, dim)
+
+
+@pytest.mark.task4_4
+@both
+def test_max_of_negative_numbers(backend_name: str) -> None:
+    t = tensor([[-5.0, -3.0], [-2.0, -9.0]], backend=backend(backend_name))
+    assert minitorch.max(t, 0).to_numpy().tolist() == [[-2.0, -3.0]]
+    assert minitorch.max(t, 1).to_numpy().tolist() == [[-3.0], [-2.0]]
+
+
+@pytest.mark.task4_4
+@both
+def test_max_gradient_goes_to_the_maximum(backend_name: str) -> None:
+    t = tensor([[1.0, 7.0, 3.0], [4.0, 2.0, 6.0]], backend=backend(backend_name))
+    minitorch.max(t, 1).backward(tensor([[10.0], [100.0]], backend=backend(backend_name)))
+    assert t.grad is not None
+    assert t.grad.to_numpy().tolist() == [[0, 10, 0], [0, 0, 100]]
+
+
+@pytest.mark.task4_4
+@both
+def test_max_gradient_is_not_multiplied_by_ties(backend_name: str) -> None:
+    t = tensor([2.0, 5.0, 5.0, 5.0], backend=backend(backend_name))
+    minitorch.max(t, 0).backward(tensor([3.0], backend=backend(backend_name)))
+    assert t.grad is not None
+    assert t.grad.to_numpy().sum() == 3.0
+    assert t.grad[0] == 0.0
+
+
+@pytest.mark.task4_4
+@both
+@given(st.data())
+def test_max_grad_check(backend_name: str, data: st.DataObject) -> None:
+    t = distinct(data, backend_name)
+    grad_check(lambda a: minitorch.max(a, a.dims - 1), t)
+
+
+@pytest.mark.task4_4
+@both
+@given(st.data())
+def test_argmax_is_one_hot(backend_name: str, data: st.DataObject) -> None:
+    t = data.draw(tensors(st.integers(-2, 2).map(float), backend_name=backend_name))
+    for dim in range(t.dims):
+        got, array = minitorch.argmax(t, dim).to_numpy(), t.to_numpy()
+        assert ((got == 0) | (got == 1)).all()
+        assert (got.sum(dim) == 1).all()
+        assert (got.argmax(dim) == array.argmax(dim)).all()
+
+
+# --- Task 4.4: softmax ------------------------------------------------------------------------
+
+SOFTMAXES: dict[str, tuple[Callable[..., Tensor], Callable[..., Any]]] = {
+    "softmax": (minitorch.softmax, lambda a, d: a.softmax(d)),
+    "logsoftmax": (minitorch.logsoftmax, lambda a, d: a.log_softmax(d)),
+}
+
+
+@pytest.mark.task4_4
+@both
+@pytest.mark.parametrize("name", SOFTMAXES)
+@given(st.data())
+def test_softmax_like_torch(name: str, backend_name: str, data: st.DataObject) -> None:
+    ours, theirs = SOFTMAXES[name]
+    t = data.draw(tensors(st.floats(-20, 20), backend_name=backend_name))
+    dim = data.draw(st.integers(0, t.dims - 1))
+    assert_like_torch(ours, theirs, t, dim, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.task4_4
+@both
+@pytest.mark.parametrize("name", SOFTMAXES)
+def test_softmax_is_stable(name: str, backend_name: str) -> None:
+    ours, theirs = SOFTMAXES[name]
+    for values in ([1000.0, 1000.0, -1000.0], [-1000.0, -1001.0, -999.0], [1000.0, 998.0, 0.0]):
+        t = tensor([values], backend=backend(backend_name))
+        assert_like_torch(ours, theirs, t, 1, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.task4_4
+@both
+@given(st.data())
+def test_softmax_sums_to_one(backend_name: str, data: st.DataObject) -> None:
+    t = data.draw(tensors(backend_name=backend_name))
+    for dim in range(t.dims):
+        got = minitorch.softmax(t, dim)
+        assert got.shape == t.shape
+        total = got.sum(dim).to_numpy()
+        assert_close(total, np.ones(total.shape))
+        assert (got.to_numpy() >= 0).all()
+        log = minitorch.logsoftmax(t, dim).to_numpy()
+        assert_close(np.exp(log), got.to_numpy(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.task4_4
+@both
+def test_softmax_grad_check(backend_name: str) -> None:
+    t = random_tensor((2, 3, 4), backend_name, (2, 0, 1))
+    for dim in range(3):
+        grad_check(lambda a, d=dim: minitorch.softmax(a, d), t)
+        grad_check(lambda a, d=dim: minitorch.logsoftmax(a, d), t)
+
+
+# --- Task 4.4: max pooling ----------------------------------------------------------------------
+
+
+def maxpool_in_torch(x: Any, kernel: tuple[int, int]) -> Any:
+    from torch.nn import functional as F
+
+    return F.max_pool2d(x, kernel)
+
+
+@pytest.mark.task4_4
+@both
+@given(st.data())
+def test_maxpool_like_torch(backend_name: str, data: st.DataObject) -> None:
+    shape, kernel = data.draw(images())
+    t = distinct(data, backend_name, shape)
+    assert_like_torch(minitorch.maxpool2d, maxpool_in_torch, t, kernel)
+
+
+@pytest.mark.task4_4
+def test_maxpool_by_hand() -> None:
+    t = random_tensor((2, 2, 4, 6), order=random_order(4))
+    x = t.to_numpy()
+    out = minitorch.maxpool2d(t, (2, 3))
+    assert out.shape == (2, 2, 2, 2)
+    assert out[1, 0, 1, 0] == x[1, 0, 2:, :3].max()
+
+
+# --- Task 4.4: dropout ---------------------------------------------------------------------------
+
+
+@pytest.mark.task4_4
+@both
+@given(st.data())
+def test_dropout_at_the_ends(backend_name: str, data: st.DataObject) -> None:
+    t = data.draw(tensors(backend_name=backend_name))
+    assert_close(minitorch.dropout(t, 0.0).to_numpy(), t.to_numpy())
+    assert_close(minitorch.dropout(t, 1.0).to_numpy(), np.zeros(t.shape))
+    assert_close(minitorch.dropout(t, 1.0, ignore=True).to_numpy(), t.to_numpy())
+    assert_close(minitorch.dropout(t, 0.5, ignore=True).to_numpy(), t.to_numpy())
+
+
+@pytest.mark.task4_4
+@both
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
+def test_dropout_drops_about_as_many(backend_name: str, rate: float) -> None:
+    """Each element on its own; of 2,000, the share is off by 0.05 once in 100,000 runs."""
+    t = random_tensor((40, 50), backend_name, low=1.0, high=2.0)
+    got = minitorch.dropout(t, rate).to_numpy()
+    kept = got != 0
+    assert abs(kept.mean() - (1 - rate)) < 0.05
+    assert_close(got[kept], t.to_numpy()[kept])  # not scaled up
+    assert len(np.unique(kept, axis=0)) > 1
+    assert len(np.unique(kept, axis=1)) > 1
+
+
+@pytest.mark.task4_4
+def test_dropout_differs_from_call_to_call_and_follows_the_seed() -> None:
+    t = random_tensor((10, 10), low=1.0, high=2.0)
+    random.seed(5)
+    first, second = minitorch.dropout(t, 0.5), minitorch.dropout(t, 0.5)
+    random.seed(5)
+    again = minitorch.dropout(t, 0.5)
+    assert (first.to_numpy() != second.to_numpy()).any()
+    assert (first.to_numpy() == again.to_numpy()).all()
+
+
+@pytest.mark.task4_4
+@both
+def test_dropout_gradient_follows_the_mask(backend_name: str) -> None:
+    t = random_tensor((6, 7), backend_name, low=1.0, high=2.0)
+    out = minitorch.dropout(t, 0.5)
+    grad = random_tensor((6, 7), backend_name)
+    out.backward(grad)
+    assert t.grad is not None
+    assert_close(t.grad.to_numpy(), grad.to_numpy() * (out.to_numpy() != 0))
+
+
+@pytest.mark.task4_4
+@given(broadcastable(count=1))
+def test_dropout_keeps_the_shape(made: Any) -> None:
+    assert minitorch.dropout(random_tensor(made[0]), 0.5).shape == made[0]

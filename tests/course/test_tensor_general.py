@@ -1,0 +1,564 @@
+"""Lessons 2 and 3: every backend does the same, compared with plain Python and with Torch.
+
+The plain backend is checked under tasks 2.3 (forward) and 2.4 (backward), the compiled
+one under task 3.1.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import minitorch
+from minitorch import MathTestVariable, Tensor, grad_check, operators, shape_broadcast
+
+from .strategies import (
+    assert_close,
+    assert_like_torch,
+    backend,
+    backends,
+    broadcast_tensors,
+    nonzero_floats,
+    positive_floats,
+    quarters,
+    random_order,
+    random_tensor,
+    shaped_tensors,
+    small_floats,
+    smooth_floats,
+    tensors,
+)
+
+forward = backends("task2_3")
+backward = backends("task2_4")
+
+Triple = tuple[str, Callable[..., Any], Callable[..., Any]]
+_one, _two, _red = MathTestVariable._comp_testing()
+one_argument = pytest.mark.parametrize("fn", _one, ids=lambda fn: fn[0])
+two_arguments = pytest.mark.parametrize("fn", _two, ids=lambda fn: fn[0])
+reductions = pytest.mark.parametrize("fn", _red, ids=lambda fn: fn[0])
+
+
+def on(backend_name: str, values: Any) -> Tensor:
+    return minitorch.tensor(values, backend=backend(backend_name))
+
+
+# --- MathTest's functions in Torch, where its methods differ from ours ------------------
+
+
+def _log(x: Any) -> Any:
+    return (x + operators.EPS).log()
+
+
+IN_TORCH: dict[str, Callable[..., Any]] = {
+    "log": lambda a: _log(a + 100000),
+    "explog": lambda a: _log(a + 100000) + (a - 200).exp(),
+    "complex": lambda a: _log((((a * 10 + 7).relu() * 6 + 5).relu() * 10).sigmoid()) / 50,
+    "gt2": lambda a, b: (a + 1.2 > b).double(),
+    "lt2": lambda a, b: (a + 1.2 < b).double(),
+    "eq2": lambda a, b: (a == (b + 5.5)).double(),
+    "sum_red": lambda a: a.sum(0, keepdim=True),
+    "mean_red": lambda a: a.mean(0, keepdim=True),
+    "mean_full_red": lambda a: a.mean().view(1),
+}
+
+
+def in_torch(fn: Triple) -> Callable[..., Any]:
+    return IN_TORCH.get(fn[0], fn[2])
+
+
+# --- Forward, against plain Python -----------------------------------------------------
+
+
+@forward
+@one_argument
+@given(st.data())
+def test_one_argument(fn: Triple, backend_name: str, data: st.DataObject) -> None:
+    _, base, variable = fn
+    t = data.draw(tensors(smooth_floats, backend_name=backend_name))
+    got = variable(t)
+    assert got.shape == t.shape
+    for index in t._tensor.indices():
+        assert_close(got[index], base(t[index]))
+
+
+@forward
+@two_arguments
+@given(st.data())
+def test_two_arguments(fn: Triple, backend_name: str, data: st.DataObject) -> None:
+    _, base, variable = fn
+    a, b = data.draw(shaped_tensors(2, quarters, backend_name))
+    got = variable(a, b)
+    assert got.shape == a.shape
+    for index in a._tensor.indices():
+        assert_close(got[index], base(a[index], b[index]))
+
+
+@forward
+@two_arguments
+@given(st.data())
+def test_two_arguments_broadcast(fn: Triple, backend_name: str, data: st.DataObject) -> None:
+    _, base, variable = fn
+    a, b = data.draw(broadcast_tensors(quarters, backend_name=backend_name))
+    for x, y in ((a, b), (b, a)):
+        got = variable(x, y)
+        pair = np.broadcast_arrays(x.to_numpy(), y.to_numpy())
+        assert got.shape == pair[0].shape
+        for index in got._tensor.indices():
+            assert_close(got[index], base(float(pair[0][index]), float(pair[1][index])))
+
+
+@forward
+@reductions
+@given(st.data())
+def test_reductions(fn: Triple, backend_name: str, data: st.DataObject) -> None:
+    name, base, variable = fn
+    t = data.draw(tensors(backend_name=backend_name))
+    got = variable(t)
+    array = t.to_numpy()
+    if name == "mean_full_red":
+        assert_close(got.to_numpy(), [base(array.ravel().tolist())], atol=1e-11)
+        return
+    columns = array.reshape(t.shape[0], -1)
+    expected = [base(columns[:, i].tolist()) for i in range(columns.shape[1])]
+    assert_close(got.to_numpy(), np.reshape(expected, (1, *t.shape[1:])), atol=1e-11)
+
+
+@forward
+@given(st.data())
+def test_sum_mean_all_over_every_dimension(backend_name: str, data: st.DataObject) -> None:
+    t = data.draw(tensors(backend_name=backend_name))
+    array = t.to_numpy()
+    for dim in range(t.dims):
+        assert_close(t.sum(dim).to_numpy(), array.sum(dim, keepdims=True), atol=1e-11)
+        assert_close(t.mean(dim).to_numpy(), array.mean(dim, keepdims=True), atol=1e-11)
+        assert_close((t > 0.0).all(dim).to_numpy(), (array > 0).all(dim, keepdims=True))
+    assert_close(t.sum().to_numpy(), [array.sum()], atol=1e-10)
+    assert_close(t.mean().to_numpy(), [array.mean()], atol=1e-10)
+    assert_close((t > 0.0).all().to_numpy(), [float((array > 0).all())])
+
+
+@forward
+@given(st.data())
+def test_maps(backend_name: str, data: st.DataObject) -> None:
+    t = data.draw(tensors(small_floats, backend_name=backend_name))
+    array = t.to_numpy()
+    assert_close((-t).to_numpy(), -array)
+    assert_close(t.relu().to_numpy(), np.maximum(array, 0))
+    assert_close(t.sigmoid().to_numpy(), 0.5 * (1 + np.tanh(array / 2)), atol=1e-15)
+    assert_close(t.exp().to_numpy(), np.exp(array))
+    p = data.draw(tensors(positive_floats, backend_name=backend_name))
+    assert_close(p.log().to_numpy(), np.log(p.to_numpy() + 1e-6), atol=1e-15)
+    assert_close((1.0 / p).to_numpy(), 1.0 / p.to_numpy())
+
+
+@forward
+@given(st.data())
+def test_comparisons(backend_name: str, data: st.DataObject) -> None:
+    a, b = data.draw(broadcast_tensors(quarters, backend_name=backend_name))
+    x, y = a.to_numpy(), b.to_numpy()
+    assert_close((a < b).to_numpy(), np.less(x, y))
+    assert_close((a > b).to_numpy(), np.greater(x, y))
+    assert_close((a == b).to_numpy(), np.equal(x, y))
+    assert_close(a.is_close(b).to_numpy(), np.abs(x - y) < 1e-2)
+
+
+@forward
+@given(st.data(), quarters)
+def test_plain_numbers_on_either_side(backend_name: str, data: st.DataObject, y: float) -> None:
+    t: Any = data.draw(tensors(nonzero_floats, backend_name=backend_name))
+    x = t.to_numpy()
+    assert_close((t + y).to_numpy(), x + y)
+    assert_close((y + t).to_numpy(), y + x)
+    assert_close((t - y).to_numpy(), x - y)
+    assert_close((y - t).to_numpy(), y - x)
+    assert_close((t * y).to_numpy(), x * y)
+    assert_close((y * t).to_numpy(), y * x)
+    assert_close((t / y).to_numpy(), x / y)
+    assert_close((y / t).to_numpy(), y / x)
+    assert_close((t < y).to_numpy(), x < y)
+    assert_close((t > y).to_numpy(), x > y)
+    assert_close((y < t).to_numpy(), y < x)
+    assert_close((t == y).to_numpy(), x == y)
+
+
+@forward
+def test_is_close_has_tolerance(backend_name: str) -> None:
+    a, b = on(backend_name, [1.0, 1.0, 1.0]), on(backend_name, [1.009, 0.991, 1.02])
+    assert a.is_close(b).to_numpy().tolist() == [1.0, 1.0, 0.0]
+
+
+@forward
+@pytest.mark.parametrize("x", [1000.0, -1000.0])
+def test_sigmoid_is_stable(backend_name: str, x: float) -> None:
+    assert on(backend_name, [x]).sigmoid().item() == (1.0 if x > 0 else 0.0)
+
+
+@forward
+def test_one_number_without_dimensions(backend_name: str) -> None:
+    t = on(backend_name, 3.0)
+    assert (-t).item() == -3.0
+    assert (t + t).shape == ()
+    assert (t * on(backend_name, [[1.0, 2.0]])).to_numpy().tolist() == [[3.0, 6.0]]
+    assert t.sum().to_numpy().tolist() == [3.0]
+
+
+@forward
+@pytest.mark.parametrize("shape", [(3, 50), (50, 3), (2, 50, 2)])
+def test_reducing_a_long_dimension(backend_name: str, shape: tuple[int, ...]) -> None:
+    t = random_tensor(shape, backend_name, random_order(len(shape)))
+    for dim in range(len(shape)):
+        assert_close(t.sum(dim).to_numpy(), t.to_numpy().sum(dim, keepdims=True), atol=1e-12)
+
+
+@forward
+def test_operations_leave_their_inputs_alone(backend_name: str) -> None:
+    a, b = random_tensor((3, 2), backend_name), random_tensor((2,), backend_name)
+    before = a.to_numpy(), b.to_numpy()
+    for out in (a + b, a * b, -a, a.sum(0), a.relu(), a < b, a.permute(1, 0).contiguous()):
+        out.sum()
+    assert_close(a.to_numpy(), before[0])
+    assert_close(b.to_numpy(), before[1])
+
+
+@forward
+def test_map_broadcasts_into_a_given_output(backend_name: str) -> None:
+    t = random_tensor((3, 1), backend_name)
+    out = Tensor.make(np.zeros(24), (2, 3, 4), (1, 2, 6), backend=backend(backend_name))
+    t.f.neg_map(t, out)
+    assert_close(out.to_numpy(), np.broadcast_to(-t.to_numpy(), (2, 3, 4)))
+
+
+# --- Forward, against Torch -----------------------------------------------------------
+
+
+@forward
+@one_argument
+@given(st.data())
+def test_one_argument_like_torch(fn: Triple, backend_name: str, data: st.DataObject) -> None:
+    t = data.draw(tensors(smooth_floats, backend_name=backend_name))
+    assert_like_torch(fn[2], in_torch(fn), t, gradients=False)
+
+
+@forward
+@two_arguments
+@given(st.data())
+def test_two_arguments_like_torch(fn: Triple, backend_name: str, data: st.DataObject) -> None:
+    a, b = data.draw(broadcast_tensors(quarters, backend_name=backend_name))
+    assert_like_torch(fn[2], in_torch(fn), a, b, gradients=False)
+
+
+# --- Backward, against Torch: random incoming gradients, broadcast, not contiguous --------
+
+
+@backward
+@one_argument
+@given(st.data())
+def test_gradient_of_one_argument(fn: Triple, backend_name: str, data: st.DataObject) -> None:
+    t = data.draw(tensors(smooth_floats, backend_name=backend_name))
+    assert_like_torch(fn[2], in_torch(fn), t)
+
+
+@backward
+@two_arguments
+@given(st.data())
+def test_gradients_of_two_arguments(fn: Triple, backend_name: str, data: st.DataObject) -> None:
+    a, b = data.draw(broadcast_tensors(quarters, backend_name=backend_name))
+    assert_like_torch(fn[2], in_torch(fn), a, b)
+    assert_like_torch(fn[2], in_torch(fn), b, a)
+
+
+@backward
+@reductions
+@given(st.data())
+def test_gradient_of_reductions(fn: Triple, backend_name: str, data: st.DataObject) -> None:
+    t = data.draw(tensors(backend_name=backend_name))
+    assert_like_torch(fn[2], in_torch(fn), t, atol=1e-10)
+
+
+FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any], Any]] = {
+    "Neg": (lambda a: -a, lambda a: -a, smooth_floats),
+    "Inv": (lambda a: 1.0 / a, lambda a: 1.0 / a, nonzero_floats),
+    "Sigmoid": (lambda a: a.sigmoid(), lambda a: a.sigmoid(), smooth_floats),
+    "ReLU": (lambda a: a.relu(), lambda a: a.relu(), smooth_floats),
+    "Log": (lambda a: a.log(), _log, positive_floats),
+    "Exp": (lambda a: a.exp(), lambda a: a.exp(), st.floats(-5, 5)),
+    "Copy": (lambda a: minitorch.Copy.apply(a), lambda a: a.clone(), smooth_floats),
+    "contiguous": (lambda a: a.contiguous(), lambda a: a.contiguous(), smooth_floats),
+    "View": (
+        lambda a: a.contiguous().view(1, a.size),
+        lambda a: a.reshape(1, -1),
+        smooth_floats,
+    ),
+    "Permute": (
+        lambda a: a.permute(*range(1, a.dims), 0),
+        lambda a: a.permute(*range(1, a.dim()), 0),
+        smooth_floats,
+    ),
+    "Sum": (lambda a: a.sum(), lambda a: a.sum().view(1), smooth_floats),
+    "last sum": (lambda a: a.sum(a.dims - 1), lambda a: a.sum(-1, keepdim=True), smooth_floats),
+    "last mean": (lambda a: a.mean(a.dims - 1), lambda a: a.mean(-1, keepdim=True), smooth_floats),
+    "All": (
+        lambda a: (a > 0.0).all(0),
+        lambda a: (a > 0).all(0, keepdim=True).double(),
+        smooth_floats,
+    ),
+    "mixed": (
+        lambda a: (a * a.sum(0) - a.sigmoid() / 3.0) * a.permute(*reversed(range(a.dims))).sum(),
+        lambda a: (a * a.sum(0, keepdim=True) - a.sigmoid() / 3.0) * a.sum(),
+        quarters,
+    ),
+}
+
+
+@backward
+@pytest.mark.parametrize("name", FUNCTIONS)
+@given(st.data())
+def test_gradient_of_functions(name: str, backend_name: str, data: st.DataObject) -> None:
+    ours, theirs, numbers = FUNCTIONS[name]
+    t = data.draw(tensors(numbers, backend_name=backend_name))
+    assert_like_torch(ours, theirs, t, atol=1e-9 if name == "mixed" else 1e-10)
+
+
+PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any], Any]] = {
+    "Add": (lambda a, b: a + b, lambda a, b: a + b, smooth_floats),
+    "Sub": (lambda a, b: a - b, lambda a, b: a - b, smooth_floats),
+    "Mul": (lambda a, b: a * b, lambda a, b: a * b, smooth_floats),
+    "Div": (lambda a, b: a / b, lambda a, b: a / b, nonzero_floats),
+    "LT": (lambda a, b: a < b, lambda a, b: (a < b).double(), quarters),
+    "GT": (lambda a, b: a > b, lambda a, b: (a > b).double(), quarters),
+    "EQ": (lambda a, b: a == b, lambda a, b: (a == b).double(), quarters),
+    "IsClose": (
+        lambda a, b: a.is_close(b),
+        lambda a, b: ((a - b).abs() < 1e-2).double(),
+        quarters,
+    ),
+}
+
+
+@backward
+@pytest.mark.parametrize("name", PAIRS)
+@given(st.data())
+def test_gradient_of_pairs(name: str, backend_name: str, data: st.DataObject) -> None:
+    ours, theirs, numbers = PAIRS[name]
+    a, b = data.draw(broadcast_tensors(numbers, backend_name=backend_name))
+    assert_like_torch(ours, theirs, a, b, atol=1e-10)
+
+
+@backward
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
+def test_gradient_of_permute(order: tuple[int, ...], backend_name: str) -> None:
+    t = random_tensor((2, 3, 4), backend_name)
+    grad = np.arange(24.0).reshape([t.shape[d] for d in order])
+    t.permute(*order).backward(on(backend_name, grad.tolist()))
+    assert t.grad is not None
+    assert_close(t.grad.to_numpy(), grad.transpose(np.argsort(order)))
+
+
+# --- Backward, against central differences --------------------------------------------
+
+
+@backward
+@one_argument
+@given(st.data())
+def test_grad_check_of_one_argument(fn: Triple, backend_name: str, data: st.DataObject) -> None:
+    grad_check(fn[2], data.draw(tensors(smooth_floats, backend_name=backend_name)))
+
+
+@backward
+@two_arguments
+@given(st.data())
+def test_grad_check_of_two_arguments(fn: Triple, backend_name: str, data: st.DataObject) -> None:
+    a, b = data.draw(broadcast_tensors(quarters, backend_name=backend_name))
+    if fn[0] == "eq2":  # away from the step
+        b = (b + 0.1).detach()
+    grad_check(fn[2], a, b)
+
+
+@backward
+def test_requires_grad_false_gets_nothing(backend_name: str) -> None:
+    a, b = random_tensor((2,), backend_name), random_tensor((2,), backend_name)
+    b.requires_grad_(False)
+    (a * b).sum().backward()
+    assert a.grad is not None
+    assert_close(a.grad.to_numpy(), b.to_numpy())
+    assert b.grad is None
+
+
+# --- Task 3.1: the compiled backend alone ------------------------------------------------
+
+
+@pytest.mark.task3_0
+def test_import_of_fast_ops() -> None:
+    assert issubclass(minitorch.FastOps, minitorch.TensorOps)
+    assert minitorch.FastOps.cuda is False
+    assert minitorch.fast_ops.FastOps is minitorch.FastOps
+    assert minitorch.tensor_map is not minitorch.fast_ops.tensor_map
+    assert minitorch.to_index is minitorch.tensor_data.to_index
+
+
+def i32(*values: int) -> Any:
+    return np.array(values, dtype=np.int32)
+
+
+@pytest.mark.task3_1
+def test_fast_map_loop() -> None:
+    """A (1, 3) input into a (2, 3) output that is stored column by column."""
+    out = np.zeros(6)
+    kernel = minitorch.fast_ops.tensor_map(operators.neg)
+    kernel(out, i32(2, 3), i32(1, 2), np.array([1.0, 2, 3]), i32(1, 3), i32(3, 1))
+    assert out.tolist() == [-1, -1, -2, -2, -3, -3]
+
+
+@pytest.mark.task3_1
+def test_fast_zip_loop() -> None:
+    out, a, b = np.zeros(6), np.array([10.0, 20.0]), np.array([1.0, 2.0, 3.0])
+    kernel = minitorch.fast_ops.tensor_zip(operators.mul)
+    kernel(out, i32(2, 3), i32(1, 2), a, i32(2, 1), i32(1, 1), b, i32(3), i32(1))
+    assert out.tolist() == [10, 20, 20, 40, 30, 60]
+
+
+@pytest.mark.task3_1
+def test_fast_reduce_loop() -> None:
+    """Of a (2, 3) input stored column by column; the output holds the starting value."""
+    out, storage = np.full(2, 100.0), np.array([0.0, 3, 1, 4, 2, 5])
+    kernel = minitorch.fast_ops.tensor_reduce(operators.add)
+    kernel(out, i32(2, 1), i32(1, 1), storage, i32(2, 3), i32(1, 2), 1)
+    assert out.tolist() == [103, 112]
+    out = np.full(3, 100.0)
+    kernel(out, i32(1, 3), i32(3, 1), storage, i32(2, 3), i32(1, 2), 0)
+    assert out.tolist() == [103, 105, 107]
+
+
+LAYOUTS = [  # shape of a, order of a in storage, shape of b, order of b
+    ((7, 5), (0, 1), (7, 5), (0, 1)),
+    ((7, 5), (1, 0), (7, 5), (0, 1)),
+    ((7, 5), (1, 0), (7, 5), (1, 0)),
+    ((7, 5), (0, 1), (1,), (0,)),
+    ((7, 5), (0, 1), (5,), (0,)),
+    ((7, 5), (0, 1), (7, 1), (0, 1)),
+    ((7, 1), (0, 1), (1, 5), (0, 1)),
+    ((2, 3, 4), (0, 1, 2), (3, 1), (1, 0)),
+    ((2, 3, 4), (2, 0, 1), (2, 1, 4), (2, 1, 0)),
+    ((2, 3, 1, 4), (3, 1, 2, 0), (3, 2, 1), (2, 0, 1)),
+]
+
+
+def larger(shape: tuple[int, ...], factor: int) -> tuple[int, ...]:
+    return tuple(n if n == 1 else n * factor for n in shape)
+
+
+@pytest.mark.task3_1
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+@pytest.mark.parametrize("parallel", [False, True], ids=["small", "large"])
+def test_fast_against_numpy_in_every_layout(layout: Any, parallel: bool) -> None:
+    a_shape, a_order, b_shape, b_order = layout
+    factor = 1
+    while parallel and np.prod(
+        shape_broadcast(larger(a_shape, factor), larger(b_shape, factor))
+    ) < (minitorch.fast_ops.PARALLEL_SIZE):
+        factor += 1
+    a = random_tensor(larger(a_shape, factor), "fast", a_order)
+    b = random_tensor(larger(b_shape, factor), "fast", b_order)
+    x, y = a.to_numpy(), b.to_numpy()
+    assert_close((a + b).to_numpy(), x + y)
+    assert_close((b * a).to_numpy(), y * x)
+    assert_close((a < b).to_numpy(), x < y)
+    out = a.zeros((a + b).shape)
+    a.f.neg_map(a, out)
+    assert_close(out.to_numpy(), np.broadcast_to(-x, out.shape))
+    assert_close((-a).to_numpy(), -x)
+
+
+@pytest.mark.task3_1
+@pytest.mark.parametrize(
+    "shape",
+    [(5, 40_000), (40_000, 5), (3, 10_001, 2), (200, 300), (70_000,), (1, 33_000), (33_000, 1)],
+    ids=str,
+)
+def test_fast_reductions_of_large_tensors(shape: tuple[int, ...]) -> None:
+    """Longer than a chunk, wider than a chunk, and in every storage order of two dimensions."""
+    for order in itertools.permutations(range(len(shape))):
+        t = random_tensor(shape, "fast", order)
+        array = t.to_numpy()
+        for dim in range(len(shape)):
+            assert_close(t.sum(dim).to_numpy(), array.sum(dim, keepdims=True), atol=1e-10)
+            largest = t.f.max_reduce(t, dim)
+            assert_close(largest.to_numpy(), array.max(dim, keepdims=True))
+        assert_close(t.sum().to_numpy(), [array.sum()], atol=1e-9)
+        assert_close(t.mean().to_numpy(), [array.mean()], atol=1e-12)
+
+
+@pytest.mark.task3_1
+def test_fast_product_of_a_long_dimension() -> None:
+    t = random_tensor((2, 40_000), "fast", low=0.999, high=1.001)
+    assert_close(t.f.mul_reduce(t, 1).to_numpy(), t.to_numpy().prod(1, keepdims=True), rtol=1e-9)
+
+
+@pytest.mark.task3_1
+def test_fast_gradients_of_large_tensors() -> None:
+    a = random_tensor((200, 300), "fast", (1, 0))
+    b = random_tensor((300,), "fast", low=0.5, high=2.0)
+    assert_like_torch(
+        lambda a, b: (a * b).sigmoid() + a.relu().sum(0) / b,
+        lambda a, b: (a * b).sigmoid() + a.relu().sum(0, keepdim=True) / b,
+        a,
+        b,
+        rtol=1e-10,
+        atol=1e-9,
+    )
+
+
+@pytest.mark.task3_1
+def test_one_thread_and_two_agree() -> None:
+    """What parallel iterations share, they spoil for each other: found by counting threads."""
+    import numba
+
+    a = random_tensor((180, 190), "fast", (1, 0))
+    b = random_tensor((190,), "fast")
+    results = []
+    most = numba.get_num_threads()
+    try:
+        for threads in (1, 2, 2, 2):
+            numba.set_num_threads(threads)
+            results.append([(-a), a + b, a * a, a.sigmoid(), a.sum(0), a.sum(1), a.sum()])
+    finally:
+        numba.set_num_threads(most)
+    for again in results[1:]:
+        for one, two in zip(results[0], again, strict=True):
+            assert (one.to_numpy() == two.to_numpy()).all()
+
+
+@pytest.mark.task3_1
+def test_fast_follows_ieee_where_python_raises() -> None:
+    t = on("fast", [0.0, 1.0])
+    assert (1.0 / t).to_numpy().tolist() == [np.inf, 1.0]
+    assert np.isinf(on("fast", [1000.0]).exp().item())
+    assert np.isnan((on("fast", [np.inf]) - on("fast", [np.inf])).item())
+
+
+@pytest.mark.task3_1
+def test_fast_and_simple_do_not_mix() -> None:
+    with pytest.raises(RuntimeError, match=r"FastOps.*SimpleOps"):
+        operator.add(on("fast", [1.0]), on("simple", [1.0]))
+    moved = on("simple", [1.0])
+    moved._type_(backend("fast"))
+    assert (on("fast", [1.0]) + moved).item() == 2.0
+
+
+@pytest.mark.task3_1
+def test_graph_20_000_operations_deep_on_fast() -> None:
+    a = on("fast", [3.0])
+    out = a
+    for _ in range(20_000):
+        out = -out
+    out.backward()
+    assert a.grad is not None
+    assert a.grad.item() == 1.0
