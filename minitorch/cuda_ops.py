@@ -16,7 +16,7 @@ from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from numba import float64
+from numba import float64, uint64
 
 from . import cuda_device
 from .cuda_device import cuda
@@ -446,17 +446,17 @@ class MatmulRung:
     Attributes:
         kernel: what one thread does
         threads: width and height of a block
-        side: a block computes side x side cells of the product
+        tile: a block computes this many rows and columns of the product
     """
 
     kernel: Callable[..., None]
     threads: tuple[int, int]
-    side: int
+    tile: tuple[int, int]
 
     def blocks(self, shape: tuple[int, ...]) -> int:
         """How many blocks a product of this shape takes."""
         *batch, rows, columns = shape
-        return prod(batch) * _ceil_div(rows, self.side) * _ceil_div(columns, self.side)
+        return prod(batch) * _ceil_div(rows, self.tile[0]) * _ceil_div(columns, self.tile[1])
 
     def launch(self, out: TensorData, a: TensorData, b: TensorData) -> None:
         """Fill `out` with the product of a and b."""
@@ -467,12 +467,12 @@ class MatmulRung:
 
 
 @cuda_device.device_function
-def _block_origin(block: int, rows: int, columns: int, side: int) -> tuple[int, int, int]:
-    """Which matrix of the batch a block works on, and its first row and column there."""
-    across = (columns + side - 1) // side
-    down = (rows + side - 1) // side
-    batch = block // (across * down)
-    return batch, block // across % down * side, block % across * side
+def _block_origin(rows: int, columns: int, height: int, width: int) -> tuple[int, int, int]:
+    """Which matrix of the batch this block works on, and its first row and column there."""
+    across = (columns + width - 1) // width
+    down = (rows + height - 1) // height
+    block = cuda.blockIdx.x
+    return block // (across * down), block // across % down * height, block % across * width
 
 
 @lru_cache(maxsize=8)
@@ -492,7 +492,7 @@ def naive(side: int = TILE) -> MatmulRung:
         b_strides: Strides,
     ) -> None:
         rows, columns = out_shape[-2], out_shape[-1]
-        batch, row, column = _block_origin(cuda.blockIdx.x, rows, columns, side)
+        batch, row, column = _block_origin(rows, columns, side, side)
         row += cuda.threadIdx.y
         column += cuda.threadIdx.x
         if row < rows and column < columns:
@@ -506,7 +506,7 @@ def naive(side: int = TILE) -> MatmulRung:
             out_start = _position(batch, out_shape, out_shape, out_strides, 2)
             out[out_start + row * out_strides[-2] + column * out_strides[-1]] = total
 
-    return MatmulRung(kernel, (side, side), side)
+    return MatmulRung(kernel, (side, side), (side, side))
 
 
 @lru_cache(maxsize=8)
@@ -531,7 +531,7 @@ def tiled(side: int = TILE) -> MatmulRung:
         a_tile = cuda.shared.array((side, side), float64)
         b_tile = cuda.shared.array((side, side), float64)
         rows, columns, inner = out_shape[-2], out_shape[-1], a_shape[-1]
-        batch, row, column = _block_origin(cuda.blockIdx.x, rows, columns, side)
+        batch, row, column = _block_origin(rows, columns, side, side)
         i, j = cuda.threadIdx.y, cuda.threadIdx.x
         row += i
         column += j
@@ -561,7 +561,7 @@ def tiled(side: int = TILE) -> MatmulRung:
             out_start = _position(batch, out_shape, out_shape, out_strides, 2)
             out[out_start + row * out_strides[-2] + column * out_strides[-1]] = total
 
-    return MatmulRung(kernel, (side, side), side)
+    return MatmulRung(kernel, (side, side), (side, side))
 
 
 @cuda_device.device_function
@@ -594,18 +594,21 @@ def _store_four(
 
 @lru_cache(maxsize=8)
 def register_tiled(threads: int = TILE, depth: int = TILE) -> MatmulRung:
-    """Rung 3: a thread computes 4 x 4 cells, so that each number it loads is used four times.
+    """Rung 3: a thread computes 8 x 4 cells, so that each number it loads is used four or eight times.
 
-    A block of threads x threads computes 4 threads x 4 threads cells. The cells of a
-    thread are `threads` apart, so that neighbouring threads read and write neighbouring
-    memory; their totals are sixteen plain variables (in tuples), which the compiler
-    keeps in registers.
+    The cells of a thread are `threads` apart, so that neighbouring threads read and write
+    neighbouring memory. Their totals are 32 plain variables (in tuples), which the
+    compiler keeps in registers.
     """
-    side = 4 * threads
-    # One column more than needed: threads that walk down a column then meet different
-    # banks of shared memory instead of queueing for one.
-    a_tile_shape = (side, depth + 1)
-    b_tile_shape = (depth, side + 1)
+    height, width = 8 * threads, 4 * threads
+    # Tiles lie flat in shared memory, one cell more to a row than needed: threads that walk
+    # down a column then meet different banks of it instead of queueing for one. Positions
+    # there are unsigned, for Numba counts negative ones from the end, and checks.
+    a_row, b_row = depth + 1, width + 1
+    a_size, b_size = height * a_row, depth * b_row
+    one, next_b = uint64(1), uint64(b_row)
+    x1, x2, x3, x4, x5, x6, x7 = (uint64(n * threads * a_row) for n in range(1, 8))
+    z1, z2, z3 = (uint64(n * threads) for n in range(1, 4))
 
     def kernel(
         out: Storage,
@@ -619,68 +622,85 @@ def register_tiled(threads: int = TILE, depth: int = TILE) -> MatmulRung:
         b_shape: Shape,
         b_strides: Strides,
     ) -> None:
-        a_tile = cuda.shared.array(a_tile_shape, float64)
-        b_tile = cuda.shared.array(b_tile_shape, float64)
+        a_tile = cuda.shared.array(a_size, float64)
+        b_tile = cuda.shared.array(b_size, float64)
         rows, columns, inner = out_shape[-2], out_shape[-1], a_shape[-1]
-        batch, row, column = _block_origin(cuda.blockIdx.x, rows, columns, side)
+        batch, row, column = _block_origin(rows, columns, height, width)
         a_start = _position(batch, out_shape, a_shape, a_strides, 2)
         b_start = _position(batch, out_shape, b_shape, b_strides, 2)
         a_down, a_across = a_strides[-2], a_strides[-1]
         b_down, b_across = b_strides[-2], b_strides[-1]
         i, j = cuda.threadIdx.y, cuda.threadIdx.x
+        # Neighbouring threads load along whichever dimension is dense in memory.
+        a_i, a_j = (i, j) if a_across <= a_down else (j, i)
+        b_i, b_j = (i, j) if b_across <= b_down else (j, i)
 
         totals0 = (0.0, 0.0, 0.0, 0.0)
         totals1 = (0.0, 0.0, 0.0, 0.0)
         totals2 = (0.0, 0.0, 0.0, 0.0)
         totals3 = (0.0, 0.0, 0.0, 0.0)
+        totals4 = (0.0, 0.0, 0.0, 0.0)
+        totals5 = (0.0, 0.0, 0.0, 0.0)
+        totals6 = (0.0, 0.0, 0.0, 0.0)
+        totals7 = (0.0, 0.0, 0.0, 0.0)
         for start in range(0, inner, depth):
-            # Neighbouring threads load along whichever dimension is dense in memory.
-            for cell in range(i * threads + j, side * depth, threads * threads):
-                if a_across <= a_down:
-                    r, k = cell // depth, cell % depth
-                else:
-                    r, k = cell % side, cell // side
-                a_tile[r, k] = (
-                    a_storage[a_start + (row + r) * a_down + (start + k) * a_across]
-                    if row + r < rows and start + k < inner
-                    else 0.0
-                )
-                if b_across <= b_down:
-                    k, c = cell // side, cell % side
-                else:
-                    k, c = cell % depth, cell // depth
-                b_tile[k, c] = (
-                    b_storage[b_start + (start + k) * b_down + (column + c) * b_across]
-                    if start + k < inner and column + c < columns
-                    else 0.0
-                )
+            for r in range(a_i, height, threads):
+                for k in range(a_j, depth, threads):
+                    a_tile[uint64(r * a_row + k)] = (
+                        a_storage[a_start + (row + r) * a_down + (start + k) * a_across]
+                        if row + r < rows and start + k < inner
+                        else 0.0
+                    )
+            for k in range(b_i, depth, threads):
+                for c in range(b_j, width, threads):
+                    b_tile[uint64(k * b_row + c)] = (
+                        b_storage[b_start + (start + k) * b_down + (column + c) * b_across]
+                        if start + k < inner and column + c < columns
+                        else 0.0
+                    )
             cuda.syncthreads()
-            for k in range(depth):
-                y0, y1 = b_tile[k, j], b_tile[k, j + threads]
-                y2, y3 = b_tile[k, j + 2 * threads], b_tile[k, j + 3 * threads]
-                totals0 = _add_products(totals0, a_tile[i, k], y0, y1, y2, y3)
-                totals1 = _add_products(totals1, a_tile[i + threads, k], y0, y1, y2, y3)
-                totals2 = _add_products(totals2, a_tile[i + 2 * threads, k], y0, y1, y2, y3)
-                totals3 = _add_products(totals3, a_tile[i + 3 * threads, k], y0, y1, y2, y3)
+            a_at, b_at = uint64(i * a_row), uint64(j)
+            for _ in range(depth):
+                y0, y1, y2, y3 = (
+                    b_tile[b_at],
+                    b_tile[b_at + z1],
+                    b_tile[b_at + z2],
+                    b_tile[b_at + z3],
+                )
+                totals0 = _add_products(totals0, a_tile[a_at], y0, y1, y2, y3)
+                totals1 = _add_products(totals1, a_tile[a_at + x1], y0, y1, y2, y3)
+                totals2 = _add_products(totals2, a_tile[a_at + x2], y0, y1, y2, y3)
+                totals3 = _add_products(totals3, a_tile[a_at + x3], y0, y1, y2, y3)
+                totals4 = _add_products(totals4, a_tile[a_at + x4], y0, y1, y2, y3)
+                totals5 = _add_products(totals5, a_tile[a_at + x5], y0, y1, y2, y3)
+                totals6 = _add_products(totals6, a_tile[a_at + x6], y0, y1, y2, y3)
+                totals7 = _add_products(totals7, a_tile[a_at + x7], y0, y1, y2, y3)
+                a_at += one
+                b_at += next_b
             cuda.syncthreads()
 
-        start = _position(batch, out_shape, out_shape, out_strides, 2)
-        down, across = out_strides[-2], out_strides[-1]
-        row += i
+        start = _position(batch, out_shape, out_shape, out_strides, 2) + (row + i) * out_strides[-2]
+        down, across = threads * out_strides[-2], out_strides[-1]
         column += j
-        if row < rows:
-            _store_four(out, start + row * down, across, column, columns, threads, totals0)
-        row += threads
-        if row < rows:
-            _store_four(out, start + row * down, across, column, columns, threads, totals1)
-        row += threads
-        if row < rows:
-            _store_four(out, start + row * down, across, column, columns, threads, totals2)
-        row += threads
-        if row < rows:
-            _store_four(out, start + row * down, across, column, columns, threads, totals3)
+        below = rows - row - i  # how many rows of the matrix are left from this thread's first
+        if below > 0:
+            _store_four(out, start, across, column, columns, threads, totals0)
+        if below > threads:
+            _store_four(out, start + down, across, column, columns, threads, totals1)
+        if below > 2 * threads:
+            _store_four(out, start + 2 * down, across, column, columns, threads, totals2)
+        if below > 3 * threads:
+            _store_four(out, start + 3 * down, across, column, columns, threads, totals3)
+        if below > 4 * threads:
+            _store_four(out, start + 4 * down, across, column, columns, threads, totals4)
+        if below > 5 * threads:
+            _store_four(out, start + 5 * down, across, column, columns, threads, totals5)
+        if below > 6 * threads:
+            _store_four(out, start + 6 * down, across, column, columns, threads, totals6)
+        if below > 7 * threads:
+            _store_four(out, start + 7 * down, across, column, columns, threads, totals7)
 
-    return MatmulRung(kernel, (threads, threads), side)
+    return MatmulRung(kernel, (threads, threads), (height, width))
 
 
 MATMUL_LADDER = {"naive": naive, "tiled": tiled, "register-tiled": register_tiled}

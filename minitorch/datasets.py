@@ -19,8 +19,14 @@ class Graph:
     y: list[int]
 
 
+def _check_count(N: int) -> None:
+    if N < 0:
+        raise ValueError(f"N must not be negative, it is {N}")
+
+
 def make_pts(N: int) -> list[Point]:
     """N random points, from Python's `random`."""
+    _check_count(N)
     return [(random.random(), random.random()) for _ in range(N)]
 
 
@@ -61,6 +67,7 @@ def spiral(N: int) -> Graph:
         angles = [turn * 10.0 * i / max(count, 1) for i in range(5, 5 + count)]
         return [(t * math.cos(t) / 20.0 + 0.5, t * math.sin(t) / 20.0 + 0.5) for t in angles]
 
+    _check_count(N)
     second = N // 2
     first = N - second
     mirrored = [(x2, x1) for x1, x2 in arm(second, -1)]

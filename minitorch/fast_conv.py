@@ -23,7 +23,7 @@ from .fast_ops import (
 )
 from .jit import compile_kernel, compile_part
 from .tensor_data import IndexingError, TensorData
-from .tensor_functions import Function
+from .tensor_functions import Function, is_tensor
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -242,6 +242,7 @@ def _conv2d_weight_gradient(
 
 _PARTS = (_unroll, _flatten_weight, _multiply_tile, _dot_rows)
 _tensor_conv2d = compile_kernel(_conv2d, *_PARTS, parallel=True)
+tensor_conv2d = _tensor_conv2d
 _serial_conv2d = compile_kernel(_conv2d, *_PARTS)
 _tensor_conv2d_weight_gradient = compile_kernel(_conv2d_weight_gradient, *_PARTS, parallel=True)
 _serial_conv2d_weight_gradient = compile_kernel(_conv2d_weight_gradient, *_PARTS)
@@ -270,6 +271,9 @@ def _weight_gradient(input: Tensor, grad_output: Tensor, shape: tuple[int, ...])
 
 def check_conv(name: str, dims: int, input: Tensor, weight: Tensor) -> None:
     """IndexingError unless both have the dimensions and the channels that a convolution needs."""
+    for role, t in (("input", input), ("weight", weight)):
+        if not is_tensor(t):
+            raise TypeError(f"{name}: {role} must be a Tensor, not {type(t).__name__}")
     layout = "batch x channel x " + ("height x width" if dims == 4 else "length")
     if input.dims != dims:
         raise IndexingError(f"{name}: input must be {layout}, its shape is {input.shape}")
@@ -282,6 +286,13 @@ def check_conv(name: str, dims: int, input: Tensor, weight: Tensor) -> None:
             f"{name}: input {input.shape} has {input.shape[1]} channels, "
             f"weight {weight.shape} takes {weight.shape[1]}"
         )
+
+
+def _on_gpu() -> Any:
+    """The twins of these functions for CUDA tensors."""
+    from . import cuda_conv
+
+    return cuda_conv
 
 
 class Conv2dFun(Function):
@@ -300,12 +311,16 @@ class Conv2dFun(Function):
             batch x out channel x height x width
         """
         check_conv("conv2d", 4, input, weight)
+        if input.backend.cuda:
+            return _on_gpu().Conv2dFun.forward(ctx, input, weight)
         ctx.save_for_backward(input, weight)
         return _convolve(input, weight, reverse=False)
 
     @staticmethod
     def backward(ctx: Context, grad_output: Tensor) -> tuple[Tensor, Tensor]:
         """The input's gradient is a convolution anchored at the other corner."""
+        if grad_output.backend.cuda:
+            return _on_gpu().Conv2dFun.backward(ctx, grad_output)
         input, weight = ctx.saved_values
         swapped = weight._new(weight._tensor.permute(1, 0, 2, 3))
         return (
@@ -366,6 +381,9 @@ def _tensor_conv1d(
     )
 
 
+tensor_conv1d = _tensor_conv1d
+
+
 def _as_image(t: Tensor) -> Tensor:
     """Sequences seen as images of height 1, on the same storage."""
     batch, channels, length = t.shape
@@ -395,12 +413,16 @@ class Conv1dFun(Function):
             batch x out channel x length
         """
         check_conv("conv1d", 3, input, weight)
+        if input.backend.cuda:
+            return _on_gpu().Conv1dFun.forward(ctx, input, weight)
         images, weights = _as_image(input), _as_image(weight)
         return _as_sequence(Conv2dFun.forward(ctx, images, weights))
 
     @staticmethod
     def backward(ctx: Context, grad_output: Tensor) -> tuple[Tensor, Tensor]:
         """The input's gradient is a convolution anchored at the other end."""
+        if grad_output.backend.cuda:
+            return _on_gpu().Conv1dFun.backward(ctx, grad_output)
         grad_input, grad_weight = Conv2dFun.backward(ctx, _as_image(grad_output))
         return _as_sequence(grad_input), _as_sequence(grad_weight)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import prange
 
+from . import cuda_device as cuda_device  # course scripts expect that numba.cuda is loaded, too
 from .jit import compile_kernel, compile_part, plain
 from .tensor_data import TensorData, shape_broadcast
 from .tensor_ops import (
@@ -169,8 +170,18 @@ def _row_start(row: int, plan: Any, operand: int) -> int:
     return position
 
 
+def _one_by_one(plan: Any) -> Any:
+    """The same walk in rows of one element each."""
+    longer = np.ones((len(plan) + 1, 4), dtype=np.int64)
+    for d in range(len(plan)):
+        for operand in range(4):
+            longer[d, operand] = plan[d, operand]
+    return longer
+
+
 _plan_rows_jit = compile_part(_plan_rows)
 _row_start_jit = compile_part(_row_start)
+_one_by_one_jit = compile_part(_one_by_one)
 
 
 # --- Task 3.1: the loops -----------------------------------------------------------
@@ -295,54 +306,42 @@ def tensor_reduce(fn: Callable[[float, float], float], parallel: bool = True) ->
         step = a_strides[reduce_dim]
         if length == 0 or len(out) == 0:
             return
-        # Where a_strides are those of out, walking out walks the starts of a's reductions.
+        # out has a's dimensions but one of size 1: walking out walks the starts in a.
         plan = _plan_rows_jit(out_shape, out_strides, out_shape, a_strides, out_shape, out_strides)
+        if plan[-1, 1] != 1 or plan[-1, 2] != 1:
+            plan = _one_by_one_jit(plan)
         n = plan[-1, 0]
-        in_runs = plan[-1, 1] == 1 and plan[-1, 2] == 1 and n > 1
-        if not in_runs:
-            n = 1
         rows = len(out) // n
         chunks = (length + CHUNK - 1) // CHUNK
         partial = np.empty((rows, chunks, n))
         for task in prange(rows * chunks):
             row, chunk = divmod(np.int64(task), chunks)
-            if in_runs:
-                i = _row_start_jit(row, plan, 2)
-            else:
-                i = _row_start_jit(row // plan[-1, 0], plan, 2) + row % plan[-1, 0] * plan[-1, 2]
             first = chunk * CHUNK
             last = min(first + CHUNK, length)
-            if in_runs:
-                totals = partial[row, chunk]
-                run = a_storage[i + first * step : i + first * step + n]
-                for c in range(n):
-                    totals[c] = run[c]
-                for k in range(first + 1, last):
-                    run = a_storage[i + k * step : i + k * step + n]
-                    for c in range(n):
-                        totals[c] = f(totals[c], run[c])
-            elif step == 1:
+            i = _row_start_jit(row, plan, 2)
+            if n == 1 and step == 1:
                 run = a_storage[i + first : i + last]
                 total = run[0]
                 for k in range(1, len(run)):
                     total = f(total, run[k])
                 partial[row, chunk, 0] = total
             else:
-                total = a_storage[i + first * step]
+                totals = partial[row, chunk]
+                for c in range(n):
+                    totals[c] = a_storage[i + first * step + c]
                 for k in range(first + 1, last):
-                    total = f(total, a_storage[i + k * step])
-                partial[row, chunk, 0] = total
+                    run = a_storage[i + k * step : i + k * step + n]
+                    for c in range(n):
+                        totals[c] = f(totals[c], run[c])
         for task in prange(rows):
             row = np.int64(task)
-            if in_runs:
-                o = _row_start_jit(row, plan, 1)
-            else:
-                o = _row_start_jit(row // plan[-1, 0], plan, 1) + row % plan[-1, 0] * plan[-1, 1]
+            o = _row_start_jit(row, plan, 1)
             for chunk in range(chunks):
                 for c in range(n):
                     out[o + c] = f(out[o + c], partial[row, chunk, c])
 
-    return compile_kernel(_reduce, plain(fn), _plan_rows, _row_start, parallel=parallel)
+    parts = (plain(fn), _plan_rows, _row_start, _one_by_one)
+    return compile_kernel(_reduce, *parts, parallel=parallel)
 
 
 # --- Task 3.2: matrix products, as a ladder ------------------------------------------
@@ -510,5 +509,5 @@ MATMUL_LADDER = {
     "by rows": _compile_rung(_matmul_by_rows),
     "tiled": _compile_rung(_matmul_tiled),
 }
-_tensor_matrix_multiply = MATMUL_LADDER["tiled"]
+_tensor_matrix_multiply = tensor_matrix_multiply = MATMUL_LADDER["tiled"]
 _serial_matrix_multiply = _compile_rung(_matmul_tiled, parallel=False)

@@ -32,9 +32,19 @@ def compile_kernel(
         parts: the plain-Python functions that the kernel calls, compiled by `compile_part`
         parallel: whether `prange` runs on all cores
     """
-    compiled = njit(parallel=parallel, fastmath=FAST_MATH, error_model="numpy", nogil=True)(kernel)
-    if hasattr(compiled, "_cache"):  # a plain function where NUMBA_DISABLE_JIT is set
-        compiled._cache = _KernelCache(kernel, _fingerprint(parallel, kernel, *parts))
+    compiler = njit(parallel=parallel, fastmath=FAST_MATH, error_model="numpy", nogil=True)
+    compiled: Any = compiler(kernel)
+    if compiled is kernel:  # NUMBA_DISABLE_JIT is set
+        return kernel
+
+    def parallel_diagnostics(signature: Any = None, level: int = 1) -> None:
+        fresh = compiler(kernel)  # what is loaded from disk has no diagnostics
+        for compiled_for in compiled.signatures if signature is None else [signature]:
+            fresh.compile(compiled_for)
+        fresh.parallel_diagnostics(level=level)
+
+    compiled._cache = _KernelCache(kernel, _fingerprint(parallel, kernel, *parts))
+    compiled.parallel_diagnostics = parallel_diagnostics
     return compiled
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable
 
 from .module import Parameter
@@ -35,7 +36,11 @@ class SGD(Optimizer):
 
     def __init__(self, parameters: Iterable[Parameter], lr: float = 1.0) -> None:
         super().__init__(parameters)
-        self.lr = lr
+        if isinstance(lr, bool) or not isinstance(lr, numbers.Real):
+            raise TypeError(f"SGD: lr must be a number, not {lr!r}")
+        if not lr >= 0:
+            raise ValueError(f"SGD: lr must not be negative, it is {lr}")
+        self.lr: float = lr
 
     def step(self) -> None:
         """Move every parameter that has a derivative."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import numbers
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -45,6 +46,8 @@ class Scalar:
         self, v: float, back: ScalarHistory | None = ScalarHistory(), name: str | None = None
     ) -> None:
         self.unique_id = next(_unique_ids)
+        if not isinstance(v, numbers.Real):
+            raise TypeError(f"Scalar takes a number, not {v!r}")
         self.data = float(v)
         self.history = back
         self.derivative: float | None = None
@@ -156,6 +159,10 @@ class Scalar:
         Args:
             d_output: the derivative to start from, 1.0 unless given
         """
+        if self.is_constant():
+            raise RuntimeError(
+                f"backward: {self!r} has no history; nothing it was computed from wants a derivative"
+            )
         backpropagate(self, 1.0 if d_output is None else d_output)
 
 

@@ -31,7 +31,10 @@ class ScalarFunction:
 
     @classmethod
     def _forward(cls, ctx: Context, *inputs: float) -> float:
-        return float(cls.forward(ctx, *inputs))
+        value = cls.forward(ctx, *inputs)
+        if not isinstance(value, (int, float)):
+            raise TypeError(f"{cls.__name__}.forward returned {type(value).__name__}, not a number")
+        return float(value)
 
     @classmethod
     def _backward(cls, ctx: Context, d_output: float) -> tuple[float, ...]:

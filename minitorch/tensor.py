@@ -41,6 +41,7 @@ from .tensor_functions import (
     Sigmoid,
     Sum,
     View,
+    check_same_backend,
     is_tensor,
 )
 from .tensor_ops import SimpleBackend, TensorBackend
@@ -77,6 +78,11 @@ class Tensor:
         self._tensor = v
         self.history = back
         self.backend = SimpleBackend if backend is None else backend
+        if not isinstance(self.backend, TensorBackend):
+            raise TypeError(
+                f"backend must be a TensorBackend, such as TensorBackend(SimpleOps), "
+                f"not the {type(backend).__name__} {backend!r}"
+            )
         self.grad: Tensor | None = None
         self._name = name
         if self.backend.cuda:
@@ -167,6 +173,15 @@ class Tensor:
 
     def __hash__(self) -> int:
         return self.unique_id
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise RuntimeError(
+                f"a tensor of shape {self.shape} is neither true nor false; see all()"
+            )
+        return bool(self.item())
+
+    __array_ufunc__ = None  # NumPy leaves `array * tensor` to Tensor, which says what it takes
 
     def is_close(self, y: TensorLike) -> Tensor:
         """1.0 where this and y differ by less than 0.01."""
@@ -267,7 +282,7 @@ class Tensor:
     def zeros(self, shape: UserShape | None = None) -> Tensor:
         """Zeros of a shape, this tensor's unless given, on this tensor's backend."""
         shape = self.shape if shape is None else shape
-        return Tensor.make(np.zeros(prod(shape)), shape, backend=self.backend)
+        return Tensor.make(np.zeros(max(prod(shape), 0)), shape, backend=self.backend)
 
     def detach(self) -> Tensor:
         """The same storage without history."""
@@ -353,10 +368,14 @@ class Tensor:
             if self.shape not in ((1,), ()):
                 raise RuntimeError(f"backward: shape {self.shape} is not (1,), pass grad_output")
             grad_output = Tensor.make([1.0], self.shape, backend=self.backend)
-        elif not is_tensor(grad_output) or grad_output.shape != self.shape:
-            got = getattr(grad_output, "shape", type(grad_output).__name__)
-            raise RuntimeError(f"backward: grad_output must have shape {self.shape}, it is {got}")
-        backpropagate(self, grad_output)
+        elif not is_tensor(grad_output):
+            raise TypeError(f"backward: grad_output must be a Tensor, not {grad_output!r}")
+        elif grad_output.shape != self.shape and not grad_output.size == self.size == 1:
+            raise RuntimeError(
+                f"backward: grad_output must have shape {self.shape}, it has {grad_output.shape}"
+            )
+        check_same_backend("backward", [self, grad_output])
+        backpropagate(self, self.expand(grad_output.detach()))
 
     def zero_grad_(self) -> None:
         """Forget the gradient."""

@@ -206,7 +206,13 @@ class TensorData:
 
         A tensor without dimensions is indexed by `()`, or by 0 like one of shape (1,).
         """
-        given = (index,) if isinstance(index, (int, np.integer)) else tuple(index)
+        if isinstance(index, (int, np.integer)):
+            index = (index,)
+        elif not isinstance(index, Iterable):
+            raise TypeError(
+                f"an index is a whole number or a tuple of them, not {type(index).__name__}"
+            )
+        given = tuple(index)
         if self.dims == 0 and given == (0,):
             return 0
         if len(given) != self.dims:
@@ -240,6 +246,8 @@ class TensorData:
 
     def set(self, key: int | UserIndex, val: float) -> None:
         """Replace the element at an index."""
+        if not isinstance(val, (int, float, np.number)):
+            raise TypeError(f"an element must be a number, not {type(val).__name__}")
         self._storage[self.index(key)] = val
 
     def tuple(self) -> tuple[Any, Shape, Strides]:
@@ -281,13 +289,21 @@ def _is_flat_float64(storage: Any) -> bool:
 
 
 def _flat_float64(storage: Iterable[float]) -> Storage:
-    try:
-        array = np.ascontiguousarray(storage, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"storage must be a flat row of numbers: {error}") from None
+    array = float64_array(storage, "storage must be a flat row of numbers")
     if array.ndim != 1:
         raise IndexingError(f"storage must be flat, it has shape {array.shape}")
     return array
+
+
+def float64_array(values: Any, otherwise: str) -> npt.NDArray[np.float64]:
+    """Numbers, nested evenly or not at all, as an array; else a TypeError that begins so."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise TypeError(f"{otherwise}: {error}") from None
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{otherwise}, not {values!r}")
+    return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
 
 
 def _checked_shape(shape: UserShape) -> tuple[int, ...]:
@@ -304,7 +320,11 @@ def _checked_shape(shape: UserShape) -> tuple[int, ...]:
 
 def _checked_strides(strides: UserStrides, shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     """Strides that stay inside the storage, or IndexingError."""
-    given = tuple(int(s) for s in strides)
+    given = tuple(strides)
+    for s in given:
+        if not isinstance(s, (int, np.integer)):
+            raise TypeError(f"strides {given} must be whole numbers, found {s!r}")
+    given = tuple(map(int, given))
     if len(given) != len(shape):
         raise IndexingError(f"strides {given} must be as many as the dimensions of shape {shape}")
     furthest = sum((n - 1) * s for n, s in zip(shape, given, strict=True))

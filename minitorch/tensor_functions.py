@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .autodiff import Context, one_sided_slopes, slope_agrees
-from .tensor_data import IndexingError, TensorData
+from .tensor_data import IndexingError, TensorData, float64_array
 from .tensor_ops import SimpleBackend, TensorBackend
 
 if TYPE_CHECKING:
@@ -68,9 +68,11 @@ class Function:
                 wanted = True
                 v = v.detach()
             inputs.append(v)
-        _check_same_backend(cls.__name__, inputs)
+        check_same_backend(cls.__name__, inputs)
         ctx = Context(not wanted)
         out = cls._forward(ctx, *inputs)
+        if not is_tensor(out):
+            raise TypeError(f"[{cls.__name__}] forward returned {type(out).__name__}, not a Tensor")
         if wanted:
             out.history = History(cls, ctx, vals)
         return out
@@ -81,9 +83,14 @@ def is_tensor(value: Any) -> bool:
     return hasattr(value, "_tensor")
 
 
-def _check_same_backend(name: str, inputs: Sequence[Any]) -> None:
-    first, *others = [v for v in inputs if is_tensor(v)]
-    for t in others:
+def check_same_backend(name: str, inputs: Sequence[Any]) -> None:
+    """TypeError without any tensor, RuntimeError for tensors that do not live together."""
+    tensors = [v for v in inputs if is_tensor(v)]
+    if not tensors:
+        given = ", ".join(type(v).__name__ for v in inputs)
+        raise TypeError(f"[{name}] needs a Tensor, got {given or 'nothing'}")
+    first = tensors[0]
+    for t in tensors[1:]:
         if t.backend is not first.backend and t.backend.ops is not first.backend.ops:
             raise RuntimeError(
                 f"[{name}] tensors of two backends: {first.shape} on {first.backend.ops.__name__} "
@@ -95,6 +102,9 @@ def _ints(values: Any) -> tuple[int, ...]:
     """A shape or an order, given as whole numbers or as the course's tensor of them."""
     if is_tensor(values):
         values = values.to_numpy().astype(int).ravel().tolist()
+    for v in values:
+        if not isinstance(v, (int, np.integer)):
+            raise TypeError(f"a shape or an order must be whole numbers, found {v!r}")
     return tuple(values)
 
 
@@ -404,7 +414,7 @@ def zeros(shape: UserShape, backend: TensorBackend = SimpleBackend) -> Tensor:
     >>> zeros((2,))
     [0.00 0.00]
     """
-    return _make(np.zeros(prod(shape)), shape, backend, False)
+    return _make(np.zeros(max(prod(shape), 0)), shape, backend, False)
 
 
 def rand(
@@ -433,13 +443,8 @@ def tensor(ls: Any, backend: TensorBackend = SimpleBackend, requires_grad: bool 
     >>> tensor([[1, 2], [3, 4]]).shape
     (2, 2)
     """
-    try:
-        array = np.array(ls, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"tensor: needs a number or evenly nested lists of numbers: {error}"
-        ) from None
-    return _make(array.ravel(), array.shape, backend, requires_grad)
+    array = float64_array(ls, "tensor: needs a number or evenly nested lists of numbers")
+    return _make(array.ravel().copy(), array.shape, backend, requires_grad)
 
 
 # --- Checking gradients ------------------------------------------------------

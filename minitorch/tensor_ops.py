@@ -71,6 +71,8 @@ class TensorBackend:
     """All the functions of tensors that the library needs, made by one set of verbs."""
 
     def __init__(self, ops: type[TensorOps]) -> None:
+        if not (isinstance(ops, type) and issubclass(ops, TensorOps)):
+            raise TypeError(f"TensorBackend takes a class of TensorOps, not {ops!r}")
         self.ops = ops
         self.cuda = ops.cuda
 
