@@ -6,7 +6,7 @@ What is here knows nothing of scalars or tensors: it works on any `Variable`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 # --- Task 1.1: numerical derivatives -----------------------------------------
@@ -139,11 +139,16 @@ class Context:
 
     no_grad: bool = False
     saved_values: tuple[Any, ...] = ()
+    needs_input_grad: tuple[bool, ...] = field(default=(), repr=False)
 
     def save_for_backward(self, *values: Any) -> None:
         """Keep values for backward; with `no_grad` they are not needed and not kept."""
         if not self.no_grad:
             self.saved_values = values
+
+    def needs(self, i: int) -> bool:
+        """Whether input i wants a derivative, as all do unless it was said."""
+        return not self.needs_input_grad or self.needs_input_grad[i]
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:

@@ -84,10 +84,12 @@ def ints(values: tuple[int, ...]) -> Any:
 
 
 @lru_cache(maxsize=1024)
-def jit(kernel: Callable[..., None]) -> Any:
+def jit(kernel: Callable[..., None], max_registers: int | None = None) -> Any:
     """A kernel, compiled at its first launch: `jit(kernel)[blocks, threads](...)`."""
     require()
-    return cuda.jit(kernel)
+    if max_registers is None or SIMULATED:
+        return cuda.jit(kernel)
+    return cuda.jit(max_registers=max_registers)(kernel)
 
 
 @lru_cache(maxsize=1024)

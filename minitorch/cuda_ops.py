@@ -447,11 +447,13 @@ class MatmulRung:
         kernel: what one thread does
         threads: width and height of a block
         tile: a block computes this many rows and columns of the product
+        max_registers: what a thread may use, so that more blocks run at a time; None for any
     """
 
     kernel: Callable[..., None]
     threads: tuple[int, int]
     tile: tuple[int, int]
+    max_registers: int | None = None
 
     def blocks(self, shape: tuple[int, ...]) -> int:
         """How many blocks a product of this shape takes."""
@@ -461,7 +463,7 @@ class MatmulRung:
     def launch(self, out: TensorData, a: TensorData, b: TensorData) -> None:
         """Fill `out` with the product of a and b."""
         if out.size:
-            cuda_device.jit(self.kernel)[self.blocks(out.shape), self.threads](
+            cuda_device.jit(self.kernel, self.max_registers)[self.blocks(out.shape), self.threads](
                 *launch_arguments(out), out.size, *launch_arguments(a), *launch_arguments(b)
             )
 
@@ -592,8 +594,39 @@ def _store_four(
         out[start + (column + 3 * step) * stride] = totals[3]
 
 
+@cuda_device.device_function
+def _load_tile(
+    tile: Storage,
+    tile_row: int,
+    height: int,
+    width: int,
+    storage: Storage,
+    start: int,
+    down: int,
+    across: int,
+    rows: int,
+    columns: int,
+) -> None:
+    """Fill a tile of height x width, `tile_row` apart, from `start`; past rows and columns with 0.
+
+    Neighbouring threads load along whichever dimension is dense in memory.
+    """
+    i, j = cuda.threadIdx.y, cuda.threadIdx.x
+    r, first = (i, j) if across <= down else (j, i)
+    while r < height:
+        c = first
+        while c < width:
+            tile[uint64(r * tile_row + c)] = (
+                storage[start + r * down + c * across] if r < rows and c < columns else 0.0
+            )
+            c += cuda.blockDim.x
+        r += cuda.blockDim.x
+
+
 @lru_cache(maxsize=8)
-def register_tiled(threads: int = TILE, depth: int = TILE) -> MatmulRung:
+def register_tiled(
+    threads: int = TILE, depth: int = TILE, max_registers: int | None = None
+) -> MatmulRung:
     """Rung 3: a thread computes 8 x 4 cells, so that each number it loads is used four or eight times.
 
     The cells of a thread are `threads` apart, so that neighbouring threads read and write
@@ -631,9 +664,6 @@ def register_tiled(threads: int = TILE, depth: int = TILE) -> MatmulRung:
         a_down, a_across = a_strides[-2], a_strides[-1]
         b_down, b_across = b_strides[-2], b_strides[-1]
         i, j = cuda.threadIdx.y, cuda.threadIdx.x
-        # Neighbouring threads load along whichever dimension is dense in memory.
-        a_i, a_j = (i, j) if a_across <= a_down else (j, i)
-        b_i, b_j = (i, j) if b_across <= b_down else (j, i)
 
         totals0 = (0.0, 0.0, 0.0, 0.0)
         totals1 = (0.0, 0.0, 0.0, 0.0)
@@ -644,20 +674,33 @@ def register_tiled(threads: int = TILE, depth: int = TILE) -> MatmulRung:
         totals6 = (0.0, 0.0, 0.0, 0.0)
         totals7 = (0.0, 0.0, 0.0, 0.0)
         for start in range(0, inner, depth):
-            for r in range(a_i, height, threads):
-                for k in range(a_j, depth, threads):
-                    a_tile[uint64(r * a_row + k)] = (
-                        a_storage[a_start + (row + r) * a_down + (start + k) * a_across]
-                        if row + r < rows and start + k < inner
-                        else 0.0
-                    )
-            for k in range(b_i, depth, threads):
-                for c in range(b_j, width, threads):
-                    b_tile[uint64(k * b_row + c)] = (
-                        b_storage[b_start + (start + k) * b_down + (column + c) * b_across]
-                        if start + k < inner and column + c < columns
-                        else 0.0
-                    )
+            a_corner = a_start + row * a_down + start * a_across
+            b_corner = b_start + start * b_down + column * b_across
+            left = inner - start
+            _load_tile(
+                a_tile,
+                a_row,
+                height,
+                depth,
+                a_storage,
+                a_corner,
+                a_down,
+                a_across,
+                rows - row,
+                left,
+            )
+            _load_tile(
+                b_tile,
+                b_row,
+                depth,
+                width,
+                b_storage,
+                b_corner,
+                b_down,
+                b_across,
+                left,
+                columns - column,
+            )
             cuda.syncthreads()
             a_at, b_at = uint64(i * a_row), uint64(j)
             for _ in range(depth):
@@ -700,7 +743,7 @@ def register_tiled(threads: int = TILE, depth: int = TILE) -> MatmulRung:
         if below > 7 * threads:
             _store_four(out, start + 7 * down, across, column, columns, threads, totals7)
 
-    return MatmulRung(kernel, (threads, threads), (height, width))
+    return MatmulRung(kernel, (threads, threads), (height, width), max_registers)
 
 
 MATMUL_LADDER = {"naive": naive, "tiled": tiled, "register-tiled": register_tiled}

@@ -317,15 +317,15 @@ class Conv2dFun(Function):
         return _convolve(input, weight, reverse=False)
 
     @staticmethod
-    def backward(ctx: Context, grad_output: Tensor) -> tuple[Tensor, Tensor]:
+    def backward(ctx: Context, grad_output: Tensor) -> tuple[Tensor | None, Tensor | None]:
         """The input's gradient is a convolution anchored at the other corner."""
         if grad_output.backend.cuda:
             return _on_gpu().Conv2dFun.backward(ctx, grad_output)
         input, weight = ctx.saved_values
         swapped = weight._new(weight._tensor.permute(1, 0, 2, 3))
         return (
-            _convolve(grad_output, swapped, reverse=True),
-            _weight_gradient(input, grad_output, weight.shape),
+            _convolve(grad_output, swapped, reverse=True) if ctx.needs(0) else None,
+            _weight_gradient(input, grad_output, weight.shape) if ctx.needs(1) else None,
         )
 
 
@@ -419,12 +419,15 @@ class Conv1dFun(Function):
         return _as_sequence(Conv2dFun.forward(ctx, images, weights))
 
     @staticmethod
-    def backward(ctx: Context, grad_output: Tensor) -> tuple[Tensor, Tensor]:
+    def backward(ctx: Context, grad_output: Tensor) -> tuple[Tensor | None, Tensor | None]:
         """The input's gradient is a convolution anchored at the other end."""
         if grad_output.backend.cuda:
             return _on_gpu().Conv1dFun.backward(ctx, grad_output)
         grad_input, grad_weight = Conv2dFun.backward(ctx, _as_image(grad_output))
-        return _as_sequence(grad_input), _as_sequence(grad_weight)
+        return (
+            None if grad_input is None else _as_sequence(grad_input),
+            None if grad_weight is None else _as_sequence(grad_weight),
+        )
 
 
 conv1d = Conv1dFun.apply

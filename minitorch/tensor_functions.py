@@ -36,7 +36,8 @@ class Function:
 
     `forward` takes tensors without history, and plain values such as a dimension;
     `backward` takes the gradient of the output and returns one entry per argument of
-    `forward`. The entry of a plain value is ignored. Users call `apply`.
+    `forward`. The entry of a plain value or a constant is ignored; `ctx.needs(i)` tells
+    whether argument i wants one. Users call `apply`.
     """
 
     @staticmethod
@@ -61,15 +62,11 @@ class Function:
     @classmethod
     def apply(cls, *vals: Any) -> Tensor:
         """Compute the function, and remember it and its arguments if a gradient is wanted."""
-        wanted = False
-        inputs = []
-        for v in vals:
-            if is_tensor(v) and v.history is not None:
-                wanted = True
-                v = v.detach()
-            inputs.append(v)
-        check_same_backend(cls.__name__, inputs)
-        ctx = Context(not wanted)
+        check_same_backend(cls.__name__, vals)
+        needs_grad = tuple(is_tensor(v) and v.history is not None for v in vals)
+        wanted = any(needs_grad)
+        ctx = Context(not wanted, needs_input_grad=needs_grad)
+        inputs = [v.detach() if n else v for v, n in zip(vals, needs_grad, strict=True)]
         out = cls._forward(ctx, *inputs)
         if not is_tensor(out):
             raise TypeError(f"[{cls.__name__}] forward returned {type(out).__name__}, not a Tensor")
@@ -167,11 +164,14 @@ class Mul(Function):
         return a.f.mul_zip(a, b)
 
     @staticmethod
-    def backward(ctx: Context, grad_output: Tensor) -> tuple[Tensor, Tensor]:
+    def backward(ctx: Context, grad_output: Tensor) -> tuple[Tensor | None, Tensor | None]:
         """Each input receives g times the other."""
         a, b = ctx.saved_values
         f = grad_output.f
-        return f.mul_zip(b, grad_output), f.mul_zip(a, grad_output)
+        return (
+            f.mul_zip(b, grad_output) if ctx.needs(0) else None,
+            f.mul_zip(a, grad_output) if ctx.needs(1) else None,
+        )
 
 
 class Sigmoid(Function):
@@ -381,13 +381,13 @@ class MatMul(Function):
         return t1.f.matrix_multiply(t1, t2)
 
     @staticmethod
-    def backward(ctx: Context, grad_output: Tensor) -> tuple[Tensor, Tensor]:
+    def backward(ctx: Context, grad_output: Tensor) -> tuple[Tensor | None, Tensor | None]:
         """G times the second transposed, and the first transposed times g."""
         t1, t2 = ctx.saved_values
         f = grad_output.f
         return (
-            f.matrix_multiply(grad_output, _transposed(t2)),
-            f.matrix_multiply(_transposed(t1), grad_output),
+            f.matrix_multiply(grad_output, _transposed(t2)) if ctx.needs(0) else None,
+            f.matrix_multiply(_transposed(t1), grad_output) if ctx.needs(1) else None,
         )
 
 
