@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import struct
 from collections.abc import Callable
 from functools import cache
@@ -572,8 +573,8 @@ GRADIENTS: list[BackendRow] = [
     (
         "backward-of-number",
         lambda b: (ones(b, 2, grad=True) * 2.0).backward(1.0),
-        RuntimeError,
-        r"\(2,\).*float",
+        TypeError,
+        r"grad_output.*Tensor.*1\.0",
     ),
     (
         "accumulate-on-result",
@@ -977,3 +978,66 @@ def test_checkpoint_of_another_model(model: Module, arrays: dict[str, int], patt
 
     values = {name: np.zeros(size) for name, size in arrays.items()}
     check(lambda: load_parameters(model, values), CheckpointError, pattern)
+
+
+# --- The command line: exit code 2 and a line that names the argument -------------------------
+
+COMMANDS: list[tuple[str, str, str]] = [
+    ("nothing", "", "COMMAND"),
+    ("unknown-command", "teach", "teach"),
+    ("no-data-set", "train", "DATASET"),
+    ("unknown-data-set", "train moon", "moon"),
+    ("unknown-option", "train xor --COLOUR red", "--COLOUR"),
+    ("hidden-text", "train xor --HIDDEN many", "HIDDEN.*many"),
+    ("hidden-zero", "train xor --HIDDEN 0", "HIDDEN.*at least 1"),
+    ("epochs-negative", "train xor --EPOCHS -5", "EPOCHS.*at least 1"),
+    ("points-zero", "train simple --PTS 0", "PTS.*at least 1"),
+    ("rate-text", "train xor --RATE quick", "RATE.*quick"),
+    ("rate-negative", "train xor --RATE -1", "RATE.*-1"),
+    ("backend-unknown", "train xor --BACKEND tpu", "BACKEND.*tpu"),
+    ("seed-text", "train xor --seed lucky", "seed.*lucky"),
+    ("digits-batch-zero", "train digits --BATCH 0", "BATCH.*0|batch.*0"),
+    ("digits-epochs-zero", "train digits --EPOCHS 0", "EPOCHS.*0|epochs.*0"),
+    ("digits-points-negative", "train digits --PTS -3", "PTS.*-3|points.*-3"),
+    ("sentiment-batch-zero", "train sentiment --BATCH 0", "BATCH.*0|batch.*0"),
+    ("doctor-argument", "doctor now", "now"),
+]
+
+
+@pytest.mark.task0_0
+@pytest.mark.timeout(20)  # an argument that is let through begins to train
+@pytest.mark.parametrize(
+    ("arguments", "pattern"), [pytest.param(*row[1:], id=row[0]) for row in COMMANDS]
+)
+def test_command_line(
+    arguments: str,
+    pattern: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from minitorch import cli
+
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("MINITORCH_DATA", str(here))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(SystemExit) as exited:
+        cli.main(arguments.split())
+    assert exited.value.code == 2
+    assert re.search(pattern, capsys.readouterr().err)
+    assert list(here.iterdir()) == []  # nothing was begun
+
+
+@pytest.mark.task0_0
+def test_resume_without_a_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from minitorch import cli
+
+    monkeypatch.chdir(tmp_path)
+    code = cli.main(["train", "simple", "--EPOCHS", "1", "--PTS", "4", "--resume"])
+    said = capsys.readouterr()
+    assert code == 1
+    assert "no checkpoint" in said.out + said.err
