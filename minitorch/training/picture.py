@@ -33,13 +33,16 @@ def draw_curves(
 
 
 def draw_points(
-    path: Path,
+    path: Path | None,
     history: History,
     data: Graph,
     predict: Callable[[list[tuple[float, float]]], npt.ArrayLike],
     title: str = "",
-) -> None:
-    """Loss on the left, the points on what the model says of every place on the right."""
+) -> Any:
+    """Loss on the left, the points on what the model says of every place on the right.
+
+    Returns the figure, which is saved if a path is given.
+    """
     figure, (left, right) = _figure(title)
     _draw_losses(left, history)
     low = min(0.0, *(min(x) for x in data.X)) if data.X else 0.0
@@ -58,8 +61,10 @@ def draw_points(
             right.scatter(*zip(*chosen, strict=True), c=colour, marker=marker, label=f"y = {label}")
     right.set(xlabel="x1", ylabel="x2", xlim=(low, high), ylim=(low, high), aspect="equal")
     if data.X:
-        right.legend(loc="upper left", fontsize="small")
-    _save(figure, path)
+        right.legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
+    if path is not None:
+        _save(figure, path)
+    return figure
 
 
 def _figure(title: str) -> tuple[Any, Any]:

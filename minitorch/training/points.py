@@ -52,20 +52,20 @@ class Settings:
 SMALL = {
     "Simple": Settings(hidden=8, rate=0.1, epochs=300, batch=2),
     "Diag": Settings(hidden=8, rate=0.1, epochs=200, batch=2),
-    "Split": Settings(hidden=10, rate=0.1, epochs=300, batch=2),
+    "Split": Settings(hidden=8, rate=0.1, epochs=300, batch=2),
     "Xor": Settings(hidden=10, rate=0.1, epochs=400, batch=2),
-    "Circle": Settings(hidden=10, rate=0.1, epochs=400, batch=2),
-    "Spiral": Settings(hidden=20, rate=0.02, epochs=800, batch=1),
+    "Circle": Settings(hidden=10, rate=0.1, epochs=300, batch=2),
+    "Spiral": Settings(hidden=32, rate=0.1, epochs=300, batch=2),
 }
 """For the scalar and the plain-Python model, whose time grows with the square of `hidden`."""
 
 LARGE = {
-    "Simple": Settings(hidden=100, rate=0.05, epochs=500, batch=10),
-    "Diag": Settings(hidden=100, rate=0.05, epochs=500, batch=10),
-    "Split": Settings(hidden=100, rate=0.05, epochs=500, batch=10),
-    "Xor": Settings(hidden=100, rate=0.05, epochs=500, batch=10),
-    "Circle": Settings(hidden=100, rate=0.05, epochs=500, batch=10),
-    "Spiral": Settings(hidden=100, rate=0.05, epochs=1000, batch=10),
+    "Simple": Settings(hidden=100, rate=0.1, epochs=400, batch=10),
+    "Diag": Settings(hidden=100, rate=0.1, epochs=400, batch=10),
+    "Split": Settings(hidden=100, rate=0.1, epochs=400, batch=10),
+    "Xor": Settings(hidden=100, rate=0.1, epochs=400, batch=10),
+    "Circle": Settings(hidden=100, rate=0.1, epochs=400, batch=10),
+    "Spiral": Settings(hidden=100, rate=0.15, epochs=500, batch=10),
 }
 """For the fast backends, in the course's batches of ten."""
 
@@ -252,8 +252,14 @@ def add_arguments(
         parser.set_defaults(BACKEND=backend)
     by_dataset = "default: what learns the data set"
     add("--HIDDEN", "--hidden", type=positive, metavar="N", help=f"hidden units ({by_dataset})")
-    add("--RATE", "--rate", type=float, metavar="R", help=f"learning rate ({by_dataset})")
-    add("--EPOCHS", "--epochs", type=positive, metavar="N", help=f"({by_dataset})")
+    add(
+        "--RATE",
+        "--rate",
+        type=float,
+        metavar="R",
+        help=f"learning rate at the start ({by_dataset})",
+    )
+    add("--EPOCHS", "--epochs", type=positive, metavar="N", help=f"epochs ({by_dataset})")
     add("--BATCH", "--batch", type=positive, metavar="N", help=f"points a step ({by_dataset})")
     add("--PTS", "--pts", type=positive, default=50, metavar="N", help="points (default: 50)")
     add_run_arguments(parser)

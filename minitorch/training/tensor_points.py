@@ -107,16 +107,20 @@ class TensorTrain:
     ) -> None:
         """Go through the points in batches, in a new order each epoch; step after each batch.
 
+        The steps get smaller in a straight line from `learning_rate` to almost 0: with equal
+        steps, points near the border keep changing sides to the end.
+
         Args:
             data: points and labels
-            learning_rate: how far to step
+            learning_rate: how far to step in the first epoch
             max_epochs: the last epoch
             log_fn: called after each epoch with its number, loss, correct points, all losses
             start: the first epoch; above 1 when a run is resumed
         """
-        optim = SGD(self.model.parameters(), learning_rate)
         losses: list[float] = []
         for epoch in range(start, max_epochs + 1):
+            rate = learning_rate * (1.0 - (epoch - 1) / max_epochs)
+            optim = SGD(self.model.parameters(), rate)
             total_loss, correct = 0.0, 0
             for batch in shuffled_batches(data, self.batch):
                 y = tensor(batch.y, self.backend, requires_grad=False)

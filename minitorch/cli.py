@@ -1,0 +1,86 @@
+"""The command line: `minitorch train`, `minitorch doctor`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+from . import __version__
+from .datasets import datasets
+
+Command = Callable[[argparse.Namespace], int]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    args = make_parser().parse_args(argv)
+    command: Command = args.command
+    try:
+        return command(args)
+    except KeyboardInterrupt:
+        sys.stderr.write("\nStopped by Ctrl-C.\n")
+        return 130
+    except BrokenPipeError:  # the reader of our output, such as `head`, has left
+        sys.stderr.close()
+        return 1
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    parser = argparse.ArgumentParser(
+        prog="minitorch",
+        description="A deep learning library to read, to build, and to train with.",
+        epilog="`minitorch COMMAND --help` says more about a command.",
+    )
+    parser.add_argument("--version", action="version", version=f"minitorch {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_train(commands)
+    _add_doctor(commands)
+    return parser
+
+
+def _add_train(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from .training import images, points, sentences
+
+    train = commands.add_parser(
+        "train",
+        help="train a network, with live progress, a log, checkpoints and a picture",
+        description="Train a network. Ctrl-C saves; --resume goes on where a run stopped.",
+        epilog="`minitorch train DATASET --help` shows all options of a data set.",
+    )
+    sets = train.add_subparsers(title="data sets", metavar="DATASET", required=True)
+
+    def add(name: str, what: str, run: Command) -> argparse.ArgumentParser:
+        parser = sets.add_parser(name, help=what, description=f"Train on {name}: {what}.")
+        parser.set_defaults(command=run)
+        return parser
+
+    digits = add("digits", "1,797 handwritten digits of 8 x 8 pixels, no download", images.run)
+    images.add_arguments(digits, "digits")
+    mnist = add("mnist", "70,000 handwritten digits of 28 x 28 pixels", images.run)
+    images.add_arguments(mnist, "mnist")
+    sentiment = add("sentiment", "sentences of film reviews, good or bad (SST-2)", sentences.run)
+    sentences.add_arguments(sentiment)
+    for name, make in datasets.items():
+        what = (make.__doc__ or "").split("\n")[0].rstrip(".").replace("%", "%%")
+        what = f"points, {what[:1].lower()}{what[1:]}"
+        points.add_arguments(add(name.lower(), what, points.run), dataset=name)
+
+
+def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    def run(args: argparse.Namespace) -> int:
+        from . import doctor
+
+        return doctor.main()
+
+    parser = commands.add_parser(
+        "doctor",
+        help="say what is installed, which backends work here, and what to do about the rest",
+        description="Say what works on this machine, and what to do about what does not.",
+    )
+    parser.set_defaults(command=run)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

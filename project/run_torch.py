@@ -1,0 +1,111 @@
+"""The network of tasks 1.5 to 3.5 in PyTorch, to compare with.
+
+python project/run_torch.py --DATASET xor
+"""
+
+import argparse
+import sys
+import time
+from typing import Any
+
+from minitorch import datasets
+from minitorch.datasets import Graph, Point
+from minitorch.training.batches import shuffled_batches
+from minitorch.training.points import LARGE, dataset_name
+from minitorch.training.session import LogFn, print_epoch, set_seed
+from minitorch.training.weights import weights_and_bias
+
+try:
+    import torch
+except ImportError:
+    sys.exit("run_torch.py needs PyTorch, which is not installed: pip install torch")
+
+
+class Network(torch.nn.Module):
+    """2 -> hidden -> hidden -> 1, with ReLU, ReLU and sigmoid, starting where ours starts."""
+
+    def __init__(self, hidden: int) -> None:
+        super().__init__()
+        self.layer1 = _linear(2, hidden, reads_points=True)
+        self.layer2 = _linear(hidden, hidden)
+        self.layer3 = _linear(hidden, 1)
+
+    def forward(self, x: Any) -> Any:
+        """(batch, 2) -> (batch, 1)."""
+        first = self.layer1(x).relu()  # (batch, hidden)
+        second = self.layer2(first).relu()  # (batch, hidden)
+        return self.layer3(second).sigmoid()
+
+
+def _linear(in_size: int, out_size: int, reads_points: bool = False) -> torch.nn.Linear:
+    layer = torch.nn.Linear(in_size, out_size, dtype=torch.float64)
+    weights, bias = weights_and_bias(in_size, out_size, reads_points)
+    layer.load_state_dict(
+        {
+            "weight": torch.tensor(weights, dtype=torch.float64).T.contiguous(),
+            "bias": torch.tensor(bias, dtype=torch.float64),
+        }
+    )
+    return layer
+
+
+class TorchTrain:
+    """The loop of `TensorTrain`, in PyTorch."""
+
+    def __init__(self, hidden_layers: int, batch: int = 10) -> None:
+        self.model = Network(hidden_layers)
+        self.batch = batch
+
+    def run_one(self, x: Point) -> Any:
+        """The probability of label 1 for a point: shape (1, 1)."""
+        return self.run_many([x])
+
+    def run_many(self, X: list[Point]) -> Any:
+        """The probability of label 1 for each point: shape (points, 1)."""
+        return self.model(torch.tensor(X, dtype=torch.float64))
+
+    def train(
+        self, data: Graph, learning_rate: float, max_epochs: int = 500, log_fn: LogFn = print_epoch
+    ) -> None:
+        """As `TensorTrain.train`."""
+        optim = torch.optim.SGD(self.model.parameters(), learning_rate)
+        losses: list[float] = []
+        for epoch in range(1, max_epochs + 1):
+            optim.param_groups[0]["lr"] = learning_rate * (1.0 - (epoch - 1) / max_epochs)
+            total_loss, correct = 0.0, 0
+            for batch in shuffled_batches(data, self.batch):
+                y = torch.tensor(batch.y, dtype=torch.float64)
+                optim.zero_grad()
+                out = self.run_many(batch.X).view(batch.N)
+                prob = out * y + (1.0 - out) * (1.0 - y)
+                loss = -(prob + 1e-6).log().sum()
+                (loss / batch.N).backward()
+                optim.step()
+                total_loss += loss.item()
+                correct += int((prob > 0.5).sum())
+            losses.append(total_loss)
+            log_fn(epoch, total_loss, correct, losses)
+
+
+def main() -> None:
+    """Train, and print the time an epoch takes."""
+    parser = argparse.ArgumentParser(description="Train the same network in PyTorch.")
+    parser.add_argument("--DATASET", "--dataset", type=dataset_name, default="Simple")
+    parser.add_argument("--HIDDEN", "--hidden", type=int, default=100)
+    parser.add_argument("--RATE", "--rate", type=float)
+    parser.add_argument("--EPOCHS", "--epochs", type=int)
+    parser.add_argument("--PTS", "--pts", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    usual = LARGE[args.DATASET]
+    epochs = args.EPOCHS or usual.epochs
+    set_seed(args.seed)
+    data = datasets[args.DATASET](args.PTS)
+    trainer = TorchTrain(args.HIDDEN)
+    began = time.perf_counter()
+    trainer.train(data, usual.rate if args.RATE is None else args.RATE, epochs)
+    print(f"{(time.perf_counter() - began) / epochs:.4f} s/epoch")
+
+
+if __name__ == "__main__":
+    main()
