@@ -92,6 +92,7 @@ def rungs() -> dict[str, cuda_ops.MatmulRung]:
     ladder = {name: build() for name, build in cuda_ops.MATMUL_LADDER.items()}
     if not cuda_device.SIMULATED:
         ladder["tiled 32"] = cuda_ops.tiled(32)
+        ladder["register, uncapped"] = cuda_ops.register_tiled(max_registers=None)
     return ladder
 
 

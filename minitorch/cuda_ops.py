@@ -597,35 +597,36 @@ def _store_four(
 @cuda_device.device_function
 def _load_tile(
     tile: Storage,
+    tile_shape: tuple[int, int],
     tile_row: int,
-    height: int,
-    width: int,
     storage: Storage,
     start: int,
-    down: int,
-    across: int,
-    rows: int,
-    columns: int,
+    strides: tuple[int, int],
+    left: tuple[int, int],
+    step: int,
 ) -> None:
-    """Fill a tile of height x width, `tile_row` apart, from `start`; past rows and columns with 0.
+    """Fill a tile, whose rows lie `tile_row` apart, from a matrix; past its edge with 0.
 
-    Neighbouring threads load along whichever dimension is dense in memory.
+    `left` is how many rows and columns the matrix has from `start` on. Neighbouring
+    threads, step x step in all, load along whichever dimension is dense in memory. A cell
+    outside loads the last one inside and drops it: without a branch no load waits for
+    another.
     """
     i, j = cuda.threadIdx.y, cuda.threadIdx.x
-    r, first = (i, j) if across <= down else (j, i)
-    while r < height:
-        c = first
-        while c < width:
-            tile[uint64(r * tile_row + c)] = (
-                storage[start + r * down + c * across] if r < rows and c < columns else 0.0
-            )
-            c += cuda.blockDim.x
-        r += cuda.blockDim.x
+    first_r, first_c = (i, j) if strides[1] <= strides[0] else (j, i)
+    for m in range(tile_shape[0] // step):
+        r = first_r + m * step
+        r_inside = r if r < left[0] else left[0] - 1
+        for n in range(tile_shape[1] // step):
+            c = first_c + n * step
+            c_inside = c if c < left[1] else left[1] - 1
+            x = storage[start + r_inside * strides[0] + c_inside * strides[1]]
+            tile[uint64(r * tile_row + c)] = x if r < left[0] and c < left[1] else 0.0
 
 
 @lru_cache(maxsize=8)
 def register_tiled(
-    threads: int = TILE, depth: int = TILE, max_registers: int | None = None
+    threads: int = TILE, depth: int = TILE, max_registers: int | None = 128
 ) -> MatmulRung:
     """Rung 3: a thread computes 8 x 4 cells, so that each number it loads is used four or eight times.
 
@@ -633,7 +634,10 @@ def register_tiled(
     neighbouring memory. Their totals are 32 plain variables (in tuples), which the
     compiler keeps in registers.
     """
+    if depth % threads:
+        raise ValueError(f"register_tiled: depth {depth} must be a multiple of {threads} threads")
     height, width = 8 * threads, 4 * threads
+    a_tile_shape, b_tile_shape = (height, depth), (depth, width)
     # Tiles lie flat in shared memory, one cell more to a row than needed: threads that walk
     # down a column then meet different banks of it instead of queueing for one. Positions
     # there are unsigned, for Numba counts negative ones from the end, and checks.
@@ -661,8 +665,7 @@ def register_tiled(
         batch, row, column = _block_origin(rows, columns, height, width)
         a_start = _position(batch, out_shape, a_shape, a_strides, 2)
         b_start = _position(batch, out_shape, b_shape, b_strides, 2)
-        a_down, a_across = a_strides[-2], a_strides[-1]
-        b_down, b_across = b_strides[-2], b_strides[-1]
+        a_by, b_by = (a_strides[-2], a_strides[-1]), (b_strides[-2], b_strides[-1])
         i, j = cuda.threadIdx.y, cuda.threadIdx.x
 
         totals0 = (0.0, 0.0, 0.0, 0.0)
@@ -674,33 +677,11 @@ def register_tiled(
         totals6 = (0.0, 0.0, 0.0, 0.0)
         totals7 = (0.0, 0.0, 0.0, 0.0)
         for start in range(0, inner, depth):
-            a_corner = a_start + row * a_down + start * a_across
-            b_corner = b_start + start * b_down + column * b_across
-            left = inner - start
-            _load_tile(
-                a_tile,
-                a_row,
-                height,
-                depth,
-                a_storage,
-                a_corner,
-                a_down,
-                a_across,
-                rows - row,
-                left,
-            )
-            _load_tile(
-                b_tile,
-                b_row,
-                depth,
-                width,
-                b_storage,
-                b_corner,
-                b_down,
-                b_across,
-                left,
-                columns - column,
-            )
+            a_from = a_start + row * a_by[0] + start * a_by[1]
+            b_from = b_start + start * b_by[0] + column * b_by[1]
+            a_left, b_left = (rows - row, inner - start), (inner - start, columns - column)
+            _load_tile(a_tile, a_tile_shape, a_row, a_storage, a_from, a_by, a_left, threads)
+            _load_tile(b_tile, b_tile_shape, b_row, b_storage, b_from, b_by, b_left, threads)
             cuda.syncthreads()
             a_at, b_at = uint64(i * a_row), uint64(j)
             for _ in range(depth):

@@ -381,7 +381,7 @@ RUNGS = {
     "tiled 4": cuda_ops.tiled(4),
     "register-tiled": cuda_ops.register_tiled(),
     "register-tiled 1, 3": cuda_ops.register_tiled(1, 3),
-    "register-tiled 3, 2": cuda_ops.register_tiled(3, 2),
+    "register-tiled 2, 4": cuda_ops.register_tiled(2, 4, None),
 }
 
 PRODUCTS = [
@@ -422,9 +422,9 @@ def test_matmul(left: Any, right: Any) -> None:
 @task3_4
 def test_matmul_of_large_and_of_small_products() -> None:
     """Both kernels that `matrix_multiply` chooses from."""
-    side = 4 * cuda_ops.TILE
-    for rows in (side, side * cuda_ops.MATMUL_BLOCKS):
-        a, b = on_cuda(numbers(rows, 3)), on_cuda(numbers(3, side))
+    height, width = cuda_ops.register_tiled().tile
+    for rows in (3, height * cuda_ops.MATMUL_BLOCKS):
+        a, b = on_cuda(numbers(rows, 3)), on_cuda(numbers(3, width))
         assert_close((a @ b).to_numpy(), a.to_numpy() @ b.to_numpy())
 
 
@@ -468,6 +468,8 @@ def test_out_of_bounds_is_never_touched() -> None:
 
 @task3_4
 def test_matmul_errors() -> None:
+    with pytest.raises(ValueError, match="depth 3 must be a multiple of 2"):
+        cuda_ops.register_tiled(2, 3)
     with pytest.raises(IndexingError, match=r"matmul: .*\(2, 3\).*\(2, 3\)"):
         _ = on_cuda(numbers(2, 3)) @ on_cuda(numbers(2, 3))
     with pytest.raises(IndexingError, match="two dimensions or more"):
