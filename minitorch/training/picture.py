@@ -13,7 +13,6 @@ from ..datasets import Graph
 from .checkpoint import History
 
 _COLOURS = ("#d1495b", "#00798c")  # label 0, label 1
-_GRID = 40
 
 
 def draw_curves(
@@ -38,18 +37,19 @@ def draw_points(
     data: Graph,
     predict: Callable[[list[tuple[float, float]]], npt.ArrayLike],
     title: str = "",
+    grid: int = 40,
 ) -> Any:
     """Loss on the left, the points on what the model says of every place on the right.
 
-    Returns the figure, which is saved if a path is given.
+    That is computed at grid x grid places. Returns the figure, which is saved if a path is given.
     """
     figure, (left, right) = _figure(title)
     _draw_losses(left, history)
     low = min(0.0, *(min(x) for x in data.X)) if data.X else 0.0
     high = max(1.0, *(max(x) for x in data.X)) if data.X else 1.0
-    ticks = np.linspace(low, high, _GRID)
+    ticks = np.linspace(low, high, grid)
     places = [(float(x1), float(x2)) for x2 in ticks for x1 in ticks]
-    surface = np.array(predict(places), dtype=float).reshape(_GRID, _GRID)
+    surface = np.array(predict(places), dtype=float).reshape(grid, grid)
     right.contourf(
         ticks, ticks, surface, levels=np.linspace(0, 1, 11), cmap="coolwarm_r", alpha=0.5
     )

@@ -32,6 +32,7 @@ BACKENDS = {
     "fast": "tensors compiled by Numba (lesson 3)",
     "cuda": "tensors on a GPU (lesson 3)",
 }
+_SLOW = ("scalar", "simple")
 _OTHER_NAMES = {"tensor": "simple", "cpu": "fast", "gpu": "cuda"}
 
 
@@ -72,7 +73,7 @@ LARGE = {
 
 def default_settings(dataset: str, backend: str) -> Settings:
     """The settings that learn a data set on a backend."""
-    return (SMALL if backend in ("scalar", "simple") else LARGE)[dataset]
+    return (SMALL if backend in _SLOW else LARGE)[dataset]
 
 
 def dataset_name(name: str) -> str:
@@ -211,7 +212,8 @@ def train_points(
         from .picture import draw_points
 
         title = f"{dataset}, {hidden} hidden units, {backend}"
-        draw_points(path, session.history, data, lambda X: probabilities(trainer, X), title)
+        grid = 20 if backend in _SLOW else 60
+        draw_points(path, session.history, data, lambda X: probabilities(trainer, X), title, grid)
 
     def conclude() -> str:
         correct = count_correct(trainer, data)
