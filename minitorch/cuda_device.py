@@ -94,8 +94,11 @@ def jit(kernel: Callable[..., None], max_registers: int | None = None) -> Any:
 
 @lru_cache(maxsize=1024)
 def device_function(fn: Callable[..., Any]) -> Any:
-    """A function that kernels may call, compiled with the first that does; no GPU needed yet."""
-    return fn if cuda is None or hasattr(fn, "py_func") else cuda.jit(device=True)(fn)
+    """A function that kernels may call, compiled with the first that does.
+
+    Without a GPU it stays as it is, so that files with kernels can be imported anywhere.
+    """
+    return cuda.jit(device=True)(fn) if available() and not hasattr(fn, "py_func") else fn
 
 
 def synchronize() -> None:

@@ -48,7 +48,7 @@ PER_LANE = 16
 TILE = 2 if cuda_device.SIMULATED else 16
 """Side of the square blocks of matrix multiplication."""
 
-MATMUL_BLOCKS = 2 if cuda_device.SIMULATED else 128
+MATMUL_BLOCKS = 2 if cuda_device.SIMULATED else 32
 """Blocks that keep the GPU busy: a product of fewer large tiles is done in small ones."""
 
 PRACTICE_BLOCK = 32
