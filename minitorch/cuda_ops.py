@@ -173,25 +173,35 @@ def _blocks(size: int) -> int:
     return min(_ceil_div(size, THREADS), MAX_BLOCKS)
 
 
-@cuda_device.device_function
-def _position(ordinal: int, big_shape: Shape, shape: Shape, strides: Strides, inner: int) -> int:
-    """Where in storage the element is that counting to `ordinal` through `big_shape` falls on.
-
-    `to_index`, `broadcast_index` and `index_to_position` in one, without index buffers:
-    memory of its own is what a GPU thread has least of. The last `inner` dimensions
-    are left out of the count.
-    """
-    missing = len(big_shape) - len(shape)
-    position = 0
-    for d in range(len(big_shape) - inner - 1, missing - 1, -1):
-        size = big_shape[d]
-        if shape[d - missing] > 1:
-            position += (ordinal % size) * strides[d - missing]
-        ordinal = ordinal // size
-    return position
-
-
 # --- Task 3.3: map and zip -------------------------------------------------------
+
+
+@cuda_device.device_function
+def _positions(
+    ordinal: int,
+    out_shape: Shape,
+    out_strides: Strides,
+    a_shape: Shape,
+    a_strides: Strides,
+    b_shape: Shape,
+    b_strides: Strides,
+) -> tuple[int, int, int]:
+    """Where in storage output number `ordinal` is, and the elements of a and b it comes from.
+
+    `to_index`, `broadcast_index` and `index_to_position` in one loop, without index
+    buffers: memory of its own is what a GPU thread has least of, and division is slow.
+    """
+    a_missing, b_missing = len(out_shape) - len(a_shape), len(out_shape) - len(b_shape)
+    out_position, a_position, b_position = 0, 0, 0
+    for d in range(len(out_shape) - 1, -1, -1):
+        index = ordinal % out_shape[d]
+        ordinal = ordinal // out_shape[d]
+        out_position += index * out_strides[d]
+        if d >= a_missing and a_shape[d - a_missing] > 1:
+            a_position += index * a_strides[d - a_missing]
+        if d >= b_missing and b_shape[d - b_missing] > 1:
+            b_position += index * b_strides[d - b_missing]
+    return out_position, a_position, b_position
 
 
 @lru_cache(maxsize=256)
@@ -213,8 +223,10 @@ def tensor_map(fn: Callable[[float], float]) -> Any:
         in_strides: Strides,
     ) -> None:
         for i in range(cuda.grid(1), out_size, cuda.gridsize(1)):
-            x = in_storage[_position(i, out_shape, in_shape, in_strides, 0)]
-            out[_position(i, out_shape, out_shape, out_strides, 0)] = scalar(x)
+            position, from_in, _ = _positions(
+                i, out_shape, out_strides, in_shape, in_strides, in_shape, in_strides
+            )
+            out[position] = scalar(in_storage[from_in])
 
     return cuda_device.jit(_map)
 
@@ -237,9 +249,10 @@ def tensor_zip(fn: Callable[[float, float], float]) -> Any:
         b_strides: Strides,
     ) -> None:
         for i in range(cuda.grid(1), out_size, cuda.gridsize(1)):
-            x = a_storage[_position(i, out_shape, a_shape, a_strides, 0)]
-            y = b_storage[_position(i, out_shape, b_shape, b_strides, 0)]
-            out[_position(i, out_shape, out_shape, out_strides, 0)] = scalar(x, y)
+            position, from_a, from_b = _positions(
+                i, out_shape, out_strides, a_shape, a_strides, b_shape, b_strides
+            )
+            out[position] = scalar(a_storage[from_a], b_storage[from_b])
 
     return cuda_device.jit(_zip)
 
@@ -477,6 +490,18 @@ def _block_origin(rows: int, columns: int, height: int, width: int) -> tuple[int
     return block // (across * down), block // across % down * height, block % across * width
 
 
+@cuda_device.device_function
+def _matrix_start(batch: int, out_shape: Shape, shape: Shape, strides: Strides) -> int:
+    """Where in storage the matrix is that number `batch` of the products is made from."""
+    missing = len(out_shape) - len(shape)
+    position = 0
+    for d in range(len(out_shape) - 3, missing - 1, -1):
+        if shape[d - missing] > 1:
+            position += (batch % out_shape[d]) * strides[d - missing]
+        batch = batch // out_shape[d]
+    return position
+
+
 @lru_cache(maxsize=8)
 def naive(side: int = TILE) -> MatmulRung:
     """Rung 1: a thread per cell of the product; every operand comes from global memory."""
@@ -498,14 +523,14 @@ def naive(side: int = TILE) -> MatmulRung:
         row += cuda.threadIdx.y
         column += cuda.threadIdx.x
         if row < rows and column < columns:
-            a_start = _position(batch, out_shape, a_shape, a_strides, 2) + row * a_strides[-2]
-            b_start = _position(batch, out_shape, b_shape, b_strides, 2) + column * b_strides[-1]
+            a_start = _matrix_start(batch, out_shape, a_shape, a_strides) + row * a_strides[-2]
+            b_start = _matrix_start(batch, out_shape, b_shape, b_strides) + column * b_strides[-1]
             total = 0.0
             for k in range(a_shape[-1]):
                 total += (
                     a_storage[a_start + k * a_strides[-1]] * b_storage[b_start + k * b_strides[-2]]
                 )
-            out_start = _position(batch, out_shape, out_shape, out_strides, 2)
+            out_start = _matrix_start(batch, out_shape, out_shape, out_strides)
             out[out_start + row * out_strides[-2] + column * out_strides[-1]] = total
 
     return MatmulRung(kernel, (side, side), (side, side))
@@ -537,8 +562,8 @@ def tiled(side: int = TILE) -> MatmulRung:
         i, j = cuda.threadIdx.y, cuda.threadIdx.x
         row += i
         column += j
-        a_start = _position(batch, out_shape, a_shape, a_strides, 2) + row * a_strides[-2]
-        b_start = _position(batch, out_shape, b_shape, b_strides, 2) + column * b_strides[-1]
+        a_start = _matrix_start(batch, out_shape, a_shape, a_strides) + row * a_strides[-2]
+        b_start = _matrix_start(batch, out_shape, b_shape, b_strides) + column * b_strides[-1]
 
         total = 0.0
         for start in range(0, inner, side):
@@ -560,7 +585,7 @@ def tiled(side: int = TILE) -> MatmulRung:
             cuda.syncthreads()  # nobody needs them any more
 
         if row < rows and column < columns:
-            out_start = _position(batch, out_shape, out_shape, out_strides, 2)
+            out_start = _matrix_start(batch, out_shape, out_shape, out_strides)
             out[out_start + row * out_strides[-2] + column * out_strides[-1]] = total
 
     return MatmulRung(kernel, (side, side), (side, side))
@@ -663,8 +688,8 @@ def register_tiled(
         b_tile = cuda.shared.array(b_size, float64)
         rows, columns, inner = out_shape[-2], out_shape[-1], a_shape[-1]
         batch, row, column = _block_origin(rows, columns, height, width)
-        a_start = _position(batch, out_shape, a_shape, a_strides, 2)
-        b_start = _position(batch, out_shape, b_shape, b_strides, 2)
+        a_start = _matrix_start(batch, out_shape, a_shape, a_strides)
+        b_start = _matrix_start(batch, out_shape, b_shape, b_strides)
         a_by, b_by = (a_strides[-2], a_strides[-1]), (b_strides[-2], b_strides[-1])
         i, j = cuda.threadIdx.y, cuda.threadIdx.x
 
@@ -703,7 +728,9 @@ def register_tiled(
                 b_at += next_b
             cuda.syncthreads()
 
-        start = _position(batch, out_shape, out_shape, out_strides, 2) + (row + i) * out_strides[-2]
+        start = (
+            _matrix_start(batch, out_shape, out_shape, out_strides) + (row + i) * out_strides[-2]
+        )
         down, across = threads * out_strides[-2], out_strides[-1]
         column += j
         below = rows - row - i  # how many rows of the matrix are left from this thread's first
