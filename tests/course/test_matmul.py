@@ -173,6 +173,23 @@ def test_kernel_as_the_guide_calls_it() -> None:
     assert_close(out.to_numpy(), a.to_numpy() @ b.to_numpy(), atol=1e-13)
 
 
+def test_every_rung_of_the_ladder() -> None:
+    a, b = random_tensor((3, 9, 7), "fast", (1, 0, 2)), random_tensor((1, 7, 6), "fast", (2, 0, 1))
+    expected = a.to_numpy() @ b.to_numpy()
+    for rung in minitorch.fast_ops.MATMUL_LADDER.values():
+        for x, y, product in (
+            (a, b, expected),
+            (_turned(b), _turned(a), expected.transpose(0, 2, 1)),
+        ):
+            out = minitorch.zeros(product.shape, backend=backend("fast"))
+            rung(*out.tuple(), *x.tuple(), *y.tuple())
+            assert_close(out.to_numpy(), product, atol=1e-13)
+
+
+def _turned(t: Any) -> Any:
+    return t.permute(0, 2, 1)
+
+
 def test_empty_inner_dimension() -> None:
     a = minitorch.zeros((2, 0), backend=backend("fast"))
     b = minitorch.zeros((0, 3), backend=backend("fast"))

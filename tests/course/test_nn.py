@@ -166,9 +166,10 @@ def test_argmax_is_one_hot(backend_name: str, data: st.DataObject) -> None:
 
 # --- Task 4.4: softmax ------------------------------------------------------------------------
 
-SOFTMAXES: dict[str, tuple[Callable[..., Tensor], Callable[..., Any]]] = {
-    "softmax": (minitorch.softmax, lambda a, d: a.softmax(d)),
-    "logsoftmax": (minitorch.logsoftmax, lambda a, d: a.log_softmax(d)),
+SOFTMAXES: dict[str, tuple[Callable[..., Tensor], Callable[..., Any], float]] = {
+    "softmax": (minitorch.softmax, lambda a, d: a.softmax(d), 1e-9),
+    # The course's log adds EPS: a solution that calls it plainly is off by that much.
+    "logsoftmax": (minitorch.logsoftmax, lambda a, d: a.log_softmax(d), 3e-6),
 }
 
 
@@ -177,20 +178,20 @@ SOFTMAXES: dict[str, tuple[Callable[..., Tensor], Callable[..., Any]]] = {
 @pytest.mark.parametrize("name", SOFTMAXES)
 @given(st.data())
 def test_softmax_like_torch(name: str, backend_name: str, data: st.DataObject) -> None:
-    ours, theirs = SOFTMAXES[name]
+    ours, theirs, atol = SOFTMAXES[name]
     t = data.draw(tensors(st.floats(-20, 20), backend_name=backend_name))
     dim = data.draw(st.integers(0, t.dims - 1))
-    assert_like_torch(ours, theirs, t, dim, rtol=1e-9, atol=1e-9)
+    assert_like_torch(ours, theirs, t, dim, rtol=1e-9, atol=atol)
 
 
 @pytest.mark.task4_4
 @both
 @pytest.mark.parametrize("name", SOFTMAXES)
 def test_softmax_is_stable(name: str, backend_name: str) -> None:
-    ours, theirs = SOFTMAXES[name]
+    ours, theirs, atol = SOFTMAXES[name]
     for values in ([1000.0, 1000.0, -1000.0], [-1000.0, -1001.0, -999.0], [1000.0, 998.0, 0.0]):
         t = tensor([values], backend=backend(backend_name))
-        assert_like_torch(ours, theirs, t, 1, rtol=1e-9, atol=1e-9)
+        assert_like_torch(ours, theirs, t, 1, rtol=1e-9, atol=atol)
 
 
 @pytest.mark.task4_4
@@ -205,7 +206,7 @@ def test_softmax_sums_to_one(backend_name: str, data: st.DataObject) -> None:
         assert_close(total, np.ones(total.shape))
         assert (got.to_numpy() >= 0).all()
         log = minitorch.logsoftmax(t, dim).to_numpy()
-        assert_close(np.exp(log), got.to_numpy(), rtol=1e-9, atol=1e-12)
+        assert_close(np.exp(log), got.to_numpy(), rtol=3e-6)
 
 
 @pytest.mark.task4_4
