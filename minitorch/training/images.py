@@ -20,7 +20,8 @@ from .data_files import Array, load_digits, load_mnist
 from .layers import Conv2d as Conv2d
 from .layers import Linear as Linear
 from .layers import constant, fast_backend
-from .session import Session, add_run_arguments, run_options, set_seed
+from .recipe import Recipe, add_recipe_arguments
+from .session import Session, run_options, set_seed
 from .summary import summarise
 
 BATCH = 16
@@ -130,8 +131,8 @@ class ImageTrain:
         X, y = np.asarray(data[0]), np.asarray(data[1])
         self.model.eval()
         correct = 0
-        for i in range(0, len(X), EVALUATION_BATCH):
-            chosen = slice(i, i + EVALUATION_BATCH)
+        for i in range(0, len(X), self.batch):  # as large as in training: the same kernels
+            chosen = slice(i, i + self.batch)
             correct += _agreements(self.run_many(X[chosen]), y[chosen])
         self.model.train()
         return correct
@@ -172,7 +173,7 @@ class ImageTrain:
                 optim.zero_grad()
                 out = self.run_many(X[chosen])  # (batch, C)
                 right = out * constant(y[chosen], self.model.backend)
-                loss = -right.sum() / len(chosen)
+                loss = right.sum() * (-1.0 / len(chosen))
                 loss.backward()
                 optim.step()
                 total_loss += loss.item()
@@ -181,9 +182,6 @@ class ImageTrain:
             losses.append(total_loss)
             correct = self.count_correct(data_val)
             log_fn(epoch, total_loss, correct, len(np.asarray(data_val[0])), losses, self.model)
-
-
-EVALUATION_BATCH = 64
 
 
 def _agreements(out: Tensor, y: Any) -> int:
@@ -231,47 +229,15 @@ def digits_sets(limit: int | None = None) -> tuple[tuple[Array, Array], tuple[Ar
 # --- The command line --------------------------------------------------------------------
 
 
-class Recipe:
-    """How a data set is trained by default."""
-
-    def __init__(
-        self,
-        sets: Callable[[int | None], tuple[Images, Images]],
-        network: Callable[[], Network],
-        *,
-        epochs: int,
-        rate: float,
-        batch: int,
-        decay: float,
-    ) -> None:
-        self.sets, self.network = sets, network
-        self.epochs, self.rate, self.batch, self.decay = epochs, rate, batch, decay
-
-
 RECIPES = {
-    "mnist": Recipe(mnist_sets, Network, epochs=5, rate=0.2, batch=BATCH, decay=0.6),
-    "digits": Recipe(
-        digits_sets, lambda: Network(size=8, pool=2), epochs=30, rate=0.1, batch=BATCH, decay=0.95
-    ),
+    "mnist": Recipe(epochs=5, rate=0.2, batch=32, decay=0.7),
+    "digits": Recipe(epochs=20, rate=0.15, batch=10, decay=0.9),
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser, dataset: str) -> None:
     """The options of a run on "mnist" or "digits"."""
-    recipe = RECIPES[dataset]
-    add = parser.add_argument
-    add("--PTS", "--pts", type=int, metavar="N", help="only the first N images, for a quick look")
-    add("--EPOCHS", "--epochs", type=int, default=recipe.epochs, help="default: %(default)s")
-    add("--RATE", "--rate", type=float, default=recipe.rate, help="default: %(default)s")
-    add("--BATCH", "--batch", type=int, default=recipe.batch, help="default: %(default)s")
-    add(
-        "--DECAY",
-        "--decay",
-        type=float,
-        default=recipe.decay,
-        help="of the rate after each epoch (default: %(default)s)",
-    )
-    add_run_arguments(parser)
+    add_recipe_arguments(parser, RECIPES[dataset], "images")
     parser.set_defaults(dataset=dataset)
 
 
@@ -280,19 +246,20 @@ def run(args: argparse.Namespace) -> int:
     options = run_options(args)
     options.every = 1
     set_seed(options.seed)
-    recipe = RECIPES[args.dataset]
     try:
-        data_train, data_val = recipe.sets(args.PTS)
+        sets = mnist_sets if args.dataset == "mnist" else digits_sets
+        data_train, data_val = sets(args.PTS)
     except (FileNotFoundError, ImportError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    trainer = ImageTrain(recipe.network(), args.BATCH, args.DECAY)
+    model = Network() if args.dataset == "mnist" else Network(size=8, pool=2)
+    trainer = ImageTrain(model, args.BATCH, args.DECAY)
     session = Session(
         args.dataset,
         options,
         epochs=args.EPOCHS,
-        points=len(np.asarray(data_train[0])),
-        validation_points=len(np.asarray(data_val[0])),
+        points=len(data_train[0]),
+        validation_points=len(data_val[0]),
         settings={"rate": args.RATE, "batch": args.BATCH, "decay": args.DECAY},
         rate=args.RATE,
     )

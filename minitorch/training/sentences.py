@@ -20,7 +20,8 @@ from .data_files import Array, DataNotFoundError, load_glove, load_sst2
 from .layers import Conv1d as Conv1d
 from .layers import Linear as Linear
 from .layers import constant, fast_backend
-from .session import Session, add_run_arguments, run_options, set_seed
+from .recipe import Recipe, add_recipe_arguments
+from .session import Session, run_options, set_seed
 from .summary import summarise
 
 BATCH = 10
@@ -380,28 +381,19 @@ def load_sentiment_data(part: str = "sentences") -> tuple[dict[str, dict[str, li
 # --- The command line -------------------------------------------------------------------
 
 
+RECIPE = Recipe(epochs=8, rate=0.05, batch=16, decay=0.8)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of a run."""
-    add = parser.add_argument
-    add(
+    parser.add_argument(
         "--DATA",
         "--data",
         choices=["sentences", "phrases"],
         help="train on SST-2's 6,920 sentences, or on GLUE's 67,349 phrases of them "
         "(default: sentences where they are found)",
     )
-    add("--PTS", "--pts", type=int, metavar="N", help="only the first N of each, for a quick look")
-    add("--EPOCHS", "--epochs", type=int, default=8, help="default: %(default)s")
-    add("--RATE", "--rate", type=float, default=0.05, help="default: %(default)s")
-    add("--BATCH", "--batch", type=int, default=16, help="default: %(default)s")
-    add(
-        "--DECAY",
-        "--decay",
-        type=float,
-        default=0.8,
-        help="of the rate after each epoch (default: %(default)s)",
-    )
-    add_run_arguments(parser)
+    add_recipe_arguments(parser, RECIPE, "sentences")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterable
 
 from .console import in_words
@@ -19,7 +20,8 @@ def summarise(session: Session, remarks: Iterable[str] = ()) -> None:
         share = best / max(session.validation_points, 1)
         lines.append(
             f"Best validation {share:.2%} ({best}/{session.validation_points}) after epoch {epoch}; "
-            f"{history.epoch} epochs took {in_words(sum(history.seconds))}"
+            f"{history.epoch} epochs took {in_words(sum(history.seconds))} "
+            f"({in_words(time.process_time())} of processor time in this process)"
         )
     text = "".join(f"{line}\n" for line in lines)
     sys.stdout.write(text)

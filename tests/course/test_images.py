@@ -120,18 +120,16 @@ def test_network_agrees_with_torch() -> None:
 def test_loss_falls_on_32_digits() -> None:
     (X, y), _ = digits_sets()
     data = X[:32], y[:32]
-    trainer = ImageTrain(small_network(), batch=8)
+    trainer = ImageTrain(Network(size=8, pool=2, rate=0.0), batch=8)
     seen: list[tuple[int, float, int, int]] = []
-    trainer.train(
-        data,
-        data,
-        0.1,
-        12,
-        lambda e, loss, right, of, losses, model: seen.append((e, loss, right, of)),
-    )
-    assert [epoch for epoch, *_ in seen] == list(range(1, 13))
-    assert seen[-1][1] < 0.5 * seen[0][1]
-    assert seen[-1][2] > 24
+
+    def log(epoch: int, loss: float, correct: int, total: int, *_: Any) -> None:
+        seen.append((epoch, loss, correct, total))
+
+    trainer.train(data, data, 0.15, 15, log)
+    assert [epoch for epoch, *_ in seen] == list(range(1, 16))
+    assert seen[-1][1] < 0.6 * seen[0][1]
+    assert seen[-1][2] >= 16
     assert seen[-1][3] == 32
 
 
@@ -173,6 +171,16 @@ def test_digits_are_split_without_overlap_and_always_alike() -> None:
 def test_bad_batch() -> None:
     with pytest.raises(ValueError, match="batch must be at least 1"):
         ImageTrain(small_network(), batch=0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--EPOCHS", "0"], ["--RATE", "-1"], ["--BATCH", "ten"], ["--PTS", "0"], ["--DECAY", "nan"]],
+)
+def test_bad_options_are_refused(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(options)
+    assert f"{options[1]!r} is not a number above 0" in capsys.readouterr().err
 
 
 def test_default_log(capsys: pytest.CaptureFixture[str]) -> None:

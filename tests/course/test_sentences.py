@@ -41,7 +41,7 @@ WORDS = Embeddings(
 
 
 def small_network() -> CNNSentimentKim:
-    return CNNSentimentKim(feature_map_size=6, embedding_size=3, filter_sizes=(2, 3))
+    return CNNSentimentKim(feature_map_size=6, embedding_size=3, filter_sizes=(2, 3), dropout=0.0)
 
 
 def embedded(*texts: str) -> Any:
@@ -162,6 +162,16 @@ def test_network_agrees_with_torch() -> None:
         )
 
 
+def test_dropout_only_while_training() -> None:
+    trainer = trained_a_little()
+    trainer.model.rate = 0.5
+    X = embedded("good film", "bad film good")
+    first, second = (trainer.run_many(X).to_numpy() for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    trainer.model.train()
+    assert any((trainer.run_many(X).to_numpy() != first).any() for _ in range(20))
+
+
 def test_gradients_reach_every_parameter() -> None:
     trainer = trained_a_little()
     trainer.run_many(embedded("good film", "bad film good")).sum().backward()
@@ -181,10 +191,10 @@ def test_training_learns_which_words_are_good() -> None:
     trainer.train(data, 0.5, 3, 30, data, log_fn=lambda *about: seen.append(about))
     epoch, loss, losses, trained, accuracy, validated, validation_accuracy = seen[-1]
     assert epoch == len(losses) == len(accuracy) == len(validation_accuracy) == 30
-    assert loss < 0.3 * losses[0]
+    assert loss < 0.6 * losses[0]
     assert len(trained) == len(validated) == 6
     assert [true for true, _, _ in validated] == data[1]  # in the order they were given
-    assert validation_accuracy[-1] == 1.0
+    assert validation_accuracy[-1] >= 5 / 6
 
 
 def test_training_without_validation() -> None:
