@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import minitorch
-from minitorch import Tensor, TensorData, cuda_device, cuda_ops
+from minitorch import Tensor, TensorData, cuda_device, cuda_matmul
 
 CudaBackend = minitorch.TensorBackend(minitorch.CudaOps)
 
@@ -88,15 +88,15 @@ def cublas(a: np.ndarray, b: np.ndarray) -> Callable[[], Any] | None:
     return None
 
 
-def rungs() -> dict[str, cuda_ops.MatmulRung]:
-    ladder = {name: build() for name, build in cuda_ops.MATMUL_LADDER.items()}
+def rungs() -> dict[str, cuda_matmul.MatmulRung]:
+    ladder = {name: build() for name, build in cuda_matmul.MATMUL_LADDER.items()}
     if not cuda_device.SIMULATED:
-        ladder["tiled 32"] = cuda_ops.tiled(32)
-        ladder["register, uncapped"] = cuda_ops.register_tiled(max_registers=None)
+        ladder["tiled 32"] = cuda_matmul.tiled(32)
+        ladder["register, uncapped"] = cuda_matmul.register_tiled(max_registers=None)
     return ladder
 
 
-def bench_product(n: int, ladder: dict[str, cuda_ops.MatmulRung]) -> dict[str, Any]:
+def bench_product(n: int, ladder: dict[str, cuda_matmul.MatmulRung]) -> dict[str, Any]:
     """All ways to multiply two n x n matrices: seconds, GFLOP/s, largest error."""
     rng = np.random.default_rng(n)
     left, right = rng.standard_normal((n, n)), rng.standard_normal((n, n))

@@ -136,9 +136,12 @@ from .testing import MathTestVariable as MathTestVariable
 
 if TYPE_CHECKING:
     from . import cuda_conv as cuda_conv
+    from . import cuda_device as cuda_device
+    from . import cuda_matmul as cuda_matmul
     from . import cuda_ops as cuda_ops
     from . import fast_conv as fast_conv
     from . import fast_ops as fast_ops
+    from . import jit as jit
     from .cuda_ops import CudaOps as CudaOps
     from .cuda_ops import mm_practice as mm_practice
     from .cuda_ops import sum_practice as sum_practice
@@ -160,7 +163,15 @@ _LAZY = {
     "mm_practice": "cuda_ops",
     "sum_practice": "cuda_ops",
 }
-_LAZY_MODULES = {"fast_ops", "fast_conv", "cuda_ops", "cuda_conv"}
+_LAZY_MODULES = {
+    "jit",
+    "fast_ops",
+    "fast_conv",
+    "cuda_device",
+    "cuda_ops",
+    "cuda_matmul",
+    "cuda_conv",
+}
 
 
 def __getattr__(name: str) -> Any:

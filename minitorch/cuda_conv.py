@@ -14,8 +14,8 @@ from numba import float64
 
 from . import cuda_device
 from .autodiff import Context
-from .cuda_device import cuda
-from .cuda_ops import REDUCE_BLOCKS, THREADS, launch_arguments
+from .cuda_device import cuda, launch_arguments
+from .cuda_ops import REDUCE_BLOCKS, THREADS
 from .fast_conv import check_conv
 from .tensor_data import TensorData
 from .tensor_functions import Function

@@ -11,14 +11,16 @@ learn and to test on any machine.
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
+
+if TYPE_CHECKING:
+    from .tensor_data import TensorData
 
 if not hasattr(np, "row_stack"):  # NumPy 2.5 dropped the name, numba-cuda compiles with it
     np.row_stack = np.vstack  # type: ignore  # noqa: NPY201
@@ -31,8 +33,12 @@ except ImportError:
 cuda: Any = _cuda
 SIMULATED = bool(numba.config.ENABLE_CUDASIM)  # type: ignore
 if SIMULATED:
-    sys.setswitchinterval(1e-5)  # a CUDA thread that waits is a Python thread that polls
-warnings.filterwarnings("ignore", "Grid size .* under-utilization")  # small tensors are no mistake
+    from . import cuda_simulator
+
+    cuda_simulator.mend()
+warnings.filterwarnings(
+    "ignore", ".*Grid size .* under-utilization"
+)  # small tensors are no mistake
 
 
 @cache
@@ -84,6 +90,13 @@ def ints(values: tuple[int, ...]) -> Any:
 
 
 @lru_cache(maxsize=1024)
+def number(value: float) -> Any:
+    """A device array of one number, never written to; made once per value."""
+    require()
+    return cuda.to_device(np.array([value], dtype=np.float64))
+
+
+@lru_cache(maxsize=1024)
 def jit(kernel: Callable[..., None], max_registers: int | None = None) -> Any:
     """A kernel, compiled at its first launch: `jit(kernel)[blocks, threads](...)`."""
     require()
@@ -105,3 +118,26 @@ def synchronize() -> None:
     """Wait until all launched kernels are done."""
     require()
     cuda.synchronize()
+
+
+# --- What a launch needs ----------------------------------------------------------
+
+
+def storage(data: TensorData) -> Any:
+    """The storage of a tensor that is on the device; RuntimeError if it is not."""
+    if not is_on_device(data._storage):
+        raise RuntimeError(
+            f"CUDA: a tensor of shape {data.shape} is not on the GPU; make it with "
+            f"backend=minitorch.TensorBackend(minitorch.CudaOps)"
+        )
+    return data._storage
+
+
+def launch_arguments(data: TensorData) -> tuple[Any, Any, Any]:
+    """Storage, shape and strides on the device, as kernels take them."""
+    return storage(data), ints(data.shape), ints(data.strides)
+
+
+def ceil_div(a: int, b: int) -> int:
+    """How many blocks of b cover a."""
+    return -(-a // b)

@@ -11,16 +11,18 @@ defaults are those of a large GPU, and tiny ones under Numba's simulator.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from numba import float64, uint64
+from numba import float64
 
 from . import cuda_device
-from .cuda_device import cuda
+from .cuda_device import ceil_div, cuda, launch_arguments, storage
+from .cuda_matmul import MATMUL_LADDER as MATMUL_LADDER
+from .cuda_matmul import register_tiled, tiled
 from .tensor_data import IndexingError, TensorData, shape_broadcast
+from .tensor_functions import is_tensor
 from .tensor_ops import (
     MapProto,
     TensorOps,
@@ -45,9 +47,6 @@ REDUCE_BLOCKS = 4 if cuda_device.SIMULATED else 1024
 PER_LANE = 16
 """Elements that are worth a thread of their own when a long reduction is split."""
 
-TILE = 2 if cuda_device.SIMULATED else 16
-"""Side of the square blocks of matrix multiplication."""
-
 MATMUL_BLOCKS = 2 if cuda_device.SIMULATED else 32
 """Blocks that keep the GPU busy: a product of fewer large tiles is done in small ones."""
 
@@ -61,6 +60,19 @@ class CudaOps(TensorOps):
     cuda = True
 
     @staticmethod
+    def zeros(size: int) -> Any:
+        """Storage filled with 0, made on the device."""
+        out = cuda_device.empty(size)
+        if size:
+            cuda_device.jit(_fill)[_blocks(size), THREADS](out, size, 0.0)
+        return out
+
+    @staticmethod
+    def number(value: float) -> Any:
+        """Storage of one number; each value is sent to the device once."""
+        return cuda_device.number(value)
+
+    @staticmethod
     def map(fn: Callable[[float], float]) -> MapProto:
         """Apply fn to every element."""
 
@@ -70,7 +82,7 @@ class CudaOps(TensorOps):
             step = _step(x, y.size)
             launch = _blocks(y.size), THREADS
             if y.size and step is not None and y.is_contiguous():
-                flat_map(fn)[launch](_storage(y), y.size, _storage(x), step)
+                flat_map(fn)[launch](storage(y), y.size, storage(x), step)
             elif y.size:
                 tensor_map(fn)[launch](*launch_arguments(y), y.size, *launch_arguments(x))
             return out
@@ -87,7 +99,7 @@ class CudaOps(TensorOps):
             x_step, y_step = _step(x, z.size), _step(y, z.size)
             launch = _blocks(z.size), THREADS
             if z.size and x_step is not None and y_step is not None:
-                flat_zip(fn)[launch](_storage(z), z.size, _storage(x), x_step, _storage(y), y_step)
+                flat_zip(fn)[launch](storage(z), z.size, storage(x), x_step, storage(y), y_step)
             elif z.size:
                 tensor_zip(fn)[launch](
                     *launch_arguments(z), z.size, *launch_arguments(x), *launch_arguments(y)
@@ -110,7 +122,7 @@ class CudaOps(TensorOps):
                 out = _new(a, (*a.shape[:dim], parts, *a.shape[dim + 1 :]))
                 if out.size:
                     outputs = THREADS // lanes  # to a block
-                    tensor_reduce(fn)[_ceil_div(out.size, outputs), (lanes, outputs)](
+                    tensor_reduce(fn)[ceil_div(out.size, outputs), (lanes, outputs)](
                         *launch_arguments(out._tensor),
                         out.size,
                         *launch_arguments(a._tensor),
@@ -140,20 +152,6 @@ def _new(like: Tensor, shape: tuple[int, ...]) -> Tensor:
     return like._new(TensorData(cuda_device.empty(prod(shape)), shape))
 
 
-def _storage(data: TensorData) -> Any:
-    if not cuda_device.is_on_device(data._storage):
-        raise RuntimeError(
-            f"CUDA: a tensor of shape {data.shape} is not on the GPU; make it with "
-            f"backend=minitorch.TensorBackend(minitorch.CudaOps)"
-        )
-    return data._storage
-
-
-def launch_arguments(data: TensorData) -> tuple[Any, Any, Any]:
-    """Storage, shape and strides on the device, as kernels take them."""
-    return _storage(data), cuda_device.ints(data.shape), cuda_device.ints(data.strides)
-
-
 def _step(data: TensorData, size: int) -> int | None:
     """How far to move in storage from one of `size` outputs to the next, if that is constant.
 
@@ -164,13 +162,14 @@ def _step(data: TensorData, size: int) -> int | None:
     return 1 if data.size == size and data.is_contiguous() else None
 
 
-def _ceil_div(a: int, b: int) -> int:
-    return -(-a // b)
-
-
 def _blocks(size: int) -> int:
     """How many blocks of a map or zip cover `size` outputs."""
-    return min(_ceil_div(size, THREADS), MAX_BLOCKS)
+    return min(ceil_div(size, THREADS), MAX_BLOCKS)
+
+
+def _fill(out: Storage, size: int, value: float) -> None:
+    for i in range(cuda.grid(1), size, cuda.gridsize(1)):
+        out[i] = value
 
 
 # --- Task 3.3: map and zip -------------------------------------------------------
@@ -312,18 +311,23 @@ def _sum_practice(out: Storage, a: Storage, size: int) -> None:
         out[cuda.blockIdx.x] = cells[0]
 
 
+def _check_tensors(name: str, *values: Any) -> None:
+    for value in values:
+        if not is_tensor(value):
+            raise TypeError(f"{name}: needs a Tensor, not {type(value).__name__}")
+
+
 def sum_practice(a: Tensor) -> TensorData:
     """Partial sums of a row of numbers, one per 32, padded with 0 to at least two."""
+    _check_tensors("sum_practice", a)
     if a.dims != 1 or not a._tensor.is_contiguous():
         raise IndexingError(
             f"sum_practice: needs a contiguous row of numbers, got shape {a.shape} "
             f"and strides {a._tensor.strides}"
         )
-    blocks = max(2, _ceil_div(a.size, PRACTICE_BLOCK))
+    blocks = max(2, ceil_div(a.size, PRACTICE_BLOCK))
     out = TensorData(cuda_device.empty(blocks), (blocks,))
-    cuda_device.jit(_sum_practice)[blocks, PRACTICE_BLOCK](
-        out._storage, _storage(a._tensor), a.size
-    )
+    cuda_device.jit(_sum_practice)[blocks, PRACTICE_BLOCK](out._storage, storage(a._tensor), a.size)
     return out
 
 
@@ -436,6 +440,7 @@ def _mm_practice(out: Storage, a: Storage, b: Storage, size: int) -> None:
 
 def mm_practice(a: Tensor, b: Tensor) -> TensorData:
     """The product of two square matrices of the same size, at most 32 x 32."""
+    _check_tensors("mm_practice", a, b)
     size = a.shape[0] if a.dims else 0
     if not a.shape == b.shape == (size, size) or not 1 <= size <= PRACTICE_BLOCK:
         raise IndexingError(
@@ -447,314 +452,9 @@ def mm_practice(a: Tensor, b: Tensor) -> TensorData:
     out = TensorData(cuda_device.empty(size * size), (size, size))
     threads = (size, size) if cuda_device.SIMULATED else (PRACTICE_BLOCK, PRACTICE_BLOCK)
     cuda_device.jit(_mm_practice)[1, threads](
-        out._storage, _storage(a._tensor), _storage(b._tensor), size
+        out._storage, storage(a._tensor), storage(b._tensor), size
     )
     return out
 
-
-@dataclass(frozen=True)
-class MatmulRung:
-    """A matrix multiplication kernel, and how to launch it.
-
-    Attributes:
-        kernel: what one thread does
-        threads: width and height of a block
-        tile: a block computes this many rows and columns of the product
-        max_registers: what a thread may use, so that more blocks run at a time; None for any
-    """
-
-    kernel: Callable[..., None]
-    threads: tuple[int, int]
-    tile: tuple[int, int]
-    max_registers: int | None = None
-
-    def blocks(self, shape: tuple[int, ...]) -> int:
-        """How many blocks a product of this shape takes."""
-        *batch, rows, columns = shape
-        return prod(batch) * _ceil_div(rows, self.tile[0]) * _ceil_div(columns, self.tile[1])
-
-    def launch(self, out: TensorData, a: TensorData, b: TensorData) -> None:
-        """Fill `out` with the product of a and b."""
-        if out.size:
-            cuda_device.jit(self.kernel, self.max_registers)[self.blocks(out.shape), self.threads](
-                *launch_arguments(out), out.size, *launch_arguments(a), *launch_arguments(b)
-            )
-
-
-@cuda_device.device_function
-def _block_origin(rows: int, columns: int, height: int, width: int) -> tuple[int, int, int]:
-    """Which matrix of the batch this block works on, and its first row and column there."""
-    across = (columns + width - 1) // width
-    down = (rows + height - 1) // height
-    block = cuda.blockIdx.x
-    return block // (across * down), block // across % down * height, block % across * width
-
-
-@cuda_device.device_function
-def _matrix_start(batch: int, out_shape: Shape, shape: Shape, strides: Strides) -> int:
-    """Where in storage the matrix is that number `batch` of the products is made from."""
-    missing = len(out_shape) - len(shape)
-    position = 0
-    for d in range(len(out_shape) - 3, missing - 1, -1):
-        if shape[d - missing] > 1:
-            position += (batch % out_shape[d]) * strides[d - missing]
-        batch = batch // out_shape[d]
-    return position
-
-
-@lru_cache(maxsize=8)
-def naive(side: int = TILE) -> MatmulRung:
-    """Rung 1: a thread per cell of the product; every operand comes from global memory."""
-
-    def kernel(
-        out: Storage,
-        out_shape: Shape,
-        out_strides: Strides,
-        out_size: int,
-        a_storage: Storage,
-        a_shape: Shape,
-        a_strides: Strides,
-        b_storage: Storage,
-        b_shape: Shape,
-        b_strides: Strides,
-    ) -> None:
-        rows, columns = out_shape[-2], out_shape[-1]
-        batch, row, column = _block_origin(rows, columns, side, side)
-        row += cuda.threadIdx.y
-        column += cuda.threadIdx.x
-        if row < rows and column < columns:
-            a_start = _matrix_start(batch, out_shape, a_shape, a_strides) + row * a_strides[-2]
-            b_start = _matrix_start(batch, out_shape, b_shape, b_strides) + column * b_strides[-1]
-            total = 0.0
-            for k in range(a_shape[-1]):
-                total += (
-                    a_storage[a_start + k * a_strides[-1]] * b_storage[b_start + k * b_strides[-2]]
-                )
-            out_start = _matrix_start(batch, out_shape, out_shape, out_strides)
-            out[out_start + row * out_strides[-2] + column * out_strides[-1]] = total
-
-    return MatmulRung(kernel, (side, side), (side, side))
-
-
-@lru_cache(maxsize=8)
-def tiled(side: int = TILE) -> MatmulRung:
-    """Rung 2: a block moves tiles of a and b to shared memory, where all its threads use them.
-
-    Each cell of a tile is read from global memory once and used `side` times.
-    """
-
-    def kernel(
-        out: Storage,
-        out_shape: Shape,
-        out_strides: Strides,
-        out_size: int,
-        a_storage: Storage,
-        a_shape: Shape,
-        a_strides: Strides,
-        b_storage: Storage,
-        b_shape: Shape,
-        b_strides: Strides,
-    ) -> None:
-        a_tile = cuda.shared.array((side, side), float64)
-        b_tile = cuda.shared.array((side, side), float64)
-        rows, columns, inner = out_shape[-2], out_shape[-1], a_shape[-1]
-        batch, row, column = _block_origin(rows, columns, side, side)
-        i, j = cuda.threadIdx.y, cuda.threadIdx.x
-        row += i
-        column += j
-        a_start = _matrix_start(batch, out_shape, a_shape, a_strides) + row * a_strides[-2]
-        b_start = _matrix_start(batch, out_shape, b_shape, b_strides) + column * b_strides[-1]
-
-        total = 0.0
-        for start in range(0, inner, side):
-            # Outside the matrices a tile holds zeros, which add nothing. All threads take
-            # part in every step, also those whose own cell is outside.
-            a_tile[i, j] = (
-                a_storage[a_start + (start + j) * a_strides[-1]]
-                if row < rows and start + j < inner
-                else 0.0
-            )
-            b_tile[i, j] = (
-                b_storage[b_start + (start + i) * b_strides[-2]]
-                if column < columns and start + i < inner
-                else 0.0
-            )
-            cuda.syncthreads()  # the tiles are complete
-            for k in range(side):
-                total += a_tile[i, k] * b_tile[k, j]
-            cuda.syncthreads()  # nobody needs them any more
-
-        if row < rows and column < columns:
-            out_start = _matrix_start(batch, out_shape, out_shape, out_strides)
-            out[out_start + row * out_strides[-2] + column * out_strides[-1]] = total
-
-    return MatmulRung(kernel, (side, side), (side, side))
-
-
-@cuda_device.device_function
-def _add_products(
-    totals: tuple[float, float, float, float], x: float, y0: float, y1: float, y2: float, y3: float
-) -> tuple[float, float, float, float]:
-    return totals[0] + x * y0, totals[1] + x * y1, totals[2] + x * y2, totals[3] + x * y3
-
-
-@cuda_device.device_function
-def _store_four(
-    out: Storage,
-    start: int,
-    stride: int,
-    column: int,
-    columns: int,
-    step: int,
-    totals: tuple[float, float, float, float],
-) -> None:
-    """Write four cells of a row, `step` columns apart, those that are inside."""
-    if column < columns:
-        out[start + column * stride] = totals[0]
-    if column + step < columns:
-        out[start + (column + step) * stride] = totals[1]
-    if column + 2 * step < columns:
-        out[start + (column + 2 * step) * stride] = totals[2]
-    if column + 3 * step < columns:
-        out[start + (column + 3 * step) * stride] = totals[3]
-
-
-@cuda_device.device_function
-def _load_tile(
-    tile: Storage,
-    tile_shape: tuple[int, int],
-    tile_row: int,
-    storage: Storage,
-    start: int,
-    strides: tuple[int, int],
-    left: tuple[int, int],
-    step: int,
-) -> None:
-    """Fill a tile, whose rows lie `tile_row` apart, from a matrix; past its edge with 0.
-
-    `left` is how many rows and columns the matrix has from `start` on. Neighbouring
-    threads, step x step in all, load along whichever dimension is dense in memory. A cell
-    outside loads the last one inside and drops it: without a branch no load waits for
-    another.
-    """
-    i, j = cuda.threadIdx.y, cuda.threadIdx.x
-    first_r, first_c = (i, j) if strides[1] <= strides[0] else (j, i)
-    for m in range(tile_shape[0] // step):
-        r = first_r + m * step
-        r_inside = r if r < left[0] else left[0] - 1
-        for n in range(tile_shape[1] // step):
-            c = first_c + n * step
-            c_inside = c if c < left[1] else left[1] - 1
-            x = storage[start + r_inside * strides[0] + c_inside * strides[1]]
-            tile[uint64(r * tile_row + c)] = x if r < left[0] and c < left[1] else 0.0
-
-
-@lru_cache(maxsize=8)
-def register_tiled(
-    threads: int = TILE, depth: int = TILE, max_registers: int | None = 128
-) -> MatmulRung:
-    """Rung 3: a thread computes 8 x 4 cells, so that each number it loads is used four or eight times.
-
-    The cells of a thread are `threads` apart, so that neighbouring threads read and write
-    neighbouring memory. Their totals are 32 plain variables (in tuples), which the
-    compiler keeps in registers.
-    """
-    if depth % threads:
-        raise ValueError(f"register_tiled: depth {depth} must be a multiple of {threads} threads")
-    height, width = 8 * threads, 4 * threads
-    a_tile_shape, b_tile_shape = (height, depth), (depth, width)
-    # Tiles lie flat in shared memory, one cell more to a row than needed: threads that walk
-    # down a column then meet different banks of it instead of queueing for one. Positions
-    # there are unsigned, for Numba counts negative ones from the end, and checks.
-    a_row, b_row = depth + 1, width + 1
-    a_size, b_size = height * a_row, depth * b_row
-    one, next_b = uint64(1), uint64(b_row)
-    x1, x2, x3, x4, x5, x6, x7 = (uint64(n * threads * a_row) for n in range(1, 8))
-    z1, z2, z3 = (uint64(n * threads) for n in range(1, 4))
-
-    def kernel(
-        out: Storage,
-        out_shape: Shape,
-        out_strides: Strides,
-        out_size: int,
-        a_storage: Storage,
-        a_shape: Shape,
-        a_strides: Strides,
-        b_storage: Storage,
-        b_shape: Shape,
-        b_strides: Strides,
-    ) -> None:
-        a_tile = cuda.shared.array(a_size, float64)
-        b_tile = cuda.shared.array(b_size, float64)
-        rows, columns, inner = out_shape[-2], out_shape[-1], a_shape[-1]
-        batch, row, column = _block_origin(rows, columns, height, width)
-        a_start = _matrix_start(batch, out_shape, a_shape, a_strides)
-        b_start = _matrix_start(batch, out_shape, b_shape, b_strides)
-        a_by, b_by = (a_strides[-2], a_strides[-1]), (b_strides[-2], b_strides[-1])
-        i, j = cuda.threadIdx.y, cuda.threadIdx.x
-
-        totals0 = (0.0, 0.0, 0.0, 0.0)
-        totals1 = (0.0, 0.0, 0.0, 0.0)
-        totals2 = (0.0, 0.0, 0.0, 0.0)
-        totals3 = (0.0, 0.0, 0.0, 0.0)
-        totals4 = (0.0, 0.0, 0.0, 0.0)
-        totals5 = (0.0, 0.0, 0.0, 0.0)
-        totals6 = (0.0, 0.0, 0.0, 0.0)
-        totals7 = (0.0, 0.0, 0.0, 0.0)
-        for start in range(0, inner, depth):
-            a_from = a_start + row * a_by[0] + start * a_by[1]
-            b_from = b_start + start * b_by[0] + column * b_by[1]
-            a_left, b_left = (rows - row, inner - start), (inner - start, columns - column)
-            _load_tile(a_tile, a_tile_shape, a_row, a_storage, a_from, a_by, a_left, threads)
-            _load_tile(b_tile, b_tile_shape, b_row, b_storage, b_from, b_by, b_left, threads)
-            cuda.syncthreads()
-            a_at, b_at = uint64(i * a_row), uint64(j)
-            for _ in range(depth):
-                y0, y1, y2, y3 = (
-                    b_tile[b_at],
-                    b_tile[b_at + z1],
-                    b_tile[b_at + z2],
-                    b_tile[b_at + z3],
-                )
-                totals0 = _add_products(totals0, a_tile[a_at], y0, y1, y2, y3)
-                totals1 = _add_products(totals1, a_tile[a_at + x1], y0, y1, y2, y3)
-                totals2 = _add_products(totals2, a_tile[a_at + x2], y0, y1, y2, y3)
-                totals3 = _add_products(totals3, a_tile[a_at + x3], y0, y1, y2, y3)
-                totals4 = _add_products(totals4, a_tile[a_at + x4], y0, y1, y2, y3)
-                totals5 = _add_products(totals5, a_tile[a_at + x5], y0, y1, y2, y3)
-                totals6 = _add_products(totals6, a_tile[a_at + x6], y0, y1, y2, y3)
-                totals7 = _add_products(totals7, a_tile[a_at + x7], y0, y1, y2, y3)
-                a_at += one
-                b_at += next_b
-            cuda.syncthreads()
-
-        start = (
-            _matrix_start(batch, out_shape, out_shape, out_strides) + (row + i) * out_strides[-2]
-        )
-        down, across = threads * out_strides[-2], out_strides[-1]
-        column += j
-        below = rows - row - i  # how many rows of the matrix are left from this thread's first
-        if below > 0:
-            _store_four(out, start, across, column, columns, threads, totals0)
-        if below > threads:
-            _store_four(out, start + down, across, column, columns, threads, totals1)
-        if below > 2 * threads:
-            _store_four(out, start + 2 * down, across, column, columns, threads, totals2)
-        if below > 3 * threads:
-            _store_four(out, start + 3 * down, across, column, columns, threads, totals3)
-        if below > 4 * threads:
-            _store_four(out, start + 4 * down, across, column, columns, threads, totals4)
-        if below > 5 * threads:
-            _store_four(out, start + 5 * down, across, column, columns, threads, totals5)
-        if below > 6 * threads:
-            _store_four(out, start + 6 * down, across, column, columns, threads, totals6)
-        if below > 7 * threads:
-            _store_four(out, start + 7 * down, across, column, columns, threads, totals7)
-
-    return MatmulRung(kernel, (threads, threads), (height, width), max_registers)
-
-
-MATMUL_LADDER = {"naive": naive, "tiled": tiled, "register-tiled": register_tiled}
-"""The rungs of matrix multiplication, slowest first; all give the same product."""
 
 _tensor_matrix_multiply = tiled().kernel

@@ -26,6 +26,8 @@ def tile(input: Tensor, kernel: tuple[int, int]) -> tuple[Tensor, int, int]:
     if input.dims != 4:
         raise IndexingError(f"tile: needs batch x channel x height x width, got {input.shape}")
     batch, channel, height, width = input.shape
+    if len(kernel) != 2:
+        raise IndexingError(f"tile: kernel must be a height and a width, it is {kernel}")
     kh, kw = kernel
     if kh < 1 or kw < 1 or height % kh or width % kw:
         raise IndexingError(f"tile: kernel {kernel} does not divide an image of {height} x {width}")

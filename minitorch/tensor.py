@@ -276,13 +276,14 @@ class Tensor:
         if is_tensor(b):
             return b  # type: ignore[return-value]
         if isinstance(b, (int, float, np.number)):
-            return Tensor.make(np.array([b], dtype=np.float64), (1,), backend=self.backend)
+            return Tensor.make(self.f.ops.number(float(b)), (1,), backend=self.backend)
         raise TypeError(f"a Tensor and a {type(b).__name__} cannot be combined")
 
     def zeros(self, shape: UserShape | None = None) -> Tensor:
         """Zeros of a shape, this tensor's unless given, on this tensor's backend."""
         shape = self.shape if shape is None else shape
-        return Tensor.make(np.zeros(max(prod(shape), 0)), shape, backend=self.backend)
+        storage = self.f.ops.zeros(max(prod(shape), 0))
+        return Tensor.make(storage, shape, backend=self.backend)
 
     def detach(self) -> Tensor:
         """The same storage without history."""

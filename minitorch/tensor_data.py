@@ -113,10 +113,8 @@ def strides_from_shape(shape: UserShape) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4096)
 def _int32(values: tuple[int, ...]) -> npt.NDArray[np.int32]:
-    """Shapes and strides as kernels take them; made once per value, so read-only."""
-    array = np.array(values, dtype=np.int32)
-    array.flags.writeable = False
-    return array
+    """Shapes and strides as kernels take them; made once per value, never written to."""
+    return np.array(values, dtype=np.int32)
 
 
 @lru_cache(maxsize=4096)

@@ -36,7 +36,17 @@ class MapProto(Protocol):
 
 
 class TensorOps:
-    """The verbs that a backend implements."""
+    """The verbs that a backend implements, and where its numbers live."""
+
+    @staticmethod
+    def zeros(size: int) -> Any:
+        """Storage filled with 0."""
+        return np.zeros(size)
+
+    @staticmethod
+    def number(value: float) -> Any:
+        """Storage of one number, which nobody writes to."""
+        return np.array([value], dtype=np.float64)
 
     @staticmethod
     def map(fn: Callable[[float], float]) -> MapProto:

@@ -10,7 +10,7 @@ import pytest
 
 import minitorch
 from minitorch import IndexingError, Tensor, cuda_conv, cuda_device
-from minitorch.cuda_ops import launch_arguments
+from minitorch.cuda_device import launch_arguments
 
 from .strategies import Array, assert_close, assert_like_torch, random_order
 from .test_cuda_ops import assert_on_device, numbers, on_cuda

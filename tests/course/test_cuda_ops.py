@@ -25,10 +25,11 @@ from minitorch import (
     Tensor,
     TensorData,
     cuda_device,
+    cuda_matmul,
     cuda_ops,
     operators,
 )
-from minitorch.cuda_ops import launch_arguments
+from minitorch.cuda_device import launch_arguments
 
 from .strategies import Array, assert_close, permuted_data, random_order
 
@@ -375,13 +376,13 @@ def test_mm_practice_takes_small_squares(shapes: Any) -> None:
 
 
 RUNGS = {
-    "naive": cuda_ops.naive(),
-    "naive 3": cuda_ops.naive(3),
-    "tiled": cuda_ops.tiled(),
-    "tiled 4": cuda_ops.tiled(4),
-    "register-tiled": cuda_ops.register_tiled(),
-    "register-tiled 1, 3": cuda_ops.register_tiled(1, 3),
-    "register-tiled 2, 4": cuda_ops.register_tiled(2, 4, None),
+    "naive": cuda_matmul.naive(),
+    "naive 3": cuda_matmul.naive(3),
+    "tiled": cuda_matmul.tiled(),
+    "tiled 4": cuda_matmul.tiled(4),
+    "register-tiled": cuda_matmul.register_tiled(),
+    "register-tiled 1, 3": cuda_matmul.register_tiled(1, 3),
+    "register-tiled 2, 4": cuda_matmul.register_tiled(2, 4, None),
 }
 
 PRODUCTS = [
@@ -422,7 +423,7 @@ def test_matmul(left: Any, right: Any) -> None:
 @task3_4
 def test_matmul_of_large_and_of_small_products() -> None:
     """Both kernels that `matrix_multiply` chooses from."""
-    height, width = cuda_ops.register_tiled().tile
+    height, width = cuda_matmul.register_tiled().tile
     for rows in (3, height * cuda_ops.MATMUL_BLOCKS):
         a, b = on_cuda(numbers(rows, 3)), on_cuda(numbers(3, width))
         assert_close((a @ b).to_numpy(), a.to_numpy() @ b.to_numpy())
@@ -432,7 +433,7 @@ def test_matmul_of_large_and_of_small_products() -> None:
 def test_course_kernel() -> None:
     """`_tensor_matrix_multiply` is a kernel with the course's arguments."""
     a, b, out = on_cuda(numbers(3, 4)), on_cuda(numbers(4, 2)), on_cuda(np.zeros((3, 2)))
-    tile = cuda_ops.TILE
+    tile = cuda_matmul.TILE
     blocks = -(-3 // tile) * -(-2 // tile)
     cuda_device.jit(cuda_ops._tensor_matrix_multiply)[blocks, (tile, tile)](
         *launch_arguments(out._tensor),
@@ -469,7 +470,7 @@ def test_out_of_bounds_is_never_touched() -> None:
 @task3_4
 def test_matmul_errors() -> None:
     with pytest.raises(ValueError, match="depth 3 must be a multiple of 2"):
-        cuda_ops.register_tiled(2, 3)
+        cuda_matmul.register_tiled(2, 3)
     with pytest.raises(IndexingError, match=r"matmul: .*\(2, 3\).*\(2, 3\)"):
         _ = on_cuda(numbers(2, 3)) @ on_cuda(numbers(2, 3))
     with pytest.raises(IndexingError, match="two dimensions or more"):
