@@ -646,8 +646,8 @@ POOLING: list[BackendRow] = [
     (
         "tile-kernel-long",
         lambda b: minitorch.tile(ones(b, 1, 1, 4, 4), (2, 2, 2)),
-        ValueError,
-        "2",
+        IndexingError,
+        r"\(2, 2, 2\)",
     ),
 ]
 
