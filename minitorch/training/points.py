@@ -6,11 +6,11 @@ The classes of tasks 1.5, 2.5 and 3.5 are in `scalar_points` and `tensor_points`
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -49,14 +49,14 @@ class Settings:
     batch: int
 
 
-# Each reaches 100 % of 50 points (Spiral: above 95 %) with seeds 0 to 4.
+# Each reaches 100 % of 50 points (Spiral: 96 % or more) with each of the seeds 0 to 4.
 SMALL = {
     "Simple": Settings(hidden=8, rate=0.1, epochs=300, batch=2),
     "Diag": Settings(hidden=8, rate=0.1, epochs=200, batch=2),
     "Split": Settings(hidden=8, rate=0.1, epochs=300, batch=2),
-    "Xor": Settings(hidden=10, rate=0.1, epochs=400, batch=2),
+    "Xor": Settings(hidden=12, rate=0.1, epochs=400, batch=2),
     "Circle": Settings(hidden=10, rate=0.1, epochs=300, batch=2),
-    "Spiral": Settings(hidden=32, rate=0.1, epochs=300, batch=2),
+    "Spiral": Settings(hidden=40, rate=0.03, epochs=500, batch=2),
 }
 """For the scalar and the plain-Python model, whose time grows with the square of `hidden`."""
 
@@ -239,7 +239,6 @@ def add_arguments(
         backend: the backend, if it is not to be chosen
     """
     add = parser.add_argument
-    positive: Any = _positive
     if dataset is None:
         names = ", ".join(name.lower() for name in datasets)
         help_text = f"one of {names} (default: simple)"
@@ -253,17 +252,17 @@ def add_arguments(
     else:
         parser.set_defaults(BACKEND=backend)
     by_dataset = "default: what learns the data set"
-    add("--HIDDEN", "--hidden", type=positive, metavar="N", help=f"hidden units ({by_dataset})")
+    add("--HIDDEN", "--hidden", type=_positive, metavar="N", help=f"hidden units ({by_dataset})")
     add(
         "--RATE",
         "--rate",
-        type=float,
+        type=_positive_number,
         metavar="R",
         help=f"learning rate at the start ({by_dataset})",
     )
-    add("--EPOCHS", "--epochs", type=positive, metavar="N", help=f"epochs ({by_dataset})")
-    add("--BATCH", "--batch", type=positive, metavar="N", help=f"points a step ({by_dataset})")
-    add("--PTS", "--pts", type=positive, default=50, metavar="N", help="points (default: 50)")
+    add("--EPOCHS", "--epochs", type=_positive, metavar="N", help=f"epochs ({by_dataset})")
+    add("--BATCH", "--batch", type=_positive, metavar="N", help=f"points a step ({by_dataset})")
+    add("--PTS", "--pts", type=_positive, default=50, metavar="N", help="points (default: 50)")
     add_run_arguments(parser)
 
 
@@ -271,6 +270,13 @@ def _positive(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"must be at least 1, it is {number}")
+    return number
+
+
+def _positive_number(text: str) -> float:
+    number = float(text)
+    if not 0.0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"must be above 0, it is {text}")
     return number
 
 

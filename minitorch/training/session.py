@@ -205,9 +205,22 @@ class Session:
             except CheckpointError as error:
                 sys.stderr.write(f"Cannot resume: {error}\n")
                 return FAILED
-        live = self.options.live
-        if live is None:
-            live = sys.stdout.isatty()
+        try:
+            return self._run(train, start, draw, conclude)
+        except OSError as error:
+            sys.stderr.write(
+                f"Cannot write the results: {error}. Choose another folder: --out DIR\n"
+            )
+            return FAILED
+
+    def _run(
+        self,
+        train: Callable[[LogFn, int], Any],
+        start: int,
+        draw: Callable[[Path], None] | None,
+        conclude: Callable[[], str] | None,
+    ) -> int:
+        live = sys.stdout.isatty() if self.options.live is None else self.options.live
         self._console = Console(
             self.log_path, self.epochs, live, self.options.every, append=self.options.resume
         )

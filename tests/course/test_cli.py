@@ -42,7 +42,9 @@ def test_help_of_train_names_the_data_sets(capsys: pytest.CaptureFixture[str]) -
         (["train", "xor", "--backend", "abacus"], "no backend 'abacus'; there are scalar"),
         (["train", "xor", "--hidden", "0"], "must be at least 1, it is 0"),
         (["train", "xor", "--epochs", "-3"], "must be at least 1, it is -3"),
-        (["train", "xor", "--rate", "fast"], "invalid float value: 'fast'"),
+        (["train", "xor", "--rate", "fast"], "invalid _positive_number value: 'fast'"),
+        (["train", "xor", "--rate", "-1"], "must be above 0, it is -1"),
+        (["train", "xor", "--rate", "nan"], "must be above 0, it is nan"),
     ],
 )
 def test_wrong_arguments(
@@ -71,6 +73,14 @@ def test_train_writes_below_runs(
     assert "Epoch 4/4" in (folder / "log.txt").read_text()
     assert cli.main([*arguments, "--epochs", "4", "--resume", "--rate", "9"]) == 1
     assert "rate = 0.1, now it is 9.0" in capsys.readouterr().err
+
+
+def test_results_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    arguments = ["train", "diag", "--backend", "simple", "--epochs", "1", "--pts", "3"]
+    assert cli.main([*arguments, "--out", str(file / "runs")]) == 1
+    assert "Cannot write the results" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to another process")
