@@ -137,22 +137,16 @@ def explain_stall(trainer: Trainer, data: Graph) -> str:
     """Why training may stand still, and what to try, in words."""
     hidden = trainer.hidden_layers
     larger = f"{max(10, 2 * hidden)} hidden units"
-    for which, outputs in zip(("first", "second"), hidden_outputs(trainer, data.X), strict=True):
-        dead = int((outputs <= 0).all(axis=0).sum())
-        if dead == hidden:
-            all_units = {1: "the hidden unit", 2: "both hidden units"}.get(
+    remedy = f"Try another seed, {larger}, or a lower rate."
+    outputs = zip(("first", "second"), hidden_outputs(trainer, data.X), strict=True)
+    dead = {which: int((values <= 0).all(axis=0).sum()) for which, values in outputs}
+    for which, count in dead.items():
+        if count == hidden:
+            units = {1: "the hidden unit", 2: "both hidden units"}.get(
                 hidden, f"all {hidden} hidden units"
             )
-            verb = "gives" if hidden == 1 else "give"
-            return (
-                f"{all_units} of the {which} layer {verb} 0 for all {data.N} points (dead ReLU). "
-                f"Try another seed, {larger}, or a lower rate."
-            )
-        if 2 * dead >= hidden:
-            return (
-                f"{dead} of {hidden} hidden units of the {which} layer give 0 for all {data.N} "
-                f"points (dead ReLU). Try another seed, {larger}, or a lower rate."
-            )
+            give = "gives" if hidden == 1 else "give"
+            return f"{units} of the {which} layer {give} 0 for all {data.N} points (dead ReLU). {remedy}"
     out = probabilities(trainer, data.X)
     wrong = (out > 0.5) != np.array(data.y, dtype=bool)
     stuck = int((np.minimum(out, 1 - out)[wrong] < 1e-6).sum())
@@ -161,6 +155,12 @@ def explain_stall(trainer: Trainer, data: Graph) -> str:
             f"for {stuck} wrong points the output is 0 or 1 to six places, where sigmoid is flat. "
             "The rate is too high: try a tenth of it, and start anew."
         )
+    for which, count in dead.items():
+        if 2 * count >= hidden:
+            return (
+                f"{count} of {hidden} hidden units of the {which} layer give 0 for all {data.N} "
+                f"points (dead ReLU). {remedy}"
+            )
     return f"no unit is dead. Try a higher rate, {larger}, or another seed."
 
 
@@ -252,7 +252,9 @@ def add_arguments(
     else:
         parser.set_defaults(BACKEND=backend)
     by_dataset = "default: what learns the data set"
-    add("--HIDDEN", "--hidden", type=_positive, metavar="N", help=f"hidden units ({by_dataset})")
+    add(
+        "--HIDDEN", "--hidden", type=_whole_number, metavar="N", help=f"hidden units ({by_dataset})"
+    )
     add(
         "--RATE",
         "--rate",
@@ -260,23 +262,25 @@ def add_arguments(
         metavar="R",
         help=f"learning rate at the start ({by_dataset})",
     )
-    add("--EPOCHS", "--epochs", type=_positive, metavar="N", help=f"epochs ({by_dataset})")
-    add("--BATCH", "--batch", type=_positive, metavar="N", help=f"points a step ({by_dataset})")
-    add("--PTS", "--pts", type=_positive, default=50, metavar="N", help="points (default: 50)")
+    add("--EPOCHS", "--epochs", type=_whole_number, metavar="N", help=f"epochs ({by_dataset})")
+    add("--BATCH", "--batch", type=_whole_number, metavar="N", help=f"points a step ({by_dataset})")
+    add("--PTS", "--pts", type=_whole_number, default=50, metavar="N", help="points (default: 50)")
     add_run_arguments(parser)
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, it is {number}")
-    return number
+def _whole_number(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number above 0, it is {text}")
+    return int(text)
 
 
 def _positive_number(text: str) -> float:
-    number = float(text)
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
     if not 0.0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"must be above 0, it is {text}")
+        raise argparse.ArgumentTypeError(f"must be a number above 0, it is {text}")
     return number
 
 

@@ -40,11 +40,12 @@ def test_help_of_train_names_the_data_sets(capsys: pytest.CaptureFixture[str]) -
         (["train"], "DATASET"),
         (["train", "cats"], "invalid choice: 'cats'"),
         (["train", "xor", "--backend", "abacus"], "no backend 'abacus'; there are scalar"),
-        (["train", "xor", "--hidden", "0"], "must be at least 1, it is 0"),
-        (["train", "xor", "--epochs", "-3"], "must be at least 1, it is -3"),
-        (["train", "xor", "--rate", "fast"], "invalid _positive_number value: 'fast'"),
-        (["train", "xor", "--rate", "-1"], "must be above 0, it is -1"),
-        (["train", "xor", "--rate", "nan"], "must be above 0, it is nan"),
+        (["train", "xor", "--hidden", "0"], "must be a whole number above 0, it is 0"),
+        (["train", "xor", "--epochs", "-3"], "must be a whole number above 0, it is -3"),
+        (["train", "xor", "--rate", "fast"], "must be a number above 0, it is fast"),
+        (["train", "xor", "--rate", "-1"], "must be a number above 0, it is -1"),
+        (["train", "xor", "--pts", "1.5"], "must be a whole number above 0, it is 1.5"),
+        (["train", "xor", "--rate", "nan"], "must be a number above 0, it is nan"),
     ],
 )
 def test_wrong_arguments(
