@@ -45,8 +45,8 @@ def draw_points(
     """
     figure, (left, right) = _figure(title)
     _draw_losses(left, history)
-    low = min(0.0, *(min(x) for x in data.X)) if data.X else 0.0
-    high = max(1.0, *(max(x) for x in data.X)) if data.X else 1.0
+    values = [v for x in data.X for v in x]
+    low, high = min([0.0, *(v - 0.03 for v in values)]), max([1.0, *(v + 0.03 for v in values)])
     ticks = np.linspace(low, high, grid)
     places = [(float(x1), float(x2)) for x2 in ticks for x1 in ticks]
     surface = np.array(predict(places), dtype=float).reshape(grid, grid)
