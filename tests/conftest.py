@@ -29,8 +29,9 @@ def _gpu_found() -> bool:
 if not _gpu_found():
     os.environ.setdefault("NUMBA_ENABLE_CUDASIM", "1")
 
-# The mutation runner asks for fewer examples than a normal run.
-_EXAMPLES = int(os.environ.get("MINITORCH_TEST_EXAMPLES", "25"))
+# The mutation runner asks for fewer examples, and need not know the smallest that fails.
+_EXAMPLES = os.environ.get("MINITORCH_TEST_EXAMPLES")
+_PHASES = [hypothesis.Phase.explicit, hypothesis.Phase.generate]
 
 for _name, _derandomize in (("fixed", True), ("seeded", False)):
     hypothesis.settings.register_profile(
@@ -38,7 +39,8 @@ for _name, _derandomize in (("fixed", True), ("seeded", False)):
         derandomize=_derandomize,
         deadline=None,
         database=None,
-        max_examples=_EXAMPLES,
+        max_examples=25 if _EXAMPLES is None else int(_EXAMPLES),
+        phases=list(hypothesis.Phase) if _EXAMPLES is None else _PHASES,
         suppress_health_check=[
             hypothesis.HealthCheck.too_slow,
             hypothesis.HealthCheck.function_scoped_fixture,

@@ -9,7 +9,7 @@ import pytest
 import minitorch
 from minitorch import SGD, Module, Optimizer, Parameter, Scalar, tensor
 
-from .strategies import assert_close, backend
+from .strategies import assert_close, backend, backends
 
 
 @pytest.mark.task1_4
@@ -74,10 +74,9 @@ def test_optimizer_takes_parameters() -> None:
         Optimizer([]).step()
 
 
-@pytest.mark.task2_4
-@pytest.mark.parametrize("name", ["simple", pytest.param("fast", marks=pytest.mark.task3_1)])
-def test_step_on_tensors(name: str) -> None:
-    p = Parameter(tensor([1.0, 2.0], backend=backend(name)))
+@backends("task2_4")
+def test_step_on_tensors(backend_name: str) -> None:
+    p = Parameter(tensor([1.0, 2.0], backend=backend(backend_name)))
     optim = SGD([p], lr=0.5)
     (p.value * p.value).sum().backward()
     optim.step()

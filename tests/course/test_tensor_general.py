@@ -538,6 +538,10 @@ def test_one_thread_and_two_agree() -> None:
 
 @pytest.mark.task3_1
 def test_fast_follows_ieee_where_python_raises() -> None:
+    import numba
+
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        pytest.skip("kernels run as plain Python")
     t = on("fast", [0.0, 1.0])
     assert (1.0 / t).to_numpy().tolist() == [np.inf, 1.0]
     assert np.isinf(on("fast", [1000.0]).exp().item())

@@ -496,8 +496,10 @@ MISTAKES: list[Mistake] = [
         ),
         (
             "Mul.backward not crossed",
-            "return f.mul_zip(b, grad_output), f.mul_zip(a, grad_output)",
-            "return f.mul_zip(a, grad_output), f.mul_zip(b, grad_output)",
+            "f.mul_zip(b, grad_output) if ctx.needs(0) else None,\n"
+            "            f.mul_zip(a, grad_output) if ctx.needs(1) else None,",
+            "f.mul_zip(a, grad_output) if ctx.needs(0) else None,\n"
+            "            f.mul_zip(b, grad_output) if ctx.needs(1) else None,",
         ),
         (
             "Exp.backward without grad_output",

@@ -24,7 +24,7 @@ FILES = {
     "task1_1": ["test_autodiff.py", "test_examples.py"],
     "task1_2": ["test_scalar.py", "test_examples.py"],
     "task1_3": ["test_autodiff.py", "test_examples.py"],
-    "task1_4": ["test_autodiff.py", "test_scalar.py", "test_optim.py", "test_examples.py"],
+    "task1_4": ["test_scalar.py", "test_autodiff.py", "test_optim.py", "test_examples.py"],
     "task2_0": ["test_tensor_data.py"],
     "task2_1": ["test_tensor_data.py", "test_examples.py"],
     "task2_2": ["test_tensor_data.py"],

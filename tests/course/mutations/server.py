@@ -16,6 +16,7 @@ import os
 import sys
 import tempfile
 import time
+import traceback
 from typing import Any
 
 LIMIT = 240  # seconds for one run
@@ -31,6 +32,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
             status = 70
             try:
                 status = run(**request)
+            except BaseException:
+                traceback.print_exc()
             finally:
                 sys.stdout.flush()
                 sys.stderr.flush()
