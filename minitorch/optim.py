@@ -50,4 +50,4 @@ class SGD(Optimizer):
                 if value.derivative is not None:
                     p.update(Scalar(value.data - self.lr * value.derivative))
             elif getattr(value, "grad", None) is not None:
-                p.update(value.detach() - self.lr * value.grad)
+                p.update(value.detach() + value.grad * -self.lr)

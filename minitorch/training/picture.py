@@ -45,26 +45,31 @@ def draw_points(
     """
     figure, (left, right) = _figure(title)
     _draw_losses(left, history)
+    draw_boundary(right, data, predict, grid)
+    if path is not None:
+        _save(figure, path)
+    return figure
+
+
+def draw_boundary(
+    axes: Any, data: Graph, predict: Callable[[list[tuple[float, float]]], npt.ArrayLike], grid: int
+) -> None:
+    """The points on what the model says of every place, computed at grid x grid places."""
     values = [v for x in data.X for v in x]
     low, high = min([0.0, *(v - 0.03 for v in values)]), max([1.0, *(v + 0.03 for v in values)])
     ticks = np.linspace(low, high, grid)
     places = [(float(x1), float(x2)) for x2 in ticks for x1 in ticks]
     surface = np.array(predict(places), dtype=float).reshape(grid, grid)
-    right.contourf(
-        ticks, ticks, surface, levels=np.linspace(0, 1, 11), cmap="coolwarm_r", alpha=0.5
-    )
+    axes.contourf(ticks, ticks, surface, levels=np.linspace(0, 1, 11), cmap="coolwarm_r", alpha=0.5)
     if surface.min() < 0.5 < surface.max():
-        right.contour(ticks, ticks, surface, levels=[0.5], colors="black", linewidths=1)
+        axes.contour(ticks, ticks, surface, levels=[0.5], colors="black", linewidths=1)
     for label, (colour, marker) in enumerate(zip(_COLOURS, "ox", strict=True)):
         chosen = [x for x, y in zip(data.X, data.y, strict=True) if y == label]
         if chosen:
-            right.scatter(*zip(*chosen, strict=True), c=colour, marker=marker, label=f"y = {label}")
-    right.set(xlabel="x1", ylabel="x2", xlim=(low, high), ylim=(low, high), aspect="equal")
+            axes.scatter(*zip(*chosen, strict=True), c=colour, marker=marker, label=f"y = {label}")
+    axes.set(xlabel="x1", ylabel="x2", xlim=(low, high), ylim=(low, high), aspect="equal")
     if data.X:
-        right.legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
-    if path is not None:
-        _save(figure, path)
-    return figure
+        axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
 
 
 def _figure(title: str) -> tuple[Any, Any]:
