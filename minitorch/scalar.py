@@ -46,12 +46,23 @@ class Scalar:
         self, v: float, back: ScalarHistory | None = ScalarHistory(), name: str | None = None
     ) -> None:
         self.unique_id = next(_unique_ids)
-        if not isinstance(v, numbers.Real):
-            raise TypeError(f"Scalar takes a number, not {v!r}")
-        self.data = float(v)
+        if type(v) is not float:
+            if not isinstance(v, numbers.Real):
+                raise TypeError(f"Scalar takes a number, not {v!r}")
+            v = float(v)
+        self.data = v
         self.history = back
         self.derivative: float | None = None
-        self.name = str(self.unique_id) if name is None else str(name)
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """The name it was given, else its unique number."""
+        return str(self.unique_id) if self._name is None else self._name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._name = name
 
     def __repr__(self) -> str:
         return f"Scalar({self.data:f})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import operators
+from . import operators, scalar  # scalar's operators apply these functions: each uses the other
 from .autodiff import Context
 
 if TYPE_CHECKING:
@@ -44,14 +44,12 @@ class ScalarFunction:
     @classmethod
     def apply(cls, *vals: ScalarLike) -> Scalar:
         """Compute the value of the function, and remember the function and its inputs."""
-        from .scalar import Scalar, ScalarHistory  # Scalar's operators apply these functions
-
+        Scalar = scalar.Scalar
         scalars = [v if isinstance(v, Scalar) else Scalar(v) for v in vals]
-        if all(s.is_constant() for s in scalars):
-            return Scalar(cls._forward(Context(no_grad=True), *[s.data for s in scalars]), None)
-        ctx = Context()
+        wanted = any(s.history is not None for s in scalars)
+        ctx = Context(no_grad=not wanted)
         value = cls._forward(ctx, *[s.data for s in scalars])
-        return Scalar(value, ScalarHistory(cls, ctx, scalars))
+        return Scalar(value, scalar.ScalarHistory(cls, ctx, scalars) if wanted else None)
 
 
 class Add(ScalarFunction):
