@@ -21,7 +21,7 @@ from .layers import Conv2d as Conv2d
 from .layers import Linear as Linear
 from .layers import constant, fast_backend
 from .recipe import Recipe, add_recipe_arguments
-from .session import Session, run_options, set_seed
+from .session import FAILED, OK, Session, run_options, set_seed
 from .summary import summarise
 
 BATCH = 16
@@ -251,7 +251,7 @@ def run(args: argparse.Namespace) -> int:
         data_train, data_val = sets(args.PTS)
     except (FileNotFoundError, ImportError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
-        return 1
+        return FAILED
     model = Network() if args.dataset == "mnist" else Network(size=8, pool=2)
     trainer = ImageTrain(model, args.BATCH, args.DECAY)
     session = Session(
@@ -273,7 +273,8 @@ def run(args: argparse.Namespace) -> int:
         )
 
     exit_code = session.run(trainer.model, train)
-    summarise(session)
+    if exit_code == OK:
+        summarise(session)
     return exit_code
 
 

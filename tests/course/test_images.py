@@ -206,6 +206,13 @@ def test_command_line_trains_stops_and_resumes(
     assert "/32 | validation " in log
 
 
+def test_resume_without_a_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--PTS", "20", "--resume", "--out", str(tmp_path / "none")]
+    assert main(options, dataset="digits") == 1
+    assert "Cannot resume" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
 def test_command_line_without_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -241,20 +241,12 @@ def test_default_log(capsys: pytest.CaptureFixture[str]) -> None:
 def test_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def load(part: str) -> tuple[list[str], list[int]]:
-        if part == "sentences":
-            raise DataNotFoundError("not downloadable")
-        return (
-            (["good film", "bad film", "a film"], [1, 0, 1])[:2]
-            if part == "phrases"
-            else (
-                ["a film", "gnarly film"],
-                [1, 0],
-            )
-        )
-
+    parts = {
+        "phrases": (["good film", "bad film", "a film"], [1, 0, 1]),
+        "dev": (["a film", "gnarly film"], [1, 0]),
+    }
     vectors = {"good": np.ones(50), "bad": -np.ones(50), "film": np.full(50, 0.1)}
-    monkeypatch.setattr(sentences, "load_sst2", load)
+    monkeypatch.setattr(sentences, "load_sst2", parts.__getitem__)
     monkeypatch.setattr(sentences, "load_glove", lambda words: vectors)
     assert main(["--EPOCHS", "2", "--no-picture", "--plain", "--out", str(tmp_path)]) == 0
     log = (tmp_path / "log.txt").read_text()
