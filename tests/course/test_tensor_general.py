@@ -497,7 +497,7 @@ def test_fast_reductions_of_large_tensors(shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.task3_1
-def test_fast_product_of_a_long_dimension() -> None:
+def test_fast_product_of_a_large_tensor() -> None:
     t = random_tensor((2, 40_000), "fast", low=0.999, high=1.001)
     assert_close(t.f.mul_reduce(t, 1).to_numpy(), t.to_numpy().prod(1, keepdims=True), rtol=1e-9)
 
