@@ -193,8 +193,8 @@ MISTAKES: list[Mistake] = [
         ("greater is less", "return LT.apply(b, self)", "return LT.apply(self, b)"),
         (
             "the name is ignored",
-            "str(self.unique_id) if name is None else str(name)",
-            "str(self.unique_id)",
+            "return str(self.unique_id) if self._name is None else self._name",
+            "return str(self.unique_id)",
         ),
         (
             "requires_grad_ ignores its argument",
