@@ -52,7 +52,7 @@ def to_index(ordinal: int, shape: Shape, out_index: OutIndex) -> None:
 
     >>> out = np.zeros(2, dtype=np.int32)
     >>> to_index(5, np.array([2, 3]), out)
-    ... out.tolist()
+    >>> out.tolist()
     [1, 2]
     """
     rest = ordinal

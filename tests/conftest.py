@@ -28,6 +28,8 @@ def _gpu_found() -> bool:
 
 if not _gpu_found():
     os.environ.setdefault("NUMBA_ENABLE_CUDASIM", "1")
+if (os.cpu_count() or 1) < 2:  # some tests compare one thread with two
+    os.environ.setdefault("NUMBA_NUM_THREADS", "2")
 
 # The mutation runner asks for fewer examples, and need not know the smallest that fails.
 _EXAMPLES = os.environ.get("MINITORCH_TEST_EXAMPLES")

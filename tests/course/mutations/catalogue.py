@@ -701,17 +701,17 @@ MISTAKES: list[Mistake] = [
         "nn.py",
         (
             "tile without permute",
-            "tiles = split.permute(0, 1, 2, 4, 3, 5).contiguous()",
-            "tiles = split.contiguous()",
+            "tiles = windows.permute(0, 1, 2, 4, 3, 5).contiguous()",
+            "tiles = windows.contiguous()",
         ),
         ("kernel height and width swapped", "    kh, kw = kernel\n", "    kw, kh = kernel\n"),
         (
             "new height and width swapped",
-            "kh * kw), new_height, new_width\n",
-            "kh * kw), new_width, new_height\n",
+            "kh * kw), height, width\n",
+            "kh * kw), width, height\n",
         ),
-        ("the average is a sum", "return tiles.mean(4)", "return tiles.sum(4)"),
-        ("the average over the wrong dimension", "tiles.mean(4)", "tiles.mean()"),
+        ("the average is a sum", "(total / (kh * kw))", "total"),
+        ("the average over the wrong dimension", "windows.sum(3).sum(5)", "windows.sum(2).sum(4)"),
     ),
     # --- 4.4: maximum, softmax, dropout --------------------------------------------------------------------------------------
     *_all(
