@@ -199,6 +199,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> bool:
         )
     axes.set(xscale="log", yscale="log", xlabel="n (matrices of n x n)", ylabel="GFLOP/s")
     axes.set_xticks([row["n"] for row in rows], [str(row["n"]) for row in rows])
+    axes.set_xticks([], minor=True)
     axes.set_title("Matrix multiplication in float64 on the GPU")
     axes.grid(alpha=0.3, which="both")
     axes.legend()

@@ -12,6 +12,8 @@ learn and to test on any machine.
 from __future__ import annotations
 
 import warnings
+import weakref
+from collections import defaultdict
 from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -76,10 +78,33 @@ def to_device(storage: Any) -> Any:
     return cuda.to_device(storage)
 
 
+_free: defaultdict[int, list[Any]] = defaultdict(list)
+"""Device memory that no array uses any more, by how many numbers it holds."""
+
+
 def empty(size: int) -> Any:
-    """A device array of float64, not filled with anything."""
+    """A device array of float64, not filled with anything.
+
+    Asking the driver for memory takes longer than most kernels, and giving it back waits
+    for all of them, so memory goes from array to array. That is safe while kernels run:
+    they run one after the other, and what is written next is launched last.
+    """
     require()
-    return cuda.device_array(size, np.float64)
+    if SIMULATED or size == 0:
+        return cuda.device_array(size, np.float64)
+    unused = _free[size]
+    memory = unused.pop() if unused else _allocate(size)
+    array = cuda.cudadrv.devicearray.DeviceNDArray((size,), (8,), np.float64, gpu_data=memory)
+    weakref.finalize(array, unused.append, memory).atexit = False
+    return array
+
+
+def _allocate(size: int) -> Any:
+    try:
+        return cuda.device_array(size, np.float64).gpu_data
+    except cuda.cudadrv.driver.CudaAPIError:  # full: give back what nobody uses, try again
+        _free.clear()
+        return cuda.device_array(size, np.float64).gpu_data
 
 
 @lru_cache(maxsize=4096)

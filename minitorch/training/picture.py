@@ -27,6 +27,7 @@ def draw_curves(
         share = [100 * n / validation_points for n in history.validation]
         right.plot(epochs[-len(share) :], share, label="validation")
     right.set(xlabel="epoch", ylabel="correct, %")
+    _count_epochs(right)
     right.legend()
     _save(figure, path)
 
@@ -88,6 +89,12 @@ def _figure(title: str) -> tuple[Any, Any]:
 def _draw_losses(axes: Any, history: History) -> None:
     axes.plot(range(1, history.epoch + 1), history.losses)
     axes.set(xlabel="epoch", ylabel="loss", ylim=(0, None))
+    _count_epochs(axes)
+
+
+def _count_epochs(axes: Any) -> None:
+    """Whole numbers along the epochs."""
+    axes.xaxis.get_major_locator().set_params(integer=True)
 
 
 def _save(figure: Any, path: Path) -> None:
