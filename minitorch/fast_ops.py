@@ -410,9 +410,9 @@ def _matmul_by_rows(
             out[batch * out_strides[0] + i * out_strides[1] + j * out_strides[2]] = total[j]
 
 
-TILE_ROWS = 32
-TILE_INNER = 32
-TILE_COLUMNS = 1024
+TILE_ROWS = 64
+TILE_INNER = 64
+TILE_COLUMNS = 512
 
 
 def _pack(storage: Storage, start: int, shape: Any, strides: Any, packed: Any) -> None:

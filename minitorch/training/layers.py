@@ -14,8 +14,8 @@ output,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -68,7 +68,7 @@ class Conv1d(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Convolve, and add the bias of each output channel."""
-        return _convolution("conv1d", input)(input, self.weights.value) + self.bias.value
+        return _convolutions().conv1d(input, self.weights.value) + self.bias.value
 
 
 class Conv2d(Module):
@@ -92,7 +92,7 @@ class Conv2d(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Convolve, and add the bias of each output channel."""
-        return _convolution("conv2d", input)(input, self.weights.value) + self.bias.value
+        return _convolutions().conv2d(input, self.weights.value) + self.bias.value
 
 
 def _kernels(shape: tuple[int, ...], gain: float, backend: TensorBackend) -> Parameter:
@@ -100,9 +100,8 @@ def _kernels(shape: tuple[int, ...], gain: float, backend: TensorBackend) -> Par
     return Parameter(((rand(shape, backend) - 0.5) * (2.0 * scale)).detach())
 
 
-def _convolution(name: str, input: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
-    if input.backend.cuda:
-        from .. import cuda_conv as conv
-    else:
-        from .. import fast_conv as conv
-    return getattr(conv, name)
+def _convolutions() -> Any:
+    """Lesson 4's convolutions, which load Numba."""
+    from .. import fast_conv
+
+    return fast_conv

@@ -270,7 +270,7 @@ def add_arguments(
 
 def _whole_number(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number above 0, it is {text}")
+        raise argparse.ArgumentTypeError(f"must be a whole number, at least 1, it is {text}")
     return int(text)
 
 

@@ -40,11 +40,11 @@ def test_help_of_train_names_the_data_sets(capsys: pytest.CaptureFixture[str]) -
         (["train"], "DATASET"),
         (["train", "cats"], "invalid choice: 'cats'"),
         (["train", "xor", "--backend", "abacus"], "no backend 'abacus'; there are scalar"),
-        (["train", "xor", "--hidden", "0"], "must be a whole number above 0, it is 0"),
-        (["train", "xor", "--epochs", "-3"], "must be a whole number above 0, it is -3"),
+        (["train", "xor", "--hidden", "0"], "must be a whole number, at least 1, it is 0"),
+        (["train", "xor", "--epochs", "-3"], "must be a whole number, at least 1, it is -3"),
         (["train", "xor", "--rate", "fast"], "must be a number above 0, it is fast"),
         (["train", "xor", "--rate", "-1"], "must be a number above 0, it is -1"),
-        (["train", "xor", "--pts", "1.5"], "must be a whole number above 0, it is 1.5"),
+        (["train", "xor", "--pts", "1.5"], "must be a whole number, at least 1, it is 1.5"),
         (["train", "xor", "--rate", "nan"], "must be a number above 0, it is nan"),
     ],
 )
@@ -88,7 +88,11 @@ def test_results_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFi
 def test_interrupt_saves(tmp_path: Path) -> None:
     train = [sys.executable, "-m", "minitorch.cli", "train", "simple", "--backend", "scalar"]
     command = [*train, "--epochs", "100000", "--pts", "6", "--out", str(tmp_path)]
-    run = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    def heed_interrupts() -> None:  # a shell lets what it starts in the background ignore them
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=heed_interrupts)
     assert run.stdout is not None
     assert run.stdout.readline().startswith("Epoch 1/100000")
     time.sleep(0.2)
