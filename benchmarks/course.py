@@ -33,23 +33,20 @@ from minitorch.training.tensor_points import FastTrain, TensorTrain
 FAST = minitorch.TensorBackend(minitorch.FastOps)
 ROOT = Path(__file__).parent.parent
 RANDOM = np.random.default_rng(0)
-PAUSE = 0.1
 Row = dict[str, Any]
 Shape4 = tuple[int, int, int, int]
 
 
 def medians(repeats: int, **calls: Callable[[], object]) -> dict[str, float]:
-    """Median seconds of each call; all are warmed up once and then take turns.
+    """Median seconds of each call; they take turns.
 
-    The pause between turns is for the threads of the call before, which go on waiting for
-    work on both cores for a while.
+    Each turn begins with a call that is not timed: the threads of the other library go on
+    waiting for work on both cores for a while, and this library's have to wake up.
     """
     times: dict[str, list[float]] = {name: [] for name in calls}
-    for call in calls.values():
-        call()
     for _ in range(repeats):
         for name, call in calls.items():
-            time.sleep(PAUSE)
+            call()
             start = time.perf_counter()
             call()
             times[name].append(time.perf_counter() - start)
