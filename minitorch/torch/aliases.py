@@ -1,0 +1,79 @@
+"""`import torch` as `import minitorch.torch`: other packages' names for modules of ours.
+
+The modules are the same objects under both names, so their classes are the same too.
+
+    >>> from minitorch.torch import aliases
+    >>> aliases.install()  # doctest: +SKIP
+    >>> import torch  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+ALIASES = {
+    "torch": "minitorch.torch",
+    "safetensors": "minitorch.torch.safetensors",
+}
+"""Packages that programs import, and the modules that they get."""
+
+
+def real_name(name: str) -> str | None:
+    """The name of our module for `torch.nn` or the like; None for packages of others."""
+    top, dot, rest = name.partition(".")
+    return ALIASES[top] + dot + rest if top in ALIASES else None
+
+
+def find_module(name: str) -> ModuleType:
+    """Our module for a name such as `torch.nn`; ModuleNotFoundError names what is missing."""
+    real = real_name(name) or name
+    try:
+        return importlib.import_module(real)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (real + ".").startswith(error.name + "."):
+            raise  # our module is there, and lacks something else
+    parent, _, last = name.rpartition(".")
+    attribute = getattr(find_module(parent), last, None) if parent else None
+    if isinstance(attribute, ModuleType):
+        return attribute
+    raise ModuleNotFoundError(f"minitorch.torch does not support the module {name!r}", name=name)
+
+
+class AliasFinder(MetaPathFinder, Loader):
+    """Answers imports of the packages in a table with our modules."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """How to load an alias; None for all other modules."""
+        if real_name(fullname) is None:
+            return None
+        module = find_module(fullname)
+        spec = ModuleSpec(fullname, self, is_package=hasattr(module, "__path__"))
+        spec.loader_state = module, module.__spec__
+        return spec
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Our module itself."""
+        return spec.loader_state[0]
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give our module its own specification back, which the import has just replaced."""
+        spec = module.__spec__
+        if spec is not None and spec.loader is self:
+            module.__spec__ = spec.loader_state[1]
+
+
+def install() -> None:
+    """From now on, let `import torch` and its like give our modules, in this process."""
+    if any(isinstance(finder, AliasFinder) for finder in sys.meta_path):
+        return
+    for name, module in list(sys.modules.items()):
+        if real_name(name) is not None and module is not sys.modules.get(real_name(name) or ""):
+            del sys.modules[name]
+    sys.meta_path.insert(0, AliasFinder())

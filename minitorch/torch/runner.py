@@ -1,0 +1,168 @@
+"""Run a Torch script, unchanged, on MiniTorch: `minitorch run script.py arguments...`.
+
+`import torch`, and every module below it, gives `minitorch.torch`, whether or not PyTorch is
+installed. Everything else is as with `python script.py`. Names of Torch's that are not here
+are reported before the script starts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.machinery
+import importlib.util
+import multiprocessing
+import multiprocessing.spawn
+import os
+import runpy
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Any
+
+from . import aliases
+from .script_check import Missing, missing_names
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run what `python -m minitorch.torch` was given."""
+    parser = argparse.ArgumentParser(
+        prog="python -m minitorch.torch",
+        description="Run a Torch script with `import torch` meaning minitorch.torch.",
+    )
+    add_arguments(parser)
+    return run(parser.parse_args(argv))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the runner."""
+    parser.add_argument(
+        "--no-check",
+        action="store_true",
+        help="do not look for unsupported names first; each then fails where it is used",
+    )
+    parser.add_argument(
+        "-m",
+        dest="module",
+        nargs=argparse.REMAINDER,
+        metavar="MODULE",
+        help="run a module, as `python -m` does, with the arguments after it",
+    )
+    parser.add_argument("script", nargs="?", help="the script")
+    parser.add_argument("args", nargs=argparse.REMAINDER, help="its arguments")
+    parser.set_defaults(command=run, usage_error=parser.error)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run a script or a module, and return its exit code."""
+    if args.module:
+        return run_module(args.module[0], args.module[1:], check=not args.no_check)
+    if args.script:
+        return run_script(args.script, args.args, check=not args.no_check)
+    return args.usage_error("give a script, or -m and a module")
+
+
+def run_script(path: str, args: Sequence[str] = (), check: bool = True) -> int:
+    """Run a file as the main program."""
+    try:
+        source = Path(path).read_bytes()
+    except OSError as error:
+        sys.stderr.write(f"minitorch run: can't open file {path!r}: {error}\n")
+        return 2
+    file = os.path.abspath(path)
+    _prepare([path, *args], os.path.dirname(os.path.realpath(path)))
+    if check and _report(missing_names(Path(file))):
+        return 1
+    module = ModuleType("__main__")
+    module.__file__ = file
+    module.__loader__ = importlib.machinery.SourceFileLoader("__main__", file)
+    vars(module).update(__builtins__=__builtins__, __cached__=None, __annotations__={})
+    sys.modules["__main__"] = module
+    return _exit_code(lambda: exec(compile(source, file, "exec", dont_inherit=True), vars(module)))
+
+
+def run_module(name: str, args: Sequence[str] = (), check: bool = True) -> int:
+    """Run a module as the main program, as `python -m` does."""
+    _prepare([name, *args], os.getcwd())
+    try:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            spec = importlib.util.find_spec(f"{name}.__main__")
+    except ImportError as error:
+        sys.stderr.write(f"minitorch run: {error}\n")
+        return 1
+    if spec is None:
+        sys.stderr.write(f"minitorch run: No module named {name}\n")
+        return 1
+    if check and spec.origin and _report(missing_names(Path(spec.origin), Path.cwd())):
+        return 1
+    return _exit_code(lambda: runpy.run_module(name, run_name="__main__", alter_sys=True))
+
+
+def _prepare(argv: list[str], folder: str) -> None:
+    """Make this process what `python` would have made it, with our modules for Torch's."""
+    sys.argv = argv
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path[0] = folder
+    aliases.install()
+    _install_in_workers()
+
+
+def _exit_code(program: Callable[[], Any]) -> int:
+    """Run a program; an exception is shown as Python shows it, without our own lines."""
+    try:
+        program()
+    except SystemExit:
+        raise
+    except BaseException as error:
+        trace = _without_us(error.__traceback__)
+        sys.excepthook(type(error), error.with_traceback(trace), trace)
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    return 0
+
+
+def _without_us(trace: TracebackType | None) -> TracebackType | None:
+    """A traceback from where it leaves this file on."""
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    return trace
+
+
+def _report(missing: Sequence[Missing]) -> bool:
+    """Say which names are not supported, if any."""
+    if not missing:
+        return False
+    count = len({each.name for each in missing})
+    names = "1 name that is" if count == 1 else f"{count} names that are"
+    lines = [f"minitorch run: the script needs {names} not in minitorch.torch:"]
+    for each in missing:
+        lines.append(f'  File "{each.file}", line {each.line}: {each.name}\n    {each.text}')
+    lines.append("Nothing has run. With --no-check it starts, and fails where it needs the first.")
+    sys.stderr.write("\n".join(lines) + "\n")
+    return True
+
+
+# --- Processes that the script starts ----------------------------------------------------
+
+
+class _InstallAliases:
+    """Unpickled in a new process, it installs the aliases there."""
+
+    def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
+        return aliases.install, ()
+
+
+def _install_in_workers() -> None:
+    """Let processes that `multiprocessing` spawns know our modules too, before they import any."""
+    spawn: Any = multiprocessing.spawn
+    prepare = spawn.get_preparation_data
+    if getattr(prepare, "installs_aliases", False):
+        return
+
+    def get_preparation_data(name: str) -> dict[str, Any]:
+        return {"minitorch_aliases": _InstallAliases(), **prepare(name)}
+
+    get_preparation_data.installs_aliases = True  # type: ignore[attr-defined]
+    spawn.get_preparation_data = get_preparation_data
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        multiprocessing.set_forkserver_preload([])  # the server knows no aliases: no script there
