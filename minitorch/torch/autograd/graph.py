@@ -1,0 +1,275 @@
+"""The graph behind tensors, and the walk back through it.
+
+A `Node` is one operation that was recorded: what it saved, and edges to the nodes that
+made its inputs. Nodes are numbered as they are made, so a node's inputs always have lower
+numbers, and walking the reachable nodes from the highest number down is a topological
+order: the lesson's backpropagation, with the sort taken from time itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+Edge = tuple["Node", int]
+"""The node that made an input, and which of its outputs it was."""
+
+_numbers = itertools.count(1)
+
+
+class _Modes(threading.local):
+    """What this thread does with operations."""
+
+    grad = True
+    inference = False
+    anomaly = False
+    check_nan = True
+    saving: tuple[Callable[..., Any], Callable[..., Any]] | None = None  # pack and unpack
+
+
+modes = _Modes()
+
+
+class Node:
+    """One recorded operation. `next_functions`, `name()` and hooks are as in Torch."""
+
+    __slots__ = ("__weakref__", "edges", "hooks", "metadata", "number", "output_hooks", "retained")
+
+    def __init__(self, edges: Sequence[Edge | None]) -> None:
+        self.edges = edges
+        self.number = next(_numbers)
+        self.hooks: dict[str, list[Callable[..., Any]]] | None = None
+        self.output_hooks: dict[int, list[Callable[..., Any]]] | None = None
+        self.retained: dict[int, Any] | None = None
+        self.metadata: dict[str, Any] | None = None
+        if modes.anomaly:
+            self.metadata = {"traceback": traceback.format_stack()[:-3]}
+
+    def name(self) -> str:
+        """The name that Torch gives this operation."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The nodes behind the inputs."""
+        return tuple((None, 0) if e is None else e for e in self.edges)
+
+    def backward(self, gradients: list[Tensor | None]) -> Sequence[Tensor | None]:
+        """From the gradients of the outputs, one for each edge."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Forget what was saved: the graph has been walked."""
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad_inputs, grad_outputs)` after this node's backward."""
+        return self._register("after", hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad_outputs)` before this node's backward."""
+        return self._register("before", hook)
+
+    def _register(self, when: str, hook: Callable[..., Any]) -> RemovableHandle:
+        if self.hooks is None:
+            self.hooks = {"before": [], "after": []}
+        return RemovableHandle.attach(self.hooks[when], hook)
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+class RemovableHandle:
+    """Takes a hook away again."""
+
+    def __init__(self, hooks: list[Any], hook: Any) -> None:
+        self.hooks = hooks
+        self.hook = hook
+
+    @classmethod
+    def attach(cls, hooks: list[Any], hook: Any) -> RemovableHandle:
+        """Add a hook to a list, and return what takes it away."""
+        hooks.append(hook)
+        return cls(hooks, hook)
+
+    def remove(self) -> None:
+        """Take the hook away."""
+        if self.hook in self.hooks:
+            self.hooks.remove(self.hook)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+class AccumulateGrad(Node):
+    """Where the walk ends: a leaf, whose `grad` grows."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, variable: Tensor) -> None:
+        super().__init__(())
+        self.variable = variable
+
+    def accumulate(self, arrived: dict[int, Tensor], keep_graph: bool) -> None:
+        """Add the gradient that arrived to the leaf's."""
+        leaf, gradient = self.variable, arrived.pop(0)
+        for hook in list(leaf._hooks or ()):
+            changed = hook(gradient)
+            gradient = gradient if changed is None else changed
+        old = leaf._grad
+        if old is not None and not keep_graph:
+            old._add_in_place(gradient)
+        elif old is not None:
+            leaf._grad = old + gradient
+        elif keep_graph:
+            leaf._grad = gradient
+        else:
+            # Held by this call and by nobody else: the leaf may keep it without a copy.
+            unshared = sys.getrefcount(gradient) == 2 and gradient._node is None
+            leaf._grad = gradient if unshared and gradient._owns_memory() else gradient._own_copy()
+        for hook in list(leaf._after_accumulate or ()):
+            hook(leaf)
+
+
+def backward_pass(
+    roots: Sequence[tuple[Node, int, Tensor]],
+    targets: Sequence[Edge] | None,
+    retain_graph: bool,
+    create_graph: bool,
+    leaves: bool = False,
+) -> list[Tensor | None]:
+    """Send gradients from the roots through the graph.
+
+    Args:
+        roots: nodes, which output, and the gradient to start with
+        targets: collect the gradients that arrive here; if None, walk to every leaf
+        retain_graph: keep what nodes saved, so that the graph can be walked again
+        create_graph: record this walk, so that it can itself be differentiated
+        leaves: whether leaves among the targets accumulate rather than collect
+
+    Returns:
+        the gradient of each target, None where nothing arrived
+    """
+    order = _reachable([node for node, _, _ in roots])
+    if targets is not None:
+        order = _leading_to({node for node, _ in targets}, order)
+    wanted = set(order)
+    waiting: dict[Node, dict[int, Tensor]] = {}
+    for node, output, gradient in roots:
+        if node in wanted:
+            _add(waiting.setdefault(node, {}), output, gradient)
+    collected: dict[Edge, Tensor] = {}
+    targeted = set() if targets is None or leaves else set(targets)
+
+    before, modes.grad = modes.grad, create_graph
+    try:
+        for node in order:
+            arrived = waiting.pop(node, None)
+            if arrived is None:
+                continue
+            if node.output_hooks is not None or node.retained is not None:
+                _run_output_hooks(node, arrived)
+            if targeted:
+                for output, gradient in arrived.items():
+                    if (node, output) in targeted:
+                        collected[node, output] = gradient
+            if isinstance(node, AccumulateGrad):
+                if targets is None or leaves:
+                    node.accumulate(arrived, create_graph)
+                elif node.variable._hooks:
+                    for hook in list(node.variable._hooks):
+                        changed = hook(arrived[0])
+                        collected[node, 0] = arrived[0] = arrived[0] if changed is None else changed
+                continue
+            if targets is not None and not any(e is not None and e[0] in wanted for e in node.edges):
+                continue
+            gradients = _step(node, [arrived.get(i) for i in range(max(arrived) + 1)])
+            del arrived
+            if not retain_graph:
+                node.release()
+            for edge, gradient in zip(node.edges, gradients, strict=True):
+                if edge is not None and gradient is not None and edge[0] in wanted:
+                    _add(waiting.setdefault(edge[0], {}), edge[1], gradient)
+            gradients = gradient = None
+    finally:
+        modes.grad = before
+    return [] if targets is None else [collected.get(t) for t in targets]
+
+
+def _step(node: Node, outputs: list[Tensor | None]) -> Sequence[Tensor | None]:
+    """One node's backward with its hooks; with anomaly detection, errors name where it was made."""
+    if node.hooks is not None:
+        for hook in list(node.hooks["before"]):
+            outputs = list(hook(tuple(outputs)) or outputs)
+    try:
+        gradients = node.backward(outputs)
+        if modes.anomaly and modes.check_nan:
+            for i, gradient in enumerate(gradients):
+                if gradient is not None and gradient.isnan().any():
+                    raise RuntimeError(
+                        f"Function '{node.name()}' returned nan values in its {i}th output."
+                    )
+    except Exception:
+        if modes.anomaly:
+            made = "".join((node.metadata or {}).get("traceback", ["(not recorded)"]))
+            warnings.warn(
+                f"Error detected in {node.name()}. Traceback of forward call that caused the "
+                f"error:\n{made}",
+                stacklevel=2,
+            )
+        raise
+    if node.hooks is not None:
+        for hook in list(node.hooks["after"]):
+            changed = hook(tuple(gradients), tuple(outputs))
+            gradients = gradients if changed is None else changed
+    return gradients
+
+
+def _run_output_hooks(node: Node, arrived: dict[int, Tensor]) -> None:
+    """Let hooks of the tensors that this node made see, and change, their gradients."""
+    for output, hooks in (node.output_hooks or {}).items():
+        if output in arrived:
+            for hook in list(hooks):
+                changed = hook(arrived[output])
+                if changed is not None:
+                    arrived[output] = changed
+    for output, reference in (node.retained or {}).items():
+        tensor = reference()
+        if tensor is not None and output in arrived:
+            tensor._grad = arrived[output]
+
+
+def _add(arrived: dict[int, Tensor], output: int, gradient: Tensor) -> None:
+    known = arrived.get(output)
+    arrived[output] = gradient if known is None else known + gradient
+
+
+def _reachable(roots: Sequence[Node]) -> list[Node]:
+    """All nodes that the roots lead to, the newest first."""
+    seen = set(roots)
+    stack = list(seen)
+    while stack:
+        for edge in stack.pop().edges:
+            if edge is not None and edge[0] not in seen:
+                seen.add(edge[0])
+                stack.append(edge[0])
+    return sorted(seen, key=lambda node: node.number, reverse=True)
+
+
+def _leading_to(targets: set[Node], order: list[Node]) -> list[Node]:
+    """The nodes of an order from which a target can be reached."""
+    leading = set(targets)
+    for node in reversed(order):  # oldest first: inputs come before what was made of them
+        if any(e is not None and e[0] in leading for e in node.edges):
+            leading.add(node)
+    return [node for node in order if node in leading]

@@ -1,0 +1,63 @@
+"""Where a tensor's memory is."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+
+class device:  # noqa: N801
+    """A place for tensors: `device("cpu")`."""
+
+    __slots__ = ("index", "type")
+
+    def __init__(self, type: str | device | int = "cpu", index: int | None = None) -> None:
+        if isinstance(type, device):
+            type, index = type.type, type.index if index is None else index
+        if isinstance(type, int):
+            type, index = "cuda", type
+        if ":" in type:
+            type, _, number = type.partition(":")
+            if not number.isdigit() or index is not None:
+                raise RuntimeError(f"Invalid device string: '{type}:{number}'")
+            index = int(number)
+        if type not in ("cpu", "cuda", "meta", "mps", "xpu"):
+            raise RuntimeError(
+                f"Expected one of cpu, cuda, mps, xpu, meta device type at start of device string: {type}"
+            )
+        self.type = type
+        self.index = index
+
+    def __repr__(self) -> str:
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type='{self.type}'{index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __reduce__(self) -> tuple[type, tuple[str, int | None]]:
+        return device, (self.type, self.index)
+
+
+CPU = device("cpu")
+
+
+@lru_cache(maxsize=64)
+def resolve(given: device | str | int | None) -> device:
+    """The device that was asked for; RuntimeError, saying what to do, if it is not here."""
+    if given is None:
+        return CPU
+    found = given if isinstance(given, device) else device(given)
+    if found.type != "cpu":
+        raise RuntimeError(
+            f"device '{found}' is not available in this build of minitorch.torch: tensors live on "
+            "the CPU; write device='cpu', or choose with torch.cuda.is_available()"
+        )
+    return CPU

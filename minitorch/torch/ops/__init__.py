@@ -1,0 +1,11 @@
+"""All operations: importing a family declares its records."""
+
+from . import elementwise as elementwise
+from . import comparison as comparison  # isort: skip
+from . import movement as movement  # isort: skip
+from . import conversion as conversion  # isort: skip
+from . import creation as creation  # isort: skip
+from . import reduce as reduce  # isort: skip
+from . import products as products  # isort: skip
+from . import indexing as indexing  # isort: skip
+from .surface import FUNCTIONS as FUNCTIONS

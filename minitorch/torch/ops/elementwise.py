@@ -1,0 +1,575 @@
+"""Operations on each element by itself: one record each.
+
+`unary` and `binary` turn a NumPy function and its derivatives into a record, a function, a
+method, an in-place twin and a docs row. To add an operation is to add one call.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Array, Tensor
+from .promotion import broadcast_error, meet
+from .record import Op, Rule, bind
+from .surface import (
+    FUNCTIONS,
+    alias,
+    check_tensor,
+    expose_binary,
+    expose_unary,
+    function_and_method,
+    in_place,
+    into,
+    method,
+    operator,
+    with_out,
+)
+from .writes import bind_in_place
+
+
+def unary(
+    name: str,
+    compute: Callable[[Array], Array],
+    gradient: Rule,
+    doc: str,
+    *,
+    to_float: bool = False,
+    has_twin: bool = True,
+) -> Op:
+    """Declare an operation on one tensor.
+
+    Args:
+        name: as in Torch
+        compute: from an array to an array of the same shape
+        gradient: of the parameters `g`, `input`, `out`, whichever it needs
+        doc: one line
+        to_float: whether whole numbers are first turned into floating point
+        has_twin: whether there is one that writes into its input
+    """
+
+    def run(input: Array) -> Array:
+        if to_float and input.dtype.kind in "biu":
+            input = input.astype(dtypes.get_default_dtype().numpy)
+        return compute(input)
+
+    ufunc = compute if isinstance(compute, np.ufunc) else None
+    op = Op(name, ("input",), run, {"input": gradient}, ufunc=ufunc, doc=doc)
+    expose_unary(op, has_twin)
+    return op
+
+
+def binary(
+    name: str,
+    compute: Callable[[Array, Array], Array],
+    gradients: tuple[Rule, Rule],
+    doc: str,
+    *,
+    to_float: bool = False,
+    symbol: str | None = None,
+    has_twin: bool = True,
+) -> Op:
+    """Declare an operation on two tensors, or a tensor and a number, broadcast together.
+
+    Args:
+        name: as in Torch
+        compute: from two arrays of one type to an array of their broadcast shape
+        gradients: for each, a function of `g`, `input`, `other`, `out`, whichever it needs
+        doc: one line
+        to_float: whether whole numbers are first turned into floating point
+        symbol: of the Python operator, as in `__add__`
+        has_twin: whether there is one that writes into its input
+    """
+
+    def run(input: Any, other: Any) -> Array:
+        try:
+            if type(input) is np.ndarray:
+                kind = input.dtype
+                if type(other) is np.ndarray:
+                    if other.dtype == kind and not (to_float and kind.kind in "biu"):
+                        return compute(input, other)
+                elif type(other) is float and kind.kind == "f":
+                    return compute(input, kind.type(other))
+            return compute(*meet((input, other), to_float))
+        except ValueError:
+            raise broadcast_error(name, (input, other)) from None
+
+    rules = dict(zip(("input", "other"), gradients, strict=True))
+    ufunc = compute if isinstance(compute, np.ufunc) else None
+    op = Op(name, ("input", "other"), run, rules, ufunc=ufunc, doc=doc)
+    expose_binary(op, has_twin)
+    if symbol is not None:
+        operator(symbol, op, has_twin=has_twin)
+    return op
+
+
+def conj(x: Any) -> Any:
+    """The conjugate of a complex tensor or number; anything else as it is."""
+    if isinstance(x, Tensor):
+        return x.conj() if x._array.dtype.kind == "c" else x
+    return x.conjugate() if isinstance(x, complex) else x
+
+
+def flat(g: Any) -> Any:
+    """The derivative of a step function: 0 wherever there is one."""
+    return g.mul(0)
+
+
+def kind_name(array: Array) -> str:
+    """What Torch calls an array's type in errors: Float, Long, Bool."""
+    return dtypes.from_numpy_dtype(array.dtype).type_name.removesuffix("Tensor")
+
+
+def not_for(name: str, kinds: str, compute: Callable[..., Array]) -> Callable[..., Array]:
+    """Refuse arrays of some NumPy kinds as Torch does."""
+
+    def run(*arrays: Array) -> Array:
+        if arrays[0].dtype.kind in kinds:
+            raise RuntimeError(f"\"{name}\" not implemented for '{kind_name(arrays[0])}'")
+        return compute(*arrays)
+
+    return run
+
+
+# --- Arithmetic ---------------------------------------------------------------------------
+
+
+def _negative(x: Array) -> Array:
+    if x.dtype == np.bool_:
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+            "invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+    return np.negative(x)
+
+
+def _subtract(a: Array, b: Array) -> Array:
+    if a.dtype == np.bool_:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
+            "to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+    return np.subtract(a, b)
+
+
+def _whole_division(compute: Callable[..., Array]) -> Callable[..., Array]:
+    """Whole numbers cannot be divided by 0; floating point ones can."""
+
+    def run(a: Array, b: Array) -> Array:
+        if a.dtype.kind in "iu" and not np.all(b):
+            raise RuntimeError("ZeroDivisionError")
+        return compute(a, b)
+
+    return run
+
+
+def _floor_divide(a: Array, b: Array) -> Array:
+    if a.dtype.kind in "iu":
+        return np.floor_divide(a, b)
+    # NumPy and Torch agree except that Torch lets x // 0 be the infinity of x / 0.
+    return np.where(b == 0, np.true_divide(a, b), np.floor_divide(a, b))
+
+
+def _truncated_divide(a: Array, b: Array) -> Array:
+    if a.dtype.kind == "u":
+        return np.floor_divide(a, b)
+    if a.dtype.kind == "i":
+        quotient = np.floor_divide(a, b)
+        return quotient + ((quotient < 0) & (quotient * b != a))
+    return np.trunc(np.true_divide(a, b))
+
+
+NEG = unary("neg", _negative, lambda g: -g, "Minus each element.")
+unary("positive", np.positive, lambda g: g, "Each element itself.", has_twin=False)
+ADD = binary("add", np.add, (lambda g: g, lambda g: g), "The sum of two tensors.", symbol="add")
+SUB = binary("sub", _subtract, (lambda g: g, lambda g: -g), "The difference.", symbol="sub")
+SUB.ufunc = np.subtract
+MUL = binary("mul", np.multiply,
+             (lambda g, other: g * conj(other), lambda g, input: g * conj(input)),
+             "The product of two tensors.", symbol="mul")  # fmt: skip
+DIV = binary("div", np.true_divide,
+             (lambda g, other: g / conj(other), lambda g, other, out: -g * conj(out / other)),
+             "The quotient of two tensors.", to_float=True, symbol="truediv")  # fmt: skip
+FLOOR_DIVIDE = binary("floor_divide", _whole_division(_floor_divide), (flat, flat),
+                      "The quotient, rounded down.", symbol="floordiv")  # fmt: skip
+DIV_TRUNC = Op("div_trunc", ("input", "other"),
+               lambda input, other: _whole_division(_truncated_divide)(*meet((input, other))),
+               {"input": flat, "other": flat}, doc="The quotient, rounded towards 0.")  # fmt: skip
+binary("remainder", _whole_division(np.remainder),
+       (lambda g: g, lambda g, input, other: -g * FLOOR_DIVIDE(input, other)),
+       "What is left of a division that rounds down.", symbol="mod")  # fmt: skip
+binary("fmod", _whole_division(np.fmod),
+       (lambda g: g, lambda g, input, other: -g * DIV_TRUNC(input, other)),
+       "What is left of a division that rounds towards 0.")  # fmt: skip
+binary("maximum", np.maximum,
+       (lambda g, input, other: g * _share(input, other), lambda g, input, other: g * _share(other, input)),
+       "The larger of two elements; equal ones share the gradient.", has_twin=False)  # fmt: skip
+binary("minimum", np.minimum,
+       (lambda g, input, other: g * _share(other, input), lambda g, input, other: g * _share(input, other)),
+       "The smaller of two elements; equal ones share the gradient.", has_twin=False)  # fmt: skip
+binary("fmax", np.fmax,
+       (lambda g, input, other: g.masked_fill(~((input >= other) | other.isnan()), 0),
+        lambda g, input, other: g.masked_fill((input >= other) | other.isnan(), 0)),
+       "The larger of two elements, passing over NaN.", has_twin=False)  # fmt: skip
+binary("fmin", np.fmin,
+       (lambda g, input, other: g.masked_fill(~((input <= other) | other.isnan()), 0),
+        lambda g, input, other: g.masked_fill((input <= other) | other.isnan(), 0)),
+       "The smaller of two elements, passing over NaN.", has_twin=False)  # fmt: skip
+
+
+def _share(larger: Any, smaller: Any) -> Any:
+    """1 where the first is larger, a half where the two are equal."""
+    return (larger > smaller).to(larger.dtype) + (larger == smaller).to(larger.dtype) / 2
+
+
+def _scaled(op: Op) -> None:
+    """Give `add` and `sub` their `alpha`, which multiplies the second operand."""
+    plain, plain_method, plain_twin = FUNCTIONS[op.name], getattr(Tensor, op.name), getattr(Tensor, op.name + "_")
+
+    def call(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+        return plain(input, other if alpha == 1 else _times(op.name, other, alpha, input), out=out)
+
+    def call_method(self: Tensor, other: Any, *, alpha: Any = 1) -> Any:
+        return plain_method(self, other if alpha == 1 else _times(op.name, other, alpha, self))
+
+    def call_twin(self: Tensor, other: Any, *, alpha: Any = 1) -> Any:
+        return plain_twin(self, other if alpha == 1 else _times(op.name, other, alpha, self))
+
+    call.__name__, call.__doc__ = op.name, op.doc
+    FUNCTIONS[op.name] = call
+    method(op.name, call_method)
+    method(op.name + "_", call_twin)
+
+
+def _times(name: str, other: Any, alpha: Any, input: Any) -> Any:
+    if isinstance(alpha, float) and not any(
+        isinstance(v, (float, complex)) or (isinstance(v, Tensor) and v.dtype.kind >= dtypes.FLOATING)
+        for v in (input, other)
+    ):
+        raise RuntimeError(
+            f"{name}: For integral input tensors, argument alpha must not be a floating point number."
+        )
+    return other * alpha
+
+
+_scaled(ADD)
+_scaled(SUB)
+
+
+def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """`other - alpha * input`."""
+    return SUB(other, input if alpha == 1 else input * alpha)
+
+
+function_and_method(rsub)
+
+
+def _rounded(rounding_mode: str | None) -> Op:
+    if rounding_mode not in _DIVISIONS:
+        raise RuntimeError(
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' "
+            f"but found '{rounding_mode}'"
+        )
+    return _DIVISIONS[rounding_mode]
+
+
+_DIVISIONS = {None: DIV, "trunc": DIV_TRUNC, "floor": FLOOR_DIVIDE}
+
+
+def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Tensor:
+    """The quotient of two tensors; `rounding_mode` is None, "trunc" or "floor"."""
+    result = bind(_rounded(rounding_mode), (input, other), {})
+    return result if out is None else into(out, result, "div")
+
+
+def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """`div`, written into the tensor itself."""
+    return bind_in_place(_rounded(rounding_mode), self, (other,), {})
+
+
+function_and_method(div)
+method("div_", div_)
+
+# --- Powers and logarithms ----------------------------------------------------------------
+
+LN2, LN10 = math.log(2), math.log(10)
+
+
+def _power(a: Array, b: Array) -> Array:
+    if a.dtype.kind in "iu" and np.any(b < 0):
+        if b.ndim == 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        exact = np.where(b < 0, np.where(np.abs(a) == 1, a ** (np.abs(b) % 2), 0), 0)
+        return np.where(b < 0, exact, np.power(a, np.maximum(b, 0))).astype(a.dtype)
+    if a.dtype == np.bool_:
+        return a | ~b
+    if b.ndim == 0 and a.dtype.kind == "f":
+        if b == 2:
+            return np.multiply(a, a)
+        if b == 0.5:
+            return np.sqrt(a)
+    return np.power(a, b)
+
+
+def _power_by_base(g: Any, input: Any, other: Any) -> Any:
+    if not isinstance(other, Tensor):
+        return g.mul(0) if other == 0 else g * conj(other * input.pow(other - 1))
+    return (g * conj(other * input.pow(other - 1))).masked_fill(other == 0, 0)
+
+
+def _power_by_exponent(g: Any, input: Any, other: Any, out: Any) -> Any:
+    """out log(input); where 0 is raised to a power above 0, nothing."""
+    if not isinstance(input, Tensor):
+        return g * conj(out * math.log(input)) if input else (g * out * 0).masked_fill(other < 0, math.nan)
+    usual = g * conj(out * input.log())
+    if usual.dtype.is_complex:
+        return usual.masked_fill(input == 0, 0)
+    return usual.masked_fill((input == 0) & (other >= 0), 0)
+
+
+POW = binary("pow", _power, (_power_by_base, _power_by_exponent), "Each element to a power.", symbol="pow")
+unary("exp", np.exp, lambda g, out: g * conj(out), "e to the power of each element.", to_float=True)
+unary("exp2", np.exp2, lambda g, out: g * conj(out) * LN2, "2 to the power of each.", to_float=True)
+unary("expm1", np.expm1, lambda g, out: g * (conj(out) + 1), "exp(x) - 1, exact near 0.", to_float=True)
+unary("log", np.log, lambda g, input: g / conj(input), "Natural logarithm.", to_float=True)
+unary("log2", np.log2, lambda g, input: g / (conj(input) * LN2), "Logarithm to base 2.", to_float=True)
+unary("log10", np.log10, lambda g, input: g / (conj(input) * LN10), "Logarithm to base 10.", to_float=True)
+unary("log1p", np.log1p, lambda g, input: g / (conj(input) + 1), "log(1 + x), exact near 0.", to_float=True)
+unary("sqrt", np.sqrt, lambda g, out: g / (2 * conj(out)), "Square root.", to_float=True)
+unary("rsqrt", lambda x: np.reciprocal(np.sqrt(x)), lambda g, out: -0.5 * g * conj(out.pow(3)),
+      "1 / sqrt(x).", to_float=True)  # fmt: skip
+unary("reciprocal", np.reciprocal, lambda g, out: -g * conj(out * out), "1 / x.", to_float=True)
+unary("square", np.square, lambda g, input: g * conj(2 * input), "x times x.")
+binary("logaddexp", np.logaddexp,
+       (lambda g, input, out: g * (input - out).exp(), lambda g, other, out: g * (other - out).exp()),
+       "log(exp(a) + exp(b)), without overflow.", to_float=True, has_twin=False)  # fmt: skip
+binary("logaddexp2", np.logaddexp2,
+       (lambda g, input, out: g * (input - out).exp2(), lambda g, other, out: g * (other - out).exp2()),
+       "log2(2^a + 2^b), without overflow.", to_float=True, has_twin=False)  # fmt: skip
+
+# --- Trigonometry ---------------------------------------------------------------------------
+
+unary("sin", np.sin, lambda g, input: g * conj(input.cos()), "Sine.", to_float=True)
+unary("cos", np.cos, lambda g, input: -g * conj(input.sin()), "Cosine.", to_float=True)
+unary("tan", np.tan, lambda g, out: g * conj(1 + out * out), "Tangent.", to_float=True)
+unary("asin", np.arcsin, lambda g, input: g * conj((1 - input * input).rsqrt()), "Arc sine.", to_float=True)
+unary("acos", np.arccos, lambda g, input: -g * conj((1 - input * input).rsqrt()), "Arc cosine.", to_float=True)
+unary("atan", np.arctan, lambda g, input: g / conj(1 + input * input), "Arc tangent.", to_float=True)
+unary("sinh", np.sinh, lambda g, input: g * conj(input.cosh()), "Hyperbolic sine.", to_float=True)
+unary("cosh", np.cosh, lambda g, input: g * conj(input.sinh()), "Hyperbolic cosine.", to_float=True)
+unary("tanh", np.tanh, lambda g, out: g * conj(1 - out * out), "Hyperbolic tangent.", to_float=True)
+unary("asinh", np.arcsinh, lambda g, input: g * conj((input * input + 1).rsqrt()),
+      "Inverse hyperbolic sine.", to_float=True)  # fmt: skip
+unary("acosh", np.arccosh, lambda g, input: g * conj((input * input - 1).rsqrt()),
+      "Inverse hyperbolic cosine.", to_float=True)  # fmt: skip
+unary("atanh", np.arctanh, lambda g, input: g / conj(1 - input * input),
+      "Inverse hyperbolic tangent.", to_float=True)  # fmt: skip
+unary("deg2rad", lambda x: x * x.dtype.type(math.pi / 180), lambda g: g * (math.pi / 180),
+      "Degrees as radians.", to_float=True)  # fmt: skip
+unary("rad2deg", lambda x: x * x.dtype.type(180 / math.pi), lambda g: g * (180 / math.pi),
+      "Radians as degrees.", to_float=True)  # fmt: skip
+binary("atan2", np.arctan2,
+       (lambda g, input, other: g * other / (input * input + other * other),
+        lambda g, input, other: -g * input / (input * input + other * other)),
+       "The angle of the point (other, input).", to_float=True)  # fmt: skip
+binary("hypot", np.hypot, (lambda g, input, out: g * input / out, lambda g, other, out: g * other / out),
+       "The length of the vector (input, other).")  # fmt: skip
+binary("nextafter", np.nextafter, (None, None), "The next number towards the second.")
+
+# --- Rounding and signs -----------------------------------------------------------------------
+
+
+def _rounding(name: str, compute: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """Rounding leaves whole numbers alone."""
+    return not_for(name, "cb", lambda x: compute(x) if x.dtype.kind in "fV" else x.copy())
+
+
+def _sgn(x: Array) -> Array:
+    """The sign; of a complex number its direction."""
+    return np.sign(x) if x.dtype != np.bool_ else x.copy()
+
+
+def _abs_gradient(g: Any, input: Any) -> Any:
+    return (g * input.sgn()).to(input.dtype)
+
+
+def _sgn_gradient(g: Any, input: Any, out: Any) -> Any:
+    """Flat, but for the directions of complex numbers."""
+    if not input.dtype.is_complex:
+        return flat(g)
+    size = input.abs()
+    turned = (g - (out * out * conj(g))) / (2 * size)
+    return turned.masked_fill(size == 0, 0)
+
+
+unary("floor", _rounding("floor_cpu", np.floor), flat, "The next whole number below.")
+unary("ceil", _rounding("ceil_cpu", np.ceil), flat, "The next whole number above.")
+unary("trunc", _rounding("trunc_cpu", np.trunc), flat, "The next whole number towards 0.")
+ROUND = unary("round", _rounding("round_cpu", np.rint), flat, "The nearest whole number, halves to even.")
+unary("frac", not_for("frac_cpu", "biuc", lambda x: x - np.trunc(x)), lambda g: g, "What follows the point.")
+unary("abs", np.abs, _abs_gradient, "The absolute value.")
+unary("sign", not_for("sign_cpu", "c", _sgn), flat, "-1, 0 or 1.")
+unary("sgn", _sgn, _sgn_gradient, "-1, 0 or 1; of a complex number its direction.")
+binary("copysign", np.copysign,
+       (lambda g, input, out: (g * (out / input)).masked_fill(input == 0, 0), flat),
+       "The first's size with the second's sign.", to_float=True)  # fmt: skip
+HEAVISIDE = binary("heaviside", lambda a, b: np.where(a == 0, b, a > 0).astype(a.dtype), (None, None),
+                   "0 below 0, the second at 0, 1 above.")  # fmt: skip
+
+
+def round(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """The nearest number with so many decimals, halves to even."""
+    if decimals == 0:
+        return ROUND(input)
+    if input.dtype.kind < dtypes.FLOATING:
+        raise RuntimeError(f"\"round_cpu\" not implemented for '{kind_name(input._array)}'")
+    scale = 10.0 ** abs(decimals)
+    return (input * scale).round() / scale if decimals > 0 else (input / scale).round() * scale
+
+
+in_place("round_", round)
+FUNCTIONS["round"] = with_out(round)
+FUNCTIONS["round_"] = Tensor.round_
+method("round", round)
+
+# --- Squashing ---------------------------------------------------------------------------------
+
+
+def _sigmoid(x: Array) -> Array:
+    """1 / (1 + exp(-x)), computed from the side where exp is small."""
+    if x.dtype.kind == "c":
+        return 1 / (1 + np.exp(-x))
+    e = np.exp(-np.abs(x))
+    return (np.where(x >= 0, x.dtype.type(1), e) / (1 + e)).astype(x.dtype, copy=False)
+
+
+unary("sigmoid", _sigmoid, lambda g, out: g * conj((1 - out) * out), "1 / (1 + exp(-x)).", to_float=True)
+unary("relu", not_for("clamp_min_scalar_cpu", "bc", lambda x: np.maximum(x, x.dtype.type(0))),
+      lambda g, out: g.masked_fill(out <= 0, 0), "x where positive, else 0.")  # fmt: skip
+unary("erf", lambda x: _special("erf", x), lambda g, input: g * (input * input).neg().exp() * (2 / math.sqrt(math.pi)),
+      "The error function.", to_float=True)  # fmt: skip
+unary("erfc", lambda x: _special("erfc", x), lambda g, input: g * (input * input).neg().exp() * (-2 / math.sqrt(math.pi)),
+      "1 - erf(x).", to_float=True)  # fmt: skip
+
+
+def _special(name: str, x: Array) -> Array:
+    """A function that SciPy has, in the type of its argument."""
+    import scipy.special
+
+    wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
+    return np.asarray(getattr(scipy.special, name)(wide)).astype(x.dtype, copy=False)
+
+
+for _new, _old in [
+    ("subtract", "sub"), ("multiply", "mul"), ("divide", "div"), ("true_divide", "div"),
+    ("arcsin", "asin"), ("arccos", "acos"), ("arctan", "atan"), ("arcsinh", "asinh"),
+    ("arccosh", "acosh"), ("arctanh", "atanh"), ("arctan2", "atan2"), ("negative", "neg"),
+    ("fix", "trunc"), ("absolute", "abs"),
+]:  # fmt: skip
+    alias(_new, _old)
+method("__neg__", lambda self: bind(NEG, (self,), {}))
+method("__pos__", lambda self: self.positive())
+method("__abs__", lambda self: self.abs())
+
+# --- Several operands ----------------------------------------------------------------------------
+
+
+def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """Each element, but no less than `min` and no more than `max`."""
+    check_tensor("clamp", input)
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    return CLAMP(input, min, max)
+
+
+def _clamp(input: Array, min: Any, max: Any) -> Array:
+    """Bounds are numbers or arrays; where they cross, the upper one holds."""
+    if input.dtype.kind in "bc":
+        raise RuntimeError(f"\"clamp_scalar_cpu\" not implemented for '{kind_name(input)}'")
+    given = [v for v in (min, max) if v is not None]
+    try:
+        met = iter(meet((input, *given)))
+        out = next(met)
+        if min is not None:
+            out = np.maximum(out, next(met))
+        return out if max is None else np.minimum(out, next(met))
+    except ValueError:
+        raise broadcast_error("clamp", [input, *given]) from None
+
+
+def _inside(input: Any, min: Any, max: Any) -> Any:
+    if min is None:
+        return input <= max
+    return input >= min if max is None else (input >= min) & (input <= max)
+
+
+CLAMP = Op(
+    "clamp", ("input", "min", "max"), _clamp,
+    {
+        "input": lambda g, input, min, max: g * _inside(input, min, max).to(g.dtype),
+        "min": lambda g, input, min, max: g * ((input < min) & (True if max is None else min < max)).to(g.dtype),
+        "max": lambda g, input, min, max: g * ((input > max) | (False if min is None else max < min)).to(g.dtype),
+    },
+    doc="Each element, but no less than `min` and no more than `max`.",
+)  # fmt: skip
+
+
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """Each element, but no less than `min`."""
+    return clamp(input, min=min)
+
+
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """Each element, but no more than `max`."""
+    return clamp(input, max=max)
+
+
+def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """From `input` to `end` by `weight`."""
+    check_tensor("lerp", end, "end")
+    if input.dtype is not end.dtype:
+        raise RuntimeError(f"expected dtype {input.dtype} for `end` but got dtype {end.dtype}")
+    return input + weight * (end - input)
+
+
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """`input + value * tensor1 * tensor2`."""
+    return input + (tensor1 * tensor2 if value == 1 else value * tensor1 * tensor2)
+
+
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """`input + value * tensor1 / tensor2`."""
+    if all(t.dtype.kind < dtypes.FLOATING for t in (tensor1, tensor2)):
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future release addcdiv "
+            "will perform a true division of tensor1 and tensor2."
+        )
+    return input + (tensor1 / tensor2 if value == 1 else value * (tensor1 / tensor2))
+
+
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
+    """log(x / (1 - x)), the inverse of sigmoid; `eps` keeps x away from 0 and 1."""
+    x = input if eps is None else input.clamp(eps, 1 - eps)
+    return (x / (1 - x)).log()
+
+
+def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+    """NaN as `nan`, infinities as the largest and smallest numbers, or as given."""
+    if input.dtype.kind < dtypes.FLOATING:
+        return input.clone()
+    limits = dtypes.finfo(input.dtype)
+    high = limits.max if posinf is None else posinf
+    low = limits.min if neginf is None else neginf
+    without_nan = input.masked_fill(input.isnan(), 0.0 if nan is None else nan)
+    return without_nan.masked_fill(input.isposinf(), high).masked_fill(input.isneginf(), low)
+
+
+for _fn in (clamp, clamp_min, clamp_max, lerp, addcmul, addcdiv, logit, nan_to_num):
+    in_place(f"{_fn.__name__}_", _fn)
+    FUNCTIONS[_fn.__name__] = with_out(_fn)
+    method(_fn.__name__, _fn)
+alias("clip", "clamp")

@@ -1,0 +1,319 @@
+"""Products of vectors and matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Array, Tensor
+from .elementwise import conj, kind_name
+from .record import Op, bind
+from .surface import FUNCTIONS, check_tensor, function, function_and_method, in_place, into, method, with_out
+
+
+def _product(a: Array, b: Array) -> Array:
+    """A matrix product; two-byte floats are multiplied in four bytes, booleans not at all."""
+    if a.dtype.itemsize == 2 and a.dtype.kind in "fV":
+        return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
+    if a.dtype == np.bool_:
+        raise RuntimeError(f"\"addmm_impl_cpu_\" not implemented for '{kind_name(a)}'")
+    return np.matmul(a, b)
+
+
+def _transposed(x: Any) -> Any:
+    return conj(x).transpose(-2, -1)
+
+
+def _left_gradient(g: Any, other: Any, shapes: Any) -> Any:
+    """g otherᵀ, with vectors seen as matrices."""
+    left, right = shapes
+    if len(right) == 1:
+        return g.unsqueeze(-1) * conj(other) if len(left) > 1 else g * conj(other)
+    return (g.unsqueeze(-2) @ _transposed(other)).squeeze(-2) if len(left) == 1 else g @ _transposed(other)
+
+
+def _right_gradient(g: Any, input: Any, shapes: Any) -> Any:
+    """inputᵀ g, with vectors seen as matrices."""
+    left, right = shapes
+    if len(left) == 1:
+        return conj(input).unsqueeze(-1) * g.unsqueeze(-2) if len(right) > 1 else g * conj(input)
+    if len(right) > 1:
+        return _transposed(input) @ g
+    summed = (_transposed(input) @ g.unsqueeze(-1)).squeeze(-1)
+    return summed
+
+
+MATMUL = Op("matmul", ("input", "other"), _product, {"input": _left_gradient, "other": _right_gradient},
+            doc="The product of vectors, matrices, or batches of them.")  # fmt: skip
+MM = Op("mm", ("input", "other"), _product,
+        {"input": lambda g, other: MM(g, conj(other).t()), "other": lambda g, input: MM(conj(input).t(), g)})  # fmt: skip
+BMM = Op("bmm", ("input", "other"), _product,
+         {"input": lambda g, other: BMM(g, _transposed(other)), "other": lambda g, input: BMM(_transposed(input), g)})  # fmt: skip
+DOT = Op("dot", ("input", "other"), lambda input, other: np.dot(input, other),
+         {"input": lambda g, other: g * conj(other), "other": lambda g, input: g * conj(input)})  # fmt: skip
+
+
+def _same_type(name: str, a: Tensor, b: Tensor) -> None:
+    if a._array.dtype != b._array.dtype:
+        raise RuntimeError(
+            f"{name}: expected m1 and m2 to have the same dtype, but got: "
+            f"{a.dtype.c_name} != {b.dtype.c_name}"
+        )
+
+
+@function_and_method
+def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
+    """The product of vectors, matrices, or batches of them."""
+    check_tensor("matmul", other, "other")
+    _same_type("matmul", input, other)
+    a, b = input._array.shape, other._array.shape
+    if not a or not b:
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D"
+        )
+    if a[-1] != b[-2 if len(b) > 1 else 0]:
+        if len(a) == len(b) == 1:
+            raise RuntimeError(f"inconsistent tensor size, expected tensor {list(a)} and src {list(b)} to have the same number of elements, but got {a[0]} and {b[0]} elements respectively")
+        raise RuntimeError(f"matmul: mat1 and mat2 shapes cannot be multiplied ({_by(a)} and {_by(b)})")
+    if len(a) > 2 or len(b) > 2:
+        from .promotion import broadcast_shapes
+
+        broadcast_shapes("matmul", a[:-2], b[:-2])
+    result = bind(MATMUL, (input, other), {})
+    return result if out is None else into(out, result, "matmul")
+
+
+def _by(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape))
+
+
+def _matrices(name: str, ndim: int, a: Tensor, b: Tensor, inner: tuple[int, int] = (-1, -2)) -> None:
+    """RuntimeError, with the shapes, unless two tensors are matrices that can be multiplied."""
+    check_tensor(name, b, "mat2")
+    for label, x in (("self", a), ("mat2", b)):
+        if x.ndim != ndim:
+            raise RuntimeError(f"{label} must be a {'matrix' if ndim == 2 else f'{ndim}D tensor'}, got shape {list(x.shape)} in {name}")
+    _same_type(name, a, b)
+    if a.shape[inner[0]] != b.shape[inner[1]] or (ndim == 3 and a.shape[0] != b.shape[0]):
+        raise RuntimeError(f"{name}: mat1 and mat2 shapes cannot be multiplied ({_by(a._array.shape)} and {_by(b._array.shape)})")
+
+
+@function_and_method
+def mm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
+    """The product of two matrices."""
+    _matrices("mm", 2, input, mat2)
+    result = bind(MM, (input, mat2), {})
+    return result if out is None else into(out, result, "mm")
+
+
+@function_and_method
+def bmm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
+    """The products of two batches of matrices."""
+    _matrices("bmm", 3, input, mat2)
+    result = bind(BMM, (input, mat2), {})
+    return result if out is None else into(out, result, "bmm")
+
+
+def _vectors(name: str, a: Tensor, b: Tensor) -> None:
+    check_tensor(name, b, "tensor")
+    if a.ndim != 1 or b.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
+    if a._array.dtype != b._array.dtype:
+        raise RuntimeError(f"{name} : expected both vectors to have same dtype, but found {kind_name(a._array)} and {kind_name(b._array)}")
+    if a.shape != b.shape:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor {list(a.shape)} and src {list(b.shape)} to have the "
+            f"same number of elements, but got {a.numel()} and {b.numel()} elements respectively"
+        )
+
+
+@function_and_method
+def dot(input: Tensor, tensor: Tensor, *, out: Any = None) -> Tensor:
+    """The sum of the products of two vectors' elements."""
+    _vectors("dot", input, tensor)
+    result = DOT(input, tensor)
+    return result if out is None else into(out, result, "dot")
+
+
+@function_and_method
+def vdot(input: Tensor, other: Tensor) -> Tensor:
+    """`dot` with the first vector conjugated."""
+    _vectors("vdot", input, other)
+    return DOT(conj(input), other)
+
+
+@function_and_method
+def mv(input: Tensor, vec: Tensor, *, out: Any = None) -> Tensor:
+    """A matrix times a vector."""
+    if input.ndim != 2 or vec.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}")
+    if input.shape[1] != vec.shape[0]:
+        raise RuntimeError(f"size mismatch, got input ({input.shape[0]}), mat ({_by(input._array.shape)}), vec ({vec.shape[0]})")
+    return matmul(input, vec, out=out)
+
+
+@function_and_method
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """The products of each element of one vector with each of another."""
+    if input.ndim != 1 or vec2.ndim != 1:
+        raise RuntimeError(f"outer: Expected 1-D argument, but got {input.ndim}-D and {vec2.ndim}-D")
+    return input.unsqueeze(1) * vec2
+
+
+FUNCTIONS["ger"] = outer
+method("ger", outer)
+
+
+def _plus_product(name: str, product: Any, reduce_batch: bool = False) -> None:
+    """`beta * input + alpha * (a @ b)`, as Torch's add... functions."""
+
+    def call(input: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+        result = product(a, b)
+        if reduce_batch:
+            result = result.sum(0)
+        if input._array.dtype != result._array.dtype:
+            raise RuntimeError(f"{name}: self and mat2 must have the same dtype, but got {kind_name(input._array)} and {kind_name(result._array)}")
+        if alpha != 1:
+            result = result * _whole_alpha(name, alpha, result)
+        if beta == 0:
+            return result + input.new_zeros(()).expand(input._array.shape)
+        return result + (input if beta == 1 else input * beta)
+
+    call.__name__ = name
+    call.__doc__ = "`beta * input + alpha * product`."
+    FUNCTIONS[name] = with_out(call)
+    method(name, call)
+    in_place(f"{name}_", call)
+
+
+def _whole_alpha(name: str, alpha: Any, result: Tensor) -> Any:
+    if isinstance(alpha, float) and result.dtype.kind < dtypes.FLOATING:
+        raise RuntimeError(f"{name}: For integral input tensors, argument alpha must not be a floating point number.")
+    return alpha
+
+
+_plus_product("addmm", mm)
+_plus_product("addmv", mv)
+_plus_product("addr", outer)
+_plus_product("baddbmm", bmm)
+_plus_product("addbmm", bmm, reduce_batch=True)
+
+
+@function
+def chain_matmul(*matrices: Tensor) -> Tensor:
+    """The product of several matrices."""
+    return multi_dot(matrices)
+
+
+def multi_dot(tensors: Any) -> Tensor:
+    """The product of several matrices, in the cheapest order."""
+    given = list(tensors)
+    if len(given) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(given)}")
+    first, last = given[0].ndim == 1, given[-1].ndim == 1
+    if first:
+        given[0] = given[0].unsqueeze(0)
+    if last:
+        given[-1] = given[-1].unsqueeze(-1)
+    for i, x in enumerate(given):
+        if x.ndim != 2:
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {x.ndim}D")
+    sizes = [x.shape[0] for x in given] + [given[-1].shape[1]]
+    result = _multiplied(given, _cheapest(sizes), 0, len(given) - 1)
+    if first and last:
+        return result.reshape(())
+    return result.squeeze(0) if first else result.squeeze(-1) if last else result
+
+
+def _cheapest(sizes: list[int]) -> dict[tuple[int, int], int]:
+    """Where to part each run of matrices, so that the fewest numbers are multiplied."""
+    n = len(sizes) - 1
+    cost = {(i, i): 0 for i in range(n)}
+    part = {}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            cost[i, j], part[i, j] = min(
+                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
+            )
+    return part
+
+
+def _multiplied(given: list[Tensor], part: dict[tuple[int, int], int], i: int, j: int) -> Tensor:
+    if i == j:
+        return given[i]
+    k = part[i, j]
+    return mm(_multiplied(given, part, i, k), _multiplied(given, part, k + 1, j))
+
+
+@function_and_method
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """Sums of products along the last dimensions."""
+    if not input.ndim or not other.ndim:
+        return input * other
+    if input.shape[-1] != other.shape[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(input.shape)} and {list(other.shape)}"
+        )
+    return tensordot(input, other, dims=([-1], [-1]))
+
+
+@function
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
+    """Sums of products along some dimensions of each."""
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
+    else:
+        left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
+    left, right = [d % a.ndim for d in left], [d % b.ndim for d in right]
+    for x, y in zip(left, right, strict=True):
+        if a.shape[x] != b.shape[y]:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.shape[x]} in dim {x} and second has size {b.shape[y]} in dim {y}"
+            )
+    keep_a = [d for d in range(a.ndim) if d not in left]
+    keep_b = [d for d in range(b.ndim) if d not in right]
+    count = int(np.prod([a.shape[d] for d in left], dtype=np.int64))
+    rows = a.permute(*keep_a, *left).reshape(int(np.prod([a.shape[d] for d in keep_a], dtype=np.int64)), count) if a.ndim else a.reshape(1, 1)
+    columns = b.permute(*right, *keep_b).reshape(count, int(np.prod([b.shape[d] for d in keep_b], dtype=np.int64))) if b.ndim else b.reshape(1, 1)
+    result = (rows @ columns).reshape([a.shape[d] for d in keep_a] + [b.shape[d] for d in keep_b])
+    return result if out is None else into(out, result, "tensordot")
+
+
+@function
+def kron(input: Tensor, other: Tensor) -> Tensor:
+    """Each element of the first times the whole second."""
+    ndim = max(input.ndim, other.ndim)
+    a = (1,) * (ndim - input.ndim) + input._array.shape
+    b = (1,) * (ndim - other.ndim) + other._array.shape
+    left = input.reshape([v for s in a for v in (s, 1)])
+    right = other.reshape([v for s in b for v in (1, s)])
+    return (left * right).reshape([x * y for x, y in zip(a, b, strict=True)])
+
+
+method("kron", kron)
+
+
+@function
+def einsum(equation: str, *operands: Any) -> Tensor:
+    """Sums of products in Einstein's notation."""
+    from .einsum import contract
+
+    given = operands[0] if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else operands
+    return contract(equation, list(given))
+
+
+def _operator(self: Tensor, other: Any) -> Any:
+    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+
+
+method("__matmul__", _operator)
+method("__rmatmul__", lambda self, other: NotImplemented)
+method("__imatmul__", lambda self, other: self.copy_(matmul(self, other)))

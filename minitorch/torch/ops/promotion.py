@@ -1,0 +1,84 @@
+"""How arguments of several types and shapes meet before an elementwise operation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..dtypes import FLOATING, dtype
+from ..tensor import Array, Tensor
+
+NUMBERS = (bool, int, float, complex, np.number, np.bool_)
+
+
+def result_type(*values: Any) -> dtype:
+    """The type of an operation on tensors, arrays and numbers, as Torch promotes.
+
+    Tensors with dimensions decide; those without, and plain numbers, only if their kind
+    (boolean, whole, floating, complex) is higher.
+    """
+    dimensioned: dtype | None = None
+    zero_dim: dtype | None = None
+    number: dtype | None = None
+    for value in values:
+        array = value._array if isinstance(value, Tensor) else value
+        if isinstance(array, np.ndarray):
+            own = dtypes.from_numpy_dtype(array.dtype)
+            if array.ndim:
+                dimensioned = own if dimensioned is None else dtypes.promote_types(dimensioned, own)
+            else:
+                zero_dim = own if zero_dim is None else dtypes.promote_types(zero_dim, own)
+        elif value is not None:
+            own = dtypes.of_number(value.item() if isinstance(value, np.generic) else value)
+            number = own if number is None else dtypes.promote_types(number, own)
+    return dtypes.result_of(dimensioned, zero_dim, number)
+
+
+def meet(values: Sequence[Any], to_float: bool = False) -> list[Array]:
+    """The arrays of an operation's arguments in their common type.
+
+    Args:
+        values: arrays and plain numbers
+        to_float: whether whole numbers become the default floating point type
+    """
+    wanted = result_type(*values)
+    if to_float and wanted.kind < FLOATING:
+        wanted = dtypes.get_default_dtype()
+    return [cast(v, wanted) for v in values]
+
+
+def cast(value: Any, wanted: dtype) -> Array:
+    """An array or number as an array of a type."""
+    if isinstance(value, np.ndarray):
+        return value if value.dtype == wanted.numpy else value.astype(wanted.numpy)
+    if wanted.kind == dtypes.INTEGRAL and isinstance(value, int):
+        bits = np.iinfo(wanted.numpy)
+        if not bits.min <= value <= bits.max:  # whole numbers wrap around, as in C
+            return np.array(value & (2 ** bits.bits - 1), np.uint64).astype(wanted.numpy)
+    return np.array(value).astype(wanted.numpy)
+
+
+def broadcast_shapes(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that shapes broadcast to; RuntimeError, as Torch words it, if they do not."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise broadcast_error(name, shapes) from None
+
+
+def broadcast_error(name: str, values: Sequence[Any]) -> RuntimeError:
+    """The error, as Torch words it, for arrays or shapes that do not broadcast."""
+    shapes = [getattr(v, "shape", v) for v in values if isinstance(v, (np.ndarray, tuple))]
+    longest = max(len(s) for s in shapes)
+    padded = [(1,) * (longest - len(s)) + tuple(s) for s in shapes]
+    for d in range(longest - 1, -1, -1):
+        sizes = [s[d] for s in padded if s[d] != 1]
+        if len(set(sizes)) > 1:
+            return RuntimeError(
+                f"The size of tensor a ({sizes[0]}) must match the size of tensor b ({sizes[1]}) at "
+                f"non-singleton dimension {d} [{name}: {' and '.join(str(list(s)) for s in shapes)}]"
+            )
+    return RuntimeError(f"{name}: shapes {shapes} do not broadcast")

@@ -1,0 +1,206 @@
+"""From records to what programs call: functions, methods, in-place twins, `out=`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..autograd.graph import modes
+from ..tensor import Tensor, bump_version, tracks
+from .promotion import NUMBERS
+from .record import Op, bind
+from .writes import bind_in_place, check_castable
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+"""What `minitorch.torch` offers as functions, by name."""
+
+_ACCEPTED = (Tensor, *NUMBERS)
+
+
+def function(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Offer a function as `torch.name`."""
+    FUNCTIONS[fn.__name__] = fn
+    return fn
+
+
+def method(name: str, fn: Callable[..., Any]) -> None:
+    """Offer a function as a method of tensors."""
+    setattr(Tensor, name, fn)
+
+
+def only_method(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Offer a function as `input.name(...)`."""
+    method(fn.__name__, fn)
+    return fn
+
+
+def function_and_method(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Offer a function as `torch.name(input, ...)` and as `input.name(...)`."""
+    method(fn.__name__, fn)
+    return function(fn)
+
+
+def alias(new: str, old: str) -> None:
+    """Offer a function, its method and their in-place twins under a second name."""
+    for suffix in ("", "_"):
+        if old + suffix in FUNCTIONS:
+            FUNCTIONS[new + suffix] = FUNCTIONS[old + suffix]
+        if hasattr(Tensor, old + suffix):
+            method(new + suffix, getattr(Tensor, old + suffix))
+
+
+def with_out(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a function the keyword `out=`."""
+
+    def call(*args: Any, out: Tensor | None = None, **kwargs: Any) -> Any:
+        result = fn(*args, **kwargs)
+        return result if out is None else into(out, result, fn.__name__)
+
+    call.__name__, call.__doc__, call.__wrapped__ = fn.__name__, fn.__doc__, fn  # type: ignore[attr-defined]
+    return call
+
+
+def into(out: Any, result: Any, name: str) -> Any:
+    """Put a result, or several, where `out=` says."""
+    if isinstance(result, (tuple, list)):
+        for o, r in zip(out, result, strict=True):
+            into(o, r, name)
+        return type(result)(*out) if hasattr(result, "_fields") else tuple(out)
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    if modes.grad and (tracks(result) or tracks(out)):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+            "but one of the arguments requires grad."
+        )
+    check_castable(result.dtype, out.dtype)
+    if out._array.shape != result._array.shape:
+        out._array = np.empty(result._array.shape, out._array.dtype)
+    np.copyto(out._array, result._array, casting="unsafe")
+    bump_version(out)
+    return out
+
+
+def in_place(name: str, fn: Callable[..., Any]) -> None:
+    """Give a composite function `fn(input, ...)` the twin `input.name_(...)`.
+
+    The result is computed, then written: the write is what the graph remembers.
+    """
+
+    def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return assign(self, fn(self, *args, **kwargs), name)
+
+    call.__name__ = name
+    call.__doc__ = f"`{name.removesuffix('_')}`, written into the tensor itself."
+    method(name, call)
+
+
+def assign(target: Tensor, result: Tensor, name: str) -> Tensor:
+    """Let a tensor become a result of the same shape, in its own memory."""
+    check_castable(result.dtype, target.dtype)
+    if result._array.shape != target._array.shape:
+        raise RuntimeError(
+            f"{name}: output with shape {list(target.shape)} doesn't match the broadcast shape "
+            f"{list(result.shape)}"
+        )
+    return target.copy_(result)
+
+
+def check_tensor(name: str, value: Any, argument: str = "input") -> None:
+    """TypeError, as Torch words it, if an argument is no tensor."""
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"{name}(): argument '{argument}' must be Tensor, not {type(value).__name__}"
+        )
+
+
+def _check_operands(name: str, *values: Any) -> None:
+    for value in values:
+        if not isinstance(value, _ACCEPTED):
+            raise TypeError(
+                f"{name}(): argument must be a Tensor or a number, not {type(value).__name__}"
+            )
+
+
+def expose_unary(op: Op, has_twin: bool = True) -> None:
+    """`torch.name(input, out=None)`, `input.name()`, `input.name_()`."""
+    name = op.name
+
+    def call(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+        check_tensor(name, input)
+        result = bind(op, (input,), {})
+        return result if out is None else into(out, result, name)
+
+    def call_method(self: Tensor) -> Tensor:
+        return bind(op, (self,), {})
+
+    def call_in_place(input: Tensor) -> Tensor:
+        return bind_in_place(op, input, (), {})
+
+    _publish(op, call, call_method, call_in_place if has_twin else None)
+
+
+def expose_binary(op: Op, has_twin: bool = True) -> None:
+    """`torch.name(input, other, out=None)`, `input.name(other)`, `input.name_(other)`."""
+    name = op.name
+
+    def call(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+        _check_operands(name, input, other)
+        result = bind(op, (input, other), {})
+        return result if out is None else into(out, result, name)
+
+    def call_method(self: Tensor, other: Any) -> Tensor:
+        if not isinstance(other, _ACCEPTED):
+            _check_operands(name, other)
+        return bind(op, (self, other), {})
+
+    def call_in_place(self: Tensor, other: Any) -> Tensor:
+        _check_operands(name, other)
+        return bind_in_place(op, self, (other,), {})
+
+    _publish(op, call, call_method, call_in_place if has_twin else None)
+
+
+def _publish(op: Op, call: Any, call_method: Any, twin: Any) -> None:
+    name = op.name
+    call.__name__ = call_method.__name__ = name
+    call.__doc__ = call_method.__doc__ = op.doc
+    FUNCTIONS[name] = call
+    method(name, call_method)
+    if twin is not None:
+        twin.__name__ = f"{name}_"
+        twin.__doc__ = f"`{name}`, written into the tensor itself."
+        method(f"{name}_", twin)
+        FUNCTIONS[f"{name}_"] = twin
+
+
+def operator(symbol: str, op: Op, reflected: bool = True, has_twin: bool = True) -> None:
+    """Let a binary operation be a Python operator: `__add__`, `__radd__`, `__iadd__`."""
+
+    def forward(self: Tensor, other: Any) -> Any:
+        return bind(op, (self, other), {}) if isinstance(other, _ACCEPTED) else _foreign(self, other, forward)
+
+    def backward(self: Tensor, other: Any) -> Any:
+        return bind(op, (other, self), {}) if isinstance(other, _ACCEPTED) else _foreign(self, other, backward)
+
+    def augmented(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, _ACCEPTED):
+            return NotImplemented
+        return bind_in_place(op, self, (other,), {})
+
+    method(f"__{symbol}__", forward)
+    if reflected:
+        method(f"__r{symbol}__", backward)
+    if has_twin:
+        method(f"__i{symbol}__", augmented)
+
+
+def _foreign(self: Tensor, other: Any, again: Callable[[Tensor, Any], Any]) -> Any:
+    """An operator with a NumPy array treats it as a tensor; anything else is not ours."""
+    if isinstance(other, np.ndarray):
+        from ..tensor import wrap
+
+        return again(self, wrap(other))
+    return NotImplemented

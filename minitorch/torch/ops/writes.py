@@ -1,0 +1,156 @@
+"""Writing into memory that the graph may know: in-place operations, `out=`, views.
+
+A write into a view is a write into its base. The base's history then passes through a
+`CopySlices` node, which sends the part of the gradient that was overwritten through the
+write; every other view of the base finds its new history through the base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..autograd.graph import Edge, Node, modes
+from ..tensor import Array, Tensor, bump_version, edge_of, offset_in, tracks
+from .record import Op, OpNode
+
+
+def bind_in_place(op: Op, target: Tensor, others: Sequence[Any], params: dict[str, Any]) -> Tensor:
+    """Perform an operation and write its result into the first argument's memory."""
+    inputs = (target, *others)
+    recording = modes.grad and any(isinstance(x, Tensor) and tracks(x) for x in inputs)
+    check_writable(target, recording)
+    arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
+    # What the derivative needs of the inputs is noted before the write, so that one that is
+    # overwritten is noticed.
+    node = OpNode(op, inputs, params) if recording else None
+    if op.ufunc is not None and _fits(arrays):
+        op.ufunc(*arrays, out=arrays[0], **params)
+        bump_version(target)
+    else:
+        write_result(target, np.asarray(op.compute(*arrays, **params)), op.name + "_")
+    if node is not None:
+        node.save_outputs((target,))
+        rebase(target, node)
+    return target
+
+
+def _fits(arrays: Sequence[Any]) -> bool:
+    """Whether a ufunc can write straight into the first of its inputs."""
+    target = arrays[0]
+    if target.dtype.kind != "f" or target.itemsize < 4:
+        return False
+    for other in arrays[1:]:
+        if type(other) is np.ndarray:
+            if other.dtype != target.dtype or other.shape != target.shape:
+                return False
+        elif type(other) not in (float, int):
+            return False
+    return True
+
+
+def check_writable(target: Tensor, recording: bool) -> None:
+    """RuntimeError where Torch refuses a write: leaves that are recorded, memory used twice."""
+    array = target._array
+    if 0 in array.strides and any(
+        s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)
+    ):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation."
+        )
+    if target._is_inference and not modes.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make "
+            "a clone to get a normal tensor before doing inplace update."
+        )
+    if not modes.grad or not (recording or tracks(target)):
+        return
+    base = target._base
+    if target._requires_grad and target._node is None:
+        raise RuntimeError(
+            "a leaf Variable that requires grad is being used in an in-place operation."
+        )
+    if base is None:
+        return
+    if base._requires_grad and base._node is None:
+        raise RuntimeError(
+            "a view of a leaf Variable that requires grad is being used in an in-place operation."
+        )
+    if target._made_as in ("one of several", "without grad"):
+        name = target._node.name() if target._node is not None else "a view"
+        why = {
+            "one of several": "This view is the output of a function that returns multiple views. "
+            "Such functions do not allow the output views to be modified inplace. You should "
+            "replace the inplace operation by an out-of-place one.",
+            "without grad": "This view was created in no_grad mode and is being modified inplace "
+            "with grad mode enabled.",
+        }[target._made_as]
+        raise RuntimeError(
+            f"Output {target._output} of {name} is a view and is being modified inplace. {why}"
+        )
+
+
+def write_result(target: Tensor, result: Array, name: str) -> None:
+    """Copy a result into a tensor's memory, checking shape and type as Torch does."""
+    array = target._array
+    if result.shape != array.shape:
+        raise RuntimeError(
+            f"{name}: output with shape {list(array.shape)} doesn't match the broadcast shape "
+            f"{list(result.shape)}"
+        )
+    if array.dtype != result.dtype:
+        check_castable(dtypes.from_numpy_dtype(result.dtype), target.dtype)
+    np.copyto(array, result, casting="unsafe")
+    bump_version(target)
+
+
+def check_castable(have: dtypes.dtype, want: dtypes.dtype) -> None:
+    """RuntimeError where a result would lose its kind: fractions, signs of complex numbers."""
+    if have.kind > want.kind:
+        names = [d.type_name.removesuffix("Tensor") for d in (have, want)]
+        raise RuntimeError(
+            f"result type {names[0]} can't be cast to the desired output type {names[1]}"
+        )
+
+
+class CopySlices(Node):
+    """A recorded write into a view, seen from the base: part of its gradient goes through it."""
+
+    __slots__ = ("geometry", "inner", "layout")
+
+    def __init__(self, base_edge: Edge | None, inner: Node, base: Array, view: Array) -> None:
+        super().__init__([base_edge, *inner.edges[1:]])
+        self.inner = inner
+        self.layout = base.shape, [s // base.itemsize for s in base.strides]
+        strides = [s // view.itemsize for s in view.strides]
+        self.geometry = view.shape, strides, offset_in(view, base)
+
+    def release(self) -> None:
+        self.inner.release()
+
+    def backward(self, gradients: list[Tensor | None]) -> list[Tensor | None]:
+        incoming: Any = gradients[0]
+        shape, strides = self.layout
+        result = incoming.new_empty_strided(shape, strides).copy_(incoming)
+        part = result.as_strided(*self.geometry)
+        inner = self.inner.backward([part.clone()])
+        if inner[0] is None:
+            part.zero_()
+        else:
+            part.copy_(inner[0])
+        return [result if self.edges[0] is not None else None, *inner[1:]]
+
+
+def rebase(target: Tensor, node: Node) -> None:
+    """Let a node be the history of a tensor that it has just written into."""
+    base = target._base
+    if base is None:
+        target._node, target._output, target._requires_grad = node, 0, True
+        return
+    outer = CopySlices(edge_of(base), node, base._array, target._array)
+    base._node, base._output, base._requires_grad = outer, 0, True
+    target._view_version = -1  # the view finds its new history through the base

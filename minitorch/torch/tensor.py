@@ -1,0 +1,407 @@
+"""The tensor: an array, its gradient, its place in the graph.
+
+Almost all of its methods come from the records in `ops`; what is here is what a tensor
+is: memory that views share, a version that counts writes, and the node that made it.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import dtypes
+from .autograd.graph import AccumulateGrad, Edge, Node, RemovableHandle, modes
+from .device import CPU, device
+
+Array = Any
+"""A NumPy array."""
+
+
+class Size(tuple[int, ...]):
+    """A shape; a tuple that prints as Torch's."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """How many elements a tensor of this shape has."""
+        total = 1
+        for size in self:
+            total *= size
+        return total
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    def __getitem__(self, key: Any) -> Any:
+        found = tuple.__getitem__(self, key)
+        return Size(found) if isinstance(key, slice) else found
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __radd__(self, other: Any) -> Size:
+        return Size(tuple(other) + tuple(self))
+
+    def __mul__(self, times: Any) -> Size:
+        return Size(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
+
+    def __reduce__(self) -> tuple[type, tuple[tuple[int, ...]]]:
+        return Size, (tuple(self),)
+
+
+class Tensor:
+    """Numbers in a shape that remember how they were computed.
+
+    Attributes are class-level until they are set, so that making a tensor is cheap.
+    """
+
+    _array: Array
+    _grad: Tensor | None = None
+    _requires_grad: bool = False
+    _node: Node | None = None
+    _output: int = 0
+    _accumulator: weakref.ref[AccumulateGrad] | None = None
+    _counter: list[int] | None = None  # shared with views: how often the memory was written
+    _base: Tensor | None = None  # of a view: the tensor whose memory it is
+    _view_version: int = 0  # of a view: the version of the base that _node knows
+    _made_as: str = ""  # of a view: "one of several", "without grad"
+    _is_inference: bool = False
+    _hooks: list[Callable[..., Any]] | None = None  # of a leaf
+    _after_accumulate: list[Callable[..., Any]] | None = None
+    __array_priority__ = 1000  # NumPy leaves `array + tensor` to the tensor
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Tensor:
+        """`torch.Tensor(2, 3)` and `torch.Tensor([1, 2])`, as Torch keeps them for old programs."""
+        kwargs.pop("device", None)
+        if kwargs:
+            raise TypeError(f"new() received an invalid combination of arguments - got {sorted(kwargs)}")
+        made = object.__new__(cls)
+        kind = dtypes.get_default_dtype().numpy
+        if len(args) == 1 and isinstance(args[0], Tensor):
+            made._array = args[0]._array
+        elif len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)) and not isinstance(args[0], Size):
+            made._array = np.array(args[0], dtype=kind)
+        else:
+            made._array = np.empty(args[0] if args and isinstance(args[0], Size) else args or (0,), dtype=kind)
+        return made
+
+    # --- What it is ------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension."""
+        return Size(self._array.shape)
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The type of the elements."""
+        return dtypes.from_numpy_dtype(self._array.dtype)
+
+    @property
+    def device(self) -> device:
+        """Where the memory is."""
+        return CPU
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions there are."""
+        return self._array.ndim
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made it."""
+        return self.grad_fn is None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that made it; None for a leaf."""
+        if self._base is not None:
+            _renew_view(self)
+        return self._node
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on it are recorded."""
+        return tracks(self)
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        if tracks(self) and self._node is not None and not wanted:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a "
+                "computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
+            )
+        if wanted and self.dtype.kind < dtypes.FLOATING:
+            raise RuntimeError(
+                "only Tensors of floating point and complex dtype can require gradients"
+            )
+        if wanted and self._is_inference and not modes.inference:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        self._requires_grad = bool(wanted)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set `requires_grad`, and return the tensor."""
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def grad(self) -> Tensor | None:
+        """What backward has accumulated."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, gradient: Tensor | None) -> None:
+        if gradient is not None:
+            if not isinstance(gradient, Tensor):
+                raise TypeError(
+                    f"assigned grad expected to be a Tensor or None but got {type(gradient).__name__}"
+                )
+            if gradient is self:
+                raise RuntimeError("can't assign Variable as its own grad")
+            if gradient._array.shape != self._array.shape:
+                raise RuntimeError(
+                    f"assigned grad has data of a different size: {list(gradient.shape)} "
+                    f"for a tensor of {list(self.shape)}"
+                )
+            if gradient._array.dtype != self._array.dtype:
+                raise RuntimeError(
+                    f"assigned grad has data of a different type: {gradient.dtype} for {self.dtype}"
+                )
+        self._grad = gradient
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def _version(self) -> int:
+        """How often the memory was written."""
+        return 0 if self._counter is None else self._counter[0]
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of its node it is."""
+        return self._output
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    def is_inference(self) -> bool:
+        """Whether it was made in inference mode."""
+        return self._is_inference
+
+    # --- Memory ------------------------------------------------------------------------
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory, outside the graph and with a version of its own."""
+        return wrap(self._array)
+
+    @data.setter
+    def data(self, other: Tensor) -> None:
+        if not isinstance(other, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
+        self._array = other._array
+
+    def detach(self) -> Tensor:
+        """The same memory, outside the graph."""
+        out = wrap(self._array)
+        out._counter = counter_of(self)
+        out._is_inference = self._is_inference
+        return out
+
+    def detach_(self) -> Tensor:
+        """Leave the graph."""
+        if self._base is not None:
+            raise RuntimeError(
+                "Can't detach views in-place; use detach() instead. If you are using "
+                "DistributedDataParallel (DDP) for training, the gradients are views of buckets."
+            )
+        self._node, self._output, self._requires_grad = None, 0, False
+        return self
+
+    def _owns_memory(self) -> bool:
+        """Whether nothing but this tensor holds its array, and the array all of its memory."""
+        return self._array.base is None and sys.getrefcount(self._array) == 2
+
+    def _own_copy(self) -> Tensor:
+        """A tensor outside the graph whose memory nobody else has."""
+        return wrap(np.array(self._array, order="K"))
+
+    def _add_in_place(self, other: Tensor) -> None:
+        """Add outside the graph, into this memory."""
+        np.add(self._array, other._array, out=self._array, casting="same_kind")
+        bump_version(self)
+
+    # --- Hooks -------------------------------------------------------------------------
+
+    def register_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
+        """Call `hook(gradient)` when this tensor's gradient is known; it may return another."""
+        if not tracks(self):
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        node = self._node
+        if node is None:
+            if self._hooks is None:
+                self._hooks = []
+            return RemovableHandle.attach(self._hooks, hook)
+        if node.output_hooks is None:
+            node.output_hooks = {}
+        return RemovableHandle.attach(node.output_hooks.setdefault(self._output, []), hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
+        """Call `hook(self)` after backward has added to this leaf's gradient."""
+        if not tracks(self):
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._node is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        if self._after_accumulate is None:
+            self._after_accumulate = []
+        return RemovableHandle.attach(self._after_accumulate, hook)
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this tensor too, though it is no leaf."""
+        if not tracks(self):
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        node = self._node
+        if node is None:
+            return
+        if node.retained is None:
+            node.retained = {}
+        node.retained[self._output] = weakref.ref(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether `retain_grad` was called on it."""
+        node = self._node
+        return node is not None and node.retained is not None and self._output in node.retained
+
+    if TYPE_CHECKING:  # what the records add
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __floordiv__(self, other: Any) -> Tensor: ...
+        def __mod__(self, other: Any) -> Tensor: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+        def __rpow__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __and__(self, other: Any) -> Tensor: ...
+        def __or__(self, other: Any) -> Tensor: ...
+        def __xor__(self, other: Any) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __invert__(self) -> Tensor: ...
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __ge__(self, other: Any) -> Tensor: ...
+        def __getitem__(self, key: Any) -> Tensor: ...
+        def __setitem__(self, key: Any, value: Any) -> None: ...
+        def __float__(self) -> float: ...
+        def __int__(self) -> int: ...
+        def __index__(self) -> int: ...
+        def __len__(self) -> int: ...
+        def __iter__(self) -> Any: ...
+
+
+def wrap(array: Array) -> Tensor:
+    """An array as a tensor without history."""
+    out = object.__new__(Tensor)
+    out._array = array
+    return out
+
+
+def mark_inference(tensor: Tensor) -> None:
+    """Note that a tensor was made in inference mode."""
+    tensor._is_inference = True
+
+
+def counter_of(tensor: Tensor) -> list[int]:
+    """The version of a tensor's memory, to be shared with another tensor."""
+    if tensor._counter is None:
+        tensor._counter = [0]
+    return tensor._counter
+
+
+def bump_version(tensor: Tensor) -> None:
+    """Note that the memory was written."""
+    if tensor._counter is None:
+        tensor._counter = [1]
+    else:
+        tensor._counter[0] += 1
+
+
+def tracks(tensor: Tensor) -> bool:
+    """Whether operations on a tensor are recorded.
+
+    A view does when its base does: a write into the base may have brought history to both.
+    """
+    if tensor._base is not None:
+        _renew_view(tensor)
+    return tensor._requires_grad
+
+
+def edge_of(tensor: Tensor) -> Edge | None:
+    """Where a tensor's gradient goes."""
+    if tensor._base is not None:
+        _renew_view(tensor)
+    if not tensor._requires_grad:
+        return None
+    if tensor._node is not None:
+        return tensor._node, tensor._output
+    node = None if tensor._accumulator is None else tensor._accumulator()
+    if node is None:
+        node = AccumulateGrad(tensor)
+        tensor._accumulator = weakref.ref(node)
+    return node, 0
+
+
+def make_view(array: Array, of: Tensor, one_of_several: bool = False) -> Tensor:
+    """A tensor over part of another's memory."""
+    out = wrap(array)
+    base = of if of._base is None else of._base
+    out._base = base
+    out._counter = counter_of(base)
+    out._view_version = out._counter[0]
+    out._is_inference = of._is_inference
+    if one_of_several:
+        out._made_as = "one of several"
+    elif not modes.grad and base._requires_grad:
+        out._made_as = "without grad"
+    return out
+
+
+def offset_in(view: Array, base: Array) -> int:
+    """How many elements into the memory of a base a view begins."""
+    start = view.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    return start // view.itemsize
+
+
+def _renew_view(view: Tensor) -> None:
+    """If the base was written since, make the view's history anew from the base's."""
+    base, counter = view._base, view._counter
+    if counter is None or base is None or view._view_version == counter[0]:
+        return
+    view._view_version = counter[0]
+    if base._node is None:
+        return
+    array = view._array
+    strides = [s // array.itemsize for s in array.strides]
+    before, modes.grad = modes.grad, True
+    try:
+        same = base.as_strided(array.shape, strides, offset_in(array, base._array))
+    finally:
+        modes.grad = before
+    view._node, view._output, view._requires_grad = same._node, same._output, True

@@ -1,0 +1,155 @@
+"""PyTorch's own sample inputs (OpInfo), run through both libraries.
+
+`python -m tests.torch.opinfo` prints how many of its operations agree;
+`python -m tests.torch.opinfo add sum` says for some of them what differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import torch as real
+
+import minitorch.torch as ours
+
+from .oracle import Mismatch, compare
+
+DTYPES = (real.float64, real.float32, real.int64, real.bool, real.complex128, real.bfloat16, real.uint8)
+
+
+@cache
+def all_operations() -> dict[str, Any]:
+    """PyTorch's operations with samples, by name and variant."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from torch.testing._internal.common_methods_invocations import op_db
+    return {info.full_name if hasattr(info, "full_name") else _full_name(info): info for info in op_db}
+
+
+def _full_name(info: Any) -> str:
+    return f"{info.name}.{info.variant_test_name}" if info.variant_test_name else info.name
+
+
+def resolve(root: Any, tensor: Any, name: str) -> Any:
+    """A function by its dotted name, or the tensor method of that name; None if there is neither."""
+    found = root
+    for part in name.split("."):
+        found = getattr(found, part, None)
+        if found is None:
+            return getattr(tensor, name, None)
+    return found
+
+
+def samples(info: Any, dtype: Any, requires_grad: bool, limit: int) -> Iterator[Any]:
+    """Sample inputs of an operation, the first so many."""
+    made = info.sample_inputs("cpu", dtype, requires_grad=requires_grad)
+    for i, sample in enumerate(made):
+        if i >= limit:
+            return
+        yield sample
+
+
+def check(name: str, limit: int = 1000, dtypes: tuple[Any, ...] = DTYPES) -> int:
+    """Compare an operation on its samples; `Mismatch` or any error says what is wrong.
+
+    Returns:
+        how many samples were compared
+    """
+    info = all_operations()[name]
+    mine = resolve(ours, ours.Tensor, info.name)
+    theirs = resolve(real, real.Tensor, info.name)
+    if mine is None:
+        raise NotImplementedError(f"{info.name} is not there")
+    count = 0
+    for dtype in dtypes:
+        if not info.supports_dtype(dtype, "cpu"):
+            continue
+        grad = (dtype in (real.float64, real.complex128)) and info.supports_autograd and dtype in info.supported_backward_dtypes("cpu")
+        for i, sample in enumerate(samples(info, dtype, grad, limit)):
+            what = f"{name}[{dtype}, sample {i}]({_brief(sample)})"
+            try:
+                compare(
+                    mine, theirs, (sample.input, *sample.args), sample.kwargs, what=what,
+                    gradients=grad, double=grad and info.supports_gradgrad, ulps=ULPS_FOR.get(info.name, 64.0),
+                )  # fmt: skip
+            except Mismatch:
+                raise
+            except Exception as e:
+                raise Mismatch(f"{what}: raised {type(e).__name__}: {e}") from e
+            count += 1
+    return count
+
+
+ULPS_FOR: dict[str, float] = {}
+"""Operations whose rounding differs for a known reason, and by how much."""
+
+
+def check_errors(name: str) -> int:
+    """Compare an operation on the wrong inputs that OpInfo has for it: both must raise one class."""
+    info = all_operations()[name]
+    mine = resolve(ours, ours.Tensor, info.name)
+    theirs = resolve(real, real.Tensor, info.name)
+    if mine is None or info.error_inputs_func is None:
+        return 0
+    count = 0
+    for i, bad in enumerate(info.error_inputs("cpu")):
+        sample = bad.sample_input
+        what = f"{name}[wrong input {i}]({_brief(sample)})"
+        try:
+            theirs(sample.input, *sample.args, **sample.kwargs)
+        except Exception:
+            compare(mine, theirs, (sample.input, *sample.args), sample.kwargs, what=what, gradients=False)
+            count += 1
+    return count
+
+
+def _brief(sample: Any) -> str:
+    def one(v: Any) -> str:
+        if isinstance(v, real.Tensor):
+            return f"{str(v.dtype).removeprefix('torch.')}{list(v.shape)}"
+        if isinstance(v, (list, tuple)):
+            return "[" + ", ".join(one(x) for x in v) + "]"
+        return repr(v)
+
+    given = [one(sample.input), *map(one, sample.args), *(f"{k}={one(v)}" for k, v in sample.kwargs.items())]
+    return ", ".join(given)[:300]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Check operations and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("names", nargs="*", help="operations (all variants); none: all of them")
+    parser.add_argument("--limit", type=int, default=1000, help="samples per operation and type")
+    parser.add_argument("--list", choices=["passing", "failing", "missing"], help="print only these names")
+    options = parser.parse_args(argv)
+    warnings.simplefilter("ignore")
+    chosen = [n for n in all_operations() if not options.names or n in options.names or n.split(".")[0] in options.names or all_operations()[n].name in options.names]
+    state: dict[str, str] = {}
+    for name in chosen:
+        try:
+            count = check(name, options.limit)
+            errors = check_errors(name)
+            state[name] = "passing"
+            text = f"ok      {name}: {count} samples, {errors} errors"
+        except NotImplementedError as e:
+            state[name] = "missing" if "is not there" in str(e) else "failing"
+            text = f"{state[name]} {name}: {e}"
+        except Exception as e:
+            state[name] = "failing"
+            text = f"failing {name}: {str(e) if isinstance(e, Mismatch) else repr(e)}"
+        if options.list is None:
+            print(text[:700], flush=True)
+        elif state[name] == options.list:
+            print(name, flush=True)
+    tally = {k: sum(v == k for v in state.values()) for k in ("passing", "failing", "missing")}
+    print(f"{tally['passing']} of {len(chosen)} agree, {tally['failing']} differ, {tally['missing']} are not there")
+    return 0 if tally["failing"] == 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

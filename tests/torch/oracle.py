@@ -1,0 +1,221 @@
+"""PyTorch as the oracle: the same call in both libraries, and everything about it compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch as real
+
+import minitorch.torch as ours
+
+# Relative and absolute difference allowed, in units of the type's precision.
+ULPS = 64.0
+
+
+class Mismatch(AssertionError):
+    """Two libraries disagree."""
+
+
+def to_ours(value: Any) -> Any:
+    """A value of PyTorch's as ours: tensors with their strides, types, devices, containers."""
+    if isinstance(value, real.Tensor):
+        return tensor_to_ours(value)
+    if isinstance(value, real.dtype):
+        return getattr(ours, str(value).removeprefix("torch."))
+    if isinstance(value, real.device):
+        return ours.device(str(value))
+    if isinstance(value, real.memory_format):
+        return getattr(ours, str(value).removeprefix("torch."), None)
+    if isinstance(value, real.layout):
+        return None
+    if isinstance(value, real.Size):
+        return ours.Size(value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(to_ours(v) for v in value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(to_ours(v) for v in value)
+    if isinstance(value, dict):
+        return {k: to_ours(v) for k, v in value.items()}
+    return value
+
+
+def tensor_to_ours(t: Any) -> Any:
+    """A copy of a tensor with the same strides and `requires_grad`."""
+    plain = t.detach().resolve_conj().resolve_neg()
+    if plain.dtype is real.bfloat16:
+        array = array_like(plain.view(real.int16)).view(ours.bfloat16.numpy)
+    else:
+        array = array_like(plain)
+    made = ours.tensor([]).to(to_ours(t.dtype)) if array is None else ours.from_numpy(array)
+    return made.requires_grad_(t.requires_grad) if t.requires_grad else made
+
+
+def array_like(plain: Any) -> Any:
+    """A NumPy copy that keeps strides, also those of 0 and with gaps."""
+    source = plain.numpy()
+    if source.size == 0 or source.flags.c_contiguous:
+        return np.array(source, order="C", copy=True).reshape(source.shape)
+    span = sum((n - 1) * s for n, s in zip(source.shape, source.strides, strict=True)) // source.itemsize + 1
+    memory = np.zeros(span, source.dtype)
+    view = np.lib.stride_tricks.as_strided(memory, source.shape, source.strides)
+    flat = np.lib.stride_tricks.as_strided(source, (span,), (source.itemsize,))
+    memory[:] = flat
+    return view
+
+
+def leaves(value: Any) -> list[Any]:
+    """All tensors in nested containers, in order."""
+    if isinstance(value, (real.Tensor, ours.Tensor)):
+        return [value]
+    if isinstance(value, dict):
+        return [t for v in value.values() for t in leaves(v)]
+    if isinstance(value, (list, tuple)):
+        return [t for v in value for t in leaves(v)]
+    return []
+
+
+def numbers(t: Any) -> np.ndarray:
+    """A tensor of either library as an array that can be compared."""
+    if isinstance(t, ours.Tensor):
+        array = t._array
+        return array.astype(np.float64) if array.dtype.kind == "V" else array
+    t = t.detach().resolve_conj().resolve_neg()
+    return (t.to(real.float64) if t.dtype is real.bfloat16 else t).numpy()
+
+
+def compare_tensors(mine: Any, theirs: Any, what: str, ulps: float = ULPS, strides: bool = False) -> None:
+    """Raise `Mismatch` unless shape, type and values agree."""
+    if not isinstance(mine, ours.Tensor):
+        raise Mismatch(f"{what}: expected a tensor, got {type(mine).__name__}")
+    if str(mine.dtype) != str(theirs.dtype):
+        raise Mismatch(f"{what}: dtype {mine.dtype}, expected {theirs.dtype}")
+    if tuple(mine.shape) != tuple(theirs.shape):
+        raise Mismatch(f"{what}: shape {tuple(mine.shape)}, expected {tuple(theirs.shape)}")
+    if strides and theirs.numel() > 1:
+        used = [(a, b) for a, b, n in zip(mine.stride(), theirs.stride(), theirs.shape, strict=True) if n > 1]
+        if any(a != b for a, b in used):
+            raise Mismatch(f"{what}: strides {mine.stride()}, expected {theirs.stride()}")
+    a, b = numbers(mine), numbers(theirs)
+    if not a.size:
+        return
+    if a.dtype.kind in "biu":
+        if not np.array_equal(a, b):
+            raise Mismatch(f"{what}: values differ, {_worst(a, b)}")
+        return
+    eps = ours.finfo(mine.dtype).eps
+    with np.errstate(all="ignore"):
+        # Sums of many numbers err in proportion to the largest: the scale of the whole counts too.
+        finite = np.abs(b[np.isfinite(b)]) if np.isfinite(b).any() else np.zeros(1)
+        scale = finite.max(initial=0.0)
+        limit = ulps * eps * (np.abs(b) + 0.05 * scale + ours.finfo(mine.dtype).tiny)
+        same = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= limit)
+    if not same.all():
+        raise Mismatch(f"{what}: values differ, {_worst(a, b)}")
+
+
+def _worst(a: np.ndarray, b: np.ndarray) -> str:
+    with np.errstate(all="ignore"):
+        apart = np.abs(a.astype(np.complex128) - b.astype(np.complex128))
+        apart = np.where(np.isnan(apart), np.where(np.isnan(a.astype(complex)) == np.isnan(b.astype(complex)), 0, math.inf), apart)
+    at = np.unravel_index(int(np.argmax(apart)), apart.shape)
+    return f"worst at {tuple(int(i) for i in at)}: {a[at]!r}, expected {b[at]!r}"
+
+
+def compare(
+    mine: Callable[..., Any],
+    theirs: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    *,
+    what: str = "call",
+    ulps: float = ULPS,
+    strides: bool = False,
+    gradients: bool = True,
+    double: bool = False,
+    seed: int = 0,
+) -> None:
+    """Call a function in both libraries on PyTorch's arguments, and compare all that comes out.
+
+    Values, types, shapes; if the call raises, the class of the error; for inputs that require
+    it, gradients, and gradients of gradients.
+    """
+    kwargs = kwargs or {}
+    own_args, own_kwargs = to_ours(args), to_ours(kwargs)
+    try:
+        expected = theirs(*args, **kwargs)
+    except Exception as e:
+        try:
+            mine(*own_args, **own_kwargs)
+        except Exception as own:
+            if not isinstance(own, type(e)) and not isinstance(e, type(own)):
+                raise Mismatch(f"{what}: raised {type(own).__name__}({own}), expected {type(e).__name__}({str(e)[:200]})") from own
+            return
+        raise Mismatch(f"{what}: did not raise, expected {type(e).__name__}({str(e)[:200]})") from None
+    got = mine(*own_args, **own_kwargs)
+    compare_results(got, expected, what, ulps, strides)
+    if not gradients:
+        return
+    real_inputs = [t for t in leaves((args, kwargs)) if t.requires_grad]
+    our_inputs = [t for t in leaves((own_args, own_kwargs)) if t.requires_grad]
+    real_outs = [t for t in leaves(expected) if t.requires_grad]
+    our_outs = [t for t in leaves(got) if t.requires_grad]
+    if len(real_outs) != len(our_outs):
+        raise Mismatch(f"{what}: {len(our_outs)} outputs require grad, expected {len(real_outs)}")
+    if not real_outs or not real_inputs:
+        return
+    _compare_gradients(what, ulps, double, seed, (real_outs, real_inputs), (our_outs, our_inputs))
+
+
+def compare_results(got: Any, expected: Any, what: str, ulps: float = ULPS, strides: bool = False) -> None:
+    """Compare tensors, and whatever else was returned."""
+    mine, theirs = leaves(got), leaves(expected)
+    if len(mine) != len(theirs):
+        raise Mismatch(f"{what}: {len(mine)} tensors returned, expected {len(theirs)}")
+    for i, (a, b) in enumerate(zip(mine, theirs, strict=True)):
+        compare_tensors(a, b, f"{what}: output {i}", ulps, strides)
+    if not theirs and not isinstance(expected, (list, tuple, dict)):
+        same = got == to_ours(expected)
+        if not same and not (isinstance(expected, float) and math.isclose(got, expected, rel_tol=1e-6)) and not (expected != expected and got != got):
+            raise Mismatch(f"{what}: returned {got!r}, expected {expected!r}")
+
+
+def _compare_gradients(what: str, ulps: float, double: bool, seed: int, theirs: Any, mine: Any) -> None:
+    (real_outs, real_inputs), (our_outs, our_inputs) = theirs, mine
+    generator = real.Generator().manual_seed(seed)
+    weights = [real.randn(t.shape, dtype=t.dtype, generator=generator) for t in real_outs]
+    if double:
+        weights = [w.requires_grad_() for w in weights]
+    our_weights = [to_ours(w) for w in weights]
+    try:
+        expected = real.autograd.grad(real_outs, real_inputs, weights, allow_unused=True, create_graph=double)
+    except Exception:
+        return  # PyTorch has no derivative here
+    got = ours.autograd.grad(our_outs, our_inputs, our_weights, allow_unused=True, create_graph=double)
+    pairs = []
+    for i, (a, b) in enumerate(zip(got, expected, strict=True)):
+        if b is None or a is None:
+            if (a is None or not numbers(a).any()) and (b is None or not numbers(b).any()):
+                continue
+            raise Mismatch(f"{what}: gradient {i} is {'missing' if a is None else 'there'}, PyTorch's is {'missing' if b is None else 'there'}")
+        compare_tensors(a, b, f"{what}: gradient {i}", ulps * 4)
+        if double and b.requires_grad:
+            if not a.requires_grad:
+                raise Mismatch(f"{what}: gradient {i} cannot be differentiated again")
+            pairs.append((a, b))
+    if not pairs:
+        return
+    again = [real.randn(b.shape, dtype=b.dtype, generator=generator) for _, b in pairs]
+    try:
+        expected2 = real.autograd.grad([b for _, b in pairs], [*real_inputs, *weights], again, allow_unused=True)
+    except Exception:
+        return
+    got2 = ours.autograd.grad([a for a, _ in pairs], [*our_inputs, *our_weights], [to_ours(w) for w in again], allow_unused=True)
+    for i, (a, b) in enumerate(zip(got2, expected2, strict=True)):
+        if a is None or b is None:
+            if (a is None or not numbers(a).any()) and (b is None or not numbers(b).any()):
+                continue
+            raise Mismatch(f"{what}: second gradient {i} is {'missing' if a is None else 'there'}, PyTorch's is {'missing' if b is None else 'there'}")
+        compare_tensors(a, b, f"{what}: second gradient {i}", ulps * 16)
