@@ -150,7 +150,8 @@ def compare(
         try:
             mine(*own_args, **own_kwargs)
         except Exception as own:
-            if not isinstance(own, type(e)) and not isinstance(e, type(own)):
+            same_name = type(own).__name__.lstrip("_") == type(e).__name__.lstrip("_")
+            if not (same_name or isinstance(own, type(e)) or isinstance(e, type(own))):
                 raise Mismatch(f"{what}: raised {type(own).__name__}({own}), expected {type(e).__name__}({str(e)[:200]})") from own
             return
         raise Mismatch(f"{what}: did not raise, expected {type(e).__name__}({str(e)[:200]})") from None
