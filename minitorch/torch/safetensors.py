@@ -16,7 +16,6 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -39,6 +38,9 @@ _NAMES = {
     dtypes.int16: "I16",
     dtypes.int32: "I32",
     dtypes.int64: "I64",
+    dtypes.uint16: "U16",
+    dtypes.uint32: "U32",
+    dtypes.uint64: "U64",
     dtypes.float16: "F16",
     dtypes.bfloat16: "BF16",
     dtypes.float32: "F32",
@@ -302,12 +304,7 @@ class safe_open:  # noqa: N801
     def __enter__(self) -> safe_open:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()
 
     def keys(self) -> list[str]:

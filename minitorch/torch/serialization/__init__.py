@@ -20,9 +20,9 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from mmap import ACCESS_COPY
+from mmap import mmap as map_file
 from typing import Any, BinaryIO
-
-import numpy as np
 
 from .archive import ArchiveReader, ArchiveWriter, Array
 from .copying import deepcopy_tensor as deepcopy_tensor
@@ -60,14 +60,12 @@ def save(
     if not _use_new_zipfile_serialization:
         raise ValueError("files in the format of Torch before 1.6 can be loaded, but not saved")
     pickled, storages = dump(obj, pickle_module, pickle_protocol)
-    order = b"" if _disable_byteorder_record else sys.byteorder.encode()
-    with _opened_to_write(f) as (file, name):
-        archive = ArchiveWriter(file, name)
+    with _opened_to_write(f) as (file, name), ArchiveWriter(file, name) as archive:
         archive.write("data.pkl", pickled)
         archive.write(".format_version", b"1")
         archive.write(".storage_alignment", b"64")
-        if order:
-            archive.write("byteorder", order)
+        if not _disable_byteorder_record:
+            archive.write("byteorder", sys.byteorder.encode())
         for key, memory in storages.memories.items():
             archive.write(f"data/{key}", memory)
         archive.finish()
@@ -124,13 +122,12 @@ def load(
         return load_file(f)
     read = _Reader(None if weights_only else pickle_module or pickle, pickle_load_args)
     if isinstance(f, (str, os.PathLike)):
-        mapped = np.memmap(f, mode="c") if mmap and os.path.getsize(f) else None
         with open(f, "rb") as file:
-            return _load_opened(file, read, map_location, mapped)
+            return _load_opened(file, read, map_location, bool(mmap))
     if mmap:
         raise ValueError("f must be a file path in order to use the mmap argument")
     _check_searchable(f)
-    return _load_opened(f, read, map_location, None)
+    return _load_opened(f, read, map_location, False)
 
 
 def _check_searchable(f: Any) -> None:
@@ -144,24 +141,23 @@ def _check_searchable(f: Any) -> None:
         ) from None
 
 
-def _load_opened(
-    file: BinaryIO, read: _Reader, map_location: MapLocation, mapped: Array | None
-) -> Any:
+def _load_opened(file: BinaryIO, read: _Reader, map_location: MapLocation, mapped: bool) -> Any:
     """The object in an open file, of the present format or the old one."""
     start = file.tell()
     is_archive = file.read(4) == b"PK\x03\x04"
+    file.seek(start)
     if not is_archive:
-        if mapped is not None:
+        if mapped:
             raise RuntimeError("mmap can only be used with files in the format of Torch since 1.6")
-        file.seek(start)
         return load_legacy(memoryview(file.read()), read, map_location)
     with ArchiveReader(file) as archive:
         if "constants.pkl" in archive:
             raise RuntimeError("the file is a TorchScript archive, which torch.load cannot read")
+        pages = map_file(file.fileno(), 0, access=ACCESS_COPY) if mapped else None
 
         def read_storage(key: str, size: int) -> Array:
             name = f"data/{key}"
-            return archive.read(name) if mapped is None else archive.map(name, mapped)
+            return archive.read(name) if pages is None else archive.map(name, pages)
 
         storages = StorageLoader(read_storage, map_location, archive.is_foreign_order())
         return read(memoryview(archive.read("data.pkl")), 0, storages)[0]

@@ -16,7 +16,8 @@ import struct
 import sys
 import zipfile
 import zlib
-from types import TracebackType
+from contextlib import nullcontext, suppress
+from mmap import mmap
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -64,7 +65,14 @@ class ArchiveWriter:
         self.write("version", b"3\n")
         identity = int.from_bytes(self._content.digest()) % 10**40
         self.write(".data/serialization_id", f"{identity:040d}".encode())
-        self._zip.close()
+
+    def __enter__(self) -> ArchiveWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        # After an error, that error is the one to show.
+        with nullcontext() if kind is None else suppress(Exception):
+            self._zip.close()
 
 
 class ArchiveReader:
@@ -86,12 +94,7 @@ class ArchiveReader:
     def __enter__(self) -> ArchiveReader:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._zip.close()
 
     def __contains__(self, name: str) -> bool:
@@ -107,12 +110,12 @@ class ArchiveReader:
             raise damaged(f"the checksum of its record {name} is wrong")
         return memory
 
-    def map(self, name: str, mapped: Array) -> Array:
+    def map(self, name: str, mapped: mmap) -> Array:
         """The bytes of a record as part of the mapped file, or a copy if numbers would lie askew."""
         info, start = self._find(name)
-        if start % _NUMBER:
+        if start % _NUMBER or not info.file_size:
             return self.read(name)
-        return mapped[start : start + info.file_size]
+        return np.frombuffer(mapped, np.uint8, info.file_size, start)
 
     def is_foreign_order(self) -> bool:
         """Whether the numbers in the file have the other byte order than this machine's."""

@@ -37,7 +37,7 @@ def remake_tensor(
     attributes: dict[str, Any],
 ) -> Tensor:
     """Make a tensor over memory from a pickle."""
-    dtype = next(d for d in dtypes.ALL if d.name == dtype_name)
+    dtype = dtypes.NAMES[dtype_name]
     memory = bytes_of(root)
     tensor = wrap(array_over(memory, dtype.numpy, offset, shape, strides))
     return _dress(tensor, kind, requires_grad, attributes)

@@ -33,7 +33,10 @@ class StorageType:
         self.name = dtype.type_name.replace("Tensor", "Storage")
 
 
-STORAGE_TYPES: dict[dtypes.dtype, StorageType] = {d: StorageType(d) for d in dtypes.ALL}
+_YOUNG = (dtypes.uint16, dtypes.uint32, dtypes.uint64)  # whose storages are bytes in every file
+STORAGE_TYPES: dict[dtypes.dtype, StorageType] = {
+    d: StorageType(d) for d in dtypes.ALL if d not in _YOUNG
+}
 
 CONSTANTS: dict[str, Any] = {
     **{str(d): d for d in dtypes.ALL},

@@ -26,7 +26,7 @@ class Storages:
         untyped = storage.untyped()
         kind: Any = UntypedStorage
         count = untyped.nbytes()
-        if isinstance(storage, TypedStorage):
+        if isinstance(storage, TypedStorage) and storage.dtype in STORAGE_TYPES:
             kind, count = STORAGE_TYPES[storage.dtype], storage.size()
         place = (id(untyped._root), untyped.data_ptr(), untyped.nbytes())
         new = (str(len(self._numbers)), kind, untyped._root)  # the root is kept, so that its id is
@@ -106,13 +106,18 @@ def _reduce_tensor(tensor: Tensor) -> tuple[Any, tuple[Any, ...]]:
         if attributes:
             return rebuild.rebuild_parameter_with_state, (*parts, attributes)
         return rebuild.rebuild_parameter, parts
-    view = locate(tensor._array)
-    storage = TypedStorage(
-        wrap_storage=UntypedStorage.over(view.memory, view.root), dtype=tensor.dtype
-    )
-    requires_grad = tensor.requires_grad
-    args = (storage, view.offset, view.shape, view.strides, requires_grad, OrderedDict())
+    function, args = _reduce_plain(tensor)
     if type(tensor) is Tensor and not attributes:
-        return rebuild.rebuild_tensor_v2, args
-    state = (rebuild.rebuild_tensor_v2, type(tensor), args, attributes)
-    return rebuild.rebuild_from_type_v2, state
+        return function, args
+    return rebuild.rebuild_from_type_v2, (function, type(tensor), args, attributes)
+
+
+def _reduce_plain(tensor: Tensor) -> tuple[Any, tuple[Any, ...]]:
+    """How a file makes a tensor without a class or attributes of its own."""
+    view = locate(tensor._array)
+    memory = UntypedStorage.over(view.memory, view.root)
+    rest = (view.offset, view.shape, view.strides, tensor.requires_grad, OrderedDict())
+    if tensor.dtype not in STORAGE_TYPES:
+        return rebuild.rebuild_tensor_v3, (memory, *rest, tensor.dtype)
+    typed = TypedStorage(wrap_storage=memory, dtype=tensor.dtype)
+    return rebuild.rebuild_tensor_v2, (typed, *rest)

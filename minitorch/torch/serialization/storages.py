@@ -59,7 +59,11 @@ class StorageLoader:
                 f"{count} elements"
             )
         memory = memory if memory.size == size else memory[:size]
-        if self._foreign_order and dtype is not None:
+        if self._foreign_order:
+            if dtype is None:
+                raise RuntimeError(
+                    "a storage of bytes in a file of the other byte order is unclear"
+                )
             swap_bytes(memory, dtype)
         storage = UntypedStorage.over(memory)
         rebuild.make_boolean(storage, dtype)
