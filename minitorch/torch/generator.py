@@ -1,0 +1,191 @@
+"""The source of random bits: mt19937 with PyTorch's seeds and PyTorch's states.
+
+NumPy's MT19937 is the same generator, so the same seed gives both libraries the same
+bits; what `sampling` makes of them is PyTorch's, too. A state has PyTorch's own layout:
+one saved there continues here, and the reverse.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from ctypes import c_uint32
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .device import CPU, device, resolve
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+Array = Any
+"""A NumPy array."""
+
+DEFAULT_SEED = 67280421310721
+"""The seed of a generator that was not given one."""
+
+COMPILED_SIZE = 1 << 14
+"""From this many numbers on, compiled loops make them: it pays to load Numba."""
+
+_LENGTH = 624  # words in the generator's memory
+_STATE = np.dtype(
+    {
+        "names": ["seed", "left", "seeded", "next", "words", "spare", "has_spare"],
+        "formats": ["<u8", "<i4", "<i4", "<u8", ("<u8", _LENGTH), "<f8", "<i4"],
+        "offsets": [0, 8, 12, 16, 24, 5024, 5040],
+        "itemsize": 5056,
+    }
+)
+
+
+def compiled_loops(size: int) -> Any:
+    """The module of compiled loops, if there is enough to do or it is loaded already; or None."""
+    if size < COMPILED_SIZE and f"{__package__}.sampling_kernels" not in sys.modules:
+        return None
+    from . import sampling_kernels
+
+    return sampling_kernels
+
+
+def _memory_of(bits: np.random.MT19937) -> tuple[Array, Array]:
+    """The memory of NumPy's generator: 624 words, and a cursor that says how many were drawn."""
+    memory = np.ctypeslib.as_array(
+        (c_uint32 * (_LENGTH + 1)).from_address(bits.ctypes.state_address)
+    )
+    return memory[:_LENGTH], memory[_LENGTH:].view(np.int32)
+
+
+class Generator:
+    """A stream of random bits, fixed by its seed; safe to share between threads.
+
+    Attributes:
+        device: where the numbers are made
+        spare: the second number of a pair of normal ones, if the first alone was asked for
+        lock: held while numbers are drawn, so that each caller's are consecutive
+    """
+
+    def __init__(self, device: device | str | None = None) -> None:
+        self.device = resolve(device)
+        self.lock = RLock()
+        self._bits = np.random.MT19937()
+        self._seeder = np.random.RandomState(self._bits)  # seeds its bits as PyTorch does
+        self._words, self._cursor = _memory_of(self._bits)
+        self.manual_seed(DEFAULT_SEED)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start the stream that belongs to a seed; negative seeds count from 2**64 down."""
+        if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+        seed = operator.index(seed)
+        if not -(1 << 63) <= seed < 1 << 64:
+            raise ValueError(f"Overflow when unpacking long long: the seed {seed} exceeds 64 bits")
+        with self.lock:
+            self._seed = seed % (1 << 64)
+            self._seeder.seed(seed & 0xFFFFFFFF)
+            self._untouched = True  # PyTorch writes this into its states
+            self.spare: float | None = None
+        return self
+
+    def seed(self) -> int:
+        """Start a stream that nobody can foretell; returns its seed."""
+        self.manual_seed(int.from_bytes(os.urandom(8), "little"))
+        return self._seed
+
+    def initial_seed(self) -> int:
+        """The seed that started the stream."""
+        return self._seed
+
+    @contextmanager
+    def drawing(self, expected: int) -> Iterator[Callable[[int], Array]]:
+        """Hold the lock and give `draw(count)`, which returns the next 32-bit words.
+
+        Args:
+            expected: about how many words will be drawn; for many, the loop is compiled
+        """
+        kernels = compiled_loops(expected)
+        with self.lock:
+            self._untouched &= expected == 0
+            if kernels is None:
+                yield lambda count: self._bits.random_raw(count).astype(np.uint32)
+            else:
+                fill, *memory = kernels.fill_words, self._words, self._cursor
+                yield lambda count: fill(np.empty(count, np.uint32), *memory)
+
+    @contextmanager
+    def memory(self) -> Iterator[tuple[Array, Array]]:
+        """Hold the lock and lend the 624 words and the cursor, for a kernel to move on."""
+        with self.lock:
+            first = self._words[0]
+            yield self._words, self._cursor
+            self._untouched &= bool(self._words[0] == first)
+
+    # --- States ------------------------------------------------------------------------
+
+    def state_array(self) -> Array:
+        """The state as 5056 bytes in PyTorch's layout."""
+        state = np.zeros((), _STATE)
+        with self.lock:
+            state["seed"], state["seeded"], state["words"] = self._seed, 1, self._words
+            state["left"] = _LENGTH + 1 - self._cursor[0]
+            state["next"] = 0 if self._untouched else self._cursor[0]
+            state["spare"], state["has_spare"] = self.spare or 0.0, self.spare is not None
+        return state.reshape(1).view(np.uint8)
+
+    def set_state_array(self, data: Array) -> None:
+        """Continue from a state that `state_array` or PyTorch gave."""
+        if data.size != _STATE.itemsize:
+            raise RuntimeError(
+                f"Expected a CPUGeneratorImplState of size {_STATE.itemsize} but found the input "
+                f"RNG state size to be {data.size}"
+            )
+        state = np.ascontiguousarray(data).reshape(-1).view(_STATE)[0]
+        if not state["seeded"] or not 0 < state["left"] <= _LENGTH or state["next"] > _LENGTH:
+            raise RuntimeError("Invalid mt19937 state")
+        with self.lock:
+            self._seed = int(state["seed"])
+            self._untouched = not state["next"]
+            self._words[...] = state["words"]
+            self._cursor[0] = _LENGTH + 1 - state["left"]
+            self.spare = float(state["spare"]) if state["has_spare"] else None
+
+    def get_state(self) -> Tensor:
+        """The state as a tensor of bytes."""
+        from .tensor import wrap
+
+        return wrap(self.state_array())
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Continue from a state that `get_state` gave, here or in PyTorch."""
+        data = getattr(new_state, "_array", None)
+        if data is None:
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        if data.dtype != np.uint8:
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        self.set_state_array(data)
+        return self
+
+    def clone_state(self) -> Generator:
+        """A generator that will give the same numbers."""
+        copy = Generator(self.device)
+        copy.set_state_array(self.state_array())
+        return copy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.device, self.state_array())
+
+
+def _restored(place: device, state: Array) -> Generator:
+    """A generator in a given state."""
+    generator = Generator(place)
+    generator.set_state_array(state)
+    return generator
+
+
+default_generator = Generator(CPU)
+"""The stream that functions draw from when they are not given a generator."""
+default_generator.seed()
