@@ -31,21 +31,21 @@ LARGEST_HEADER = 100_000_000
 _ALIGNMENT = 8
 _METADATA = "__metadata__"
 
-_NAMES = {
+_NAMES = {  # in the order in which files have them, from the last
     dtypes.bool_: "BOOL",
     dtypes.uint8: "U8",
     dtypes.int8: "I8",
     dtypes.int16: "I16",
-    dtypes.int32: "I32",
-    dtypes.int64: "I64",
     dtypes.uint16: "U16",
-    dtypes.uint32: "U32",
-    dtypes.uint64: "U64",
     dtypes.float16: "F16",
     dtypes.bfloat16: "BF16",
+    dtypes.int32: "I32",
+    dtypes.uint32: "U32",
     dtypes.float32: "F32",
-    dtypes.float64: "F64",
     dtypes.complex64: "C64",
+    dtypes.float64: "F64",
+    dtypes.int64: "I64",
+    dtypes.uint64: "U64",
 }
 _DTYPES = {name: dtype for dtype, name in _NAMES.items()}
 
@@ -83,7 +83,8 @@ def _header(
 ) -> tuple[bytes, list[Tensor]]:
     """The header, and the tensors in the order of their bytes: largest numbers first."""
     _check_tensors(tensors)
-    ordered = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
+    kinds = list(_NAMES)
+    ordered = sorted(tensors, key=lambda name: (-kinds.index(tensors[name].dtype), name))
     about: dict[str, Any] = {}
     if metadata is not None:
         _check_metadata(metadata, TypeError)
