@@ -30,6 +30,8 @@ from . import dtypes as _dtypes
 
 globals().update(FUNCTIONS, **_dtypes.NAMES)
 
+from . import nn as nn
+
 if TYPE_CHECKING:  # the functions come from the records
 
     def __getattr__(name: str) -> Any: ...

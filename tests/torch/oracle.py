@@ -10,6 +10,7 @@ import numpy as np
 import torch as real
 
 import minitorch.torch as ours
+from minitorch.torch.generator import default_generator as our_generator
 
 # Relative and absolute difference allowed, in units of the type's precision.
 ULPS = 64.0
@@ -144,6 +145,8 @@ def compare(
     """
     kwargs = kwargs or {}
     own_args, own_kwargs = to_ours(args), to_ours(kwargs)
+    real.manual_seed(seed)
+    our_generator.manual_seed(seed)
     try:
         expected = theirs(*args, **kwargs)
     except Exception as e:

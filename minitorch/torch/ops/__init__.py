@@ -8,4 +8,6 @@ from . import creation as creation  # isort: skip
 from . import reduce as reduce  # isort: skip
 from . import products as products  # isort: skip
 from . import indexing as indexing  # isort: skip
+from . import softmax as softmax  # isort: skip
+from . import activation as activation  # isort: skip
 from .surface import FUNCTIONS as FUNCTIONS

@@ -1,0 +1,3 @@
+"""Building blocks of networks."""
+
+from . import functional as functional

@@ -1,0 +1,468 @@
+"""Activations: the bends between the layers of a network.
+
+`activation` turns a function of arrays, its slope and its curvature into two records: the
+function, and its backward, which is fused and can itself be differentiated.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, sampling
+from ..tensor import Array, Tensor, wrap
+from .comparison import where
+from .movement import wrap_dim
+from .precision import in_single, require_floats
+from .record import Op, bind
+from .softmax import softmax
+from .surface import check_tensor, function, function_and_method
+from .writes import bind_in_place
+
+Curve = Callable[..., Any]
+
+
+def activation(
+    name: str,
+    compute: Callable[..., Array],
+    slope: Callable[..., Array],
+    curve: Curve | None,
+    doc: str,
+    *,
+    kernel: str = "",
+    kinds: str = "fV",
+) -> Op:
+    """Declare a function of each element and of some constants.
+
+    Args:
+        name: as in Torch
+        compute: from an array and the constants to an array
+        slope: from g, the array and the constants: g times the derivative there
+        curve: from a tensor and the constants: the second derivative; None where it is 0
+        doc: one line
+        kernel: the name in the error for types that there is no such function for
+        kinds: NumPy's letters of the types that there is one for
+    """
+    forward, fused = mapped(name, compute), mapped(f"{name}_backward", slope)
+
+    def run(input: Array, constants: tuple[Any, ...] = ()) -> Array:
+        require_floats(kernel or f"{name}_cpu", input, kinds)
+        return forward(input, *constants)
+
+    def by_input(g: Any, grad: Any, input: Any, constants: tuple[Any, ...]) -> Any:
+        return g.mul(0) if curve is None else g * grad * curve(input, *constants)
+
+    backward = Op(
+        f"{name}_backward", ("grad", "input"),
+        lambda grad, input, constants=(): fused(grad, input, *constants),
+        {"grad": lambda g, input, constants: bind(backward, (g, input), {"constants": constants}),
+         "input": by_input},
+    )  # fmt: skip
+    gradient = backward.gradients["grad"]
+    return Op(name, ("input",), run, {"input": gradient}, doc=doc)
+
+
+def mapped(name: str, compute: Callable[..., Array]) -> Callable[..., Array]:
+    """A function of arrays of one shape: NumPy for small ones, a compiled loop for large ones."""
+    small = in_single(compute)
+
+    def run(first: Array, *rest: Any) -> Array:
+        if first.size >= LARGE and first.dtype.char in "fd" and name in COMPILED:
+            from ..backends.cpu.loops import elementwise
+
+            return elementwise(name, (first, *rest))
+        return small(first, *rest)
+
+    return run
+
+
+LARGE = 1 << 14
+"""From how many elements on a compiled loop is worth its start."""
+
+COMPILED = {
+    "leaky_relu", "gelu", "gelu_tanh", "silu", "mish", "softplus", "log_sigmoid",
+    "leaky_relu_backward", "gelu_backward", "gelu_tanh_backward", "silu_backward",
+    "mish_backward", "softplus_backward", "log_sigmoid_backward", "threshold_backward",
+}  # fmt: skip
+"""The functions that there is a compiled loop for."""
+
+
+def _apply(op: Op, input: Tensor, constants: tuple[Any, ...], inplace: bool = False) -> Tensor:
+    check_tensor(op.name, input)
+    if inplace:
+        return bind_in_place(op, input, (), {"constants": constants})
+    return bind(op, (input,), {"constants": constants})
+
+
+# --- Straight pieces -------------------------------------------------------------------------
+
+
+def _hardtanh(x: Array, low: float, high: float) -> Array:
+    kind = x.dtype.type
+    return np.clip(x, kind(low), kind(high))
+
+
+_SIXTH = float(np.float32(1 / 6))  # Torch's own constant, in every type
+
+THRESHOLD = activation(
+    "threshold", lambda x, threshold, value: np.where(x <= threshold, x.dtype.type(value), x),
+    lambda g, x, threshold, value: np.where(x <= threshold, 0, g), None,
+    "Elements above a threshold, and a value for all others.", kinds="fViu",
+)  # fmt: skip
+HARDTANH = activation(
+    "hardtanh", _hardtanh, lambda g, x, low, high: np.where((x <= low) | (x >= high), 0, g), None,
+    "Elements kept between two bounds.", kinds="fViu",
+)  # fmt: skip
+LEAKY_RELU = activation(
+    "leaky_relu", lambda x, slope: np.where(x > 0, x, x * slope),
+    lambda g, x, slope: np.where(x > 0, g, g * slope), None,
+    "x where positive, else a small part of it.",
+)  # fmt: skip
+HARDSIGMOID = activation(
+    "hardsigmoid", lambda x: np.clip(x + 3, 0, 6) / 6,
+    lambda g, x: np.where((x > -3) & (x < 3), g * _SIXTH, 0), None,
+    "A sigmoid of three straight lines.",
+)  # fmt: skip
+HARDSWISH = activation(
+    "hardswish", lambda x: x * np.clip(x + 3, 0, 6) / 6,
+    lambda g, x: np.where(x <= -3, 0, np.where(x < 3, g * (x / 3 + 0.5), g)),
+    lambda x: ((x > -3) & (x < 3)).to(x.dtype) / 3,
+    "x times its hardsigmoid.",
+)  # fmt: skip
+HARDSHRINK = activation(
+    "hardshrink", lambda x, bound: np.where((x >= -bound) & (x <= bound), 0, x),
+    lambda g, x, bound: np.where((x >= -bound) & (x <= bound), 0, g), None,
+    "0 near 0, else x.",
+)  # fmt: skip
+SOFTSHRINK = activation(
+    "softshrink", lambda x, bound: np.where(np.abs(x) <= bound, 0, x - np.copysign(bound, x).astype(x.dtype)),
+    lambda g, x, bound: np.where(np.abs(x) <= bound, 0, g), None,
+    "x moved towards 0, and 0 near it.",
+)  # fmt: skip
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """Elements above a threshold, and a value for all others."""
+    return _apply(THRESHOLD, input, (threshold, value), inplace)
+
+
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """Elements kept between two bounds."""
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    if input.dtype is dtypes.bool_:
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    if input.dtype.kind == dtypes.INTEGRAL and not input.dtype.is_signed and min_val < 0:
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    return _apply(HARDTANH, input, (min_val, max_val), inplace)
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """x where positive, else 0."""
+    return input.relu_() if inplace else input.relu()
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """Elements kept between 0 and 6."""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """x where positive, else a small part of it."""
+    return _apply(LEAKY_RELU, input, (negative_slope,), inplace)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """A sigmoid of three straight lines."""
+    return _apply(HARDSIGMOID, input, (), inplace)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x times its hardsigmoid."""
+    return _apply(HARDSWISH, input, (), inplace)
+
+
+@function_and_method
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """0 near 0, else x."""
+    return _apply(HARDSHRINK, input, (lambd,))
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x moved towards 0, and 0 near it."""
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    return _apply(SOFTSHRINK, input, (lambd,))
+
+
+# --- Exponentials ----------------------------------------------------------------------------
+
+
+def _elu(x: Array, alpha: float, scale: float, steepness: float) -> Array:
+    low = np.expm1(np.minimum(x, 0) * steepness) * (alpha * scale)
+    return np.where(x > 0, x * scale, low)
+
+
+def _elu_slope(g: Array, x: Array, alpha: float, scale: float, steepness: float) -> Array:
+    low = np.exp(np.minimum(x, 0) * steepness) * (alpha * scale * steepness)
+    return np.where(x > 0, g * scale, g * low)
+
+
+def _elu_curve(x: Any, alpha: float, scale: float, steepness: float) -> Any:
+    low = (x.clamp(max=0) * steepness).exp() * (alpha * scale * steepness * steepness)
+    return low.masked_fill(x > 0, 0)
+
+
+def _sigmoid(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
+
+
+def _softplus(x: Array, beta: float, threshold: float) -> Array:
+    scaled = x * beta
+    return np.where(scaled > threshold, x, np.log1p(np.exp(scaled)) / beta)
+
+
+def _softplus_slope(g: Array, x: Array, beta: float, threshold: float) -> Array:
+    return np.where(x * beta > threshold, g, g * _sigmoid(x * beta))
+
+
+def _softplus_curve(x: Any, beta: float, threshold: float) -> Any:
+    s = (x * beta).sigmoid()
+    return (beta * s * (1 - s)).masked_fill(x * beta > threshold, 0)
+
+
+def _silu_slope(g: Array, x: Array) -> Array:
+    s = _sigmoid(x)
+    return g * (s * (1 + x * (1 - s)))
+
+
+def _silu_curve(x: Any) -> Any:
+    s = x.sigmoid()
+    return s * (1 - s) * (2 + x * (1 - 2 * s))
+
+
+def _mish_slope(g: Array, x: Array) -> Array:
+    t = np.tanh(np.log1p(np.exp(x)))
+    return g * (t + x * _sigmoid(x) * (1 - t * t))
+
+
+def _mish_curve(x: Any) -> Any:
+    s, t = x.sigmoid(), x.exp().log1p().tanh()
+    return s * (1 - t * t) * (2 + x * ((1 - s) - 2 * t * s))
+
+
+def _log_sigmoid(x: Array) -> Array:
+    return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
+
+
+def _log_sigmoid_curve(x: Any) -> Any:
+    s = x.sigmoid()
+    return s * (s - 1)
+
+
+ELU = activation("elu", _elu, _elu_slope, _elu_curve, "x where positive, else alpha (exp(x) - 1).")
+SOFTPLUS = activation("softplus", _softplus, _softplus_slope, _softplus_curve, "log(1 + exp(x)): a relu without an edge.")
+SILU = activation("silu", lambda x: x / (1 + np.exp(-x)), _silu_slope, _silu_curve, "x times its sigmoid.")
+MISH = activation("mish", lambda x: x * np.tanh(np.log1p(np.exp(x))), _mish_slope, _mish_curve, "x tanh(softplus(x)).")
+LOG_SIGMOID = activation("log_sigmoid", _log_sigmoid, lambda g, x: g * _sigmoid(-x), _log_sigmoid_curve,
+                         "The logarithm of the sigmoid.")  # fmt: skip
+
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x where positive, else `alpha * (exp(x) - 1)`."""
+    return _apply(ELU, input, (alpha, 1.0, 1.0), inplace)
+
+
+@function
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """An elu whose constants keep mean and variance from layer to layer."""
+    return _apply(ELU, input, (SELU_ALPHA, SELU_SCALE, 1.0), inplace)
+
+
+@function
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x where positive, else `alpha * (exp(x / alpha) - 1)`."""
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return _apply(ELU, input, (alpha, 1.0, 1.0 / alpha), inplace)
+
+
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """log(1 + exp(beta x)) / beta, and x itself from `threshold` on."""
+    return _apply(SOFTPLUS, input, (beta, threshold))
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """x times its sigmoid."""
+    if input.dtype.is_complex:
+        result = input * input.sigmoid()
+        return input.copy_(result) if inplace else result
+    return _apply(SILU, input, (), inplace)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x tanh(softplus(x))."""
+    return _apply(MISH, input, (), inplace)
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """The logarithm of the sigmoid."""
+    return _apply(LOG_SIGMOID, input, ())
+
+
+def softsign(input: Tensor) -> Tensor:
+    """x / (1 + |x|)."""
+    return input / (input.abs() + 1)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """x - tanh(x)."""
+    return input - input.tanh()
+
+
+# --- Gelu: x times the share of a normal distribution that lies below x ------------------------
+
+_ROOT_HALF, _DENSITY = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
+_SLANT, _CUBIC = math.sqrt(2 / math.pi), 0.044715
+
+
+def _below(x: Array) -> Array:
+    from scipy.special import erf
+
+    return 0.5 * (1 + erf(x * _ROOT_HALF))
+
+
+def _gelu_curve(x: Any) -> Any:
+    return (x * x * -0.5).exp() * (2 - x * x) * _DENSITY
+
+
+def _bent(x: Any) -> Any:
+    return _SLANT * (x + _CUBIC * x * x * x)
+
+
+def _gelu_tanh_slope(g: Array, x: Array) -> Array:
+    t, bend = np.tanh(_bent(x)), _SLANT * (1 + 3 * _CUBIC * x * x)
+    return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * bend)
+
+
+def _gelu_tanh_curve(x: Any) -> Any:
+    t, bend = _bent(x).tanh(), _SLANT * (1 + 3 * _CUBIC * x * x)
+    return (1 - t * t) * (bend + x * (3 * _SLANT * _CUBIC * x - t * bend * bend))
+
+
+GELU = activation(
+    "gelu", lambda x: x * _below(x),
+    lambda g, x: g * (_below(x) + x * (np.exp(x * x * -0.5) * _DENSITY)), _gelu_curve,
+    "x times the share of a normal distribution below x.", kernel="GeluKernelImpl",
+)  # fmt: skip
+GELU_TANH = activation(
+    "gelu_tanh", lambda x: 0.5 * x * (1 + np.tanh(_bent(x))), _gelu_tanh_slope, _gelu_tanh_curve,
+    "gelu with a tanh in place of erf.", kernel="GeluKernelImpl",
+)  # fmt: skip
+GELU_TANH.node_name = GELU.node_name
+
+
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
+    """x times the share of a normal distribution below x, exactly or by a tanh."""
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    return _apply(GELU if approximate == "none" else GELU_TANH, input, ())
+
+
+# --- Learned, random and gated -----------------------------------------------------------------
+
+PRELU = Op(
+    "_prelu_kernel", ("input", "weight"),
+    in_single(lambda input, weight: np.where(input > 0, input, weight * input)),
+    {
+        "input": lambda g, input, weight: where(input > 0, g, weight * g),
+        "weight": lambda g, input: where(input > 0, 0, input * g),
+    },
+)  # fmt: skip
+
+
+@function_and_method
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x where positive, else a learned part of it: one for all, or one per channel."""
+    check_tensor("prelu", weight, "weight")
+    if weight.dtype is not input.dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}")
+    if weight.numel() != 1:
+        if input.ndim == 0:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = input.shape[1] if input.ndim > 1 else 1
+        if channels != weight.numel():
+            raise RuntimeError(
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{weight.numel()} and channel size = {channels}."
+            )
+    if weight.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+    if input.ndim > 1 and weight.ndim:
+        weight = weight.reshape([-1] + [1] * (input.ndim - 2))
+    elif input.ndim == 0:
+        weight = weight.reshape(())
+    return PRELU(input, weight)
+
+
+@function
+def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> Tensor:
+    """A leaky relu whose slope is drawn for each element in training, and the mean slope after."""
+    if lower > upper:
+        raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, but got lower={lower}, upper={upper}")
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2, inplace)
+    require_floats("rrelu_with_noise_out_cpu", input._array)
+    slopes = np.ones(input._array.shape, input._array.dtype)
+    down = input._array <= 0
+    slopes[down] = sampling.uniform((int(down.sum()),), np.float64, lower, upper)
+    return input.mul_(wrap(slopes)) if inplace else input * wrap(slopes)
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """One half times the sigmoid of the other."""
+    require_floats("glu_cpu", input._array)
+    if input.ndim == 0:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    dim = wrap_dim(dim, input.ndim)
+    if input.shape[dim] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}")
+    values, gates = input.chunk(2, dim)
+    return values * gates.sigmoid()
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """A softmax of logits with Gumbel noise; `hard` makes it one-hot, but for the gradient."""
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    noise = -np.log(sampling.exponential(logits._array.shape, logits._array.dtype))
+    soft = softmax((logits + wrap(noise)) / tau, dim)
+    if not hard:
+        return soft
+    choice = soft.new_zeros(soft.shape).scatter(dim, soft.argmax(dim, keepdim=True), 1.0)
+    return choice - soft.detach() + soft
+
+
+# --- Twins that write into their input -------------------------------------------------------------
+
+
+def _twin(fn: Callable[..., Tensor], public: bool = True) -> Callable[..., Tensor]:
+    """`name_(input, ...)`: the function with `inplace=True`."""
+
+    def call(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return fn(input, *args, **kwargs, inplace=True)
+
+    call.__name__ = f"{fn.__name__}_"
+    call.__doc__ = f"`{fn.__name__}`, written into the tensor itself."
+    return function(call) if public else call
+
+
+celu_, selu_, rrelu_, threshold_ = map(_twin, (celu, selu, rrelu, threshold))
+relu_, elu_, hardtanh_, leaky_relu_ = (_twin(fn, False) for fn in (relu, elu, hardtanh, leaky_relu))
+function(threshold)

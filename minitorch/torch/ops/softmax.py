@@ -1,0 +1,133 @@
+"""Softmax and its logarithm: numbers along a dimension as probabilities."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Array, Tensor
+from .movement import wrap_dim
+from .precision import in_single, require_floats
+from .record import Op, bind
+from .surface import check_tensor, function, into, method
+
+# --- Records -----------------------------------------------------------------------------------
+
+
+def _softmax(input: Array, dim: int) -> Array:
+    require_floats("softmax_lastdim_kernel_impl", input)
+    if not input.ndim:
+        return input - input + 1
+    if not input.size:
+        return input.copy()
+    out = input - input.max(axis=dim, keepdims=True)
+    np.exp(out, out=out)
+    out /= out.sum(axis=dim, keepdims=True)
+    return out
+
+
+def _log_softmax(input: Array, dim: int) -> Array:
+    require_floats("log_softmax_lastdim_kernel_impl", input)
+    if not input.ndim:
+        return input - input
+    if not input.size:
+        return input.copy()
+    out = input - input.max(axis=dim, keepdims=True)
+    out -= np.log(np.exp(out).sum(axis=dim, keepdims=True))
+    return out
+
+
+def _softmax_backward(grad: Array, output: Array, dim: int) -> Array:
+    product = grad * output
+    return product - output * product.sum(axis=_axis(output, dim), keepdims=True)
+
+
+def _log_softmax_backward(grad: Array, output: Array, dim: int) -> Array:
+    return grad - np.exp(output) * grad.sum(axis=_axis(output, dim), keepdims=True)
+
+
+def _axis(array: Array, dim: int) -> int | tuple[()]:
+    return dim if array.ndim else ()
+
+
+def _along(x: Any, dim: int) -> Any:
+    return x.sum(dim, keepdim=True)
+
+
+def _by_probabilities(g: Any, grad: Any, output: Any, dim: int) -> Any:
+    return g * (grad - _along(grad * output, dim)) - grad * _along(g * output, dim)
+
+
+SOFTMAX = Op(
+    "softmax", ("input",), in_single(_softmax),
+    {"input": lambda g, out, dim: bind(SOFTMAX_BACKWARD, (g, out), {"dim": dim})},
+    doc="exp(x) as shares of their sum.",
+)  # fmt: skip
+SOFTMAX_BACKWARD = Op(
+    "softmax_backward", ("grad", "output"), in_single(_softmax_backward),
+    {"grad": lambda g, output, dim: bind(SOFTMAX_BACKWARD, (g, output), {"dim": dim}), "output": _by_probabilities},
+)  # fmt: skip
+LOG_SOFTMAX = Op(
+    "log_softmax", ("input",), in_single(_log_softmax),
+    {"input": lambda g, out, dim: bind(LOG_SOFTMAX_BACKWARD, (g, out), {"dim": dim})},
+    doc="The logarithm of the softmax.",
+)  # fmt: skip
+LOG_SOFTMAX_BACKWARD = Op(
+    "log_softmax_backward", ("grad", "output"), in_single(_log_softmax_backward),
+    {"grad": lambda g, output, dim: g - _along(g * output.exp(), dim),
+     "output": lambda g, grad, output, dim: -(g * output.exp()) * _along(grad, dim)},
+)  # fmt: skip
+
+
+# --- Functions ---------------------------------------------------------------------------------
+
+
+def _shares(op: Op, input: Tensor, dim: int, dtype: Any) -> Tensor:
+    check_tensor(op.name, input)
+    if dtype is not None:
+        input = input.to(dtype)
+    return bind(op, (input,), {"dim": wrap_dim(dim, input._array.ndim)})
+
+
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """exp(x) as shares of their sum along a dimension."""
+    return _shares(SOFTMAX, input, _chosen("softmax", input, dim), dtype)
+
+
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """The logarithm of the softmax along a dimension."""
+    return _shares(LOG_SOFTMAX, input, _chosen("log_softmax", input, dim), dtype)
+
+
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """The softmax of minus x."""
+    return _shares(SOFTMAX, -input, _chosen("softmin", input, dim), dtype)
+
+
+def _chosen(name: str, input: Tensor, dim: int | None) -> int:
+    """The dimension; where none is given, the one that Torch once chose."""
+    if dim is not None:
+        return dim
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=3,
+    )
+    return 0 if input.ndim in (0, 1, 3) else 1
+
+
+def _declare(op: Op) -> None:
+    """`torch.name(input, dim, dtype=None)`, and the method."""
+
+    def call(input: Tensor, dim: int, dtype: Any = None, *, out: Any = None) -> Tensor:
+        result = _shares(op, input, dim, dtype)
+        return result if out is None else into(out, result, op.name)
+
+    call.__name__, call.__doc__ = op.name, op.doc
+    function(call)
+    method(op.name, call)
+
+
+_declare(SOFTMAX)
+_declare(LOG_SOFTMAX)
