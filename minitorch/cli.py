@@ -1,4 +1,4 @@
-"""The command line: `minitorch train`, `minitorch doctor`."""
+"""The command line: `minitorch train`, `minitorch run`, `minitorch doctor`."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"minitorch {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_train(commands)
+    _add_run(commands)
     _add_doctor(commands)
     return parser
 
@@ -66,6 +67,34 @@ def _add_train(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         what = (make.__doc__ or "").split("\n")[0].rstrip(".").replace("%", "%%")
         what = f"points, {what[:1].lower()}{what[1:]}"
         points.add_arguments(add(name.lower(), what, points.run), dataset=name)
+
+
+def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    def run(args: argparse.Namespace) -> int:
+        from .torch import runner
+
+        if args.module:
+            return runner.run_module(args.module[0], args.module[1:], not args.no_check)
+        if args.script is None:
+            parser.error("give a script, or -m and a module")
+        return runner.run_script(args.script, args.arguments, not args.no_check)
+
+    parser = commands.add_parser(
+        "run",
+        help="run a Torch script, unchanged, with `import torch` meaning minitorch.torch",
+        description="Run a Torch script, unchanged, with `import torch` meaning minitorch.torch. "
+        "Names of Torch's that are not there are reported before the script starts.",
+    )
+    parser.add_argument(
+        "--no-check", action="store_true", help="start even if names of Torch's are missing"
+    )
+    rest = argparse.REMAINDER
+    parser.add_argument(
+        "-m", dest="module", nargs=rest, metavar="MODULE", help="run a module, as `python -m` does"
+    )
+    parser.add_argument("script", nargs="?", help="the script")
+    parser.add_argument("arguments", nargs=rest, help="its arguments")
+    parser.set_defaults(command=run)
 
 
 def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -1,7 +1,7 @@
-"""`python -m minitorch.torch script.py arguments...`: run a Torch script on MiniTorch."""
+"""`python -m minitorch.torch script.py arguments...` is `minitorch run script.py arguments...`."""
 
 import sys
 
-from .runner import main
+from ..cli import main
 
-sys.exit(main())
+sys.exit(main(["run", *sys.argv[1:]]))

@@ -7,7 +7,6 @@ are reported before the script starts.
 
 from __future__ import annotations
 
-import argparse
 import importlib.machinery
 import importlib.util
 import multiprocessing
@@ -22,44 +21,6 @@ from typing import Any
 
 from . import aliases
 from .script_check import Missing, missing_names
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run what `python -m minitorch.torch` was given."""
-    parser = argparse.ArgumentParser(
-        prog="python -m minitorch.torch",
-        description="Run a Torch script with `import torch` meaning minitorch.torch.",
-    )
-    add_arguments(parser)
-    return run(parser.parse_args(argv))
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the runner."""
-    parser.add_argument(
-        "--no-check",
-        action="store_true",
-        help="do not look for unsupported names first; each then fails where it is used",
-    )
-    parser.add_argument(
-        "-m",
-        dest="module",
-        nargs=argparse.REMAINDER,
-        metavar="MODULE",
-        help="run a module, as `python -m` does, with the arguments after it",
-    )
-    parser.add_argument("script", nargs="?", help="the script")
-    parser.add_argument("args", nargs=argparse.REMAINDER, help="its arguments")
-    parser.set_defaults(command=run, usage_error=parser.error)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run a script or a module, and return its exit code."""
-    if args.module:
-        return run_module(args.module[0], args.module[1:], check=not args.no_check)
-    if args.script:
-        return run_script(args.script, args.args, check=not args.no_check)
-    return args.usage_error("give a script, or -m and a module")
 
 
 def run_script(path: str, args: Sequence[str] = (), check: bool = True) -> int:

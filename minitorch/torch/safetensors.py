@@ -51,6 +51,7 @@ _DTYPES = {name: dtype for dtype, name in _NAMES.items()}
 
 torch = sys.modules[__name__]
 """This module again, for programs that import `safetensors.torch`."""
+__path__: list[str] = []  # so that it can be imported: a package, without files
 
 
 class SafetensorError(Exception):
