@@ -30,6 +30,7 @@ from . import dtypes as _dtypes
 
 globals().update(FUNCTIONS, **_dtypes.NAMES)
 
+from . import linalg as linalg
 from . import nn as nn
 
 if TYPE_CHECKING:  # the functions come from the records

@@ -10,4 +10,5 @@ from . import products as products  # isort: skip
 from . import indexing as indexing  # isort: skip
 from . import softmax as softmax  # isort: skip
 from . import activation as activation  # isort: skip
+from . import linalg as linalg  # isort: skip
 from .surface import FUNCTIONS as FUNCTIONS

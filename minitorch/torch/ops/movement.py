@@ -148,7 +148,8 @@ def _diagonal_backward(input: Array, shape: Any, offset: int, dim1: int, dim2: i
 
 def _diagonal(input: Array, offset: int, dim1: int, dim2: int) -> Array:
     out = np.diagonal(input, offset, dim1, dim2)
-    return strided_view(out, out.shape, out.strides, writeable=input.flags.writeable)
+    out.flags.writeable = input.flags.writeable  # NumPy gives it read-only
+    return out
 
 
 VIEW = Op("view", ("input",), _view, {"input": lambda g, shapes: g.reshape(shapes[0])}, view=True)

@@ -1,0 +1,6 @@
+"""Linear algebra, by family: solving, factorizations, norms, functions of matrices."""
+
+from . import factorizations as factorizations
+from . import functions as functions
+from . import norms as norms
+from . import solving as solving

@@ -1,0 +1,130 @@
+"""What matrices must be, and the errors when they are not."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...tensor import Array, Tensor, tracks
+from ..elementwise import kind_name
+from ..promotion import broadcast_shapes
+from ..surface import FUNCTIONS, check_tensor, method
+
+
+class LinAlgError(RuntimeError):
+    """A matrix is singular, not positive definite, or an algorithm did not converge."""
+
+
+LinAlgError.__module__ = "torch._C"
+
+
+def check_floating(name: str, *tensors: Any, argument: str = "input") -> None:
+    """RuntimeError unless tensors hold floating point or complex numbers of some precision."""
+    for x in tensors:
+        check_tensor(name, x, argument)
+        if x.dtype.kind < dtypes.FLOATING:
+            raise RuntimeError(
+                f"{name}: Expected a floating point or complex tensor as input. Got {kind_name(x._array)}"
+            )
+        if x.dtype.itemsize < 4:
+            raise RuntimeError(
+                f"{name}: Low precision dtypes not supported. Got {kind_name(x._array)}"
+            )
+
+
+def check_matrix(name: str, A: Any, argument: str = "A") -> None:
+    """RuntimeError unless a tensor has rows and columns."""
+    check_tensor(name, A, argument)
+    if A.ndim < 2:
+        raise RuntimeError(
+            f"{name}: The input tensor {argument} must have at least 2 dimensions, got shape {list(A.shape)}."
+        )
+
+
+def check_square(name: str, A: Any, argument: str = "A") -> None:
+    """RuntimeError unless a tensor holds square matrices of floating point numbers."""
+    check_matrix(name, A, argument)
+    check_floating(name, A, argument=argument)
+    rows, columns = A._array.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(
+            f"{name}: {argument} must be batches of square matrices, but they are "
+            f"{rows} by {columns} matrices (shape {list(A.shape)})"
+        )
+
+
+def check_same_type(name: str, A: Any, B: Any) -> None:
+    """RuntimeError unless two tensors are of one type."""
+    check_tensor(name, B, "B")
+    if A.dtype is not B.dtype:
+        raise RuntimeError(
+            f"{name}: Expected A and B to have the same dtype, but found A of type "
+            f"{kind_name(A._array)} and B of type {kind_name(B._array)} instead"
+        )
+
+
+def check_system(name: str, A: Any, B: Any, left: bool = True) -> None:
+    """RuntimeError unless AX = B (or XA = B) has shapes that fit."""
+    check_square(name, A)
+    check_matrix(name, B, "B")
+    check_same_type(name, A, B)
+    a, b = A._array.shape, B._array.shape
+    if a[-2] != b[-2 if left else -1]:
+        equation = "AX = B" if left else "XA = B"
+        raise RuntimeError(
+            f"{name}: Incompatible shapes of A and B for the equation {equation} "
+            f"({a[-2]}x{a[-1]} and {b[-2]}x{b[-1]})"
+        )
+    broadcast_shapes(name, a[:-2], b[:-2])
+
+
+def check_info(name: str, info: Array, say: Callable[[int], str]) -> None:
+    """LinAlgError for the first matrix of a batch whose `info` is not 0."""
+    if not info.any():
+        return
+    at = int(np.flatnonzero(info)[0])
+    place = f"(Batch element {at}): " if info.ndim else ""
+    raise LinAlgError(f"{name}: {place}{say(int(info.reshape(-1)[at]))}")
+
+
+def absent(g: Any) -> bool:
+    """Whether a gradient stands for none: nothing flowed back through that output."""
+    return not tracks(g) and not g._array.any()
+
+
+@cache
+def _result_type(name: str, fields: tuple[str, ...]) -> Any:
+    kind = namedtuple(name, fields)  # noqa: PYI024
+    kind.__module__ = "torch.return_types"
+    return kind
+
+
+def named(name: str, fields: str, values: Sequence[Tensor]) -> Any:
+    """Several results, under the names that Torch gives them."""
+    return _result_type(name, tuple(fields.split()))(*values)
+
+
+def offer(name: str, fn: Callable[..., Any]) -> None:
+    """Offer a function as `torch.name` and as a method, beside its place in `torch.linalg`."""
+    FUNCTIONS[name] = fn
+    method(name, fn)
+
+
+def lapack(names: str, array: Array) -> Any:
+    """Functions of LAPACK, through SciPy, for an array's type."""
+    from scipy.linalg import get_lapack_funcs
+
+    found = get_lapack_funcs(tuple(names.split()), (array,))
+    return found if " " in names else found[0]
+
+
+def identity(n: int, like: Tensor) -> Tensor:
+    """The identity matrix in a tensor's type."""
+    from ...tensor import wrap
+
+    return wrap(np.eye(n, dtype=like._array.dtype))

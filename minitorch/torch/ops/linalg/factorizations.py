@@ -1,0 +1,496 @@
+"""Cholesky, QR, singular values, eigenvalues: matrices as products of simpler ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...tensor import Array, Tensor, tracks
+from ..record import Op
+from ..surface import FUNCTIONS, into, with_out
+from .arguments import (
+    LinAlgError,
+    absent,
+    check_floating,
+    check_info,
+    check_matrix,
+    check_square,
+    identity,
+    lapack,
+    named,
+    offer,
+)
+from .solving import SOLVE, SOLVE_TRIANGULAR
+
+# --- Cholesky --------------------------------------------------------------------------------
+
+
+def _cholesky(A: Array, upper: bool) -> tuple[Array, Array]:
+    """The factor, and for each matrix the order of the first minor that is not positive, or 0."""
+    try:
+        return np.linalg.cholesky(A, upper=upper), np.zeros(A.shape[:-2], np.int32)
+    except np.linalg.LinAlgError:
+        L, info = np.array(A), np.zeros(A.shape[:-2], np.int32)
+        potrf = lapack("potrf", A)
+        for at in np.ndindex(A.shape[:-2]):
+            L[at], info[at] = potrf(A[at], lower=not upper)
+        return L, info
+
+
+def _cholesky_gradient(g: Any, outs: Any, upper: bool) -> Any:
+    L = outs[0].mH if upper else outs[0]
+    inner = (L.mH @ (g.mH if upper else g)).tril()
+    inner = inner - inner.diagonal(0, -2, -1).diag_embed() / 2
+    half = SOLVE_TRIANGULAR(L.mH, inner, upper=True, left=True, unitriangular=False)
+    whole = SOLVE_TRIANGULAR(L, half, upper=False, left=False, unitriangular=False)
+    return (whole + whole.mH) / 2
+
+
+CHOLESKY = Op("linalg_cholesky_ex", ("A",), _cholesky, {"A": _cholesky_gradient}, differentiable=1)
+
+
+def _not_positive(order: int) -> str:
+    return (
+        "The factorization could not be completed because the input is not positive-definite (the "
+        f"leading minor of order {order} is not positive-definite)."
+    )
+
+
+@with_out
+def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """L with A = L Lᴴ, and for each matrix the first minor that is not positive, or 0."""
+    check_square("linalg.cholesky", A)
+    L, info = CHOLESKY(A, upper=upper)
+    if check_errors:
+        check_info("linalg.cholesky_ex", info._array, _not_positive)
+    return named("linalg_cholesky_ex", "L info", (L, info))
+
+
+@with_out
+def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
+    """L with A = L Lᴴ (or U with A = Uᴴ U); LinAlgError if A is not positive definite."""
+    check_square("linalg.cholesky", A)
+    L, info = CHOLESKY(A, upper=upper)
+    check_info("linalg.cholesky", info._array, _not_positive)
+    return L
+
+
+def _legacy_cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
+    """L with A = L Lᴴ (or U with A = Uᴴ U)."""
+    return cholesky(input, upper=upper, out=out)
+
+
+@with_out
+def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
+    """X of AX = B, given the Cholesky factor of A."""
+    for label, x in (("b", B), ("u", L)):
+        if x.ndim < 2:
+            raise RuntimeError(f"{label} should have at least 2 dimensions, but has {x.ndim} dimensions instead")
+    lower = L.mH if upper else L
+    inner = SOLVE_TRIANGULAR(lower, B, upper=False, left=True, unitriangular=False)
+    return SOLVE_TRIANGULAR(lower.mH, inner, upper=True, left=True, unitriangular=False)
+
+
+@with_out
+def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of A, given the Cholesky factor of A."""
+    check_square("cholesky_inverse", L)
+    return cholesky_solve(identity(L._array.shape[-1], L), L, upper)
+
+
+# --- QR ----------------------------------------------------------------------------------------
+
+_MODES = ("reduced", "complete", "r")
+
+
+def _qr(A: Array, mode: str) -> tuple[Array, Array]:
+    if mode == "r":
+        return np.empty(0, A.dtype), np.linalg.qr(A, mode="r")
+    Q, R = np.linalg.qr(A, mode="reduced" if mode == "reduced" else "complete")  # type: ignore[arg-type]
+    return Q, R
+
+
+def _qr_gradient(g: Any, outs: Any, mode: str) -> Any:
+    (gQ, gR), (Q, R) = g, outs
+    (m, k), n = Q._array.shape[-2:] if mode != "r" else (0, 0), R._array.shape[-1]
+    if mode == "r":
+        raise RuntimeError(
+            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
+            "linalg.qr(A, mode='reduced') if you are going to require gradients."
+        )
+    if mode == "complete" and m > n:
+        raise RuntimeError(
+            "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
+        )
+    if m >= n:
+        return _tall_qr_gradient(gQ, gR, Q, R)
+    # R's last columns are Qᴴ times those of A.
+    right, g_right = R[..., m:], gR[..., m:]
+    square = _tall_qr_gradient(gQ + Q @ right @ g_right.mH, gR[..., :m], Q, R[..., :m])
+    return FUNCTIONS["cat"]([square, Q @ g_right], -1)
+
+
+def _tall_qr_gradient(gQ: Any, gR: Any, Q: Any, R: Any) -> Any:
+    inner = (gR @ R.mH - Q.mH @ gQ).triu()
+    symmetric = inner + inner.mH - inner.diagonal(0, -2, -1).real.diag_embed()
+    return SOLVE_TRIANGULAR(R.mH, gQ + Q @ symmetric, upper=False, left=False, unitriangular=False)
+
+
+QR = Op("linalg_qr", ("A",), _qr, {"A": _qr_gradient})
+
+
+@with_out
+def qr(A: Tensor, mode: str = "reduced") -> Any:
+    """Q and R with A = QR, Q's columns orthonormal and R upper triangular."""
+    check_matrix("linalg.qr", A)
+    check_floating("linalg.qr", A)
+    if mode not in _MODES:
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
+    return named("linalg_qr", "Q R", QR(A, mode=mode))
+
+
+def _legacy_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
+    """Q and R with A = QR."""
+    result = named("qr", "Q R", qr(input, "reduced" if some else "complete"))
+    return result if out is None else into(out, result, "qr")
+
+
+def _geqrf(input: Array) -> tuple[Array, Array]:
+    """R above the diagonal, the reflectors of Q below, and their scales."""
+    batch, (m, n) = input.shape[:-2], input.shape[-2:]
+    factors, scales = np.array(input), np.zeros((*batch, min(m, n)), input.dtype)
+    if input.size:
+        geqrf = lapack("geqrf", input)
+        for at in np.ndindex(batch):
+            factors[at], scales[at], _, _ = geqrf(input[at])
+    return factors, scales
+
+
+GEQRF = Op("geqrf", ("input",), _geqrf, {"input": None})
+
+
+def geqrf(input: Tensor, *, out: Any = None) -> Any:
+    """R above the diagonal, the reflectors of Q below it, and their scales."""
+    check_matrix("torch.geqrf", input)
+    result = named("geqrf", "a tau", GEQRF(input))
+    return result if out is None else into(out, result, "geqrf")
+
+
+def _reflect(x: Tensor, v: Tensor, scale: Tensor) -> Tensor:
+    """(I - scale v vᴴ) x."""
+    v = v[..., None]
+    return x - scale[..., None, None] * (v @ (v.mH @ x))
+
+
+def _reflectors(A: Tensor) -> Tensor:
+    """The vectors below the diagonal, with 1 on it."""
+    return A.tril(-1) + FUNCTIONS["eye"](*A._array.shape[-2:], dtype=A.dtype)
+
+
+@with_out
+def householder_product(A: Tensor, tau: Tensor) -> Tensor:
+    """The first columns of a product of reflections I - tau v vᴴ."""
+    name = "torch.linalg.householder_product"
+    _check_reflections(name, A, tau)
+    m, n = A._array.shape[-2:]
+    if m < n:
+        raise RuntimeError(f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1], got {list(A.shape)}")
+    vectors = _reflectors(A)
+    product = FUNCTIONS["eye"](m, n, dtype=A.dtype).expand(A._array.shape)
+    for i in reversed(range(tau._array.shape[-1])):
+        product = _reflect(product, vectors[..., i], tau[..., i])
+    return product if tau._array.shape[-1] else product.clone()
+
+
+def _check_reflections(name: str, A: Tensor, tau: Tensor) -> None:
+    check_matrix(name, A)
+    if A.dtype is not tau.dtype:
+        raise RuntimeError(f"{name}: tau dtype {tau.dtype} does not match input dtype {A.dtype}")
+    if tau.ndim != A.ndim - 1 or tau._array.shape[:-1] != A._array.shape[:-2]:
+        raise RuntimeError(
+            f"{name}: Expected tau to have one dimension less than input and its batch, got shapes "
+            f"{list(tau.shape)} and {list(A.shape)}"
+        )
+    if tau._array.shape[-1] > A._array.shape[-1]:
+        raise RuntimeError(
+            f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1], got "
+            f"{list(A.shape)} and {list(tau.shape)}"
+        )
+
+
+@with_out
+def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
+    """A product of reflections times a matrix, or a matrix times it."""
+    _check_reflections("torch.ormqr", input, tau)
+    check_matrix("torch.ormqr", other, "other")
+    side = -2 if left else -1
+    if other._array.shape[side] != input._array.shape[-2]:
+        raise RuntimeError(
+            f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2], got {list(other.shape)} "
+            f"and {list(input.shape)}"
+        )
+    if not left:  # other Q = (Qᴴ otherᴴ)ᴴ
+        return ormqr(input, tau, other.mH, transpose=not transpose).mH
+    vectors, scales = _reflectors(input), tau.conj() if transpose else tau
+    order = range(tau._array.shape[-1])
+    for i in order if transpose else reversed(order):
+        other = _reflect(other, vectors[..., i], scales[..., i])
+    return other
+
+
+# --- Singular values ------------------------------------------------------------------------------
+
+
+def _svd(A: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
+    try:
+        U, S, Vh = np.linalg.svd(A, full_matrices=full_matrices)
+    except np.linalg.LinAlgError:
+        raise LinAlgError(
+            "linalg.svd: The algorithm failed to converge because the input matrix is ill-conditioned or "
+            "has too many repeated singular values, or contains values that are not finite."
+        ) from None
+    return U, S, Vh
+
+
+def _skew(x: Any) -> Any:
+    return x - x.mH
+
+
+def _gaps(values: Any) -> Any:
+    """values[k] - values[j] at (j, k), and 1 on the diagonal."""
+    return values[..., None, :] - values[..., None] + identity(values._array.shape[-1], values)
+
+
+def _svd_gradient(g: Any, outs: Any) -> Any:
+    gU, gS, gVh = g
+    U, S, Vh = outs
+    k = S._array.shape[-1]
+    U, gU, Vh, gVh = U[..., :k], gU[..., :k], Vh[..., :k, :], gVh[..., :k, :]
+    inner = gS.diag_embed()
+    if absent(gU) and absent(gVh):
+        return (U * gS[..., None, :].to(U.dtype)) @ Vh
+    at_U, at_V = _skew(U.mH @ gU), _skew(Vh @ gVh.mH)
+    if U.dtype.is_complex:
+        _check_phase("svd_backward", "singular vectors", at_U + at_V)
+        inner = inner + (at_U.diagonal(0, -2, -1) / (2 * S)).diag_embed()
+    inner = inner + (at_U * S[..., None, :] + S[..., None] * at_V) / _gaps(S * S)
+    whole = U @ inner @ Vh
+    if U._array.shape[-2] > k:
+        scaled = gU / S[..., None, :]
+        whole = whole + (scaled - U @ (U.mH @ scaled)) @ Vh
+    if Vh._array.shape[-1] > k:
+        scaled = gVh / S[..., None]
+        whole = whole + U @ (scaled - (scaled @ Vh.mH) @ Vh)
+    return whole
+
+
+def _check_phase(name: str, what: str, inner: Any) -> None:
+    """RuntimeError if a gradient would turn the vectors by their arbitrary phases."""
+    turn = np.abs(np.imag(np.diagonal(inner._array, 0, -2, -1)))
+    if turn.size and turn.max() > 1e-2:
+        raise RuntimeError(
+            f"{name}: The {what} in the complex case are specified up to multiplication by e^{{i phi}}. The "
+            "specified loss function depends on this phase term, making it ill-defined."
+        )
+
+
+SVD = Op("linalg_svd", ("A",), _svd, {"A": _svd_gradient})
+
+
+@with_out
+def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
+    """U, S and Vᴴ with A = U diag(S) Vᴴ, the singular values S in descending order."""
+    check_matrix("linalg.svd", A)
+    check_floating("linalg.svd", A)
+    if driver is not None:
+        raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.")
+    return named("linalg_svd", "U S Vh", SVD(A, full_matrices=full_matrices))
+
+
+@with_out
+def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
+    """The singular values, in descending order."""
+    check_matrix("linalg.svdvals", A)
+    check_floating("linalg.svdvals", A)
+    if tracks(A):
+        return SVD(A, full_matrices=False)[1]
+    return SVDVALS(A)
+
+
+SVDVALS = Op("linalg_svdvals", ("A",), lambda A: np.linalg.svd(A, compute_uv=False), {"A": None})
+
+
+def _legacy_svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None) -> Any:
+    """U, S and V with A = U diag(S) Vᴴ."""
+    check_matrix("torch.svd", input)
+    if compute_uv:
+        U, S, Vh = svd(input, full_matrices=not some)
+        V = Vh.mH
+    else:
+        (m, n), S = input._array.shape[-2:], svdvals(input)
+        U, V = (input.new_zeros((*input.shape[:-2], size, size)) for size in (m, n))
+    result = named("svd", "U S V", (U, S, V))
+    return result if out is None else into(out, result, "svd")
+
+
+# --- Eigenvalues -------------------------------------------------------------------------------------
+
+
+def _eig(A: Array) -> tuple[Array, Array]:
+    if not np.isfinite(A).all():
+        raise LinAlgError("linalg.eig: The algorithm failed to converge because the input contains infinities or NaN.")
+    L, V = np.linalg.eig(A)
+    kind = np.result_type(A.dtype, np.complex64)
+    return L.astype(kind, copy=False), V.astype(kind, copy=False)
+
+
+def _eigh(A: Array, UPLO: str) -> tuple[Array, Array]:
+    try:
+        L, V = np.linalg.eigh(A, UPLO)  # type: ignore[arg-type]
+    except np.linalg.LinAlgError:
+        raise LinAlgError(
+            "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned "
+            "or has too many repeated eigenvalues."
+        ) from None
+    return L, V
+
+
+def _eig_gradient(g: Any, outs: Any) -> Any:
+    """V⁻ᴴ ((Vᴴ gV - VᴴV diag(Re Vᴴ gV)) / gaps + diag(gL)) Vᴴ."""
+    (gL, gV), (L, V) = g, outs
+    if absent(gV):
+        return SOLVE(V.mH, gL[..., None] * V.mH)[0]
+    inner = V.mH @ gV
+    _check_phase("linalg_eig_backward", "eigenvectors", inner)
+    length = inner.diagonal(0, -2, -1).real
+    inner = (inner - V.mH @ (V * length[..., None, :])) / _gaps(L).conj()
+    inner = inner - inner.diagonal(0, -2, -1).diag_embed() + gL.diag_embed()
+    return SOLVE(V.mH, inner @ V.mH)[0]
+
+
+def _eigh_gradient(g: Any, outs: Any) -> Any:
+    """V (Vᴴ gV / gaps + diag(gL)) Vᴴ."""
+    (gL, gV), (L, V) = g, outs
+    if absent(gV):
+        return (V * gL[..., None, :]) @ V.mH
+    inner = V.mH @ gV
+    if V.dtype.is_complex:
+        _check_phase("linalg_eigh_backward", "eigenvectors", inner)
+    inner = inner / _gaps(L)
+    inner = inner - inner.diagonal(0, -2, -1).diag_embed() + gL.diag_embed()
+    return V @ inner @ V.mH
+
+
+EIG = Op("linalg_eig", ("A",), _eig, {"A": _eig_gradient})
+EIGH = Op("linalg_eigh", ("A",), _eigh, {"A": _eigh_gradient})
+EIGVALS = Op("linalg_eigvals", ("A",), lambda A: np.linalg.eigvals(A).astype(np.result_type(A.dtype, np.complex64)), {"A": None})
+EIGVALSH = Op("linalg_eigvalsh", ("A",), lambda A, UPLO: np.linalg.eigvalsh(A, UPLO), {"A": None})
+
+
+@with_out
+def eig(A: Tensor) -> Any:
+    """Eigenvalues and eigenvectors, complex, in no particular order."""
+    check_square("linalg.eig", A)
+    return named("linalg_eig", "eigenvalues eigenvectors", EIG(A))
+
+
+@with_out
+def eigvals(A: Tensor) -> Tensor:
+    """Eigenvalues, complex, in no particular order."""
+    check_square("linalg.eigvals", A)
+    return EIG(A)[0] if tracks(A) else EIGVALS(A)
+
+
+def _triangle(UPLO: str) -> str:
+    side = UPLO.upper()
+    if side not in ("U", "L"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    return side
+
+
+@with_out
+def eigh(A: Tensor, UPLO: str = "L") -> Any:
+    """Eigenvalues (ascending) and eigenvectors of a Hermitian matrix, of which one half is read."""
+    check_square("linalg.eigh", A)
+    return named("linalg_eigh", "eigenvalues eigenvectors", EIGH(A, UPLO=_triangle(UPLO)))
+
+
+@with_out
+def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
+    """Eigenvalues (ascending) of a Hermitian matrix."""
+    check_square("linalg.eigvalsh", A)
+    return (EIGH(A, UPLO=_triangle(UPLO))[0]) if tracks(A) else EIGVALSH(A, UPLO=_triangle(UPLO))
+
+
+# --- LDL -----------------------------------------------------------------------------------------------
+
+
+def _ldl_factor(A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
+    LD, pivots, info = np.array(A), np.zeros(A.shape[:-1], np.int32), np.zeros(A.shape[:-2], np.int32)
+    if A.size:
+        trf = lapack("hetrf" if hermitian and A.dtype.kind == "c" else "sytrf", A)
+        for at in np.ndindex(A.shape[:-2]):
+            LD[at], pivots[at], info[at] = trf(A[at], lower=True)
+    below = np.tril(LD)
+    return np.where(np.tri(A.shape[-1], dtype=bool), below, A), _from_one(pivots), info
+
+
+def _from_one(pivots: Array) -> Array:
+    """LAPACK's pivots as Fortran counts them: SciPy hands them on unchanged."""
+    return pivots
+
+
+LDL_FACTOR = Op("linalg_ldl_factor_ex", ("A",), _ldl_factor, {"A": None})
+
+
+@with_out
+def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:
+    """L and D with A = L D Lᴴ in one matrix, the pivots, and for each matrix whether it failed."""
+    check_square("torch.linalg.ldl_factor_ex", A)
+    LD, pivots, info = LDL_FACTOR(A, hermitian=hermitian)
+    if check_errors:
+        check_info("torch.linalg.ldl_factor_ex", info._array, lambda i: f"the factor D[{i},{i}] is zero.")
+    return named("linalg_ldl_factor_ex", "LD pivots info", (LD, pivots, info))
+
+
+@with_out
+def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
+    """L and D with A = L D Lᴴ in one matrix, and the pivots."""
+    LD, pivots, _ = ldl_factor_ex(A, hermitian=hermitian, check_errors=True)
+    return named("linalg_ldl_factor", "LD pivots", (LD, pivots))
+
+
+def _ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
+    batch = np.broadcast_shapes(LD.shape[:-2], B.shape[:-2])
+    LD, B = (np.broadcast_to(x, batch + x.shape[-2:]) for x in (LD, B))
+    pivots = np.broadcast_to(pivots, batch + pivots.shape[-1:])
+    X = np.array(B)
+    if X.size:
+        trs = lapack("hetrs" if hermitian and LD.dtype.kind == "c" else "sytrs", LD)
+        for at in np.ndindex(batch):
+            X[at] = trs(LD[at], pivots[at], B[at], lower=True)[0]
+    return X
+
+
+LDL_SOLVE = Op("linalg_ldl_solve", ("LD", "pivots", "B"), _ldl_solve, {"LD": None, "pivots": None, "B": None})
+
+
+@with_out
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
+    """X of AX = B, given what `ldl_factor` returned for A."""
+    check_square("torch.linalg.ldl_solve", LD)
+    check_matrix("torch.linalg.ldl_solve", B, "B")
+    if pivots.dtype.kind != dtypes.INTEGRAL:
+        raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {pivots.dtype}")
+    return LDL_SOLVE(LD, pivots, B, hermitian=hermitian)
+
+
+for _name, _fn in [
+    ("cholesky", _legacy_cholesky), ("cholesky_solve", cholesky_solve), ("cholesky_inverse", cholesky_inverse),
+    ("qr", _legacy_qr), ("geqrf", geqrf), ("orgqr", householder_product), ("ormqr", ormqr), ("svd", _legacy_svd),
+]:  # fmt: skip
+    offer(_name, _fn)

@@ -1,0 +1,333 @@
+"""Functions of whole matrices: powers, exponentials, pseudo-inverses, least squares."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...tensor import Array, Tensor
+from ..elementwise import conj
+from ..movement import wrap_dim
+from ..products import multi_dot as product_of_all
+from ..promotion import broadcast_shapes
+from ..record import Op
+from ..surface import FUNCTIONS, check_tensor, function, function_and_method, into, with_out
+from .arguments import check_floating, check_matrix, check_same_type, check_square, identity, named, offer
+from .factorizations import eigh, svd
+from .norms import _threshold
+from .solving import inv, solve
+
+# --- Powers and exponentials -------------------------------------------------------------------
+
+
+@with_out
+def matrix_power(A: Tensor, n: int) -> Tensor:
+    """A multiplied with itself n times; its inverse where n is negative."""
+    check_matrix("linalg.matrix_power", A)
+    rows, columns = A._array.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(f"linalg.matrix_power: A must be batches of square matrices, but they are {rows} by {columns} matrices")
+    if n == 0:
+        return identity(rows, A).expand(A._array.shape).clone()
+    base, n = (inv(A), -n) if n < 0 else (A, n)
+    result = None
+    while n:  # square and multiply
+        if n & 1:
+            result = base if result is None else result @ base
+        n >>= 1
+        base = base @ base if n else base
+    return result if result is not A else A.clone()
+
+
+def _matrix_exp(A: Array) -> Array:
+    from scipy.linalg import expm
+
+    return expm(A).astype(A.dtype, copy=False) if A.size else A.copy()
+
+
+def _matrix_exp_gradient(g: Any, A: Any) -> Any:
+    """The corner of the exponential of [[Aᴴ, g], [0, Aᴴ]]."""
+    n = A._array.shape[-1]
+    cat = FUNCTIONS["cat"]
+    above = cat([A.mH, g], -1)
+    below = cat([FUNCTIONS["zeros_like"](g), A.mH], -1)
+    return MATRIX_EXP(cat([above, below], -2))[..., :n, n:]
+
+
+MATRIX_EXP = Op("linalg_matrix_exp", ("A",), _matrix_exp, {"A": _matrix_exp_gradient})
+
+
+def matrix_exp(A: Tensor) -> Tensor:
+    """The exponential of square matrices."""
+    check_square("linalg.matrix_exp", A)
+    return MATRIX_EXP(A)
+
+
+# --- Pseudo-inverses and least squares -------------------------------------------------------------
+
+
+def _pinv_gradient(g: Any, A: Any, out: Any) -> Any:
+    m, n = A._array.shape[-2:]
+    out_h, g_h = out.mH, g.mH
+    if m <= n:
+        K = g_h @ out
+        turned = K @ out_h
+        return turned - (out @ K).mH - (A @ out) @ turned + (out_h @ out) @ (g_h - K @ A)
+    K = out @ g_h
+    turned = out_h @ K
+    return turned - (K @ out).mH + (g_h - A @ K) @ out @ out_h - (turned @ out) @ A
+
+
+def _pinv(A: Array, limit: Array, hermitian: bool, factors: Any) -> Array:
+    """V diag(1 / S, or 0 where S is at most a limit) Uᴴ."""
+    U, S, Vh = factors
+    kept = np.abs(S) > limit
+    inverse = np.where(kept, 1 / np.where(kept, S, 1), 0).astype(S.dtype)
+    return np.matmul(Vh.conj().swapaxes(-2, -1) * inverse[..., None, :], U.conj().swapaxes(-2, -1)).astype(A.dtype, copy=False)
+
+
+PINV = Op("linalg_pinv", ("A",), _pinv, {"A": _pinv_gradient})
+
+
+@with_out
+def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+    """The pseudo-inverse: singular values of at most max(atol, rtol * the largest) count as 0."""
+    check_matrix("linalg.pinv", A)
+    check_floating("linalg.pinv", A)
+    return _pseudo_inverse(A, atol, rcond if rtol is None else rtol, hermitian)
+
+
+def _pseudo_inverse(A: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
+    if not A._array.size:
+        shape = A._array.shape
+        return A.mT.clone() if A.ndim else A.new_empty((*shape[:-2], shape[-1], shape[-2]))
+    plain = A.detach()
+    if hermitian:
+        check_square("linalg.pinv", A)
+        S, U = eigh(plain)
+        Vh, largest = U.mH, S.abs().amax(-1)
+    else:
+        U, S, Vh = svd(plain, full_matrices=False)
+        largest = S[..., 0]
+    limit = _threshold("torch.linalg.pinv", A, largest, atol, rtol).unsqueeze(-1)
+    return PINV(A, limit=limit._array, hermitian=hermitian, factors=(U._array, S._array, Vh._array))
+
+
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """The pseudo-inverse: singular values of at most `rcond` times the largest count as 0."""
+    return pinv(input, rcond)
+
+
+_DRIVERS = ("gelsy", "gels", "gelsd", "gelss")
+
+
+@with_out
+def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
+    """X that makes AX - B shortest; with the residuals, A's rank and singular values."""
+    name = "torch.linalg.lstsq"
+    driver = driver or "gelsy"
+    if driver not in _DRIVERS:
+        raise RuntimeError(f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got {driver}")
+    check_matrix(name, A)
+    check_floating(name, A)
+    check_same_type(name, A, B)
+    if B.ndim < 1:
+        raise RuntimeError(f"{name}: other must have at least 1 dimension.")
+    vector = A.ndim - B.ndim == 1 and A._array.shape[:-1] == B._array.shape
+    columns = B.unsqueeze(-1) if vector else B
+    if A._array.shape[-2] != columns._array.shape[-2]:
+        raise RuntimeError(
+            f"{name}: input.size(-2) should match other.size(-2), got {list(A.shape)} and {list(B.shape)}"
+        )
+    broadcast_shapes(name, A._array.shape[:-2], columns._array.shape[:-2])
+    X = _pseudo_inverse(A, None, rcond, hermitian=False) @ columns
+    rank, S = _rank_and_values(A.detach(), rcond, driver)
+    residuals = _residuals(A, X, columns, rank)
+    result = X.squeeze(-1) if vector else X
+    return named("linalg_lstsq", "solution residuals rank singular_values", (result, residuals, rank, S))
+
+
+def _rank_and_values(A: Tensor, rcond: Any, driver: str) -> tuple[Tensor, Tensor]:
+    from .factorizations import svdvals
+    from .norms import matrix_rank
+
+    real = A.dtype.to_real()
+    values = svdvals(A) if driver in ("gelsd", "gelss") else FUNCTIONS["empty"](0, dtype=real)
+    if driver == "gels":
+        return FUNCTIONS["empty"](0, dtype=dtypes.int64), values
+    return matrix_rank(A, rtol=rcond), values
+
+
+def _residuals(A: Tensor, X: Tensor, B: Tensor, rank: Tensor) -> Tensor:
+    """The squared length of each column of AX - B, where there are more rows than unknowns."""
+    m, n = A._array.shape[-2:]
+    if m <= n or (rank._array < n).any():
+        return FUNCTIONS["empty"](0, dtype=A.dtype.to_real())
+    rest = (A @ X - B).abs()
+    return (rest * rest).sum(-2)
+
+
+# --- Tensors as matrices -----------------------------------------------------------------------------
+
+
+@with_out
+def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
+    """The inverse of what `tensordot` with the last dimensions does."""
+    if ind <= 0:
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', got {ind}")
+    shape = A._array.shape
+    front, back = shape[:ind], shape[ind:]
+    if math.prod(front) != math.prod(back):
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but "
+            f"got {math.prod(back)} != {math.prod(front)}: shape {list(shape)}"
+        )
+    return inv(A.reshape(math.prod(back), math.prod(front))).reshape(back + front)
+
+
+@with_out
+def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
+    """X with tensordot(A, X, X.ndim) = B."""
+    if dims is not None:
+        moved = [wrap_dim(d, A.ndim) for d in dims]
+        A = A.movedim(tuple(moved), tuple(range(A.ndim - len(moved), A.ndim)))
+    unknown = A._array.shape[B.ndim :]
+    count = B._array.size
+    if math.prod(unknown) != count or math.prod(A._array.shape[: B.ndim]) != count:
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+            f"prod(self.shape[:other.ndim]), got {list(A.shape)} and {list(B.shape)}"
+        )
+    return solve(A.reshape(count, count), B.reshape(-1)).reshape(unknown)
+
+
+# --- Products of vectors ------------------------------------------------------------------------------
+
+
+@with_out
+def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    """The cross product of vectors of 3."""
+    name = "linalg.cross"
+    check_tensor(name, input)
+    check_tensor(name, other, "other")
+    if input.ndim != other.ndim:
+        raise RuntimeError(
+            f"{name}: inputs must have the same number of dimensions, got shapes {list(input.shape)} and {list(other.shape)}"
+        )
+    d = wrap_dim(dim, input.ndim)
+    if not input.ndim or input._array.shape[d] != 3 or other._array.shape[d] != 3:
+        raise RuntimeError(
+            f"{name}: inputs dimension {dim} must have length 3. Got shapes {list(input.shape)} and {list(other.shape)}"
+        )
+    broadcast_shapes(name, input._array.shape, other._array.shape)
+    a1, a2 = input.roll(-1, d), input.roll(-2, d)
+    b1, b2 = other.roll(-1, d), other.roll(-2, d)
+    return a1 * b2 - a2 * b1
+
+
+def _legacy_cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Any = None) -> Tensor:
+    """The cross product of vectors of 3, along the first dimension of that size if none is named."""
+    if dim is None:
+        sizes = broadcast_shapes("cross", input._array.shape, other._array.shape)
+        if 3 not in sizes:
+            raise RuntimeError(f"no dimension of size 3 in input: shapes {list(input.shape)} and {list(other.shape)}")
+        dim = sizes.index(3)
+        input, other = input.broadcast_to(sizes), other.broadcast_to(sizes)
+    result = cross(input, other, dim=dim)
+    return result if out is None else into(out, result, "cross")
+
+
+@with_out
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    """The dot product along a dimension, the first argument conjugated."""
+    if x.dtype is not y.dtype:
+        raise RuntimeError(f"linalg.vecdot: Expected x and y to have the same dtype, got {x.dtype} and {y.dtype}")
+    broadcast_shapes("linalg.vecdot", x._array.shape, y._array.shape)
+    return (conj(x) * y).sum(dim, dtype=x.dtype)
+
+
+@with_out
+def vander(x: Tensor, N: int | None = None) -> Tensor:
+    """The powers 0 to N - 1 of each element, along a new last dimension."""
+    if not x.ndim:
+        raise RuntimeError("linalg.vander: x must have at least 1 dimension")
+    count = x._array.shape[-1] if N is None else N
+    if count <= 1:
+        raise RuntimeError(f"N must be greater than 1, got {count}")
+    kind = dtypes.int64 if x.dtype.kind < dtypes.FLOATING else x.dtype
+    base = x.to(kind).unsqueeze(-1)
+    ones = FUNCTIONS["ones_like"](base)
+    powers = base.expand(*x.shape, count - 1).cumprod(-1)
+    return FUNCTIONS["cat"]([ones, powers], -1)
+
+
+@with_out
+def multi_dot(tensors: Any) -> Tensor:
+    """The product of several matrices, in the cheapest order."""
+    return product_of_all(tensors)
+
+
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The diagonals of matrices."""
+    return A.diagonal(offset, dim1, dim2)
+
+
+def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
+    """The product of matrices."""
+    return FUNCTIONS["matmul"](input, other, out=out)
+
+
+@function_and_method
+def trace(input: Tensor) -> Tensor:
+    """The sum of a matrix's diagonal."""
+    if input.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
+    return input.diagonal().sum()
+
+
+# --- A few of the largest singular values ------------------------------------------------------------
+
+
+def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> Any:
+    """The q largest singular values and their vectors, found by random projections."""
+    q = 6 if q is None else q
+    centered = A if M is None else A - M.expand(A._array.shape)
+    m, n = A._array.shape[-2:]
+    wide = m < n or n > q
+    X = centered.mH if wide and m < n else centered
+    Q = _range_of(X, q, 2 if niter is None else niter)
+    U, S, Vh = svd(Q.mH @ X, full_matrices=False)
+    U, V = Q @ U, Vh.mH
+    return (V, S, U) if X is not centered else (U, S, V)
+
+
+def _range_of(A: Tensor, q: int, niter: int) -> Tensor:
+    """An orthonormal basis of about A's q largest directions."""
+    from .factorizations import qr
+
+    Q = qr(A @ FUNCTIONS["randn"](A._array.shape[-1], q, dtype=A.dtype))[0]
+    for _ in range(niter):
+        Q = qr(A.mH @ Q)[0]
+        Q = qr(A @ Q)[0]
+    return Q
+
+
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
+    """The q main directions of the rows of a matrix."""
+    m, n = A._array.shape[-2:]
+    q = min(6, m, n) if q is None else q
+    if not 0 <= q <= min(m, n):
+        raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}")
+    if niter < 0:
+        raise ValueError(f"niter(={niter}) must be non-negative integer")
+    return svd_lowrank(A - A.mean(-2, True) if center else A, q, niter)
+
+
+offer("cross", _legacy_cross)
+for _fn in (matrix_power, matrix_exp, pinverse):
+    offer(_fn.__name__, _fn)
+for _fn in (svd_lowrank, pca_lowrank):
+    function(_fn)

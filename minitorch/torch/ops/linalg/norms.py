@@ -1,0 +1,277 @@
+"""How long vectors and how large matrices are."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...tensor import Array, Tensor, tracks
+from ..elementwise import kind_name
+from ..movement import wrap_dim, wrap_dims
+from ..promotion import result_type
+from ..record import Op
+from ..reduce import spread
+from ..surface import FUNCTIONS, check_tensor, function_and_method, into, with_out
+from .arguments import offer
+from .factorizations import svdvals
+
+# --- Of vectors ------------------------------------------------------------------------------
+
+
+def _vector_norm(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) -> Array:
+    wide = input.astype(np.float32) if input.dtype.itemsize == 2 else input
+    size = np.abs(wide)
+    kind = size.dtype if wide is not input and input.dtype.kind == "c" else None
+    out = np.asarray(_of_sizes(size, float(ord), dim, keepdim))
+    return out.astype(kind or (size.dtype if input.dtype.kind == "c" else input.dtype), copy=False)
+
+
+def _of_sizes(size: Array, ord: float, dim: tuple[int, ...], keepdim: bool) -> Array:
+    if ord == math.inf:
+        return size.max(axis=dim, keepdims=keepdim, initial=None if size.size else 0)
+    if ord == -math.inf:
+        return size.min(axis=dim, keepdims=keepdim)
+    if ord == 0:
+        return (size != 0).sum(axis=dim, keepdims=keepdim)
+    if ord == 1:
+        return size.sum(axis=dim, keepdims=keepdim)
+    if ord == 2:
+        return np.sqrt((size * size).sum(axis=dim, keepdims=keepdim))
+    power = size.dtype.type(ord)
+    return (size**power).sum(axis=dim, keepdims=keepdim) ** size.dtype.type(1 / ord)
+
+
+def _vector_norm_gradient(g: Any, input: Any, out: Any, ord: float, dim: tuple[int, ...]) -> Any:
+    shape = input._array.shape
+    g, out = spread(g, shape, dim), spread(out, shape, dim)
+    if ord == 0:
+        return g * 0
+    if ord == 1:
+        return g * input.sgn()
+    if ord == 2:
+        return g * (input / out).masked_fill(out == 0, 0)
+    size = input.abs()
+    if math.isinf(ord):
+        at = (size == out) | (size.isnan() & out.isnan())
+        share = at.to(g.dtype)
+        return input.sgn() * (share / share.sum(dim, keepdim=True)) * g
+    if ord < 1:
+        direction = (input.sgn() * size.pow(ord - 1)).masked_fill(input == 0, 0)
+        return direction * (g * out.pow(1 - ord))
+    direction = input.sgn() * size.pow(ord - 1) if ord < 2 else input * size.pow(ord - 2)
+    return direction * (g / out.pow(ord - 1)).masked_fill(out == 0, 0)
+
+
+VECTOR_NORM = Op("linalg_vector_norm", ("input",), _vector_norm, {"input": _vector_norm_gradient})
+
+
+def _in_type(name: str, x: Tensor, dtype: Any) -> Tensor:
+    """A tensor in the type that a norm is asked to be computed in."""
+    check_tensor(name, x, "x")
+    if x.dtype.kind < dtypes.FLOATING:
+        raise RuntimeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {kind_name(x._array)}"
+        )
+    if dtype is None or dtype is x.dtype:
+        return x
+    if dtype.kind < dtypes.FLOATING:
+        raise RuntimeError(f"{name}: dtype should be floating point or complex. Got {dtype}")
+    if x.dtype.is_complex != dtype.is_complex:
+        kinds = ["complex" if d.is_complex else "real" for d in (x.dtype, dtype)]
+        raise RuntimeError(
+            f"{name}: dtype should be {kinds[0]} for {kinds[0]} inputs, but got {dtype}"
+        )
+    if dtypes.promote_types(x.dtype, dtype) is not dtype:
+        raise RuntimeError(
+            f"{name}: the dtype of the input ({x.dtype}) should be convertible without narrowing to the "
+            f"specified dtype ({dtype})"
+        )
+    return x.to(dtype)
+
+
+def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim) or not ndim:
+        if ndim == 0 and isinstance(dim, int):
+            wrap_dim(dim, 0)
+        return tuple(range(ndim))
+    return wrap_dims(dim, ndim)
+
+
+@with_out
+def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The `ord`-norm of all elements, or along dimensions."""
+    name = "linalg.vector_norm"
+    x = _in_type(name, x, dtype)
+    ord = ord.item() if isinstance(ord, Tensor) else ord
+    if isinstance(ord, (str, complex)):
+        raise RuntimeError(f"{name}: Expected a real number as order of the norm, got {ord!r}")
+    dims = _dims(dim, x.ndim)
+    if (ord < 0 or ord == math.inf) and not x._array.size:
+        if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+            raise RuntimeError(
+                f"{name} cannot compute the {ord} norm on an empty tensor because the operation does not "
+                f"have an identity: shape {list(x.shape)}"
+            )
+        for d in dims:
+            if x._array.shape[d] == 0:
+                raise RuntimeError(
+                    f"{name} cannot compute the {ord} norm on the dimension {d} because this dimension "
+                    f"is empty and the operation does not have an identity: shape {list(x.shape)}"
+                )
+    return VECTOR_NORM(x, ord=ord, dim=dims, keepdim=keepdim)
+
+
+# --- Of matrices ---------------------------------------------------------------------------------
+
+
+@with_out
+def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """A norm of matrices: "fro", "nuc", 2, 1, inf, or the smallest of the last three."""
+    name = "linalg.matrix_norm"
+    if A.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions, got shape {list(A.shape)}.")
+    if isinstance(dim, int) or len(dim) != 2:
+        raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {dim}")
+    rows, columns = (wrap_dim(d, A.ndim) for d in dim)
+    if rows == columns:
+        raise RuntimeError(f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
+    A = _in_type(name, A, dtype)
+    if ord == "fro":
+        return vector_norm(A, 2, (rows, columns), keepdim)
+    if ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2):
+        return _spectral(A, ord, rows, columns, keepdim)
+    if isinstance(ord, str):
+        raise RuntimeError(f"{name}: Order {ord} not supported.")
+    return _by_sums(name, A, ord, rows, columns, keepdim)
+
+
+def _spectral(A: Tensor, ord: Any, rows: int, columns: int, keepdim: bool) -> Tensor:
+    """The sum, the largest or the smallest of the singular values."""
+    S = svdvals(A.movedim((rows, columns), (-2, -1)))
+    value = S.sum(-1) if ord == "nuc" else S.amax(-1) if ord > 0 else S.amin(-1)
+    return value.unsqueeze(min(rows, columns)).unsqueeze(max(rows, columns)) if keepdim else value
+
+
+def _by_sums(name: str, A: Tensor, ord: Any, rows: int, columns: int, keepdim: bool) -> Tensor:
+    """The largest or smallest sum of a column's (1) or a row's (inf) absolute values."""
+    if abs(ord) not in (1, math.inf):
+        raise RuntimeError(f"{name}: Order {ord} not supported.")
+    along, over = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    sums = vector_norm(A, 1, along, True)
+    best = sums.amax(over, True) if ord > 0 else sums.amin(over, True)
+    return best if keepdim else best.squeeze((rows, columns))
+
+
+@with_out
+def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The norm of a vector or a matrix, as `ord` and `dim` say."""
+    if dim is not None and not isinstance(dim, int):
+        dim = tuple(dim)
+        if len(dim) not in (1, 2):
+            raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
+    elif dim is None and ord is not None and A.ndim not in (1, 2):
+        raise RuntimeError(
+            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. "
+            f"Got {A.ndim}D."
+        )
+    if ord is None:
+        return vector_norm(A, 2, dim, keepdim, dtype=dtype)
+    if (dim is None and A.ndim == 2) or (isinstance(dim, tuple) and len(dim) == 2):
+        return matrix_norm(A, ord, (0, 1) if dim is None else dim, keepdim, dtype=dtype)
+    if isinstance(ord, str):
+        raise RuntimeError(f"linalg.norm: Order {ord} is not supported for vectors, shape {list(A.shape)}")
+    return vector_norm(A, ord, dim, keepdim, dtype=dtype)
+
+
+def _legacy_norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Tensor:
+    """The norm of all elements, or along dimensions: p a number, "fro" or "nuc"."""
+    result = _any_norm(input, p, dim, keepdim, dtype)
+    return result if out is None else into(out, result, "norm")
+
+
+def _any_norm(input: Tensor, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
+    check_tensor("norm", input)
+    if p == "nuc":
+        if dim is None and input.ndim != 2:
+            raise RuntimeError(f"norm: nuclear norm needs a matrix or two dimensions, got shape {list(input.shape)}")
+        return matrix_norm(input, "nuc", (0, 1) if dim is None else dim, keepdim, dtype=dtype)
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
+    return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype)
+
+
+offer("norm", _legacy_norm)
+
+
+@function_and_method
+def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
+    """The p-norm of a difference."""
+    return vector_norm(input - other, p)
+
+
+def cond(A: Tensor, p: Any = None, *, out: Any = None) -> Tensor:
+    """How much a matrix may magnify errors: its norm times that of its inverse."""
+    from .solving import INV
+
+    name = "linalg.cond"
+    if A.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions, got shape {list(A.shape)}.")
+    if p is None or (not isinstance(p, str) and abs(p) == 2):
+        S = svdvals(A)
+        result = S[..., -1] / S[..., 0] if p == -2 else S[..., 0] / S[..., -1]
+    else:
+        rows, columns = A._array.shape[-2:]
+        if rows != columns:
+            raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
+        if not A._array.size:
+            result = A.new_zeros(A.shape[:-2]).abs()
+        else:
+            inverse, info = INV(A)
+            product = matrix_norm(A, p) * matrix_norm(inverse, p)
+            result = product.masked_fill(info != 0, math.inf) if info._array.any() else product
+    return result if out is None else into(out, result, "cond")
+
+
+def _tolerances(name: str, A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Tensor]:
+    """What counts as 0 beside the largest singular value: both as tensors."""
+    real = A.dtype.to_real()
+
+    def as_tensor(value: Any) -> Tensor:
+        if isinstance(value, Tensor):
+            if value.dtype.is_complex:
+                raise RuntimeError(f"{name}: tol tensor of complex type is not supported. Got {value.dtype}")
+            return value
+        return FUNCTIONS["tensor"](value, dtype=dtypes.float64)
+
+    least = dtypes.finfo(real).eps * max(A._array.shape[-2:])
+    absolute = as_tensor(0.0 if atol is None else atol)
+    if rtol is not None:
+        return absolute, as_tensor(rtol)
+    if atol is None:
+        return absolute, as_tensor(least)
+    return absolute, FUNCTIONS["where"](absolute > 0, 0.0, least)
+
+
+def _threshold(name: str, A: Tensor, largest: Tensor, atol: Any, rtol: Any) -> Tensor:
+    absolute, relative = _tolerances(name, A, atol, rtol)
+    return absolute.maximum(relative.to(result_type(relative, largest)) * largest)
+
+
+@with_out
+def matrix_rank(A: Tensor, tol: Any = None, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tensor:
+    """How many singular values are not 0."""
+    from .factorizations import eigvalsh
+
+    if A.ndim < 2:
+        raise RuntimeError(f"linalg.matrix_rank: The input tensor A must have at least 2 dimensions, got shape {list(A.shape)}.")
+    A = A.detach() if tracks(A) else A
+    if not A._array.size:
+        return A.new_zeros(A.shape[:-2], dtype=dtypes.int64)
+    S = eigvalsh(A).abs() if hermitian else svdvals(A)
+    atol, rtol = (tol, 0.0) if tol is not None else (atol, rtol)
+    limit = _threshold("torch.linalg.matrix_rank", A, S.amax(-1), atol, rtol)
+    return (S > limit.unsqueeze(-1)).sum(-1)
+
