@@ -33,6 +33,7 @@ from minitorch.training.tensor_points import FastTrain, TensorTrain
 FAST = minitorch.TensorBackend(minitorch.FastOps)
 ROOT = Path(__file__).parent.parent
 RANDOM = np.random.default_rng(0)
+PAUSE = 0.15  # seconds
 Row = dict[str, Any]
 Shape4 = tuple[int, int, int, int]
 
@@ -40,12 +41,14 @@ Shape4 = tuple[int, int, int, int]
 def medians(repeats: int, **calls: Callable[[], object]) -> dict[str, float]:
     """Median seconds of each call; they take turns.
 
-    Each turn begins with a call that is not timed: the threads of the other library go on
-    waiting for work on both cores for a while, and this library's have to wake up.
+    Each turn begins with a pause and a call that is not timed. The threads of the library
+    that was called before go on looking for work for a while, at the cost of the other's
+    (OpenBLAS's for about 0.1 s), and those of the one whose turn it is have to wake up.
     """
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(repeats):
         for name, call in calls.items():
+            time.sleep(PAUSE)
             call()
             start = time.perf_counter()
             call()

@@ -500,14 +500,123 @@ def _matmul_tiled(
                 out[position + j * out_strides[2]] = total[i, j]
 
 
+BLOCK_ROWS = 256
+BLOCK_COLUMNS = 48
+BLOCK_INNER = 512
+
+
+def _along_memory(storage: Storage, start: int, shape: Any, strides: Any) -> Any:
+    """A matrix whose rows run along memory, as (storage, start, step from row to row).
+
+    Where they do already nothing is copied. The rows of a copy are an odd number of cache
+    lines apart: with a power of two they would all compete for the same few lines.
+    """
+    if strides[1] == 1:
+        return storage, start, np.int64(strides[0])
+    step = shape[1] // 16 * 16 + 24
+    rows = np.empty((shape[0], step))
+    for k in range(shape[1]):
+        position = start + k * strides[1]
+        for i in range(shape[0]):  # an unsigned index cannot count from the end: no check
+            rows[i, k] = storage[np.uint64(position + i * strides[0])]
+    return rows.reshape(-1), 0, step
+
+
+def _row(matrix: Any, i: int, shape: Any) -> Any:
+    """A row of what `_along_memory` gave; the last one for every i beyond it."""
+    storage, start, step = matrix
+    first = start + min(i, shape[0] - 1) * step
+    return storage[first : first + shape[1]]
+
+
+def _add_dot_products(a: Any, b: Any, total: Any, shape: Any) -> None:
+    """total[i, j] += the dot product of row i of a and row j of b.
+
+    Four rows of a meet three of b. Their twelve sums and what they are computed from fill
+    the sixteen registers of a core: seven loads serve twelve products, and no number is
+    stored before its sum is complete. What rows beyond the last add to total is not used.
+    """
+    rows, columns, inner = shape
+    a_shape, b_shape = (rows, inner), (columns, inner)
+    for i in range(0, rows, 4):
+        a0, a1 = _row_jit(a, i, a_shape), _row_jit(a, i + 1, a_shape)
+        a2, a3 = _row_jit(a, i + 2, a_shape), _row_jit(a, i + 3, a_shape)
+        for j in range(0, columns, 3):
+            b0, b1 = _row_jit(b, j, b_shape), _row_jit(b, j + 1, b_shape)
+            b2 = _row_jit(b, j + 2, b_shape)
+            s00 = s01 = s02 = s10 = s11 = s12 = 0.0
+            s20 = s21 = s22 = s30 = s31 = s32 = 0.0
+            for k in range(inner):
+                x, y, z = b0[k], b1[k], b2[k]
+                s00, s01, s02 = s00 + a0[k] * x, s01 + a0[k] * y, s02 + a0[k] * z
+                s10, s11, s12 = s10 + a1[k] * x, s11 + a1[k] * y, s12 + a1[k] * z
+                s20, s21, s22 = s20 + a2[k] * x, s21 + a2[k] * y, s22 + a2[k] * z
+                s30, s31, s32 = s30 + a3[k] * x, s31 + a3[k] * y, s32 + a3[k] * z
+            t0, t1, t2, t3 = total[i], total[i + 1], total[i + 2], total[i + 3]
+            t0[j], t0[j + 1], t0[j + 2] = t0[j] + s00, t0[j + 1] + s01, t0[j + 2] + s02
+            t1[j], t1[j + 1], t1[j + 2] = t1[j] + s10, t1[j + 1] + s11, t1[j + 2] + s12
+            t2[j], t2[j + 1], t2[j + 2] = t2[j] + s20, t2[j + 1] + s21, t2[j + 2] + s22
+            t3[j], t3[j + 1], t3[j + 2] = t3[j] + s30, t3[j + 1] + s31, t3[j + 2] + s32
+
+
+_along_memory_jit = compile_part(_along_memory)
+_row_jit = compile_part(_row)
+_add_dot_products_jit = compile_part(_add_dot_products)
+
+
+def _matmul_in_registers(
+    out: Storage,
+    out_shape: Shape,
+    out_strides: Strides,
+    a_storage: Storage,
+    a_shape: Shape,
+    a_strides: Strides,
+    b_storage: Storage,
+    b_shape: Shape,
+    b_strides: Strides,
+) -> None:
+    """Rung 4: dot products of rows of a and columns of b, twelve at a time, in registers.
+
+    One task is one block of out. What it copies, if it must, is small enough for the caches.
+    """
+    a_batch = a_strides[0] if a_shape[0] > 1 else 0
+    b_batch = b_strides[0] if b_shape[0] > 1 else 0
+    rows, inner, columns = a_shape[1], a_shape[2], b_shape[2]
+    down = (rows + BLOCK_ROWS - 1) // BLOCK_ROWS
+    across = (columns + BLOCK_COLUMNS - 1) // BLOCK_COLUMNS
+    for task in prange(out_shape[0] * down * across):
+        batch, block = divmod(np.int64(task), down * across)
+        top = block // across * BLOCK_ROWS
+        left = block % across * BLOCK_COLUMNS
+        height = min(BLOCK_ROWS, rows - top)
+        width = min(BLOCK_COLUMNS, columns - left)
+        total = np.zeros((height + 3, width + 2))
+        for k in range(0, inner, BLOCK_INNER):
+            depth = min(BLOCK_INNER, inner - k)
+            a_start = batch * a_batch + top * a_strides[1] + k * a_strides[2]
+            b_start = batch * b_batch + left * b_strides[2] + k * b_strides[1]
+            a_steps, b_steps = (a_strides[1], a_strides[2]), (b_strides[2], b_strides[1])
+            a = _along_memory_jit(a_storage, a_start, (height, depth), a_steps)
+            b = _along_memory_jit(b_storage, b_start, (width, depth), b_steps)
+            _add_dot_products_jit(a, b, total, (height, width, depth))
+        for i in range(height):
+            position = batch * out_strides[0] + (top + i) * out_strides[1] + left * out_strides[2]
+            for j in range(width):
+                out[np.uint64(position + j * out_strides[2])] = total[i, j]
+
+
+_MATMUL_PARTS = (_pack, _multiply_tile, _along_memory, _row, _add_dot_products)
+
+
 def _compile_rung(rung: Callable[..., None], parallel: bool = True) -> Any:
-    return compile_kernel(rung, _pack, _multiply_tile, parallel=parallel)
+    return compile_kernel(rung, *_MATMUL_PARTS, parallel=parallel)
 
 
 MATMUL_LADDER = {
     "naive": _compile_rung(_matmul_naive),
     "by rows": _compile_rung(_matmul_by_rows),
     "tiled": _compile_rung(_matmul_tiled),
+    "in registers": _compile_rung(_matmul_in_registers),
 }
-_tensor_matrix_multiply = tensor_matrix_multiply = MATMUL_LADDER["tiled"]
-_serial_matrix_multiply = _compile_rung(_matmul_tiled, parallel=False)
+_tensor_matrix_multiply = tensor_matrix_multiply = MATMUL_LADDER["in registers"]
+_serial_matrix_multiply = _compile_rung(_matmul_in_registers, parallel=False)

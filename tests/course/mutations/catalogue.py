@@ -636,6 +636,26 @@ MISTAKES: list[Mistake] = [
             "count = min(TILE_ROWS, rows - first)",
             "count = min(TILE_ROWS, rows - first) // 4 * 4",
         ),
+        (
+            "always the first matrix of a",
+            "a_start = batch * a_batch + top * a_strides[1]",
+            "a_start = top * a_strides[1]",
+        ),
+        (
+            "rows that do not run along memory are taken as if they did",
+            "if strides[1] == 1:",
+            "if strides[1] >= 1:",
+        ),
+        (
+            "the last columns of a block are left out",
+            "width = min(BLOCK_COLUMNS, columns - left)",
+            "width = min(BLOCK_COLUMNS, columns - left) // 3 * 3",
+        ),
+        (
+            "dot products start at 1",
+            "total = np.zeros((height + 3, width + 2))",
+            "total = np.ones((height + 3, width + 2))",
+        ),
     ),
     *_all(
         "task3_2",
