@@ -84,7 +84,7 @@ def numbers(t: Any) -> np.ndarray:
         array = t._array
         return array.astype(np.float64) if array.dtype.kind == "V" else array
     t = t.detach().resolve_conj().resolve_neg()
-    return (t.to(real.float64) if t.dtype is real.bfloat16 else t).numpy()
+    return (t.to(real.float64) if t.dtype is real.bfloat16 else t).numpy(force=True)
 
 
 def compare_tensors(mine: Any, theirs: Any, what: str, ulps: float = ULPS, strides: bool = False) -> None:
