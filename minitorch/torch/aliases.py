@@ -2,9 +2,10 @@
 
 The modules are the same objects under both names, so their classes are the same too.
 
-    >>> from minitorch.torch import aliases
-    >>> aliases.install()  # doctest: +SKIP
-    >>> import torch  # doctest: +SKIP
+    >>> find_module("torch.autograd").__name__
+    'minitorch.torch.autograd'
+
+After `install()`, `import torch.autograd` gives that module.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class dtype:  # noqa: N801
         return f"torch.{self.name}"
 
     def __reduce__(self) -> str:
-        return self.name
+        return "bool_" if self.name == "bool" else self.name
 
 
 # Names, C's names, kinds, ranks within a kind, names of the old tensor types.

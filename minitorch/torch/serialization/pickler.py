@@ -13,6 +13,8 @@ from ..tensor import Size, Tensor
 from . import rebuild
 from .names import HERE, STORAGE_TYPES, torch_name
 
+_PLAIN = {bool, int, float, str, bytes, tuple, list, dict, type(None)}
+
 
 class Storages:
     """The storages of a file, each once, numbered as they are met."""
@@ -63,6 +65,8 @@ class _NamesAsTorch:
         return None
 
     def reducer_override(self, obj: Any) -> Any:
+        if type(obj) in _PLAIN:
+            return NotImplemented
         if isinstance(obj, Tensor):
             return _reduce_tensor(obj)
         if type(obj) is Size:
