@@ -64,12 +64,11 @@ class Tensor:
     _array: Array
     _grad: Tensor | None = None
     _requires_grad: bool = False
-    _node: Node | None = None
-    _output: int = 0
+    _edge: Edge | None = None  # the node that made it, and which output it is
     _accumulator: weakref.ref[AccumulateGrad] | None = None
     _counter: list[int] | None = None  # shared with views: how often the memory was written
     _base: Tensor | None = None  # of a view: the tensor whose memory it is
-    _view_version: int = 0  # of a view: the version of the base that _node knows
+    _view_version: int = 0  # of a view: the version of the base that _edge knows
     _made_as: str = ""  # of a view: "one of several", "without grad"
     _is_inference: bool = False
     _hooks: list[Callable[..., Any]] | None = None  # of a leaf
@@ -123,7 +122,7 @@ class Tensor:
         """The node that made it; None for a leaf."""
         if self._base is not None:
             _renew_view(self)
-        return self._node
+        return None if self._edge is None else self._edge[0]
 
     @property
     def requires_grad(self) -> bool:
@@ -132,7 +131,7 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
-        if tracks(self) and self._node is not None and not wanted:
+        if tracks(self) and self._edge is not None and not wanted:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use a "
                 "computed variable in a subgraph that doesn't require differentiation use "
@@ -188,7 +187,7 @@ class Tensor:
     @property
     def output_nr(self) -> int:
         """Which output of its node it is."""
-        return self._output
+        return 0 if self._edge is None else self._edge[1]
 
     def _is_view(self) -> bool:
         return self._base is not None
@@ -224,7 +223,7 @@ class Tensor:
                 "Can't detach views in-place; use detach() instead. If you are using "
                 "DistributedDataParallel (DDP) for training, the gradients are views of buckets."
             )
-        self._node, self._output, self._requires_grad = None, 0, False
+        self._edge, self._requires_grad = None, False
         return self
 
     def _owns_memory(self) -> bool:
@@ -246,20 +245,20 @@ class Tensor:
         """Call `hook(gradient)` when this tensor's gradient is known; it may return another."""
         if not tracks(self):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        node = self._node
-        if node is None:
+        if self._edge is None:
             if self._hooks is None:
                 self._hooks = []
             return RemovableHandle.attach(self._hooks, hook)
+        node, output = self._edge
         if node.output_hooks is None:
             node.output_hooks = {}
-        return RemovableHandle.attach(node.output_hooks.setdefault(self._output, []), hook)
+        return RemovableHandle.attach(node.output_hooks.setdefault(output, []), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
         """Call `hook(self)` after backward has added to this leaf's gradient."""
         if not tracks(self):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if self._node is not None:
+        if self._edge is not None:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         if self._after_accumulate is None:
             self._after_accumulate = []
@@ -269,18 +268,20 @@ class Tensor:
         """Keep the gradient of this tensor too, though it is no leaf."""
         if not tracks(self):
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        node = self._node
-        if node is None:
+        if self._edge is None:
             return
+        node, output = self._edge
         if node.retained is None:
             node.retained = {}
-        node.retained[self._output] = weakref.ref(self)
+        node.retained[output] = weakref.ref(self)
 
     @property
     def retains_grad(self) -> bool:
         """Whether `retain_grad` was called on it."""
-        node = self._node
-        return node is not None and node.retained is not None and self._output in node.retained
+        if self._edge is None:
+            return False
+        node, output = self._edge
+        return node.retained is not None and output in node.retained
 
     if TYPE_CHECKING:  # what the records add
 
@@ -357,10 +358,8 @@ def edge_of(tensor: Tensor) -> Edge | None:
     """Where a tensor's gradient goes."""
     if tensor._base is not None:
         _renew_view(tensor)
-    if not tensor._requires_grad:
-        return None
-    if tensor._node is not None:
-        return tensor._node, tensor._output
+    if tensor._edge is not None or not tensor._requires_grad:
+        return tensor._edge
     node = None if tensor._accumulator is None else tensor._accumulator()
     if node is None:
         node = AccumulateGrad(tensor)
@@ -395,7 +394,7 @@ def _renew_view(view: Tensor) -> None:
     if counter is None or base is None or view._view_version == counter[0]:
         return
     view._view_version = counter[0]
-    if base._node is None:
+    if base._edge is None:
         return
     array = view._array
     strides = [s // array.itemsize for s in array.strides]
@@ -404,4 +403,4 @@ def _renew_view(view: Tensor) -> None:
         same = base.as_strided(array.shape, strides, offset_in(array, base._array))
     finally:
         modes.grad = before
-    view._node, view._output, view._requires_grad = same._node, same._output, True
+    view._edge, view._requires_grad = same._edge, True

@@ -77,7 +77,7 @@ def backward(
             edge = edge_of(x)
             if edge is None:
                 raise RuntimeError(f"One of the differentiated Tensors does not require grad (input {i})")
-            if x._node is not None:
+            if x._edge is not None:
                 x.retain_grad()
             targets.append(edge)
     backward_pass(_roots(outputs, gradients), targets, keep, create_graph, leaves=True)

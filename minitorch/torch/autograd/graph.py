@@ -16,13 +16,19 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..dtypes import from_numpy_dtype
+
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
 Edge = tuple["Node", int]
 """The node that made an input, and which of its outputs it was."""
 
-_numbers = itertools.count(1)
+Layout = tuple[tuple[int, ...], Any]
+"""A shape and a NumPy dtype."""
+
+numbers = itertools.count(1)
+"""The number of the next node."""
 
 
 class _Modes(threading.local):
@@ -41,17 +47,28 @@ modes = _Modes()
 class Node:
     """One recorded operation. `next_functions`, `name()` and hooks are as in Torch."""
 
-    __slots__ = ("__weakref__", "edges", "hooks", "metadata", "number", "output_hooks", "retained")
+    edges: Sequence[Edge | None]
+    number: int
+    layout: Layout | None = None  # of its output; None where it has several, or any
+    # Class-level until they are set, so that making a node is cheap.
+    hooks: dict[str, list[Callable[..., Any]]] | None = None
+    output_hooks: dict[int, list[Callable[..., Any]]] | None = None
+    retained: dict[int, Any] | None = None
+    metadata: dict[str, Any] | None = None
 
     def __init__(self, edges: Sequence[Edge | None]) -> None:
         self.edges = edges
-        self.number = next(_numbers)
-        self.hooks: dict[str, list[Callable[..., Any]]] | None = None
-        self.output_hooks: dict[int, list[Callable[..., Any]]] | None = None
-        self.retained: dict[int, Any] | None = None
-        self.metadata: dict[str, Any] | None = None
+        self.number = next(numbers)
         if modes.anomaly:
-            self.metadata = {"traceback": traceback.format_stack()[:-3]}
+            self.remember_call()
+
+    def remember_call(self) -> None:
+        """Note where the program is, for the message of an error in backward."""
+        self.metadata = {"traceback": traceback.format_stack()[:-3]}
+
+    def layout_of(self, output: int) -> Layout | None:
+        """The shape and type of an output, which its gradient must have."""
+        return self.layout
 
     def name(self) -> str:
         """The name that Torch gives this operation."""
@@ -114,11 +131,13 @@ class RemovableHandle:
 class AccumulateGrad(Node):
     """Where the walk ends: a leaf, whose `grad` grows."""
 
-    __slots__ = ("variable",)
-
     def __init__(self, variable: Tensor) -> None:
         super().__init__(())
         self.variable = variable
+
+    def layout_of(self, output: int) -> Layout:
+        array = self.variable._array
+        return array.shape, array.dtype
 
     def accumulate(self, arrived: dict[int, Tensor], keep_graph: bool) -> None:
         """Add the gradient that arrived to the leaf's."""
@@ -135,7 +154,7 @@ class AccumulateGrad(Node):
             leaf._grad = gradient
         else:
             # Held by this call and by nobody else: the leaf may keep it without a copy.
-            unshared = sys.getrefcount(gradient) == 2 and gradient._node is None
+            unshared = sys.getrefcount(gradient) == 2 and gradient._edge is None
             leaf._grad = gradient if unshared and gradient._owns_memory() else gradient._own_copy()
         for hook in list(leaf._after_accumulate or ()):
             hook(leaf)
@@ -199,7 +218,9 @@ def backward_pass(
                 node.release()
             for edge, gradient in zip(node.edges, gradients, strict=True):
                 if edge is not None and gradient is not None and edge[0] in wanted:
-                    _add(waiting.setdefault(edge[0], {}), edge[1], gradient)
+                    target, output = edge
+                    gradient = _fit(gradient, target.layout_of(output))
+                    _add(waiting.setdefault(target, {}), output, gradient)
             gradients = gradient = None
     finally:
         modes.grad = before
@@ -247,6 +268,21 @@ def _run_output_hooks(node: Node, arrived: dict[int, Tensor]) -> None:
         tensor = reference()
         if tensor is not None and output in arrived:
             tensor._grad = arrived[output]
+
+
+def _fit(gradient: Tensor, layout: Layout | None) -> Tensor:
+    """Undo broadcasting: sum where forward copied; and give the input's type back."""
+    if layout is None:
+        return gradient
+    shape, kind = layout
+    array = gradient._array
+    if array.shape != shape:
+        gradient = gradient.sum_to_size(shape)
+    if array.dtype is not kind and array.dtype != kind:
+        if array.dtype.kind == "c" and kind.kind != "c":
+            gradient = gradient.real
+        gradient = gradient.to(from_numpy_dtype(kind))
+    return gradient
 
 
 def _add(arrived: dict[int, Tensor], output: int, gradient: Tensor) -> None:

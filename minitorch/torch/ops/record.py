@@ -15,9 +15,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import dtypes
-from ..autograd.graph import Edge, Node, modes
-from ..tensor import Array, Tensor, edge_of, make_view, mark_inference, tracks, wrap
+from ..autograd.graph import Edge, Layout, Node, modes, numbers
+from ..tensor import (
+    Array,
+    Tensor,
+    counter_of,
+    edge_of,
+    make_view,
+    mark_inference,
+    tracks,
+    wrap,
+)
 
 REGISTRY: dict[str, Op] = {}
 """All operations, by name."""
@@ -66,6 +74,7 @@ class Op:
         self.ufunc = ufunc
         self.doc = doc
         self.node_name = _node_name(name)
+        self.last_bit = 1 << max(len(args) - 1, 0)
         self.plans: dict[int, _Plan] = {}
         undeclared = set(self.args) - set(gradients)
         if undeclared:
@@ -100,60 +109,63 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
             arrays.append(x)
     result = op.compute(*arrays, **params)
     if type(result) is tuple:
-        outputs = [_output(op, r, inputs, several=True) for r in result]
-        if recording:
-            _record(op, inputs, params, outputs)
-        return outputs
-    out = _output(op, result, inputs)
+        return _several(op, inputs, params, result, recording)
+    if type(result) is not np.ndarray:
+        result = np.asarray(result)
+    out = make_view(result, inputs[0]) if op.view else wrap(result)
     if recording:
-        _record(op, inputs, params, (out,))
-    return out
-
-
-def _output(op: Op, array: Array, inputs: Sequence[Any], several: bool = False) -> Tensor:
-    if type(array) is not np.ndarray:
-        array = np.asarray(array)
-    if op.view:
-        return make_view(array, inputs[0], several)
-    out = wrap(array)
-    if modes.inference:
+        if result.dtype.kind in "fcV":  # nothing flows through comparisons, indices, counts
+            node = make_node(op, inputs, params)
+            node.layout = result.shape, result.dtype
+            if node.plan.outputs is not None:
+                node.save_outputs((out,))
+            out._edge = node, 0
+            out._requires_grad = True
+    elif modes.inference:
         mark_inference(out)
     return out
 
 
-def _record(
-    op: Op, inputs: Sequence[Any], params: dict[str, Any], outputs: Sequence[Tensor]
-) -> None:
-    """Put an operation into the graph, behind its outputs."""
-    count = len(outputs) if op.differentiable is None else op.differentiable
-    if outputs[0]._array.dtype.kind not in "fcV":
-        return  # comparisons, indices, casts to whole numbers: nothing flows through
-    node = OpNode(op, inputs, params)
-    node.save_outputs(outputs)
-    for n in range(count):
-        out = outputs[n]
-        out._node, out._output, out._requires_grad = node, n, True
+def _several(
+    op: Op, inputs: Sequence[Any], params: dict[str, Any], results: tuple[Array, ...], recording: bool
+) -> list[Tensor]:
+    """The outputs of an operation that has more than one."""
+    arrays = [np.asarray(r) for r in results]
+    outputs = [make_view(a, inputs[0], True) if op.view else wrap(a) for a in arrays]
+    if modes.inference:
+        for out in outputs:
+            mark_inference(out)
+    if recording and outputs and arrays[0].dtype.kind in "fcV":
+        node = make_node(op, inputs, params)
+        node.save_outputs(outputs)
+        count = len(outputs) if op.differentiable is None else op.differentiable
+        node.layouts = [(a.shape, a.dtype) for a in arrays[:count]]
+        for n in range(count):
+            outputs[n]._edge, outputs[n]._requires_grad = (node, n), True
+    return outputs
 
 
 # --- What a node keeps ---------------------------------------------------------------------
 
-_G, _NEEDS = "g", "needs"
-
 
 class _Plan(NamedTuple):
-    """What to save, for one choice of arguments that want a gradient."""
+    """What to save, for one choice of arguments that want a gradient.
 
-    inputs: list[int]  # which inputs, in the order of `saved`
-    rest: bool  # whether all inputs of a `*` argument follow
-    params: list[tuple[str, Any]]  # their names and defaults
+    What a derivative takes is found by its place among: the gradient, which inputs want one,
+    saved inputs, the rest of them, parameters, shapes, outputs.
+    """
+
+    inputs: tuple[int, ...]
+    rest: bool  # whether all inputs of a `*` argument are saved too, as a list
+    params: tuple[tuple[str, Any], ...]  # names and defaults
     shapes: bool
-    outputs: bool | None  # None: none; False: the first; True: all of them
-    calls: list[tuple[int, Callable[..., Any], list[str]]]  # argument, derivative, what it takes
+    outputs: bool | None  # None: none; False: the first; True: a list of all
+    calls: tuple[tuple[int, Callable[..., Any], tuple[int, ...]], ...]
 
 
 def _plan(op: Op, wanted: int) -> _Plan:
     """Read off the derivatives of the wanted arguments (bits of a number) what they need."""
-    calls = []
+    rules = []
     needed: dict[str, None] = {}
     for i, arg in enumerate(op.args):
         if wanted >> i & 1:
@@ -161,58 +173,95 @@ def _plan(op: Op, wanted: int) -> _Plan:
             if rule is None:
                 raise NotImplementedError(f"derivative for '{arg}' of {op.name} is not implemented")
             names = list(inspect.signature(rule).parameters)
-            calls.append((i, rule, names))
+            rules.append((i, rule, names))
             needed.update(dict.fromkeys(names))
-    defaults = inspect.signature(op.compute).parameters
     last = len(op.args) - 1
-    special = {_G, _NEEDS, "out", "outs", "shapes", *op.args}
+    inputs = [i for i, a in enumerate(op.args) if a in needed and not (op.many and i == last)]
+    rest = op.many and op.args[last] in needed
+    special = {"g", "needs", "out", "outs", "shapes", *op.args}
+    defaults = inspect.signature(op.compute).parameters
+    params = [(n, defaults[n].default if n in defaults else None) for n in needed if n not in special]
+    outputs = "outs" if "outs" in needed else "out" if "out" in needed else None
+    order = ["g", "needs", *(op.args[i] for i in inputs), *([op.args[last]] if rest else [])]
+    order += [*(n for n, _ in params), *(["shapes"] if "shapes" in needed else [])]
+    place = {name: k for k, name in enumerate([*order, outputs] if outputs else order)}
+    calls = [(i, rule, tuple(place[n] for n in names)) for i, rule, names in rules]
     return _Plan(
-        [i for i, a in enumerate(op.args) if a in needed and not (op.many and i == last)],
-        op.many and op.args[last] in needed,
-        [(n, defaults[n].default if n in defaults else None) for n in needed if n not in special],
-        "shapes" in needed,
-        True if "outs" in needed else False if "out" in needed else None,
-        calls,
-    )
+        tuple(inputs), rest, tuple(params), "shapes" in needed,
+        None if outputs is None else outputs == "outs", tuple(calls),
+    )  # fmt: skip
 
 
 class Saved:
-    """A tensor that a derivative will need, and its version when it was saved.
+    """A tensor that a derivative will need, and its version when it was saved."""
 
-    An output is saved without its node: the node would hold itself.
-    """
+    __slots__ = ("tensor", "version")
 
-    __slots__ = ("output", "packed", "tensor", "version")
-
-    def __init__(self, tensor: Tensor, output: int | None = None) -> None:
-        if output is not None:
-            alias = wrap(tensor._array)
-            if tensor._counter is None:
-                tensor._counter = [0]
-            alias._counter = tensor._counter
-            tensor = alias
-        counter = tensor._counter
-        self.version = 0 if counter is None else counter[0]
-        self.output = output
-        self.packed = modes.saving
-        self.tensor: Any = tensor if self.packed is None else self.packed[0](tensor)
+    def __init__(self, tensor: Tensor, version: int) -> None:
+        self.tensor = tensor
+        self.version = version
 
     def unpack(self, node: Node) -> Tensor:
         """The tensor as it was saved; RuntimeError if its memory was written since."""
-        tensor: Tensor = self.tensor if self.packed is None else self.packed[1](self.tensor)
-        if self.packed is None and tensor._version != self.version:
-            raise RuntimeError(_written_since(tensor, node if self.output is not None else None, self.version))
-        if self.output is None:
-            return tensor
+        tensor = self.tensor
+        counter = tensor._counter
+        if counter is not None and counter[0] != self.version:
+            raise RuntimeError(_written_since(tensor, tensor._edge, self.version))
+        return tensor
+
+
+class SavedOutput(Saved):
+    """An output is saved without its node, since the node would hold itself."""
+
+    __slots__ = ("output",)
+
+    def __init__(self, tensor: Tensor, output: int) -> None:
         alias = wrap(tensor._array)
-        alias._counter = tensor._counter
-        alias._node, alias._output, alias._requires_grad = node, self.output, True
-        return alias
+        alias._counter = counter_of(tensor)
+        super().__init__(alias, alias._counter[0])
+        self.output = output
+
+    def unpack(self, node: Node) -> Tensor:
+        """The output, with its node again."""
+        if self.tensor._version != self.version:
+            raise RuntimeError(_written_since(self.tensor, (node, self.output), self.version))
+        return attached(self.tensor, node, self.output)
 
 
-def _written_since(tensor: Tensor, node: Node | None, version: int) -> str:
-    maker = node or tensor._node
-    source = "" if maker is None else f", which is output {tensor._output} of {maker.name()},"
+def attached(tensor: Tensor, node: Node, output: int) -> Tensor:
+    """A tensor's memory as the output of a node."""
+    alias = wrap(tensor._array)
+    alias._counter = tensor._counter
+    alias._edge, alias._requires_grad = (node, output), True
+    return alias
+
+
+class Packed(Saved):
+    """A saved tensor that hooks of the program keep in their own way."""
+
+    __slots__ = ("output", "unpack_hook")
+
+    def __init__(self, tensor: Tensor, output: int | None, hooks: Any) -> None:
+        pack, self.unpack_hook = hooks
+        super().__init__(pack(tensor.detach() if output is not None else tensor), 0)
+        self.output = output
+
+    def unpack(self, node: Node) -> Tensor:
+        """What the second hook makes of what the first one kept."""
+        tensor = self.unpack_hook(self.tensor)
+        return tensor if self.output is None else attached(tensor, node, self.output)
+
+
+def _save(tensor: Any, output: int | None = None) -> Any:
+    if not isinstance(tensor, Tensor):
+        return tensor
+    if modes.saving is not None:
+        return Packed(tensor, output, modes.saving)
+    return Saved(tensor, tensor._version) if output is None else SavedOutput(tensor, output)
+
+
+def _written_since(tensor: Tensor, edge: Edge | None, version: int) -> str:
+    source = "" if edge is None else f", which is output {edge[1]} of {edge[0].name()},"
     return (
         "one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: [torch.{tensor.dtype.type_name} {list(tensor._array.shape)}]{source} is at "
@@ -230,109 +279,103 @@ FREED = (
 )
 
 
+def make_node(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> OpNode:
+    """Record an operation: its edges, and what its derivatives need of the inputs."""
+    edges: list[Edge | None] = []
+    wanted = 0
+    bit, last = 1, op.last_bit
+    for x in inputs:
+        edge = edge_of(x) if isinstance(x, Tensor) else None
+        edges.append(edge)
+        if edge is not None:
+            wanted |= bit
+        if bit != last:
+            bit <<= 1
+    plan = op.plans.get(wanted)
+    if plan is None:
+        plan = op.plans[wanted] = _plan(op, wanted)
+    saved, hooks = [], modes.saving
+    for i in plan.inputs:
+        x = inputs[i]
+        if not isinstance(x, Tensor):
+            saved.append(x)
+        elif hooks is None:
+            counter = x._counter
+            saved.append(Saved(x, 0 if counter is None else counter[0]))
+        else:
+            saved.append(_save(x))
+    if plan.rest:
+        saved.append([_save(x) for x in inputs[len(op.args) - 1 :]])
+    if plan.params:
+        saved += [params.get(name, default) for name, default in plan.params]
+    if plan.shapes:
+        saved.append([x._array.shape if isinstance(x, Tensor) else None for x in inputs])
+    node = object.__new__(OpNode)
+    node.op, node.plan, node.saved, node.edges = op, plan, saved, edges
+    node.number = next(numbers)
+    if modes.anomaly:
+        node.remember_call()
+    return node
+
+
 class OpNode(Node):
     """A recorded operation of the registry."""
 
-    __slots__ = ("layouts", "op", "output_layouts", "plan", "saved")
-
-    def __init__(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> None:
-        edges: list[Edge | None] = []
-        layouts: list[tuple[tuple[int, ...], Any] | None] = []
-        wanted = 0
-        last = len(op.args) - 1
-        for i, x in enumerate(inputs):
-            edge = edge_of(x) if isinstance(x, Tensor) else None
-            edges.append(edge)
-            if edge is None:
-                layouts.append(None)
-            else:
-                wanted |= 1 << (i if i < last else last)
-                layouts.append((x._array.shape, x._array.dtype))
-        super().__init__(edges)
-        self.op = op
-        self.layouts = layouts
-        plan = op.plans.get(wanted)
-        if plan is None:
-            plan = op.plans[wanted] = _plan(op, wanted)
-        self.plan = plan
-        saved: dict[str, Any] = {}
-        for i in plan.inputs:
-            x = inputs[i]
-            saved[op.args[i]] = Saved(x) if isinstance(x, Tensor) else x
-        if plan.rest:
-            rest = inputs[last:]
-            saved[op.args[last]] = [Saved(x) if isinstance(x, Tensor) else x for x in rest]
-        for name, default in plan.params:
-            saved[name] = params.get(name, default)
-        if plan.shapes:
-            saved["shapes"] = [x._array.shape if isinstance(x, Tensor) else None for x in inputs]
-        self.saved: dict[str, Any] | None = saved
-        self.output_layouts: Any = None
+    op: Op
+    plan: _Plan
+    saved: list[Any] | None
+    layouts: list[Layout] | None = None  # of several outputs
 
     def save_outputs(self, outputs: Sequence[Tensor]) -> None:
-        """Keep outputs that derivatives name, and the layouts of several."""
+        """Keep outputs that derivatives name."""
         which = self.plan.outputs
-        if which is not None:
-            assert self.saved is not None
-            if which:
-                self.saved["outs"] = [Saved(o, n) for n, o in enumerate(outputs)]
-            else:
-                self.saved["out"] = Saved(outputs[0], 0)
-        if len(outputs) > 1 and self.op.differentiable != 1:
-            self.output_layouts = [(o._array.shape, o._array.dtype) for o in outputs]
+        if which is None or self.saved is None:
+            return
+        if which:
+            self.saved.append([_save(o, n) for n, o in enumerate(outputs)])
+        else:
+            self.saved.append(_save(outputs[0], 0))
 
     def name(self) -> str:
         return self.op.node_name
+
+    def layout_of(self, output: int) -> Layout | None:
+        return self.layout if self.layouts is None else self.layouts[output]
 
     def release(self) -> None:
         self.saved = None
 
     def backward(self, gradients: list[Tensor | None]) -> list[Tensor | None]:
-        known = self.saved
-        if known is None:
+        saved = self.saved
+        if saved is None:
             raise RuntimeError(FREED)
-        known = {name: self._unpacked(value) for name, value in known.items()}
-        if self.output_layouts is None:
-            known[_G] = gradients[0]
-        else:
-            given = dict(enumerate(gradients))
-            known[_G] = [
-                wrap(np.zeros(*layout)) if given.get(n) is None else given[n]
-                for n, layout in enumerate(self.output_layouts)
-            ]
-        edges = self.edges
-        known[_NEEDS] = [e is not None for e in edges]
+        edges, op = self.edges, self.op
+        known: list[Any] = [self._incoming(gradients), [e is not None for e in edges]]
+        for value in saved:
+            known.append(value.unpack(self) if isinstance(value, Saved) else self._plain(value))
         result: list[Tensor | None] = [None] * len(edges)
-        op = self.op
-        for i, rule, names in self.plan.calls:
-            value = rule(*[known[n] for n in names])
+        for i, rule, places in self.plan.calls:
+            value = rule(*[known[k] for k in places])
             if op.many and i == len(op.args) - 1:
-                for k, gradient in enumerate(value, start=i):
-                    result[k] = self._fit(gradient, k)
+                result[i:] = value
             else:
-                result[i] = self._fit(value, i)
+                result[i] = value
         return result
 
-    def _unpacked(self, value: Any) -> Any:
-        if type(value) is Saved:
-            return value.unpack(self)
-        if type(value) is list:
-            return [v.unpack(self) if type(v) is Saved else v for v in value]
-        return value
+    def _incoming(self, gradients: list[Tensor | None]) -> Any:
+        """The gradient of the output, or those of several, zeros where none arrived."""
+        if self.layouts is None or self.op.differentiable == 1:
+            return gradients[0]
+        given = gradients + [None] * (len(self.layouts) - len(gradients))
+        return [
+            wrap(np.zeros(*layout)) if g is None else g
+            for g, layout in zip(given, self.layouts, strict=True)
+        ]
 
-    def _fit(self, gradient: Any, i: int) -> Tensor | None:
-        """Undo broadcasting: sum where forward copied; and give the input's type back."""
-        layout = self.layouts[i]
-        if gradient is None or layout is None:
-            return None
-        shape, kind = layout
-        if gradient._array.shape != shape:
-            gradient = gradient.sum_to_size(shape)
-        if gradient._array.dtype != kind:
-            if gradient._array.dtype.kind == "c" and kind.kind != "c":
-                gradient = gradient.real
-            gradient = gradient.to(dtypes.from_numpy_dtype(kind))
-        return gradient
+    def _plain(self, value: Any) -> Any:
+        if type(value) is list:
+            return [v.unpack(self) if isinstance(v, Saved) else v for v in value]
+        return value
 
     def __getattr__(self, name: str) -> Any:
         """`_saved_self`, `_saved_result`: what was kept, under Torch's names."""
@@ -340,8 +383,12 @@ class OpNode(Node):
             raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
         if self.saved is None:
             raise RuntimeError(FREED)
-        name = name.removeprefix("_saved_")
-        name = {"self": "input", "result": "out"}.get(name, name)
-        if name not in self.saved:
-            raise AttributeError(f"'{self.name()}' did not save '{name}'")
-        return self._unpacked(self.saved[name])
+        plan, op = self.plan, self.op
+        names = [*(op.args[i] for i in plan.inputs), *([op.args[-1]] if plan.rest else [])]
+        names += [*(n for n, _ in plan.params), *(["shapes"] if plan.shapes else []), "out"]
+        wanted = name.removeprefix("_saved_")
+        wanted = {"self": "input", "result": "out"}.get(wanted, wanted)
+        if wanted not in names[: len(self.saved)]:
+            raise AttributeError(f"'{self.name()}' did not save '{wanted}'")
+        value = self.saved[names.index(wanted)]
+        return value.unpack(self) if isinstance(value, Saved) else self._plain(value)

@@ -15,7 +15,7 @@ import numpy as np
 from .. import dtypes
 from ..autograd.graph import Edge, Node, modes
 from ..tensor import Array, Tensor, bump_version, edge_of, offset_in, tracks
-from .record import Op, OpNode
+from .record import Op, make_node
 
 
 def bind_in_place(op: Op, target: Tensor, others: Sequence[Any], params: dict[str, Any]) -> Tensor:
@@ -26,7 +26,7 @@ def bind_in_place(op: Op, target: Tensor, others: Sequence[Any], params: dict[st
     arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
     # What the derivative needs of the inputs is noted before the write, so that one that is
     # overwritten is noticed.
-    node = OpNode(op, inputs, params) if recording else None
+    node = make_node(op, inputs, params) if recording else None
     if op.ufunc is not None and _fits(arrays):
         op.ufunc(*arrays, out=arrays[0], **params)
         bump_version(target)
@@ -70,18 +70,18 @@ def check_writable(target: Tensor, recording: bool) -> None:
     if not modes.grad or not (recording or tracks(target)):
         return
     base = target._base
-    if target._requires_grad and target._node is None:
+    if target._requires_grad and target._edge is None:
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place operation."
         )
     if base is None:
         return
-    if base._requires_grad and base._node is None:
+    if base._requires_grad and base._edge is None:
         raise RuntimeError(
             "a view of a leaf Variable that requires grad is being used in an in-place operation."
         )
     if target._made_as in ("one of several", "without grad"):
-        name = target._node.name() if target._node is not None else "a view"
+        name = target._edge[0].name() if target._edge is not None else "a view"
         why = {
             "one of several": "This view is the output of a function that returns multiple views. "
             "Such functions do not allow the output views to be modified inplace. You should "
@@ -90,7 +90,7 @@ def check_writable(target: Tensor, recording: bool) -> None:
             "with grad mode enabled.",
         }[target._made_as]
         raise RuntimeError(
-            f"Output {target._output} of {name} is a view and is being modified inplace. {why}"
+            f"Output {target.output_nr} of {name} is a view and is being modified inplace. {why}"
         )
 
 
@@ -120,12 +120,11 @@ def check_castable(have: dtypes.dtype, want: dtypes.dtype) -> None:
 class CopySlices(Node):
     """A recorded write into a view, seen from the base: part of its gradient goes through it."""
 
-    __slots__ = ("geometry", "inner", "layout")
-
     def __init__(self, base_edge: Edge | None, inner: Node, base: Array, view: Array) -> None:
         super().__init__([base_edge, *inner.edges[1:]])
         self.inner = inner
-        self.layout = base.shape, [s // base.itemsize for s in base.strides]
+        self.layout = base.shape, base.dtype
+        self.strides = [s // base.itemsize for s in base.strides]
         strides = [s // view.itemsize for s in view.strides]
         self.geometry = view.shape, strides, offset_in(view, base)
 
@@ -134,10 +133,9 @@ class CopySlices(Node):
 
     def backward(self, gradients: list[Tensor | None]) -> list[Tensor | None]:
         incoming: Any = gradients[0]
-        shape, strides = self.layout
-        result = incoming.new_empty_strided(shape, strides).copy_(incoming)
+        result = incoming.new_empty_strided(incoming.shape, self.strides).copy_(incoming)
         part = result.as_strided(*self.geometry)
-        inner = self.inner.backward([part.clone()])
+        inner = list(self.inner.backward([part.clone()]))
         if inner[0] is None:
             part.zero_()
         else:
@@ -149,8 +147,8 @@ def rebase(target: Tensor, node: Node) -> None:
     """Let a node be the history of a tensor that it has just written into."""
     base = target._base
     if base is None:
-        target._node, target._output, target._requires_grad = node, 0, True
+        target._edge, target._requires_grad = (node, 0), True
         return
     outer = CopySlices(edge_of(base), node, base._array, target._array)
-    base._node, base._output, base._requires_grad = outer, 0, True
+    base._edge, base._requires_grad = (outer, 0), True
     target._view_version = -1  # the view finds its new history through the base
