@@ -83,7 +83,13 @@ class ArchiveReader:
         self._size = file.seek(0, 2)
         try:
             self._zip = zipfile.ZipFile(file)
-        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+        except (
+            zipfile.BadZipFile,
+            ValueError,
+            OSError,
+            NotImplementedError,
+            struct.error,
+        ) as error:
             raise damaged(f"it has no readable list of contents ({error})") from None
         names = self._zip.namelist()
         pickles = [name for name in names if name.count("/") == 1 and name.endswith("/data.pkl")]
@@ -130,9 +136,13 @@ class ArchiveReader:
             raise damaged(f"its record {name} is missing")
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
             raise damaged(f"its record {name} is compressed or encrypted")
-        self._file.seek(info.header_offset)
+        self._file.seek(max(info.header_offset, 0))
         header = self._file.read(_LOCAL_HEADER)
-        if len(header) < _LOCAL_HEADER or not header.startswith(b"PK\x03\x04"):
+        if (
+            info.header_offset < 0
+            or len(header) < _LOCAL_HEADER
+            or not header.startswith(b"PK\x03\x04")
+        ):
             raise damaged(f"its record {name} has no header")
         start = info.header_offset + _LOCAL_HEADER + sum(struct.unpack_from("<HH", header, 26))
         if start + info.file_size > self._size:
