@@ -87,7 +87,7 @@ def numbers(t: Any) -> np.ndarray:
     return (t.to(real.float64) if t.dtype is real.bfloat16 else t).numpy(force=True)
 
 
-def compare_tensors(mine: Any, theirs: Any, what: str, ulps: float = ULPS, strides: bool = False) -> None:
+def compare_tensors(mine: Any, theirs: Any, what: str, ulps: float = ULPS, strides: bool = False, scale: float = 0.0) -> None:
     """Raise `Mismatch` unless shape, type and values agree."""
     if not isinstance(mine, ours.Tensor):
         raise Mismatch(f"{what}: expected a tensor, got {type(mine).__name__}")
@@ -110,7 +110,7 @@ def compare_tensors(mine: Any, theirs: Any, what: str, ulps: float = ULPS, strid
     with np.errstate(all="ignore"):
         # Sums of many numbers err in proportion to the largest: the scale of the whole counts too.
         finite = np.abs(b[np.isfinite(b)]) if np.isfinite(b).any() else np.zeros(1)
-        scale = finite.max(initial=0.0)
+        scale = finite.max(initial=scale)
         limit = ulps * eps * (np.abs(b) + 0.05 * scale + ours.finfo(mine.dtype).tiny)
         same = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= limit)
     if not same.all():
@@ -217,9 +217,11 @@ def _compare_gradients(what: str, ulps: float, double: bool, seed: int, theirs: 
     except Exception:
         return
     got2 = ours.autograd.grad([a for a, _ in pairs], [*our_inputs, *our_weights], [to_ours(w) for w in again], allow_unused=True)
+    scale = max((float(b.abs().max()) for b in [*expected, *expected2] if b is not None and b.numel()), default=0.0)
+    scale = scale if math.isfinite(scale) else 0.0  # second gradients may be what rounding leaves of 0
     for i, (a, b) in enumerate(zip(got2, expected2, strict=True)):
         if a is None or b is None:
             if (a is None or not numbers(a).any()) and (b is None or not numbers(b).any()):
                 continue
             raise Mismatch(f"{what}: second gradient {i} is {'missing' if a is None else 'there'}, PyTorch's is {'missing' if b is None else 'there'}")
-        compare_tensors(a, b, f"{what}: second gradient {i}", ulps * 16)
+        compare_tensors(a, b, f"{what}: second gradient {i}", ulps * 16, scale=scale)

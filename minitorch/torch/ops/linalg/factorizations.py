@@ -17,12 +17,13 @@ from .arguments import (
     check_info,
     check_matrix,
     check_square,
+    check_system,
     identity,
     lapack,
     named,
     offer,
 )
-from .solving import SOLVE, SOLVE_TRIANGULAR
+from .solving import SOLVE, SOLVE_TRIANGULAR, triangular_solution
 
 # --- Cholesky --------------------------------------------------------------------------------
 
@@ -41,11 +42,10 @@ def _cholesky(A: Array, upper: bool) -> tuple[Array, Array]:
 
 def _cholesky_gradient(g: Any, outs: Any, upper: bool) -> Any:
     L = outs[0].mH if upper else outs[0]
-    inner = (L.mH @ (g.mH if upper else g)).tril()
-    inner = inner - inner.diagonal(0, -2, -1).diag_embed() / 2
+    inner = L.mH @ (g.mH if upper else g)
+    inner = (inner.tril() + inner.tril(-1).mH) / 2
     half = SOLVE_TRIANGULAR(L.mH, inner, upper=True, left=True, unitriangular=False)
-    whole = SOLVE_TRIANGULAR(L, half, upper=False, left=False, unitriangular=False)
-    return (whole + whole.mH) / 2
+    return SOLVE_TRIANGULAR(L, half, upper=False, left=False, unitriangular=False)
 
 
 CHOLESKY = Op("linalg_cholesky_ex", ("A",), _cholesky, {"A": _cholesky_gradient}, differentiable=1)
@@ -82,22 +82,47 @@ def _legacy_cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> 
     return cholesky(input, upper=upper, out=out)
 
 
+def _cholesky_solve(B: Array, L: Array, upper: bool) -> Array:
+    lower = L.conj().swapaxes(-2, -1) if upper else L
+    inner = triangular_solution(lower, B, upper=False)
+    return triangular_solution(lower.conj().swapaxes(-2, -1), inner, upper=True)
+
+
+def _cholesky_solve_by_L(g: Any, L: Any, out: Any, upper: bool) -> Any:
+    half = CHOLESKY_SOLVE(g, L, upper=upper) @ out.mH
+    whole = half + half.mH
+    return -(L @ whole) if upper else -(whole @ L)
+
+
+def _cholesky_inverse_gradient(g: Any, L: Any, out: Any, upper: bool) -> Any:
+    whole = out @ (g + g.mH) @ out
+    return -(L @ whole) if upper else -(whole @ L)
+
+
+CHOLESKY_SOLVE = Op("cholesky_solve", ("B", "L"), _cholesky_solve,
+                    {"B": lambda g, L, upper: CHOLESKY_SOLVE(g, L, upper=upper), "L": _cholesky_solve_by_L})  # fmt: skip
+CHOLESKY_INVERSE = Op("cholesky_inverse", ("L",),
+                      lambda L, upper: _cholesky_solve(np.eye(L.shape[-1], dtype=L.dtype), L, upper),
+                      {"L": _cholesky_inverse_gradient})  # fmt: skip
+
+
 @with_out
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """X of AX = B, given the Cholesky factor of A."""
     for label, x in (("b", B), ("u", L)):
         if x.ndim < 2:
-            raise RuntimeError(f"{label} should have at least 2 dimensions, but has {x.ndim} dimensions instead")
-    lower = L.mH if upper else L
-    inner = SOLVE_TRIANGULAR(lower, B, upper=False, left=True, unitriangular=False)
-    return SOLVE_TRIANGULAR(lower.mH, inner, upper=True, left=True, unitriangular=False)
+            raise RuntimeError(
+                f"{label} should have at least 2 dimensions, but has {x.ndim} dimensions instead"
+            )
+    check_system("cholesky_solve", L, B)
+    return CHOLESKY_SOLVE(B, L, upper=upper)
 
 
 @with_out
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     """The inverse of A, given the Cholesky factor of A."""
     check_square("cholesky_inverse", L)
-    return cholesky_solve(identity(L._array.shape[-1], L), L, upper)
+    return CHOLESKY_INVERSE(L, upper=upper)
 
 
 # --- QR ----------------------------------------------------------------------------------------
@@ -114,12 +139,12 @@ def _qr(A: Array, mode: str) -> tuple[Array, Array]:
 
 def _qr_gradient(g: Any, outs: Any, mode: str) -> Any:
     (gQ, gR), (Q, R) = g, outs
-    (m, k), n = Q._array.shape[-2:] if mode != "r" else (0, 0), R._array.shape[-1]
     if mode == "r":
         raise RuntimeError(
             "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
             "linalg.qr(A, mode='reduced') if you are going to require gradients."
         )
+    m, n = Q._array.shape[-2], R._array.shape[-1]
     if mode == "complete" and m > n:
         raise RuntimeError(
             "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
@@ -198,12 +223,14 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     _check_reflections(name, A, tau)
     m, n = A._array.shape[-2:]
     if m < n:
-        raise RuntimeError(f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1], got {list(A.shape)}")
+        raise RuntimeError(
+            f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1], got {list(A.shape)}"
+        )
     vectors = _reflectors(A)
     product = FUNCTIONS["eye"](m, n, dtype=A.dtype).expand(A._array.shape)
     for i in reversed(range(tau._array.shape[-1])):
         product = _reflect(product, vectors[..., i], tau[..., i])
-    return product if tau._array.shape[-1] else product.clone()
+    return product if tau._array.shape[-1] else product + FUNCTIONS["fill"](A, 0)
 
 
 def _check_reflections(name: str, A: Tensor, tau: Tensor) -> None:
@@ -223,7 +250,9 @@ def _check_reflections(name: str, A: Tensor, tau: Tensor) -> None:
 
 
 @with_out
-def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
+def ormqr(
+    input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False
+) -> Tensor:
     """A product of reflections times a matrix, or a matrix times it."""
     _check_reflections("torch.ormqr", input, tau)
     check_matrix("torch.ormqr", other, "other")
@@ -307,7 +336,9 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     check_matrix("linalg.svd", A)
     check_floating("linalg.svd", A)
     if driver is not None:
-        raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.")
+        raise RuntimeError(
+            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
     return named("linalg_svd", "U S Vh", SVD(A, full_matrices=full_matrices))
 
 
@@ -324,7 +355,9 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 SVDVALS = Op("linalg_svdvals", ("A",), lambda A: np.linalg.svd(A, compute_uv=False), {"A": None})
 
 
-def _legacy_svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None) -> Any:
+def _legacy_svd(
+    input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None
+) -> Any:
     """U, S and V with A = U diag(S) Vᴴ."""
     check_matrix("torch.svd", input)
     if compute_uv:
@@ -342,7 +375,9 @@ def _legacy_svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, ou
 
 def _eig(A: Array) -> tuple[Array, Array]:
     if not np.isfinite(A).all():
-        raise LinAlgError("linalg.eig: The algorithm failed to converge because the input contains infinities or NaN.")
+        raise LinAlgError(
+            "linalg.eig: The algorithm failed to converge because the input contains infinities or NaN."
+        )
     L, V = np.linalg.eig(A)
     kind = np.result_type(A.dtype, np.complex64)
     return L.astype(kind, copy=False), V.astype(kind, copy=False)
@@ -373,21 +408,24 @@ def _eig_gradient(g: Any, outs: Any) -> Any:
 
 
 def _eigh_gradient(g: Any, outs: Any) -> Any:
-    """V (Vᴴ gV / gaps + diag(gL)) Vᴴ."""
+    """V (skew(Vᴴ gV) / gaps + diag(gL)) Vᴴ."""
     (gL, gV), (L, V) = g, outs
     if absent(gV):
         return (V * gL[..., None, :]) @ V.mH
     inner = V.mH @ gV
     if V.dtype.is_complex:
         _check_phase("linalg_eigh_backward", "eigenvectors", inner)
-    inner = inner / _gaps(L)
-    inner = inner - inner.diagonal(0, -2, -1).diag_embed() + gL.diag_embed()
-    return V @ inner @ V.mH
+    return V @ (_skew(inner) / (2 * _gaps(L)) + gL.diag_embed()) @ V.mH
 
 
 EIG = Op("linalg_eig", ("A",), _eig, {"A": _eig_gradient})
 EIGH = Op("linalg_eigh", ("A",), _eigh, {"A": _eigh_gradient})
-EIGVALS = Op("linalg_eigvals", ("A",), lambda A: np.linalg.eigvals(A).astype(np.result_type(A.dtype, np.complex64)), {"A": None})
+EIGVALS = Op(
+    "linalg_eigvals",
+    ("A",),
+    lambda A: np.linalg.eigvals(A).astype(np.result_type(A.dtype, np.complex64)),
+    {"A": None},
+)
 EIGVALSH = Op("linalg_eigvalsh", ("A",), lambda A, UPLO: np.linalg.eigvalsh(A, UPLO), {"A": None})
 
 
@@ -430,18 +468,16 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
 
 
 def _ldl_factor(A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
-    LD, pivots, info = np.array(A), np.zeros(A.shape[:-1], np.int32), np.zeros(A.shape[:-2], np.int32)
+    LD, pivots, info = (
+        np.array(A),
+        np.zeros(A.shape[:-1], np.int32),
+        np.zeros(A.shape[:-2], np.int32),
+    )
     if A.size:
         trf = lapack("hetrf" if hermitian and A.dtype.kind == "c" else "sytrf", A)
         for at in np.ndindex(A.shape[:-2]):
             LD[at], pivots[at], info[at] = trf(A[at], lower=True)
-    below = np.tril(LD)
-    return np.where(np.tri(A.shape[-1], dtype=bool), below, A), _from_one(pivots), info
-
-
-def _from_one(pivots: Array) -> Array:
-    """LAPACK's pivots as Fortran counts them: SciPy hands them on unchanged."""
-    return pivots
+    return np.tril(LD), pivots, info
 
 
 LDL_FACTOR = Op("linalg_ldl_factor_ex", ("A",), _ldl_factor, {"A": None})
@@ -453,7 +489,9 @@ def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = Fa
     check_square("torch.linalg.ldl_factor_ex", A)
     LD, pivots, info = LDL_FACTOR(A, hermitian=hermitian)
     if check_errors:
-        check_info("torch.linalg.ldl_factor_ex", info._array, lambda i: f"the factor D[{i},{i}] is zero.")
+        check_info(
+            "torch.linalg.ldl_factor_ex", info._array, lambda i: f"the factor D[{i},{i}] is zero."
+        )
     return named("linalg_ldl_factor_ex", "LD pivots info", (LD, pivots, info))
 
 
@@ -476,7 +514,9 @@ def _ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
     return X
 
 
-LDL_SOLVE = Op("linalg_ldl_solve", ("LD", "pivots", "B"), _ldl_solve, {"LD": None, "pivots": None, "B": None})
+LDL_SOLVE = Op(
+    "linalg_ldl_solve", ("LD", "pivots", "B"), _ldl_solve, {"LD": None, "pivots": None, "B": None}
+)
 
 
 @with_out
@@ -485,7 +525,9 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     check_square("torch.linalg.ldl_solve", LD)
     check_matrix("torch.linalg.ldl_solve", B, "B")
     if pivots.dtype.kind != dtypes.INTEGRAL:
-        raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {pivots.dtype}")
+        raise RuntimeError(
+            f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {pivots.dtype}"
+        )
     return LDL_SOLVE(LD, pivots, B, hermitian=hermitian)
 
 

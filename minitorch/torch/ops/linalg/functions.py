@@ -8,14 +8,22 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...tensor import Array, Tensor
+from ...tensor import Array, Tensor, tracks
 from ..elementwise import conj
 from ..movement import wrap_dim
 from ..products import multi_dot as product_of_all
 from ..promotion import broadcast_shapes
 from ..record import Op
 from ..surface import FUNCTIONS, check_tensor, function, function_and_method, into, with_out
-from .arguments import check_floating, check_matrix, check_same_type, check_square, identity, named, offer
+from .arguments import (
+    check_floating,
+    check_matrix,
+    check_same_type,
+    check_square,
+    identity,
+    named,
+    offer,
+)
 from .factorizations import eigh, svd
 from .norms import _threshold
 from .solving import inv, solve
@@ -29,23 +37,46 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     check_matrix("linalg.matrix_power", A)
     rows, columns = A._array.shape[-2:]
     if rows != columns:
-        raise RuntimeError(f"linalg.matrix_power: A must be batches of square matrices, but they are {rows} by {columns} matrices")
+        raise RuntimeError(
+            f"linalg.matrix_power: A must be batches of square matrices, but they are {rows} by {columns} matrices"
+        )
     if n == 0:
-        return identity(rows, A).expand(A._array.shape).clone()
-    base, n = (inv(A), -n) if n < 0 else (A, n)
-    result = None
-    while n:  # square and multiply
-        if n & 1:
-            result = base if result is None else result @ base
-        n >>= 1
-        base = base @ base if n else base
-    return result if result is not A else A.clone()
+        return identity(rows, A) + FUNCTIONS["fill"](A, 0)
+    base, n = (inv(A), -n) if n < 0 else (A.clone(), n)
+    while n % 2 == 0:  # square, then square and multiply
+        base, n = base @ base, n // 2
+    result = base
+    while n := n // 2:
+        base = base @ base
+        result = base @ result if n % 2 else result
+    return result
 
 
 def _matrix_exp(A: Array) -> Array:
-    from scipy.linalg import expm
+    """exp(A / 2ˢ) as a polynomial, squared s times, each matrix by its own s."""
+    if not A.size:
+        return A.copy()
+    if A.itemsize == 2:
+        return _matrix_exp(A.astype(np.float32)).astype(A.dtype)
+    size = np.abs(A).sum(axis=-2).max(axis=-1)
+    halvings = np.where(np.isfinite(size), np.ceil(np.log2(np.maximum(size, 1))), 0).astype(
+        np.int64
+    )
+    X = _exp_near_zero(A / (2.0**halvings).astype(size.dtype)[..., None, None])
+    for i in range(int(halvings.max())):
+        X = np.where((halvings > i)[..., None, None], X @ X, X)
+    return X
 
-    return expm(A).astype(A.dtype, copy=False) if A.size else A.copy()
+
+def _exp_near_zero(A: Array) -> Array:
+    """The first 19 terms of the series: six groups of three, each times the cube of A."""
+    one, square = np.eye(A.shape[-1], dtype=A.dtype), A @ A
+    cube = square @ A
+    c = [A.dtype.type(1 / math.factorial(i)) for i in range(19)]
+    X = c[18] * one
+    for i in range(15, -1, -3):
+        X = X @ cube + (c[i] * one + c[i + 1] * A + c[i + 2] * square)
+    return X
 
 
 def _matrix_exp_gradient(g: Any, A: Any) -> Any:
@@ -62,7 +93,9 @@ MATRIX_EXP = Op("linalg_matrix_exp", ("A",), _matrix_exp, {"A": _matrix_exp_grad
 
 def matrix_exp(A: Tensor) -> Tensor:
     """The exponential of square matrices."""
-    check_square("linalg.matrix_exp", A)
+    check_matrix("linalg.matrix_exp", A)
+    if A.dtype.itemsize != 2 or not A.dtype.is_floating_point:
+        check_square("linalg.matrix_exp", A)
     return MATRIX_EXP(A)
 
 
@@ -86,17 +119,24 @@ def _pinv(A: Array, limit: Array, hermitian: bool, factors: Any) -> Array:
     U, S, Vh = factors
     kept = np.abs(S) > limit
     inverse = np.where(kept, 1 / np.where(kept, S, 1), 0).astype(S.dtype)
-    return np.matmul(Vh.conj().swapaxes(-2, -1) * inverse[..., None, :], U.conj().swapaxes(-2, -1)).astype(A.dtype, copy=False)
+    return np.matmul(
+        Vh.conj().swapaxes(-2, -1) * inverse[..., None, :], U.conj().swapaxes(-2, -1)
+    ).astype(A.dtype, copy=False)
 
 
 PINV = Op("linalg_pinv", ("A",), _pinv, {"A": _pinv_gradient})
 
 
 @with_out
-def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+def pinv(
+    A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+) -> Tensor:
     """The pseudo-inverse: singular values of at most max(atol, rtol * the largest) count as 0."""
     check_matrix("linalg.pinv", A)
     check_floating("linalg.pinv", A)
+    for tolerance in (rcond, atol, rtol):
+        if isinstance(tolerance, Tensor) and tracks(tolerance):
+            raise RuntimeError("linalg.pinv is not differentiable with respect to its tolerances")
     return _pseudo_inverse(A, atol, rcond if rtol is None else rtol, hermitian)
 
 
@@ -130,7 +170,9 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
     name = "torch.linalg.lstsq"
     driver = driver or "gelsy"
     if driver not in _DRIVERS:
-        raise RuntimeError(f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got {driver}")
+        raise RuntimeError(
+            f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got {driver}"
+        )
     check_matrix(name, A)
     check_floating(name, A)
     check_same_type(name, A, B)
@@ -145,9 +187,13 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
     broadcast_shapes(name, A._array.shape[:-2], columns._array.shape[:-2])
     X = _pseudo_inverse(A, None, rcond, hermitian=False) @ columns
     rank, S = _rank_and_values(A.detach(), rcond, driver)
-    residuals = _residuals(A, X, columns, rank)
+    residuals = _residuals(
+        A, X, columns, known=driver != "gelsy" and not (rank._array < A._array.shape[-1]).any()
+    )
     result = X.squeeze(-1) if vector else X
-    return named("linalg_lstsq", "solution residuals rank singular_values", (result, residuals, rank, S))
+    return named(
+        "linalg_lstsq", "solution residuals rank singular_values", (result, residuals, rank, S)
+    )
 
 
 def _rank_and_values(A: Tensor, rcond: Any, driver: str) -> tuple[Tensor, Tensor]:
@@ -161,11 +207,11 @@ def _rank_and_values(A: Tensor, rcond: Any, driver: str) -> tuple[Tensor, Tensor
     return matrix_rank(A, rtol=rcond), values
 
 
-def _residuals(A: Tensor, X: Tensor, B: Tensor, rank: Tensor) -> Tensor:
+def _residuals(A: Tensor, X: Tensor, B: Tensor, known: bool) -> Tensor:
     """The squared length of each column of AX - B, where there are more rows than unknowns."""
     m, n = A._array.shape[-2:]
-    if m <= n or (rank._array < n).any():
-        return FUNCTIONS["empty"](0, dtype=A.dtype.to_real())
+    if m <= n or not known:
+        return X.abs().reshape(-1)[:0]
     rest = (A @ X - B).abs()
     return (rest * rest).sum(-2)
 
@@ -228,12 +274,16 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     return a1 * b2 - a2 * b1
 
 
-def _legacy_cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Any = None) -> Tensor:
+def _legacy_cross(
+    input: Tensor, other: Tensor, dim: int | None = None, *, out: Any = None
+) -> Tensor:
     """The cross product of vectors of 3, along the first dimension of that size if none is named."""
     if dim is None:
         sizes = broadcast_shapes("cross", input._array.shape, other._array.shape)
         if 3 not in sizes:
-            raise RuntimeError(f"no dimension of size 3 in input: shapes {list(input.shape)} and {list(other.shape)}")
+            raise RuntimeError(
+                f"no dimension of size 3 in input: shapes {list(input.shape)} and {list(other.shape)}"
+            )
         dim = sizes.index(3)
         input, other = input.broadcast_to(sizes), other.broadcast_to(sizes)
     result = cross(input, other, dim=dim)
@@ -244,7 +294,9 @@ def _legacy_cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The dot product along a dimension, the first argument conjugated."""
     if x.dtype is not y.dtype:
-        raise RuntimeError(f"linalg.vecdot: Expected x and y to have the same dtype, got {x.dtype} and {y.dtype}")
+        raise RuntimeError(
+            f"linalg.vecdot: Expected x and y to have the same dtype, got {x.dtype} and {y.dtype}"
+        )
     broadcast_shapes("linalg.vecdot", x._array.shape, y._array.shape)
     return (conj(x) * y).sum(dim, dtype=x.dtype)
 
@@ -252,16 +304,15 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 @with_out
 def vander(x: Tensor, N: int | None = None) -> Tensor:
     """The powers 0 to N - 1 of each element, along a new last dimension."""
-    if not x.ndim:
-        raise RuntimeError("linalg.vander: x must have at least 1 dimension")
+    x = x if x.ndim else x.reshape(1)
     count = x._array.shape[-1] if N is None else N
     if count <= 1:
         raise RuntimeError(f"N must be greater than 1, got {count}")
-    kind = dtypes.int64 if x.dtype.kind < dtypes.FLOATING else x.dtype
-    base = x.to(kind).unsqueeze(-1)
-    ones = FUNCTIONS["ones_like"](base)
-    powers = base.expand(*x.shape, count - 1).cumprod(-1)
-    return FUNCTIONS["cat"]([ones, powers], -1)
+    x = x.to(dtypes.int64) if x.dtype.kind < dtypes.FLOATING else x
+    powers = [FUNCTIONS["ones_like"](x), x]
+    while len(powers) < count:
+        powers.append(powers[-1] * x)
+    return FUNCTIONS["stack"](powers, -1)
 
 
 @with_out
@@ -291,7 +342,9 @@ def trace(input: Tensor) -> Tensor:
 # --- A few of the largest singular values ------------------------------------------------------------
 
 
-def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> Any:
+def svd_lowrank(
+    A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
+) -> Any:
     """The q largest singular values and their vectors, found by random projections."""
     q = 6 if q is None else q
     centered = A if M is None else A - M.expand(A._array.shape)
@@ -320,7 +373,9 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     m, n = A._array.shape[-2:]
     q = min(6, m, n) if q is None else q
     if not 0 <= q <= min(m, n):
-        raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}")
+        raise ValueError(
+            f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}"
+        )
     if niter < 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
     return svd_lowrank(A - A.mean(-2, True) if center else A, q, niter)

@@ -46,23 +46,26 @@ def _of_sizes(size: Array, ord: float, dim: tuple[int, ...], keepdim: bool) -> A
 
 def _vector_norm_gradient(g: Any, input: Any, out: Any, ord: float, dim: tuple[int, ...]) -> Any:
     shape = input._array.shape
-    g, out = spread(g, shape, dim), spread(out, shape, dim)
+
+    def each(x: Any) -> Any:
+        return spread(x, shape, dim)
+
     if ord == 0:
-        return g * 0
+        return each(g) * 0
     if ord == 1:
-        return g * input.sgn()
+        return each(g) * input.sgn()
     if ord == 2:
-        return g * (input / out).masked_fill(out == 0, 0)
+        return each(g) * (input / each(out)).masked_fill(each(out) == 0, 0)
     size = input.abs()
     if math.isinf(ord):
-        at = (size == out) | (size.isnan() & out.isnan())
+        at = (size == each(out)) | (size.isnan() & each(out).isnan())
         share = at.to(g.dtype)
-        return input.sgn() * (share / share.sum(dim, keepdim=True)) * g
+        return input.sgn() * (share / share.sum(dim, keepdim=True)) * each(g)
     if ord < 1:
         direction = (input.sgn() * size.pow(ord - 1)).masked_fill(input == 0, 0)
-        return direction * (g * out.pow(1 - ord))
+        return direction * each(g * out.pow(1 - ord))
     direction = input.sgn() * size.pow(ord - 1) if ord < 2 else input * size.pow(ord - 2)
-    return direction * (g / out.pow(ord - 1)).masked_fill(out == 0, 0)
+    return direction * each((g / out.pow(ord - 1)).masked_fill(out == 0, 0))
 
 
 VECTOR_NORM = Op("linalg_vector_norm", ("input",), _vector_norm, {"input": _vector_norm_gradient})
@@ -101,7 +104,9 @@ def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
 
 
 @with_out
-def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def vector_norm(
+    x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
     """The `ord`-norm of all elements, or along dimensions."""
     name = "linalg.vector_norm"
     x = _in_type(name, x, dtype)
@@ -128,11 +133,15 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
 
 
 @with_out
-def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def matrix_norm(
+    A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
     """A norm of matrices: "fro", "nuc", 2, 1, inf, or the smallest of the last three."""
     name = "linalg.matrix_norm"
     if A.ndim < 2:
-        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions, got shape {list(A.shape)}.")
+        raise RuntimeError(
+            f"{name}: The input tensor A must have at least 2 dimensions, got shape {list(A.shape)}."
+        )
     if isinstance(dim, int) or len(dim) != 2:
         raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {dim}")
     rows, columns = (wrap_dim(d, A.ndim) for d in dim)
@@ -166,12 +175,16 @@ def _by_sums(name: str, A: Tensor, ord: Any, rows: int, columns: int, keepdim: b
 
 
 @with_out
-def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def norm(
+    A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
     """The norm of a vector or a matrix, as `ord` and `dim` say."""
     if dim is not None and not isinstance(dim, int):
         dim = tuple(dim)
         if len(dim) not in (1, 2):
-            raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
+            raise RuntimeError(
+                f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}"
+            )
     elif dim is None and ord is not None and A.ndim not in (1, 2):
         raise RuntimeError(
             "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. "
@@ -182,11 +195,20 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
     if (dim is None and A.ndim == 2) or (isinstance(dim, tuple) and len(dim) == 2):
         return matrix_norm(A, ord, (0, 1) if dim is None else dim, keepdim, dtype=dtype)
     if isinstance(ord, str):
-        raise RuntimeError(f"linalg.norm: Order {ord} is not supported for vectors, shape {list(A.shape)}")
+        raise RuntimeError(
+            f"linalg.norm: Order {ord} is not supported for vectors, shape {list(A.shape)}"
+        )
     return vector_norm(A, ord, dim, keepdim, dtype=dtype)
 
 
-def _legacy_norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Tensor:
+def _legacy_norm(
+    input: Tensor,
+    p: Any = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    out: Any = None,
+    dtype: Any = None,
+) -> Tensor:
     """The norm of all elements, or along dimensions: p a number, "fro" or "nuc"."""
     result = _any_norm(input, p, dim, keepdim, dtype)
     return result if out is None else into(out, result, "norm")
@@ -196,7 +218,9 @@ def _any_norm(input: Tensor, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Ten
     check_tensor("norm", input)
     if p == "nuc":
         if dim is None and input.ndim != 2:
-            raise RuntimeError(f"norm: nuclear norm needs a matrix or two dimensions, got shape {list(input.shape)}")
+            raise RuntimeError(
+                f"norm: nuclear norm needs a matrix or two dimensions, got shape {list(input.shape)}"
+            )
         return matrix_norm(input, "nuc", (0, 1) if dim is None else dim, keepdim, dtype=dtype)
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
@@ -218,14 +242,18 @@ def cond(A: Tensor, p: Any = None, *, out: Any = None) -> Tensor:
 
     name = "linalg.cond"
     if A.ndim < 2:
-        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions, got shape {list(A.shape)}.")
+        raise RuntimeError(
+            f"{name}: The input tensor A must have at least 2 dimensions, got shape {list(A.shape)}."
+        )
     if p is None or (not isinstance(p, str) and abs(p) == 2):
         S = svdvals(A)
         result = S[..., -1] / S[..., 0] if p == -2 else S[..., 0] / S[..., -1]
     else:
         rows, columns = A._array.shape[-2:]
         if rows != columns:
-            raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
+            raise RuntimeError(
+                f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices"
+            )
         if not A._array.size:
             result = A.new_zeros(A.shape[:-2]).abs()
         else:
@@ -242,7 +270,9 @@ def _tolerances(name: str, A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Ten
     def as_tensor(value: Any) -> Tensor:
         if isinstance(value, Tensor):
             if value.dtype.is_complex:
-                raise RuntimeError(f"{name}: tol tensor of complex type is not supported. Got {value.dtype}")
+                raise RuntimeError(
+                    f"{name}: tol tensor of complex type is not supported. Got {value.dtype}"
+                )
             return value
         return FUNCTIONS["tensor"](value, dtype=dtypes.float64)
 
@@ -261,17 +291,20 @@ def _threshold(name: str, A: Tensor, largest: Tensor, atol: Any, rtol: Any) -> T
 
 
 @with_out
-def matrix_rank(A: Tensor, tol: Any = None, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tensor:
+def matrix_rank(
+    A: Tensor, tol: Any = None, *, atol: Any = None, rtol: Any = None, hermitian: bool = False
+) -> Tensor:
     """How many singular values are not 0."""
     from .factorizations import eigvalsh
 
     if A.ndim < 2:
-        raise RuntimeError(f"linalg.matrix_rank: The input tensor A must have at least 2 dimensions, got shape {list(A.shape)}.")
+        raise RuntimeError(
+            f"linalg.matrix_rank: The input tensor A must have at least 2 dimensions, got shape {list(A.shape)}."
+        )
     A = A.detach() if tracks(A) else A
     if not A._array.size:
         return A.new_zeros(A.shape[:-2], dtype=dtypes.int64)
     S = eigvalsh(A).abs() if hermitian else svdvals(A)
     atol, rtol = (tol, 0.0) if tol is not None else (atol, rtol)
     limit = _threshold("torch.linalg.matrix_rank", A, S.amax(-1), atol, rtol)
-    return (S > limit.unsqueeze(-1)).sum(-1)
-
+    return S.gt(limit.unsqueeze(-1)).sum(-1)

@@ -146,7 +146,14 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
     return named("linalg_lu", "P L U", _unpacked(LU, pivots))
 
 
-def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True, *, out: Any = None) -> Any:
+def lu_unpack(
+    LU_data: Tensor,
+    LU_pivots: Tensor,
+    unpack_data: bool = True,
+    unpack_pivots: bool = True,
+    *,
+    out: Any = None,
+) -> Any:
     """P, L and U from what `lu_factor` returns."""
     check_matrix("torch.lu_unpack", LU_data, "LU_data")
     if LU_pivots.dtype is not dtypes.int32:
@@ -162,12 +169,16 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 
 
 @with_out
-def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
+def lu_solve(
+    LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
+) -> Tensor:
     """X of AX = B (or XA = B), given what `lu_factor` returned for A."""
     name = "linalg.lu_solve"
     check_system(name, LU, B, left)
     if pivots.dtype is not dtypes.int32:
-        raise RuntimeError(f"{name}: pivots should be a Tensor of scalar type torch.int32, got {pivots.dtype}")
+        raise RuntimeError(
+            f"{name}: pivots should be a Tensor of scalar type torch.int32, got {pivots.dtype}"
+        )
     if pivots._array.shape != LU._array.shape[:-1]:
         raise RuntimeError(
             f"{name}: Number of pivots per batch should be same as the dimension of the matrix: "
@@ -199,14 +210,17 @@ def _legacy_lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Any 
 # --- Triangular systems ----------------------------------------------------------------------
 
 
-def _solve_triangular(A: Array, B: Array, upper: bool, left: bool, unitriangular: bool) -> Array:
+def triangular_solution(
+    A: Array, B: Array, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Array:
+    """X of AX = B (or XA = B), where A is triangular, for each matrix of a batch."""
     from scipy.linalg import get_blas_funcs
 
     batch = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
     A, B = (np.broadcast_to(x, batch + x.shape[-2:]) for x in (A, B))
     X = np.array(B)
     if X.size:
-        trsm = get_blas_funcs("trsm", (A, B))
+        trsm: Any = get_blas_funcs("trsm", (A, B))
         for at in np.ndindex(batch):
             X[at] = trsm(1.0, A[at], B[at], side=not left, lower=not upper, diag=unitriangular)
     return X
@@ -222,12 +236,14 @@ def _triangular_by_B(g: Any, A: Any, upper: bool, left: bool, unitriangular: boo
     return SOLVE_TRIANGULAR(A.mH, g, upper=not upper, left=left, unitriangular=unitriangular)
 
 
-SOLVE_TRIANGULAR = Op("linalg_solve_triangular", ("A", "B"), _solve_triangular,
+SOLVE_TRIANGULAR = Op("linalg_solve_triangular", ("A", "B"), triangular_solution,
                       {"A": _triangular_by_A, "B": _triangular_by_B})  # fmt: skip
 
 
 @with_out
-def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
+def solve_triangular(
+    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Tensor:
     """X of AX = B (or XA = B), where A is triangular; its other half is not looked at."""
     check_system("linalg.solve_triangular", A, B, left)
     return SOLVE_TRIANGULAR(A, B, upper=upper, left=left, unitriangular=unitriangular)
@@ -294,7 +310,9 @@ def _solve_any(name: str, A: Tensor, B: Tensor, left: bool) -> tuple[Tensor, Ten
     check_same_type(name, A, B)
     vector = _vector_side(A, B)
     if vector and not left:
-        raise RuntimeError(f"{name}: Vector broadcasting of the left hand side is not supported for left=False")
+        raise RuntimeError(
+            f"{name}: Vector broadcasting of the left hand side is not supported for left=False"
+        )
     columns = B.unsqueeze(-1) if vector else B
     check_system(name, A, columns, left)
     X, info = SOLVE(A, columns) if left else SOLVE(A.mT, columns.mT)
@@ -354,6 +372,8 @@ def inv(A: Tensor) -> Tensor:
 
 def _det_gradient(g: Any, A: Any, out: Any) -> Any:
     """The cofactors: det(A) A⁻ᴴ, or where A is singular, from its singular values."""
+    if A._array.shape[-1] == 1:
+        return g[..., None, None]
     singular = out.detach().abs() < 100 * dtypes.finfo(A.dtype).eps
     if not singular.any():
         return _regular_cofactors(g, A, out)
