@@ -1,4 +1,11 @@
-"""Torch's API and semantics over NumPy: `import minitorch.torch as torch`."""
+"""Torch's API and semantics over NumPy: `import minitorch.torch as torch`.
+
+    >>> import minitorch.torch as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+"""
 
 from __future__ import annotations
 
@@ -9,8 +16,11 @@ from typing import TYPE_CHECKING, Any
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitorch\.torch\.")
 
 from . import autograd as autograd
+from . import dtypes as _dtypes
+from . import random as random
 from .autograd.modes import enable_grad as enable_grad
 from .autograd.modes import inference_mode as inference_mode
+from .autograd.modes import is_anomaly_enabled as is_anomaly_enabled
 from .autograd.modes import is_grad_enabled as is_grad_enabled
 from .autograd.modes import is_inference_mode_enabled as is_inference_mode_enabled
 from .autograd.modes import no_grad as no_grad
@@ -22,16 +32,26 @@ from .dtypes import get_default_dtype as get_default_dtype
 from .dtypes import iinfo as iinfo
 from .dtypes import promote_types as promote_types
 from .dtypes import set_default_dtype as set_default_dtype
-from .ops import FUNCTIONS
+from .environment import *  # noqa: F403
+from .generator import Generator as Generator
+from .generator import default_generator as default_generator
+from .ops import FUNCTIONS as _FUNCTIONS
+from .printing import set_printoptions as set_printoptions
+from .random import get_rng_state as get_rng_state
+from .random import initial_seed as initial_seed
+from .random import manual_seed as manual_seed
+from .random import seed as seed
+from .random import set_rng_state as set_rng_state
+from .serialization import load as load
+from .serialization import save as save
 from .tensor import Size as Size
 from .tensor import Tensor as Tensor
 
-from . import dtypes as _dtypes
-
-globals().update(FUNCTIONS, **_dtypes.NAMES)
+globals().update(_FUNCTIONS, **_dtypes.NAMES)
 
 from . import linalg as linalg
 from . import nn as nn
+from . import utils as utils
 
 if TYPE_CHECKING:  # the functions come from the records
 
