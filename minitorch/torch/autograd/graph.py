@@ -14,7 +14,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..dtypes import from_numpy_dtype
 
@@ -101,6 +101,38 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
+
+
+class saved_tensors_hooks:  # noqa: N801
+    """Let a program keep what operations save: `pack(tensor)` now, `unpack(kept)` in backward."""
+
+    def __init__(
+        self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
+    ) -> None:
+        self.hooks = pack_hook, unpack_hook
+
+    def __enter__(self) -> None:
+        self.before, modes.saving = modes.saving, self.hooks
+
+    def __exit__(self, *_: object) -> None:
+        modes.saving = self.before
+
+
+class GradientEdge(NamedTuple):
+    """A node and which of its outputs: what can stand for a tensor in `autograd.grad`."""
+
+    node: Node
+    output_nr: int
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """Where a tensor's gradient goes."""
+    from ..tensor import edge_of
+
+    edge = edge_of(tensor)
+    if edge is None:
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+    return GradientEdge(*edge)
 
 
 class RemovableHandle:

@@ -3,12 +3,18 @@
 from . import elementwise as elementwise
 from . import comparison as comparison  # isort: skip
 from . import movement as movement  # isort: skip
+from . import complex_numbers as complex_numbers  # isort: skip
+from . import ternary as ternary  # isort: skip
 from . import conversion as conversion  # isort: skip
 from . import creation as creation  # isort: skip
 from . import reduce as reduce  # isort: skip
 from . import products as products  # isort: skip
 from . import indexing as indexing  # isort: skip
+from . import pointwise_special as pointwise_special  # isort: skip
+from . import sorting as sorting  # isort: skip
+from . import statistics as statistics  # isort: skip
 from . import softmax as softmax  # isort: skip
 from . import activation as activation  # isort: skip
 from . import linalg as linalg  # isort: skip
+from . import random as random  # isort: skip
 from .surface import FUNCTIONS as FUNCTIONS

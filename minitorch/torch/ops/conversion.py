@@ -191,18 +191,12 @@ def is_floating_point(self: Tensor) -> bool:
 
 
 @only_method
-def is_complex(self: Tensor) -> bool:
-    """Whether the elements are complex numbers."""
-    return self.dtype.is_complex
-
-
-@only_method
 def is_signed(self: Tensor) -> bool:
     """Whether the elements can be negative."""
     return self.dtype.is_signed
 
 
-for _name in ("is_floating_point", "is_complex", "is_signed"):
+for _name in ("is_floating_point", "is_signed"):
     FUNCTIONS[_name] = getattr(Tensor, _name)
 for _name, _value in [
     ("is_cuda", False), ("is_cpu", True), ("is_mps", False), ("is_xpu", False), ("is_meta", False),
@@ -215,17 +209,12 @@ method("get_device", lambda self: -1)
 method("is_shared", lambda self: False)
 method("is_pinned", lambda self, device=None: False)
 method("pin_memory", lambda self, device=None: self)
-method("is_conj", lambda self: False)
-method("is_neg", lambda self: False)
-method("resolve_conj", lambda self: self)
-method("resolve_neg", lambda self: self)
 method("layout", "torch.strided")  # type: ignore[arg-type]
 method("names", property(lambda self: (None,) * self._array.ndim))
 method("is_same_size", lambda self, other: self._array.shape == other._array.shape)
 method("is_set_to", lambda self, other: self._array.__array_interface__ == other._array.__array_interface__)
 method("has_names", lambda self: False)
-FUNCTIONS["is_conj"] = FUNCTIONS["is_neg"] = FUNCTIONS["is_inference"] = lambda input: False
-FUNCTIONS["resolve_conj"] = FUNCTIONS["resolve_neg"] = lambda input: input
+FUNCTIONS["is_inference"] = Tensor.is_inference
 
 
 # --- To Python ---------------------------------------------------------------------------------
@@ -463,3 +452,45 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
 
 method("resize_as_", lambda self, other: self.resize_(other.shape))
 method("share_memory_", lambda self: self)
+
+
+# --- Text, copies, files ----------------------------------------------------------------------------
+
+
+@only_method
+def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:  # noqa: N807
+    from ..printing import tensor_text
+
+    node = self.grad_fn
+    name = None if node is None else node.name()
+    return tensor_text(
+        self._array, dtype_name=self.dtype.name, requires_grad=self.requires_grad, grad_fn_name=name
+    )
+
+
+@only_method
+def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:  # noqa: N807
+    from ..serialization import deepcopy_tensor
+
+    return deepcopy_tensor(self, memo)
+
+
+@only_method
+def __reduce_ex__(self: Tensor, protocol: Any) -> Any:  # noqa: N807
+    from ..serialization import reduce_tensor
+
+    return reduce_tensor(self)
+
+
+def _storage(name: str) -> None:
+    def call(self: Tensor) -> Any:
+        from .. import storage
+
+        return getattr(storage, name)(self)
+
+    call.__name__, call.__doc__ = name, "The memory behind the tensor."
+    method(name, call)
+
+
+for _name in ("storage", "untyped_storage"):
+    _storage(_name)

@@ -252,7 +252,8 @@ class Packed(Saved):
         return tensor if self.output is None else attached(tensor, node, self.output)
 
 
-def _save(tensor: Any, output: int | None = None) -> Any:
+def save(tensor: Any, output: int | None = None) -> Any:
+    """Keep a tensor for backward, or an output by its number; anything else as it is."""
     if not isinstance(tensor, Tensor):
         return tensor
     if modes.saving is not None:
@@ -303,9 +304,9 @@ def make_node(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> OpNode:
             counter = x._counter
             saved.append(Saved(x, 0 if counter is None else counter[0]))
         else:
-            saved.append(_save(x))
+            saved.append(save(x))
     if plan.rest:
-        saved.append([_save(x) for x in inputs[len(op.args) - 1 :]])
+        saved.append([save(x) for x in inputs[len(op.args) - 1 :]])
     if plan.params:
         saved += [params.get(name, default) for name, default in plan.params]
     if plan.shapes:
@@ -332,9 +333,9 @@ class OpNode(Node):
         if which is None or self.saved is None:
             return
         if which:
-            self.saved.append([_save(o, n) for n, o in enumerate(outputs)])
+            self.saved.append([save(o, n) for n, o in enumerate(outputs)])
         else:
-            self.saved.append(_save(outputs[0], 0))
+            self.saved.append(save(outputs[0], 0))
 
     def name(self) -> str:
         return self.op.node_name

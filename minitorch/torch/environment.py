@@ -1,0 +1,138 @@
+"""What Torch programs ask about their surroundings, and settings that mean nothing here.
+
+Formats of memory, layouts, threads, and determinism: the names exist so that programs run;
+what has an effect in Torch and none here says so in its docstring.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+__all__ = [
+    "are_deterministic_algorithms_enabled", "channels_last", "channels_last_3d", "compiled_with_cxx11_abi",
+    "contiguous_format", "e", "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
+    "inf", "is_deterministic_algorithms_warn_only_enabled", "layout", "memory_format", "nan", "newaxis", "pi",
+    "preserve_format", "set_default_device", "set_default_tensor_type", "set_deterministic_debug_mode",
+    "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "set_num_threads",
+    "sparse_coo", "strided", "use_deterministic_algorithms",
+]  # fmt: skip
+
+inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
+newaxis = None
+
+
+class memory_format:  # noqa: N801
+    """An order of a tensor's elements in memory."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+
+class layout(memory_format):  # noqa: N801
+    """A way of keeping a tensor's elements."""
+
+
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last")
+channels_last_3d = memory_format("channels_last_3d")
+strided = layout("strided")
+sparse_coo = layout("sparse_coo")
+
+
+class _Settings:
+    deterministic = False
+    warn_only = False
+    matmul_precision = "highest"
+    threads: int | None = None
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Note the wish; all algorithms here are deterministic."""
+    _Settings.deterministic, _Settings.warn_only = bool(mode), warn_only
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """What `use_deterministic_algorithms` was told."""
+    return _Settings.deterministic
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """What `use_deterministic_algorithms` was told."""
+    return _Settings.warn_only
+
+
+def set_deterministic_debug_mode(debug_mode: Any) -> None:
+    """Note the wish; all algorithms here are deterministic."""
+    _Settings.deterministic = debug_mode not in (0, "default")
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Note the wish; products on the CPU are always in full precision."""
+    if precision not in ("highest", "high", "medium"):
+        raise RuntimeError(f"{precision} is not one of 'highest', 'high', or 'medium'")
+    _Settings.matmul_precision = precision
+
+
+def get_float32_matmul_precision() -> str:
+    """What `set_float32_matmul_precision` was told."""
+    return _Settings.matmul_precision
+
+
+def get_num_threads() -> int:
+    """How many threads kernels use."""
+    return _Settings.threads or os.cpu_count() or 1
+
+
+def set_num_threads(num: int) -> None:
+    """Set how many threads compiled kernels use; products follow OPENBLAS_NUM_THREADS."""
+    if not isinstance(num, int) or num <= 0:
+        raise RuntimeError(f"set_num_threads expects a positive integer, got {num}")
+    _Settings.threads = num
+    import sys
+
+    numba = sys.modules.get("numba")
+    if numba is not None:
+        numba.set_num_threads(min(num, numba.config.NUMBA_NUM_THREADS))
+
+
+def get_num_interop_threads() -> int:
+    """How many threads run operations side by side: one."""
+    return 1
+
+
+def set_num_interop_threads(num: int) -> None:
+    """Has no effect: operations run one after the other."""
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """Denormal numbers are always kept; says whether that is what was wanted."""
+    return not mode
+
+
+def set_default_device(device: Any) -> None:
+    """Where new tensors go: the CPU is the one place so far."""
+    from .device import resolve
+
+    resolve(device)
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Set the default floating point type by an old tensor type's name."""
+    from . import dtypes
+
+    name = t if isinstance(t, str) else getattr(t, "__name__", str(t))
+    found = [d for d in dtypes.ALL if d.type_name == name.removeprefix("torch.")]
+    if not found:
+        raise TypeError(f"invalid type object: {t}")
+    dtypes.set_default_dtype(found[0])
+
+
+def compiled_with_cxx11_abi() -> bool:
+    """There is no C++ here."""
+    return True

@@ -1,0 +1,232 @@
+"""Random tensors with PyTorch's own numbers: from a seed, both libraries draw the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, sampling
+from ..device import resolve
+from ..tensor import Array, Tensor
+from .creation import new_tensor_of, same_layout
+from .elementwise import kind_name
+from .movement import sizes_of
+from .record import Op
+from .surface import FUNCTIONS, check_tensor, function, function_and_method, into, method, only_method
+from .writes import bind_in_place
+
+# --- New tensors --------------------------------------------------------------------------------
+
+
+def _declare(name: str, draw: Callable[..., Array], doc: str) -> None:
+    """`torch.rand(2, 3)` and `torch.rand_like(x)`."""
+
+    def call(
+        *size: Any, generator: Any = None, names: Any = None, out: Tensor | None = None, dtype: Any = None,
+        layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, **named: Any,
+    ) -> Tensor:  # fmt: skip
+        resolve(device)
+        shape = sizes_of(size or (named["size"],))
+        if any(s < 0 for s in shape):
+            raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
+        kind = dtype or (out.dtype if out is not None else dtypes.get_default_dtype())
+        _check_floating(name, kind)
+        made = new_tensor_of(draw(shape, kind.numpy, generator=generator), requires_grad)
+        return made if out is None else into(out, made, name)
+
+    def like(
+        input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+        memory_format: Any = None, generator: Any = None,
+    ) -> Tensor:  # fmt: skip
+        check_tensor(f"{name}_like", input)
+        resolve(device)
+        kind = dtype or input.dtype
+        _check_floating(name, kind)
+        array = draw(input._array.shape, kind.numpy, generator=generator)
+        return new_tensor_of(_in_memory_order(array, input._array), requires_grad)
+
+    call.__name__, like.__name__ = name, f"{name}_like"
+    call.__doc__, like.__doc__ = doc, f"`{name}` of another tensor's shape and type."
+    FUNCTIONS[name], FUNCTIONS[f"{name}_like"] = call, like
+
+
+def _check_floating(name: str, kind: dtypes.dtype) -> None:
+    if kind.kind < dtypes.FLOATING:
+        raise NotImplementedError(
+            f"\"{name}\" not implemented for '{kind.type_name.removesuffix('Tensor')}'"
+        )
+
+
+def _in_memory_order(drawn: Array, like: Array) -> Array:
+    """Numbers in the order in which they were drawn, laid out in memory as another array."""
+    out = same_layout(drawn, like)
+    if out is not drawn:
+        order = sorted(range(like.ndim), key=lambda d: -like.strides[d])
+        np.copyto(out.transpose(order), drawn.reshape([like.shape[d] for d in order]))
+    return out
+
+
+_declare("rand", sampling.uniform, "Numbers from 0 to 1, evenly spread.")
+_declare("randn", sampling.normal, "Numbers around 0, normally spread.")
+
+
+@function
+def randint(
+    *args: Any, low: int = 0, high: Any = None, size: Any = None, generator: Any = None, out: Any = None,
+    dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Whole numbers from `low` to just below `high`: `randint(high, size)` or `randint(low, high, size)`."""
+    resolve(device)
+    given = list(args)
+    if size is None:
+        size = given.pop()
+    if len(given) == 2:
+        low, high = given
+    elif len(given) == 1:
+        high = given[0]
+    if high is None:
+        raise TypeError("randint() received an invalid combination of arguments: `high` is missing")
+    if int(low) >= int(high):
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    kind = dtype or (out.dtype if out is not None else dtypes.int64)
+    array = sampling.integers(sizes_of((size,)), kind.numpy, int(low), int(high), generator)
+    made = new_tensor_of(array, requires_grad)
+    return made if out is None else into(out, made, "randint")
+
+
+@function
+def randint_like(input: Tensor, *bounds: Any, low: int = 0, high: Any = None, dtype: Any = None, generator: Any = None, **kwargs: Any) -> Tensor:
+    """`randint` of another tensor's shape and type."""
+    if len(bounds) == 2:
+        low, high = bounds
+    elif bounds:
+        high = bounds[0]
+    return randint(low, high, tuple(input._array.shape), dtype=dtype or input.dtype, generator=generator, **kwargs)
+
+
+@function
+def randperm(
+    n: int, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """The numbers below n in a random order."""
+    resolve(device)
+    kind = dtype or (out.dtype if out is not None else dtypes.int64)
+    made = new_tensor_of(sampling.permutation(n, kind.numpy, generator), requires_grad)
+    return made if out is None else into(out, made, "randperm")
+
+
+@function
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, dtype: Any = None, **kwargs: Any) -> Tensor:
+    """Numbers normally spread around `mean`, which may be a tensor, as `std` may be."""
+    if size is not None:
+        kind = dtype or dtypes.get_default_dtype()
+        made = new_tensor_of(sampling.normal(sizes_of((size,)), kind.numpy, mean, std, generator))
+    else:
+        arrays = [v._array if isinstance(v, Tensor) else v for v in (mean, std)]
+        made = new_tensor_of(sampling.normal_around(*arrays, generator=generator))
+    return made if out is None else into(out, made, "normal")
+
+
+@function_and_method
+def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any = None) -> Tensor:
+    """1 with the probability that each element says, or `p`; else 0."""
+    array = input._array
+    if p is None:
+        if array.dtype.kind not in "fV":
+            raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{kind_name(array)}'")
+        if ((array < 0) | (array > 1)).any():
+            raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true")
+    made = new_tensor_of(sampling.bernoulli(array.shape, array.dtype, array if p is None else p, generator))
+    return made if out is None else into(out, made, "bernoulli")
+
+
+@function_and_method
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Any = None) -> Tensor:
+    """Places drawn by weight from each row."""
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"prob_dist must be 1 or 2 dim, got {input.ndim}")
+    if input.dtype.kind != dtypes.FLOATING:
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {kind_name(input._array)}")
+    made = new_tensor_of(sampling.multinomial(input._array, num_samples, replacement, generator))
+    return made if out is None else into(out, made, "multinomial")
+
+
+def _drawn_from(name: str, draw: Callable[..., Array], doc: str) -> None:
+    op = Op(name, ("input",), lambda input, generator: draw(input, generator),
+            {"input": lambda g: g.new_zeros(()).expand(g.shape)}, doc=doc)  # fmt: skip
+
+    def call(input: Tensor, generator: Any = None) -> Tensor:
+        return op(input, generator=generator)
+
+    call.__name__, call.__doc__ = name, doc
+    function(call)
+
+
+_drawn_from("poisson", sampling.poisson, "Counts of events at the rate that each element says.")
+
+
+@function
+def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
+    """How many of `count` trials succeed."""
+    return new_tensor_of(sampling.binomial(count._array, prob._array, generator))
+
+
+# --- Filling ---------------------------------------------------------------------------------------
+
+_DRAWN = Op("fill_random", ("input",), lambda input, drawn: drawn,
+            {"input": lambda g: g.new_zeros(()).expand(g.shape)})  # fmt: skip
+
+
+def _fill(self: Tensor, drawn: Array, name: str) -> Tensor:
+    """Write what was drawn; numbers fall in the order of the tensor's memory."""
+    return bind_in_place(_DRAWN, self, (), {"drawn": _in_memory_order(drawn, self._array)})
+
+
+def _declare_fill(name: str, draw: Callable[..., Array], parameters: dict[str, Any], doc: str) -> None:
+    """`x.normal_(mean, std)`: a method with parameters that have defaults."""
+
+    def call(self: Tensor, *args: Any, generator: Any = None, **named: Any) -> Tensor:
+        values = dict(parameters)
+        values.update(zip(parameters, args, strict=False))
+        for key, value in named.items():
+            if key not in parameters:
+                raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
+            values[key] = value
+        return _fill(self, draw(self._array.shape, self._array.dtype, *values.values(), generator=generator), name)
+
+    call.__name__, call.__doc__ = name, doc
+    method(name, call)
+
+
+_declare_fill("uniform_", sampling.uniform, {"from": 0.0, "to": 1.0}, "Fill with numbers evenly spread.")
+_declare_fill("normal_", sampling.normal, {"mean": 0.0, "std": 1.0}, "Fill with numbers normally spread.")
+_declare_fill("log_normal_", sampling.log_normal, {"mean": 1.0, "std": 2.0}, "Fill with exp of normally spread numbers.")
+_declare_fill("exponential_", sampling.exponential, {"lambd": 1.0}, "Fill with waiting times.")
+_declare_fill("geometric_", sampling.geometric, {"p": 0.5}, "Fill with numbers of trials until a success.")
+_declare_fill("cauchy_", sampling.cauchy, {"median": 0.0, "sigma": 1.0}, "Fill with Cauchy-spread numbers.")
+
+
+@only_method
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    """Fill with 1 with a probability, else 0."""
+    probability = p._array if isinstance(p, Tensor) else p
+    if np.any(np.asarray(probability) < 0) or np.any(np.asarray(probability) > 1):
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return _fill(self, sampling.bernoulli(self._array.shape, self._array.dtype, probability, generator), "bernoulli_")
+
+
+@only_method
+def random_(self: Tensor, *bounds: Any, generator: Any = None) -> Tensor:
+    """Fill with whole numbers: all that the type holds, below `to`, or from `from` to below `to`."""
+    shape, kind = self._array.shape, self._array.dtype
+    if not bounds:
+        drawn = sampling.integers_of_type(shape, kind, generator)
+    else:
+        low, high = (0, bounds[0]) if len(bounds) == 1 else bounds
+        if high is not None and int(low) >= int(high):
+            raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+        drawn = sampling.integers(shape, kind, int(low), None if high is None else int(high), generator)
+    return _fill(self, drawn, "random_")

@@ -1,0 +1,47 @@
+"""The generator behind random tensors: seeding it, and keeping its state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .generator import Generator as Generator
+from .generator import default_generator as default_generator
+from .tensor import Tensor
+
+
+def manual_seed(seed: int) -> Generator:
+    """Start the default generator from a number."""
+    return default_generator.manual_seed(int(seed))
+
+
+def seed() -> int:
+    """Start the default generator from a number that nobody knows, and return it."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The number that the default generator started from."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The state of the default generator."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Let the default generator go on from a state."""
+    default_generator.set_state(new_state)
+
+
+@contextmanager
+def fork_rng(devices: Any = None, enabled: bool = True, **_: Any) -> Iterator[None]:
+    """Leave the default generator at the end as it was at the beginning."""
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        if enabled:
+            set_rng_state(state)

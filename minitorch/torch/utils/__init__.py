@@ -1,0 +1,3 @@
+"""Torch's `utils`: checkpointing; data loading comes with the layers."""
+
+from . import checkpoint as checkpoint

@@ -1,0 +1,109 @@
+"""Memory for time: forget what forward saved, and compute it again in backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..autograd.graph import saved_tensors_hooks
+from ..autograd.modes import enable_grad
+from ..tensor import Tensor
+
+
+class CheckpointError(RuntimeError):
+    """The second forward did not do what the first did."""
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    preserve_rng_state: bool = True,
+    context_fn: Any = None,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Call a function, keeping its inputs alone; backward calls it once more for the rest.
+
+    Random numbers are the same in both calls. `use_reentrant` is accepted for Torch's sake:
+    there is one way here, which nests and differentiates twice.
+    """
+    from ..generator import default_generator
+
+    state = default_generator.get_state() if preserve_rng_state else None
+    memory = _Recomputed(function, args, kwargs, state)
+    with saved_tensors_hooks(memory.forget, memory.recall):
+        return function(*args, **kwargs)
+
+
+class _Recomputed:
+    """What a call saved, by number; computed again when backward first asks."""
+
+    def __init__(self, function: Any, args: Any, kwargs: Any, state: Any) -> None:
+        self.function, self.args, self.kwargs, self.state = function, args, kwargs, state
+        self.layouts: list[Any] = []
+        self.found: dict[int, Tensor] = {}
+
+    def forget(self, tensor: Tensor) -> int:
+        self.layouts.append((tensor._array.shape, tensor._array.dtype))
+        return len(self.layouts) - 1
+
+    def recall(self, number: int) -> Tensor:
+        if number not in self.found:
+            self._compute_again()
+        if number not in self.found:
+            raise CheckpointError(
+                f"torch.utils.checkpoint: A different number of tensors was saved during the original "
+                f"forward and recomputation. Number of tensors saved during forward: {len(self.layouts)}, "
+                f"during recomputation: {len(self.found)}"
+            )
+        tensor = self.found.pop(number)
+        if (tensor._array.shape, tensor._array.dtype) != self.layouts[number]:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different "
+                f"metadata than during the forward pass: saved {self.layouts[number]}, recomputed "
+                f"{(tensor._array.shape, tensor._array.dtype)}"
+            )
+        return tensor
+
+    def _compute_again(self) -> None:
+        from ..generator import default_generator
+
+        now = default_generator.get_state()
+        seen: list[Tensor] = []
+
+        def keep(tensor: Tensor) -> Tensor:
+            seen.append(tensor)
+            return tensor
+
+        try:
+            if self.state is not None:
+                default_generator.set_state(self.state)
+            with enable_grad(), saved_tensors_hooks(keep, lambda kept: kept):
+                self.function(*self.args, **self.kwargs)
+        finally:
+            default_generator.set_state(now)
+        self.found = dict(enumerate(seen))
+
+
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
+    """A row of functions in so many checkpointed segments; the last one is kept whole."""
+    steps: Sequence[Any] = list(functions.children()) if hasattr(functions, "children") else list(functions)
+
+    def run(start: int, end: int) -> Callable[[Any], Any]:
+        def segment(x: Any) -> Any:
+            for step in steps[start:end]:
+                x = step(x)
+            return x
+
+        return segment
+
+    size = len(steps) // segments
+    ends = [size * (i + 1) for i in range(segments - 1)]
+    for start, end in zip([0, *ends[:-1]], ends, strict=True):
+        input = checkpoint(run(start, end), input, use_reentrant=use_reentrant, **kwargs)
+    return run(ends[-1] if ends else 0, len(steps))(input)
