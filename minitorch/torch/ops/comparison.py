@@ -13,17 +13,26 @@ from .promotion import broadcast_shapes, meet, result_type
 from .record import Op, bind
 from .surface import alias, check_tensor, function, function_and_method, method, operator
 
-for _name, _compute, _doc in [
-    ("eq", np.equal, "Whether two elements are equal."),
-    ("ne", np.not_equal, "Whether two elements differ."),
-    ("lt", np.less, "Whether the first is smaller."),
-    ("le", np.less_equal, "Whether the first is smaller or equal."),
-    ("gt", np.greater, "Whether the first is larger."),
-    ("ge", np.greater_equal, "Whether the first is larger or equal."),
-]:
-    _op = binary(_name, _compute, (None, None), _doc)
-    _op.ufunc = None  # the answer is boolean; written into numbers it is 0 or 1
-    operator(_name, _op, reflected=False, has_twin=False)
+
+def _comparison(name: str, compute: np.ufunc, doc: str, ordered: bool = True) -> None:
+    """`torch.lt(a, b)`, `a.lt(b)`, `a < b`."""
+    op = binary(
+        name,
+        not_for(name, "c", compute) if ordered else compute,
+        (None, None),
+        doc,
+        numbers="other",
+    )
+    op.ufunc = None  # the answer is boolean; written into numbers it is 0 or 1
+    operator(name, op, reflected=False, has_twin=False)
+
+
+_comparison("eq", np.equal, "Whether two elements are equal.", ordered=False)
+_comparison("ne", np.not_equal, "Whether two elements differ.", ordered=False)
+_comparison("lt", np.less, "Whether the first is smaller.")
+_comparison("le", np.less_equal, "Whether the first is smaller or equal.")
+_comparison("gt", np.greater, "Whether the first is larger.")
+_comparison("ge", np.greater_equal, "Whether the first is larger or equal.")
 for _new, _old in [
     ("less", "lt"), ("less_equal", "le"), ("greater", "gt"), ("greater_equal", "ge"), ("not_equal", "ne"),
 ]:  # fmt: skip
@@ -31,34 +40,76 @@ for _new, _old in [
 method("__hash__", lambda self: id(self))
 
 
-def _of_truth(compute: Callable[..., Array]) -> Callable[..., Array]:
-    return lambda *arrays: compute(*arrays)
+def _logical(name: str, compute: np.ufunc, doc: str) -> None:
+    """A question about the truth of elements, whatever their types."""
+    op = binary(name, compute, (None, None), doc, numbers="none")
+    op.compute = lambda input, other: _broadcast(name, compute, input, other)
+    op.ufunc = None
 
 
-binary("logical_and", _of_truth(np.logical_and), (None, None), "Whether both are true.")
-binary("logical_or", _of_truth(np.logical_or), (None, None), "Whether one is true, or both.")
-binary("logical_xor", _of_truth(np.logical_xor), (None, None), "Whether exactly one is true.")
-unary("logical_not", _of_truth(np.logical_not), None, "Whether it is false.")
+def _broadcast(name: str, compute: np.ufunc, input: Array, other: Array) -> Array:
+    broadcast_shapes(name, input.shape, other.shape)
+    return compute(input.astype(bool), other.astype(bool))
+
+
+_logical("logical_and", np.logical_and, "Whether both are true.")
+_logical("logical_or", np.logical_or, "Whether one is true, or both.")
+_logical("logical_xor", np.logical_xor, "Whether exactly one is true.")
+unary("logical_not", lambda x: np.logical_not(x), None, "Whether it is false.")
 unary("isnan", np.isnan, None, "Whether it is not a number.", has_twin=False)
 unary("isinf", np.isinf, None, "Whether it is infinite.", has_twin=False)
 unary("isfinite", np.isfinite, None, "Whether it is a finite number.", has_twin=False)
-unary("isposinf", not_for("isposinf", "c", lambda x: np.isinf(x) & (x > 0)), None,
-      "Whether it is infinite and positive.", has_twin=False)  # fmt: skip
-unary("isneginf", not_for("isneginf", "c", lambda x: np.isinf(x) & (x < 0)), None,
-      "Whether it is infinite and negative.", has_twin=False)  # fmt: skip
-unary("isreal", lambda x: np.isreal(x) | np.zeros(x.shape, bool), None,
-      "Whether its imaginary part is 0.", has_twin=False)  # fmt: skip
-unary("signbit", lambda x: np.signbit(x) if x.dtype.kind in "fV" else x < 0, None,
-      "Whether the sign bit is set.", has_twin=False)  # fmt: skip
+
+
+def _signed_infinity(name: str, positive: bool) -> Callable[[Array], Array]:
+    def run(x: Array) -> Array:
+        if x.dtype.kind == "c":
+            raise RuntimeError(f"{name} does not support complex inputs.")
+        return np.isinf(x) & ((x > 0) if positive else (x < 0))
+
+    return run
+
+
+unary("isposinf", _signed_infinity("isposinf", True), None, "Whether it is infinite and positive.",
+      has_twin=False)  # fmt: skip
+unary("isneginf", _signed_infinity("isneginf", False), None, "Whether it is infinite and negative.",
+      has_twin=False)  # fmt: skip
+unary("isreal", lambda x: x.imag == 0, None, "Whether its imaginary part is 0.", has_twin=False)
+
+
+def _signbit(x: Array) -> Array:
+    if x.dtype.kind == "c":
+        raise RuntimeError("signbit is not implemented for complex tensors.")
+    return np.signbit(x) if x.dtype.kind in "fV" else x < 0
+
+
+unary("signbit", _signbit, None, "Whether the sign bit is set.", has_twin=False)
 
 for _name, _compute, _symbol, _doc in [
     ("bitwise_and", np.bitwise_and, "and", "Bits that both have."),
     ("bitwise_or", np.bitwise_or, "or", "Bits that either has."),
     ("bitwise_xor", np.bitwise_xor, "xor", "Bits that one has and the other has not."),
+]:
+    binary(
+        _name,
+        not_for(f"{_name}_cpu", "fcV", _compute),
+        (None, None),
+        _doc,
+        symbol=_symbol,
+        numbers="one",
+    )
+for _name, _compute, _symbol, _doc in [
     ("bitwise_left_shift", np.left_shift, "lshift", "Bits moved up."),
     ("bitwise_right_shift", np.right_shift, "rshift", "Bits moved down."),
 ]:
-    binary(_name, not_for(f"{_name}_cpu", "fcV", _compute), (None, None), _doc, symbol=_symbol)
+    binary(
+        _name,
+        not_for(f"{_symbol}_cpu", "bfcV", _compute),
+        (None, None),
+        _doc,
+        symbol=_symbol,
+        numbers="one",
+    )
 unary("bitwise_not", not_for("bitwise_not_cpu", "fcV", np.invert), None, "All bits turned.")
 method("__invert__", lambda self: self.bitwise_not())
 
@@ -83,7 +134,9 @@ WHERE = Op(
 
 
 @function
-def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
+def where(
+    condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None
+) -> Any:
     """`input` where the condition holds, else `other`; with the condition alone, where that is."""
     check_tensor("where", condition, "condition")
     if input is None and other is None:
@@ -96,7 +149,12 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     return result if out is None else out.copy_(result)
 
 
-method("where", lambda self, condition, other: where(condition, self, other))
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """The tensor where a condition holds, else `other`."""
+    return where(condition, self, other)
+
+
+method("where", _where_method)
 
 
 @function_and_method

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..device import resolve
 from ..device import device as device_type
+from ..device import resolve
 from ..dtypes import dtype as dtype_type
 from ..tensor import Array, Size, Tensor, bump_version, tracks, wrap
 from .movement import element_strides, memory_of

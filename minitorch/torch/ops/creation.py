@@ -15,7 +15,15 @@ from ..dtypes import dtype as dtype_type
 from ..tensor import Array, Tensor, mark_inference, wrap
 from .movement import sizes_of
 from .record import Op
-from .surface import FUNCTIONS, check_tensor, function, function_and_method, into, method, only_method
+from .surface import (
+    FUNCTIONS,
+    check_tensor,
+    function,
+    function_and_method,
+    into,
+    method,
+    only_method,
+)
 
 
 def new_tensor_of(array: Array, requires_grad: bool = False) -> Tensor:
@@ -304,38 +312,6 @@ def empty_permuted(size: Any, physical_layout: Any, **kwargs: Any) -> Tensor:
     for d in reversed(physical_layout):
         strides[d], step = step, step * max(size[d], 1)
     return empty_strided(size, strides, **kwargs)
-
-
-def from_parts(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor:
-    """A complex tensor from its real and imaginary parts."""
-    if real.dtype is not imag.dtype:
-        raise RuntimeError(
-            f"Expected object of scalar type {real.dtype.type_name.removesuffix('Tensor')} but got scalar type "
-            f"{imag.dtype.type_name.removesuffix('Tensor')} for second argument"
-        )
-    if real.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
-        raise RuntimeError(
-            f"Expected both inputs to be Half, Float or Double tensors but got {real.dtype.type_name.removesuffix('Tensor')} and {imag.dtype.type_name.removesuffix('Tensor')}"
-        )
-    made = COMPLEX(real, imag)
-    return made if out is None else into(out, made, "complex")
-
-
-def _complex(real: Array, imag: Array) -> Array:
-    out = np.empty(np.broadcast_shapes(real.shape, imag.shape), np.result_type(real.dtype, np.complex64))
-    out.real, out.imag = real, imag
-    return out
-
-
-FUNCTIONS["complex"] = from_parts
-COMPLEX = Op("complex", ("real", "imag"), _complex, {"real": lambda g: g.real, "imag": lambda g: g.imag})
-
-
-@function
-def polar(abs: Tensor, angle: Tensor, *, out: Any = None) -> Tensor:
-    """A complex tensor from lengths and angles."""
-    made = from_parts(abs * angle.cos(), abs * angle.sin())
-    return made if out is None else into(out, made, "polar")
 
 
 # --- Counted ------------------------------------------------------------------------------------

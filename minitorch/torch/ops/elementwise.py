@@ -19,13 +19,14 @@ from .record import Op, Rule, bind
 from .surface import (
     FUNCTIONS,
     alias,
-    check_tensor,
     expose_binary,
     expose_unary,
+    function,
     function_and_method,
     in_place,
     into,
     method,
+    only_method,
     operator,
     with_out,
 )
@@ -72,6 +73,8 @@ def binary(
     to_float: bool = False,
     symbol: str | None = None,
     has_twin: bool = True,
+    numbers: str = "any",
+    exact_numbers: bool = False,
 ) -> Op:
     """Declare an operation on two tensors, or a tensor and a number, broadcast together.
 
@@ -83,6 +86,8 @@ def binary(
         to_float: whether whole numbers are first turned into floating point
         symbol: of the Python operator, as in `__add__`
         has_twin: whether there is one that writes into its input
+        numbers: which operands may be plain numbers: "any", "one" of the two, "other", "none"
+        exact_numbers: whether a number meets two-byte floats before it is rounded to them
     """
 
     def run(input: Any, other: Any) -> Array:
@@ -92,8 +97,10 @@ def binary(
                 if type(other) is np.ndarray:
                     if other.dtype == kind and not (to_float and kind.kind in "biu"):
                         return compute(input, other)
-                elif type(other) is float and kind.kind == "f":
+                elif type(other) is float and kind.kind == "f" and kind.itemsize > 2:
                     return compute(input, kind.type(other))
+            if exact_numbers:
+                return _exactly(compute, input, other, to_float)
             return compute(*meet((input, other), to_float))
         except ValueError:
             raise broadcast_error(name, (input, other)) from None
@@ -101,10 +108,20 @@ def binary(
     rules = dict(zip(("input", "other"), gradients, strict=True))
     ufunc = compute if isinstance(compute, np.ufunc) else None
     op = Op(name, ("input", "other"), run, rules, ufunc=ufunc, doc=doc)
-    expose_binary(op, has_twin)
+    expose_binary(op, has_twin, numbers)
     if symbol is not None:
         operator(symbol, op, has_twin=has_twin)
     return op
+
+
+def _exactly(compute: Callable[..., Array], input: Any, other: Any, to_float: bool) -> Array:
+    """Let two-byte floats and a number meet in four bytes, and round once, at the end."""
+    a, b = meet((input, other), to_float)
+    halves = a.dtype.itemsize == 2 and a.dtype.kind in "fV"
+    if not halves or (isinstance(input, np.ndarray) and isinstance(other, np.ndarray)):
+        return compute(a, b)
+    wide = (np.asarray(v, np.float32) for v in (input, other))
+    return np.asarray(compute(*wide)).astype(a.dtype)
 
 
 def conj(x: Any) -> Any:
@@ -129,7 +146,7 @@ def not_for(name: str, kinds: str, compute: Callable[..., Array]) -> Callable[..
 
     def run(*arrays: Array) -> Array:
         if arrays[0].dtype.kind in kinds:
-            raise RuntimeError(f"\"{name}\" not implemented for '{kind_name(arrays[0])}'")
+            raise NotImplementedError(f"\"{name}\" not implemented for '{kind_name(arrays[0])}'")
         return compute(*arrays)
 
     return run
@@ -174,6 +191,17 @@ def _floor_divide(a: Array, b: Array) -> Array:
     return np.where(b == 0, np.true_divide(a, b), np.floor_divide(a, b))
 
 
+def _ordered(name: str, compute: Callable[..., Array]) -> Callable[..., Array]:
+    """Complex numbers have no order."""
+
+    def run(a: Array, b: Array) -> Array:
+        if a.dtype.kind == "c":
+            raise RuntimeError(f"{name} does not support complex inputs.")
+        return compute(a, b)
+
+    return run
+
+
 def _truncated_divide(a: Array, b: Array) -> Array:
     if a.dtype.kind == "u":
         return np.floor_divide(a, b)
@@ -183,52 +211,61 @@ def _truncated_divide(a: Array, b: Array) -> Array:
     return np.trunc(np.true_divide(a, b))
 
 
-NEG = unary("neg", _negative, lambda g: -g, "Minus each element.")
-unary("positive", np.positive, lambda g: g, "Each element itself.", has_twin=False)
-ADD = binary("add", np.add, (lambda g: g, lambda g: g), "The sum of two tensors.", symbol="add")
-SUB = binary("sub", _subtract, (lambda g: g, lambda g: -g), "The difference.", symbol="sub")
-SUB.ufunc = np.subtract
-MUL = binary("mul", np.multiply,
-             (lambda g, other: g * conj(other), lambda g, input: g * conj(input)),
-             "The product of two tensors.", symbol="mul")  # fmt: skip
-DIV = binary("div", np.true_divide,
-             (lambda g, other: g / conj(other), lambda g, other, out: -g * conj(out / other)),
-             "The quotient of two tensors.", to_float=True, symbol="truediv")  # fmt: skip
-FLOOR_DIVIDE = binary("floor_divide", _whole_division(_floor_divide), (flat, flat),
-                      "The quotient, rounded down.", symbol="floordiv")  # fmt: skip
-DIV_TRUNC = Op("div_trunc", ("input", "other"),
-               lambda input, other: _whole_division(_truncated_divide)(*meet((input, other))),
-               {"input": flat, "other": flat}, doc="The quotient, rounded towards 0.")  # fmt: skip
-binary("remainder", _whole_division(np.remainder),
-       (lambda g: g, lambda g, input, other: -g * FLOOR_DIVIDE(input, other)),
-       "What is left of a division that rounds down.", symbol="mod")  # fmt: skip
-binary("fmod", _whole_division(np.fmod),
-       (lambda g: g, lambda g, input, other: -g * DIV_TRUNC(input, other)),
-       "What is left of a division that rounds towards 0.")  # fmt: skip
-binary("maximum", np.maximum,
-       (lambda g, input, other: g * _share(input, other), lambda g, input, other: g * _share(other, input)),
-       "The larger of two elements; equal ones share the gradient.", has_twin=False)  # fmt: skip
-binary("minimum", np.minimum,
-       (lambda g, input, other: g * _share(other, input), lambda g, input, other: g * _share(input, other)),
-       "The smaller of two elements; equal ones share the gradient.", has_twin=False)  # fmt: skip
-binary("fmax", np.fmax,
-       (lambda g, input, other: g.masked_fill(~((input >= other) | other.isnan()), 0),
-        lambda g, input, other: g.masked_fill((input >= other) | other.isnan(), 0)),
-       "The larger of two elements, passing over NaN.", has_twin=False)  # fmt: skip
-binary("fmin", np.fmin,
-       (lambda g, input, other: g.masked_fill(~((input <= other) | other.isnan()), 0),
-        lambda g, input, other: g.masked_fill((input <= other) | other.isnan(), 0)),
-       "The smaller of two elements, passing over NaN.", has_twin=False)  # fmt: skip
-
-
 def _share(larger: Any, smaller: Any) -> Any:
     """1 where the first is larger, a half where the two are equal."""
     return (larger > smaller).to(larger.dtype) + (larger == smaller).to(larger.dtype) / 2
 
 
+def _to_larger(g: Any, input: Any, other: Any) -> Any:
+    return g * _share(input, other)
+
+
+def _to_smaller(g: Any, input: Any, other: Any) -> Any:
+    return g * _share(other, input)
+
+
+NEG = unary("neg", _negative, lambda g: -g, "Minus each element.")
+unary("positive", not_for("positive", "b", np.positive), lambda g: g, "Each element itself.", has_twin=False)
+ADD = binary("add", np.add, (lambda g: g, lambda g: g), "The sum of two tensors.",
+             symbol="add", exact_numbers=True)  # fmt: skip
+SUB = binary("sub", _subtract, (lambda g: g, lambda g: -g), "The difference.",
+             symbol="sub", exact_numbers=True)  # fmt: skip
+SUB.ufunc = np.subtract
+MUL = binary("mul", np.multiply,
+             (lambda g, other: g * conj(other), lambda g, input: g * conj(input)),
+             "The product of two tensors.", symbol="mul", exact_numbers=True)  # fmt: skip
+DIV = binary("div", np.true_divide,
+             (lambda g, other: g / conj(other), lambda g, other, out: -g * conj(out / other)),
+             "The quotient of two tensors.", to_float=True, symbol="truediv", exact_numbers=True)  # fmt: skip
+FLOOR_DIVIDE = binary("floor_divide", _whole_division(_floor_divide), (flat, flat),
+                      "The quotient, rounded down.", symbol="floordiv", exact_numbers=True)  # fmt: skip
+DIV_TRUNC = Op("div_trunc", ("input", "other"),
+               lambda input, other: _exactly(_whole_division(_truncated_divide), input, other, False),
+               {"input": flat, "other": flat}, doc="The quotient, rounded towards 0.")  # fmt: skip
+binary("remainder", _whole_division(np.remainder),
+       (lambda g: g, lambda g, input, other: -g * FLOOR_DIVIDE(input, other)),
+       "What is left of a division that rounds down.", symbol="mod", numbers="one")  # fmt: skip
+binary("fmod", _whole_division(np.fmod),
+       (lambda g: g, lambda g, input, other: -g * DIV_TRUNC(input, other)),
+       "What is left of a division that rounds towards 0.", numbers="other")  # fmt: skip
+binary("maximum", _ordered("maximum", np.maximum), (_to_larger, _to_smaller),
+       "The larger of two elements; equal ones share the gradient.", has_twin=False, numbers="none")  # fmt: skip
+binary("minimum", _ordered("minimum", np.minimum), (_to_smaller, _to_larger),
+       "The smaller of two elements; equal ones share the gradient.", has_twin=False, numbers="none")  # fmt: skip
+binary("fmax", _ordered("fmax", np.fmax),
+       (lambda g, input, other: g.masked_fill(~((input >= other) | other.isnan()), 0),
+        lambda g, input, other: g.masked_fill((input >= other) | other.isnan(), 0)),
+       "The larger of two elements, passing over NaN.", has_twin=False, numbers="none")  # fmt: skip
+binary("fmin", _ordered("fmin", np.fmin),
+       (lambda g, input, other: g.masked_fill(~((input <= other) | other.isnan()), 0),
+        lambda g, input, other: g.masked_fill((input <= other) | other.isnan(), 0)),
+       "The smaller of two elements, passing over NaN.", has_twin=False, numbers="none")  # fmt: skip
+
+
 def _scaled(op: Op) -> None:
     """Give `add` and `sub` their `alpha`, which multiplies the second operand."""
-    plain, plain_method, plain_twin = FUNCTIONS[op.name], getattr(Tensor, op.name), getattr(Tensor, op.name + "_")
+    plain, plain_method = FUNCTIONS[op.name], getattr(Tensor, op.name)
+    plain_twin = getattr(Tensor, op.name + "_")
 
     def call(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
         return plain(input, other if alpha == 1 else _times(op.name, other, alpha, input), out=out)
@@ -239,20 +276,25 @@ def _scaled(op: Op) -> None:
     def call_twin(self: Tensor, other: Any, *, alpha: Any = 1) -> Any:
         return plain_twin(self, other if alpha == 1 else _times(op.name, other, alpha, self))
 
-    call.__name__, call.__doc__ = op.name, op.doc
+    call.__name__ = call_method.__name__ = op.name
+    call_twin.__name__ = f"{op.name}_"
+    call.__doc__ = call_method.__doc__ = op.doc
+    call_twin.__doc__ = f"`{op.name}`, written into the tensor itself."
     FUNCTIONS[op.name] = call
     method(op.name, call_method)
     method(op.name + "_", call_twin)
 
 
 def _times(name: str, other: Any, alpha: Any, input: Any) -> Any:
-    if isinstance(alpha, float) and not any(
-        isinstance(v, (float, complex)) or (isinstance(v, Tensor) and v.dtype.kind >= dtypes.FLOATING)
-        for v in (input, other)
-    ):
-        raise RuntimeError(
-            f"{name}: For integral input tensors, argument alpha must not be a floating point number."
-        )
+    """`other * alpha`; RuntimeError if `alpha` is of a higher kind than what it scales."""
+    kinds = [dtypes.of_number(v) if not isinstance(v, Tensor) else v.dtype for v in (input, other)]
+    highest = max(k.kind for k in kinds)
+    if isinstance(alpha, bool) and highest != dtypes.BOOL:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if dtypes.of_number(alpha).kind > max(highest, dtypes.INTEGRAL):
+        what = "integral" if highest <= dtypes.INTEGRAL else "non-complex"
+        number = "floating point" if highest <= dtypes.INTEGRAL else "complex"
+        raise RuntimeError(f"{name}: For {what} input tensors, argument alpha must not be a {number} number.")
     return other * alpha
 
 
@@ -260,12 +302,10 @@ _scaled(ADD)
 _scaled(SUB)
 
 
+@function
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """`other - alpha * input`."""
-    return SUB(other, input if alpha == 1 else input * alpha)
-
-
-function_and_method(rsub)
+    return SUB(other, input if alpha == 1 else _times("rsub", input, alpha, other))
 
 
 def _rounded(rounding_mode: str | None) -> Op:
@@ -280,39 +320,51 @@ def _rounded(rounding_mode: str | None) -> Op:
 _DIVISIONS = {None: DIV, "trunc": DIV_TRUNC, "floor": FLOOR_DIVIDE}
 
 
+@function_and_method
 def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Tensor:
     """The quotient of two tensors; `rounding_mode` is None, "trunc" or "floor"."""
     result = bind(_rounded(rounding_mode), (input, other), {})
     return result if out is None else into(out, result, "div")
 
 
+@only_method
 def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """`div`, written into the tensor itself."""
     return bind_in_place(_rounded(rounding_mode), self, (other,), {})
 
-
-function_and_method(div)
-method("div_", div_)
 
 # --- Powers and logarithms ----------------------------------------------------------------
 
 LN2, LN10 = math.log(2), math.log(10)
 
 
+_SIMPLE_POWERS: dict[float, Callable[[Array], Array]] = {
+    -2.0: lambda x: np.reciprocal(x * x),
+    -1.0: np.reciprocal,
+    -0.5: lambda x: np.reciprocal(np.sqrt(x)),
+    0.5: np.sqrt,
+    2.0: np.square,
+    3.0: lambda x: x * x * x,
+}
+
+
 def _power(a: Array, b: Array) -> Array:
-    if a.dtype.kind in "iu" and np.any(b < 0):
-        if b.ndim == 0:
-            raise RuntimeError("Integers to negative integer powers are not allowed.")
-        exact = np.where(b < 0, np.where(np.abs(a) == 1, a ** (np.abs(b) % 2), 0), 0)
-        return np.where(b < 0, exact, np.power(a, np.maximum(b, 0))).astype(a.dtype)
+    if a.dtype.kind == "f":
+        simple = _SIMPLE_POWERS.get(b.item()) if b.ndim == 0 else None
+        return np.power(a, b) if simple is None else simple(a)
     if a.dtype == np.bool_:
         return a | ~b
-    if b.ndim == 0 and a.dtype.kind == "f":
-        if b == 2:
-            return np.multiply(a, a)
-        if b == 0.5:
-            return np.sqrt(a)
+    if a.dtype.kind == "i" and np.any(b < 0):
+        return _power_below_one(a, b)
     return np.power(a, b)
+
+
+def _power_below_one(a: Array, b: Array) -> Array:
+    """Whole numbers to powers that may be negative: fractions become 0."""
+    if b.ndim == 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    fraction = np.where(np.abs(a) == 1, a ** (np.abs(b) % 2), 0)
+    return np.where(b < 0, fraction, np.power(a, np.maximum(b, 0))).astype(a.dtype)
 
 
 def _power_by_base(g: Any, input: Any, other: Any) -> Any:
@@ -322,16 +374,21 @@ def _power_by_base(g: Any, input: Any, other: Any) -> Any:
 
 
 def _power_by_exponent(g: Any, input: Any, other: Any, out: Any) -> Any:
-    """out log(input); where 0 is raised to a power above 0, nothing."""
-    if not isinstance(input, Tensor):
-        return g * conj(out * math.log(input)) if input else (g * out * 0).masked_fill(other < 0, math.nan)
-    usual = g * conj(out * input.log())
-    if usual.dtype.is_complex:
-        return usual.masked_fill(input == 0, 0)
-    return usual.masked_fill((input == 0) & (other >= 0), 0)
+    """out log(input); nothing where 0 is raised to a power of 0 or above."""
+    base = input if isinstance(input, Tensor) else out.new_tensor(input)
+    nothing = (base == 0) & (other.real >= 0)
+    return (g * conj(out * base.log())).masked_fill(nothing, 0)
 
 
-POW = binary("pow", _power, (_power_by_base, _power_by_exponent), "Each element to a power.", symbol="pow")
+def _logaddexp(a: Array, b: Array) -> Array:
+    if a.dtype.kind != "c":
+        return np.logaddexp(a, b)
+    top = np.maximum(a.real, b.real)
+    return np.log(np.exp(a - top) + np.exp(b - top)) + top
+
+
+POW = binary("pow", _power, (_power_by_base, _power_by_exponent), "Each element to a power.",
+             symbol="pow", numbers="one")  # fmt: skip
 unary("exp", np.exp, lambda g, out: g * conj(out), "e to the power of each element.", to_float=True)
 unary("exp2", np.exp2, lambda g, out: g * conj(out) * LN2, "2 to the power of each.", to_float=True)
 unary("expm1", np.expm1, lambda g, out: g * (conj(out) + 1), "exp(x) - 1, exact near 0.", to_float=True)
@@ -344,12 +401,14 @@ unary("rsqrt", lambda x: np.reciprocal(np.sqrt(x)), lambda g, out: -0.5 * g * co
       "1 / sqrt(x).", to_float=True)  # fmt: skip
 unary("reciprocal", np.reciprocal, lambda g, out: -g * conj(out * out), "1 / x.", to_float=True)
 unary("square", np.square, lambda g, input: g * conj(2 * input), "x times x.")
-binary("logaddexp", np.logaddexp,
-       (lambda g, input, out: g * (input - out).exp(), lambda g, other, out: g * (other - out).exp()),
-       "log(exp(a) + exp(b)), without overflow.", to_float=True, has_twin=False)  # fmt: skip
-binary("logaddexp2", np.logaddexp2,
-       (lambda g, input, out: g * (input - out).exp2(), lambda g, other, out: g * (other - out).exp2()),
-       "log2(2^a + 2^b), without overflow.", to_float=True, has_twin=False)  # fmt: skip
+binary("logaddexp", not_for("logaddexp_cpu", "biu", _logaddexp),
+       (lambda g, input, other: g / conj(1 + (other - input).exp()),
+        lambda g, input, other: g / conj(1 + (input - other).exp())),
+       "log(exp(a) + exp(b)), without overflow.", has_twin=False, numbers="none")  # fmt: skip
+binary("logaddexp2", not_for("logaddexp2_cpu", "biuc", np.logaddexp2),
+       (lambda g, input, other: g / (1 + (other - input).exp2()),
+        lambda g, input, other: g / (1 + (input - other).exp2())),
+       "log2(2^a + 2^b), without overflow.", has_twin=False, numbers="none")  # fmt: skip
 
 # --- Trigonometry ---------------------------------------------------------------------------
 
@@ -375,10 +434,10 @@ unary("rad2deg", lambda x: x * x.dtype.type(180 / math.pi), lambda g: g * (180 /
 binary("atan2", np.arctan2,
        (lambda g, input, other: g * other / (input * input + other * other),
         lambda g, input, other: -g * input / (input * input + other * other)),
-       "The angle of the point (other, input).", to_float=True)  # fmt: skip
+       "The angle of the point (other, input).", to_float=True, numbers="none")  # fmt: skip
 binary("hypot", np.hypot, (lambda g, input, out: g * input / out, lambda g, other, out: g * other / out),
-       "The length of the vector (input, other).")  # fmt: skip
-binary("nextafter", np.nextafter, (None, None), "The next number towards the second.")
+       "The length of the vector (input, other).", numbers="none")  # fmt: skip
+binary("nextafter", np.nextafter, (None, None), "The next number towards the second.", numbers="none")
 
 # --- Rounding and signs -----------------------------------------------------------------------
 
@@ -416,9 +475,9 @@ unary("sign", not_for("sign_cpu", "c", _sgn), flat, "-1, 0 or 1.")
 unary("sgn", _sgn, _sgn_gradient, "-1, 0 or 1; of a complex number its direction.")
 binary("copysign", np.copysign,
        (lambda g, input, out: (g * (out / input)).masked_fill(input == 0, 0), flat),
-       "The first's size with the second's sign.", to_float=True)  # fmt: skip
-HEAVISIDE = binary("heaviside", lambda a, b: np.where(a == 0, b, a > 0).astype(a.dtype), (None, None),
-                   "0 below 0, the second at 0, 1 above.")  # fmt: skip
+       "The first's size with the second's sign.", to_float=True, numbers="other")  # fmt: skip
+binary("heaviside", not_for("heaviside_cpu", "c", lambda a, b: np.where(a == 0, b, a > 0).astype(a.dtype)),
+       (None, None), "0 below 0, the second at 0, 1 above.", numbers="none")  # fmt: skip
 
 
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
@@ -450,19 +509,6 @@ def _sigmoid(x: Array) -> Array:
 unary("sigmoid", _sigmoid, lambda g, out: g * conj((1 - out) * out), "1 / (1 + exp(-x)).", to_float=True)
 unary("relu", not_for("clamp_min_scalar_cpu", "bc", lambda x: np.maximum(x, x.dtype.type(0))),
       lambda g, out: g.masked_fill(out <= 0, 0), "x where positive, else 0.")  # fmt: skip
-unary("erf", lambda x: _special("erf", x), lambda g, input: g * (input * input).neg().exp() * (2 / math.sqrt(math.pi)),
-      "The error function.", to_float=True)  # fmt: skip
-unary("erfc", lambda x: _special("erfc", x), lambda g, input: g * (input * input).neg().exp() * (-2 / math.sqrt(math.pi)),
-      "1 - erf(x).", to_float=True)  # fmt: skip
-
-
-def _special(name: str, x: Array) -> Array:
-    """A function that SciPy has, in the type of its argument."""
-    import scipy.special
-
-    wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
-    return np.asarray(getattr(scipy.special, name)(wide)).astype(x.dtype, copy=False)
-
 
 for _new, _old in [
     ("subtract", "sub"), ("multiply", "mul"), ("divide", "div"), ("true_divide", "div"),
@@ -474,102 +520,3 @@ for _new, _old in [
 method("__neg__", lambda self: bind(NEG, (self,), {}))
 method("__pos__", lambda self: self.positive())
 method("__abs__", lambda self: self.abs())
-
-# --- Several operands ----------------------------------------------------------------------------
-
-
-def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    """Each element, but no less than `min` and no more than `max`."""
-    check_tensor("clamp", input)
-    if min is None and max is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    return CLAMP(input, min, max)
-
-
-def _clamp(input: Array, min: Any, max: Any) -> Array:
-    """Bounds are numbers or arrays; where they cross, the upper one holds."""
-    if input.dtype.kind in "bc":
-        raise RuntimeError(f"\"clamp_scalar_cpu\" not implemented for '{kind_name(input)}'")
-    given = [v for v in (min, max) if v is not None]
-    try:
-        met = iter(meet((input, *given)))
-        out = next(met)
-        if min is not None:
-            out = np.maximum(out, next(met))
-        return out if max is None else np.minimum(out, next(met))
-    except ValueError:
-        raise broadcast_error("clamp", [input, *given]) from None
-
-
-def _inside(input: Any, min: Any, max: Any) -> Any:
-    if min is None:
-        return input <= max
-    return input >= min if max is None else (input >= min) & (input <= max)
-
-
-CLAMP = Op(
-    "clamp", ("input", "min", "max"), _clamp,
-    {
-        "input": lambda g, input, min, max: g * _inside(input, min, max).to(g.dtype),
-        "min": lambda g, input, min, max: g * ((input < min) & (True if max is None else min < max)).to(g.dtype),
-        "max": lambda g, input, min, max: g * ((input > max) | (False if min is None else max < min)).to(g.dtype),
-    },
-    doc="Each element, but no less than `min` and no more than `max`.",
-)  # fmt: skip
-
-
-def clamp_min(input: Tensor, min: Any) -> Tensor:
-    """Each element, but no less than `min`."""
-    return clamp(input, min=min)
-
-
-def clamp_max(input: Tensor, max: Any) -> Tensor:
-    """Each element, but no more than `max`."""
-    return clamp(input, max=max)
-
-
-def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
-    """From `input` to `end` by `weight`."""
-    check_tensor("lerp", end, "end")
-    if input.dtype is not end.dtype:
-        raise RuntimeError(f"expected dtype {input.dtype} for `end` but got dtype {end.dtype}")
-    return input + weight * (end - input)
-
-
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    """`input + value * tensor1 * tensor2`."""
-    return input + (tensor1 * tensor2 if value == 1 else value * tensor1 * tensor2)
-
-
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    """`input + value * tensor1 / tensor2`."""
-    if all(t.dtype.kind < dtypes.FLOATING for t in (tensor1, tensor2)):
-        raise RuntimeError(
-            "Integer division with addcdiv is no longer supported, and in a future release addcdiv "
-            "will perform a true division of tensor1 and tensor2."
-        )
-    return input + (tensor1 / tensor2 if value == 1 else value * (tensor1 / tensor2))
-
-
-def logit(input: Tensor, eps: float | None = None) -> Tensor:
-    """log(x / (1 - x)), the inverse of sigmoid; `eps` keeps x away from 0 and 1."""
-    x = input if eps is None else input.clamp(eps, 1 - eps)
-    return (x / (1 - x)).log()
-
-
-def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
-    """NaN as `nan`, infinities as the largest and smallest numbers, or as given."""
-    if input.dtype.kind < dtypes.FLOATING:
-        return input.clone()
-    limits = dtypes.finfo(input.dtype)
-    high = limits.max if posinf is None else posinf
-    low = limits.min if neginf is None else neginf
-    without_nan = input.masked_fill(input.isnan(), 0.0 if nan is None else nan)
-    return without_nan.masked_fill(input.isposinf(), high).masked_fill(input.isneginf(), low)
-
-
-for _fn in (clamp, clamp_min, clamp_max, lerp, addcmul, addcdiv, logit, nan_to_num):
-    in_place(f"{_fn.__name__}_", _fn)
-    FUNCTIONS[_fn.__name__] = with_out(_fn)
-    method(_fn.__name__, _fn)
-alias("clip", "clamp")

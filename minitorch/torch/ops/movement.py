@@ -187,10 +187,6 @@ SPLIT = Op("split", ("input",), _split, {"input": lambda g, dim: cat(g, dim)}, v
 UNBIND = Op("unbind", ("input",), lambda input, dim: tuple(np.moveaxis(input, dim, 0)[:, ...])
             if input.ndim > 1 else tuple(input[i : i + 1].reshape(()) for i in range(len(input))),
             {"input": lambda g, dim: stack(g, dim)}, view=True)  # fmt: skip
-REAL = Op("real", ("input",), lambda input: input.real,
-          {"input": lambda g: g + 0j}, view=True)  # fmt: skip
-IMAG = Op("imag", ("input",), lambda input: input.imag,
-          {"input": lambda g: g * 1j}, view=True)  # fmt: skip
 
 
 # --- Any strides ------------------------------------------------------------------------------
@@ -664,23 +660,6 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return self.as_strided(shape[0 if array.ndim else 1 :], strides[0 if array.ndim else 1 :])
 
 
-def _real_view(name: str, op: Op) -> None:
-    def get(self: Tensor) -> Tensor:
-        if not self.dtype.is_complex:
-            if name == "real":
-                return self
-            raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-        return op(self)
-
-    def put(self: Tensor, value: Any) -> None:
-        get(self).copy_(value if isinstance(value, Tensor) else self.real.new_tensor(value))
-
-    method(name, property(get, put, doc=f"The {name} part."))
-    FUNCTIONS[name] = get
-
-
-_real_view("real", REAL)
-_real_view("imag", IMAG)
 method("T", property(lambda self: PERMUTE(self, dims=tuple(range(self.ndim))[::-1]), doc="All dimensions reversed."))
 
 
@@ -693,48 +672,6 @@ def _matrix_transpose(self: Tensor) -> Tensor:
 
 
 method("mT", property(_matrix_transpose, doc="The last two dimensions swapped."))
-method("mH", property(lambda self: _matrix_transpose(self).conj(), doc="`mT`, conjugated."))
-method("H", property(lambda self: self.t().conj() if self.ndim else self, doc="A matrix transposed and conjugated."))
-
-
-@function_and_method
-def adjoint(input: Tensor) -> Tensor:
-    """The last two dimensions swapped, conjugated."""
-    return _matrix_transpose(input).conj()
-
-
-def _view_as_real(input: Array) -> Array:
-    part = np.empty(0, input.dtype).real.dtype
-    strides = (*input.strides, part.itemsize)
-    flat = strided_view(input, input.shape, input.strides)[..., None].view(part) if input.flags.c_contiguous else None
-    return flat if flat is not None else strided_view(input.real, (*input.shape, 2), strides)
-
-
-VIEW_AS_REAL = Op("view_as_real", ("input",), _view_as_real, {"input": lambda g: g.contiguous().view_as_complex()}, view=True)
-VIEW_AS_COMPLEX = Op("view_as_complex", ("input",), lambda input: input.view(np.result_type(input.dtype, np.complex64))[..., 0],
-                     {"input": lambda g: g.resolve_conj().view_as_real()}, view=True)  # fmt: skip
-
-
-@function_and_method
-def view_as_real(input: Tensor) -> Tensor:
-    """Real and imaginary parts as a last dimension of 2."""
-    if not input.dtype.is_complex:
-        raise RuntimeError("view_as_real is only supported for complex tensors")
-    return VIEW_AS_REAL(input)
-
-
-@function_and_method
-def view_as_complex(input: Tensor) -> Tensor:
-    """A last dimension of 2 as real and imaginary parts."""
-    if input.dtype not in (dtypes.float32, dtypes.float64):
-        raise RuntimeError(
-            f"view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: {input.dtype.type_name.removesuffix('Tensor')}"
-        )
-    if not input.ndim or input.shape[-1] != 2:
-        raise RuntimeError("Tensor must have a last dimension of size 2")
-    if input._array.strides[-1] != input._array.itemsize:
-        raise RuntimeError("Tensor must have a last dimension with stride 1")
-    return VIEW_AS_COMPLEX(input)
 
 
 # --- Copies ---------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ..tensor import Array, Tensor
 from .elementwise import conj, kind_name
 from .movement import wrap_dim, wrap_dims
 from .record import Op, bind
+from .results import found, named
 from .surface import FUNCTIONS, function_and_method, in_place, into, only_method
 
 # --- Arguments ----------------------------------------------------------------------------------
@@ -204,7 +205,7 @@ def _need_elements(name: str, input: Tensor, dims: tuple[int, ...]) -> None:
             raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
 
 
-def _shared_gradient(g: Any, input: Any, out: Any, dim: Any) -> Any:
+def shared_gradient(g: Any, input: Any, out: Any, dim: Any) -> Any:
     """Equal extremes share the gradient."""
     at = input == spread(out, input._array.shape, dim)
     at = at | (input.isnan() & spread(out, input._array.shape, dim).isnan()) if input.dtype.kind >= 2 else at
@@ -213,9 +214,9 @@ def _shared_gradient(g: Any, input: Any, out: Any, dim: Any) -> Any:
 
 
 AMAX = Op("amax", ("input",), lambda input, dim, keepdim: np.max(input, axis=dim, keepdims=keepdim),
-          {"input": _shared_gradient}, doc="The largest element.")  # fmt: skip
+          {"input": shared_gradient}, doc="The largest element.")  # fmt: skip
 AMIN = Op("amin", ("input",), lambda input, dim, keepdim: np.min(input, axis=dim, keepdims=keepdim),
-          {"input": _shared_gradient}, doc="The smallest element.")  # fmt: skip
+          {"input": shared_gradient}, doc="The smallest element.")  # fmt: skip
 
 
 def _declare_extreme(name: str, op: Op) -> None:
@@ -241,32 +242,17 @@ _declare_extreme("amax", AMAX)
 _declare_extreme("amin", AMIN)
 
 
-class ValuesAndIndices(NamedTuple):
-    """What was found, and where."""
-
-    values: Tensor
-    indices: Tensor
+def at_places_gradient(g: Any, shapes: Any, outs: Any, dim: int) -> Any:
+    """The gradient goes to where the values were found."""
+    return g.new_zeros(shapes[0]).scatter(dim, outs[1].detach(), g) if shapes[0] else g
 
 
-def found(name: str, values: Tensor, indices: Tensor) -> ValuesAndIndices:
-    """Values and indices under the name that Torch's result carries."""
-    kind = _RESULTS.get(name)
-    if kind is None:
-        kind = _RESULTS[name] = type(name, (ValuesAndIndices,), {"__doc__": ValuesAndIndices.__doc__})
-    return kind(values, indices)
-
-
-_RESULTS: dict[str, Any] = {}
-
-
-def at_indices_gradient(g: Any, shapes: Any, outs: Any, dim: int, keepdim: bool = True) -> Any:
-    """The gradient goes to where the value was found."""
-    indices = outs[1]
-    if not shapes[0]:
-        return g
-    if not keepdim:
-        g, indices = g.unsqueeze(dim), indices.unsqueeze(dim)
-    return g.new_zeros(shapes[0]).scatter(dim, indices.detach(), g)
+def at_indices_gradient(g: Any, shapes: Any, outs: Any, dim: int, keepdim: bool) -> Any:
+    """The same, where the dimension may be gone."""
+    if keepdim or not shapes[0]:
+        return at_places_gradient(g, shapes, outs, dim)
+    places = [o.unsqueeze(dim) for o in outs]
+    return at_places_gradient(g.unsqueeze(dim), shapes, places, dim)
 
 
 def _extreme_along(find: Callable[..., Array]) -> Callable[..., Any]:
@@ -344,15 +330,13 @@ _declare_arg("argmin", np.argmin)
 
 
 @function_and_method
-def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
+def aminmax(
+    input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None
+) -> Any:
     """The smallest and the largest element."""
     pair = (dim,) if dim is not None else ()
-    return _MinMax(input.amin(pair, keepdim), input.amax(pair, keepdim))
-
-
-class _MinMax(NamedTuple):
-    min: Tensor
-    max: Tensor
+    result = named("aminmax", "min", "max")(input.amin(pair, keepdim), input.amax(pair, keepdim))
+    return result if out is None else into(out, result, "aminmax")
 
 
 # --- Moments ------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from ..autograd.graph import modes
 from ..tensor import Tensor, bump_version, tracks
 from .promotion import NUMBERS
 from .record import Op, bind
-from .writes import bind_in_place, check_castable
+from .writes import bind_in_place, check_castable, check_writable
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 """What `minitorch.torch` offers as functions, by name."""
@@ -78,6 +78,7 @@ def into(out: Any, result: Any, name: str) -> Any:
     check_castable(result.dtype, out.dtype)
     if out._array.shape != result._array.shape:
         out._array = np.empty(result._array.shape, out._array.dtype)
+    check_writable(out, False)
     np.copyto(out._array, result._array, casting="unsafe")
     bump_version(out)
     return out
@@ -116,12 +117,27 @@ def check_tensor(name: str, value: Any, argument: str = "input") -> None:
         )
 
 
-def _check_operands(name: str, *values: Any) -> None:
-    for value in values:
-        if not isinstance(value, _ACCEPTED):
-            raise TypeError(
-                f"{name}(): argument must be a Tensor or a number, not {type(value).__name__}"
-            )
+_NUMBERS_AS = {
+    "any": (_ACCEPTED, _ACCEPTED),
+    "one": (_ACCEPTED, _ACCEPTED),
+    "other": (Tensor, _ACCEPTED),
+    "none": (Tensor, Tensor),
+}
+"""Which operands may be plain numbers: any, one of the two, the second, none."""
+
+
+def _check_operands(name: str, numbers: str, *values: Any) -> None:
+    """TypeError unless the operands are tensors, or numbers where those are allowed."""
+    allowed = _NUMBERS_AS[numbers][-len(values) :]
+    wrong = [v for v, kinds in zip(values, allowed, strict=True) if not isinstance(v, kinds)]
+    if numbers == "one" and len(values) == 2 and not any(isinstance(v, Tensor) for v in values):
+        wrong = [values[0]]
+    if wrong:
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments - got "
+            f"({', '.join(type(v).__name__ for v in values)}) where it takes tensors"
+            f"{'' if numbers == 'none' else ' and numbers'}"
+        )
 
 
 def expose_unary(op: Op, has_twin: bool = True) -> None:
@@ -142,22 +158,24 @@ def expose_unary(op: Op, has_twin: bool = True) -> None:
     _publish(op, call, call_method, call_in_place if has_twin else None)
 
 
-def expose_binary(op: Op, has_twin: bool = True) -> None:
+def expose_binary(op: Op, has_twin: bool = True, numbers: str = "any") -> None:
     """`torch.name(input, other, out=None)`, `input.name(other)`, `input.name_(other)`."""
     name = op.name
+    accepted = _NUMBERS_AS[numbers][1]
 
     def call(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
-        _check_operands(name, input, other)
+        _check_operands(name, numbers, input, other)
         result = bind(op, (input, other), {})
         return result if out is None else into(out, result, name)
 
     def call_method(self: Tensor, other: Any) -> Tensor:
-        if not isinstance(other, _ACCEPTED):
-            _check_operands(name, other)
+        if not isinstance(other, accepted):
+            _check_operands(name, numbers, other)
         return bind(op, (self, other), {})
 
     def call_in_place(self: Tensor, other: Any) -> Tensor:
-        _check_operands(name, other)
+        if not isinstance(other, accepted):
+            _check_operands(name, numbers, other)
         return bind_in_place(op, self, (other,), {})
 
     _publish(op, call, call_method, call_in_place if has_twin else None)

@@ -1,0 +1,220 @@
+"""Elementwise functions beyond arithmetic: gamma, error and Bessel functions, divisors, powers of 2.
+
+Their values come from SciPy, which is loaded when the first of them is called.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Array, Tensor
+from .elementwise import binary, conj, not_for, unary
+from .promotion import result_type
+from .record import Op
+from .results import named
+from .surface import FUNCTIONS, check_tensor, function_and_method, in_place, into, method, with_out
+
+
+def scipy_function(name: str) -> Callable[..., Array]:
+    """A function of SciPy's on arrays of one type, which its result has too."""
+
+    def run(*arrays: Array) -> Array:
+        import scipy.special
+
+        kind = arrays[0].dtype
+        wide = [x.astype(np.float32) if kind.itemsize == 2 else x for x in arrays]
+        return np.asarray(getattr(scipy.special, name)(*wide)).astype(kind, copy=False)
+
+    return run
+
+
+# --- Error and Bessel functions -------------------------------------------------------------------
+
+_SLOPE = 2 / math.sqrt(math.pi)
+
+unary("erf", scipy_function("erf"), lambda g, input: g * (input * input).neg().exp() * _SLOPE,
+      "The error function.", to_float=True)  # fmt: skip
+unary("erfc", scipy_function("erfc"), lambda g, input: g * (input * input).neg().exp() * -_SLOPE,
+      "1 - erf(x).", to_float=True)  # fmt: skip
+unary("erfinv", scipy_function("erfinv"), lambda g, out: g * (out * out).exp() / _SLOPE,
+      "The inverse of the error function.", to_float=True)  # fmt: skip
+unary("i0", scipy_function("i0"), lambda g, input: g * I1(input),
+      "The modified Bessel function of order 0.", to_float=True)  # fmt: skip
+
+
+def _i1_gradient(g: Any, input: Any, out: Any) -> Any:
+    """i0(x) - i1(x) / x, and a half at 0."""
+    zero = input == 0
+    safe = input.masked_fill(zero, 1)
+    return g * (input.i0() - out / safe).masked_fill(zero, 0.5)
+
+
+I1 = Op("i1", ("input",), scipy_function("i1"), {"input": _i1_gradient},
+        doc="The modified Bessel function of order 1.")  # fmt: skip
+
+# --- Gamma functions --------------------------------------------------------------------------------
+
+unary("lgamma", scipy_function("gammaln"), lambda g, input: g * input.digamma(),
+      "The logarithm of the gamma function.", to_float=True)  # fmt: skip
+unary("digamma", scipy_function("psi"), lambda g, input: g * polygamma(1, input),
+      "The derivative of lgamma.", to_float=True)  # fmt: skip
+
+
+def _polygamma(input: Array, n: int) -> Array:
+    """(-1)^(n+1) n! zeta(n+1, x)."""
+    order = np.asarray(n + 1, input.dtype)
+    return scipy_function("zeta")(order, input) * input.dtype.type(
+        (-1) ** (n + 1) * math.factorial(n)
+    )
+
+
+POLYGAMMA = Op("polygamma", ("input",), _polygamma, {"input": lambda g, input, n: g * polygamma(n + 1, input)},
+               doc="The n-th derivative of digamma.")  # fmt: skip
+
+
+def polygamma(n: int, input: Tensor) -> Tensor:
+    """The n-th derivative of digamma."""
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    if n == 0:
+        return input.digamma()
+    return POLYGAMMA(_as_float(input), n=n)
+
+
+FUNCTIONS["polygamma"] = with_out(polygamma)
+method("polygamma", lambda self, n: polygamma(n, self))
+in_place("polygamma_", lambda self, n: polygamma(n, self))
+
+
+def _as_float(input: Tensor) -> Tensor:
+    return input if input.dtype.kind >= dtypes.FLOATING else input.to(dtypes.get_default_dtype())
+
+
+def mvlgamma(input: Tensor, p: int) -> Tensor:
+    """The logarithm of the multivariate gamma function of dimension p."""
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    x = _as_float(input)
+    halves = x.new_tensor([-i / 2 for i in range(p)])
+    return (x.unsqueeze(-1) + halves).lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
+
+
+method("mvlgamma", mvlgamma)
+in_place("mvlgamma_", mvlgamma)
+FUNCTIONS["mvlgamma"] = with_out(mvlgamma)
+
+
+def _igamma_slope(input: Any, other: Any) -> Any:
+    """The derivative by the second argument: x^(a-1) e^-x / gamma(a)."""
+    return ((input - 1) * other.log() - other - input.lgamma()).exp()
+
+
+binary("igamma", not_for("igamma", "biuc", scipy_function("gammainc")),
+       (None, lambda g, input, other: g * _igamma_slope(input, other)),
+       "The lower incomplete gamma function, as a share of the whole.", numbers="none")  # fmt: skip
+binary("igammac", not_for("igammac", "biuc", scipy_function("gammaincc")),
+       (None, lambda g, input, other: -g * _igamma_slope(input, other)),
+       "The upper incomplete gamma function, as a share of the whole.", numbers="none")  # fmt: skip
+
+# --- Logarithms and waves ----------------------------------------------------------------------------
+
+
+def _xlogy(a: Array, b: Array) -> Array:
+    return np.where(np.isnan(b), b, np.where(a == 0, a.dtype.type(0), a * np.log(b)))
+
+
+def _xlogy_by_factor(g: Any, input: Any, other: Any) -> Any:
+    """log(other), and nothing where 0 log 0 was taken as 0."""
+    logarithm = other.log() if isinstance(other, Tensor) else g.new_tensor(other).log()
+    return (g * logarithm).masked_fill((input == 0) & (other <= 0), 0)
+
+
+binary("xlogy", _xlogy, (_xlogy_by_factor, lambda g, input, other: g * input / other),
+       "input log(other), 0 where input is 0.", to_float=True, numbers="one")  # fmt: skip
+FUNCTIONS["xlogy_"] = Tensor.xlogy_
+
+
+def _sinc_gradient(g: Any, input: Any) -> Any:
+    """(cos(pi x) - sinc(x)) / x, and nothing at 0."""
+    zero = input == 0
+    safe = input.masked_fill(zero, 1)
+    slope = ((safe * math.pi).cos() - safe.sinc()) / safe
+    return (g * conj(slope)).masked_fill(zero, 0)
+
+
+unary("sinc", np.sinc, _sinc_gradient, "sin(pi x) / (pi x).", to_float=True)
+
+# --- Divisors and powers -----------------------------------------------------------------------------
+
+binary(
+    "gcd",
+    not_for("gcd_cpu", "bfcV", np.gcd),
+    (None, None),
+    "The greatest common divisor.",
+    numbers="none",
+)
+binary(
+    "lcm",
+    not_for("lcm_cpu", "bfcV", np.lcm),
+    (None, None),
+    "The least common multiple.",
+    numbers="none",
+)
+FUNCTIONS["gcd_"], FUNCTIONS["lcm_"] = Tensor.gcd_, Tensor.lcm_
+
+
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
+    """`input` times 2 to the power of `other`."""
+    check_tensor("ldexp", input)
+    check_tensor("ldexp", other, "other")
+    return input * FUNCTIONS["pow"](2.0, other)
+
+
+FUNCTIONS["ldexp"] = with_out(ldexp)
+method("ldexp", ldexp)
+in_place("ldexp_", ldexp)
+FUNCTIONS["ldexp_"] = Tensor.ldexp_
+
+FREXP = Op("frexp", ("input",), lambda input: np.frexp(input),
+           {"input": lambda g, outs: g / outs[1].exp2()}, differentiable=1)  # fmt: skip
+
+
+@function_and_method
+def frexp(input: Tensor, *, out: Any = None) -> Any:
+    """A number between a half and 1, and the power of 2 that multiplies it."""
+    if not input.dtype.is_floating_point:
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    result = named("frexp", "mantissa", "exponent")(*FREXP(input))
+    return result if out is None else into(out, result, "frexp")
+
+
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """Each element to a power, in double precision."""
+    if not any(isinstance(v, Tensor) for v in (input, exponent)):
+        raise TypeError(
+            "float_power() received an invalid combination of arguments - got two numbers"
+        )
+    wide = dtypes.complex128 if result_type(input, exponent).is_complex else dtypes.float64
+    base, power = (v.to(wide) if isinstance(v, Tensor) else v for v in (input, exponent))
+    return FUNCTIONS["pow"](base, power)
+
+
+FUNCTIONS["float_power"] = with_out(float_power)
+method("float_power", float_power)
+
+
+def float_power_(self: Tensor, exponent: Any) -> Tensor:
+    """`float_power`, written into a tensor of double precision."""
+    if self.dtype not in (dtypes.float64, dtypes.complex128):
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {self.dtype} but the operation's result requires dtype Double"
+        )
+    return self.pow_(exponent)
+
+
+method("float_power_", float_power_)

@@ -1,0 +1,337 @@
+"""How observations vary together, how far apart they are, and integrals and slopes of samples."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import dtypes
+from ..tensor import Tensor
+from .complex_numbers import from_parts
+from .elementwise import conj, kind_name
+from .movement import wrap_dim
+from .promotion import broadcast_shapes
+from .surface import (
+    FUNCTIONS,
+    check_tensor,
+    function,
+    function_and_method,
+    in_place,
+    method,
+    with_out,
+)
+
+# --- Covariance -----------------------------------------------------------------------------------
+
+
+def _check_weights(label: str, weights: Tensor, count: int, whole: bool) -> None:
+    if weights.ndim > 1:
+        raise RuntimeError(
+            f"cov(): expected {label} to have one or fewer dimensions but got {label} with {weights.ndim} dimensions"
+        )
+    if (weights.dtype.kind == dtypes.INTEGRAL) != whole:
+        kind = "integral" if whole else "floating point"
+        raise RuntimeError(
+            f"cov(): expected {label} to have {kind} dtype but got {label} with {kind_name(weights._array)} dtype"
+        )
+    if weights.numel() != count:
+        raise RuntimeError(
+            f"cov(): expected {label} to have the same numel as there are observations in the input but got {weights.numel()} != {count}"
+        )
+    if count and weights._array.min() < 0:
+        raise RuntimeError(f"cov(): {label} cannot be negative")
+
+
+@function_and_method
+def cov(
+    input: Tensor,
+    *,
+    correction: int = 1,
+    fweights: Tensor | None = None,
+    aweights: Tensor | None = None,
+) -> Tensor:
+    """The covariances of variables (rows) over observations (columns).
+
+    Args:
+        input: variables by observations, or the observations of one variable
+        correction: subtracted from the count of observations
+        fweights: how often each observation counts, whole numbers
+        aweights: how much each observation counts
+    """
+    if input.ndim > 2:
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
+        )
+    if input.dtype is dtypes.bool_:
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    x = input if input.ndim == 2 else input.reshape(1, -1)
+    count = x.shape[1]
+    weights = None
+    for label, given, whole in (("fweights", fweights, True), ("aweights", aweights, False)):
+        if given is not None:
+            _check_weights(label, given, count, whole)
+            weights = given if weights is None else weights * given
+    total: Any = count if weights is None else weights.sum()
+    if weights is not None and not total.item():
+        raise ZeroDivisionError("cov(): weights sum to zero, can't be normalized")
+    away = x - ((x if weights is None else x * weights).sum(1, keepdim=True) / total)
+    freedom = total - correction
+    if weights is not None and aweights is not None and correction != 0:
+        freedom = total - correction * (weights * aweights).sum() / total
+    freedom = freedom.clamp(min=0) if isinstance(freedom, Tensor) else max(freedom, 0)
+    right = away if weights is None else away * weights
+    return ((away @ conj(right).t()) / freedom).squeeze()
+
+
+@function_and_method
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlations of variables (rows) over observations (columns)."""
+    if input.ndim > 2:
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
+        )
+    c = cov(input)
+    if not c.ndim:
+        return c / c
+    spread = c.diagonal().real.sqrt()
+    c = c / spread.view(-1, 1) / spread.view(1, -1)
+    return (
+        from_parts(c.real.clamp(-1, 1), c.imag.clamp(-1, 1))
+        if c.dtype.is_complex
+        else c.clamp(-1, 1)
+    )
+
+
+# --- Distances --------------------------------------------------------------------------------------
+
+
+def _length(away: Tensor, p: float) -> Tensor:
+    """The p-norm of the last dimension, with a derivative of 0 where nothing is apart."""
+    size = away.abs()
+    if p == 0:
+        return (size != 0).to(size.dtype).sum(-1) + 0 * size.sum(-1)
+    if p == 1:
+        return size.sum(-1)
+    if math.isinf(p):
+        return size.amax(-1) if size.shape[-1] else size.sum(-1)
+    powers = size.pow(p).sum(-1)
+    same = powers == 0
+    return powers.masked_fill(same, 1).pow(1 / p).masked_fill(same, 0)
+
+
+_FEW_POINTS = 25
+"""Up to so many points, differences are more exact than a product and as fast."""
+
+
+def _by_product(x1: Tensor, x2: Tensor) -> Tensor:
+    """Distances from one matrix product: |x|² + |y|² - 2 x y."""
+    squares = [(x * x).sum(-1, keepdim=True) for x in (x1, x2)]
+    apart = squares[0] + squares[1].transpose(-2, -1) - 2 * (x1 @ x2.transpose(-2, -1))
+    return apart.clamp(min=1e-30).sqrt()
+
+
+@function
+def cdist(
+    x1: Tensor,
+    x2: Tensor,
+    p: float = 2.0,
+    compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary",
+) -> Tensor:
+    """The distances of each row of the first from each row of the second."""
+    for label, x in (("X1", x1), ("X2", x2)):
+        check_tensor("cdist", x, label.lower())
+        if not x.dtype.is_floating_point:
+            raise RuntimeError(
+                f"cdist only supports floating-point dtypes, {label} got: {kind_name(x._array)}"
+            )
+        if x.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {label} got: {x.ndim}D")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(
+            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+        )
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    if compute_mode not in _COMPUTE_MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    broadcast_shapes("cdist", x1._array.shape[:-2], x2._array.shape[:-2])
+    many = x1.shape[-2] > _FEW_POINTS or x2.shape[-2] > _FEW_POINTS
+    wanted = _COMPUTE_MODES[compute_mode]
+    if p == 2 and (many if wanted is None else wanted) and x1.shape[-1]:
+        return _by_product(x1, x2)
+    return _length(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+
+
+_COMPUTE_MODES = {
+    None: None, "use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": True,
+    "donot_use_mm_for_euclid_dist": False,
+}  # fmt: skip
+
+
+@function_and_method
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of the difference of two tensors."""
+    check_tensor("dist", input)
+    check_tensor("dist", other, "other")
+    return FUNCTIONS["norm"](input - other, p)
+
+
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """The places of a dimension, those with a p-norm above a bound scaled down to it."""
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions"
+        )
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    d = wrap_dim(dim, input.ndim)
+    others = [k for k in range(input.ndim) if k != d]
+    norms = FUNCTIONS["norm"](input, p, others, True)
+    return input * (maxnorm / (norms + 1e-7)).masked_fill(norms <= maxnorm, 1)
+
+
+FUNCTIONS["renorm"] = with_out(renorm)
+method("renorm", renorm)
+in_place("renorm_", renorm)
+
+# --- Integrals and slopes -----------------------------------------------------------------------------
+
+
+def _steps(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> tuple[Tensor, Any]:
+    """Sums of neighbours along a dimension, and their distances."""
+    if isinstance(x, Tensor) and dx is not None:
+        raise TypeError(f"{name}() received an invalid combination of arguments - both x and dx")
+    left, right = y.narrow(dim, 0, y.size(dim) - 1), y.narrow(dim, 1, y.size(dim) - 1)
+    if x is None:
+        return left + right, 1 if dx is None else dx
+    if not x.ndim:
+        raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
+    if x.ndim == 1:
+        if len(x) != y.size(dim):
+            raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
+        return left + right, x.diff().reshape([-1] + [1] * (y.ndim - dim - 1))
+    missing = y.ndim - x.ndim
+    along = x.reshape([1] * missing + list(x.shape)) if missing > 0 else x
+    return left + right, along.diff(dim=dim + max(-missing, 0))
+
+
+def _integral_inputs(y: Tensor, x: Any, dx: Any) -> tuple[Any, Any]:
+    if isinstance(x, (int, float)):
+        return None, x
+    if any(isinstance(v, Tensor) and v.dtype is dtypes.bool_ for v in (y, x)):
+        raise RuntimeError(
+            "trapezoid: received a bool input for `x` or `y`, but bool is not supported"
+        )
+    if isinstance(dx, (bool, complex)):
+        raise RuntimeError("trapezoid: Currently, we only support dx as a real number.")
+    return x, dx
+
+
+@function
+def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+    """The integral of samples along a dimension, by straight lines between them."""
+    x, dx = _integral_inputs(y, x, dx)
+    d = wrap_dim(dim, y.ndim)
+    if not y.size(d):
+        return y.sum(d)
+    sums, widths = _steps("trapezoid", y, x, dx, d)
+    return (sums * widths).sum(d) / 2
+
+
+FUNCTIONS["trapz"] = trapezoid
+
+
+@function
+def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+    """The running integral of samples along a dimension, by straight lines between them."""
+    x, dx = _integral_inputs(y, x, dx)
+    d = wrap_dim(dim, y.ndim)
+    if not y.size(d):
+        return y
+    sums, widths = _steps("cumulative_trapezoid", y, x, dx, d)
+    return (sums * widths).cumsum(d) / 2
+
+
+@function
+def gradient(
+    input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1
+) -> list[Tensor]:
+    """The slopes of samples along each dimension, from their neighbours.
+
+    Args:
+        input: samples on a grid
+        spacing: how far apart they are: one number, one for each dimension, or their places
+        dim: along which dimensions; all of them if None
+        edge_order: of the difference that is used at the edges: 1 or 2
+    """
+    if input.dtype in (dtypes.uint8, dtypes.bool_):
+        raise RuntimeError(f"torch.gradient only supports signed types, got {input.dtype}")
+    dims = _gradient_dims(input, dim, edge_order)
+    spaces = _spacings(spacing, dims)
+    return [_slope(input, space, d, edge_order) for d, space in zip(dims, spaces, strict=True)]
+
+
+def _gradient_dims(input: Tensor, dim: Any, edge_order: int) -> list[int]:
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    given = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    dims = [wrap_dim(d, input.ndim) for d in given]
+    if len(set(dims)) != len(dims):
+        raise RuntimeError(
+            f"dim {max(dims, key=dims.count)} appears multiple times in the list of dims"
+        )
+    for d in dims:
+        if input.size(d) < edge_order + 1:
+            raise RuntimeError(
+                "torch.gradient expected each dimension size to be at least edge_order+1"
+            )
+    return dims
+
+
+def _spacings(spacing: Any, dims: list[int]) -> list[Any]:
+    if not isinstance(spacing, (list, tuple)):
+        if isinstance(spacing, Tensor) and len(dims) != 1:
+            raise RuntimeError(
+                f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length {len(dims)}, but got one tensor"
+            )
+        return [1 if spacing is None else spacing] * len(dims)
+    if len(spacing) != len(dims):
+        raise RuntimeError(
+            "torch.gradient expected spacing to be unspecified, a scalar, or it's spacing and dim arguments to "
+            f"have the same length, but got a spacing argument of length {len(spacing)} and a dim argument of length {len(dims)}."
+        )
+    return list(spacing)
+
+
+def _slope(input: Tensor, space: Any, dim: int, edge_order: int) -> Tensor:
+    """Differences of neighbours, weighted by how far they are."""
+    size = input.size(dim)
+    if isinstance(space, Tensor):
+        if space.numel() != size:
+            raise RuntimeError(
+                f"torch.gradient expected each element of spacing to have as many places as dimension {dim} has, {size}, got {space.numel()}"
+            )
+        steps = space.reshape(-1).diff()
+    else:
+        steps = FUNCTIONS["full"]((size - 1,), space, dtype=_real_float(input))
+    steps = steps.reshape([-1] + [1] * (input.ndim - dim - 1))
+    at: Any = lambda x, start, count: x.narrow(dim if x is not steps else 0, start, count)  # noqa: E731
+    rise = (at(input, 1, size - 1) - at(input, 0, size - 1)) / steps
+    before, after = at(steps, 0, size - 2), at(steps, 1, size - 2)
+    left, right = at(rise, 0, size - 2), at(rise, 1, size - 2)
+    inner = (left * after + right * before) / (before + after)
+    first, last = at(rise, 0, 1), at(rise, size - 2, 1)
+    if edge_order == 2:
+        bends = [
+            (at(rise, i + 1, 1) - at(rise, i, 1)) / (at(steps, i, 1) + at(steps, i + 1, 1))
+            for i in (0, size - 3)
+        ]
+        first, last = first - bends[0] * at(steps, 0, 1), last + bends[1] * at(steps, size - 2, 1)
+    return FUNCTIONS["cat"]([first, inner, last], dim)
+
+
+def _real_float(input: Tensor) -> dtypes.dtype:
+    kind = input.dtype.to_real()
+    return kind if kind.is_floating_point else dtypes.get_default_dtype()

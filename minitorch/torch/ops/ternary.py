@@ -1,0 +1,208 @@
+"""Elementwise operations on three operands and more: bounds, mixtures, products added."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Array, Tensor
+from .elementwise import conj, kind_name
+from .precision import in_single
+from .promotion import broadcast_error, meet
+from .record import Op, bind
+from .surface import FUNCTIONS, alias, check_tensor, in_place, method, with_out
+
+
+def together(name: str, compute: Callable[..., Array]) -> Callable[..., Array]:
+    """Let arrays meet in their common type and shape before a computation."""
+    single = in_single(compute)
+
+    def run(*arrays: Any, **params: Any) -> Array:
+        try:
+            return single(*meet(arrays), **params)
+        except ValueError:
+            raise broadcast_error(name, arrays) from None
+
+    return run
+
+
+# --- Bounds -----------------------------------------------------------------------------------
+
+
+def _clamp(input: Array, min: Any, max: Any) -> Array:
+    """Bounds are numbers or arrays; where they cross, the upper one holds."""
+    given = [v for v in (min, max) if v is not None]
+    if input.dtype.kind == "c":
+        raise RuntimeError("clamp is not supported for complex types")
+    if input.dtype == np.bool_ and not any(isinstance(v, np.ndarray) for v in given):
+        raise NotImplementedError(f"\"clamp_scalar_cpu\" not implemented for '{kind_name(input)}'")
+    try:
+        met = iter(meet((input, *given)))
+        out = next(met)
+        if min is not None:
+            out = np.maximum(out, next(met))
+        return out if max is None else np.minimum(out, next(met))
+    except ValueError:
+        raise broadcast_error("clamp", [input, *given]) from None
+
+
+def _inside(g: Any, input: Any, min: Any, max: Any) -> Any:
+    inside = True if min is None else input >= min
+    return g * (inside if max is None else (input <= max) & inside).to(g.dtype)
+
+
+def _below(g: Any, input: Any, min: Any, max: Any) -> Any:
+    below = input < min
+    return g * (below if max is None else below & (min < max)).to(g.dtype)
+
+
+def _above(g: Any, input: Any, min: Any, max: Any) -> Any:
+    above = input > max
+    return g * (above if min is None else above | (max < min)).to(g.dtype)
+
+
+CLAMP = Op("clamp", ("input", "min", "max"), _clamp, {"input": _inside, "min": _below, "max": _above},
+           doc="Each element, but no less than `min` and no more than `max`.")  # fmt: skip
+
+
+def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """Each element, but no less than `min` and no more than `max`."""
+    check_tensor("clamp", input)
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    return bind(CLAMP, (input, min, max), {})
+
+
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """Each element, but no less than `min`."""
+    check_tensor("clamp_min", input)
+    return bind(CLAMP, (input, min, None), {})
+
+
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """Each element, but no more than `max`."""
+    check_tensor("clamp_max", input)
+    return bind(CLAMP, (input, None, max), {})
+
+
+def _nan_to_num(input: Array, nan: float, posinf: float | None, neginf: float | None) -> Array:
+    limits = dtypes.finfo(dtypes.from_numpy_dtype(input.dtype))
+    high = limits.max if posinf is None else posinf
+    low = limits.min if neginf is None else neginf
+    return np.nan_to_num(input, nan=nan, posinf=high, neginf=low)
+
+
+NAN_TO_NUM = Op("nan_to_num", ("input",), _nan_to_num,
+                {"input": lambda g, input: g * input.isfinite().to(g.dtype)})  # fmt: skip
+
+
+def nan_to_num(
+    input: Tensor,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+) -> Tensor:
+    """NaN as `nan`, infinities as the largest and smallest numbers, or as given."""
+    check_tensor("nan_to_num", input)
+    if input.dtype.kind < dtypes.FLOATING:
+        return input.clone()
+    return NAN_TO_NUM(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+
+
+def _logit(input: Array, eps: float | None) -> Array:
+    if input.dtype.kind in "biu":
+        input = input.astype(dtypes.get_default_dtype().numpy)
+    x = input if eps is None else np.minimum(np.maximum(input, eps), 1 - eps)
+    return np.log(x / (1 - x))
+
+
+def _logit_gradient(g: Any, input: Any, eps: float | None) -> Any:
+    low, high, elsewhere = (0, 1, math.nan) if eps is None else (eps, 1 - eps, 0)
+    outside = (input < low) | (input > high)
+    return (g / (input * (1 - input))).masked_fill(outside, elsewhere)
+
+
+LOGIT = Op("logit", ("input",), in_single(_logit), {"input": _logit_gradient})
+
+
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
+    """log(x / (1 - x)), the inverse of sigmoid; `eps` keeps x away from 0 and 1."""
+    check_tensor("logit", input)
+    return LOGIT(input, eps=eps)
+
+
+# --- Mixtures and products ----------------------------------------------------------------------
+
+
+def _lerp(input: Array, end: Array, weight: Any) -> Array:
+    """From the nearer end, as Torch computes it."""
+    way = end - input
+    if not isinstance(weight, np.ndarray):
+        return input + weight * way if abs(weight) < 0.5 else end - way * (1 - weight)
+    return np.where(np.abs(weight) < 0.5, input + weight * way, end - way * (1 - weight))
+
+
+LERP = Op("lerp", ("input", "end", "weight"), in_single(_lerp), {
+    "input": lambda g, weight: g * conj(1 - weight),
+    "end": lambda g, weight: g * conj(weight),
+    "weight": lambda g, input, end: g * conj(end - input),
+}, doc="From `input` to `end` by `weight`.")  # fmt: skip
+
+
+def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """From `input` to `end` by `weight`."""
+    check_tensor("lerp", end, "end")
+    for label, x in (("end", end), ("weight", weight)):
+        if isinstance(x, Tensor) and x.dtype is not input.dtype:
+            raise RuntimeError(
+                f"expected dtype {input.dtype} for `{label}` but got dtype {x.dtype}"
+            )
+    return bind(LERP, (input, end, weight), {})
+
+
+ADDCMUL = Op("addcmul", ("input", "tensor1", "tensor2"),
+             together("addcmul", lambda input, a, b, value: input + (a if value == 1 else value * a) * b),
+             {"input": lambda g: g,
+              "tensor1": lambda g, tensor2, value: g * conj(tensor2 * value),
+              "tensor2": lambda g, tensor1, value: g * conj(tensor1 * value)})  # fmt: skip
+ADDCDIV = Op("addcdiv", ("input", "tensor1", "tensor2"),
+             together("addcdiv", lambda input, a, b, value: input + (a if value == 1 else value * a) / b),
+             {"input": lambda g: g,
+              "tensor1": lambda g, tensor2, value: g * conj(value / tensor2),
+              "tensor2": lambda g, tensor1, tensor2, value: -g * conj(value * tensor1 / (tensor2 * tensor2))})  # fmt: skip
+
+
+def _check_value(name: str, value: Any, tensors: tuple[Tensor, ...]) -> None:
+    """RuntimeError if a factor is of a higher kind than what it multiplies."""
+    highest = max(dtypes.INTEGRAL, *(t.dtype.kind for t in tensors))
+    if dtypes.of_number(value).kind > highest:
+        raise RuntimeError(
+            f"{name}: value {value} cannot be converted to the tensors' type without overflow"
+        )
+
+
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """`input + value * tensor1 * tensor2`."""
+    _check_value("addcmul", value, (input, tensor1, tensor2))
+    return bind(ADDCMUL, (input, tensor1, tensor2), {"value": value})
+
+
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """`input + value * tensor1 / tensor2`."""
+    if all(t.dtype.kind < dtypes.FLOATING for t in (tensor1, tensor2)):
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future release addcdiv "
+            "will perform a true division of tensor1 and tensor2."
+        )
+    return bind(ADDCDIV, (input, tensor1, tensor2), {"value": value})
+
+
+for _fn in (clamp, clamp_min, clamp_max, nan_to_num, logit, lerp, addcmul, addcdiv):
+    in_place(f"{_fn.__name__}_", _fn)
+    FUNCTIONS[_fn.__name__] = with_out(_fn)
+    method(_fn.__name__, _fn)
+alias("clip", "clamp")
