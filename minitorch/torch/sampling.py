@@ -85,6 +85,12 @@ def _fused(x: Array, factor: float, term: float) -> Array:
         return x * factor + term
     if kernels := compiled_loops(x.size):
         return kernels.fuse(x.reshape(-1), float(factor), float(term)).reshape(x.shape)
+    with np.errstate(invalid="ignore"):
+        return _fused_in_steps(x, factor, term)
+
+
+def _fused_in_steps(x: Array, factor: float, term: float) -> Array:
+    """The same with NumPy: add what rounding lost (Dekker's product, Knuth's sum)."""
     product = x * factor
     total = product + term
     x_high, factor_high = _leading(x), _leading(np.float64(factor))
@@ -362,13 +368,13 @@ def normal(
 
 def normal_around(mean: Any, std: Any, generator: Generator | None = None) -> Array:
     """Normal numbers with a mean or a deviation each: `torch.normal` of arrays."""
-    if np.ndim(std):
-        _require(not (np.asarray(std) < 0).any(), "normal expects all elements of std >= 0.0")
-    like = mean if isinstance(mean, np.ndarray) else std
+    dtype = mean.dtype if isinstance(mean, np.ndarray) else std.dtype
     shape = np.broadcast_shapes(np.shape(mean), np.shape(std))
     if not isinstance(std, np.ndarray):
-        return normal(shape, like.dtype, 0.0, std, generator) + mean
-    return (normal(shape, like.dtype, 0.0, 1.0, generator) * std + mean).astype(like.dtype)
+        return (normal(shape, dtype, 0.0, std, generator) + mean).astype(dtype)
+    _require(not (std < 0).any(), "normal expects all elements of std >= 0.0")
+    spread = (normal(shape, dtype, 0.0, 1.0, generator) * std).astype(dtype)
+    return (spread + mean).astype(dtype)
 
 
 def log_normal(
@@ -446,6 +452,7 @@ def bernoulli(
     """
     dtype = np.dtype(dtype)
     if isinstance(p, np.ndarray):
+        _require(((p >= 0) & (p <= 1)).all(), "bernoulli_ expects all p to be in [0, 1]")
         precise = np.float64 if p.dtype == np.float64 else np.float32
         return _stored(uniform(shape, precise, 0.0, 1.0, generator) < p.astype(precise), dtype)
     _require(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p}")

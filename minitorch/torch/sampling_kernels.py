@@ -22,6 +22,7 @@ Array = Any
 """A NumPy array."""
 
 _inlined = njit(error_model="numpy", forceinline=True)
+_part = njit(error_model="numpy")
 
 
 def _compile(kernel: Callable[..., Any], *parts: Any) -> Any:
@@ -54,7 +55,7 @@ def _mixed(word: Any, following: Any, distant: Any) -> Any:
     return distant ^ (joined >> np.uint32(1)) ^ ((joined & np.uint32(1)) * MATRIX)
 
 
-@_inlined
+@_part
 def _renew(words: Array) -> None:
     """Replace all words in memory by the next ones."""
     for i in range(LENGTH - MIDDLE):
@@ -88,7 +89,7 @@ def _fill_words(out: Array, words: Array, cursor: Array) -> Array:
     return out
 
 
-@_inlined
+@_part
 def _next_uniform(words: Array, cursor: Array) -> float:
     """A double from 0 to 1: 53 bits of the next two words."""
     high = np.uint64(0)
@@ -102,7 +103,7 @@ def _next_uniform(words: Array, cursor: Array) -> float:
     return float(((high & np.uint64(0x1FFFFF)) << np.uint64(32)) | low) * 2.0**-53
 
 
-@_inlined
+@_part
 def _next_normal(words: Array, cursor: Array, spare: Array) -> float:
     """A normal double: one of a pair; `spare` holds the other, if there is one, and a flag."""
     if spare[1] != 0.0:
@@ -159,7 +160,7 @@ def _shuffle(order: Array, partners: Array) -> None:
 # --- Methods that reject: how many uniform numbers a sample takes depends on them ------------
 
 
-@_inlined
+@_part
 def _poisson(rate: float, words: Array, cursor: Array) -> float:
     """How many events happen at a rate below 10: multiply uniform numbers until e**-rate."""
     count, product, end = 0, _next_uniform(words, cursor), math.exp(-rate)
@@ -169,7 +170,7 @@ def _poisson(rate: float, words: Array, cursor: Array) -> float:
     return float(count)
 
 
-@_inlined
+@_part
 def _poisson_of_high_rate(rate: float, words: Array, cursor: Array) -> float:
     """How many events happen: transformed rejection (Hörmann's PTRS, 1993)."""
     b = 0.931 + 2.53 * math.sqrt(rate)
@@ -205,7 +206,7 @@ ONE_SINGLE, THIRD = np.float32(1), np.float32(1) / np.float32(3)
 SQUEEZE = float(np.float32(0.0331))
 
 
-@_inlined
+@_part
 def _gamma(shape: Any, words: Array, cursor: Array, spare: Array) -> float:
     """A sample of the gamma distribution (Marsaglia and Tsang, 2000)."""
     scale = 1.0
@@ -241,7 +242,7 @@ STIRLING = (
 )  # fmt: skip
 
 
-@_inlined
+@_part
 def _stirling_rest(k: float) -> float:
     """What Stirling's formula for log(k!) leaves out."""
     if k < 10:
@@ -250,7 +251,7 @@ def _stirling_rest(k: float) -> float:
     return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1)
 
 
-@_inlined
+@_part
 def _binomial(count: Any, prob: Any, words: Array, cursor: Array) -> float:
     """How many of few trials succeed: count the geometric waiting times that fit."""
     log_failure = float(math.log1p(-prob))
@@ -263,7 +264,7 @@ def _binomial(count: Any, prob: Any, words: Array, cursor: Array) -> float:
         successes += 1
 
 
-@_inlined
+@_part
 def _binomial_of_many(count: Any, prob: Any, words: Array, cursor: Array) -> float:
     """How many of many trials succeed: transformed rejection (Hörmann's BTRS, 1993)."""
     failure = ONE_SINGLE - prob
@@ -298,7 +299,7 @@ def _binomial_of_many(count: Any, prob: Any, words: Array, cursor: Array) -> flo
             return k
 
 
-@_inlined
+@_part
 def _binomial_of_low_prob(count: Any, prob: Any, words: Array, cursor: Array) -> float:
     """How many trials succeed, for a probability of at most a half."""
     if count * prob >= 10:

@@ -416,6 +416,7 @@ BAD_CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: sampling.permutation(300, np.uint8), "too large"),
     (lambda: sampling.permutation(5000, np.float16), "too large"),
     (lambda: sampling.bernoulli((2,), np.float32, 1.5), "p=1.5"),
+    (lambda: sampling.bernoulli((2,), np.float32, np.array([0.5, np.nan])), "all p"),
     (lambda: sampling.exponential((2,), np.float32, 0), "lambda > 0.0"),
     (lambda: sampling.geometric((2,), np.float32, 1), "p=1"),
     (lambda: sampling.cauchy((2,), np.float32, 0, 0), "sigma > 0.0"),
