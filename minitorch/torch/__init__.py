@@ -15,9 +15,14 @@ from typing import TYPE_CHECKING, Any
 # Divisions by zero and overflows give infinities and NaN, as in Torch, without a word.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitorch\.torch\.")
 
+from . import accelerator as accelerator
 from . import autograd as autograd
+from . import cuda as cuda
 from . import dtypes as _dtypes
+from . import fx as fx
+from . import jit as jit
 from . import random as random
+from . import version as version
 from .autograd.modes import enable_grad as enable_grad
 from .autograd.modes import inference_mode as inference_mode
 from .autograd.modes import is_anomaly_enabled as is_anomaly_enabled
@@ -35,6 +40,7 @@ from .dtypes import set_default_dtype as set_default_dtype
 from .environment import *  # noqa: F403
 from .generator import Generator as Generator
 from .generator import default_generator as default_generator
+from .legacy import TYPES as _TYPES
 from .ops import FUNCTIONS as _FUNCTIONS
 from .printing import set_printoptions as set_printoptions
 from .random import get_rng_state as get_rng_state
@@ -46,8 +52,9 @@ from .serialization import load as load
 from .serialization import save as save
 from .tensor import Size as Size
 from .tensor import Tensor as Tensor
+from .version import __version__ as __version__
 
-globals().update(_FUNCTIONS, **_dtypes.NAMES)
+globals().update(_FUNCTIONS, **_dtypes.NAMES, **_TYPES)
 
 from . import linalg as linalg
 from . import nn as nn

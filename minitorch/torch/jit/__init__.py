@@ -1,0 +1,95 @@
+"""Torch's `jit` as a pass-through: functions and modules run as the Python they are.
+
+Each name says so once, by a warning of the class `PassThroughWarning`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class PassThroughWarning(UserWarning):
+    """Something was returned as it came."""
+
+
+def _say(name: str) -> None:
+    warnings.warn(
+        f"torch.jit.{name} compiles nothing in minitorch.torch: the function runs as Python",
+        PassThroughWarning,
+        stacklevel=3,
+    )
+
+
+def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return a function, class or module as it is, and say so."""
+    _say("script")
+    return obj
+
+
+def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """Return a function or module as it is, after calling it once on the examples, and say so."""
+    _say("trace")
+    if example_inputs is not None:
+        func(*(example_inputs if type(example_inputs) is tuple else (example_inputs,)))
+    return func
+
+
+def ignore(fn: Any = None, **kwargs: Any) -> Any:
+    """Mark nothing: all functions run as Python."""
+    return (lambda f: f) if fn is None or fn in (True, False) else fn
+
+
+unused = export = ignore
+
+
+def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function as it is: nothing is ever traced."""
+    return fn
+
+
+def is_scripting() -> bool:
+    """Whether a compiler reads this code: never."""
+    return False
+
+
+def is_tracing() -> bool:
+    """Whether calls are being recorded: never."""
+    return False
+
+
+def annotate(the_type: Any, the_value: Any) -> Any:
+    """Return the value."""
+    return the_value
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:  # noqa: A001
+    """Whether a value is of a type."""
+    import builtins
+
+    return builtins.isinstance(obj, target_type)
+
+
+@contextmanager
+def optimized_execution(should_optimize: bool) -> Iterator[None]:
+    """Change nothing."""
+    yield
+
+
+def save(m: Any, f: Any, **_: Any) -> None:
+    """Refuse: there are no compiled modules to save."""
+    raise NotImplementedError("torch.jit.save is not supported by minitorch.torch: use torch.save")
+
+
+def load(f: Any, map_location: Any = None, **_: Any) -> Any:
+    """Refuse: there are no compiled modules to load."""
+    raise NotImplementedError("torch.jit.load is not supported by minitorch.torch: use torch.load")
+
+
+Final = Any
+
+
+class ScriptModule:
+    """Exists to be asked about: no module is one."""
