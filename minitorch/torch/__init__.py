@@ -56,8 +56,14 @@ from .version import __version__ as __version__
 
 globals().update(_FUNCTIONS, **_dtypes.NAMES, **_TYPES)
 
+from . import fft as fft
 from . import linalg as linalg
+from . import masked as masked
 from . import nn as nn
+from . import signal as signal
+from . import sparse as sparse
+from . import special as special
+from . import testing as testing
 from . import utils as utils
 
 if TYPE_CHECKING:  # the functions come from the records

@@ -1,0 +1,1 @@
+"""Reductions over the elements that a mask lets through."""

@@ -1,0 +1,1 @@
+"""Window functions, symmetric unless asked otherwise."""

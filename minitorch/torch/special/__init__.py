@@ -1,0 +1,1 @@
+"""Special functions, under Torch's names."""

@@ -1,0 +1,1 @@
+"""Comparing tensors, and making them for tests."""
