@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Array, Tensor
-from .elementwise import binary, not_for, unary
+from .elementwise import binary, flat, not_for, unary
 from .promotion import broadcast_shapes, meet, result_type
 from .record import Op, bind
 from .surface import alias, check_tensor, function, function_and_method, method, operator
@@ -19,11 +19,11 @@ def _comparison(name: str, compute: np.ufunc, doc: str, ordered: bool = True) ->
     op = binary(
         name,
         not_for(name, "c", compute) if ordered else compute,
-        (None, None),
+        (flat, flat),  # for twins that write 0 or 1 into numbers
         doc,
         numbers="other",
     )
-    op.ufunc = None  # the answer is boolean; written into numbers it is 0 or 1
+    op.ufunc = None  # the answer is boolean
     operator(name, op, reflected=False, has_twin=False)
 
 
@@ -42,7 +42,7 @@ method("__hash__", lambda self: id(self))
 
 def _logical(name: str, compute: np.ufunc, doc: str) -> None:
     """A question about the truth of elements, whatever their types."""
-    op = binary(name, compute, (None, None), doc, numbers="none")
+    op = binary(name, compute, (flat, flat), doc, numbers="none")
     op.compute = lambda input, other: _broadcast(name, compute, input, other)
     op.ufunc = None
 

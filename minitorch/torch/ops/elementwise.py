@@ -133,7 +133,7 @@ def conj(x: Any) -> Any:
 
 def flat(g: Any) -> Any:
     """The derivative of a step function: 0 wherever there is one."""
-    return g.mul(0)
+    return g.new_zeros(g._array.shape)
 
 
 def kind_name(array: Array) -> str:
@@ -235,7 +235,7 @@ MUL = binary("mul", np.multiply,
              (lambda g, other: g * conj(other), lambda g, input: g * conj(input)),
              "The product of two tensors.", symbol="mul", exact_numbers=True)  # fmt: skip
 DIV = binary("div", np.true_divide,
-             (lambda g, other: g / conj(other), lambda g, other, out: -g * conj(out / other)),
+             (lambda g, other: g / conj(other), lambda g, input, other: -g * conj((input / other) / other)),
              "The quotient of two tensors.", to_float=True, symbol="truediv", exact_numbers=True)  # fmt: skip
 FLOOR_DIVIDE = binary("floor_divide", _whole_division(_floor_divide), (flat, flat),
                       "The quotient, rounded down.", symbol="floordiv", exact_numbers=True)  # fmt: skip
@@ -449,7 +449,10 @@ def _rounding(name: str, compute: Callable[[Array], Array]) -> Callable[[Array],
 
 def _sgn(x: Array) -> Array:
     """The sign; of a complex number its direction."""
-    return np.sign(x) if x.dtype != np.bool_ else x.copy()
+    if x.dtype.kind == "b":
+        return x.copy()
+    signs = np.sign(x)
+    return np.where(np.isnan(x), x.dtype.type(0), signs) if x.dtype.kind in "fV" else signs
 
 
 def _abs_gradient(g: Any, input: Any) -> Any:
@@ -470,7 +473,7 @@ unary("ceil", _rounding("ceil_cpu", np.ceil), flat, "The next whole number above
 unary("trunc", _rounding("trunc_cpu", np.trunc), flat, "The next whole number towards 0.")
 ROUND = unary("round", _rounding("round_cpu", np.rint), flat, "The nearest whole number, halves to even.")
 unary("frac", not_for("frac_cpu", "biuc", lambda x: x - np.trunc(x)), lambda g: g, "What follows the point.")
-unary("abs", np.abs, _abs_gradient, "The absolute value.")
+unary("abs", not_for("abs_cpu", "b", np.abs), _abs_gradient, "The absolute value.")
 unary("sign", not_for("sign_cpu", "c", _sgn), flat, "-1, 0 or 1.")
 unary("sgn", _sgn, _sgn_gradient, "-1, 0 or 1; of a complex number its direction.")
 binary("copysign", np.copysign,

@@ -55,7 +55,7 @@ def _fits(arrays: Sequence[Any]) -> bool:
 def check_writable(target: Tensor, recording: bool) -> None:
     """RuntimeError where Torch refuses a write: leaves that are recorded, memory used twice."""
     array = target._array
-    if 0 in array.strides and any(
+    if 0 in array.strides and array.size and any(
         s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)
     ):
         raise RuntimeError(
