@@ -396,6 +396,11 @@ def _renew_view(view: Tensor) -> None:
     view._view_version = counter[0]
     if base._edge is None:
         return
+    if view._made_as:
+        view._view_version = -1
+        raise RuntimeError(
+            view_refusal(view, "its base or another view of its base has been modified inplace")
+        )
     array = view._array
     strides = [s // array.itemsize for s in array.strides]
     before, modes.grad = modes.grad, True
@@ -404,3 +409,19 @@ def _renew_view(view: Tensor) -> None:
     finally:
         modes.grad = before
     view._edge, view._requires_grad = same._edge, True
+
+
+_WHY_NOT = {
+    "one of several": "This view is the output of a function that returns multiple views. Such "
+    "functions do not allow the output views to be modified inplace. You should replace the "
+    "inplace operation by an out-of-place one.",
+    "without grad": "This view was created in no_grad mode; what a write with grad mode enabled "
+    "would mean for its history is not clear, so it is not allowed.",
+}
+
+
+def view_refusal(view: Tensor, event: str) -> str:
+    """Why a view cannot have a new history."""
+    maker = "a function" if view._edge is None else view._edge[0].name()
+    output = 0 if view._edge is None else view._edge[1]
+    return f"Output {output} of {maker} is a view and {event}. {_WHY_NOT[view._made_as]}"

@@ -237,13 +237,16 @@ MUL = binary("mul", np.multiply,
 DIV = binary("div", np.true_divide,
              (lambda g, other: g / conj(other), lambda g, input, other: -g * conj((input / other) / other)),
              "The quotient of two tensors.", to_float=True, symbol="truediv", exact_numbers=True)  # fmt: skip
-FLOOR_DIVIDE = binary("floor_divide", _whole_division(_floor_divide), (flat, flat),
+FLOOR_DIVIDE = binary("floor_divide", _whole_division(_floor_divide), (None, None),
                       "The quotient, rounded down.", symbol="floordiv", exact_numbers=True)  # fmt: skip
 DIV_TRUNC = Op("div_trunc", ("input", "other"),
                lambda input, other: _exactly(_whole_division(_truncated_divide), input, other, False),
                {"input": flat, "other": flat}, doc="The quotient, rounded towards 0.")  # fmt: skip
+DIV_FLOOR = Op("div_floor", ("input", "other"),
+               lambda input, other: _exactly(_whole_division(_floor_divide), input, other, False),
+               {"input": flat, "other": flat}, doc="The quotient, rounded down.")  # fmt: skip
 binary("remainder", _whole_division(np.remainder),
-       (lambda g: g, lambda g, input, other: -g * FLOOR_DIVIDE(input, other)),
+       (lambda g: g, lambda g, input, other: -g * DIV_FLOOR(input, other)),
        "What is left of a division that rounds down.", symbol="mod", numbers="one")  # fmt: skip
 binary("fmod", _whole_division(np.fmod),
        (lambda g: g, lambda g, input, other: -g * DIV_TRUNC(input, other)),
@@ -317,7 +320,7 @@ def _rounded(rounding_mode: str | None) -> Op:
     return _DIVISIONS[rounding_mode]
 
 
-_DIVISIONS = {None: DIV, "trunc": DIV_TRUNC, "floor": FLOOR_DIVIDE}
+_DIVISIONS = {None: DIV, "trunc": DIV_TRUNC, "floor": DIV_FLOOR}
 
 
 @function_and_method
@@ -400,7 +403,7 @@ unary("sqrt", np.sqrt, lambda g, out: g / (2 * conj(out)), "Square root.", to_fl
 unary("rsqrt", lambda x: np.reciprocal(np.sqrt(x)), lambda g, out: -0.5 * g * conj(out.pow(3)),
       "1 / sqrt(x).", to_float=True)  # fmt: skip
 unary("reciprocal", np.reciprocal, lambda g, out: -g * conj(out * out), "1 / x.", to_float=True)
-unary("square", np.square, lambda g, input: g * conj(2 * input), "x times x.")
+unary("square", lambda x: np.square(x.astype(np.int64) if x.dtype.kind == "b" else x), lambda g, input: g * conj(2 * input), "x times x.")
 binary("logaddexp", not_for("logaddexp_cpu", "biu", _logaddexp),
        (lambda g, input, other: g / conj(1 + (other - input).exp()),
         lambda g, input, other: g / conj(1 + (input - other).exp())),
@@ -435,7 +438,7 @@ binary("atan2", np.arctan2,
        (lambda g, input, other: g * other / (input * input + other * other),
         lambda g, input, other: -g * input / (input * input + other * other)),
        "The angle of the point (other, input).", to_float=True, numbers="none")  # fmt: skip
-binary("hypot", np.hypot, (lambda g, input, out: g * input / out, lambda g, other, out: g * other / out),
+binary("hypot", not_for("hypot_cpu", "biuc", np.hypot), (lambda g, input, out: g * input / out, lambda g, other, out: g * other / out),
        "The length of the vector (input, other).", numbers="none")  # fmt: skip
 binary("nextafter", np.nextafter, (None, None), "The next number towards the second.", numbers="none")
 

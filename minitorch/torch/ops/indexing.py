@@ -16,7 +16,7 @@ from .. import dtypes
 from ..tensor import Array, Tensor, wrap
 from .conversion import COPY
 from .elementwise import kind_name
-from .movement import SELECT, wrap_dim
+from .movement import SELECT, SLICE_BACKWARD, part, wrap_dim
 from .promotion import NUMBERS, broadcast_shapes
 from .record import Op, bind
 from .surface import (
@@ -127,16 +127,8 @@ def _check_ints(parts: list[Any], shape: tuple[int, ...], first: int = 0) -> Non
 # --- x[...] -----------------------------------------------------------------------------------------
 
 
-def _into_zeros(input: Array, shape: tuple[int, ...], key: Key) -> Array:
-    out = np.zeros(shape, input.dtype)
-    out[key] = input
-    return out
-
-
-BASIC = Op("slice_by_key", ("input",), lambda input, key: input[(*key, ...)],
-           {"input": lambda g, shapes, key: BASIC_BACKWARD(g, shape=shapes[0], key=key)}, view=True)  # fmt: skip
+BASIC, BASIC_BACKWARD = part("slice_by_key", lambda input, at: input[(*at, ...)])
 BASIC.node_name = "SliceBackward0"
-BASIC_BACKWARD = Op("slice_by_key_backward", ("input",), _into_zeros, {"input": lambda g, key: BASIC(g, key=key)})
 
 
 def _taken(input: Array, key: Key) -> Array:
@@ -175,7 +167,7 @@ def __getitem__(self: Tensor, key: Any) -> Tensor:  # noqa: N807
         size = self._array.shape[0]
         if not -size <= key < size:
             raise IndexError(f"index {key} is out of bounds for dimension 0 with size {size}")
-        return bind(SELECT, (self,), {"dim": 0, "index": key % size})
+        return bind(SELECT, (self,), {"at": (0, key % size)})
     if not self._array.ndim and isinstance(key, (int, slice)) and not isinstance(key, builtins.bool):
         raise IndexError(
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ "
@@ -184,7 +176,7 @@ def __getitem__(self: Tensor, key: Any) -> Tensor:  # noqa: N807
             else "slice() cannot be applied to a 0-dim tensor."
         )
     basic, advanced = _split_key(self._array.shape, key)
-    view = self if advanced is not None and _keeps_all(basic) else bind(BASIC, (self,), {"key": basic})
+    view = self if advanced is not None and _keeps_all(basic) else bind(BASIC, (self,), {"at": basic})
     return view if advanced is None else bind(INDEX, (view,), {"key": advanced})
 
 
@@ -229,7 +221,7 @@ def __setitem__(self: Tensor, key: Any, value: Any) -> None:  # noqa: N807
         else:
             value = FUNCTIONS["as_tensor"](value).to(self.dtype)
     basic, advanced = _split_key(self._array.shape, key)
-    view = self if _keeps_all(basic) else bind(BASIC, (self,), {"key": basic})
+    view = self if _keeps_all(basic) else bind(BASIC, (self,), {"at": basic})
     if advanced is None:
         bind_in_place(COPY, view, (_without_leading_ones(value, view._array.ndim),), {})
         return
@@ -400,12 +392,10 @@ def _like_source(g: Any, shape: Any) -> Any:
     """A gradient for what was used of a source, and 0 for the rest."""
     if shape is None or g._array.shape == shape:
         return g
-    from .movement import SLICE_BACKWARD
-
     for d, (have, want) in enumerate(zip(g._array.shape, shape, strict=True)):
         if have != want:
             full = (*g._array.shape[:d], want, *g._array.shape[d + 1 :])
-            g = SLICE_BACKWARD(g, shape=full, dim=d, start=0, stop=have, step=1)
+            g = SLICE_BACKWARD(g, shape=full, at=(d, 0, have, 1))
     return g
 
 
@@ -698,10 +688,9 @@ def _check_fill(input: Tensor, value: Any) -> None:
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
-        kind = value.dtype.kind
-    else:
-        kind = dtypes.of_number(value).kind
-    if kind > builtins.max(input.dtype.kind, dtypes.INTEGRAL):
+        value = value.item()
+    whole = input.dtype.kind < dtypes.FLOATING
+    if (isinstance(value, complex) and not input.dtype.is_complex) or (whole and not np.isfinite(value)):
         raise RuntimeError(f"value cannot be converted to type {input.dtype.name} without overflow")
 
 

@@ -169,9 +169,7 @@ def _plan(op: Op, wanted: int) -> _Plan:
     needed: dict[str, None] = {}
     for i, arg in enumerate(op.args):
         if wanted >> i & 1:
-            rule = op.gradients[arg]
-            if rule is None:
-                raise NotImplementedError(f"derivative for '{arg}' of {op.name} is not implemented")
+            rule = op.gradients[arg] or _no_derivative(op.name)
             names = list(inspect.signature(rule).parameters)
             rules.append((i, rule, names))
             needed.update(dict.fromkeys(names))
@@ -190,6 +188,15 @@ def _plan(op: Op, wanted: int) -> _Plan:
         tuple(inputs), rest, tuple(params), "shapes" in needed,
         None if outputs is None else outputs == "outs", tuple(calls),
     )  # fmt: skip
+
+
+def _no_derivative(name: str) -> Callable[[Any], Any]:
+    """The derivative of what has none: an error when it is asked for, as in Torch."""
+
+    def refuse(g: Any) -> Any:
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return refuse
 
 
 class Saved:

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from .. import dtypes
 from ..autograd.graph import Edge, Node, modes
-from ..tensor import Array, Tensor, bump_version, edge_of, offset_in, tracks
-from .record import Op, make_node
+from ..tensor import Array, Tensor, bump_version, edge_of, offset_in, tracks, view_refusal, wrap
+from .record import Op, Saved, make_node
 
 
 def bind_in_place(op: Op, target: Tensor, others: Sequence[Any], params: dict[str, Any]) -> Tensor:
@@ -24,9 +25,14 @@ def bind_in_place(op: Op, target: Tensor, others: Sequence[Any], params: dict[st
     recording = modes.grad and any(isinstance(x, Tensor) and tracks(x) for x in inputs)
     check_writable(target, recording)
     arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
+    for other in others:
+        if isinstance(other, Tensor) and other._counter is target._counter is not None:
+            _check_overlap(arrays[0], other._array)
     # What the derivative needs of the inputs is noted before the write, so that one that is
     # overwritten is noticed.
     node = make_node(op, inputs, params) if recording else None
+    if node is not None and node.saved and 0 in node.plan.inputs:
+        node.saved[0] = _before_write(target)
     if op.ufunc is not None and _fits(arrays):
         op.ufunc(*arrays, out=arrays[0], **params)
         bump_version(target)
@@ -36,6 +42,33 @@ def bind_in_place(op: Op, target: Tensor, others: Sequence[Any], params: dict[st
         node.save_outputs((target,))
         rebase(target, node)
     return target
+
+
+def _before_write(target: Tensor) -> Saved:
+    """A copy of what is about to be overwritten, with its history."""
+    copy = wrap(target._array.copy())
+    copy._edge, copy._requires_grad = target._edge, target._requires_grad
+    return Saved(copy, 0)
+
+
+def _check_overlap(written: Array, read: Array) -> None:
+    """RuntimeError where a write would change part of what is still to be read."""
+    if not written.size or not (_is_dense(written) and _is_dense(read)):
+        return
+    a, b = byte_bounds(written), byte_bounds(read)
+    same = a == b and written.strides == read.strides
+    if not same and a[0] < b[1] and b[0] < a[1]:
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor "
+            "refer to a single memory location. Please clone() the tensor before performing the "
+            "operation."
+        )
+
+
+def _is_dense(array: Array) -> bool:
+    """Whether an array fills the memory from its first element to its last."""
+    low, high = byte_bounds(array)
+    return high - low == array.nbytes
 
 
 def _fits(arrays: Sequence[Any]) -> bool:
@@ -80,18 +113,8 @@ def check_writable(target: Tensor, recording: bool) -> None:
         raise RuntimeError(
             "a view of a leaf Variable that requires grad is being used in an in-place operation."
         )
-    if target._made_as in ("one of several", "without grad"):
-        name = target._edge[0].name() if target._edge is not None else "a view"
-        why = {
-            "one of several": "This view is the output of a function that returns multiple views. "
-            "Such functions do not allow the output views to be modified inplace. You should "
-            "replace the inplace operation by an out-of-place one.",
-            "without grad": "This view was created in no_grad mode and is being modified inplace "
-            "with grad mode enabled.",
-        }[target._made_as]
-        raise RuntimeError(
-            f"Output {target.output_nr} of {name} is a view and is being modified inplace. {why}"
-        )
+    if target._made_as:
+        raise RuntimeError(view_refusal(target, "is being modified inplace"))
 
 
 def write_result(target: Tensor, result: Array, name: str) -> None:
