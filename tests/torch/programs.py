@@ -1,0 +1,291 @@
+"""Random Torch programs, run in both libraries step by step.
+
+A program is a list of steps, each a few small numbers; what they mean depends on the tensors
+that are there, so every list is a program, and a failing one shrinks. Views, writes in place
+and recorded operations are mixed; in the end every tensor, its history and version, and the
+gradients of all leaves must agree. `python -m tests.torch.programs 20000` runs many.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch as real
+
+import minitorch.torch as ours
+
+from .oracle import Mismatch, compare_tensors, to_ours
+
+Step = tuple[int, int, int, int]
+SHAPES = [(), (1,), (3,), (2, 3), (3, 2), (1, 3), (2, 1), (2, 2), (2, 3, 2), (1, 2, 3), (0, 3), (4,)]
+DTYPES = ["float64", "float64", "float64", "float32", "int64", "bool"]
+
+
+@dataclass
+class World:
+    """The tensors of a program so far, in both libraries."""
+
+    mine: list[Any] = field(default_factory=list)
+    theirs: list[Any] = field(default_factory=list)
+    leaves: list[int] = field(default_factory=list)
+    story: list[str] = field(default_factory=list)
+
+    def add(self, mine: Any, theirs: Any) -> None:
+        self.mine.append(mine)
+        self.theirs.append(theirs)
+
+
+Action = Callable[[Any, list[Any], int, int], Any]
+"""From a library, some tensors and two small numbers to a new tensor, or None after a write."""
+
+
+def _slice(x: Any, a: int, b: int) -> Any:
+    dim = a % max(x.ndim, 1)
+    return x[(slice(None),) * dim + (slice(b % 3, None, 1 + b % 2),)]
+
+
+def _shape_for(x: Any, a: int) -> tuple[int, ...]:
+    n = x.numel()
+    return [(n,), (-1, 1), (1, n), (-1, 2), (2, -1), tuple(reversed(x.shape))][a % 6]
+
+
+UNARY = ["sin", "cos", "tanh", "sigmoid", "neg", "abs", "exp", "relu", "floor", "sign", "square", "erf", "logical_not", "isfinite", "sgn", "round", "cosh", "trunc", "sqrt", "log1p"]
+BINARY = ["add", "sub", "mul", "maximum", "minimum", "div", "eq", "lt", "ge", "atan2", "logaddexp", "fmod", "remainder", "floor_divide", "pow", "hypot", "copysign", "logical_and", "bitwise_xor", "fmax"]
+UNARY_TWINS = ["sin_", "tanh_", "neg_", "sigmoid_", "relu_", "zero_", "abs_", "square_", "floor_", "exp_"]
+BINARY_TWINS = ["add_", "mul_", "sub_", "copy_", "div_", "lt_", "pow_", "remainder_", "atan2_"]
+REDUCTIONS = ["sum", "mean", "amax", "amin", "prod", "var", "std", "any", "all", "logsumexp", "argmax"]
+NUMBERS = [2, -1, 0.5, 3.0, True, 0]
+
+
+def _method(name: str) -> Action:
+    return lambda lib, x, a, b: getattr(x[0], name)()
+
+
+def _pair(name: str) -> Action:
+    return lambda lib, x, a, b: getattr(x[0], name)(x[1])
+
+
+def _with_number(name: str) -> Action:
+    return lambda lib, x, a, b: getattr(x[0], name)(NUMBERS[a % len(NUMBERS)])
+
+
+def _reduce(name: str) -> Action:
+    def run(lib: Any, x: list[Any], a: int, b: int) -> Any:
+        if a % 3 == 0 and name not in ("logsumexp",):
+            return getattr(x[0], name)()
+        return getattr(x[0], name)(a % max(x[0].ndim, 1), keepdim=bool(b % 2))
+
+    return run
+
+
+def _index(x: Any, a: int) -> Any:
+    size = x.shape[0] if x.ndim else 1
+    return [0, size - 1, size // 2, 0][: 1 + a % 4] if size else []
+
+
+VIEWS: dict[str, Action] = {
+    "transpose": lambda lib, x, a, b: x[0].transpose(a % max(x[0].ndim, 1), b % max(x[0].ndim, 1)),
+    "view": lambda lib, x, a, b: x[0].view(_shape_for(x[0], a)),
+    "reshape": lambda lib, x, a, b: x[0].reshape(_shape_for(x[0], a)),
+    "slice": lambda lib, x, a, b: _slice(x[0], a, b),
+    "select": lambda lib, x, a, b: x[0].select(a % max(x[0].ndim, 1), b % 3),
+    "expand": lambda lib, x, a, b: x[0].expand((2 + a % 2, *x[0].shape)),
+    "unsqueeze": lambda lib, x, a, b: x[0].unsqueeze(a % (x[0].ndim + 1)),
+    "squeeze": lambda lib, x, a, b: x[0].squeeze(),
+    "diagonal": lambda lib, x, a, b: x[0].diagonal(a % 3 - 1),
+    "unfold": lambda lib, x, a, b: x[0].unfold(0, 1 + a % 2, 1 + b % 2),
+    "t": lambda lib, x, a, b: x[0].t(),
+    "split": lambda lib, x, a, b: x[0].split(1 + a % 2)[0],
+    "unbind": lambda lib, x, a, b: x[0].unbind()[-1],
+    "detach": lambda lib, x, a, b: x[0].detach(),
+    "flatten": lambda lib, x, a, b: x[0].flatten(),
+    "narrow": lambda lib, x, a, b: x[0].narrow(a % max(x[0].ndim, 1), b % 2, 1),
+    "movedim": lambda lib, x, a, b: x[0].movedim(0, -1),
+    "as_strided": lambda lib, x, a, b: x[0].as_strided((2,), (a % 3,), x[0].storage_offset()),
+}
+WRITES: dict[str, Action] = {
+    "fill_": lambda lib, x, a, b: x[0].fill_(NUMBERS[a % 4]),
+    "setitem int": lambda lib, x, a, b: x[0].__setitem__(a % 3, x[1]),
+    "setitem slice": lambda lib, x, a, b: x[0].__setitem__(slice(a % 2, None, 1 + b % 2), NUMBERS[b % 4]),
+    "setitem mask": lambda lib, x, a, b: x[0].__setitem__(x[0] > 0, NUMBERS[b % 4]),
+    "setitem list": lambda lib, x, a, b: x[0].__setitem__(_index(x[0], a)[:1], x[1]),
+    "masked_fill_": lambda lib, x, a, b: x[0].masked_fill_(x[1] > 0, NUMBERS[a % 4]),
+    "no_grad add_": lambda lib, x, a, b: _no_grad_add(lib, x),
+    "clamp_": lambda lib, x, a, b: x[0].clamp_(-1, 1),
+    "requires_grad_": lambda lib, x, a, b: x[0].requires_grad_(),
+    "augmented": lambda lib, x, a, b: x[0].__imul__(x[1]),
+    "index_add_": lambda lib, x, a, b: x[0].index_add_(0, lib.tensor(_index(x[0], a)), x[0][_index(x[0], a)]),
+}
+OTHERS: dict[str, Action] = {
+    "clone": lambda lib, x, a, b: x[0].clone(),
+    "contiguous": lambda lib, x, a, b: x[0].contiguous(),
+    "cat": lambda lib, x, a, b: lib.cat([x[0], x[1]], a % max(x[0].ndim, 1)),
+    "stack": lambda lib, x, a, b: lib.stack([x[0], x[1]], a % (x[0].ndim + 1)),
+    "where": lambda lib, x, a, b: lib.where(x[0] > 0, x[0], x[1]),
+    "matmul": lambda lib, x, a, b: x[0] @ x[1],
+    "index list": lambda lib, x, a, b: x[0][_index(x[0], a)],
+    "index mask": lambda lib, x, a, b: x[0][x[0] > 0],
+    "index tensor": lambda lib, x, a, b: x[0][..., lib.tensor(_index(x[0], a))],
+    "gather": lambda lib, x, a, b: x[0].gather(0, lib.zeros_like(x[0], dtype=lib.int64)),
+    "cumsum": lambda lib, x, a, b: x[0].cumsum(a % max(x[0].ndim, 1)),
+    "flip": lambda lib, x, a, b: x[0].flip(0),
+    "roll": lambda lib, x, a, b: x[0].roll(1 + a % 2, 0),
+    "to": lambda lib, x, a, b: x[0].to([lib.float64, lib.float32, lib.int64][a % 3]),
+    "masked_fill": lambda lib, x, a, b: x[0].masked_fill(x[1] > 0, 0.5),
+    "clamp": lambda lib, x, a, b: x[0].clamp(-0.5, 0.5),
+    "sort": lambda lib, x, a, b: x[0].sort(stable=True)[0],
+    "repeat": lambda lib, x, a, b: x[0].repeat((2, *[1] * x[0].ndim)),
+    "tril": lambda lib, x, a, b: x[0].tril(),
+    "softmax": lambda lib, x, a, b: x[0].softmax(-1),
+    "grad": lambda lib, x, a, b: lib.autograd.grad(x[0].sum(), x[1], create_graph=True, allow_unused=True)[0],
+}
+
+
+def _no_grad_add(lib: Any, x: list[Any]) -> None:
+    with lib.no_grad():
+        x[0].add_(1)
+
+
+ACTIONS: list[tuple[str, Action]] = [
+    *((n, _method(n)) for n in UNARY),
+    *((n, _pair(n)) for n in BINARY),
+    *((f"{n} number", _with_number(n)) for n in BINARY[:9]),
+    *((n, _method(n)) for n in UNARY_TWINS),
+    *((n, _pair(n)) for n in BINARY_TWINS),
+    *((f"{n} number", _with_number(n)) for n in BINARY_TWINS[:3]),
+    *((n, _reduce(n)) for n in REDUCTIONS),
+    *VIEWS.items(), *VIEWS.items(), *WRITES.items(), *OTHERS.items(),
+]  # fmt: skip
+"""Views twice: most faults hide behind them."""
+
+
+def new_leaf(world: World, a: int, b: int) -> None:
+    """A tensor of some shape and type, perhaps with strides of its own, perhaps requiring grad."""
+    shape, kind = SHAPES[a % len(SHAPES)], DTYPES[b % len(DTYPES)]
+    values = np.random.default_rng(a * 31 + b).uniform(-2, 2, shape)
+    theirs = real.tensor(np.round(values, 1) if b % 2 else values).to(getattr(real, kind))
+    if b % 5 == 4 and theirs.ndim == 2:
+        theirs = theirs.t().contiguous().t()
+    if kind.startswith("float") and b % 4 != 3:
+        theirs.requires_grad_()
+    world.leaves.append(len(world.mine))
+    world.story.append(f"t{len(world.mine)} = leaf {kind}{list(shape)}{' requires grad' if theirs.requires_grad else ''}")
+    world.add(to_ours(theirs), theirs)
+
+
+def take_step(world: World, step: Step) -> None:
+    """One action in both libraries: the same result, or an error of the same class."""
+    which, first, a, b = step
+    name, action = ACTIONS[which % len(ACTIONS)]
+    n = len(world.mine)
+    i, j = first % n, (first // n + a) % n
+    world.story.append(f"t{n} = {name}(t{i}, t{j}; {a}, {b})")
+    error = None
+    try:
+        theirs = action(real, [world.theirs[i], world.theirs[j]], a, b)
+    except Exception as e:
+        error = e
+    try:
+        mine = action(ours, [world.mine[i], world.mine[j]], a, b)
+    except Exception as own:
+        if error is None:
+            raise Mismatch(f"raised {type(own).__name__}: {own}") from own
+        if not isinstance(own, type(error)) and not isinstance(error, type(own)):
+            raise Mismatch(f"raised {type(own).__name__}({own}), expected {type(error).__name__}({error})") from own
+        world.story[-1] += f"  raises {type(error).__name__}"
+        return
+    if error is not None:
+        raise Mismatch(f"did not raise, expected {type(error).__name__}({error})")
+    if isinstance(theirs, real.Tensor):
+        if _history(theirs) != _history(mine):
+            raise Mismatch(f"leaf, requires grad {_history(mine)}, expected {_history(theirs)}")
+        if all(theirs is not t for t in world.theirs) and theirs.numel() < 200:
+            world.add(mine, theirs)
+
+
+def finish(world: World) -> None:
+    """Compare all tensors, their versions, and the gradients of the leaves."""
+    for n, (mine, theirs) in enumerate(zip(world.mine, world.theirs, strict=True)):
+        compare_tensors(mine, theirs, f"t{n}", ulps=4096.0)
+        if mine._version != theirs._version:
+            raise Mismatch(f"t{n}: version {mine._version}, expected {theirs._version}")
+        if _history(mine) != _history(theirs):
+            raise Mismatch(f"t{n}: leaf, requires grad {_history(mine)}, expected {_history(theirs)}")
+    tracked = [n for n, t in enumerate(world.theirs) if _history(t) == (False, True)]
+    if not tracked:
+        return
+    mine = _backward(ours, [world.mine[n] for n in tracked])
+    theirs = _backward(real, [world.theirs[n] for n in tracked])
+    if (mine is None) != (theirs is None) or type(mine) is not type(theirs):
+        raise Mismatch(f"backward: {mine!r}, expected {theirs!r}")
+    if theirs is not None:
+        return  # both raised: a leaf may have got part of its gradient
+    for n, (a, b) in enumerate(zip(world.mine, world.theirs, strict=True)):
+        if _history(b) != (True, True):
+            continue
+        if (a.grad is None) != (b.grad is None):
+            raise Mismatch(f"gradient of t{n}: {a.grad}, expected {b.grad}")
+        if b.grad is not None:
+            compare_tensors(a.grad, b.grad, f"gradient of t{n}", ulps=65536.0)
+
+
+def _history(t: Any) -> Any:
+    """Whether it is a leaf and requires grad; of a view that lost its history, the error."""
+    try:
+        return t.is_leaf, t.requires_grad
+    except RuntimeError:
+        return RuntimeError
+
+
+def _backward(lib: Any, tensors: list[Any]) -> Exception | None:
+    total = sum((t.sum().to(lib.float64) * (1 + 0.1 * k) for k, t in enumerate(tensors)), lib.zeros((), dtype=lib.float64))
+    try:
+        total.backward()
+    except RuntimeError as e:
+        return e
+    return None
+
+
+def run(leaves: list[tuple[int, int]], steps: list[Step]) -> None:
+    """Run a program in both libraries; `Mismatch` tells the story of one that differs."""
+    world = World()
+    for a, b in leaves:
+        new_leaf(world, a, b)
+    try:
+        for step in steps:
+            take_step(world, step)
+        finish(world)
+    except Mismatch as e:
+        raise Mismatch("\n".join([*world.story, str(e)])) from e
+
+
+def random_program(seed: int) -> tuple[list[tuple[int, int]], list[Step]]:
+    """A program from a number."""
+    draw = np.random.default_rng(seed)
+    leaves = [tuple(draw.integers(0, 60, 2).tolist()) for _ in range(draw.integers(1, 4))]
+    steps = [tuple(draw.integers(0, 10_000, 2).tolist() + draw.integers(0, 12, 2).tolist()) for _ in range(draw.integers(1, 14))]
+    return leaves, steps  # type: ignore[return-value]
+
+
+def main(count: int, first: int = 0) -> int:
+    """Run so many programs and say which differ."""
+    import warnings
+
+    warnings.simplefilter("ignore")
+    differing = 0
+    for seed in range(first, first + count):
+        try:
+            run(*random_program(seed))
+        except Mismatch as e:
+            differing += 1
+            print(f"--- program {seed}\n{e}", flush=True)
+    print(f"{count} programs, {differing} differ")
+    return 1 if differing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 2000, int(sys.argv[2]) if len(sys.argv) > 2 else 0))
