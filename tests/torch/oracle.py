@@ -158,14 +158,8 @@ def compare(
     try:
         expected = theirs(*args, **kwargs)
     except Exception as e:
-        try:
-            mine(*own_args, **own_kwargs)
-        except Exception as own:
-            same_name = type(own).__name__.lstrip("_") == type(e).__name__.lstrip("_")
-            if not (same_name or isinstance(own, type(e)) or isinstance(e, type(own))):
-                raise Mismatch(f"{what}: raised {type(own).__name__}({own}), expected {type(e).__name__}({str(e)[:200]})") from own
-            return
-        raise Mismatch(f"{what}: did not raise, expected {type(e).__name__}({str(e)[:200]})") from None
+        _compare_error(what, e, lambda: mine(*own_args, **own_kwargs))
+        return
     got = mine(*own_args, **own_kwargs)
     compare_results(got, expected, what, ulps, strides)
     if not gradients:
@@ -179,6 +173,34 @@ def compare(
     if not real_outs or not real_inputs:
         return
     _compare_gradients(what, ulps, double, seed, (real_outs, real_inputs), (our_outs, our_inputs))
+
+
+def compare_errors(mine: Any, theirs: Any, args: Any, kwargs: Any, what: str) -> bool:
+    """Call a function on wrong inputs in both libraries: if one raises, the other must too.
+
+    Returns:
+        whether PyTorch raised
+    """
+    own_args, own_kwargs = to_ours((args, kwargs))  # first: what fails may have changed its inputs
+    try:
+        theirs(*args, **kwargs)
+    except Exception as e:
+        _compare_error(what, e, lambda: mine(*own_args, **own_kwargs))
+        return True
+    return False
+
+
+def _compare_error(what: str, expected: Exception, call: Callable[[], Any]) -> None:
+    """Raise `Mismatch` unless a call raises the class of error that is expected."""
+    wanted = f"{type(expected).__name__}({str(expected)[:200]})"
+    try:
+        call()
+    except Exception as e:
+        same_name = type(e).__name__.lstrip("_") == type(expected).__name__.lstrip("_")
+        if not (same_name or isinstance(e, type(expected)) or isinstance(expected, type(e))):
+            raise Mismatch(f"{what}: raised {type(e).__name__}({e}), expected {wanted}") from e
+        return
+    raise Mismatch(f"{what}: did not raise, expected {wanted}")
 
 
 def compare_results(got: Any, expected: Any, what: str, ulps: float = ULPS, strides: bool = False) -> None:
