@@ -393,14 +393,13 @@ def _renew_view(view: Tensor) -> None:
     base, counter = view._base, view._counter
     if counter is None or base is None or view._view_version == counter[0]:
         return
-    view._view_version = counter[0]
-    if base._edge is None:
-        return
-    if view._made_as:
-        view._view_version = -1
+    if view._made_as and (base._requires_grad or view._requires_grad):
         raise RuntimeError(
             view_refusal(view, "its base or another view of its base has been modified inplace")
         )
+    view._view_version = counter[0]
+    if base._edge is None:
+        return
     array = view._array
     strides = [s // array.itemsize for s in array.strides]
     before, modes.grad = modes.grad, True

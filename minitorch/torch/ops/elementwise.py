@@ -164,13 +164,19 @@ def _negative(x: Array) -> Array:
     return np.negative(x)
 
 
-def _subtract(a: Array, b: Array) -> Array:
-    if a.dtype == np.bool_:
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
-            "to invert a mask, use the `~` or `logical_not()` operator instead."
-        )
-    return np.subtract(a, b)
+def _refusing_bool(compute: Callable[..., Array]) -> Callable[..., Array]:
+    """Truth values cannot be subtracted, whatever they would become."""
+
+    def run(input: Any, other: Any) -> Array:
+        for value in (input, other):
+            if value.dtype.kind == "b" if isinstance(value, np.ndarray) else value is True:
+                raise RuntimeError(
+                    "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+                    "trying to invert a mask, use the `~` or `logical_not()` operator instead."
+                )
+        return compute(input, other)
+
+    return run
 
 
 def _whole_division(compute: Callable[..., Array]) -> Callable[..., Array]:
@@ -228,9 +234,9 @@ NEG = unary("neg", _negative, lambda g: -g, "Minus each element.")
 unary("positive", not_for("positive", "b", np.positive), lambda g: g, "Each element itself.", has_twin=False)
 ADD = binary("add", np.add, (lambda g: g, lambda g: g), "The sum of two tensors.",
              symbol="add", exact_numbers=True)  # fmt: skip
-SUB = binary("sub", _subtract, (lambda g: g, lambda g: -g), "The difference.",
+SUB = binary("sub", np.subtract, (lambda g: g, lambda g: -g), "The difference.",
              symbol="sub", exact_numbers=True)  # fmt: skip
-SUB.ufunc = np.subtract
+SUB.compute = _refusing_bool(SUB.compute)
 MUL = binary("mul", np.multiply,
              (lambda g, other: g * conj(other), lambda g, input: g * conj(input)),
              "The product of two tensors.", symbol="mul", exact_numbers=True)  # fmt: skip
@@ -245,10 +251,10 @@ DIV_TRUNC = Op("div_trunc", ("input", "other"),
 DIV_FLOOR = Op("div_floor", ("input", "other"),
                lambda input, other: _exactly(_whole_division(_floor_divide), input, other, False),
                {"input": flat, "other": flat}, doc="The quotient, rounded down.")  # fmt: skip
-binary("remainder", _whole_division(np.remainder),
+binary("remainder", not_for("remainder_cpu", "b", _whole_division(np.remainder)),
        (lambda g: g, lambda g, input, other: -g * DIV_FLOOR(input, other)),
        "What is left of a division that rounds down.", symbol="mod", numbers="one")  # fmt: skip
-binary("fmod", _whole_division(np.fmod),
+binary("fmod", not_for("fmod_cpu", "b", _whole_division(np.fmod)),
        (lambda g: g, lambda g, input, other: -g * DIV_TRUNC(input, other)),
        "What is left of a division that rounds towards 0.", numbers="other")  # fmt: skip
 binary("maximum", _ordered("maximum", np.maximum), (_to_larger, _to_smaller),
@@ -435,12 +441,19 @@ unary("deg2rad", lambda x: x * x.dtype.type(math.pi / 180), lambda g: g * (math.
 unary("rad2deg", lambda x: x * x.dtype.type(180 / math.pi), lambda g: g * (180 / math.pi),
       "Radians as degrees.", to_float=True)  # fmt: skip
 binary("atan2", np.arctan2,
-       (lambda g, input, other: g * other / (input * input + other * other),
-        lambda g, input, other: -g * input / (input * input + other * other)),
+       (lambda g, input, other: g * other * _inverse_square(input, other),
+        lambda g, input, other: -g * input * _inverse_square(input, other)),
        "The angle of the point (other, input).", to_float=True, numbers="none")  # fmt: skip
 binary("hypot", not_for("hypot_cpu", "biuc", np.hypot), (lambda g, input, out: g * input / out, lambda g, other, out: g * other / out),
        "The length of the vector (input, other).", numbers="none")  # fmt: skip
 binary("nextafter", np.nextafter, (None, None), "The next number towards the second.", numbers="none")
+
+
+def _inverse_square(a: Any, b: Any) -> Any:
+    """1 / (a a + b b), and 0 where both are 0."""
+    square = a * a + b * b
+    return square.reciprocal().masked_fill(square == 0, 0)
+
 
 # --- Rounding and signs -----------------------------------------------------------------------
 

@@ -226,7 +226,8 @@ def __setitem__(self: Tensor, key: Any, value: Any) -> None:  # noqa: N807
         bind_in_place(COPY, view, (_without_leading_ones(value, view._array.ndim),), {})
         return
     shape = _taken(view._array, advanced).shape
-    value = _without_leading_ones(value, len(shape)).to(self.dtype)
+    value = _without_leading_ones(value, len(shape))
+    _check_same_type(self, value)
     bind_in_place(INDEX_PUT, view, (value,), {"key": advanced, "accumulate": False})
 
 
@@ -238,6 +239,14 @@ def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
     return value
 
 
+def _check_same_type(input: Tensor, values: Tensor) -> None:
+    if input.dtype is not values.dtype:
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {kind_name(input._array)} for the "
+            f"destination and {kind_name(values._array)} for the source."
+        )
+
+
 def _key_of(indices: Any) -> Key:
     return tuple(slice(None) if i is None else _plain_part(i) for i in indices)
 
@@ -245,22 +254,14 @@ def _key_of(indices: Any) -> Key:
 @function_and_method
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with values at places, written or added."""
-    if input.dtype is not values.dtype:
-        raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {kind_name(input._array)} for the "
-            f"destination and {kind_name(values._array)} for the source."
-        )
+    _check_same_type(input, values)
     return INDEX_PUT(input, values, key=_key_of(indices), accumulate=accumulate)
 
 
 @only_method
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """Write or add values at places."""
-    if self.dtype is not values.dtype:
-        raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {kind_name(self._array)} for the "
-            f"destination and {kind_name(values._array)} for the source."
-        )
+    _check_same_type(self, values)
     return bind_in_place(INDEX_PUT, self, (values,), {"key": _key_of(indices), "accumulate": accumulate})
 
 
@@ -327,7 +328,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
     d = wrap_dim(dim, input.ndim)
     if index._array.size:
         _same_ranks("gather", input, index, d)
-    result = bind(GATHER, (input, index), {"dim": d}) if index._array.size else input.new_empty(index.shape)
+    result = bind(GATHER, (input, index), {"dim": d})
     return result if out is None else into(out, result, "gather")
 
 
