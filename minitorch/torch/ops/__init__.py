@@ -3,6 +3,7 @@
 from . import elementwise as elementwise
 from . import comparison as comparison  # isort: skip
 from . import movement as movement  # isort: skip
+from . import joining as joining  # isort: skip
 from . import complex_numbers as complex_numbers  # isort: skip
 from . import ternary as ternary  # isort: skip
 from . import conversion as conversion  # isort: skip
@@ -17,4 +18,17 @@ from . import softmax as softmax  # isort: skip
 from . import activation as activation  # isort: skip
 from . import linalg as linalg  # isort: skip
 from . import random as random  # isort: skip
+from . import linear as linear  # isort: skip
+from . import padding as padding  # isort: skip
+from . import convolution as convolution  # isort: skip
+from . import pooling as pooling  # isort: skip
+from . import normalization as normalization  # isort: skip
+from . import dropout as dropout  # isort: skip
+from . import embedding as embedding  # isort: skip
+from . import distance as distance  # isort: skip
+from . import loss as loss  # isort: skip
+from . import ctc as ctc  # isort: skip
+from . import attention as attention  # isort: skip
+from . import interpolation as interpolation  # isort: skip
+from . import vision as vision  # isort: skip
 from .surface import FUNCTIONS as FUNCTIONS

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, sampling
+from ..backends.cpu import maps
 from ..tensor import Array, Tensor, wrap
 from .comparison import where
 from .movement import wrap_dim
@@ -47,7 +48,7 @@ def activation(
         kernel: the name in the error for types that there is no such function for
         kinds: NumPy's letters of the types that there is one for
     """
-    forward, fused = mapped(name, compute), mapped(f"{name}_backward", slope)
+    forward, fused = in_single(compute), in_single(slope)
 
     def run(input: Array, constants: tuple[Any, ...] = ()) -> Array:
         require_floats(kernel or f"{name}_cpu", input, kinds)
@@ -66,31 +67,6 @@ def activation(
     return Op(name, ("input",), run, {"input": gradient}, doc=doc)
 
 
-def mapped(name: str, compute: Callable[..., Array]) -> Callable[..., Array]:
-    """A function of arrays of one shape: NumPy for small ones, a compiled loop for large ones."""
-    small = in_single(compute)
-
-    def run(first: Array, *rest: Any) -> Array:
-        if first.size >= LARGE and first.dtype.char in "fd" and name in COMPILED:
-            from ..backends.cpu.loops import elementwise
-
-            return elementwise(name, (first, *rest))
-        return small(first, *rest)
-
-    return run
-
-
-LARGE = 1 << 14
-"""From how many elements on a compiled loop is worth its start."""
-
-COMPILED = {
-    "leaky_relu", "gelu", "gelu_tanh", "silu", "mish", "softplus", "log_sigmoid",
-    "leaky_relu_backward", "gelu_backward", "gelu_tanh_backward", "silu_backward",
-    "mish_backward", "softplus_backward", "log_sigmoid_backward", "threshold_backward",
-}  # fmt: skip
-"""The functions that there is a compiled loop for."""
-
-
 def _apply(op: Op, input: Tensor, constants: tuple[Any, ...], inplace: bool = False) -> Tensor:
     check_tensor(op.name, input)
     if inplace:
@@ -102,15 +78,14 @@ def _apply(op: Op, input: Tensor, constants: tuple[Any, ...], inplace: bool = Fa
 
 
 def _hardtanh(x: Array, low: float, high: float) -> Array:
-    kind = x.dtype.type
-    return np.clip(x, kind(low), kind(high))
+    return maps.clamp(x, x.dtype.type(low), x.dtype.type(high))
 
 
 _SIXTH = float(np.float32(1 / 6))  # Torch's own constant, in every type
 
 THRESHOLD = activation(
     "threshold", lambda x, threshold, value: np.where(x <= threshold, x.dtype.type(value), x),
-    lambda g, x, threshold, value: np.where(x <= threshold, 0, g), None,
+    lambda g, x, threshold, value: maps.threshold_backward(g, x, threshold), None,
     "Elements above a threshold, and a value for all others.", kinds="fViu",
 )  # fmt: skip
 HARDTANH = activation(
@@ -118,8 +93,7 @@ HARDTANH = activation(
     "Elements kept between two bounds.", kinds="fViu",
 )  # fmt: skip
 LEAKY_RELU = activation(
-    "leaky_relu", lambda x, slope: np.where(x > 0, x, x * slope),
-    lambda g, x, slope: np.where(x > 0, g, g * slope), None,
+    "leaky_relu", maps.leaky_relu, maps.leaky_relu_backward, None,
     "x where positive, else a small part of it.",
 )  # fmt: skip
 HARDSIGMOID = activation(
@@ -203,11 +177,15 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 def _elu(x: Array, alpha: float, scale: float, steepness: float) -> Array:
+    if scale == steepness == 1:
+        return maps.elu(x, alpha)
     low = np.expm1(np.minimum(x, 0) * steepness) * (alpha * scale)
     return np.where(x > 0, x * scale, low)
 
 
 def _elu_slope(g: Array, x: Array, alpha: float, scale: float, steepness: float) -> Array:
+    if scale == steepness == 1:
+        return maps.elu_backward(g, x, alpha)
     low = np.exp(np.minimum(x, 0) * steepness) * (alpha * scale * steepness)
     return np.where(x > 0, g * scale, g * low)
 
@@ -217,27 +195,9 @@ def _elu_curve(x: Any, alpha: float, scale: float, steepness: float) -> Any:
     return low.masked_fill(x > 0, 0)
 
 
-def _sigmoid(x: Array) -> Array:
-    return 1 / (1 + np.exp(-x))
-
-
-def _softplus(x: Array, beta: float, threshold: float) -> Array:
-    scaled = x * beta
-    return np.where(scaled > threshold, x, np.log1p(np.exp(scaled)) / beta)
-
-
-def _softplus_slope(g: Array, x: Array, beta: float, threshold: float) -> Array:
-    return np.where(x * beta > threshold, g, g * _sigmoid(x * beta))
-
-
 def _softplus_curve(x: Any, beta: float, threshold: float) -> Any:
     s = (x * beta).sigmoid()
     return (beta * s * (1 - s)).masked_fill(x * beta > threshold, 0)
-
-
-def _silu_slope(g: Array, x: Array) -> Array:
-    s = _sigmoid(x)
-    return g * (s * (1 + x * (1 - s)))
 
 
 def _silu_curve(x: Any) -> Any:
@@ -245,18 +205,9 @@ def _silu_curve(x: Any) -> Any:
     return s * (1 - s) * (2 + x * (1 - 2 * s))
 
 
-def _mish_slope(g: Array, x: Array) -> Array:
-    t = np.tanh(np.log1p(np.exp(x)))
-    return g * (t + x * _sigmoid(x) * (1 - t * t))
-
-
 def _mish_curve(x: Any) -> Any:
     s, t = x.sigmoid(), x.exp().log1p().tanh()
     return s * (1 - t * t) * (2 + x * ((1 - s) - 2 * t * s))
-
-
-def _log_sigmoid(x: Array) -> Array:
-    return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
 
 
 def _log_sigmoid_curve(x: Any) -> Any:
@@ -265,10 +216,11 @@ def _log_sigmoid_curve(x: Any) -> Any:
 
 
 ELU = activation("elu", _elu, _elu_slope, _elu_curve, "x where positive, else alpha (exp(x) - 1).")
-SOFTPLUS = activation("softplus", _softplus, _softplus_slope, _softplus_curve, "log(1 + exp(x)): a relu without an edge.")
-SILU = activation("silu", lambda x: x / (1 + np.exp(-x)), _silu_slope, _silu_curve, "x times its sigmoid.")
-MISH = activation("mish", lambda x: x * np.tanh(np.log1p(np.exp(x))), _mish_slope, _mish_curve, "x tanh(softplus(x)).")
-LOG_SIGMOID = activation("log_sigmoid", _log_sigmoid, lambda g, x: g * _sigmoid(-x), _log_sigmoid_curve,
+SOFTPLUS = activation("softplus", maps.softplus, maps.softplus_backward, _softplus_curve,
+                      "log(1 + exp(x)): a relu without an edge.")  # fmt: skip
+SILU = activation("silu", maps.silu, maps.silu_backward, _silu_curve, "x times its sigmoid.")
+MISH = activation("mish", maps.mish, maps.mish_backward, _mish_curve, "x tanh(softplus(x)).")
+LOG_SIGMOID = activation("log_sigmoid", maps.log_sigmoid, maps.log_sigmoid_backward, _log_sigmoid_curve,
                          "The logarithm of the sigmoid.")  # fmt: skip
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -328,41 +280,24 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 # --- Gelu: x times the share of a normal distribution that lies below x ------------------------
 
-_ROOT_HALF, _DENSITY = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
-_SLANT, _CUBIC = math.sqrt(2 / math.pi), 0.044715
-
-
-def _below(x: Array) -> Array:
-    from scipy.special import erf
-
-    return 0.5 * (1 + erf(x * _ROOT_HALF))
+_DENSITY, _SLANT, _CUBIC = 1 / math.sqrt(2 * math.pi), math.sqrt(2 / math.pi), 0.044715
 
 
 def _gelu_curve(x: Any) -> Any:
     return (x * x * -0.5).exp() * (2 - x * x) * _DENSITY
 
 
-def _bent(x: Any) -> Any:
-    return _SLANT * (x + _CUBIC * x * x * x)
-
-
-def _gelu_tanh_slope(g: Array, x: Array) -> Array:
-    t, bend = np.tanh(_bent(x)), _SLANT * (1 + 3 * _CUBIC * x * x)
-    return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * bend)
-
-
 def _gelu_tanh_curve(x: Any) -> Any:
-    t, bend = _bent(x).tanh(), _SLANT * (1 + 3 * _CUBIC * x * x)
+    t, bend = (_SLANT * (x + _CUBIC * x * x * x)).tanh(), _SLANT * (1 + 3 * _CUBIC * x * x)
     return (1 - t * t) * (bend + x * (3 * _SLANT * _CUBIC * x - t * bend * bend))
 
 
 GELU = activation(
-    "gelu", lambda x: x * _below(x),
-    lambda g, x: g * (_below(x) + x * (np.exp(x * x * -0.5) * _DENSITY)), _gelu_curve,
+    "gelu", maps.gelu, maps.gelu_backward, _gelu_curve,
     "x times the share of a normal distribution below x.", kernel="GeluKernelImpl",
 )  # fmt: skip
 GELU_TANH = activation(
-    "gelu_tanh", lambda x: 0.5 * x * (1 + np.tanh(_bent(x))), _gelu_tanh_slope, _gelu_tanh_curve,
+    "gelu_tanh", maps.gelu_tanh, maps.gelu_tanh_backward, _gelu_tanh_curve,
     "gelu with a tanh in place of erf.", kernel="GeluKernelImpl",
 )  # fmt: skip
 GELU_TANH.node_name = GELU.node_name

@@ -1,0 +1,276 @@
+"""Attention: values mixed in proportion to how well keys match queries."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor, wrap
+from .dropout import dropout
+from .elementwise import kind_name
+from .linear import linear
+from .padding import pad
+from .softmax import softmax
+from .surface import FUNCTIONS
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """softmax(scale query keyᵀ + mask) value.
+
+    Args:
+        query: (..., L, E)
+        key: (..., S, E)
+        value: (..., S, Ev)
+        attn_mask: what to add to the scores (..., L, S), or where they count
+        dropout_p: how much of the shares to drop, also when not training
+        is_causal: whether a query sees only the keys up to its own place
+        scale: by default 1 / sqrt(E)
+        enable_gqa: whether groups of query heads share a key and value head
+    """
+    _check_attention(query, key, value, attn_mask, is_causal)
+    if enable_gqa:
+        key, value = _shared_heads(query, key, value)
+    factor = 1 / math.sqrt(query._array.shape[-1]) if scale is None else scale
+    scores = (query * factor) @ key.transpose(-2, -1)  # (..., L, S)
+    if is_causal:
+        attn_mask = _lower_triangle(*scores._array.shape[-2:])
+    shares = softmax(scores if attn_mask is None else _masked(scores, attn_mask), -1)
+    if attn_mask is not None and not is_causal:
+        shares = _nothing_where_all_is_masked(shares, attn_mask)
+    return (dropout(shares, dropout_p) if dropout_p else shares) @ value
+
+
+def _lower_triangle(rows: int, columns: int) -> Tensor:
+    return wrap(np.tri(rows, columns, dtype=bool))
+
+
+def _masked(scores: Tensor, mask: Tensor) -> Tensor:
+    return scores.masked_fill(~mask, -math.inf) if mask.dtype is dtypes.bool_ else scores + mask
+
+
+def _nothing_where_all_is_masked(shares: Tensor, mask: Tensor) -> Tensor:
+    """A query that may look nowhere sees zeros."""
+    array = mask._array
+    hidden = ~array if array.dtype == np.bool_ else array == -np.inf
+    blind = hidden.all(axis=-1, keepdims=True)
+    return shares.masked_fill(wrap(blind), 0) if blind.any() else shares
+
+
+def _shared_heads(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    heads = query.shape[-3]
+    for x in (key, value):
+        if heads % x.shape[-3]:
+            raise RuntimeError(
+                f"Number of heads in key and value must divide the number of heads in query, but got "
+                f"{list(query.shape)}, {list(key.shape)} and {list(value.shape)}"
+            )
+    repeated = (x.repeat_interleave(heads // x.shape[-3], -3) for x in (key, value))
+    return next(repeated), next(repeated)
+
+
+def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool) -> None:
+    shapes = f"query {list(query.shape)}, key {list(key.shape)}, value {list(value.shape)}"
+    if not query.dtype is key.dtype is value.dtype:
+        raise RuntimeError(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{kind_name(query._array)} key.dtype: {kind_name(key._array)} and value.dtype: {kind_name(value._array)} instead."
+        )
+    if min(query.ndim, key.ndim, value.ndim) < 2:
+        raise RuntimeError(f"Expected query, key, and value to all be at least 2 dimensional, but got {shapes}.")
+    if is_causal and mask is not None:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if mask is not None and mask.dtype not in (dtypes.bool_, query.dtype, dtypes.float32):
+        raise RuntimeError(
+            f"Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{kind_name(mask._array)} and  query.dtype: {kind_name(query._array)} instead."
+        )
+
+
+# --- Many heads ----------------------------------------------------------------------------------
+
+
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """Attention in several subspaces at once: what `nn.MultiheadAttention` computes.
+
+    The arguments are those of the module: inputs (L, N, E) or (L, E), weights and biases of the
+    projections, masks. Returns the output, and the shares if `need_weights`.
+    """
+    batched = _check_heads(query, key, value, key_padding_mask, attn_mask, num_heads)
+    if not batched:
+        query, key, value = (x.unsqueeze(1) for x in (query, key, value))
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    length, batch, width = query._array.shape
+    if width != embed_dim_to_check:
+        raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}")
+    if width % num_heads:
+        raise AssertionError(f"embed_dim {width} not divisible by num_heads {num_heads}")
+    if is_causal and attn_mask is None:
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+    use_hint = is_causal and key_padding_mask is None and not need_weights
+    padding = _additive(key_padding_mask, "key_padding_mask", query)
+    mask = None if use_hint else _additive(attn_mask, "attn_mask", query)
+    mask = _mask_of_heads(mask, (length, key._array.shape[0]), batch * num_heads)
+
+    weights = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
+    q, k, v = _projected(query, key, value, in_proj_weight, in_proj_bias, weights)
+    if (bias_k is None) != (bias_v is None):
+        raise AssertionError("bias_k and bias_v must be given together")
+    if bias_k is not None and bias_v is not None:
+        k, v = (_joined([x, b.repeat(1, batch, 1)], 0) for x, b in ((k, bias_k), (v, bias_v)))
+        mask, padding = _one_more(mask), _one_more(padding)
+    q = _split_heads(q, batch * num_heads)
+    k = _split_heads(k, batch * num_heads) if static_k is None else _static("static_k", static_k, q)
+    v = _split_heads(v, batch * num_heads) if static_v is None else _static("static_v", static_v, q)
+    if add_zero_attn:
+        k, v = (_joined([x, x.new_zeros((x.shape[0], 1, x.shape[2]))], 1) for x in (k, v))
+        mask, padding = _one_more(mask), _one_more(padding)
+    mask = _merged(mask, padding, batch, num_heads, k._array.shape[1])
+
+    out, shares = _attend(q, k, v, mask, dropout_p if training else 0.0, use_hint, need_weights)
+    out = linear(out.transpose(0, 1).reshape(length * batch, width), out_proj_weight, out_proj_bias)
+    out = out.view(length, batch, -1)
+    if shares is not None:
+        shares = shares.view(batch, num_heads, length, -1)
+        shares = shares.mean(1) if average_attn_weights else shares
+    if not batched:
+        return out.squeeze(1), None if shares is None else shares.squeeze(0)
+    return out, shares
+
+
+def _attend(
+    q: Tensor, k: Tensor, v: Tensor, mask: Any, dropout_p: float, is_causal: bool, need_weights: bool
+) -> tuple[Tensor, Tensor | None]:
+    """The mixed values of each head, and the shares if wanted."""
+    if not need_weights:
+        return scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal), None
+    scores = (q * math.sqrt(1 / q._array.shape[-1])) @ k.transpose(-2, -1)
+    shares = softmax(scores if mask is None else scores + mask, -1)
+    shares = dropout(shares, dropout_p) if dropout_p > 0 else shares
+    return shares @ v, shares
+
+
+def _projected(query: Tensor, key: Tensor, value: Tensor, packed: Any, bias: Any, separate: Any) -> list[Tensor]:
+    """Queries, keys and values; the weights come as one or as three."""
+    if separate is None:
+        if packed is None:
+            raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+        if key.shape != value.shape:
+            raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
+        if query is key and key is value:
+            return list(linear(query, packed, bias).chunk(3, -1))
+        separate = packed.chunk(3)
+    elif key.shape[:2] != value.shape[:2]:
+        raise AssertionError(f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}")
+    if any(w is None for w in separate):
+        raise AssertionError("use_separate_proj_weight is True but a projection weight is None")
+    biases = (None, None, None) if bias is None else bias.chunk(3)
+    return [linear(x, w, b) for x, w, b in zip((query, key, value), separate, biases, strict=True)]
+
+
+def _split_heads(x: Tensor, count: int) -> Tensor:
+    """(L, N, E) as (N heads, L, E / heads)."""
+    length, batch, width = x._array.shape
+    return x.reshape(length, count, width * batch // count).transpose(0, 1)
+
+
+def _static(name: str, x: Tensor, q: Tensor) -> Tensor:
+    if x.shape[0] != q.shape[0] or x.shape[2] != q.shape[2]:
+        raise AssertionError(f"expecting {name} of size ({q.shape[0]}, S, {q.shape[2]}), but got {list(x.shape)}")
+    return x
+
+
+def _joined(tensors: list[Tensor], dim: int) -> Tensor:
+    return FUNCTIONS["cat"](tensors, dim)
+
+
+def _additive(mask: Tensor | None, name: str, query: Tensor) -> Tensor | None:
+    """A mask as numbers to add to scores."""
+    if mask is None or mask.dtype.is_floating_point:
+        return mask
+    if mask.dtype is not dtypes.bool_:
+        raise AssertionError(f"only bool and floating types of {name} are supported")
+    return query.new_zeros(mask.shape).masked_fill(mask, -math.inf)
+
+
+def _mask_of_heads(mask: Tensor | None, shape: tuple[int, int], heads: int) -> Tensor | None:
+    if mask is None:
+        return None
+    want = shape if mask.ndim == 2 else (heads, *shape)
+    if mask._array.shape != want:
+        raise RuntimeError(f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {want}.")
+    return mask.unsqueeze(0) if mask.ndim == 2 else mask
+
+
+def _one_more(mask: Tensor | None) -> Tensor | None:
+    """A mask with a key more, which all may see."""
+    return None if mask is None else pad(mask, (0, 1))
+
+
+def _merged(mask: Tensor | None, padding: Tensor | None, batch: int, heads: int, keys: int) -> Tensor | None:
+    """One mask from that of the scores and that of the keys."""
+    if padding is None:
+        return mask
+    if padding._array.shape != (batch, keys):
+        raise AssertionError(f"Expected key_padded_mask.shape to be {(batch, keys)}, but got {tuple(padding.shape)}")
+    spread = padding.view(batch, 1, 1, keys).expand(-1, heads, -1, -1).reshape(batch * heads, 1, keys)
+    return spread if mask is None else mask + spread
+
+
+def _check_heads(query: Tensor, key: Tensor, value: Tensor, padding: Any, mask: Any, heads: int) -> bool:
+    """Whether the inputs are batches; AssertionError, as in Torch, if they do not fit together."""
+    if query.ndim not in (2, 3):
+        raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D query tensor")
+    ranks = {"key": (key, (query.ndim,)), "value": (value, (query.ndim,)), "key_padding_mask": (padding, (query.ndim - 1,)),
+             "attn_mask": (mask, (2, 3))}  # fmt: skip
+    for name, (x, expected) in ranks.items():
+        if x is not None and x.ndim not in expected:
+            raise AssertionError(f"For {query.ndim}-D `query`, expected `{name}` to be {expected}-D but found {x.ndim}-D")
+    if query.ndim == 2 and mask is not None and mask.ndim == 3:
+        want = (heads, query.shape[0], key.shape[0])
+        if tuple(mask.shape) != want:
+            raise AssertionError(f"Expected `attn_mask` shape to be {want} but got {mask.shape}")
+    if padding is not None and mask is not None and padding.dtype is not mask.dtype:
+        warnings.warn(
+            "Support for mismatched key_padding_mask and attn_mask is deprecated. Use same type for both instead.",
+            stacklevel=3,
+        )
+    return query.ndim == 3

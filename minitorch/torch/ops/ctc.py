@@ -1,0 +1,199 @@
+"""Connectionist temporal classification: how unlikely a sequence of labels is, however it is stretched.
+
+The labels are laid out with blanks between them; `alpha[t, s]` is the logarithm of the
+probability of all ways to be at place s after step t, `beta` the same from the end.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Array, Tensor, wrap
+from .comparison import where
+from .loss import how_reduced
+from .precision import require_floats
+from .record import Op, bind
+from .surface import FUNCTIONS
+
+
+def _laid_out(targets: Array, blank: int) -> tuple[Array, Array]:
+    """Labels with blanks around them (N, 2 S + 1), and which places can be reached past the blank before."""
+    labels = np.full((len(targets), 2 * targets.shape[1] + 1), blank)
+    labels[:, 1::2] = targets
+    leaps = np.zeros(labels.shape, bool)
+    leaps[:, 2:] = (labels[:, 2:] != blank) & (labels[:, 2:] != labels[:, :-2])
+    return labels, leaps
+
+
+def _emitted(log_probs: Array, labels: Array) -> Array:
+    """The logarithm of the probability of each place's label at each step (T, N, places)."""
+    return np.take_along_axis(log_probs, np.broadcast_to(labels, (len(log_probs), *labels.shape)), 2)
+
+
+def _shifted(x: Array, by: int) -> Array:
+    out = np.full_like(x, -np.inf)
+    if by < x.shape[1]:
+        out[:, by:] = x[:, :-by]
+    return out
+
+
+def _advance(x: Array, leaps: Array) -> Array:
+    """The sum of staying, moving on by one, and leaping over a blank."""
+    moved = np.logaddexp(x, _shifted(x, 1))
+    return np.where(leaps, np.logaddexp(moved, _shifted(x, 2)), moved)
+
+
+def _ctc(log_probs: Array, targets: Array, input_lengths: Array, target_lengths: Array, blank: int) -> tuple[Array, Array]:
+    labels, leaps = _laid_out(targets, blank)
+    emitted = _emitted(log_probs, labels)
+    alpha = np.full_like(emitted, -np.inf)
+    n = np.arange(len(labels))
+    if len(log_probs):
+        alpha[0, :, 0] = emitted[0, :, 0]
+        some = target_lengths > 0
+        alpha[0, some, 1:2] = emitted[0, some, 1:2]
+    for t in range(1, len(log_probs)):
+        alpha[t] = _advance(alpha[t - 1], leaps) + emitted[t]
+    if not len(log_probs):
+        return np.where(target_lengths == 0, 0, np.inf).astype(log_probs.dtype), alpha
+    end = alpha[np.maximum(input_lengths - 1, 0), n]
+    last, before = end[n, 2 * target_lengths], end[n, np.maximum(2 * target_lengths - 1, 0)]
+    total = np.where(target_lengths > 0, np.logaddexp(last, before), last)
+    nothing = np.where(target_lengths == 0, 0, -np.inf)
+    return -np.where(input_lengths > 0, total, nothing).astype(log_probs.dtype), alpha
+
+
+def _beta(emitted: Array, leaps: Array, input_lengths: Array, target_lengths: Array) -> Array:
+    """`alpha` from the end; each sample begins at its own last step and last place."""
+    beta = np.full_like(emitted, -np.inf)
+    place = np.arange(emitted.shape[2])
+    last = (place == 2 * target_lengths[:, None]) | (place == 2 * target_lengths[:, None] - 1)
+    leaps = _leaps_back(leaps)
+    for t in range(len(emitted) - 1, -1, -1):
+        begun = np.where(last, emitted[t], -np.inf)
+        if t + 1 < len(emitted):
+            going = _advance(beta[t + 1][:, ::-1], leaps)[:, ::-1] + emitted[t]
+            begun = np.where((input_lengths - 1 == t)[:, None], begun, going)
+        beta[t] = np.where((t < input_lengths)[:, None], begun, -np.inf)
+    return beta
+
+
+def _leaps_back(leaps: Array) -> Array:
+    """The leaps, seen from the end."""
+    turned = np.zeros_like(leaps)
+    turned[:, 2:] = leaps[:, ::-1][:, :-2]
+    return turned
+
+
+def _ctc_backward(
+    grad: Array, log_probs: Array, losses: Array, alpha: Array, targets: Array, input_lengths: Array,
+    target_lengths: Array, blank: int, zero_infinity: bool,
+) -> Array:  # fmt: skip
+    labels, leaps = _laid_out(targets, blank)
+    both = alpha + _beta(_emitted(log_probs, labels), leaps, input_lengths, target_lengths)
+    at = np.full_like(log_probs, -np.inf)
+    t, n = np.arange(len(log_probs))[:, None, None], np.arange(len(labels))[:, None]
+    np.logaddexp.at(at, (t, n, labels), both)
+    out = (np.exp(log_probs) - np.exp(at + losses[:, None] - log_probs)) * grad[:, None]
+    over = np.arange(len(log_probs))[:, None] >= input_lengths
+    unused = over | (np.isinf(losses) & zero_infinity)
+    return np.where(unused[:, :, None], out.dtype.type(0), out)
+
+
+def _gradient(
+    g: Any, log_probs: Any, outs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int, zero_infinity: bool
+) -> Any:
+    params = {"targets": targets, "input_lengths": input_lengths, "target_lengths": target_lengths}
+    arrays = (g, log_probs, outs[0].detach(), outs[1].detach())
+    return bind(CTC_BACKWARD, arrays, {**params, "blank": blank, "zero_infinity": zero_infinity})
+
+
+CTC = Op(
+    "_ctc_loss", ("log_probs",),
+    lambda log_probs, targets, input_lengths, target_lengths, blank, zero_infinity:
+        _ctc(log_probs, targets, input_lengths, target_lengths, blank),
+    {"log_probs": _gradient}, differentiable=1,
+    doc="Minus the logarithm of the probability of all alignments of labels with steps.",
+)  # fmt: skip
+CTC_BACKWARD = Op(
+    "_ctc_loss_backward", ("grad", "log_probs", "losses", "alpha"), _ctc_backward,
+    {"grad": None, "log_probs": None, "losses": None, "alpha": None},
+)  # fmt: skip
+
+
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: Any = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
+    """Minus the logarithm of the probability of all alignments of labels with steps.
+
+    Args:
+        log_probs: (T, N, C), or (T, C) for one sample
+        targets: labels (N, S), or those of all samples in a row
+        input_lengths: how many steps each sample has
+        target_lengths: how many labels each sample has
+        blank: the class that stands for no label
+        reduction: "none", "mean" (over each sample's labels, then samples) or "sum"
+        zero_infinity: whether a loss that no alignment makes finite counts as 0
+    """
+    how = how_reduced(reduction)
+    require_floats("ctc_loss_cpu", log_probs._array, "f")
+    batched = log_probs if log_probs.ndim == 3 else log_probs.unsqueeze(1)
+    steps, wanted = _lengths(input_lengths), _lengths(target_lengths)
+    _check("ctc_loss", batched._array.shape, steps, wanted, blank)
+    params = {"targets": _padded(targets._array, wanted), "input_lengths": steps, "target_lengths": wanted}
+    loss = bind(CTC, (batched,), {**params, "blank": blank, "zero_infinity": zero_infinity})[0]
+    if zero_infinity:
+        loss = where(loss == np.inf, 0, loss)
+    if how == "mean":
+        return (loss / wrap(np.maximum(wanted, 1).astype(loss._array.dtype))).mean()
+    if how == "sum":
+        return loss.sum()
+    return loss if log_probs.ndim == 3 else loss.squeeze(0)
+
+
+def _lengths(values: Any) -> Array:
+    return np.asarray(values._array if isinstance(values, Tensor) else values, np.int64).reshape(-1)
+
+
+def _check(name: str, shape: tuple[int, ...], steps: Array, wanted: Array, blank: int) -> None:
+    time, batch, classes = shape
+    if not 0 <= blank < classes:
+        raise RuntimeError("blank must be in label range")
+    for what, values in (("input_lengths", steps), ("target_lengths", wanted)):
+        if len(values) != batch:
+            raise RuntimeError(f"{what} must be of size batch_size: {len(values)} for {name} of {list(shape)}")
+        if values.size and values.min() < 0:
+            raise RuntimeError(f"{what} must be non-negative in {name}")
+    if steps.size and steps.max() > time:
+        raise RuntimeError(f"Expected input_lengths to have value at most {time}, but got value {steps.max()}")
+
+
+def _padded(targets: Array, lengths: Array) -> Array:
+    """The labels as (N, S), zeros after each sample's."""
+    longest = int(lengths.max(initial=0))
+    out = np.zeros((len(lengths), longest), np.int64)
+    if targets.ndim == 1:
+        starts = np.cumsum(lengths) - lengths
+        if targets.size < lengths.sum():
+            raise RuntimeError(f"Expected targets to have {lengths.sum()} labels, but got {targets.size}")
+        rows = [targets[a : a + n] for a, n in zip(starts, lengths, strict=True)]
+    else:
+        if longest > targets.shape[1]:
+            raise RuntimeError(f"Expected tensor to have size at least {longest} at dimension 1, but got size {list(targets.shape)}")
+        rows = [row[:n] for row, n in zip(targets, lengths, strict=True)]
+    for i, row in enumerate(rows):
+        out[i, : len(row)] = row
+    return out
+
+
+FUNCTIONS["ctc_loss"] = lambda log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False: ctc_loss(
+    log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity
+)

@@ -1,0 +1,131 @@
+"""Dropout: parts of a tensor forgotten at random while training.
+
+The random bits are PyTorch's: the same seed drops the same elements.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import sampling
+from ..tensor import Tensor, wrap
+from .precision import is_half
+from .surface import FUNCTIONS, function
+
+_SATURATION = 1.7580993408473766
+"""Minus the value that selu tends to: what alpha dropout writes in place of what it drops."""
+
+
+def _check_probability(p: float) -> None:
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _mask(input: Tensor, p: float, features: bool) -> Any:
+    """Ones to keep and zeros to drop: one for each element, or for each channel of each sample."""
+    shape = input._array.shape
+    if features:
+        shape = shape[:2] + (1,) * (len(shape) - 2)
+    return sampling.bernoulli(shape, input._array.dtype, 1 - p)
+
+
+def _dropped(input: Tensor, p: float, train: bool, features: bool = False, inplace: bool = False) -> Tensor:
+    """What is kept, enlarged so that its mean stays."""
+    if p == 0 or not train or not input._array.size:
+        return input
+    if p == 1:
+        noise = np.zeros((), input._array.dtype)
+    else:
+        noise = _mask(input, p, features)
+        noise /= noise.dtype.type(1 - p)
+    return input.mul_(wrap(noise)) if inplace else input * wrap(noise)
+
+
+def _alpha_dropped(input: Tensor, p: float, train: bool, features: bool = False, inplace: bool = False) -> Tensor:
+    """What is kept, and selu's saturation for what is not, scaled so that mean and variance stay."""
+    if p == 0 or not train or not input._array.size:
+        return input
+    if p == 1:
+        return input.mul_(0) if inplace else input * input.new_zeros(())
+    kept = _mask(input, p, features)
+    if is_half(kept):
+        kept = kept.astype(np.float32)
+    a = 1 / math.sqrt((_SATURATION**2 * p + 1) * (1 - p))
+    shift = (kept - 1) * (_SATURATION * a) + _SATURATION * a * p
+    kind = input._array.dtype
+    scale, shift = wrap((kept * a).astype(kind)), wrap(shift.astype(kind))
+    return input.mul_(scale).add_(shift) if inplace else input * scale + shift
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Each element zeroed with probability p in training, the rest enlarged."""
+    _check_probability(p)
+    return _dropped(input, p, training, False, inplace)
+
+
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout that keeps mean and variance of what selu gives."""
+    _check_probability(p)
+    return _alpha_dropped(input, p, training, False, inplace)
+
+
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Alpha dropout of whole channels."""
+    _check_probability(p)
+    if training:
+        _need_channels("feature_alpha_dropout", input)
+    return _alpha_dropped(input, p, training, True, inplace)
+
+
+def _need_channels(name: str, input: Tensor) -> None:
+    if input.ndim < 2:
+        raise RuntimeError(f"Feature dropout requires at least 2 dimensions in the input: {name} of {list(input.shape)}")
+
+
+def _declare_features(dims: int) -> Callable[..., Tensor]:
+    name = f"dropout{dims}d"
+
+    def call(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        _check_probability(p)
+        if input.ndim not in (dims + 1, dims + 2):
+            warnings.warn(
+                f"{name}: Received a {input.ndim}-D input to {name}, which is deprecated and will result in an error "
+                f"in a future release; use a {dims + 1}-D or {dims + 2}-D input.",
+                stacklevel=2,
+            )
+        unbatched = input.ndim == dims + 1 and dims != 2
+        given = input.unsqueeze(0) if unbatched else input
+        if training and p not in (0, 1):
+            _need_channels(name, given)
+        out = _dropped(given, p, training, True, inplace)
+        return out.squeeze(0) if unbatched else out
+
+    call.__name__, call.__doc__ = name, f"Whole channels, of {dims} dimensions each, zeroed with probability p."
+    return call
+
+
+dropout1d, dropout2d, dropout3d = map(_declare_features, (1, 2, 3))
+
+
+def _publish(name: str, drop: Callable[..., Tensor], features: bool) -> None:
+    """`torch.name(input, p, train)` and its twin."""
+    for suffix, inplace in (("", False), ("_", True)):
+
+        def call(input: Tensor, p: float, train: bool, inplace: bool = inplace) -> Tensor:
+            if not 0 <= p <= 1:
+                raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+            return drop(input, p, train, features, inplace)
+
+        call.__name__, call.__doc__ = name + suffix, "Dropout, in training only."
+        function(call)
+
+
+_publish("dropout", _dropped, False)
+_publish("alpha_dropout", _alpha_dropped, False)
+_publish("feature_dropout", _dropped, True)
+_publish("feature_alpha_dropout", _alpha_dropped, True)

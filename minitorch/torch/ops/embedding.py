@@ -1,0 +1,232 @@
+"""Embeddings: rows of a table, one by one or summed up in bags."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Array, Tensor, wrap
+from .precision import is_half, widened
+from .record import Op, bind
+from .surface import FUNCTIONS
+
+# --- Records -----------------------------------------------------------------------------------
+
+
+def _embedding(weight: Array, indices: Array, padding_idx: int = -1, by_frequency: bool = False) -> Array:
+    rows = weight.shape[0]
+    if indices.size and not (indices.min() >= 0 and indices.max() < rows):
+        raise IndexError(f"index out of range in self: embedding of {list(indices.shape)} in a table of {rows} rows")
+    return weight.take(indices, axis=0)
+
+
+def _embedding_backward(grad: Array, indices: Array, rows: int, padding_idx: int, by_frequency: bool) -> Array:
+    """Each row of the gradient added to the table's row that it came from."""
+    width = grad.shape[indices.ndim :]
+    flat, places = widened(grad).reshape(indices.size, *width), indices.reshape(-1)
+    if padding_idx >= 0:
+        flat, places = flat[places != padding_idx], places[places != padding_idx]
+    out = np.zeros((rows, *width), flat.dtype)
+    if places.size:
+        order = np.argsort(places, kind="stable")
+        distinct, starts, counts = np.unique(places[order], return_index=True, return_counts=True)
+        sums = np.add.reduceat(flat[order], starts, axis=0)
+        out[distinct] = sums / counts.reshape(-1, *(1 for _ in width)).astype(sums.dtype) if by_frequency else sums
+    return out.astype(grad.dtype, copy=False)
+
+
+def _by_grad(g: Any, indices: Any, padding_idx: int, by_frequency: bool) -> Any:
+    """The derivative of the backward: rows again, none for the padding."""
+    out = bind(EMBEDDING, (g, indices), {})
+    extra = (1,) * (out.ndim - indices.ndim)
+    if padding_idx >= 0:
+        out = out.masked_fill((indices == padding_idx).reshape(*indices.shape, *extra), 0)
+    if by_frequency:
+        _, inverse, counts = np.unique(indices._array, return_inverse=True, return_counts=True)
+        shares = (1 / counts)[inverse].reshape(*indices.shape, *extra)
+        out = out * wrap(shares.astype(out._array.dtype))
+    return out
+
+
+EMBEDDING = Op(
+    "embedding", ("weight", "indices"), _embedding,
+    {
+        "weight": lambda g, indices, shapes, padding_idx, by_frequency: bind(
+            EMBEDDING_BACKWARD, (g, indices),
+            {"rows": shapes[0][0], "padding_idx": padding_idx, "by_frequency": by_frequency},
+        ),
+        "indices": None,
+    },
+    doc="Rows of a table.",
+)  # fmt: skip
+EMBEDDING_BACKWARD = Op(
+    "embedding_backward", ("grad", "indices"), _embedding_backward, {"grad": _by_grad, "indices": None}
+)
+
+
+# --- Functions ---------------------------------------------------------------------------------
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """Rows of a table; its gradient is dense, whatever `sparse` says.
+
+    Args:
+        input: which rows
+        weight: the table
+        padding_idx: a row that gets no gradient
+        max_norm: rows that are used and longer than this are shortened first, in the table
+        norm_type: which norm that is
+        scale_grad_by_freq: whether the gradient of a row is divided by how often it was used
+        sparse: whether PyTorch's gradient would be sparse
+    """
+    if padding_idx is not None:
+        if not -weight.shape[0] <= padding_idx < weight.shape[0]:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding_idx %= weight.shape[0]
+    if max_norm is not None:
+        renorm_rows(weight, input, max_norm, norm_type)
+    return _look_up(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
+
+
+def _look_up(weight: Tensor, indices: Tensor, padding_idx: int = -1, by_frequency: bool = False) -> Tensor:
+    if indices.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"{indices.dtype} instead (while checking arguments for embedding)"
+        )
+    if weight.ndim != 2:
+        raise RuntimeError(f"'weight' must be 2-D, got {list(weight.shape)} in embedding")
+    return bind(EMBEDDING, (weight, indices), {"padding_idx": padding_idx, "by_frequency": by_frequency})
+
+
+def renorm_rows(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
+    """Shorten rows that are used and longer than `max_norm`, in the table itself."""
+    used = np.unique(indices._array)
+    rows = widened(weight._array[used])
+    norms = np.linalg.norm(rows, ord=norm_type, axis=1)
+    long = norms > max_norm
+    factors = (max_norm / (norms[long] + 1e-7)).astype(rows.dtype)
+    table = weight.detach()
+    table[wrap(used[long])] = wrap((rows[long] * factors[:, None]).astype(weight._array.dtype))
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """Sums, means or maxima of bags of rows: rows of `input`, or what lies between `offsets`."""
+    if weight.dtype is dtypes.int64 and input.dtype.is_floating_point:
+        input, weight = weight, input
+    if per_sample_weights is not None and per_sample_weights.shape != input.shape:
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have "
+            f"the same shape as the input ({list(input.shape)})"
+        )
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum or mean")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
+            f"(got mode='{mode}'). Please open a feature request on GitHub."
+        )
+    bags, count = _bags(input, offsets, include_last_offset)
+    if padding_idx is not None:
+        if not -weight.shape[0] <= padding_idx < weight.shape[0]:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding_idx %= weight.shape[0]
+    if max_norm is not None:
+        renorm_rows(weight, input, max_norm, norm_type)
+    rows = _look_up(weight, input.reshape(-1), -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.reshape(-1, 1)
+    if padding_idx is not None:
+        kept = np.flatnonzero(input._array.reshape(-1) != padding_idx)
+        rows, bags = rows.index_select(0, wrap(kept)), bags[kept]
+    return _reduced(rows, wrap(bags), count, mode)
+
+
+def _bags(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[Array, int]:
+    """For each index the number of its bag, and how many bags there are."""
+    if input.ndim == 2:
+        if offsets is not None:
+            raise ValueError(
+                f"if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+                f"sequences. However, found offsets of type {type(offsets)}"
+            )
+        return np.repeat(np.arange(input.shape[0]), input.shape[1]), input.shape[0]
+    if input.ndim != 1:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+    if offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    if offsets.ndim != 1:
+        raise ValueError(f"offsets has to be a 1D Tensor, but got Tensor of dimension {offsets.ndim}")
+    starts = offsets._array
+    if starts.size and starts[0] != 0:
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
+            f"got {starts[0]}"
+        )
+    if starts.size and starts[-1] > input.numel():
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length({input.numel()}) but got offsets[-1] of {starts[-1]}"
+        )
+    count = max(starts.size - 1, 0) if include_last else starts.size
+    bag = np.searchsorted(starts[:count], np.arange(input.numel()), side="right") - 1
+    return bag, count
+
+
+def _reduced(rows: Tensor, bags: Tensor, count: int, mode: str) -> Tensor:
+    empty = rows.new_zeros((count, rows.shape[1]))
+    if mode == "max":
+        places = bags.unsqueeze(1).expand(rows.shape)
+        return empty.scatter_reduce(0, places, rows, "amax", include_self=False)
+    wide = rows.to(dtypes.float32) if is_half(rows._array) else rows
+    total = empty.to(wide.dtype).index_add(0, bags, wide)
+    if mode == "mean":
+        sizes = np.maximum(np.bincount(bags._array, minlength=count), 1)
+        total = total / wrap(sizes.astype(wide._array.dtype)[:, None])
+    return total.to(rows.dtype)
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """For each index a row of zeros with a one at its place."""
+    if tensor.dtype is not dtypes.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    indices = tensor._array
+    if not indices.size:
+        if num_classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        return wrap(np.zeros((*indices.shape, num_classes), np.int64))
+    if indices.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        num_classes = int(indices.max()) + 1
+    elif num_classes < 1:
+        raise RuntimeError("num_classes should be positive")
+    elif num_classes <= indices.max():
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return wrap((indices[..., None] == np.arange(num_classes)).astype(np.int64))
+
+
+FUNCTIONS["embedding"] = lambda weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False: _look_up(
+    weight, indices, padding_idx, scale_grad_by_freq
+)

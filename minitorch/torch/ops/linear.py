@@ -1,0 +1,96 @@
+"""Linear layers: a product with a weight, and a bias."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Array, Tensor
+from .elementwise import conj, kind_name
+from .precision import in_single
+from .products import MM
+from .record import Op, bind
+from .surface import check_tensor, function
+
+
+def _linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
+    """All rows of the input in one product; the bias goes into the fresh result."""
+    rows = input if input.ndim < 3 else input.reshape(-1, input.shape[-1])
+    out = np.asarray(rows @ weight.T)
+    if bias is not None:
+        out += bias
+    return out if input.ndim < 3 else out.reshape(*input.shape[:-1], *weight.shape[:-1])
+
+
+def _by_input(g: Any, weight: Any) -> Any:
+    if weight.ndim == 1:
+        return g.unsqueeze(-1) * conj(weight)
+    return bind(LINEAR, (g, conj(weight).t(), None), {})
+
+
+def _by_weight(g: Any, input: Any, shapes: Any) -> Any:
+    rows = conj(input).reshape(-1, shapes[1][-1])
+    return MM(g.reshape(rows._array.shape[0], -1).t(), rows).reshape(shapes[1])
+
+
+LINEAR = Op(
+    "linear", ("input", "weight", "bias"), in_single(_linear),
+    {"input": _by_input, "weight": _by_weight, "bias": lambda g: g},
+    doc="Each row of the input times the weight's rows, plus the bias.",
+)  # fmt: skip
+LINEAR.node_name = "AddmmBackward0"
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Each row of the input times the weight's rows, plus the bias."""
+    check_tensor("linear", input)
+    check_tensor("linear", weight, "weight")
+    _check_linear(input._array, weight._array, None if bias is None else bias._array)
+    return bind(LINEAR, (input, weight, bias), {})
+
+
+def _check_linear(x: Array, weight: Array, bias: Array | None) -> None:
+    if x.dtype != weight.dtype or (bias is not None and x.dtype != bias.dtype):
+        raise RuntimeError(
+            f"mat1 and mat2 must have the same dtype, but got {kind_name(x)} and "
+            f"{kind_name(weight if bias is None or x.dtype != weight.dtype else bias)}"
+        )
+    if x.dtype == np.bool_:
+        raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
+    if not x.ndim or not 1 <= weight.ndim <= 2:
+        raise RuntimeError(
+            f"linear: both arguments need to be at least 1D and the weight at most 2D, but they are "
+            f"{list(x.shape)} and {list(weight.shape)}"
+        )
+    if x.shape[-1] != weight.shape[-1]:
+        rows = x.size // x.shape[-1] if x.shape[-1] else 0
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{x.shape[-1]} and "
+            f"{weight.shape[-1]}x{weight.shape[0]}): linear of {list(x.shape)} with weight {list(weight.shape)}"
+        )
+    if bias is not None and bias.shape not in ((), (1,), weight.shape[:-1]):
+        raise RuntimeError(
+            f"linear: a bias of {list(bias.shape)} does not fit a weight of {list(weight.shape)}"
+        )
+
+
+@function
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """For each matrix of the weight, input1 times it times input2, plus the bias."""
+    _check_bilinear(input1, input2, weight, bias)
+    outputs, left, right = weight.shape
+    products = input1.reshape(-1, left) @ weight.permute(1, 0, 2).reshape(left, outputs * right)
+    pairs = products.reshape(-1, outputs, right) * input2.reshape(-1, 1, right)
+    out = pairs.sum(-1).reshape(*input1.shape[:-1], outputs)
+    return out if bias is None else out + bias
+
+
+def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    shapes = f"{list(input1.shape)}, {list(input2.shape)} with weight {list(weight.shape)}"
+    if input1.ndim != input2.ndim or input1.shape[:-1] != input2.shape[:-1]:
+        raise RuntimeError(f"bilinear(): input batch dimensions do not match: {shapes}")
+    if weight.ndim != 3 or (input1.shape[-1], input2.shape[-1]) != tuple(weight.shape[1:]):
+        raise RuntimeError(f"bilinear(): input sizes do not match weight sizes: {shapes}")
+    if bias is not None and tuple(bias.shape) != (weight.shape[0],):
+        raise RuntimeError(f"bilinear(): bias of {list(bias.shape)} does not match {shapes}")

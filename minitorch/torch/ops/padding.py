@@ -1,0 +1,125 @@
+"""Padding: more room around a tensor, filled with a number, a mirror, its edge, or itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Array, Tensor, wrap
+from .record import Op, bind
+from .surface import check_tensor, function
+
+Widths = tuple[tuple[int, int], ...]
+"""For each dimension, how much to add before and after; negative numbers crop."""
+
+
+def _constant_pad(input: Array, widths: Widths, value: Any) -> Array:
+    shape = tuple(n + a + b for n, (a, b) in zip(input.shape, widths, strict=True))
+    out = np.full(shape, value, input.dtype)
+    kept = tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(input.shape, widths, strict=True))
+    place = tuple(slice(max(a, 0), n - max(b, 0)) for n, (a, b) in zip(shape, widths, strict=True))
+    out[place] = input[kept]
+    return out
+
+
+CONSTANT_PAD = Op(
+    "constant_pad_nd", ("input",), _constant_pad,
+    {"input": lambda g, widths: CONSTANT_PAD(g, widths=tuple((-a, -b) for a, b in widths), value=0)},
+    doc="A tensor with a number around it.",
+)  # fmt: skip
+
+
+@function
+def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
+    """A tensor with a number around it; the widths are given from the last dimension on."""
+    if len(pad) % 2:
+        raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
+    if len(pad) > 2 * input.ndim:
+        raise RuntimeError(
+            f"Length of pad should be no more than twice the number of dimensions of the input. Pad length "
+            f"is {len(pad)} while the input has {input.ndim} dimensions."
+        )
+    widths = _widths(pad, input.ndim)
+    for d, (n, (a, b)) in enumerate(zip(input._array.shape, widths, strict=True)):
+        if n + a + b < 0:
+            raise RuntimeError(
+                f"The input size {n}, plus negative padding {a} and {b} resulted in a negative output size, "
+                f"which is invalid. Check dimension {d} of your input."
+            )
+    if isinstance(value, complex) and not input.dtype.is_complex:
+        raise RuntimeError(f"value cannot be converted to type {input.dtype.c_name} without overflow")
+    return bind(CONSTANT_PAD, (input,), {"widths": widths, "value": value})
+
+
+def _widths(pad: Sequence[int], ndim: int) -> Widths:
+    """The widths of all dimensions, the first one first."""
+    given = [(int(pad[i]), int(pad[i + 1])) for i in range(0, len(pad), 2)]
+    return tuple([(0, 0)] * (ndim - len(given)) + given[::-1])
+
+
+# --- Modes that repeat the tensor's own elements ---------------------------------------------------
+
+
+def _reflected(size: int, before: int, after: int) -> Array:
+    if before >= size or after >= size:
+        raise RuntimeError(
+            f"Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+            f"({before}, {after}) at a dimension of size {size}"
+        )
+    places = np.abs(np.arange(-before, size + after))
+    return np.where(places >= size, 2 * (size - 1) - places, places)
+
+
+def _replicated(size: int, before: int, after: int) -> Array:
+    return np.clip(np.arange(-before, size + after), 0, size - 1)
+
+
+def _circled(size: int, before: int, after: int) -> Array:
+    if before > size or after > size:
+        raise RuntimeError(f"Padding value causes wrapping around more than once: ({before}, {after}) for size {size}")
+    if size + before + after < 0:
+        raise RuntimeError(f"Negative padding value is resulting in an empty dimension: ({before}, {after}) for size {size}")
+    return np.arange(-before, size + after) % max(size, 1)
+
+
+_PLACES: dict[str, Callable[[int, int, int], Array]] = {
+    "reflect": _reflected,
+    "replicate": _replicated,
+    "circular": _circled,
+}
+
+
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Tensor:
+    """A tensor with more around it: a number, its mirror image, its edge, or itself again."""
+    check_tensor("pad", input)
+    if mode == "constant":
+        return constant_pad_nd(input, pad, 0 if value is None else value)
+    if mode not in _PLACES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if value is not None and value != 0:
+        raise ValueError(f"Padding mode '{mode}' doesn't take in value argument")
+    dims = len(pad) // 2
+    if len(pad) % 2 or dims not in (1, 2, 3) or input.ndim not in (dims + 1, dims + 2):
+        raise NotImplementedError(
+            f"Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: "
+            f"{mode} padding of {list(input.shape)} by {list(pad)}"
+        )
+    return _repeat_own(input, _widths(pad, input.ndim), mode)
+
+
+def _repeat_own(input: Tensor, widths: Widths, mode: str) -> Tensor:
+    if mode != "circular" and input.dtype is dtypes.bool_:
+        raise NotImplementedError(f"\"{mode}_padding\" not implemented for 'Bool'")
+    if mode != "circular" and 0 in input._array.shape[1:]:
+        raise RuntimeError(f"Expected input to have non-zero size for non-batch dimensions, but got {list(input.shape)}")
+    out = input
+    for d, (before, after) in enumerate(widths):
+        if before or after:
+            size = input._array.shape[d]
+            if size + before + after < 1 and mode != "circular":
+                raise RuntimeError(f"input (dim {d}: {size}) is too small for padding ({before}, {after})")
+            out = out.index_select(d, wrap(_PLACES[mode](size, before, after)))
+    return out if out is not input else input.clone()

@@ -1,0 +1,367 @@
+"""Pooling: the largest element, or the mean, of each window.
+
+Each family is declared once, for one, two and three spatial dimensions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import sampling
+from ..backends.cpu import pool
+from ..tensor import Array, Tensor, wrap
+from .precision import require_floats
+from .record import Op, bind
+from .surface import FUNCTIONS, check_tensor, function
+
+Sizes = tuple[int, ...]
+
+# --- Records ---------------------------------------------------------------------------------
+
+
+def _by_places(g: Any, outs: Any, shapes: Any, dims: int) -> Any:
+    return bind(TO_PLACES, (g, outs[1].detach()), {"shape": shapes[0], "dims": dims})
+
+
+TO_PLACES = Op(
+    "max_pool_backward", ("grad", "indices"),
+    lambda grad, indices, shape, dims: pool.max_pool_gradient(grad, indices, shape, dims),
+    {"grad": lambda g, indices, dims: FROM_PLACES(g, indices, dims=dims), "indices": None},
+    doc="Numbers added up at the places that windows chose.",
+)  # fmt: skip
+FROM_PLACES = Op(
+    "take_pooled", ("input", "indices"), lambda input, indices, dims: pool.take_pooled(input, indices, dims),
+    {"input": lambda g, indices, shapes, dims: TO_PLACES(g, indices, shape=shapes[0], dims=dims), "indices": None},
+    doc="The elements at the places that windows chose.",
+)  # fmt: skip
+UNPOOL = Op(
+    "max_unpool", ("input", "indices"), lambda input, indices, size: pool.max_unpool(input, indices, size),
+    {"input": lambda g, indices, size: FROM_PLACES(g, indices, dims=len(size)), "indices": None},
+    doc="Zeros, with the elements at the places that windows chose.",
+)  # fmt: skip
+AVG_POOL = Op(
+    "avg_pool", ("input",), lambda input, window: pool.avg_pool_forward(input, *window),
+    {"input": lambda g, shapes, window: AVG_POOL_BACKWARD(g, shape=shapes[0], window=window)},
+    doc="The mean of each window.",
+)  # fmt: skip
+AVG_POOL_BACKWARD = Op(
+    "avg_pool_backward", ("grad",), lambda grad, shape, window: pool.avg_pool_gradient(grad, shape, *window),
+    {"grad": lambda g, window: AVG_POOL(g, window=window)},
+)  # fmt: skip
+ADAPTIVE_AVG = Op(
+    "adaptive_avg_pool", ("input",), lambda input, size: pool.adaptive_avg_pool_forward(input, size),
+    {"input": lambda g, shapes, size: ADAPTIVE_AVG_BACKWARD(g, shape=shapes[0], size=size)},
+    doc="The mean of each of so many windows.",
+)  # fmt: skip
+ADAPTIVE_AVG_BACKWARD = Op(
+    "adaptive_avg_pool_backward", ("grad",), lambda grad, shape, size: pool.adaptive_avg_pool_gradient(grad, shape, size),
+    {"grad": lambda g, size: ADAPTIVE_AVG(g, size=size)},
+)  # fmt: skip
+
+
+def _maximum(name: str, compute: Callable[..., tuple[Array, Array]]) -> Op:
+    """A record of largest elements and their places."""
+    return Op(name, ("input",), compute, {"input": _by_places}, differentiable=1, doc="The largest element of each window.")
+
+
+def _named(op: Op, dims: int, words: str) -> Op:
+    op.node_name = f"{words.format(dims)}Backward0"
+    return op
+
+
+MAX_POOL = {
+    d: _named(_maximum(f"max_pool{d}d_with_indices", lambda input, window, dims: pool.max_pool_forward(input, *window)),
+              d, "MaxPool{}DWithIndices")
+    for d in (1, 2, 3)
+}  # fmt: skip
+ADAPTIVE_MAX = {
+    d: _named(_maximum(f"adaptive_max_pool{d}d", lambda input, size, dims: pool.adaptive_max_pool_forward(input, size)),
+              d, "AdaptiveMaxPool{}D")
+    for d in (1, 2, 3)
+}  # fmt: skip
+
+
+# --- Arguments ---------------------------------------------------------------------------------
+
+_WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
+
+
+def _sizes(name: str, what: str, value: Any, dims: int) -> Sizes:
+    """One number for each dimension, from one for all or one for each."""
+    if isinstance(value, int):
+        return (value,) * dims
+    if not isinstance(value, (tuple, list)) or not all(hasattr(v, "__index__") for v in value):
+        raise TypeError(f"{name}(): argument '{what}' must be tuple of ints, not {value!r}")
+    values = tuple(v.__index__() for v in value)
+    if len(values) == 1:
+        return values * dims
+    if len(values) != dims:
+        raise RuntimeError(f"{name}: {what} must either be a single int, or a tuple of {_WORDS[dims]}, not {values}")
+    return values
+
+
+def _steps(name: str, kernel: Sizes, stride: Any) -> Sizes:
+    """The stride; by default the windows stand side by side."""
+    if stride is None or (isinstance(stride, (tuple, list)) and not stride):
+        return kernel
+    return _sizes(name, "stride", stride, len(kernel))
+
+
+def _target_sizes(name: str, input: Tensor, size: Any, dims: int) -> Sizes:
+    """The output's sizes; None keeps the input's."""
+    if isinstance(size, (tuple, list)):
+        if len(size) not in (1, dims):
+            raise RuntimeError(f"{name}: output_size must be {dims} numbers, not {size}")
+        given = tuple(size) * (dims if len(size) == 1 else 1)
+    else:
+        given = (size,) * dims
+    if input.ndim < dims:
+        raise RuntimeError(f"{name}: Expected {dims + 1}D or {dims + 2}D tensor, but got {list(input.shape)}")
+    kept = input._array.shape[-dims:]
+    return tuple(n if s is None else int(s) for s, n in zip(given, kept, strict=True))
+
+
+# --- Maximum -------------------------------------------------------------------------------------
+
+
+def _declare_max_pool(dims: int) -> tuple[Any, Any]:
+    name = f"max_pool{dims}d"
+
+    def with_indices(
+        input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+        ceil_mode: bool = False, return_indices: bool = True,
+    ) -> Any:  # fmt: skip
+        check_tensor(name, input)
+        if input._array.dtype.kind in "bc" or (dims == 1 and input._array.dtype.kind in "iu"):
+            require_floats(name, input._array)
+        kernel = _sizes(name, "kernel_size", kernel_size, dims)
+        window = (
+            kernel, _steps(name, kernel, stride), _sizes(name, "padding", padding, dims),
+            _sizes(name, "dilation", dilation, dims), ceil_mode,
+        )  # fmt: skip
+        return tuple(bind(MAX_POOL[dims], (input,), {"window": window, "dims": dims}))
+
+    def call(
+        input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+        ceil_mode: bool = False, return_indices: bool = False,
+    ) -> Any:  # fmt: skip
+        found = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return found if return_indices else found[0]
+
+    call.__name__, with_indices.__name__ = name, f"{name}_with_indices"
+    call.__doc__ = "The largest element of each window, and its place if asked for."
+    with_indices.__doc__ = "The largest element of each window, and its place."
+    return function(call), with_indices
+
+
+def _declare_adaptive_max(dims: int) -> tuple[Any, Any]:
+    name = f"adaptive_max_pool{dims}d"
+
+    def with_indices(input: Tensor, output_size: Any, return_indices: bool = True) -> Any:
+        require_floats(name, input._array)
+        size = _target_sizes(name, input, output_size, dims)
+        return tuple(bind(ADAPTIVE_MAX[dims], (input,), {"size": size, "dims": dims}))
+
+    def call(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+        found = with_indices(input, output_size)
+        return found if return_indices else found[0]
+
+    call.__name__, with_indices.__name__ = name, f"{name}_with_indices"
+    call.__doc__ = "The largest element of each of so many windows, and its place if asked for."
+    with_indices.__doc__ = "The largest element of each of so many windows, and its place."
+    return call, with_indices
+
+
+max_pool1d, max_pool1d_with_indices = _declare_max_pool(1)
+max_pool2d, max_pool2d_with_indices = _declare_max_pool(2)
+max_pool3d, max_pool3d_with_indices = _declare_max_pool(3)
+adaptive_max_pool1d, adaptive_max_pool1d_with_indices = _declare_adaptive_max(1)
+adaptive_max_pool2d, adaptive_max_pool2d_with_indices = _declare_adaptive_max(2)
+adaptive_max_pool3d, adaptive_max_pool3d_with_indices = _declare_adaptive_max(3)
+function(max_pool1d_with_indices)
+
+
+FUNCTIONS["adaptive_max_pool1d"] = adaptive_max_pool1d_with_indices
+
+
+def _declare_unpool(dims: int) -> Callable[..., Tensor]:
+    name = f"max_unpool{dims}d"
+
+    def call(
+        input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
+        output_size: Any = None,
+    ) -> Tensor:  # fmt: skip
+        kernel = _sizes(name, "kernel_size", kernel_size, dims)
+        steps, edges = _steps(name, kernel, stride), _sizes(name, "padding", padding, dims)
+        _check_unpool(name, input, indices, dims)
+        size = _unpooled_size(input._array.shape[-dims:], kernel, steps, edges, output_size)
+        return bind(UNPOOL, (input, indices), {"size": size})
+
+    call.__name__, call.__doc__ = name, "Zeros, with each element at the place that it was the maximum of."
+    return call
+
+
+def _check_unpool(name: str, input: Tensor, indices: Tensor, dims: int) -> None:
+    if indices._array.dtype != np.int64:
+        raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype}")
+    if input.ndim not in (dims + 1, dims + 2) or 0 in input._array.shape[-dims - 1 :]:
+        raise RuntimeError(
+            f"{name}: Expected {dims + 1}D or {dims + 2}D input with non-zero size for non-batch dimensions, "
+            f"but got tensor with size: {list(input.shape)}"
+        )
+
+
+def _unpooled_size(pooled: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, wanted: Any) -> Sizes:
+    """The size that pooling came from; where several would give the same, one may be wanted."""
+    usual = tuple((n - 1) * s + k - 2 * p for n, s, k, p in zip(pooled, stride, kernel, padding, strict=True))
+    if wanted is None:
+        size = usual
+    else:
+        size = tuple(wanted)[2:] if len(wanted) == len(kernel) + 2 else tuple(wanted)
+        if len(size) != len(kernel):
+            raise ValueError(
+                f"output_size should be a sequence containing {len(kernel)} or {len(kernel) + 2} elements, but it "
+                f"has a length of '{len(wanted)}'"
+            )
+        for d, (w, u, s) in enumerate(zip(size, usual, stride, strict=True)):
+            if not u - s < w < u + s:
+                raise ValueError(f'invalid output_size "{size}" (dim {d} must be between {u - s} and {u + s})')
+    if min(size) < 0:
+        raise ValueError(f"max_unpooling: output_size must contain non-negative spatial dimensions, but got {size}")
+    return size
+
+
+max_unpool1d, max_unpool2d, max_unpool3d = map(_declare_unpool, (1, 2, 3))
+
+
+# --- Windows at random distances -------------------------------------------------------------------
+
+
+def _random_starts(samples: Array, size: int, count: int, kernel: int) -> Array:
+    """Where each plane's windows begin: steps of about size / count, the last one at the end."""
+    if count == 1:
+        return np.full((len(samples), 1), size - kernel)
+    step = samples.dtype.type(size - kernel) / samples.dtype.type(count - 1)
+    i = np.arange(count, dtype=samples.dtype)
+    starts = ((i + samples[:, None]) * step).astype(np.int64) - (samples[:, None] * step).astype(np.int64)
+    starts[:, -1] = size - kernel
+    return starts
+
+
+def _fractional_max(input: Array, samples: Array, kernel: Sizes, size: Sizes, dims: int) -> tuple[Array, Array]:
+    planes = input.reshape(-1, math.prod(input.shape[-dims:]))
+    samples = samples.reshape(len(planes), dims)
+    if dims == 2:
+        samples = samples[:, ::-1]  # Torch draws the columns' first
+    places = np.zeros((len(planes), 1, 1), np.int64)
+    for d, (k, n, out) in enumerate(zip(kernel, input.shape[-dims:], size, strict=True)):
+        along = _random_starts(samples[:, d], n, out, k)[:, :, None] + np.arange(k)  # (planes, windows, taps)
+        places = places[:, :, None, :, None] * n + along[:, None, :, None, :]
+        places = places.reshape(len(planes), places.shape[1] * out, -1)
+    candidates = planes[np.arange(len(planes))[:, None, None], places]
+    best = candidates.argmax(2)[:, :, None]
+    shape = (*input.shape[:-dims], *size)
+    values, indices = np.take_along_axis(candidates, best, 2), np.take_along_axis(places, best, 2)
+    return values.reshape(shape), indices.reshape(shape)
+
+
+FRACTIONAL_MAX = Op(
+    "fractional_max_pool", ("input", "samples"), _fractional_max, {"input": _by_places, "samples": None},
+    differentiable=1, doc="The largest element of each window, the windows at random distances.",
+)  # fmt: skip
+
+
+def _declare_fractional(dims: int) -> tuple[Any, Any]:
+    name = f"fractional_max_pool{dims}d"
+
+    def with_indices(
+        input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+        return_indices: bool = True, _random_samples: Tensor | None = None,
+    ) -> Any:  # fmt: skip
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+        kernel = _sizes(name, "kernel_size", kernel_size, dims)
+        sizes = input._array.shape[-dims:]
+        if output_size is None:
+            ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * dims
+            output_size = tuple(int(n * r) for n, r in zip(sizes, ratios, strict=True))
+        wanted = _sizes(name, "output_size", output_size, dims)
+        if any(o + k - 1 > n for o, k, n in zip(wanted, kernel, sizes, strict=True)):
+            raise RuntimeError(f"{name}: pool size {kernel} too large relative to input size {sizes}")
+        if _random_samples is None:
+            batch = 1 if input.ndim == dims + 1 else input.shape[0]
+            drawn = sampling.uniform((batch, input.shape[-dims - 1], dims), input._array.dtype, 0.0, 1.0)
+            _random_samples = wrap(drawn)
+        params = {"kernel": kernel, "size": wanted, "dims": dims}
+        return tuple(bind(FRACTIONAL_MAX, (input, _random_samples), params))
+
+    def call(
+        input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+        return_indices: bool = False, _random_samples: Tensor | None = None,
+    ) -> Any:  # fmt: skip
+        found = with_indices(input, kernel_size, output_size, output_ratio, True, _random_samples)
+        return found if return_indices else found[0]
+
+    call.__name__, with_indices.__name__ = name, f"{name}_with_indices"
+    call.__doc__ = with_indices.__doc__ = "The largest element of each window, the windows at random distances."
+    return call, with_indices
+
+
+fractional_max_pool2d, fractional_max_pool2d_with_indices = _declare_fractional(2)
+fractional_max_pool3d, fractional_max_pool3d_with_indices = _declare_fractional(3)
+
+
+# --- Mean ------------------------------------------------------------------------------------------
+
+
+def _declare_avg_pool(dims: int) -> Callable[..., Tensor]:
+    name = f"avg_pool{dims}d"
+
+    def call(
+        input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True, divisor_override: int | None = None,
+    ) -> Tensor:  # fmt: skip
+        check_tensor(name, input)
+        kernel = _sizes(name, "kernel_size", kernel_size, dims)
+        steps, edges = _steps(name, kernel, stride), _sizes(name, "padding", padding, dims)
+        window = (kernel, steps, edges, ceil_mode, count_include_pad, divisor_override)
+        return bind(AVG_POOL, (input,), {"window": window})
+
+    call.__name__, call.__doc__ = name, "The mean of each window."
+    return function(call) if dims == 1 else call
+
+
+def _declare_adaptive_avg(dims: int) -> Callable[..., Tensor]:
+    name = f"adaptive_avg_pool{dims}d"
+
+    def call(input: Tensor, output_size: Any) -> Tensor:
+        require_floats(name, input._array)
+        return bind(ADAPTIVE_AVG, (input,), {"size": _target_sizes(name, input, output_size, dims)})
+
+    call.__name__, call.__doc__ = name, "The mean of each of so many windows."
+    return function(call) if dims == 1 else call
+
+
+def _declare_lp_pool(dims: int, average: Any, largest: Any) -> Callable[..., Tensor]:
+    def call(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+        if norm_type == math.inf:
+            return largest(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+        if norm_type == -math.inf:
+            return -largest(-input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+        mean = average(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+        taps = math.prod(_sizes(f"lp_pool{dims}d", "kernel_size", kernel_size, dims))
+        return (mean.sign() * mean.abs().relu()).mul(taps).pow(1.0 / norm_type)
+
+    call.__name__, call.__doc__ = f"lp_pool{dims}d", "The p-norm of each window."
+    return call
+
+
+avg_pool1d, avg_pool2d, avg_pool3d = map(_declare_avg_pool, (1, 2, 3))
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = map(_declare_adaptive_avg, (1, 2, 3))
+lp_pool1d = _declare_lp_pool(1, avg_pool1d, max_pool1d)
+lp_pool2d = _declare_lp_pool(2, avg_pool2d, max_pool2d)
+lp_pool3d = _declare_lp_pool(3, avg_pool3d, max_pool3d)
