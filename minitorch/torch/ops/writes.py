@@ -39,6 +39,7 @@ def bind_in_place(op: Op, target: Tensor, others: Sequence[Any], params: dict[st
     else:
         write_result(target, np.asarray(op.compute(*arrays, **params)), op.name + "_")
     if node is not None:
+        node.layout = arrays[0].shape, arrays[0].dtype
         node.save_outputs((target,))
         rebase(target, node)
     return target
