@@ -35,14 +35,28 @@ def _full_name(info: Any) -> str:
     return f"{info.name}.{info.variant_test_name}" if info.variant_test_name else info.name
 
 
+# Operations whose samples name the arguments in another order than the function does.
+_ORDER = {
+    "einsum": (1, 0), "polygamma": (1, 0), "special.polygamma": (1, 0), "where": (1, 0, 2),
+    "nn.functional.embedding": (1, 0),
+}  # fmt: skip
+
+
 def resolve(root: Any, tensor: Any, name: str) -> Any:
     """A function by its dotted name, or the tensor method of that name; None if there is neither."""
     found = root
     for part in name.split("."):
         found = getattr(found, part, None)
-        if found is None:
-            return getattr(tensor, name, None)
-    return found
+    if found is None or isinstance(found, (real.dtype, ours.dtype)):
+        found = getattr(tensor, name, None)
+    if found is not None and not callable(found):  # a property
+        return lambda x: getattr(x, name)
+    order = _ORDER.get(name)
+    return found if order is None or found is None else _reordered(found, order)
+
+
+def _reordered(fn: Any, order: tuple[int, ...]) -> Any:
+    return lambda *args, **kwargs: fn(*(args[i] for i in order), *args[len(order) :], **kwargs)
 
 
 def samples(info: Any, dtype: Any, requires_grad: bool, limit: int) -> Iterator[Any]:
