@@ -31,4 +31,8 @@ from . import ctc as ctc  # isort: skip
 from . import attention as attention  # isort: skip
 from . import interpolation as interpolation  # isort: skip
 from . import vision as vision  # isort: skip
+from . import fourier as fourier  # isort: skip
+from . import short_time as short_time  # isort: skip
+from . import windows as windows  # isort: skip
+from . import special_functions as special_functions  # isort: skip
 from .surface import FUNCTIONS as FUNCTIONS

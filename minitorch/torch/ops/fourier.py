@@ -110,7 +110,9 @@ def _floating(name: str, input: Any, to_complex: bool) -> Tensor:
 
 def _check_sizes(name: str, sizes: Sequence[int]) -> None:
     if any(s < 1 for s in sizes):
-        raise RuntimeError(f"{name}: Invalid number of data points ({', '.join(map(str, sizes))}) specified")
+        raise RuntimeError(
+            f"{name}: Invalid number of data points ({', '.join(map(str, sizes))}) specified"
+        )
 
 
 def _axes(name: str, input: Tensor, s: Any, dim: Any) -> tuple[list[int], tuple[int, ...]]:
@@ -119,10 +121,14 @@ def _axes(name: str, input: Tensor, s: Any, dim: Any) -> tuple[list[int], tuple[
     if dim is not None:
         dims = wrap_dims(list(dim) if isinstance(dim, (tuple, list)) else [dim], input.ndim)
         if s is not None and len(s) != len(dims):
-            raise RuntimeError(f"{name}: When given, dim and shape arguments must have the same length: {list(dim)} and {list(s)}")
+            raise RuntimeError(
+                f"{name}: When given, dim and shape arguments must have the same length: {list(dim)} and {list(s)}"
+            )
     elif s is not None:
         if len(s) > input.ndim:
-            raise RuntimeError(f"{name}: Got shape with {len(s)} values but input tensor only has {input.ndim} dimensions.")
+            raise RuntimeError(
+                f"{name}: Got shape with {len(s)} values but input tensor only has {input.ndim} dimensions."
+            )
         dims = tuple(range(input.ndim - len(s), input.ndim))
     else:
         dims = tuple(range(input.ndim))
@@ -135,7 +141,9 @@ def _axes(name: str, input: Tensor, s: Any, dim: Any) -> tuple[list[int], tuple[
 # --- Along any dimensions -------------------------------------------------------------------------
 
 
-def _complex_transform(name: str, input: Tensor, s: Any, dim: Any, norm: Any, forward: bool) -> Tensor:
+def _complex_transform(
+    name: str, input: Tensor, s: Any, dim: Any, norm: Any, forward: bool
+) -> Tensor:
     x = _floating(name, input, to_complex=True)
     sizes, dims = _axes(name, x, s, dim)
     if not dims:
@@ -146,7 +154,9 @@ def _complex_transform(name: str, input: Tensor, s: Any, dim: Any, norm: Any, fo
 def _half_transform(name: str, input: Tensor, s: Any, dim: Any, norm: Any, forward: bool) -> Tensor:
     """rfftn, and ihfftn: its conjugate under the normalization of the other direction."""
     if input.dtype.is_complex:
-        raise RuntimeError(f"{name} expects a real-valued input tensor, but got {kind_name(input._array)}")
+        raise RuntimeError(
+            f"{name} expects a real-valued input tensor, but got {kind_name(input._array)}"
+        )
     x = _floating(name, input, to_complex=False)
     sizes, dims = _axes(name, x, s, dim)
     if not dims:
@@ -180,7 +190,11 @@ _KINDS: dict[str, tuple[Callable[..., Tensor], bool, str]] = {
     "ifft": (_complex_transform, False, "The inverse Fourier transform"),
     "rfft": (_half_transform, True, "Half of the Fourier transform of real numbers"),
     "irfft": (_real_transform, False, "Real numbers from half of their Fourier transform"),
-    "hfft": (_real_transform, True, "The Fourier transform of half of a Hermitian signal: real numbers"),
+    "hfft": (
+        _real_transform,
+        True,
+        "The Fourier transform of half of a Hermitian signal: real numbers",
+    ),
     "ihfft": (_half_transform, False, "Half of the Hermitian signal that `hfft` transforms"),
 }
 TRANSFORMS: dict[str, Callable[..., Tensor]] = {}
@@ -204,7 +218,11 @@ def _declare(name: str) -> None:
     def several(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
         return transform(f"{name}n", input, s, dim, norm, forward)
 
-    for suffix, fn, where in [("", one, "a dimension"), ("2", two, "two dimensions"), ("n", several, "dimensions")]:
+    for suffix, fn, where in [
+        ("", one, "a dimension"),
+        ("2", two, "two dimensions"),
+        ("n", several, "dimensions"),
+    ]:
         fn.__name__, fn.__doc__ = name + suffix, f"{doc}, along {where}."
         TRANSFORMS[name + suffix] = with_out(fn)
 
@@ -216,7 +234,15 @@ for _name in _KINDS:
 # --- Frequencies -----------------------------------------------------------------------------------
 
 
-def _frequencies(name: str, n: int, d: float, dtype: Any, requires_grad: bool, out: Any, make: Callable[[int], Array]) -> Tensor:
+def _frequencies(
+    name: str,
+    n: int,
+    d: float,
+    dtype: Any,
+    requires_grad: bool,
+    out: Any,
+    make: Callable[[int], Array],
+) -> Tensor:
     kind = dtype or dtypes.get_default_dtype()
     if kind.kind < dtypes.FLOATING:
         raise RuntimeError(f"{name} requires a floating point or complex dtype, got {kind}")
@@ -241,12 +267,16 @@ def rfftfreq(
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The frequencies of `rfft`'s results, for samples `d` apart."""
-    return _frequencies("rfftfreq", n, d, dtype, requires_grad, out, lambda n: np.arange(n // 2 + 1))
+    return _frequencies(
+        "rfftfreq", n, d, dtype, requires_grad, out, lambda n: np.arange(n // 2 + 1)
+    )
 
 
 def _shift(input: Tensor, dim: Any, by: Callable[[int], int]) -> Tensor:
     dims = tuple(range(input.ndim)) if dim is None else wrap_dims(dim, input.ndim)
-    return input.roll(tuple(by(input._array.shape[d]) for d in dims), dims) if dims else input.clone()
+    return (
+        input.roll(tuple(by(input._array.shape[d]) for d in dims), dims) if dims else input.clone()
+    )
 
 
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ from ... import dtypes
 from ...tensor import Array, Tensor, tracks
 from ..elementwise import kind_name
 from ..promotion import broadcast_shapes
+from ..results import named
 from ..surface import FUNCTIONS, check_tensor, method
 
 
@@ -97,16 +96,9 @@ def absent(g: Any) -> bool:
     return not tracks(g) and not g._array.any()
 
 
-@cache
-def _result_type(name: str, fields: tuple[str, ...]) -> Any:
-    kind = namedtuple(name, fields)  # noqa: PYI024
-    kind.__module__ = "torch.return_types"
-    return kind
-
-
-def named(name: str, fields: str, values: Sequence[Tensor]) -> Any:
+def several(name: str, fields: str, values: Sequence[Tensor]) -> Any:
     """Several results, under the names that Torch gives them."""
-    return _result_type(name, tuple(fields.split()))(*values)
+    return named(name, *fields.split())(*values)
 
 
 def offer(name: str, fn: Callable[..., Any]) -> None:

@@ -20,8 +20,8 @@ from .arguments import (
     check_system,
     identity,
     lapack,
-    named,
     offer,
+    several,
 )
 from .solving import SOLVE, SOLVE_TRIANGULAR, triangular_solution
 
@@ -65,7 +65,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     L, info = CHOLESKY(A, upper=upper)
     if check_errors:
         check_info("linalg.cholesky_ex", info._array, _not_positive)
-    return named("linalg_cholesky_ex", "L info", (L, info))
+    return several("linalg_cholesky_ex", "L info", (L, info))
 
 
 @with_out
@@ -175,12 +175,12 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
         raise RuntimeError(
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
         )
-    return named("linalg_qr", "Q R", QR(A, mode=mode))
+    return several("linalg_qr", "Q R", QR(A, mode=mode))
 
 
 def _legacy_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
     """Q and R with A = QR."""
-    result = named("qr", "Q R", qr(input, "reduced" if some else "complete"))
+    result = several("qr", "Q R", qr(input, "reduced" if some else "complete"))
     return result if out is None else into(out, result, "qr")
 
 
@@ -201,7 +201,7 @@ GEQRF = Op("geqrf", ("input",), _geqrf, {"input": None})
 def geqrf(input: Tensor, *, out: Any = None) -> Any:
     """R above the diagonal, the reflectors of Q below it, and their scales."""
     check_matrix("torch.geqrf", input)
-    result = named("geqrf", "a tau", GEQRF(input))
+    result = several("geqrf", "a tau", GEQRF(input))
     return result if out is None else into(out, result, "geqrf")
 
 
@@ -339,7 +339,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
         raise RuntimeError(
             "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
         )
-    return named("linalg_svd", "U S Vh", SVD(A, full_matrices=full_matrices))
+    return several("linalg_svd", "U S Vh", SVD(A, full_matrices=full_matrices))
 
 
 @with_out
@@ -366,7 +366,7 @@ def _legacy_svd(
     else:
         (m, n), S = input._array.shape[-2:], svdvals(input)
         U, V = (input.new_zeros((*input.shape[:-2], size, size)) for size in (m, n))
-    result = named("svd", "U S V", (U, S, V))
+    result = several("svd", "U S V", (U, S, V))
     return result if out is None else into(out, result, "svd")
 
 
@@ -433,7 +433,7 @@ EIGVALSH = Op("linalg_eigvalsh", ("A",), lambda A, UPLO: np.linalg.eigvalsh(A, U
 def eig(A: Tensor) -> Any:
     """Eigenvalues and eigenvectors, complex, in no particular order."""
     check_square("linalg.eig", A)
-    return named("linalg_eig", "eigenvalues eigenvectors", EIG(A))
+    return several("linalg_eig", "eigenvalues eigenvectors", EIG(A))
 
 
 @with_out
@@ -454,7 +454,7 @@ def _triangle(UPLO: str) -> str:
 def eigh(A: Tensor, UPLO: str = "L") -> Any:
     """Eigenvalues (ascending) and eigenvectors of a Hermitian matrix, of which one half is read."""
     check_square("linalg.eigh", A)
-    return named("linalg_eigh", "eigenvalues eigenvectors", EIGH(A, UPLO=_triangle(UPLO)))
+    return several("linalg_eigh", "eigenvalues eigenvectors", EIGH(A, UPLO=_triangle(UPLO)))
 
 
 @with_out
@@ -492,14 +492,14 @@ def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = Fa
         check_info(
             "torch.linalg.ldl_factor_ex", info._array, lambda i: f"the factor D[{i},{i}] is zero."
         )
-    return named("linalg_ldl_factor_ex", "LD pivots info", (LD, pivots, info))
+    return several("linalg_ldl_factor_ex", "LD pivots info", (LD, pivots, info))
 
 
 @with_out
 def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
     """L and D with A = L D Lᴴ in one matrix, and the pivots."""
     LD, pivots, _ = ldl_factor_ex(A, hermitian=hermitian, check_errors=True)
-    return named("linalg_ldl_factor", "LD pivots", (LD, pivots))
+    return several("linalg_ldl_factor", "LD pivots", (LD, pivots))
 
 
 def _ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:

@@ -21,8 +21,8 @@ from .arguments import (
     check_same_type,
     check_square,
     identity,
-    named,
     offer,
+    several,
 )
 from .factorizations import eigh, svd
 from .norms import _threshold
@@ -191,7 +191,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
         A, X, columns, known=driver != "gelsy" and not (rank._array < A._array.shape[-1]).any()
     )
     result = X.squeeze(-1) if vector else X
-    return named(
+    return several(
         "linalg_lstsq", "solution residuals rank singular_values", (result, residuals, rank, S)
     )
 

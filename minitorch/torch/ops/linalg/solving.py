@@ -21,8 +21,8 @@ from .arguments import (
     check_system,
     identity,
     lapack,
-    named,
     offer,
+    several,
 )
 
 # --- LU ------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     LU, pivots, info = LU_FACTOR(A)
     if check_errors:
         check_info("torch.linalg.lu_factor_ex", info._array, _zero_pivot)
-    return named("linalg_lu_factor_ex", "LU pivots info", (LU, pivots, info))
+    return several("linalg_lu_factor_ex", "LU pivots info", (LU, pivots, info))
 
 
 def _zero_pivot(i: int) -> str:
@@ -133,7 +133,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     _check_pivot("linalg.lu_factor", pivot)
     LU, pivots, info = LU_FACTOR(A)
     check_info("torch.linalg.lu_factor", info._array, _zero_pivot)
-    return named("linalg_lu_factor", "LU pivots", (LU, pivots))
+    return several("linalg_lu_factor", "LU pivots", (LU, pivots))
 
 
 @with_out
@@ -143,7 +143,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
     check_floating("linalg.lu", A)
     _check_pivot("linalg.lu", pivot)
     LU, pivots, _ = LU_FACTOR(A)
-    return named("linalg_lu", "P L U", _unpacked(LU, pivots))
+    return several("linalg_lu", "P L U", _unpacked(LU, pivots))
 
 
 def lu_unpack(
@@ -164,7 +164,7 @@ def lu_unpack(
     P, L, U = _unpacked(LU_data, LU_pivots)
     nothing = LU_data.new_empty((0,))
     parts = [P if unpack_pivots else nothing, *((L, U) if unpack_data else (nothing, nothing))]
-    result = named("lu_unpack", "P L U", parts)
+    result = several("lu_unpack", "P L U", parts)
     return result if out is None else into(out, result, "lu_unpack")
 
 
@@ -258,7 +258,7 @@ def triangular_solve(
     X = SOLVE_TRIANGULAR(M, b, upper=side, left=True, unitriangular=unitriangular)
     batch = broadcast_shapes("triangular_solve", A._array.shape[:-2], b._array.shape[:-2])
     copy = A.expand(*batch, *A.shape[-2:]).clone()
-    result = named("triangular_solve", "solution cloned_coefficient", (X, copy))
+    result = several("triangular_solve", "solution cloned_coefficient", (X, copy))
     return result if out is None else into(out, result, "triangular_solve")
 
 
@@ -330,7 +330,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     X, info = _solve_any("linalg.solve", A, B, left)
     if check_errors:
         check_info("linalg.solve_ex", info._array, _singular)
-    return named("linalg_solve_ex", "result info", (X, info))
+    return several("linalg_solve_ex", "result info", (X, info))
 
 
 @with_out
@@ -355,7 +355,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     inverse, info = INV(A)
     if check_errors:
         check_info("linalg.inv_ex", info._array, _not_invertible)
-    return named("linalg_inv_ex", "inverse info", (inverse, info))
+    return several("linalg_inv_ex", "inverse info", (inverse, info))
 
 
 @with_out
@@ -429,7 +429,7 @@ def det(A: Tensor) -> Tensor:
 def slogdet(A: Tensor) -> Any:
     """The determinant's sign and the logarithm of its size."""
     check_square("linalg.slogdet", A)
-    return named("linalg_slogdet", "sign logabsdet", SLOGDET(A))
+    return several("linalg_slogdet", "sign logabsdet", SLOGDET(A))
 
 
 def logdet(A: Tensor) -> Tensor:

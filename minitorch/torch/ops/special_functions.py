@@ -1,0 +1,277 @@
+"""What only `torch.special` has: one row each, values from SciPy or from a recurrence.
+
+`SPECIAL` holds the functions by name. As in Torch, Bessel, Airy and polynomial functions
+have no derivative: their results are constants of the graph.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Array, Tensor
+from .elementwise import kind_name
+from .pointwise_special import I1, scipy_function
+from .promotion import NUMBERS, broadcast_error, meet
+from .record import Op, Rule
+from .surface import check_tensor, into
+
+SPECIAL: dict[str, Callable[..., Tensor]] = {}
+"""The functions that `torch.special` has beside those of `torch`."""
+
+_ROOT_HALF, _ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(2 * math.pi)
+
+
+def _refuse_complex(name: str, array: Any) -> None:
+    if isinstance(array, np.ndarray) and array.dtype.kind == "c":
+        raise RuntimeError(f"\"{name}\" not implemented for '{kind_name(array)}'")
+
+
+def _constant(x: Any) -> Any:
+    return x.detach() if isinstance(x, Tensor) else x
+
+
+def unary(name: str, compute: Callable[[Array], Array], gradient: Rule, doc: str) -> Op:
+    """Declare `torch.special.name(input, out=None)`."""
+
+    def run(input: Array) -> Array:
+        _refuse_complex(name, input)
+        (x,) = meet((input,), to_float=True)
+        return compute(x)
+
+    op = Op(f"special_{name}", ("input",), run, {"input": gradient}, doc=doc)
+
+    def call(input: Tensor, *, out: Any = None) -> Tensor:
+        check_tensor(f"special_{name}", input)
+        result = op(input if gradient is not None else _constant(input))
+        return result if out is None else into(out, result, name)
+
+    call.__name__, call.__doc__ = name, doc
+    SPECIAL[name] = call
+    return op
+
+
+def binary(name: str, compute: Callable[..., Array], gradients: tuple[Rule, Rule], doc: str) -> Op:
+    """Declare `torch.special.name(input, other, out=None)`; one of the two may be a number."""
+
+    def run(input: Any, other: Any) -> Array:
+        for x in (input, other):
+            _refuse_complex(name, x)
+        try:
+            return compute(*np.broadcast_arrays(*meet((input, other), to_float=True)))
+        except ValueError:
+            raise broadcast_error(name, (input, other)) from None
+
+    op = Op(
+        f"special_{name}",
+        ("input", "other"),
+        run,
+        {"input": gradients[0], "other": gradients[1]},
+        doc=doc,
+    )
+
+    def call(input: Any, other: Any, *, out: Any = None) -> Tensor:
+        if not isinstance(input, Tensor):
+            check_tensor(f"special_{name}", other, "other")
+        for x in (input, other):
+            if not isinstance(x, (Tensor, *NUMBERS)):
+                raise TypeError(
+                    f"special_{name}(): argument must be a Tensor or a number, not {type(x).__name__}"
+                )
+        result = op(input, other) if any(gradients) else op(_constant(input), _constant(other))
+        return result if out is None else into(out, result, name)
+
+    call.__name__, call.__doc__ = name, doc
+    SPECIAL[name] = call
+    return op
+
+
+# --- With derivatives -----------------------------------------------------------------------
+
+
+def _entr(x: Array) -> Array:
+    safe = np.where(x > 0, x, x.dtype.type(1))
+    known = np.where(
+        x > 0, -x * np.log(safe), np.where(x == 0, x.dtype.type(0), x.dtype.type(-np.inf))
+    )
+    return np.where(np.isnan(x), x, known)
+
+
+def _xlog1py(a: Array, b: Array) -> Array:
+    return np.where(np.isnan(b), b, np.where(a == 0, a.dtype.type(0), a * np.log1p(b)))
+
+
+def _xlog1py_by_factor(g: Any, input: Any, other: Any) -> Any:
+    logarithm = (
+        other.log1p()
+        if isinstance(other, Tensor)
+        else math.log1p(other)
+        if other > -1
+        else -math.inf
+    )
+    return (g * logarithm).masked_fill((input == 0) & (other <= -1), 0)
+
+
+def _i1e_gradient(g: Any, input: Any, out: Any) -> Any:
+    """i0e(x) - i1e(x) (sgn(x) + 1 / x), and a half at 0."""
+    near = input.abs() <= dtypes.finfo(input.dtype).eps
+    safe = input.masked_fill(near, 1)
+    return g * (I0E(safe) - out * (safe.sgn() + safe.reciprocal())).masked_fill(near, 0.5)
+
+
+def _zeta(a: Array, b: Array) -> Array:
+    """Hurwitz's zeta function; SciPy has no pole at the whole numbers below 0."""
+    value = scipy_function("zeta")(a, b)
+    at_pole = (b <= 0) & (b == np.floor(b)) & (a > 1)
+    return np.where(at_pole, value.dtype.type(np.inf), value)
+
+
+unary("entr", _entr, lambda g, input: g * -(input.log() + 1), "-x log(x).")
+ERFCX = unary("erfcx", scipy_function("erfcx"),
+              lambda g, input, out: g * (2 * input * out - 2 / math.sqrt(math.pi)), "exp(x²) erfc(x).")  # fmt: skip
+I0E = unary("i0e", scipy_function("i0e"), lambda g, input, out: g * (I1E(input) - input.sgn() * out),
+            "exp(-|x|) i0(x).")  # fmt: skip
+I1E = unary("i1e", scipy_function("i1e"), _i1e_gradient, "exp(-|x|) i1(x).")
+unary("i1", I1.compute, I1.gradients["input"], "The modified Bessel function of order 1.")
+unary("ndtri", scipy_function("ndtri"), lambda g, out: g * (out * out / 2).exp() * _ROOT_TWO_PI,
+      "The inverse of `ndtr`.")  # fmt: skip
+unary("log_ndtr", scipy_function("log_ndtr"),
+      lambda g, input: g / ERFCX(input * -_ROOT_HALF) * math.sqrt(2 / math.pi), "The logarithm of `ndtr`.")  # fmt: skip
+binary("xlog1py", _xlog1py, (_xlog1py_by_factor, lambda g, input, other: g * input / (other + 1)),
+       "input log(1 + other), 0 where input is 0.")  # fmt: skip
+ZETA = binary("zeta", _zeta, (None, lambda g, input, other: g * -input * ZETA(input + 1, other)),
+              "Hurwitz's zeta function: the sum of (k + other)^-input.")  # fmt: skip
+
+
+def ndtr(input: Tensor, *, out: Any = None) -> Tensor:
+    """The share of a normal distribution below each element."""
+    check_tensor("special_ndtr", input)
+    x = input if input.dtype.kind >= dtypes.FLOATING else input.to(dtypes.get_default_dtype())
+    result = ((x * _ROOT_HALF).erf() + 1) * 0.5
+    return result if out is None else into(out, result, "ndtr")
+
+
+SPECIAL["ndtr"] = ndtr
+
+# --- Bessel functions -------------------------------------------------------------------------
+
+
+def _airy(x: Array) -> Array:
+    import scipy.special
+
+    return scipy.special.airy(x)[0].astype(x.dtype, copy=False)
+
+
+def _spherical_j0(x: Array) -> Array:
+    safe = np.where((x == 0) | np.isinf(x), x.dtype.type(1), x)
+    return np.where(
+        np.isinf(x), x.dtype.type(0), np.where(x == 0, x.dtype.type(1), np.sin(safe) / safe)
+    )
+
+
+for _name, _compute, _doc in [
+    ("airy_ai", _airy, "Airy's function Ai."),
+    ("bessel_j0", scipy_function("j0"), "The Bessel function of the first kind, order 0."),
+    ("bessel_j1", scipy_function("j1"), "The Bessel function of the first kind, order 1."),
+    ("bessel_y0", scipy_function("y0"), "The Bessel function of the second kind, order 0."),
+    ("bessel_y1", scipy_function("y1"), "The Bessel function of the second kind, order 1."),
+    (
+        "modified_bessel_i0",
+        scipy_function("i0"),
+        "The modified Bessel function of the first kind, order 0.",
+    ),
+    (
+        "modified_bessel_i1",
+        scipy_function("i1"),
+        "The modified Bessel function of the first kind, order 1.",
+    ),
+    (
+        "modified_bessel_k0",
+        scipy_function("k0"),
+        "The modified Bessel function of the second kind, order 0.",
+    ),
+    (
+        "modified_bessel_k1",
+        scipy_function("k1"),
+        "The modified Bessel function of the second kind, order 1.",
+    ),
+    ("scaled_modified_bessel_k0", scipy_function("k0e"), "exp(x) times modified_bessel_k0(x)."),
+    ("scaled_modified_bessel_k1", scipy_function("k1e"), "exp(x) times modified_bessel_k1(x)."),
+    ("spherical_bessel_j0", _spherical_j0, "sin(x) / x."),
+]:
+    unary(_name, _compute, None, _doc)
+
+# --- Polynomials --------------------------------------------------------------------------------
+
+Polynomial = Callable[[Array, Array], Array]
+
+
+def _polynomial(
+    first: Callable[[Array], Array], step: Callable[[int, Array, Array, Array], Array]
+) -> Polynomial:
+    """A family: 1, `first(x)`, and `step(k, x, p[k], p[k - 1])` as p[k + 1]."""
+
+    def run(x: Array, n: Array) -> Array:
+        degree = np.trunc(n).astype(np.int64)
+        before, now = np.ones_like(x), first(x)
+        out = np.where(degree == 0, before, np.where(degree == 1, now, x.dtype.type(0)))
+        for k in range(1, int(degree.max(initial=0))):
+            before, now = now, step(k, x, now, before).astype(x.dtype, copy=False)
+            out = np.where(degree == k + 1, now, out)
+        return out
+
+    return run
+
+
+def _chebyshev(
+    first: Callable[[Array], Array], angles: Callable[[Array, Array], Array], above: int
+) -> Polynomial:
+    """A Chebyshev family: between -1 and 1, and above some degree, from the angle of x."""
+    low = _polynomial(first, lambda k, x, p, q: 2 * x * p - q)
+
+    def run(x: Array, n: Array) -> Array:
+        degree = np.trunc(n)
+        turned = (degree > above) & (np.abs(x) < 1)
+        angle = np.arccos(np.where(turned, x, x.dtype.type(0)))
+        return np.where(turned, angles(angle, degree), low(x, np.where(turned, x.dtype.type(0), n)))
+
+    return run
+
+
+_HALF = np.float32(0.5)
+_FAMILIES: dict[str, tuple[Polynomial, str]] = {
+    "chebyshev_polynomial_t": (
+        _chebyshev(lambda x: x, lambda a, n: np.cos(n * a), 6), "Chebyshev polynomials of the first kind."),
+    "chebyshev_polynomial_u": (
+        _chebyshev(lambda x: 2 * x, lambda a, n: np.sin((n + 1) * a) / np.sin(a), 8),
+        "Chebyshev polynomials of the second kind."),
+    "chebyshev_polynomial_v": (
+        _chebyshev(lambda x: 2 * x - 1, lambda a, n: np.cos((n + _HALF) * a) / np.cos(a / 2), 8),
+        "Chebyshev polynomials of the third kind."),
+    "chebyshev_polynomial_w": (
+        _chebyshev(lambda x: 2 * x + 1, lambda a, n: np.sin((n + _HALF) * a) / np.sin(a / 2), 8),
+        "Chebyshev polynomials of the fourth kind."),
+    "hermite_polynomial_h": (
+        _polynomial(lambda x: 2 * x, lambda k, x, p, q: 2 * x * p - 2 * k * q), "The physicist's Hermite polynomials."),
+    "hermite_polynomial_he": (
+        _polynomial(lambda x: x, lambda k, x, p, q: x * p - k * q), "The probabilist's Hermite polynomials."),
+    "laguerre_polynomial_l": (
+        _polynomial(lambda x: 1 - x, lambda k, x, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1)),
+        "Laguerre polynomials."),
+    "legendre_polynomial_p": (
+        _polynomial(lambda x: x, lambda k, x, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1)),
+        "Legendre polynomials."),
+}  # fmt: skip
+for _name, (_run, _doc) in _FAMILIES.items():
+    binary(_name, _run, (None, None), _doc)
+    if _name.startswith("chebyshev"):
+        binary(
+            f"shifted_{_name}",
+            lambda x, n, _run=_run: _run(2 * x - 1, n),
+            (None, None),
+            f"{_doc[:-1]}, at 2x - 1.",
+        )
