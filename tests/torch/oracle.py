@@ -90,8 +90,20 @@ def numbers(t: Any) -> np.ndarray:
     return (t.to(real.float64) if t.dtype is real.bfloat16 else t).numpy(force=True)
 
 
-def compare_tensors(mine: Any, theirs: Any, what: str, ulps: float = ULPS, strides: bool = False, scale: float = 0.0) -> None:
-    """Raise `Mismatch` unless shape, type and values agree."""
+def compare_tensors(
+    mine: Any, theirs: Any, what: str, ulps: float = ULPS, strides: bool = False, scale: float = 0.0, eps: float = 0.0
+) -> None:
+    """Raise `Mismatch` unless shape, type and values agree.
+
+    Args:
+        mine: a tensor of ours
+        theirs: a tensor of PyTorch's
+        what: begins the message
+        ulps: how many units of precision they may differ by
+        strides: whether strides count too
+        scale: of numbers that went into these, if larger
+        eps: the precision of numbers that went into these, if coarser
+    """
     if not isinstance(mine, ours.Tensor):
         raise Mismatch(f"{what}: expected a tensor, got {type(mine).__name__}")
     if str(mine.dtype) != str(theirs.dtype):
@@ -109,7 +121,7 @@ def compare_tensors(mine: Any, theirs: Any, what: str, ulps: float = ULPS, strid
         if not np.array_equal(a, b):
             raise Mismatch(f"{what}: values differ, {_worst(a, b)}")
         return
-    eps = ours.finfo(mine.dtype).eps
+    eps = max(eps, ours.finfo(mine.dtype).eps)
     with np.errstate(all="ignore"):
         # Sums of many numbers err in proportion to the largest: the scale of the whole counts too.
         finite = np.abs(b[np.isfinite(b)]) if np.isfinite(b).any() else np.zeros(1)

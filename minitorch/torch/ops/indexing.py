@@ -29,7 +29,7 @@ from .surface import (
 
     only_method,
 )
-from .writes import bind_in_place
+from .writes import bind_in_place, check_overlap
 
 Key = tuple[Any, ...]
 
@@ -228,6 +228,7 @@ def __setitem__(self: Tensor, key: Any, value: Any) -> None:  # noqa: N807
     shape = _taken(view._array, advanced).shape
     value = _without_leading_ones(value, len(shape))
     _check_same_type(self, value)
+    check_overlap(view._array, value._array, same_allowed=False)
     bind_in_place(INDEX_PUT, view, (value,), {"key": advanced, "accumulate": False})
 
 

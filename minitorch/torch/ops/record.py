@@ -235,6 +235,24 @@ class SavedOutput(Saved):
         return attached(self.tensor, node, self.output)
 
 
+class SavedOutputs(Sequence[Tensor]):
+    """Several outputs; each is unpacked, and checked, when a derivative looks at it."""
+
+    def __init__(self, saved: Sequence[Any], node: Node | None = None) -> None:
+        self.saved = saved
+        self.node = node
+
+    def of(self, node: Node) -> SavedOutputs:
+        """The same with the node that they belong to."""
+        return SavedOutputs(self.saved, node)
+
+    def __len__(self) -> int:
+        return len(self.saved)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.saved[i].unpack(self.node)
+
+
 def attached(tensor: Tensor, node: Node, output: int) -> Tensor:
     """A tensor's memory as the output of a node."""
     alias = wrap(tensor._array)
@@ -340,7 +358,7 @@ class OpNode(Node):
         if which is None or self.saved is None:
             return
         if which:
-            self.saved.append([save(o, n) for n, o in enumerate(outputs)])
+            self.saved.append(SavedOutputs([save(o, n) for n, o in enumerate(outputs)]))
         else:
             self.saved.append(save(outputs[0], 0))
 
@@ -381,6 +399,8 @@ class OpNode(Node):
         ]
 
     def _plain(self, value: Any) -> Any:
+        if type(value) is SavedOutputs:
+            return value.of(self)
         if type(value) is list:
             return [v.unpack(self) if isinstance(v, Saved) else v for v in value]
         return value

@@ -11,7 +11,7 @@ from ..autograd.graph import modes
 from ..tensor import Tensor, bump_version, tracks
 from .promotion import NUMBERS
 from .record import Op, bind
-from .writes import bind_in_place, check_castable, check_writable
+from .writes import before_write, bind_in_place, check_castable, check_writable
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 """What `minitorch.torch` offers as functions, by name."""
@@ -91,7 +91,9 @@ def in_place(name: str, fn: Callable[..., Any]) -> None:
     """
 
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return assign(self, fn(self, *args, **kwargs), name)
+        # What derivatives keep of the input must outlive the write.
+        source = before_write(self) if modes.grad and tracks(self) else self
+        return assign(self, fn(source, *args, **kwargs), name)
 
     call.__name__ = name
     call.__doc__ = f"`{name.removesuffix('_')}`, written into the tensor itself."

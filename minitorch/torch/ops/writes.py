@@ -22,17 +22,21 @@ from .record import Op, Saved, make_node
 def bind_in_place(op: Op, target: Tensor, others: Sequence[Any], params: dict[str, Any]) -> Tensor:
     """Perform an operation and write its result into the first argument's memory."""
     inputs = (target, *others)
-    recording = modes.grad and any(isinstance(x, Tensor) and tracks(x) for x in inputs)
+    recording = (
+        modes.grad
+        and target._array.dtype.kind in "fcV"
+        and any(isinstance(x, Tensor) and tracks(x) for x in inputs)
+    )
     check_writable(target, recording)
     arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
     for other in others:
         if isinstance(other, Tensor) and other._counter is target._counter is not None:
-            _check_overlap(arrays[0], other._array)
+            check_overlap(arrays[0], other._array)
     # What the derivative needs of the inputs is noted before the write, so that one that is
     # overwritten is noticed.
     node = make_node(op, inputs, params) if recording else None
     if node is not None and node.saved and 0 in node.plan.inputs:
-        node.saved[0] = _before_write(target)
+        node.saved[0] = Saved(before_write(target), 0)
     if op.ufunc is not None and _fits(arrays):
         op.ufunc(*arrays, out=arrays[0], **params)
         bump_version(target)
@@ -45,19 +49,19 @@ def bind_in_place(op: Op, target: Tensor, others: Sequence[Any], params: dict[st
     return target
 
 
-def _before_write(target: Tensor) -> Saved:
+def before_write(target: Tensor) -> Tensor:
     """A copy of what is about to be overwritten, with its history."""
     copy = wrap(target._array.copy())
     copy._edge, copy._requires_grad = target._edge, target._requires_grad
-    return Saved(copy, 0)
+    return copy
 
 
-def _check_overlap(written: Array, read: Array) -> None:
-    """RuntimeError where a write would change part of what is still to be read."""
+def check_overlap(written: Array, read: Array, same_allowed: bool = True) -> None:
+    """RuntimeError where a write would change what is still to be read."""
     if not written.size or not (_is_dense(written) and _is_dense(read)):
         return
     a, b = byte_bounds(written), byte_bounds(read)
-    same = a == b and written.strides == read.strides
+    same = same_allowed and a == b and written.strides == read.strides
     if not same and a[0] < b[1] and b[0] < a[1]:
         raise RuntimeError(
             "unsupported operation: some elements of the input tensor and the written-to tensor "
