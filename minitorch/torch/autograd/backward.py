@@ -129,7 +129,7 @@ def _batched(
         grad(outs, ins, [g[i] for g in gradients], True, create_graph, allow_unused=allow_unused)
         for i in range(len(gradients[0]))
     ]
-    from ..ops.movement import stack
+    from ..ops.joining import stack
 
     return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
 

@@ -74,7 +74,7 @@ def jacobian(
 
 
 def _stacked(rows: list[Tensor], x: Tensor) -> Tensor:
-    from ..ops.movement import stack
+    from ..ops.joining import stack
 
     return stack(rows) if rows else x.new_zeros((0, *x.shape))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from ..tensor import Array, Tensor
 from .elementwise import binary, flat, not_for, unary
 from .promotion import broadcast_shapes, meet, result_type
@@ -162,17 +163,19 @@ def isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Tensor:
     """Whether two elements differ by at most `atol + rtol * abs(other)`."""
+    check_tensor("isclose", input)
+    check_tensor("isclose", other, "other")
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.dtype} did not match {other.dtype}")
     if rtol < 0 or atol < 0:
         raise RuntimeError("rtol and atol must be greater than or equal to zero")
     same = input == other
-    if equal_nan and input.dtype.kind >= 2:
+    if equal_nan and input.dtype.kind >= dtypes.FLOATING:
         same = same | (input.isnan() & other.isnan())
     if rtol == 0 and atol == 0:
         return same
-    near = (input - other).abs() <= atol + (rtol * other).abs()
-    return same | (near & (input - other).isfinite())
+    apart = (input if input.dtype is not dtypes.bool_ else input.int()) - other
+    return same | ((apart.abs() <= atol + (rtol * other).abs()) & apart.isfinite())
 
 
 @function_and_method

@@ -430,27 +430,6 @@ def eye(
     return made if out is None else into(out, made.to(out.dtype), "eye")
 
 
-@function
-def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Coordinates of a grid, one tensor for each axis."""
-    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
-    if indexing not in (None, "ij", "xy"):
-        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    if not given:
-        raise ValueError("meshgrid expects a non-empty TensorList")
-    swap = indexing == "xy" and len(given) >= 2
-    order = [given[1], given[0], *given[2:]] if swap else list(given)
-    shape = [x.numel() for x in order]
-    grids = [
-        x.reshape([-1 if i == k else 1 for k in np.arange(len(order)).tolist()]).expand(shape)
-        for i, x in enumerate(order)
-    ]
-    if swap:
-        grids = [g.transpose(0, 1) for g in grids]
-        grids[0], grids[1] = grids[1], grids[0]
-    return tuple(grids)
-
-
 # --- Triangles and diagonals ---------------------------------------------------------------------
 
 
@@ -507,7 +486,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     shape = list(input._array.shape[:-1])
     shape.insert(a, size)
     shape.insert(b, size)
-    return DIAGONAL_BACKWARD(input, shape=tuple(shape), offset=offset, dim1=a, dim2=b)
+    return DIAGONAL_BACKWARD(input, shape=tuple(shape), at=(offset, a, b))
 
 
 @function_and_method

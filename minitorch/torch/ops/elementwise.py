@@ -19,6 +19,7 @@ from .record import Op, Rule, bind
 from .surface import (
     FUNCTIONS,
     alias,
+    check_tensor,
     expose_binary,
     expose_unary,
     function,
@@ -134,6 +135,15 @@ def conj(x: Any) -> Any:
 def flat(g: Any) -> Any:
     """The derivative of a step function: 0 wherever there is one."""
     return g.new_zeros(g._array.shape)
+
+
+def unknown(name: str, argument: str) -> Rule:
+    """A derivative that Torch has not either: asking for it is an error that says so."""
+
+    def rule(g: Any) -> Any:
+        raise NotImplementedError(f"derivative for '{argument}' of {name} is not implemented")
+
+    return rule
 
 
 def kind_name(array: Array) -> str:
@@ -314,6 +324,7 @@ _scaled(SUB)
 @function
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """`other - alpha * input`."""
+    check_tensor("rsub", input)
     return SUB(other, input if alpha == 1 else _times("rsub", input, alpha, other))
 
 
@@ -392,8 +403,9 @@ def _power_by_exponent(g: Any, input: Any, other: Any, out: Any) -> Any:
 def _logaddexp(a: Array, b: Array) -> Array:
     if a.dtype.kind != "c":
         return np.logaddexp(a, b)
-    top = np.maximum(a.real, b.real)
-    return np.log(np.exp(a - top) + np.exp(b - top)) + top
+    first = a.real >= b.real
+    high, low = np.where(first, a, b), np.where(first, b, a)
+    return high + np.log1p(np.exp(low - high))
 
 
 POW = binary("pow", _power, (_power_by_base, _power_by_exponent), "Each element to a power.",
@@ -446,7 +458,8 @@ binary("atan2", np.arctan2,
        "The angle of the point (other, input).", to_float=True, numbers="none")  # fmt: skip
 binary("hypot", not_for("hypot_cpu", "biuc", np.hypot), (lambda g, input, out: g * input / out, lambda g, other, out: g * other / out),
        "The length of the vector (input, other).", numbers="none")  # fmt: skip
-binary("nextafter", np.nextafter, (None, None), "The next number towards the second.", numbers="none")
+binary("nextafter", np.nextafter, (unknown("nextafter", "input"), unknown("nextafter", "other")),
+       "The next number towards the second.", numbers="none")  # fmt: skip
 
 
 def _inverse_square(a: Any, b: Any) -> Any:
@@ -496,7 +509,8 @@ binary("copysign", np.copysign,
        (lambda g, input, out: (g * (out / input)).masked_fill(input == 0, 0), flat),
        "The first's size with the second's sign.", to_float=True, numbers="other")  # fmt: skip
 binary("heaviside", not_for("heaviside_cpu", "c", lambda a, b: np.where(a == 0, b, a > 0).astype(a.dtype)),
-       (None, None), "0 below 0, the second at 0, 1 above.", numbers="none")  # fmt: skip
+       (unknown("heaviside", "input"), unknown("heaviside", "other")),
+       "0 below 0, the second at 0, 1 above.", numbers="none")  # fmt: skip
 
 
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
@@ -539,3 +553,6 @@ for _new, _old in [
 method("__neg__", lambda self: bind(NEG, (self,), {}))
 method("__pos__", lambda self: self.positive())
 method("__abs__", lambda self: self.abs())
+method("__rdiv__", Tensor.__rtruediv__)
+method("__div__", Tensor.__truediv__)
+method("__idiv__", Tensor.__itruediv__)

@@ -5,7 +5,8 @@ Stride tricks live here and nowhere else: NumPy's views carry shape, strides and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,8 @@ def sizes_of(sizes: Sequence[Any]) -> tuple[int, ...]:
     """Sizes given one by one or as one sequence."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = sizes[0]
+    if all(type(s) is int for s in sizes):
+        return tuple(sizes)
     for s in sizes:
         if not hasattr(s, "__index__"):
             raise TypeError(f"sizes must be ints, not {type(s).__name__}")
@@ -98,7 +101,9 @@ def element_strides(array: Array) -> tuple[int, ...]:
 def _reshaped(array: Array, shape: tuple[int, ...]) -> Array | None:
     """A view of another shape, or None where that would need a copy."""
     out = array.reshape(shape)
-    return out if out.base is not None and (array.size == 0 or np.may_share_memory(out, array)) else None
+    if array.flags.c_contiguous or not array.size or np.may_share_memory(out, array):
+        return out
+    return None
 
 
 def _view(input: Array, shape: tuple[int, ...]) -> Array:
@@ -120,74 +125,75 @@ def _expand(input: Array, shape: tuple[int, ...]) -> Array:
     return strided_view(input, shape, strides)
 
 
-def _slice(input: Array, dim: int, start: int, stop: int, step: int = 1) -> Array:
-    return input[(slice(None),) * dim + (slice(start, stop, step),)]
+def _unbind(input: Array, dim: int) -> tuple[Array, ...]:
+    rows = np.moveaxis(input, dim, 0)
+    return tuple(rows[i, ...] for i in range(len(rows)))
 
 
-def _slice_gradient(g: Any, shapes: Any, dim: int, start: int, stop: int, step: int) -> Any:
-    return SLICE_BACKWARD(g, shape=shapes[0], dim=dim, start=start, stop=stop, step=step)
+def _split(input: Array, sizes: Sequence[int], dim: int) -> tuple[Array, ...]:
+    ends = np.cumsum((0, *sizes)).tolist()
+    return tuple(_slice(input, (dim, a, b, 1)) for a, b in itertools.pairwise(ends))
 
 
-def _slice_backward(input: Array, shape: Any, dim: int, start: int, stop: int, step: int) -> Array:
-    out = np.zeros(shape, input.dtype)
-    _slice(out, dim, start, stop, step)[...] = input
-    return out
+def _as_before(g: Any, shapes: Any) -> Any:
+    return g.reshape(shapes[0])
 
 
-def _select_backward(input: Array, shape: Any, dim: int, index: int) -> Array:
-    out = np.zeros(shape, input.dtype)
-    out[(slice(None),) * dim + (index,)] = input
-    return out
-
-
-def _diagonal_backward(input: Array, shape: Any, offset: int, dim1: int, dim2: int) -> Array:
-    out = np.zeros(shape, input.dtype)
-    _diagonal(out, offset, dim1, dim2)[...] = input
-    return out
-
-
-def _diagonal(input: Array, offset: int, dim1: int, dim2: int) -> Array:
-    out = np.diagonal(input, offset, dim1, dim2)
-    out.flags.writeable = input.flags.writeable  # NumPy gives it read-only
-    return out
-
-
-VIEW = Op("view", ("input",), _view, {"input": lambda g, shapes: g.reshape(shapes[0])}, view=True)
+VIEW = Op("view", ("input",), _view, {"input": _as_before}, view=True)
+SQUEEZE = Op("squeeze", ("input",), lambda input, dims: input.squeeze(dims), {"input": _as_before}, view=True)
+UNSQUEEZE = Op("unsqueeze", ("input",), lambda input, dim: np.expand_dims(input, dim),
+               {"input": _as_before}, view=True)  # fmt: skip
+EXPAND = Op("expand", ("input",), _expand, {"input": lambda g: g}, view=True)  # the graph sums
 PERMUTE = Op("permute", ("input",), lambda input, dims: input.transpose(dims),
              {"input": lambda g, dims: PERMUTE(g, dims=tuple(np.argsort(dims)))}, view=True)  # fmt: skip
 TRANSPOSE = Op("transpose", ("input",), lambda input, dim0, dim1: input.swapaxes(dim0, dim1),
                {"input": lambda g, dim0, dim1: TRANSPOSE(g, dim0=dim0, dim1=dim1)}, view=True)  # fmt: skip
 T = Op("t", ("input",), lambda input: input.T, {"input": lambda g: T(g)}, view=True)
-SQUEEZE = Op("squeeze", ("input",), lambda input, dims: input.squeeze(dims),
-             {"input": lambda g, shapes: g.reshape(shapes[0])}, view=True)  # fmt: skip
-UNSQUEEZE = Op("unsqueeze", ("input",), lambda input, dim: np.expand_dims(input, dim),
-               {"input": lambda g, shapes: g.reshape(shapes[0])}, view=True)  # fmt: skip
-EXPAND = Op("expand", ("input",), _expand, {"input": lambda g: g}, view=True)  # the fitting sums
-SLICE = Op("slice", ("input",), _slice, {"input": _slice_gradient}, view=True)
-SLICE_BACKWARD = Op("slice_backward", ("input",), _slice_backward,
-                    {"input": lambda g, dim, start, stop, step: SLICE(g, dim=dim, start=start, stop=stop, step=step)})  # fmt: skip
-SELECT = Op("select", ("input",), lambda input, dim, index: input[(slice(None),) * dim + (index, ...)],
-            {"input": lambda g, shapes, dim, index: SELECT_BACKWARD(g, shape=shapes[0], dim=dim, index=index)},
-            view=True)  # fmt: skip
-SELECT_BACKWARD = Op("select_backward", ("input",), _select_backward,
-                     {"input": lambda g, dim, index: SELECT(g, dim=dim, index=index)})  # fmt: skip
-DIAGONAL = Op("diagonal", ("input",), _diagonal,
-              {"input": lambda g, shapes, offset, dim1, dim2:
-                  DIAGONAL_BACKWARD(g, shape=shapes[0], offset=offset, dim1=dim1, dim2=dim2)}, view=True)  # fmt: skip
-DIAGONAL_BACKWARD = Op("diagonal_backward", ("input",), _diagonal_backward,
-                       {"input": lambda g, offset, dim1, dim2: DIAGONAL(g, offset=offset, dim1=dim1, dim2=dim2)})  # fmt: skip
+SPLIT = Op("split", ("input",), _split, {"input": lambda g, dim: FUNCTIONS["cat"](g, dim)}, view=True)
+UNBIND = Op("unbind", ("input",), _unbind, {"input": lambda g, dim: FUNCTIONS["stack"](g, dim)}, view=True)
 
 
-def _split(input: Array, sizes: Sequence[int], dim: int) -> tuple[Array, ...]:
-    ends = np.cumsum((0, *sizes)).tolist()
-    return tuple(_slice(input, dim, a, b) for a, b in zip(ends, ends[1:], strict=False))
+# --- Views of a part --------------------------------------------------------------------------
 
 
-SPLIT = Op("split", ("input",), _split, {"input": lambda g, dim: cat(g, dim)}, view=True)
-UNBIND = Op("unbind", ("input",), lambda input, dim: tuple(np.moveaxis(input, dim, 0)[:, ...])
-            if input.ndim > 1 else tuple(input[i : i + 1].reshape(()) for i in range(len(input))),
-            {"input": lambda g, dim: stack(g, dim)}, view=True)  # fmt: skip
+def part(name: str, look: Callable[[Array, tuple[Any, ...]], Array]) -> tuple[Op, Op]:
+    """Declare a view of a part, and its backward: zeros, with the gradient where the view looks.
 
+    Args:
+        name: of the view
+        look: from an array, and a tuple that says where, to a view
+    """
+
+    def put(input: Array, shape: tuple[int, ...], at: tuple[Any, ...]) -> Array:
+        out = np.zeros(shape, input.dtype)
+        look(out, at)[...] = input
+        return out
+
+    view = Op(name, ("input",), look,
+              {"input": lambda g, shapes, at: backward(g, shape=shapes[0], at=at)}, view=True)  # fmt: skip
+    backward = Op(f"{name}_backward", ("input",), put, {"input": lambda g, at: view(g, at=at)})
+    return view, backward
+
+
+def _slice(input: Array, at: tuple[int, int, int, int]) -> Array:
+    dim, start, stop, step = at
+    return input[(slice(None),) * dim + (slice(start, stop, step),)]
+
+
+def _select(input: Array, at: tuple[int, int]) -> Array:
+    dim, index = at
+    return input[(slice(None),) * dim + (index, ...)]
+
+
+def _diagonal(input: Array, at: tuple[int, int, int]) -> Array:
+    out = np.diagonal(input, *at)
+    out.flags.writeable = input.flags.writeable  # NumPy gives it read-only
+    return out
+
+
+SLICE, SLICE_BACKWARD = part("slice", _slice)
+SELECT, SELECT_BACKWARD = part("select", _select)
+DIAGONAL, DIAGONAL_BACKWARD = part("diagonal", _diagonal)
 
 # --- Any strides ------------------------------------------------------------------------------
 
@@ -278,7 +284,7 @@ def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
     """The same memory in another shape, or as another type."""
     if dtype is not None or (len(shape) == 1 and isinstance(shape[0], dtypes.dtype)):
         return _view_as_type(self, dtype or shape[0])
-    return VIEW(self, shape=_inferred(sizes_of(shape), self._array.size))
+    return bind(VIEW, (self,), {"shape": _inferred(sizes_of(shape), self._array.size)})
 
 
 def _view_as_type(input: Tensor, kind: dtypes.dtype) -> Tensor:
@@ -304,10 +310,11 @@ def _view_as_type(input: Tensor, kind: dtypes.dtype) -> Tensor:
 @function_and_method
 def reshape(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     """The same elements in another shape: a view where memory allows, else a copy."""
-    wanted = _inferred(sizes_of(shape or (named["shape"],)), input._array.size)
-    if _reshaped(input._array, wanted) is None:
-        input = input.contiguous()
-    return VIEW(input, shape=wanted)
+    array = input._array
+    wanted = _inferred(sizes_of(shape or (named["shape"],)), array.size)
+    if not array.flags.c_contiguous and _reshaped(array, wanted) is None:
+        input = CLONE(input, order="C")
+    return bind(VIEW, (input,), {"shape": wanted})
 
 
 @only_method
@@ -516,7 +523,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     begin += size if begin < 0 else 0
     if begin + length > size:
         raise RuntimeError(f"start ({begin}) + length ({length}) exceeds dimension size ({size}).")
-    return SLICE(input, dim=d, start=begin, stop=begin + length, step=1)
+    return SLICE(input, at=(d, begin, begin + length, 1))
 
 
 @function_and_method
@@ -530,7 +537,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {d}"
         )
-    return SELECT(input, dim=d, index=int(index) % size)
+    return SELECT(input, at=(d, int(index) % size))
 
 
 @function_and_method
@@ -539,7 +546,15 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     a, b = wrap_dim(dim1, input.ndim), wrap_dim(dim2, input.ndim)
     if a == b:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return DIAGONAL(input, offset=offset, dim1=a, dim2=b)
+    return DIAGONAL(input, at=(offset, a, b))
+
+
+def _sliced(input: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
+    """`x[start:end:step]` along a dimension."""
+    d = wrap_dim(dim, input.ndim)
+    if step <= 0:
+        raise RuntimeError("slice step must be positive")
+    return SLICE(input, at=(d, *slice(start, end, step).indices(input._array.shape[d])))
 
 
 @function_and_method
@@ -604,10 +619,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     else:
         bounded = [slice(None, i).indices(size)[1] for i in indices_or_sections]
         places = [0, *bounded, size]
-    return tuple(
-        SLICE(input, dim=d, start=a, stop=max(a, b), step=1)
-        for a, b in zip(places, places[1:], strict=False)
-    )
+    return tuple(SLICE(input, at=(d, a, max(a, b), 1)) for a, b in itertools.pairwise(places))
 
 
 def _dimension_split(name: str, dim_of: Any, least: int) -> None:
@@ -674,264 +686,66 @@ def _matrix_transpose(self: Tensor) -> Tensor:
 method("mT", property(_matrix_transpose, doc="The last two dimensions swapped."))
 
 
-# --- Copies ---------------------------------------------------------------------------------------
+# --- Copies of memory -------------------------------------------------------------------------
 
 
-def _compact(array: Array) -> Array:
-    """A copy in row-major order."""
-    return np.array(array, order="C")
+def _channels_last(array: Array) -> Array:
+    """A copy in which the second dimension lies innermost."""
+    return np.moveaxis(np.array(np.moveaxis(array, 1, -1), order="C"), -1, 1)
 
 
-CLONE = Op("clone", ("input",), lambda input, order="K": np.array(input, order=order), {"input": lambda g: g})
+def _copy(input: Array, order: Any = "K") -> Array:
+    return _channels_last(input) if order == "channels_last" else np.array(input, order=order)
+
+
+CLONE = Op("clone", ("input",), _copy, {"input": lambda g: g}, doc="A copy in memory of its own.")
+
+
+def _order_of(array: Array, memory_format: Any) -> str:
+    """How a copy lies in memory: "K" as the original does, "C" in order, or "channels_last"."""
+    wanted = str(memory_format)
+    if "channels_last" in wanted:
+        need = 5 if wanted.endswith("3d") else 4
+        if array.ndim != need:
+            raise RuntimeError(f"required rank {need} tensor to use {wanted} format, got {array.ndim} dimensions")
+        return "channels_last"
+    return "C" if wanted.endswith("contiguous_format") or 0 in array.strides else "K"
 
 
 @function_and_method
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy in memory of its own."""
     check_tensor("clone", input)
-    return CLONE(input, order="C" if 0 in input._array.strides or str(memory_format).endswith("contiguous_format") else "K")
+    return CLONE(input, order=_order_of(input._array, memory_format))
 
 
 @only_method
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor itself if its elements lie in order, else a copy where they do."""
+    if memory_format is not None and _order_of(self._array, memory_format) == "channels_last":
+        if self.is_contiguous(memory_format=memory_format):
+            return self
+        return CLONE(self, order="channels_last")
     return self if self._array.flags.c_contiguous else CLONE(self, order="C")
 
 
-def _joined(tensors: tuple[Array, ...], join: Any, dim: int) -> Array:
-    kind = result_type(*tensors).numpy
-    return join([t if t.dtype == kind else t.astype(kind) for t in tensors], dim)
+def _copied(name: str, view: Any) -> None:
+    """`torch.name_copy`: what `name` shows, in memory of its own."""
 
+    def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        shown = view(*args, **kwargs)
+        result = tuple(x.clone() for x in shown) if isinstance(shown, tuple) else shown.clone()
+        return result if out is None else into(out, result, call.__name__)
 
-def _cat(*tensors: Array, dim: int) -> Array:
-    return _joined(tensors, lambda parts, d: np.concatenate(parts, d), dim)
-
-
-def _cat_gradient(g: Any, shapes: Any, dim: int) -> list[Any]:
-    pieces, start = [], 0
-    for shape in shapes:
-        pieces.append(SLICE(g, dim=dim, start=start, stop=start + shape[dim], step=1))
-        start += shape[dim]
-    return pieces
-
-
-CAT = Op("cat", ("*tensors",), _cat, {"tensors": _cat_gradient})
-STACK = Op("stack", ("*tensors",), lambda *tensors, dim: _joined(tensors, lambda parts, d: np.stack(parts, d), dim),
-           {"tensors": lambda g, dim: UNBIND(g, dim=dim)})  # fmt: skip
-
-
-@function
-@with_out
-def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors one after the other along a dimension that they have."""
-    given = _sequence("cat", tensors)
-    # Torch lets an empty vector stand beside tensors of any shape.
-    real = [t for t in given if t._array.shape != (0,)] or [given[0]]
-    ndim = real[0].ndim
-    if not ndim:
-        raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated")
-    d = wrap_dim(dim, ndim)
-    for i, x in enumerate(real):
-        if x.ndim != ndim:
-            raise RuntimeError(f"Tensors must have same number of dimensions: got {ndim} and {x.ndim}")
-        for k, (a, b) in enumerate(zip(real[0].shape, x.shape, strict=True)):
-            if k != d and a != b:
-                raise RuntimeError(
-                    f"Sizes of tensors must match except in dimension {d}. Expected size {a} but got "
-                    f"size {b} for tensor number {i} in the list."
-                )
-    kind = result_type(*given)
-    return bind(CAT, [x if x.dtype is kind else x.to(kind) for x in real], {"dim": d})
-
-
-FUNCTIONS["concat"] = FUNCTIONS["concatenate"] = cat
-
-
-def _sequence(name: str, tensors: Any) -> list[Tensor]:
-    if isinstance(tensors, Tensor) or not isinstance(tensors, (tuple, list)):
-        raise TypeError(
-            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
-        )
-    if not tensors:
-        raise RuntimeError(
-            "stack expects a non-empty TensorList" if name == "stack" else "torch.cat(): expected a non-empty list of Tensors"
-        )
-    for x in tensors:
-        check_tensor(name, x, "tensors")
-    return list(tensors)
-
-
-@function
-@with_out
-def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors of one shape along a new dimension."""
-    given = _sequence("stack", tensors)
-    for i, x in enumerate(given):
-        if x._array.shape != given[0]._array.shape:
-            raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(given[0].shape)} at entry 0 "
-                f"and {list(x.shape)} at entry {i}"
-            )
-    return bind(STACK, given, {"dim": wrap_dim(dim, given[0].ndim + 1)})
-
-
-def _at_least(ndim: int) -> None:
-    def one(x: Tensor) -> Tensor:
-        if ndim == 3 and x.ndim == 2:
-            return x.unsqueeze(-1)
-        if ndim == 3 and x.ndim == 1:
-            return x[None, :, None]
-        while x.ndim < ndim:
-            x = x.unsqueeze(0)
-        return x
-
-    def call(*tensors: Any) -> Any:
-        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
-            return one(tensors[0])
-        return tuple(one(x) for x in (tensors[0] if len(tensors) == 1 else tensors))
-
-    call.__name__, call.__doc__ = f"atleast_{ndim}d", f"Tensors with at least {ndim} dimensions."
+    call.__name__, call.__doc__ = f"{name}_copy", f"A copy of what `{name}` shows."
     function(call)
 
 
-for _n in (1, 2, 3):
-    _at_least(_n)
-
-
-@function
-@with_out
-def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Side by side: vectors along the first dimension, others along the second."""
-    given = FUNCTIONS["atleast_1d"](*_sequence("hstack", tensors))
-    given = given if isinstance(given, tuple) else (given,)
-    return cat(given, 0 if given[0].ndim == 1 else 1)
-
-
-@function
-@with_out
-def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """One above the other, as rows."""
-    given = FUNCTIONS["atleast_2d"](*_sequence("vstack", tensors))
-    return cat(given if isinstance(given, tuple) else (given,), 0)
-
-
-@function
-@with_out
-def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """One behind the other, along the third dimension."""
-    given = FUNCTIONS["atleast_3d"](*_sequence("dstack", tensors))
-    return cat(given if isinstance(given, tuple) else (given,), 2)
-
-
-@function
-@with_out
-def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Side by side, vectors as columns."""
-    given = [x.reshape(-1, 1) if x.ndim <= 1 else x for x in _sequence("column_stack", tensors)]
-    return cat(given, 1)
-
-
-FUNCTIONS["row_stack"] = vstack
-
-FLIP = Op("flip", ("input",), lambda input, dims: np.flip(input, dims).copy(), {"input": lambda g, dims: FLIP(g, dims=dims)})
-ROLL = Op("roll", ("input",), lambda input, shifts, dims: np.roll(input, shifts, dims),
-          {"input": lambda g, shifts, dims: ROLL(g, shifts=tuple(-s for s in shifts), dims=dims)})  # fmt: skip
-
-
-@function_and_method
-def flip(input: Tensor, *dims: Any, **named: Any) -> Tensor:
-    """Some dimensions in reverse order."""
-    return FLIP(input, dims=wrap_dims(sizes_of(dims or (named["dims"],)), input.ndim))
-
-
-@function_and_method
-def fliplr(input: Tensor) -> Tensor:
-    """Columns in reverse order."""
-    if input.ndim < 2:
-        raise RuntimeError(f"Input must be >= 2-d. but got {input.ndim}")
-    return input.flip(1)
-
-
-@function_and_method
-def flipud(input: Tensor) -> Tensor:
-    """Rows in reverse order."""
-    if input.ndim < 1:
-        raise RuntimeError(f"Input must be >= 1-d. but got {input.ndim}")
-    return input.flip(0)
-
-
-@function_and_method
-def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
-    """Turned by k quarter turns in the plane of two dimensions."""
-    if input.ndim < 2:
-        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
-    if len(dims) != 2:
-        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
-    a, b = wrap_dims(tuple(dims), input.ndim)
-    turned = {
-        0: lambda: input.clone(),
-        1: lambda: input.flip(b).transpose(a, b),
-        2: lambda: input.flip(a, b),
-        3: lambda: input.flip(a).transpose(a, b),
-    }
-    return turned[k % 4]().clone()
-
-
-@function_and_method
-def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """Elements moved along dimensions, those that fall off coming in at the other end."""
-    moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
-    if dims is None or dims == ():
-        return ROLL(input.reshape(-1), shifts=moves, dims=(0,)).view(input._array.shape)
-    along = (dims,) if isinstance(dims, int) else tuple(dims)
-    if len(moves) != len(along):
-        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(along)}")
-    return ROLL(input, shifts=moves, dims=tuple(wrap_dim(d, input.ndim) for d in along))
-
-
-@only_method
-def repeat(self: Tensor, *sizes: Any, **named: Any) -> Tensor:
-    """Copies of the whole tensor side by side, so many along each dimension."""
-    times = sizes_of(sizes or (named["repeats"],))
-    if len(times) < self.ndim:
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
-        )
-    if any(n < 0 for n in times):
-        raise RuntimeError(f"Trying to create tensor with negative dimension: {list(times)}")
-    own = (1,) * (len(times) - self.ndim) + self._array.shape
-    spread = self.reshape([v for s in own for v in (1, s)]).expand([v for n, s in zip(times, own, strict=True) for v in (n, s)])
-    return spread.clone(memory_format="contiguous_format").view([n * s for n, s in zip(times, own, strict=True)])
-
-
-@function_and_method
-def tile(input: Tensor, *dims: Any, **named: Any) -> Tensor:
-    """`repeat`, with missing dimensions taken as 1."""
-    times = sizes_of(dims or (named["dims"],))
-    return input.repeat((1,) * (input.ndim - len(times)) + times)
-
-
-@function_and_method
-def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
-    """Each place of a dimension repeated, so often or as a tensor says for each."""
-    if repeats is None:
-        counts = input
-        return counts.new_tensor(np.repeat(np.arange(len(counts._array)), counts._array))
-    if dim is None:
-        input, dim = input.reshape(-1), 0
-    d = wrap_dim(dim, input.ndim)
-    size = input._array.shape[d] if input.ndim else 1
-    counts = repeats._array if isinstance(repeats, Tensor) else np.asarray(repeats)
-    if counts.dtype.kind not in "iu":
-        raise RuntimeError("repeats has to be Long or Int tensor")
-    if counts.ndim > 1:
-        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
-    if counts.size not in (1, size):
-        raise RuntimeError(
-            f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} "
-            f"and input.size({d}) = {size}"
-        )
-    if (counts < 0).any():
-        raise RuntimeError("repeats can not be negative")
-    at = np.repeat(np.arange(size), counts if counts.size != 1 else int(counts.reshape(-1)[0]))
-    return input.index_select(d, input.new_tensor(at, dtype=dtypes.int64))
+for _name in (
+    "as_strided", "detach", "diagonal", "expand", "narrow", "permute", "select", "split", "split_with_sizes",
+    "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze", "view",
+):  # fmt: skip
+    _copied(_name, getattr(Tensor, _name))
+_copied("alias", lambda input: input)
+_copied("slice", lambda input, dim=0, start=None, end=None, step=1: _sliced(input, dim, start, end, step))
+method("narrow_copy", FUNCTIONS["narrow_copy"])

@@ -13,7 +13,8 @@ import numpy as np
 
 from .. import dtypes
 from ..tensor import Array, Tensor
-from .elementwise import binary, conj, not_for, unary
+from .elementwise import binary, conj, not_for, unary, unknown
+from .precision import in_single
 from .promotion import result_type
 from .record import Op
 from .results import named
@@ -65,15 +66,30 @@ unary("digamma", scipy_function("psi"), lambda g, input: g * polygamma(1, input)
       "The derivative of lgamma.", to_float=True)  # fmt: skip
 
 
+def _trigamma(x: Array) -> Array:
+    """By reflection above a half, by recurrence above 6, then by the asymptotic series."""
+    low = x < 0.5
+    reflected = np.square(np.pi / np.sin(np.pi * x))
+    x = np.where(low, 1 - x, x)
+    total = np.zeros_like(x)
+    for _ in range(6):
+        total += 1 / (x * x)
+        x = x + 1
+    s = 1 / (x * x)
+    total += (1 + 1 / (2 * x) + s * (1 / 6 - s * (1 / 30 - s * (1 / 42)))) / x
+    return np.where(low, reflected - total, total)
+
+
 def _polygamma(input: Array, n: int) -> Array:
     """(-1)^(n+1) n! zeta(n+1, x)."""
+    if n == 1:
+        return _trigamma(input)
     order = np.asarray(n + 1, input.dtype)
-    return scipy_function("zeta")(order, input) * input.dtype.type(
-        (-1) ** (n + 1) * math.factorial(n)
-    )
+    return scipy_function("zeta")(order, input) * ((-1) ** (n + 1) * math.factorial(n))
 
 
-POLYGAMMA = Op("polygamma", ("input",), _polygamma, {"input": lambda g, input, n: g * polygamma(n + 1, input)},
+POLYGAMMA = Op("polygamma", ("input",), in_single(_polygamma),
+               {"input": lambda g, input, n: g * polygamma(n + 1, input)},
                doc="The n-th derivative of digamma.")  # fmt: skip
 
 
@@ -81,14 +97,17 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     """The n-th derivative of digamma."""
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
-    if n == 0:
-        return input.digamma()
-    return POLYGAMMA(_as_float(input), n=n)
+    return input.digamma() if n == 0 else POLYGAMMA(_as_float(input), n=n)
+
+
+def _polygamma_method(self: Tensor, n: int) -> Tensor:
+    """The n-th derivative of digamma."""
+    return polygamma(n, self)
 
 
 FUNCTIONS["polygamma"] = with_out(polygamma)
-method("polygamma", lambda self, n: polygamma(n, self))
-in_place("polygamma_", lambda self, n: polygamma(n, self))
+method("polygamma", _polygamma_method)
+in_place("polygamma_", _polygamma_method)
 
 
 def _as_float(input: Tensor) -> Tensor:
@@ -115,10 +134,10 @@ def _igamma_slope(input: Any, other: Any) -> Any:
 
 
 binary("igamma", not_for("igamma", "biuc", scipy_function("gammainc")),
-       (None, lambda g, input, other: g * _igamma_slope(input, other)),
+       (unknown("igamma", "input"), lambda g, input, other: g * _igamma_slope(input, other)),
        "The lower incomplete gamma function, as a share of the whole.", numbers="none")  # fmt: skip
 binary("igammac", not_for("igammac", "biuc", scipy_function("gammaincc")),
-       (None, lambda g, input, other: -g * _igamma_slope(input, other)),
+       (unknown("igammac", "input"), lambda g, input, other: -g * _igamma_slope(input, other)),
        "The upper incomplete gamma function, as a share of the whole.", numbers="none")  # fmt: skip
 
 # --- Logarithms and waves ----------------------------------------------------------------------------
@@ -147,7 +166,7 @@ def _sinc_gradient(g: Any, input: Any) -> Any:
     return (g * conj(slope)).masked_fill(zero, 0)
 
 
-unary("sinc", np.sinc, _sinc_gradient, "sin(pi x) / (pi x).", to_float=True)
+unary("sinc", in_single(np.sinc), _sinc_gradient, "sin(pi x) / (pi x).", to_float=True)
 
 # --- Divisors and powers -----------------------------------------------------------------------------
 

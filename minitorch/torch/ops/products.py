@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
 from ..tensor import Array, Tensor
+from .einsum import contract
 from .elementwise import conj, kind_name
+from .movement import wrap_dim
+from .promotion import broadcast_shapes
 from .record import Op, bind
-from .surface import FUNCTIONS, check_tensor, function, function_and_method, in_place, into, method, with_out
+from .surface import (
+    FUNCTIONS,
+    alias,
+    check_tensor,
+    function,
+    function_and_method,
+    in_place,
+    into,
+    method,
+    with_out,
+)
 
 
 def _product(a: Array, b: Array) -> Array:
-    """A matrix product; two-byte floats are multiplied in four bytes, booleans not at all."""
+    """A product of vectors or matrices; two-byte floats are multiplied in four bytes."""
     if a.dtype.itemsize == 2 and a.dtype.kind in "fV":
         return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
     if a.dtype == np.bool_:
-        raise RuntimeError(f"\"addmm_impl_cpu_\" not implemented for '{kind_name(a)}'")
+        raise NotImplementedError(f"\"addmm_impl_cpu_\" not implemented for '{kind_name(a)}'")
     return np.matmul(a, b)
 
 
@@ -28,31 +42,42 @@ def _transposed(x: Any) -> Any:
 
 def _left_gradient(g: Any, other: Any, shapes: Any) -> Any:
     """g otherᵀ, with vectors seen as matrices."""
-    left, right = shapes
-    if len(right) == 1:
-        return g.unsqueeze(-1) * conj(other) if len(left) > 1 else g * conj(other)
-    return (g.unsqueeze(-2) @ _transposed(other)).squeeze(-2) if len(left) == 1 else g @ _transposed(other)
+    left, right = map(len, shapes)
+    if right == 1:
+        return (g.unsqueeze(-1) if left > 1 else g) * conj(other)
+    if left == 1:
+        return (g.unsqueeze(-2) @ _transposed(other)).squeeze(-2)
+    return g @ _transposed(other)
 
 
 def _right_gradient(g: Any, input: Any, shapes: Any) -> Any:
     """inputᵀ g, with vectors seen as matrices."""
-    left, right = shapes
-    if len(left) == 1:
-        return conj(input).unsqueeze(-1) * g.unsqueeze(-2) if len(right) > 1 else g * conj(input)
-    if len(right) > 1:
-        return _transposed(input) @ g
-    summed = (_transposed(input) @ g.unsqueeze(-1)).squeeze(-1)
-    return summed
+    left, right = map(len, shapes)
+    if left == 1:
+        return conj(input).unsqueeze(-1) * g.unsqueeze(-2) if right > 1 else g * conj(input)
+    if right == 1:
+        return (_transposed(input) @ g.unsqueeze(-1)).squeeze(-1)
+    return _transposed(input) @ g
 
 
 MATMUL = Op("matmul", ("input", "other"), _product, {"input": _left_gradient, "other": _right_gradient},
             doc="The product of vectors, matrices, or batches of them.")  # fmt: skip
 MM = Op("mm", ("input", "other"), _product,
-        {"input": lambda g, other: MM(g, conj(other).t()), "other": lambda g, input: MM(conj(input).t(), g)})  # fmt: skip
+        {"input": lambda g, other: MM(g, conj(other).t()), "other": lambda g, input: MM(conj(input).t(), g)},
+        doc="The product of two matrices.")  # fmt: skip
 BMM = Op("bmm", ("input", "other"), _product,
-         {"input": lambda g, other: BMM(g, _transposed(other)), "other": lambda g, input: BMM(_transposed(input), g)})  # fmt: skip
-DOT = Op("dot", ("input", "other"), lambda input, other: np.dot(input, other),
-         {"input": lambda g, other: g * conj(other), "other": lambda g, input: g * conj(input)})  # fmt: skip
+         {"input": lambda g, other: BMM(g, _transposed(other)), "other": lambda g, input: BMM(_transposed(input), g)},
+         doc="The products of two batches of matrices.")  # fmt: skip
+DOT = Op("dot", ("input", "other"), _product,
+         {"input": lambda g, other: g * conj(other), "other": lambda g, input: g * conj(input)},
+         doc="The sum of the products of two vectors' elements.")  # fmt: skip
+
+
+# --- What can be multiplied --------------------------------------------------------------------
+
+
+def _by(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape))
 
 
 def _same_type(name: str, a: Tensor, b: Tensor) -> None:
@@ -61,6 +86,48 @@ def _same_type(name: str, a: Tensor, b: Tensor) -> None:
             f"{name}: expected m1 and m2 to have the same dtype, but got: "
             f"{a.dtype.c_name} != {b.dtype.c_name}"
         )
+
+
+def _check_inner(name: str, a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    """RuntimeError, with the shapes, unless what is summed has one size."""
+    if a[-1] == b[-2 if len(b) > 1 else 0]:
+        return
+    if len(a) == len(b) == 1:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor {list(a)} and src {list(b)} to have the same "
+            f"number of elements, but got {a[0]} and {b[0]} elements respectively"
+        )
+    raise RuntimeError(f"{name}: mat1 and mat2 shapes cannot be multiplied ({_by(a)} and {_by(b)})")
+
+
+def _check_matrices(name: str, ndim: int, a: Tensor, b: Tensor) -> None:
+    """RuntimeError, with the shapes, unless two tensors are matrices that can be multiplied."""
+    check_tensor(name, b, "mat2")
+    for label, x in (("self", a), ("mat2", b)):
+        if x.ndim != ndim:
+            what = "a matrix" if ndim == 2 else f"a {ndim}D tensor"
+            raise RuntimeError(f"{label} must be {what}, got shape {list(x.shape)} in {name}")
+    _same_type(name, a, b)
+    _check_inner(name, a._array.shape, b._array.shape)
+    if ndim == 3 and a.shape[0] != b.shape[0]:
+        raise RuntimeError(
+            f"{name}: batches must be of one size, got {list(a.shape)} and {list(b.shape)}"
+        )
+
+
+def _check_vectors(name: str, a: Tensor, b: Tensor) -> None:
+    check_tensor(name, b, "tensor")
+    if a.ndim != 1 or b.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
+    if a._array.dtype != b._array.dtype:
+        raise RuntimeError(
+            f"{name} : expected both vectors to have same dtype, but found {kind_name(a._array)} and "
+            f"{kind_name(b._array)}"
+        )
+    _check_inner(name, a._array.shape, b._array.shape)
+
+
+# --- Products ------------------------------------------------------------------------------------
 
 
 @function_and_method
@@ -73,37 +140,17 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D"
         )
-    if a[-1] != b[-2 if len(b) > 1 else 0]:
-        if len(a) == len(b) == 1:
-            raise RuntimeError(f"inconsistent tensor size, expected tensor {list(a)} and src {list(b)} to have the same number of elements, but got {a[0]} and {b[0]} elements respectively")
-        raise RuntimeError(f"matmul: mat1 and mat2 shapes cannot be multiplied ({_by(a)} and {_by(b)})")
+    _check_inner("matmul", a, b)
     if len(a) > 2 or len(b) > 2:
-        from .promotion import broadcast_shapes
-
         broadcast_shapes("matmul", a[:-2], b[:-2])
     result = bind(MATMUL, (input, other), {})
     return result if out is None else into(out, result, "matmul")
 
 
-def _by(shape: tuple[int, ...]) -> str:
-    return "x".join(map(str, shape))
-
-
-def _matrices(name: str, ndim: int, a: Tensor, b: Tensor, inner: tuple[int, int] = (-1, -2)) -> None:
-    """RuntimeError, with the shapes, unless two tensors are matrices that can be multiplied."""
-    check_tensor(name, b, "mat2")
-    for label, x in (("self", a), ("mat2", b)):
-        if x.ndim != ndim:
-            raise RuntimeError(f"{label} must be a {'matrix' if ndim == 2 else f'{ndim}D tensor'}, got shape {list(x.shape)} in {name}")
-    _same_type(name, a, b)
-    if a.shape[inner[0]] != b.shape[inner[1]] or (ndim == 3 and a.shape[0] != b.shape[0]):
-        raise RuntimeError(f"{name}: mat1 and mat2 shapes cannot be multiplied ({_by(a._array.shape)} and {_by(b._array.shape)})")
-
-
 @function_and_method
 def mm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
     """The product of two matrices."""
-    _matrices("mm", 2, input, mat2)
+    _check_matrices("mm", 2, input, mat2)
     result = bind(MM, (input, mat2), {})
     return result if out is None else into(out, result, "mm")
 
@@ -111,75 +158,76 @@ def mm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
 @function_and_method
 def bmm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
     """The products of two batches of matrices."""
-    _matrices("bmm", 3, input, mat2)
+    _check_matrices("bmm", 3, input, mat2)
     result = bind(BMM, (input, mat2), {})
     return result if out is None else into(out, result, "bmm")
 
 
-def _vectors(name: str, a: Tensor, b: Tensor) -> None:
-    check_tensor(name, b, "tensor")
-    if a.ndim != 1 or b.ndim != 1:
-        raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
-    if a._array.dtype != b._array.dtype:
-        raise RuntimeError(f"{name} : expected both vectors to have same dtype, but found {kind_name(a._array)} and {kind_name(b._array)}")
-    if a.shape != b.shape:
-        raise RuntimeError(
-            f"inconsistent tensor size, expected tensor {list(a.shape)} and src {list(b.shape)} to have the "
-            f"same number of elements, but got {a.numel()} and {b.numel()} elements respectively"
-        )
-
-
 @function_and_method
-def dot(input: Tensor, tensor: Tensor, *, out: Any = None) -> Tensor:
+@with_out
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The sum of the products of two vectors' elements."""
-    _vectors("dot", input, tensor)
-    result = DOT(input, tensor)
-    return result if out is None else into(out, result, "dot")
+    _check_vectors("dot", input, tensor)
+    return DOT(input, tensor)
 
 
 @function_and_method
+@with_out
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """`dot` with the first vector conjugated."""
-    _vectors("vdot", input, other)
+    _check_vectors("vdot", input, other)
     return DOT(conj(input), other)
 
 
 @function_and_method
-def mv(input: Tensor, vec: Tensor, *, out: Any = None) -> Tensor:
+@with_out
+def mv(input: Tensor, vec: Tensor) -> Tensor:
     """A matrix times a vector."""
+    check_tensor("mv", vec, "vec")
     if input.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}")
     if input.shape[1] != vec.shape[0]:
-        raise RuntimeError(f"size mismatch, got input ({input.shape[0]}), mat ({_by(input._array.shape)}), vec ({vec.shape[0]})")
-    return matmul(input, vec, out=out)
+        raise RuntimeError(
+            f"size mismatch, got input ({input.shape[0]}), mat ({_by(input._array.shape)}), vec ({vec.shape[0]})"
+        )
+    return matmul(input, vec)
 
 
 @function_and_method
+@with_out
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """The products of each element of one vector with each of another."""
+    check_tensor("outer", vec2, "vec2")
     if input.ndim != 1 or vec2.ndim != 1:
         raise RuntimeError(f"outer: Expected 1-D argument, but got {input.ndim}-D and {vec2.ndim}-D")
     return input.unsqueeze(1) * vec2
 
 
-FUNCTIONS["ger"] = outer
-method("ger", outer)
+alias("ger", "outer")
 
 
-def _plus_product(name: str, product: Any, reduce_batch: bool = False) -> None:
+def _times(x: Tensor, number: Any) -> Tensor:
+    """A tensor times a number that takes its type: of 0.6, whole numbers see 0."""
+    if number == 1:
+        return x
+    if x.dtype.kind < dtypes.FLOATING:
+        number = bool(number) if x.dtype is dtypes.bool_ else int(number)
+    return x * number
+
+
+def _plus_product(name: str, product: Any, *labels: str) -> None:
     """`beta * input + alpha * (a @ b)`, as Torch's add... functions."""
 
-    def call(input: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-        result = product(a, b)
-        if reduce_batch:
-            result = result.sum(0)
+    def call(input: Tensor, *factors: Tensor, beta: Any = 1, alpha: Any = 1, **named: Tensor) -> Tensor:
+        result = product(*factors, *(named[label] for label in labels[len(factors) :]))
         if input._array.dtype != result._array.dtype:
-            raise RuntimeError(f"{name}: self and mat2 must have the same dtype, but got {kind_name(input._array)} and {kind_name(result._array)}")
-        if alpha != 1:
-            result = result * _whole_alpha(name, alpha, result)
-        if beta == 0:
-            return result + input.new_zeros(()).expand(input._array.shape)
-        return result + (input if beta == 1 else input * beta)
+            raise RuntimeError(
+                f"{name}: self and mat2 must have the same dtype, but got {kind_name(input._array)} "
+                f"and {kind_name(result._array)}"
+            )
+        target = input.expand(result._array.shape)
+        # Torch does not look at what is multiplied by 0: it may not be filled.
+        return _times(result, alpha) + (_times(target, beta) if beta != 0 else input.new_zeros(()))
 
     call.__name__ = name
     call.__doc__ = "`beta * input + alpha * product`."
@@ -188,17 +236,11 @@ def _plus_product(name: str, product: Any, reduce_batch: bool = False) -> None:
     in_place(f"{name}_", call)
 
 
-def _whole_alpha(name: str, alpha: Any, result: Tensor) -> Any:
-    if isinstance(alpha, float) and result.dtype.kind < dtypes.FLOATING:
-        raise RuntimeError(f"{name}: For integral input tensors, argument alpha must not be a floating point number.")
-    return alpha
-
-
-_plus_product("addmm", mm)
-_plus_product("addmv", mv)
-_plus_product("addr", outer)
-_plus_product("baddbmm", bmm)
-_plus_product("addbmm", bmm, reduce_batch=True)
+_plus_product("addmm", mm, "mat1", "mat2")
+_plus_product("addmv", mv, "mat", "vec")
+_plus_product("addr", outer, "vec1", "vec2")
+_plus_product("baddbmm", bmm, "batch1", "batch2")
+_plus_product("addbmm", lambda a, b: bmm(a, b).sum(0, dtype=a.dtype), "batch1", "batch2")
 
 
 @function
@@ -249,6 +291,7 @@ def _multiplied(given: list[Tensor], part: dict[tuple[int, int], int], i: int, j
 
 
 @function_and_method
+@with_out
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sums of products along the last dimensions."""
     if not input.ndim or not other.ndim:
@@ -261,33 +304,47 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return tensordot(input, other, dims=([-1], [-1]))
 
 
-@function
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
-    """Sums of products along some dimensions of each."""
+def _contracted(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
+    """The dimensions of each tensor that are summed."""
     if isinstance(dims, Tensor):
         dims = dims.tolist()
     if isinstance(dims, int):
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
-        left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
-    else:
-        left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
-    left, right = [d % a.ndim for d in left], [d % b.ndim for d in right]
-    for x, y in zip(left, right, strict=True):
-        if a.shape[x] != b.shape[y]:
-            raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {a.shape[x]} in dim {x} and second has size {b.shape[y]} in dim {y}"
-            )
-    keep_a = [d for d in range(a.ndim) if d not in left]
-    keep_b = [d for d in range(b.ndim) if d not in right]
-    count = int(np.prod([a.shape[d] for d in left], dtype=np.int64))
-    rows = a.permute(*keep_a, *left).reshape(int(np.prod([a.shape[d] for d in keep_a], dtype=np.int64)), count) if a.ndim else a.reshape(1, 1)
-    columns = b.permute(*right, *keep_b).reshape(count, int(np.prod([b.shape[d] for d in keep_b], dtype=np.int64))) if b.ndim else b.reshape(1, 1)
-    result = (rows @ columns).reshape([a.shape[d] for d in keep_a] + [b.shape[d] for d in keep_b])
-    return result if out is None else into(out, result, "tensordot")
+        return list(range(a.ndim - dims, a.ndim)), list(range(dims))
+    left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
+    left, right = [wrap_dim(d, a.ndim) for d in left], [wrap_dim(d, b.ndim) for d in right]
+    if len(left) != len(right):
+        raise RuntimeError(f"both dimension lists should have same length, got {left} and {right}")
+    return left, right
 
 
 @function
+@with_out
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """Sums of products along some dimensions of each, as one product of matrices."""
+    left, right = _contracted(a, b, dims)
+    for x, y in zip(left, right, strict=True):
+        if a.shape[x] == 1:
+            b = b.sum(y, keepdim=True, dtype=b.dtype)
+        elif b.shape[y] == 1:
+            a = a.sum(x, keepdim=True, dtype=a.dtype)
+        elif a.shape[x] != b.shape[y]:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.shape[x]} in dim {x} and "
+                f"second has size {b.shape[y]} in dim {y}"
+            )
+    rows = [d for d in range(a.ndim) if d not in left]
+    columns = [d for d in range(b.ndim) if d not in right]
+    shape = [a.shape[d] for d in rows], [b.shape[d] for d in columns]
+    summed = math.prod(a.shape[d] for d in left)
+    first = a.permute([*rows, *left]).reshape(math.prod(shape[0]), summed)
+    second = b.permute([*right, *columns]).reshape(summed, math.prod(shape[1]))
+    return (first @ second).reshape(shape[0] + shape[1])
+
+
+@function_and_method
+@with_out
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """Each element of the first times the whole second."""
     ndim = max(input.ndim, other.ndim)
@@ -298,22 +355,18 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     return (left * right).reshape([x * y for x, y in zip(a, b, strict=True)])
 
 
-method("kron", kron)
-
-
 @function
 def einsum(equation: str, *operands: Any) -> Tensor:
     """Sums of products in Einstein's notation."""
-    from .einsum import contract
-
     given = operands[0] if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else operands
     return contract(equation, list(given))
 
 
-def _operator(self: Tensor, other: Any) -> Any:
-    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+def _operator(self: Any, other: Any) -> Any:
+    both = isinstance(self, Tensor) and isinstance(other, Tensor)
+    return matmul(self, other) if both else NotImplemented
 
 
 method("__matmul__", _operator)
-method("__rmatmul__", lambda self, other: NotImplemented)
+method("__rmatmul__", lambda self, other: _operator(other, self))
 method("__imatmul__", lambda self, other: self.copy_(matmul(self, other)))

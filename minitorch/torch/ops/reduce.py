@@ -11,7 +11,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Array, Tensor
 from .elementwise import conj, kind_name
-from .movement import wrap_dim, wrap_dims
+from .movement import sizes_of, wrap_dim, wrap_dims
 from .record import Op, bind
 from .results import found, named
 from .surface import FUNCTIONS, function_and_method, in_place, into, only_method
@@ -126,16 +126,16 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 @only_method
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     """The sum that undoes a broadcast from a shape."""
-    from .movement import sizes_of
-
     shape = sizes_of(size)
     own = self._array.shape
     extra = len(own) - len(shape)
     if extra < 0 or any(s not in (1, o) for s, o in zip(shape, own[extra:], strict=True)):
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(own)}}}.")
-    dims = tuple(range(extra)) + tuple(d for d in range(extra, len(own)) if shape[d - extra] == 1 and own[d] != 1)
-    total = bind(SUM, (self,), {"dim": dims, "keepdim": True, "dtype": self._array.dtype}) if dims else self
-    return total.reshape(shape) if total._array.shape != shape else total
+    dims = tuple(d for d in range(len(own)) if d < extra or (shape[d - extra] == 1 and own[d] != 1))
+    if not dims and self._array.dtype.kind not in "biu":
+        return self
+    total = bind(SUM, (self,), {"dim": dims, "keepdim": True, "dtype": None})
+    return total.reshape(shape) if extra else total
 
 
 def _prod(input: Array, dim: tuple[int, ...], keepdim: bool, dtype: Any) -> Array:
@@ -442,7 +442,7 @@ def _running(compute: Callable[..., Array]) -> Callable[..., Array]:
 
 def _cumprod_gradient(g: Any, input: Any, out: Any, dim: Any) -> Any:
     """Each element reaches every later product; by division where no element is 0."""
-    if not input.ndim:
+    if not input.ndim or input._array.shape[dim] <= 1:
         return g
     if not (input._array == 0).any():
         return (g * conj(out)).flip(dim).cumsum(dim).flip(dim) / conj(input)
@@ -526,18 +526,18 @@ def _logcumsumexp(input: Array, dim: int) -> Array:
 
 
 def _logcumsumexp_gradient(g: Any, input: Any, out: Any, dim: int) -> Any:
+    """exp(input) times the sum of later g / exp(out), by logarithms, so that nothing overflows."""
     if not input.ndim:
         return g
-    if g.dtype.is_complex:
-        return (g * conj(-out).exp()).flip(dim).cumsum(dim).flip(dim) * conj(input.exp())
-    # Positive and negative parts by logarithms, so that nothing overflows.
-    def reversed_sum(part: Any) -> Any:
-        return (part.log() - out).flip(dim).logcumsumexp(dim).flip(dim)
 
-    zero = g.new_zeros(())
-    positive = (reversed_sum(g.maximum(zero)) + input).exp()
-    negative = (reversed_sum((-g).maximum(zero)) + input).exp()
-    return positive - negative
+    def weighed(log_g: Any) -> Any:
+        return ((log_g - out).flip(dim).logcumsumexp(dim).flip(dim) + input).exp()
+
+    if g.dtype.is_complex:
+        return conj(weighed(conj(g).log()))
+    nothing = g.new_full((), dtypes.finfo(g.dtype).min)
+    positive, negative = (FUNCTIONS["where"](x > 0, x.log(), nothing) for x in (g, -g))
+    return weighed(positive) - weighed(negative)
 
 
 LOGCUMSUMEXP = Op("logcumsumexp", ("input",), _logcumsumexp, {"input": _logcumsumexp_gradient})

@@ -20,14 +20,19 @@ from .surface import FUNCTIONS, check_tensor, function, function_and_method, int
 # --- Sorting ------------------------------------------------------------------------------------
 
 
-def _order(array: Array, dim: int, descending: bool = False) -> Array:
+def _order(array: Array, dim: int, descending: bool = False, stable: bool = True) -> Array:
     """The places of the elements in order; NaN is the largest, equal ones keep their order."""
     keys = widened(array)
+    kind = "stable" if stable or array.shape[dim] <= _FEW else None
     if not descending:
-        return np.argsort(keys, axis=dim, kind="stable")
+        return np.argsort(keys, axis=dim, kind=kind)
     # What is reversed at the end is reversed at the beginning too, so that equal ones stay.
-    reverse = np.flip(np.argsort(np.flip(keys, dim), axis=dim, kind="stable"), dim)
+    reverse = np.flip(np.argsort(np.flip(keys, dim), axis=dim, kind=kind), dim)
     return array.shape[dim] - 1 - reverse
+
+
+_FEW = 16
+"""Up to so many elements are sorted whole and in a stable way, as that costs nothing."""
 
 
 def _check_ordered(name: str, input: Tensor) -> None:
@@ -49,8 +54,8 @@ def with_dimension(compute: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @with_dimension
-def _sort(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
-    at = _order(input, dim, descending)
+def _sort(input: Array, dim: int, descending: bool, stable: bool) -> tuple[Array, Array]:
+    at = _order(input, dim, descending, stable)
     return np.take_along_axis(input, at, dim), at
 
 
@@ -63,14 +68,15 @@ def sort(
 ) -> Any:
     """The elements in order along a dimension, and where they were."""
     _check_ordered("sort", input)
-    result = found("sort", *SORT(input, dim=wrap_dim(dim, input.ndim), descending=descending))
+    d = wrap_dim(dim, input.ndim)
+    result = found("sort", *SORT(input, dim=d, descending=descending, stable=bool(stable)))
     return result if out is None else into(out, result, "sort")
 
 
 @function_and_method
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """Where the elements of a dimension are, in order."""
-    return sort(input, dim, descending)[1]
+    return sort(input, dim, descending, stable)[1]
 
 
 @function_and_method
@@ -78,10 +84,6 @@ def msort(input: Tensor, *, out: Any = None) -> Tensor:
     """The elements in order along the first dimension."""
     result = sort(input, 0)[0]
     return result if out is None else into(out, result, "msort")
-
-
-_FEW = 16
-"""Up to so many elements are sorted whole, though only some are wanted."""
 
 
 def _largest(keys: Array, k: int, dim: int) -> Array:
@@ -510,7 +512,7 @@ def isin(
     if not tensors:
         raise TypeError("isin() received an invalid combination of arguments - got two numbers")
     for x in tensors:
-        if x.dtype in (dtypes.bool_, dtypes.bfloat16) or x.dtype.is_complex:
+        if x.dtype is dtypes.bool_ or x.dtype.is_complex:
             raise RuntimeError(
                 f"Unsupported input type encountered for isin(): {kind_name(x._array)}"
             )

@@ -75,10 +75,10 @@ def into(out: Any, result: Any, name: str) -> Any:
             f"{name}(): functions with out=... arguments don't support automatic differentiation, "
             "but one of the arguments requires grad."
         )
+    check_writable(out, False)
     check_castable(result.dtype, out.dtype)
     if out._array.shape != result._array.shape:
         out._array = np.empty(result._array.shape, out._array.dtype)
-    check_writable(out, False)
     np.copyto(out._array, result._array, casting="unsafe")
     bump_version(out)
     return out
@@ -203,6 +203,8 @@ def operator(symbol: str, op: Op, reflected: bool = True, has_twin: bool = True)
         return bind(op, (self, other), {}) if isinstance(other, _ACCEPTED) else _foreign(self, other, forward)
 
     def backward(self: Tensor, other: Any) -> Any:
+        if not isinstance(self, Tensor):
+            raise TypeError(f"'__r{symbol}__' requires a Tensor, not {type(self).__name__}")
         return bind(op, (other, self), {}) if isinstance(other, _ACCEPTED) else _foreign(self, other, backward)
 
     def augmented(self: Tensor, other: Any) -> Any:

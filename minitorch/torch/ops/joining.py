@@ -1,0 +1,356 @@
+"""Tensors side by side, turned, repeated: new arrangements of the same elements, always copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations as choices
+from itertools import combinations_with_replacement as choices_with_repeats
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Array, Tensor, wrap
+from .movement import SLICE, UNBIND, sizes_of, wrap_dim, wrap_dims
+from .promotion import result_type
+from .record import Op, bind
+from .surface import FUNCTIONS, check_tensor, function, function_and_method, method, only_method, with_out
+
+# --- One after the other --------------------------------------------------------------------------
+
+
+def _in_one_type(tensors: tuple[Array, ...]) -> Sequence[Array]:
+    if len({t.dtype for t in tensors}) == 1:
+        return tensors
+    kind = result_type(*tensors).numpy
+    return [t.astype(kind, copy=False) for t in tensors]
+
+
+def _cat_gradient(g: Any, shapes: Any, dim: int) -> list[Any]:
+    """Each tensor's part of the gradient."""
+    pieces, start = [], 0
+    for shape in shapes:
+        pieces.append(SLICE(g, at=(dim, start, start + shape[dim], 1)))
+        start += shape[dim]
+    return pieces
+
+
+CAT = Op("cat", ("*tensors",), lambda *tensors, dim: np.concatenate(_in_one_type(tensors), dim),
+         {"tensors": _cat_gradient}, doc="Tensors one after the other.")  # fmt: skip
+STACK = Op("stack", ("*tensors",), lambda *tensors, dim: np.stack(_in_one_type(tensors), dim),
+           {"tensors": lambda g, dim: UNBIND(g, dim=dim)}, doc="Tensors along a new dimension.")  # fmt: skip
+
+
+def _sequence(name: str, tensors: Any) -> list[Tensor]:
+    """The tensors of a sequence; errors as Torch words them if it is none or holds none."""
+    if not isinstance(tensors, (tuple, list)):
+        raise TypeError(
+            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
+        )
+    if not tensors:
+        kind = ValueError if name == "torch.cat" else RuntimeError
+        raise kind(f"{name}(): expected a non-empty list of Tensors")
+    for x in tensors:
+        check_tensor(name, x, "tensors")
+    return list(tensors)
+
+
+def _check_joinable(tensors: Sequence[Tensor], dim: int) -> None:
+    """RuntimeError unless shapes agree but for one dimension."""
+    first = tensors[0]._array.shape
+    for i, x in enumerate(tensors):
+        shape = x._array.shape
+        if len(shape) != len(first):
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+        for d, (a, b) in enumerate(zip(first, shape, strict=True)):
+            if d != dim and a != b:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size "
+                    f"{b} for tensor number {i} in the list."
+                )
+
+
+@function
+@with_out
+def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """Tensors one after the other along a dimension that they have."""
+    given = _sequence("torch.cat", tensors)
+    # Torch lets an empty vector stand beside tensors of any shape.
+    there = [x for x in given if x._array.shape != (0,)] or given[:1]
+    ndim = there[0]._array.ndim
+    if not ndim:
+        raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated")
+    d = wrap_dim(dim, ndim)
+    _check_joinable(there, d)
+    if len(there) < len(given):  # they still have a say about the type
+        kind = result_type(*given)
+        there = [x.to(kind) for x in there]
+    return bind(CAT, there, {"dim": d})
+
+
+FUNCTIONS["concat"] = FUNCTIONS["concatenate"] = cat
+
+
+@function
+@with_out
+def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """Tensors of one shape along a new dimension."""
+    given = _sequence("stack", tensors)
+    shape = given[0]._array.shape
+    for i, x in enumerate(given):
+        if x._array.shape != shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
+                f"{list(x.shape)} at entry {i}"
+            )
+    return bind(STACK, given, {"dim": wrap_dim(dim, len(shape) + 1)})
+
+
+def _raised(x: Tensor, ndim: int) -> Tensor:
+    """A tensor with at least so many dimensions; the third comes last."""
+    check_tensor(f"atleast_{ndim}d", x, "tensors")
+    if ndim == 3 and x.ndim == 2:
+        return x.unsqueeze(-1)
+    if ndim == 3 and x.ndim == 1:
+        return x[None, :, None]
+    return x.reshape((1,) * (ndim - x.ndim) + x._array.shape) if x.ndim < ndim else x
+
+
+def _at_least(ndim: int) -> None:
+    def call(*tensors: Any) -> Any:
+        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+            return _raised(tensors[0], ndim)
+        given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+        return tuple(_raised(x, ndim) for x in given)
+
+    call.__name__, call.__doc__ = f"atleast_{ndim}d", f"Tensors with at least {ndim} dimensions."
+    function(call)
+
+
+for _n in (1, 2, 3):
+    _at_least(_n)
+
+
+@function
+@with_out
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Side by side: vectors along the first dimension, others along the second."""
+    given = [_raised(x, 1) for x in _sequence("hstack", tensors)]
+    return cat(given, 0 if given[0].ndim == 1 else 1)
+
+
+@function
+@with_out
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
+    """One above the other, as rows."""
+    return cat([_raised(x, 2) for x in _sequence("vstack", tensors)], 0)
+
+
+@function
+@with_out
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
+    """One behind the other, along the third dimension."""
+    return cat([_raised(x, 3) for x in _sequence("dstack", tensors)], 2)
+
+
+@function
+@with_out
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """Side by side, vectors as columns."""
+    given = _sequence("column_stack", tensors)
+    return cat([x.reshape(-1, 1) if x.ndim <= 1 else x for x in given], 1)
+
+
+FUNCTIONS["row_stack"] = vstack
+
+# --- Grids and blocks ------------------------------------------------------------------------------
+
+
+@function
+def block_diag(*tensors: Tensor) -> Tensor:
+    """Matrices along the diagonal of a larger one, 0 elsewhere."""
+    for i, x in enumerate(tensors):
+        check_tensor("block_diag", x, f"tensors[{i}]")
+        if x.ndim > 2:
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {x.ndim} dimensions"
+            )
+    if not tensors:
+        return wrap(np.empty((1, 0), dtypes.get_default_dtype().numpy))
+    blocks = [_raised(x, 2) for x in tensors]
+    kind = result_type(*blocks)
+    width, before, rows = sum(x.shape[1] for x in blocks), 0, []
+    for x in blocks:
+        high, wide = x._array.shape
+        left, right = (wrap(np.zeros((high, n), kind.numpy)) for n in (before, width - before - wide))
+        rows.append(cat([left, x.to(kind), right], 1))
+        before += wide
+    return cat(rows, 0)
+
+
+@function
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """Coordinates of a grid, one tensor for each axis."""
+    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    if indexing not in (None, "ij", "xy"):
+        raise RuntimeError(
+            f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
+        )
+    if not given:
+        raise ValueError("meshgrid expects a non-empty TensorList")
+    for x in given:
+        if x.ndim > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(x.shape)}")
+        if x.dtype is not given[0].dtype:
+            raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
+    order = list(range(len(given)))
+    if indexing == "xy":
+        order[:2] = order[1::-1]
+    shape = [given[i].numel() for i in order]
+    return tuple(
+        x.reshape([-1 if k == i else 1 for k in order]).expand(shape) for i, x in enumerate(given)
+    )
+
+
+@function
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All ways to take an element of each vector, a row each."""
+    for x in tensors:
+        if x.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(x.shape)}")
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([x.reshape(-1) for x in meshgrid(*tensors)], 1)
+
+
+@function
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All ways to take r elements of a vector in order, a row each."""
+    if input.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return input.new_empty(0)
+    ways = choices_with_repeats if with_replacement else choices
+    places = np.array(list(ways(range(len(input)), r)), np.int64).reshape(-1, r)
+    return stack([input.index_select(0, wrap(column.copy())) for column in places.T], 1)
+
+
+# --- Turned and repeated -----------------------------------------------------------------------------
+
+FLIP = Op("flip", ("input",), lambda input, dims: np.flip(input, dims).copy(),
+          {"input": lambda g, dims: FLIP(g, dims=dims)}, doc="Some dimensions in reverse order.")  # fmt: skip
+ROLL = Op("roll", ("input",), lambda input, shifts, dims: np.roll(input, shifts, dims),
+          {"input": lambda g, shifts, dims: ROLL(g, shifts=tuple(-s for s in shifts), dims=dims)})  # fmt: skip
+
+
+@function_and_method
+def flip(input: Tensor, *dims: Any, **named: Any) -> Tensor:
+    """Some dimensions in reverse order."""
+    given = wrap_dims(sizes_of(dims or (named["dims"],)), input.ndim)
+    return FLIP(input, dims=given if input.ndim else ())
+
+
+@function_and_method
+def fliplr(input: Tensor) -> Tensor:
+    """Columns in reverse order."""
+    if input.ndim < 2:
+        raise RuntimeError(f"Input must be >= 2-d. but got {input.ndim}")
+    return input.flip(1)
+
+
+@function_and_method
+def flipud(input: Tensor) -> Tensor:
+    """Rows in reverse order."""
+    if input.ndim < 1:
+        raise RuntimeError(f"Input must be >= 1-d. but got {input.ndim}")
+    return input.flip(0)
+
+
+@function_and_method
+def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
+    """Turned by k quarter turns in the plane of two dimensions."""
+    if input.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == input.ndim:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    a, b = (wrap_dim(d, input.ndim) for d in dims)
+    if k % 2:
+        return input.flip(b if k % 4 == 1 else a).transpose(a, b)
+    return input.flip(a, b) if k % 4 else input.clone(memory_format="contiguous_format")
+
+
+@function_and_method
+def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+    """Elements moved along dimensions, those that fall off coming in at the other end."""
+    moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+    along = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
+    if not along and len(moves) == 1:
+        return ROLL(input.reshape(-1), shifts=moves, dims=(0,)).view(input._array.shape)
+    if not moves:
+        raise RuntimeError("`shifts` required")
+    if len(moves) != len(along):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(along)}")
+    return ROLL(input, shifts=moves, dims=tuple(wrap_dim(d, input.ndim) for d in along))
+
+
+@only_method
+def repeat(self: Tensor, *sizes: Any, **named: Any) -> Tensor:
+    """Copies of the whole tensor side by side, so many along each dimension."""
+    times = sizes_of(sizes or (named["repeats"],))
+    if len(times) < self.ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        )
+    if any(n < 0 for n in times):
+        raise RuntimeError(f"Trying to create tensor with negative dimension: {list(times)}")
+    own = (1,) * (len(times) - self.ndim) + self._array.shape
+    pairs = list(zip(times, own, strict=True))
+    apart = self.reshape([v for s in own for v in (1, s)])  # a place for the copies before each size
+    copies = apart.expand([v for pair in pairs for v in pair]).clone(memory_format="contiguous_format")
+    return copies.view([n * s for n, s in pairs])
+
+
+@function_and_method
+def tile(input: Tensor, *dims: Any, **named: Any) -> Tensor:
+    """`repeat`, with missing dimensions taken as 1."""
+    times = sizes_of(dims or (named["dims"],))
+    return input.repeat((1,) * (input.ndim - len(times)) + times)
+
+
+def _check_counts(counts: Array, size: int, dim: int) -> None:
+    if counts.dtype not in (np.int64, np.int32):
+        raise RuntimeError("repeats has to be Long or Int tensor")
+    if counts.ndim > 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    if counts.size not in (1, size):
+        raise RuntimeError(
+            "repeats must have the same size as input along dim, but got repeats.size(0) = "
+            f"{counts.size} and input.size({dim}) = {size}"
+        )
+    if (counts < 0).any():
+        raise RuntimeError("repeats can not be negative")
+
+
+def repeat_interleave(
+    input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Each place of a dimension repeated, so often or as a tensor says for each."""
+    if repeats is None:
+        _check_counts(input._array, len(input), 0)
+        return wrap(np.repeat(np.arange(len(input), dtype=input._array.dtype), input._array))
+    if dim is None:
+        input, dim = input.reshape(-1), 0
+    d = wrap_dim(dim, input.ndim)
+    size = input._array.shape[d] if input.ndim else 1
+    counts = repeats._array if isinstance(repeats, Tensor) else np.asarray(repeats)
+    _check_counts(counts, size, d)
+    places = np.repeat(np.arange(size), np.broadcast_to(counts.reshape(-1), (size,)))
+    return input.reshape(input.shape or (1,)).index_select(d, wrap(places))
+
+
+FUNCTIONS["repeat_interleave"] = repeat_interleave
+method("repeat_interleave", repeat_interleave)
