@@ -379,6 +379,8 @@ def make_view(array: Array, of: Tensor, one_of_several: bool = False) -> Tensor:
         out._made_as = "one of several"
     elif not modes.grad and base._requires_grad:
         out._made_as = "without grad"
+    else:
+        out._made_as = of._made_as
     return out
 
 

@@ -358,23 +358,35 @@ method("__array_interface__", property(lambda self: self.numpy().__array_interfa
 
 def _copied(input: Array, other: Array) -> Array:
     """What `input` becomes when `other` is copied into it."""
-    if other.dtype.kind == "c" and input.dtype.kind != "c":
-        other = other.real
     out = np.empty_like(input)
-    try:
-        np.copyto(out, other, casting="unsafe")
-    except ValueError:
-        raise RuntimeError(
-            f"The size of tensor a {list(input.shape)} must match the size of tensor b "
-            f"{list(other.shape)} [copy_]: {list(other.shape)} cannot be expanded"
-        ) from None
+    _copy(out, other)
     return out
 
 
-COPY = Op("copy", ("input", "other"), _copied, {"input": lambda g: g.new_zeros(()).expand(g.shape), "other": lambda g: g})
+def _copy(target: Array, other: Array) -> None:
+    """Broadcast and cast into a target."""
+    if other.dtype.kind == "c" and target.dtype.kind != "c":
+        other = other.real
+    try:
+        if other.ndim > target.ndim:
+            raise ValueError
+        np.copyto(target, other, casting="unsafe")
+    except ValueError:
+        raise RuntimeError(
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape of "
+            f"{list(other.shape)} [copy_]"
+        ) from None
+
+
+def _zeros(g: Any) -> Any:
+    return g.new_zeros(()).expand(g.shape)
+
+
+COPY = Op("copy", ("input", "other"), _copied, {"input": _zeros, "other": lambda g: g}, write=_copy)
 COPY.node_name = "CopyBackwards"
 FILL = Op("fill", ("input", "value"), lambda input, value: np.full_like(input, value),
-          {"input": lambda g: g.new_zeros(()).expand(g.shape), "value": lambda g: g.sum()})  # fmt: skip
+          {"input": _zeros, "value": lambda g: g.sum()},
+          write=lambda input, value: input.fill(value), overlapping=True)  # fmt: skip
 
 
 @only_method
@@ -382,7 +394,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """Copy another tensor's elements into this one, broadcast and cast."""
     if not isinstance(other, Tensor):
         other = FUNCTIONS["as_tensor"](other)
-    return bind_in_place(COPY, self, (other,), {})
+    return self if other is self else bind_in_place(COPY, self, (other,), {})
 
 
 @only_method

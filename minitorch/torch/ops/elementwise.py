@@ -253,7 +253,7 @@ MUL = binary("mul", np.multiply,
 DIV = binary("div", np.true_divide,
              (lambda g, other: g / conj(other), lambda g, input, other: -g * conj((input / other) / other)),
              "The quotient of two tensors.", to_float=True, symbol="truediv", exact_numbers=True)  # fmt: skip
-FLOOR_DIVIDE = binary("floor_divide", _whole_division(_floor_divide), (None, None),
+FLOOR_DIVIDE = binary("floor_divide", not_for("div_floor_cpu", "b", _whole_division(_floor_divide)), (None, None),
                       "The quotient, rounded down.", symbol="floordiv", exact_numbers=True)  # fmt: skip
 DIV_TRUNC = Op("div_trunc", ("input", "other"),
                lambda input, other: _exactly(_whole_division(_truncated_divide), input, other, False),
@@ -408,7 +408,7 @@ def _logaddexp(a: Array, b: Array) -> Array:
     return high + np.log1p(np.exp(low - high))
 
 
-POW = binary("pow", _power, (_power_by_base, _power_by_exponent), "Each element to a power.",
+POW = binary("pow", not_for("pow", "b", _power), (_power_by_base, _power_by_exponent), "Each element to a power.",
              symbol="pow", numbers="one")  # fmt: skip
 unary("exp", np.exp, lambda g, out: g * conj(out), "e to the power of each element.", to_float=True)
 unary("exp2", np.exp2, lambda g, out: g * conj(out) * LN2, "2 to the power of each.", to_float=True)
@@ -454,7 +454,7 @@ unary("rad2deg", lambda x: x * x.dtype.type(180 / math.pi), lambda g: g * (180 /
       "Radians as degrees.", to_float=True)  # fmt: skip
 binary("atan2", np.arctan2,
        (lambda g, input, other: g * other * _inverse_square(input, other),
-        lambda g, input, other: -g * input * _inverse_square(input, other)),
+        lambda g, input, other: g * -input * _inverse_square(input, other)),
        "The angle of the point (other, input).", to_float=True, numbers="none")  # fmt: skip
 binary("hypot", not_for("hypot_cpu", "biuc", np.hypot), (lambda g, input, out: g * input / out, lambda g, other, out: g * other / out),
        "The length of the vector (input, other).", numbers="none")  # fmt: skip

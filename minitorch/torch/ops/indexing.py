@@ -29,7 +29,7 @@ from .surface import (
 
     only_method,
 )
-from .writes import bind_in_place, check_overlap
+from .writes import OVERLAP, bind_in_place, check_overlap
 
 Key = tuple[Any, ...]
 
@@ -189,19 +189,27 @@ def _keeps_all(basic: Key) -> bool:
 
 def _put(input: Array, values: Array, key: Key, accumulate: bool) -> Array:
     out = input.copy()
-    try:
-        if accumulate:
-            np.add.at(out, key, values)
-        else:
-            out[key] = values
-    except IndexError as e:
-        raise _index_error(e, input.shape, key) from None
-    except ValueError:
+    _put_into(out, values, key, accumulate)
+    return out
+
+
+def _put_into(target: Array, values: Array, key: Key, accumulate: bool) -> None:
+    """Write or add values at places, after all of them are known to be there."""
+    places = _taken(target, key).shape
+    if values.ndim > len(places) or not _broadcasts(values.shape, places):
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing "
-            f"result of shape {list(input[key].shape)}"
-        ) from None
-    return out
+            f"result of shape {list(places)}"
+        )
+    if accumulate:
+        np.add.at(target, key, values)
+    else:
+        target[key] = values
+
+
+def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    own = to[len(to) - len(shape) :]
+    return all(a in (1, b) for a, b in zip(shape, own, strict=True))
 
 
 INDEX_PUT = Op(
@@ -210,6 +218,7 @@ INDEX_PUT = Op(
         "input": lambda g, key, accumulate: g if accumulate else INDEX_PUT(g, g.new_zeros(()), key=key, accumulate=False),
         "values": lambda g, key: INDEX(g, key=key),
     },
+    write=_put_into,
 )  # fmt: skip
 
 
@@ -225,9 +234,10 @@ def __setitem__(self: Tensor, key: Any, value: Any) -> None:  # noqa: N807
     if advanced is None:
         bind_in_place(COPY, view, (_without_leading_ones(value, view._array.ndim),), {})
         return
-    shape = _taken(view._array, advanced).shape
-    value = _without_leading_ones(value, len(shape))
+    value = _without_leading_ones(value, _taken(view._array, advanced).ndim)
     _check_same_type(self, value)
+    if value is view:
+        raise RuntimeError(OVERLAP)
     check_overlap(view._array, value._array, same_allowed=False)
     bind_in_place(INDEX_PUT, view, (value,), {"key": advanced, "accumulate": False})
 

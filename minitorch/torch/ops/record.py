@@ -49,6 +49,9 @@ class Op:
         view: whether the output looks at the first argument's memory
         differentiable: of several outputs, how many (the first ones) have a derivative
         ufunc: where the operation is one: what computes it straight into given memory
+        write: of an operation whose twin changes part of its first argument, or casts: how it
+            does that, `write(target, *others, **params)`
+        overlapping: whether its twin may write to memory that a tensor shows more than once
         doc: one line
     """
 
@@ -62,6 +65,8 @@ class Op:
         view: bool = False,
         differentiable: int | None = None,
         ufunc: Callable[..., Array] | None = None,
+        write: Callable[..., None] | None = None,
+        overlapping: bool = False,
         doc: str = "",
     ) -> None:
         self.name = name
@@ -72,6 +77,8 @@ class Op:
         self.view = view
         self.differentiable = differentiable
         self.ufunc = ufunc
+        self.write = write
+        self.overlapping = overlapping
         self.doc = doc
         self.node_name = _node_name(name)
         self.last_bit = 1 << max(len(args) - 1, 0)

@@ -12,7 +12,7 @@ from .. import dtypes
 from ..tensor import Array, Tensor
 from .elementwise import conj, kind_name
 from .precision import in_single
-from .promotion import broadcast_error, meet
+from .promotion import broadcast_error, meet, result_type
 from .record import Op, bind
 from .surface import FUNCTIONS, alias, check_tensor, in_place, method, with_out
 
@@ -38,7 +38,7 @@ def _clamp(input: Array, min: Any, max: Any) -> Array:
     given = [v for v in (min, max) if v is not None]
     if input.dtype.kind == "c":
         raise RuntimeError("clamp is not supported for complex types")
-    if input.dtype == np.bool_ and not any(isinstance(v, np.ndarray) for v in given):
+    if result_type(input, *given).kind == dtypes.BOOL:
         raise NotImplementedError(f"\"clamp_scalar_cpu\" not implemented for '{kind_name(input)}'")
     try:
         met = iter(meet((input, *given)))

@@ -19,6 +19,12 @@ from ..tensor import Array, Tensor, bump_version, edge_of, offset_in, tracks, vi
 from .record import Op, Saved, make_node
 
 
+OVERLAP = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+    "single memory location. Please clone() the tensor before performing the operation."
+)
+
+
 def bind_in_place(op: Op, target: Tensor, others: Sequence[Any], params: dict[str, Any]) -> Tensor:
     """Perform an operation and write its result into the first argument's memory."""
     inputs = (target, *others)
@@ -27,7 +33,7 @@ def bind_in_place(op: Op, target: Tensor, others: Sequence[Any], params: dict[st
         and target._array.dtype.kind in "fcV"
         and any(isinstance(x, Tensor) and tracks(x) for x in inputs)
     )
-    check_writable(target, recording)
+    check_writable(target, recording, op.overlapping)
     arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
     for other in others:
         if isinstance(other, Tensor) and other._counter is target._counter is not None:
@@ -37,7 +43,10 @@ def bind_in_place(op: Op, target: Tensor, others: Sequence[Any], params: dict[st
     node = make_node(op, inputs, params) if recording else None
     if node is not None and node.saved and 0 in node.plan.inputs:
         node.saved[0] = Saved(before_write(target), 0)
-    if op.ufunc is not None and _fits(arrays):
+    if op.write is not None:
+        op.write(*arrays, **params)
+        bump_version(target)
+    elif op.ufunc is not None and _fits(arrays):
         op.ufunc(*arrays, out=arrays[0], **params)
         bump_version(target)
     else:
@@ -63,11 +72,7 @@ def check_overlap(written: Array, read: Array, same_allowed: bool = True) -> Non
     a, b = byte_bounds(written), byte_bounds(read)
     same = same_allowed and a == b and written.strides == read.strides
     if not same and a[0] < b[1] and b[0] < a[1]:
-        raise RuntimeError(
-            "unsupported operation: some elements of the input tensor and the written-to tensor "
-            "refer to a single memory location. Please clone() the tensor before performing the "
-            "operation."
-        )
+        raise RuntimeError(OVERLAP)
 
 
 def _is_dense(array: Array) -> bool:
@@ -90,10 +95,10 @@ def _fits(arrays: Sequence[Any]) -> bool:
     return True
 
 
-def check_writable(target: Tensor, recording: bool) -> None:
+def check_writable(target: Tensor, recording: bool, overlapping: bool = False) -> None:
     """RuntimeError where Torch refuses a write: leaves that are recorded, memory used twice."""
     array = target._array
-    if 0 in array.strides and array.size and any(
+    if not overlapping and 0 in array.strides and array.size and any(
         s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)
     ):
         raise RuntimeError(
