@@ -143,7 +143,7 @@ OTHERS: dict[str, Action] = {
     "sort": lambda lib, x, a, b: x[0].sort(stable=True)[0],
     "repeat": lambda lib, x, a, b: x[0].repeat((2, *[1] * x[0].ndim)),
     "tril": lambda lib, x, a, b: x[0].tril(),
-    "softmax": lambda lib, x, a, b: x[0].softmax(-1),
+    "softmax": lambda lib, x, a, b: x[0].softmax(-1) if x[0].numel() else x[0].clone(),
     "grad": lambda lib, x, a, b: lib.autograd.grad(x[0].sum(), x[1], create_graph=True, allow_unused=True)[0],
 }
 
@@ -186,6 +186,8 @@ def take_step(world: World, step: Step) -> None:
     name, action = ACTIONS[which % len(ACTIONS)]
     n = len(world.mine)
     i, j = first % n, (first // n + a) % n
+    if name == "copy_" and i == j:
+        return
     world.story.append(f"t{n} = {name}(t{i}, t{j}; {a}, {b})")
     error = None
     try:

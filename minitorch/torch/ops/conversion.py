@@ -394,7 +394,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """Copy another tensor's elements into this one, broadcast and cast."""
     if not isinstance(other, Tensor):
         other = FUNCTIONS["as_tensor"](other)
-    return self if other is self else bind_in_place(COPY, self, (other,), {})
+    return bind_in_place(COPY, self, (other,), {})
 
 
 @only_method
