@@ -133,7 +133,7 @@ BASIC.node_name = "SliceBackward0"
 
 def _taken(input: Array, key: Key) -> Array:
     try:
-        return input[key]
+        return np.ascontiguousarray(input[key])
     except IndexError as e:
         raise _index_error(e, input.shape, key) from None
 
