@@ -14,7 +14,15 @@ from ..tensor import Array, Tensor, wrap
 from .movement import SLICE, UNBIND, sizes_of, wrap_dim, wrap_dims
 from .promotion import result_type
 from .record import Op, bind
-from .surface import FUNCTIONS, check_tensor, function, function_and_method, method, only_method, with_out
+from .surface import (
+    FUNCTIONS,
+    check_tensor,
+    function,
+    function_and_method,
+    method,
+    only_method,
+    with_out,
+)
 
 # --- One after the other --------------------------------------------------------------------------
 
@@ -239,7 +247,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 # --- Turned and repeated -----------------------------------------------------------------------------
 
-FLIP = Op("flip", ("input",), lambda input, dims: np.flip(input, dims).copy(),
+FLIP = Op("flip", ("input",), lambda input, dims: np.flip(input, dims).copy(order="K"),
           {"input": lambda g, dims: FLIP(g, dims=dims)}, doc="Some dimensions in reverse order.")  # fmt: skip
 ROLL = Op("roll", ("input",), lambda input, shifts, dims: np.roll(input, shifts, dims),
           {"input": lambda g, shifts, dims: ROLL(g, shifts=tuple(-s for s in shifts), dims=dims)})  # fmt: skip
