@@ -11,6 +11,8 @@ from . import creation as creation  # isort: skip
 from . import reduce as reduce  # isort: skip
 from . import products as products  # isort: skip
 from . import indexing as indexing  # isort: skip
+from . import scattering as scattering  # isort: skip
+from . import masking as masking  # isort: skip
 from . import pointwise_special as pointwise_special  # isort: skip
 from . import sorting as sorting  # isort: skip
 from . import statistics as statistics  # isort: skip

@@ -14,7 +14,6 @@ from numpy.lib.stride_tricks import as_strided as strided_view
 
 from .. import dtypes
 from ..tensor import Array, Size, Tensor, make_view, offset_in
-from .promotion import result_type
 from .record import Op, bind
 from .surface import (
     FUNCTIONS,
@@ -22,9 +21,9 @@ from .surface import (
     check_tensor,
     function,
     function_and_method,
+    into,
     method,
     only_method,
-    with_out,
 )
 
 # --- Arguments ---------------------------------------------------------------------------
@@ -549,7 +548,9 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     return DIAGONAL(input, at=(offset, a, b))
 
 
-def _sliced(input: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
+def slice_view(
+    input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
     """`x[start:end:step]` along a dimension."""
     d = wrap_dim(dim, input.ndim)
     if step <= 0:
@@ -747,5 +748,5 @@ for _name in (
 ):  # fmt: skip
     _copied(_name, getattr(Tensor, _name))
 _copied("alias", lambda input: input)
-_copied("slice", lambda input, dim=0, start=None, end=None, step=1: _sliced(input, dim, start, end, step))
+_copied("slice", slice_view)
 method("narrow_copy", FUNCTIONS["narrow_copy"])

@@ -1,0 +1,141 @@
+"""Choosing by truth: masks, and the places of what is not 0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Array, Tensor, wrap
+from .elementwise import kind_name
+from .indexing import INDEX_PUT
+from .promotion import broadcast_shapes
+from .record import Op, bind
+from .scattering import check_out
+from .surface import check_tensor, function_and_method, in_place, into, only_method
+from .writes import bind_in_place
+
+# --- Filling --------------------------------------------------------------------------------------
+
+
+def _fill_into(target: Array, mask: Array, value: Any) -> None:
+    shape = broadcast_shapes("masked_fill_", target.shape, mask.shape)
+    if shape != target.shape:
+        raise RuntimeError(
+            f"masked_fill_: output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}"
+        )
+    np.copyto(target, np.asarray(value), where=mask, casting="unsafe")
+
+
+def _masked_fill(input: Array, mask: Array, value: Any) -> Array:
+    shape = broadcast_shapes("masked_fill", input.shape, mask.shape)
+    out = np.array(input if shape == input.shape else np.broadcast_to(input, shape), order="C")
+    np.copyto(out, np.asarray(value), where=mask, casting="unsafe")
+    return out
+
+
+MASKED_FILL = Op("masked_fill", ("input", "mask", "value"), _masked_fill, {
+    "input": lambda g, mask: MASKED_FILL(g, mask, 0),
+    "mask": None,
+    "value": lambda g, mask: MASKED_FILL(g, ~mask, 0).sum(),
+}, write=_fill_into, doc="A number where a mask is true.")  # fmt: skip
+
+
+def _check_mask(name: str, mask: Any) -> None:
+    check_tensor(name, mask, "mask")
+    if mask._array.dtype != np.bool_:
+        raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {mask.dtype}")
+
+
+def _check_fill(input: Tensor, value: Any) -> None:
+    """RuntimeError unless a value is one number that the input's type can hold."""
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(
+                f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+            )
+        value = value.item()
+    whole = input.dtype.kind < dtypes.FLOATING
+    if (isinstance(value, complex) and not input.dtype.is_complex) or (whole and not np.isfinite(value)):
+        raise RuntimeError(f"value cannot be converted to type {input.dtype.name} without overflow")
+
+
+@function_and_method
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """A copy with a number where a mask is true."""
+    _check_mask("masked_fill", mask)
+    _check_fill(input, value)
+    return bind(MASKED_FILL, (input, mask, value), {})
+
+
+@only_method
+def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """Write a number where a mask is true."""
+    _check_mask("masked_fill_", mask)
+    _check_fill(self, value)
+    return bind_in_place(MASKED_FILL, self, (mask, value), {})
+
+
+@function_and_method
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy with a source's elements, one after the other, where a mask is true."""
+    _check_mask("masked_scatter", mask)
+    if source.dtype is not input.dtype:
+        raise RuntimeError(
+            "masked_scatter: expected self and source to have same dtypes but got "
+            f"{kind_name(input._array)} and {kind_name(source._array)}"
+        )
+    shape = broadcast_shapes("masked_scatter", input._array.shape, mask._array.shape)
+    where = mask.expand(shape)
+    count = int(where._array.sum())
+    if count > source.numel():
+        raise RuntimeError(f"masked_scatter: mask selects {count} elements but source has {source.numel()}")
+    used = source.reshape(-1)[:count]
+    return bind(INDEX_PUT, (input.expand(shape), used), {"key": (where._array,), "accumulate": False})
+
+
+in_place("masked_scatter_", masked_scatter)
+
+
+# --- Finding --------------------------------------------------------------------------------------
+
+
+@function_and_method
+def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Tensor:
+    """The elements where a mask is true, in a row."""
+    _check_mask("masked_select", mask)
+    shape = broadcast_shapes("masked_select", input._array.shape, mask._array.shape)
+    result = input.expand(shape)[mask.expand(shape)].reshape(-1)
+    check_out(out, result, input, mask)
+    return result if out is None else into(out, result, "masked_select")
+
+
+@function_and_method
+def nonzero(input: Tensor, *, as_tuple: bool = False, out: Any = None) -> Any:
+    """The places of elements that are not 0: a row each, or a tensor for each dimension."""
+    check_tensor("nonzero", input)
+    array = input._array
+    found = np.nonzero(array.reshape(array.shape or (1,)))
+    if as_tuple:
+        return tuple(wrap(f.astype(np.int64, copy=False)) for f in found)
+    rows = np.stack(found, axis=1) if array.ndim else np.zeros((len(found[0]), 0), np.int64)
+    result = wrap(rows.astype(np.int64, copy=False))
+    return result if out is None else into(out, result, "nonzero")
+
+
+@function_and_method
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Any = None) -> Tensor:
+    """The first places of elements that are not 0, in so many rows; missing ones are filled."""
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    rows = nonzero(input)._array[:size]
+    full = np.full((size, input.ndim), fill_value, np.int64)
+    full[: len(rows)] = rows
+    return wrap(full) if out is None else into(out, wrap(full), "nonzero_static")
+
+
+@function_and_method
+def argwhere(input: Tensor) -> Tensor:
+    """The places of elements that are not 0, a row each."""
+    return nonzero(input)

@@ -1,0 +1,677 @@
+"""Reading and writing along one dimension: gather and scatter, index_..., take and put."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Array, Tensor, wrap
+from .elementwise import kind_name
+from .movement import SLICE_BACKWARD, slice_view, wrap_dim
+from .promotion import broadcast_shapes
+from .record import Op, bind
+from .surface import FUNCTIONS, check_tensor, function_and_method, into, only_method
+from .writes import bind_in_place, check_overlap
+
+Key = tuple[Array, ...]
+
+# --- Places ---------------------------------------------------------------------------------------
+
+
+def check_index(name: str, index: Any) -> None:
+    """RuntimeError unless an index holds whole numbers; an empty one may hold anything."""
+    check_tensor(name, index, "index")
+    if index.dtype not in (dtypes.int64, dtypes.int32) and index._array.size:
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+
+
+def check_vector(name: str, index: Tensor) -> None:
+    """IndexError unless an index is a vector, or a number."""
+    check_index(name, index)
+    if index.ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim}")
+
+
+def check_bounds(name: str, index: Array, size: int, error: type[Exception] = RuntimeError) -> None:
+    """An error, before anything is read or written, if a place is not there."""
+    if index.size and not ((low := index.min()) >= 0 and (high := index.max()) < size):
+        bad = low if low < 0 else high
+        raise error(f"{name}: index {bad} is out of bounds for dimension with size {size}")
+
+
+def _size(array: Array, dim: int) -> int:
+    return array.shape[dim] if array.ndim else 1
+
+
+def _grid(index: Array, dim: int) -> Key:
+    """An index along one dimension as an index of all dimensions."""
+    places = list(np.ogrid[tuple(slice(0, s) for s in index.shape)])
+    places[dim] = index
+    return tuple(places)
+
+
+def combine(ufunc: np.ufunc, target: Array, at: Key, values: Any) -> None:
+    """Let a ufunc combine values into places of a target; one that comes twice gets both."""
+    if not target.flags.c_contiguous:
+        ufunc.at(target, at, values)
+        return
+    # In one row of memory, NumPy is several times as fast.
+    places = np.ravel_multi_index(at, target.shape)
+    ufunc.at(target.reshape(-1), places.reshape(-1), np.broadcast_to(values, places.shape).reshape(-1))
+
+
+def on_copy(write: Callable[..., None]) -> Callable[..., Array]:
+    """What a write makes of a copy."""
+
+    def compute(input: Array, *others: Any, **params: Any) -> Array:
+        out = input.copy()
+        write(out, *others, **params)
+        return out
+
+    return compute
+
+
+# --- gather and scatter ---------------------------------------------------------------------------
+
+
+def _gather(input: Array, index: Array, dim: int) -> Array:
+    check_bounds("gather", index, _size(input, dim))
+    if not index.size:
+        return np.empty(index.shape, input.dtype)
+    if not input.ndim:
+        return np.broadcast_to(input, index.shape).copy()
+    if not index.ndim:
+        return input.reshape(-1)[index]
+    return input[_grid(index, dim)]
+
+
+GATHER = Op("gather", ("input", "index"), _gather, {
+    "input": lambda g, shapes, index, dim: g.new_zeros(shapes[0]).scatter_add(dim, index, g),
+    "index": None,
+}, doc="Elements at places along a dimension.")  # fmt: skip
+
+
+def _part_of(src: Any, index: Array) -> Any:
+    """What of a source stands beside the index."""
+    if not isinstance(src, np.ndarray):
+        return src
+    return src.reshape(src.shape or (1,))[tuple(slice(0, s) for s in index.shape)]
+
+
+def _scatter_into(target: Array, index: Array, src: Any, dim: int, combining: Any = None) -> None:
+    """Write values along a dimension, or let a ufunc combine them with what is there."""
+    check_bounds("scatter", index, _size(target, dim))
+    if not index.size:
+        return
+    target, index = target.reshape(target.shape or (1,)), index.reshape(index.shape or (1,))
+    at, values = _grid(index, dim), _part_of(src, index)
+    if combining is None:
+        target[at] = values
+    else:
+        combine(combining, target, at, values)
+
+
+def _scatter_add_into(target: Array, index: Array, src: Any, dim: int) -> None:
+    _scatter_into(target, index, src, dim, np.add)
+
+
+def _to_source(g: Any, index: Any, dim: int, shapes: Any) -> Any:
+    """The gradient of what was used of a source, and 0 for the rest."""
+    return _grown(g.gather(dim, index), shapes[2])
+
+
+def _grown(g: Any, shape: Any) -> Any:
+    if shape is None:  # a number
+        return g.sum()
+    for d, (have, want) in enumerate(zip(g._array.shape, shape, strict=True)):
+        if have != want:
+            full = (*g._array.shape[:d], want, *g._array.shape[d + 1 :])
+            g = SLICE_BACKWARD(g, shape=full, at=(d, 0, have, 1))
+    return g
+
+
+SCATTER = Op("scatter", ("input", "index", "src"), on_copy(_scatter_into), {
+    "input": lambda g, index, dim: g.scatter(dim, index, 0), "index": None, "src": _to_source,
+}, write=_scatter_into, doc="Values written at places along a dimension.")  # fmt: skip
+SCATTER_ADD = Op("scatter_add", ("input", "index", "src"), on_copy(_scatter_add_into), {
+    "input": lambda g: g, "index": None, "src": _to_source,
+}, write=_scatter_add_into, doc="Values added at places along a dimension.")  # fmt: skip
+
+
+def _check_shapes(name: str, input: Tensor, index: Tensor, dim: int, src: Any = None) -> None:
+    """RuntimeError unless the index fits into the input (but for `dim`) and into the source."""
+    if not index._array.size:
+        return
+    shapes = f"index {list(index.shape)}, self {list(input.shape)}"
+    for label, x in (("self", input), ("src", src)):
+        if isinstance(x, Tensor) and (x.ndim or 1) != (index.ndim or 1):
+            raise RuntimeError(f"Index tensor must have the same number of dimensions as {label} tensor [{name}: {shapes}]")
+    for d in range(index.ndim if input.ndim else 0):
+        if d != dim and index.shape[d] > input.shape[d]:
+            raise RuntimeError(
+                f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger than "
+                f"self {list(input.shape)} apart from dimension {dim} [{name}]"
+            )
+    if isinstance(src, Tensor):
+        if any(i > s for i, s in zip(index.shape, src.shape, strict=False)):
+            raise RuntimeError(f"Expected index to be no larger than src {list(src.shape)} [{name}: {shapes}]")
+        if src.dtype is not input.dtype:
+            raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
+
+
+def check_out(out: Any, result: Tensor, *inputs: Tensor) -> None:
+    """RuntimeError unless a result may be written there: its type, and memory that nobody reads."""
+    if isinstance(out, Tensor):
+        if out.dtype is not result.dtype:
+            raise RuntimeError(f"Expected out tensor to have dtype {result.dtype.c_name}, but got {out.dtype.c_name} instead")
+        for x in inputs:
+            check_overlap(out._array, x._array, same_allowed=False)
+
+
+@function_and_method
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Any = None) -> Tensor:
+    """Elements at places along a dimension."""
+    check_index("gather", index)
+    d = wrap_dim(dim, input.ndim)
+    _check_shapes("gather", input, index, d)
+    result = bind(GATHER, (input, index), {"dim": d})
+    check_out(out, result, input, index)
+    return result if out is None else into(out, result, "gather")
+
+
+_COMBINING = {"add": "sum", "multiply": "prod"}
+"""What `scatter` calls the reductions of `scatter_reduce`."""
+
+
+def _scatter_call(input: Tensor, dim: int, index: Tensor, src: Any, value: Any, reduce: str | None) -> Any:
+    """The record, its other inputs, and its parameters, of a call of `scatter`."""
+    source = value if src is None else src
+    check_index("scatter", index)
+    d = wrap_dim(dim, input.ndim)
+    _check_shapes("scatter", input, index, d, source)
+    if reduce is None:
+        return SCATTER, (index, source), {"dim": d}
+    if reduce not in _COMBINING:
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    if not isinstance(source, Tensor):
+        source = input.new_full((), source).expand(index.shape)
+    return SCATTER_REDUCE, (index, source), {"dim": d, "reduce": _COMBINING[reduce], "include_self": True}
+
+
+def _scatter_add_call(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
+    check_index("scatter_add", index)
+    check_tensor("scatter_add", src, "src")
+    d = wrap_dim(dim, input.ndim)
+    _check_shapes("scatter_add", input, index, d, src)
+    return SCATTER_ADD, (index, src), {"dim": d}
+
+
+@function_and_method
+def scatter(
+    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None,
+    out: Any = None,
+) -> Tensor:  # fmt: skip
+    """A copy with values written at places along a dimension."""
+    op, others, params = _scatter_call(input, dim, index, src, value, reduce)
+    result = bind(op, (input, *others), params)
+    return result if out is None else into(out, result, "scatter")
+
+
+@only_method
+def scatter_(
+    self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
+) -> Tensor:
+    """Write values at places along a dimension."""
+    op, others, params = _scatter_call(self, dim, index, src, value, reduce)
+    return bind_in_place(op, self, others, params)
+
+
+@function_and_method
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Any = None) -> Tensor:
+    """A copy with values added at places along a dimension."""
+    op, others, params = _scatter_add_call(input, dim, index, src)
+    result = bind(op, (input, *others), params)
+    return result if out is None else into(out, result, "scatter_add")
+
+
+@only_method
+def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """Add values at places along a dimension."""
+    op, others, params = _scatter_add_call(self, dim, index, src)
+    return bind_in_place(op, self, others, params)
+
+
+# --- Reducing while scattering ------------------------------------------------------------------------
+
+_REDUCTIONS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+
+
+def _neutral(reduce: str, kind: np.dtype) -> Any:
+    """What a reduction starts from."""
+    if reduce in ("sum", "mean"):
+        return 0
+    if reduce == "prod":
+        return 1
+    if kind.kind == "b":
+        return reduce == "amin"
+    if kind.kind in "fV":
+        return -np.inf if reduce == "amax" else np.inf
+    return np.iinfo(kind).min if reduce == "amax" else np.iinfo(kind).max
+
+
+def _reduce_into(target: Array, index: Array, src: Array, dim: int, reduce: str, include_self: bool) -> None:
+    if not include_self:
+        _scatter_into(target, index, _neutral(reduce, target.dtype), dim)
+    _scatter_into(target, index, src, dim, _REDUCTIONS[reduce])
+    if reduce == "mean":
+        count = np.full(target.shape, 1 if include_self else 0, np.int64)
+        _scatter_into(count, index, 1, dim, np.add)
+        count = np.maximum(count, 1)
+        if target.dtype.kind in "iu":
+            target[...] = (target // count).astype(target.dtype)
+        else:
+            np.divide(target, count.astype(target.dtype), out=target)
+
+
+def _reduced_gradients(
+    g: Any, input: Any, index: Any, src: Any, out: Any, dim: int, reduce: str, include_self: bool
+) -> tuple[Any, Any]:
+    """Gradients of the input and of the part of the source that was used."""
+    if reduce == "sum":
+        mine, theirs = g, g.gather(dim, index)
+    elif reduce == "mean":
+        start = FUNCTIONS["full_like"](g, 1 if include_self else 0)
+        share = g / start.scatter_add(dim, index, FUNCTIONS["ones_like"](src)).clamp(min=1)
+        mine, theirs = share, share.gather(dim, index)
+    elif reduce == "prod":
+        mine, theirs = _product_gradients(g, input, index, src, dim, include_self)
+    else:  # equal extremes share
+        at_self, at_src = (input == out).to(g.dtype), (src == out.gather(dim, index)).to(g.dtype)
+        start = at_self if include_self else FUNCTIONS["zeros_like"](at_self)
+        share = g / start.scatter_add(dim, index, at_src).clamp(min=1)
+        mine, theirs = at_self * share, at_src * share.gather(dim, index)
+    return mine if include_self else mine.scatter(dim, index, 0), theirs
+
+
+def _product_gradients(
+    g: Any, input: Any, index: Any, src: Any, dim: int, include_self: bool
+) -> tuple[Any, Any]:
+    """The product of the other factors, which is 0 where another factor is 0."""
+    start = input if include_self else input.scatter(dim, index, 1)
+    start_zero, src_zero = (start == 0).to(g.dtype), (src == 0).to(g.dtype)
+    zeros = start_zero.scatter_add(dim, index, src_zero)
+    start, src = start.masked_fill(start == 0, 1), src.masked_fill(src == 0, 1)
+    scaled = g * SCATTER_REDUCE(start, index, src, dim=dim, reduce="prod", include_self=True)
+    mine = scaled / start * (zeros == start_zero).to(g.dtype)
+    theirs = scaled.gather(dim, index) / src * (zeros.gather(dim, index) == src_zero).to(g.dtype)
+    return mine, theirs
+
+
+def _reduced_by_input(g: Any, input: Any, index: Any, src: Any, out: Any, dim: int, reduce: str, include_self: bool) -> Any:
+    return _reduced_gradients(g, input, index, _cropped(src, index), out, dim, reduce, include_self)[0]
+
+
+def _reduced_by_source(g: Any, input: Any, index: Any, src: Any, out: Any, dim: int, reduce: str, include_self: bool) -> Any:
+    theirs = _reduced_gradients(g, input, index, _cropped(src, index), out, dim, reduce, include_self)[1]
+    return _grown(theirs, src._array.shape)
+
+
+def _cropped(src: Any, index: Any) -> Any:
+    """The part of a source that stands beside the index."""
+    if src._array.shape == index._array.shape:
+        return src
+    return src[tuple(slice(0, s) for s in index._array.shape)]
+
+
+SCATTER_REDUCE = Op("scatter_reduce", ("input", "index", "src"), on_copy(_reduce_into), {
+    "input": _reduced_by_input, "index": None, "src": _reduced_by_source,
+}, write=_reduce_into, doc="Values reduced into places along a dimension.")  # fmt: skip
+
+
+def _reduce_call(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Any:
+    check_index("scatter_reduce", index)
+    if reduce not in _REDUCTIONS:
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
+    d = wrap_dim(dim, input.ndim)
+    _check_shapes("scatter_reduce", input, index, d, src)
+    return (index, src), {"dim": d, "reduce": reduce, "include_self": include_self}
+
+
+@function_and_method
+def scatter_reduce(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True, out: Any = None
+) -> Tensor:
+    """A copy with values reduced into places along a dimension."""
+    others, params = _reduce_call(input, dim, index, src, reduce, include_self)
+    result = bind(SCATTER_REDUCE, (input, *others), params)
+    return result if out is None else into(out, result, "scatter_reduce")
+
+
+@only_method
+def scatter_reduce_(
+    self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """Reduce values into places along a dimension."""
+    others, params = _reduce_call(self, dim, index, src, reduce, include_self)
+    return bind_in_place(SCATTER_REDUCE, self, others, params)
+
+
+# --- Whole places of a dimension ----------------------------------------------------------------------
+
+
+def _index_select(input: Array, index: Array, dim: int) -> Array:
+    check_bounds("index_select", index, _size(input, dim), IndexError)
+    rows = np.take(input.reshape(input.shape or (1,)), index.reshape(-1), axis=dim)
+    return rows if input.ndim else rows.reshape(())
+
+
+INDEX_SELECT = Op("index_select", ("input", "index"), _index_select, {
+    "input": lambda g, shapes, index, dim: g.new_zeros(shapes[0]).index_add(dim, index, g), "index": None,
+}, doc="Whole places of a dimension.")  # fmt: skip
+
+
+@function_and_method
+def index_select(input: Tensor, dim: int, index: Tensor, *, out: Any = None) -> Tensor:
+    """Whole places of a dimension."""
+    check_vector("index_select", index)
+    result = bind(INDEX_SELECT, (input, index), {"dim": wrap_dim(dim, input.ndim)})
+    check_out(out, result, input, index)
+    return result if out is None else into(out, result, "index_select")
+
+
+def _rows(target: Array, index: Array, source: Any, dim: int) -> tuple[Array, Array, Any]:
+    """A dimension brought to the front, of a target and a source; and where in it to write."""
+    check_bounds("index", index, _size(target, dim), IndexError)
+    if not target.ndim:
+        return target.reshape(1), index.reshape(-1), source
+    beside = isinstance(source, np.ndarray) and source.ndim > 0
+    return np.moveaxis(target, dim, 0), index.reshape(-1), np.moveaxis(source, dim, 0) if beside else source
+
+
+def _add_rows(target: Array, index: Array, source: Array, dim: int) -> None:
+    rows, at, values = _rows(target, index, source, dim)
+    values = np.broadcast_to(values, (len(at), *rows.shape[1:]))
+    if rows[:1].size < _WIDE:
+        np.add.at(rows, at, values)
+    else:
+        for i, row in zip(at.tolist(), values, strict=True):
+            rows[i] += row
+
+
+_WIDE = 16
+"""From so many elements on, NumPy adds rows faster one by one than element by element."""
+
+
+def _set_rows(target: Array, index: Array, source: Any, dim: int) -> None:
+    rows, at, values = _rows(target, index, source, dim)
+    rows[at] = values
+
+
+def _to_rows(g: Any, index: Any, dim: int, shapes: Any) -> Any:
+    return g.index_select(dim, index).reshape(shapes[2])
+
+
+def _to_value(g: Any, index: Any, dim: int) -> Any:
+    """A place that is filled twice is filled once."""
+    return g.index_select(dim, index.unique()).sum()
+
+
+def _not_there(g: Any, index: Any, dim: int) -> Any:
+    return g.index_fill(dim, index, 0)
+
+
+INDEX_ADD = Op("index_add", ("input", "index", "source"), on_copy(_add_rows), {
+    "input": lambda g: g, "index": None, "source": _to_rows,
+}, write=_add_rows, doc="Slices added at places of a dimension.")  # fmt: skip
+INDEX_COPY = Op("index_copy", ("input", "index", "source"), on_copy(_set_rows), {
+    "input": _not_there, "index": None, "source": _to_rows,
+}, write=_set_rows, doc="Slices written at places of a dimension.")  # fmt: skip
+INDEX_FILL = Op("index_fill", ("input", "index", "value"), on_copy(_set_rows), {
+    "input": _not_there, "index": None, "value": _to_value,
+}, write=_set_rows, doc="A number at places of a dimension.")  # fmt: skip
+
+
+def _check_source(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
+    check_vector(name, index)
+    check_tensor(name, source, "source")
+    if source.dtype is not input.dtype:
+        raise RuntimeError(
+            f"{name}(): self ({kind_name(input._array)}) and source ({kind_name(source._array)}) must have the same scalar type"
+        )
+    want = list(input.shape)
+    if want:
+        want[dim] = index.numel()
+    if list(source.shape) != want and source.numel() != 1:
+        error = IndexError if name == "index_copy_" else RuntimeError
+        raise error(
+            f"{name}(): source {list(source.shape)} must have the shape of self {list(input.shape)} but for "
+            f"dimension {dim}, where the index has {index.numel()}"
+        )
+
+
+def _index_add_call(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any = 1) -> Any:
+    d = wrap_dim(dim, input.ndim)
+    _check_source("index_add", input, d, index, source)
+    return INDEX_ADD, (index, source if alpha == 1 else (source * alpha).to(source.dtype)), d
+
+
+def _index_copy_call(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
+    d = wrap_dim(dim, input.ndim)
+    _check_source("index_copy_", input, d, index, source)
+    return INDEX_COPY, (index, source), d
+
+
+def _index_fill_call(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
+    check_tensor("index_fill_", index, "index")
+    if index.dtype is not dtypes.int64:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if isinstance(value, Tensor) and value.ndim:
+        raise RuntimeError(f"Only supports 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
+    d = wrap_dim(dim, input.ndim)
+    return INDEX_FILL, (_from_front("index_fill_", index, _size(input._array, d)), value), d
+
+
+def _from_front(name: str, index: Tensor, size: int) -> Tensor:
+    """Places counted from the end, counted from the front."""
+    places = index._array
+    if not places.size or places.min() >= 0:
+        return index
+    check_bounds(name, places + size, 2 * size, IndexError)
+    return wrap(places % size)
+
+
+def _declare_rows(name: str, prepare: Callable[..., Any], doc: str) -> None:
+    """`torch.index_add(x, dim, index, ...)` and `x.index_add_(dim, index, ...)`."""
+
+    def call(input: Tensor, dim: int, index: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Tensor:
+        op, others, d = prepare(input, dim, index, *args, **kwargs)
+        result = bind(op, (input, *others), {"dim": d})
+        return result if out is None else into(out, result, name)
+
+    def call_in_place(self: Tensor, dim: int, index: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        op, others, d = prepare(self, dim, index, *args, **kwargs)
+        return bind_in_place(op, self, others, {"dim": d})
+
+    call.__name__, call.__doc__ = name, f"A copy with {doc}."
+    call_in_place.__name__, call_in_place.__doc__ = f"{name}_", f"{name}, written into the tensor itself."
+    function_and_method(call)
+    only_method(call_in_place)
+
+
+_declare_rows("index_add", _index_add_call, "slices added at places of a dimension")
+_declare_rows("index_copy", _index_copy_call, "slices written at places of a dimension")
+_declare_rows("index_fill", _index_fill_call, "a number at places of a dimension")
+
+
+def _as_scatter(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str) -> tuple[int, Tensor]:
+    """An index of whole places as one for each element."""
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax, or amin but got {reduce}.")
+    d = wrap_dim(dim, input.ndim)
+    _check_source("index_reduce", input, d, index, source)
+    return d, index.reshape([-1 if k == d else 1 for k in range(input.ndim)]).expand(source.shape)
+
+
+@function_and_method
+def index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True, out: Any = None
+) -> Tensor:
+    """A copy with slices reduced into places of a dimension."""
+    d, places = _as_scatter(input, dim, index, source, reduce)
+    return scatter_reduce(input, d, places, source, reduce, include_self=include_self, out=out)
+
+
+@only_method
+def index_reduce_(
+    self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """Reduce slices into places of a dimension."""
+    d, places = _as_scatter(self, dim, index, source, reduce)
+    return self.scatter_reduce_(d, places, source, reduce, include_self=include_self)
+
+
+# --- Places of the flattened tensor ---------------------------------------------------------------------
+
+
+def _take(input: Array, index: Array) -> Array:
+    count = input.size
+    if index.size and not (index.min() >= -count and index.max() < count):
+        raise IndexError(f"out of range: tried to access index {index.max()} on a tensor of {count} elements.")
+    return input.reshape(-1)[index]
+
+
+TAKE = Op("take", ("input", "index"), _take, {
+    "input": lambda g, shapes, index: g.new_zeros(shapes[0]).put(index, g, accumulate=True), "index": None,
+}, doc="Elements at places of the flattened tensor.")  # fmt: skip
+
+
+@function_and_method
+def take(input: Tensor, index: Tensor, *, out: Any = None) -> Tensor:
+    """Elements at places of the flattened tensor."""
+    check_tensor("take", index, "index")
+    if index.dtype is not dtypes.int64:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {kind_name(index._array)}")
+    result = TAKE(input, index)
+    check_out(out, result, input, index)
+    return result if out is None else into(out, result, "take")
+
+
+def _put_into(target: Array, index: Array, source: Array, accumulate: bool) -> None:
+    flat = target.reshape(-1)
+    if accumulate:
+        np.add.at(flat, index.reshape(-1), source.reshape(-1))
+    else:
+        flat[index.reshape(-1)] = source.reshape(-1)
+    if not np.may_share_memory(flat, target):
+        target[...] = flat.reshape(target.shape)
+
+
+def _put_over(g: Any, index: Any, accumulate: bool) -> Any:
+    return g if accumulate else g.put(index, FUNCTIONS["zeros_like"](index).to(g.dtype))
+
+
+PUT = Op("put", ("input", "index", "source"), on_copy(_put_into), {
+    "input": _put_over, "index": None, "source": lambda g, index, shapes: g.take(index).reshape(shapes[2]),
+}, write=_put_into, doc="Elements at places of the flattened tensor.")  # fmt: skip
+
+
+def _check_put(input: Tensor, index: Tensor, source: Tensor) -> None:
+    if index.dtype is not dtypes.int64:
+        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {kind_name(index._array)}")
+    if source.dtype is not input.dtype:
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {kind_name(input._array)} "
+            f"and source.dtype = {kind_name(source._array)}"
+        )
+    if source.numel() != index.numel():
+        raise RuntimeError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.numel()}, index.numel() = {index.numel()}"
+        )
+    places, count = index._array, input._array.size
+    if places.size and not (places.min() >= -count and places.max() < count):
+        raise IndexError(f"out of range: tried to access an index on a tensor of {count} elements.")
+
+
+@function_and_method
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with elements at places of the flattened tensor."""
+    _check_put(input, index, source)
+    return bind(PUT, (input, index, source), {"accumulate": accumulate})
+
+
+@only_method
+def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """Write elements at places of the flattened tensor."""
+    _check_put(self, index, source)
+    return bind_in_place(PUT, self, (index, source), {"accumulate": accumulate})
+
+
+@function_and_method
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Any = None) -> Tensor:
+    """`gather` with shapes broadcast; without a dimension, of the flattened tensor."""
+    if indices.dtype is not dtypes.int64:
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {kind_name(indices._array)}")
+    if dim is None:
+        places = _from_front("take_along_dim", indices.reshape(-1), input.numel())
+        return input.reshape(-1).gather(0, places, out=out)
+    d = wrap_dim(dim, input.ndim)
+    if input.ndim != indices.ndim:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+        )
+    others = [x._array.shape[:d] + (1,) + x._array.shape[d + 1 :] for x in (input, indices)]
+    shape = list(broadcast_shapes("take_along_dim", *others))
+    shape[d] = -1
+    places = _from_front("take_along_dim", indices, input.size(d))
+    return input.expand(shape).gather(d, places.expand(shape), out=out)
+
+
+# --- Copies with a view replaced -------------------------------------------------------------------------
+
+
+def _scattered(name: str, doc: str) -> None:
+    """`x.select_scatter(src, dim, index)`: a copy with `src` where the view `name` looks."""
+
+    def call(input: Tensor, src: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        out = input.clone(memory_format="contiguous_format")
+        place = VIEWS[name](out, *args, **kwargs)
+        if place.shape != src.shape:
+            raise RuntimeError(
+                f"expected src to have a size equal to the {name} of self. src size = {list(src.shape)}, "
+                f"{name} size = {list(place.shape)}"
+            )
+        place.copy_(src)
+        return out
+
+    call.__name__, call.__doc__ = f"{name}_scatter", doc
+    function_and_method(call)
+
+
+VIEWS: dict[str, Callable[..., Tensor]] = {
+    "select": Tensor.select, "diagonal": Tensor.diagonal, "as_strided": Tensor.as_strided,
+    "slice": slice_view,
+}  # fmt: skip
+_scattered("select", "A copy with one place of a dimension replaced.")
+_scattered("diagonal", "A copy with a diagonal replaced.")
+_scattered("slice", "A copy with a slice replaced.")
+_scattered("as_strided", "A copy with any view replaced.")
+
+
+@only_method
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Write a number on the main diagonal."""
+    if self.ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if self.ndim > 2 and len(set(self.shape)) != 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    rows, columns = self.shape[0], self.shape[1]
+    size = min(self.shape)
+    if wrap and self.ndim == 2 and rows > columns + 1:
+        size = (rows * columns + columns) // (columns + 1)
+    self.as_strided((size,), (sum(self.stride()),), self.storage_offset()).fill_(fill_value)
+    return self
