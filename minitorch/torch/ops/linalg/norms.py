@@ -160,7 +160,7 @@ def matrix_norm(
 def _spectral(A: Tensor, ord: Any, rows: int, columns: int, keepdim: bool) -> Tensor:
     """The sum, the largest or the smallest of the singular values."""
     S = svdvals(A.movedim((rows, columns), (-2, -1)))
-    value = S.sum(-1) if ord == "nuc" else S.amax(-1) if ord > 0 else S.amin(-1)
+    value = S.sum(-1) if ord == "nuc" else _extreme(S, -1, ord > 0)
     return value.unsqueeze(min(rows, columns)).unsqueeze(max(rows, columns)) if keepdim else value
 
 
@@ -170,8 +170,15 @@ def _by_sums(name: str, A: Tensor, ord: Any, rows: int, columns: int, keepdim: b
         raise RuntimeError(f"{name}: Order {ord} not supported.")
     along, over = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = vector_norm(A, 1, along, True)
-    best = sums.amax(over, True) if ord > 0 else sums.amin(over, True)
+    best = _extreme(sums, over, ord > 0, keepdim=True)
     return best if keepdim else best.squeeze((rows, columns))
+
+
+def _extreme(x: Tensor, dim: int, largest: bool, keepdim: bool = False) -> Tensor:
+    """The largest or smallest along a dimension; the largest of no sizes is 0."""
+    if largest:
+        return x.amax(dim, keepdim) if x._array.shape[dim] else x.sum(dim, keepdim)
+    return x.amin(dim, keepdim)
 
 
 @with_out
