@@ -100,7 +100,7 @@ class Node:
         return RemovableHandle.attach(self.hooks[when], hook)
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
+        return f"<{self.name().split('::')[-1]} object at {id(self):#x}>"
 
 
 class saved_tensors_hooks:  # noqa: N801
@@ -166,6 +166,9 @@ class AccumulateGrad(Node):
     def __init__(self, variable: Tensor) -> None:
         super().__init__(())
         self.variable = variable
+
+    def name(self) -> str:
+        return "torch::autograd::AccumulateGrad"
 
     def layout_of(self, output: int) -> Layout:
         array = self.variable._array

@@ -474,7 +474,7 @@ def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:  # noqa: N807
     from ..printing import tensor_text
 
     node = self.grad_fn
-    name = None if node is None else node.name()
+    name = None if node is None else node.name().split("::")[-1]
     return tensor_text(
         self._array, dtype_name=self.dtype.name, requires_grad=self.requires_grad, grad_fn_name=name
     )

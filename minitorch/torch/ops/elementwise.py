@@ -227,17 +227,18 @@ def _truncated_divide(a: Array, b: Array) -> Array:
     return np.trunc(np.true_divide(a, b))
 
 
-def _share(larger: Any, smaller: Any) -> Any:
-    """1 where the first is larger, a half where the two are equal."""
-    return (larger > smaller).to(larger.dtype) + (larger == smaller).to(larger.dtype) / 2
+def _to_winner(g: Any, equal: Any, lost: Any) -> Any:
+    """All of a gradient to what was chosen, half of it where the two were equal."""
+    where = FUNCTIONS["where"]
+    return where(equal, g / 2, g).masked_fill(lost, 0)
 
 
 def _to_larger(g: Any, input: Any, other: Any) -> Any:
-    return g * _share(input, other)
+    return _to_winner(g, input == other, input < other)
 
 
 def _to_smaller(g: Any, input: Any, other: Any) -> Any:
-    return g * _share(other, input)
+    return _to_winner(g, input == other, input > other)
 
 
 NEG = unary("neg", _negative, lambda g: -g, "Minus each element.")

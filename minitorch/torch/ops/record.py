@@ -212,6 +212,11 @@ class Saved:
     __slots__ = ("tensor", "version")
 
     def __init__(self, tensor: Tensor, version: int) -> None:
+        if getattr(tensor, "_is_inference", False):
+            raise RuntimeError(
+                "Inference tensors cannot be saved for backward. Please make a clone to get a normal "
+                "tensor and use it in autograd."
+            )
         self.tensor = tensor
         self.version = version
 
@@ -342,7 +347,7 @@ def make_node(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> OpNode:
     if plan.params:
         saved += [params.get(name, default) for name, default in plan.params]
     if plan.shapes:
-        saved.append([x._array.shape if isinstance(x, Tensor) else None for x in inputs])
+        saved.append(tuple(x._array.shape if isinstance(x, Tensor) else None for x in inputs))
     node = object.__new__(OpNode)
     node.op, node.plan, node.saved, node.edges = op, plan, saved, edges
     node.number = next(numbers)
@@ -376,7 +381,11 @@ class OpNode(Node):
         return self.layout if self.layouts is None else self.layouts[output]
 
     def release(self) -> None:
-        self.saved = None
+        """Forget tensors; a node that kept none can be walked again."""
+        for value in self.saved or ():
+            if isinstance(value, (Saved, SavedOutputs, list)):
+                self.saved = None
+                return
 
     def backward(self, gradients: list[Tensor | None]) -> list[Tensor | None]:
         saved = self.saved

@@ -50,19 +50,25 @@ def _clamp(input: Array, min: Any, max: Any) -> Array:
         raise broadcast_error("clamp", [input, *given]) from None
 
 
+def _where(mask: Any, g: Any) -> Any:
+    """A gradient where a mask holds, else 0 (also where the gradient is infinite)."""
+    return FUNCTIONS["where"](mask, g, 0)
+
+
 def _inside(g: Any, input: Any, min: Any, max: Any) -> Any:
-    inside = True if min is None else input >= min
-    return g * (inside if max is None else (input <= max) & inside).to(g.dtype)
+    if min is None:
+        return _where(input <= max, g)
+    return _where(input >= min if max is None else (input >= min) & (input <= max), g)
 
 
 def _below(g: Any, input: Any, min: Any, max: Any) -> Any:
     below = input < min
-    return g * (below if max is None else below & (min < max)).to(g.dtype)
+    return _where(below if max is None else below & (min < max), g)
 
 
 def _above(g: Any, input: Any, min: Any, max: Any) -> Any:
     above = input > max
-    return g * (above if min is None else above | (max < min)).to(g.dtype)
+    return _where(above if min is None else above | (max < min), g)
 
 
 CLAMP = Op("clamp", ("input", "min", "max"), _clamp, {"input": _inside, "min": _below, "max": _above},

@@ -161,6 +161,9 @@ class CopySlices(Node):
         strides = [s // view.itemsize for s in view.strides]
         self.geometry = view.shape, strides, offset_in(view, base)
 
+    def name(self) -> str:
+        return "torch::autograd::CopySlices"
+
     def release(self) -> None:
         self.inner.release()
 
