@@ -114,6 +114,18 @@ def _compare_steadily(mine: Any, theirs: Any, args: Any, kwargs: Any, *, ulps: f
         compare(mine, theirs, args, kwargs, ulps=moved, **options)
 
 
+def _values(result: Any) -> Any:
+    return result[0] if isinstance(result, tuple) else result
+
+
+# What is well defined of a result: of equal elements, which one was found is not; nor is memory
+# that nobody has filled.
+_WELL_DEFINED = dict.fromkeys(("kthvalue", "median", "mode", "nanmedian", "sort", "topk"), _values)
+_WELL_DEFINED["argsort"] = lambda indices: indices.sort().values
+for _name in ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"):
+    _WELL_DEFINED[_name] = lambda unfilled: unfilled.clone().zero_()
+
+
 def _then(fn: Any, process: Any) -> Any:
     """A function followed by what makes its result comparable: eigenvectors may be turned round."""
     return lambda *args, **kwargs: process(fn(*args, **kwargs))
@@ -146,7 +158,7 @@ def check_errors(name: str) -> int:
         sample = bad.sample_input
         what = f"{name}[wrong input {i}]({_brief(sample)})"
         args = (sample.input, *sample.args)
-        if not any(t.is_meta for t in leaves((args, sample.kwargs))):
+        if not any(t.is_meta or t.ndim > 64 for t in leaves((args, sample.kwargs))):
             count += compare_errors(mine, theirs, args, sample.kwargs, what)
     return count
 

@@ -54,7 +54,13 @@ def to_ours(value: Any, memories: dict[int, np.ndarray] | None = None) -> Any:
 def tensor_to_ours(t: Any, memories: dict[int, np.ndarray]) -> Any:
     """A copy of a tensor with the same strides and `requires_grad`."""
     plain = t.detach().resolve_conj().resolve_neg()
-    made = ours.from_numpy(array_like(plain, to_ours(t.dtype).numpy, memories))
+    kind = to_ours(t.dtype).numpy
+    array = array_like(plain, kind, memories)
+    made = ours.from_numpy(array)
+    if plain.storage_offset() and plain.numel():  # a view of memory that begins earlier
+        whole: Any = array.base
+        whole = ours.from_numpy(whole[: len(whole) // kind.itemsize * kind.itemsize].view(kind))
+        made = whole.as_strided(tuple(plain.shape), plain.stride(), plain.storage_offset())
     return made.requires_grad_() if t.requires_grad else made
 
 

@@ -1,6 +1,7 @@
 """All operations: importing a family declares its records."""
 
 from . import elementwise as elementwise
+
 from . import comparison as comparison  # isort: skip
 from . import movement as movement  # isort: skip
 from . import joining as joining  # isort: skip
@@ -15,6 +16,7 @@ from . import scattering as scattering  # isort: skip
 from . import masking as masking  # isort: skip
 from . import pointwise_special as pointwise_special  # isort: skip
 from . import sorting as sorting  # isort: skip
+from . import counting as counting  # isort: skip
 from . import statistics as statistics  # isort: skip
 from . import softmax as softmax  # isort: skip
 from . import activation as activation  # isort: skip

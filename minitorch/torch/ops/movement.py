@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided_view
 
 from .. import dtypes
-from ..tensor import Array, Size, Tensor, make_view, offset_in
+from ..tensor import Array, Size, Tensor, make_view, offset_in, wrap
 from .record import Op, bind
 from .surface import (
     FUNCTIONS,
@@ -209,7 +209,9 @@ def memory_of(tensor: Tensor) -> tuple[Array, int]:
     return memory, offset_in(tensor._array, array)
 
 
-def _as_strided(input: Array, size: Any, stride: Any, offset: int, memory: Array) -> Array:
+def _as_strided(
+    input: Array, size: Any, stride: Any, offset: int, memory: Array, layout: Any
+) -> Array:
     last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
     if all(size) and last >= len(memory):
         raise RuntimeError(
@@ -221,41 +223,40 @@ def _as_strided(input: Array, size: Any, stride: Any, offset: int, memory: Array
     return strided_view(memory[offset:], tuple(size), tuple(s * item for s in stride))
 
 
-def _as_strided_gradient(g: Any, size: Any, stride: Any, offset: int, layout: Any) -> Any:
-    """Each gradient goes to the place in memory that its element came from."""
-    return AS_STRIDED_BACKWARD(g, size=size, stride=stride, offset=offset, layout=layout)
+Geometry = tuple[Sequence[int], Sequence[int], int]
+"""Where in memory the elements of a tensor are: size, strides, offset."""
 
 
-def _places(size: Any, stride: Any, offset: int) -> Array:
-    """The place in memory of each element of a geometry."""
+def _places(geometry: Geometry) -> Array:
+    """The place in memory of each element."""
+    size, stride, offset = geometry
     places = np.full(tuple(size), offset, np.int64)
     for d, (n, s) in enumerate(zip(size, stride, strict=True)):
         places += (np.arange(n) * s).reshape((n,) + (1,) * (len(size) - d - 1))
     return places
 
 
-def _as_strided_backward(input: Array, size: Any, stride: Any, offset: int, layout: Any) -> Array:
-    """Sum in memory, then read as the input was laid out; places that it shows twice share."""
-    own = _places(*layout)
-    places = _places(size, stride, offset)
-    length = 1 + max(own.max(initial=-1), places.max(initial=-1))
-    memory = np.zeros(length, input.dtype)
-    np.add.at(memory, places.reshape(-1), input.reshape(-1))
-    shown = np.bincount(own.reshape(-1), minlength=length)[own]
-    return memory[own] / np.maximum(shown, 1).astype(input.dtype) if (shown > 1).any() else memory[own]
+def _restride(input: Array, source: Geometry, target: Geometry) -> Array:
+    """Add elements at their places in memory, then read it at other places."""
+    at, to = _places(source), _places(target)
+    memory = np.zeros(1 + max(at.max(initial=-1), to.max(initial=-1)), input.dtype)
+    np.add.at(memory, at.reshape(-1), input.reshape(-1))
+    return memory[to]
 
 
-AS_STRIDED = Op("as_strided", ("input",),
-                lambda input, size, stride, offset, memory, layout: _as_strided(input, size, stride, offset, memory),
-                {"input": _as_strided_gradient}, view=True)  # fmt: skip
-AS_STRIDED_BACKWARD = Op("as_strided_backward", ("input",), _as_strided_backward,
-                         {"input": lambda g, size, stride, offset, layout: _restrided(g, size, stride, offset, layout)})  # fmt: skip
+RESTRIDE = Op("restride", ("input",), _restride,
+              {"input": lambda g, source, target: RESTRIDE(g, source=target, target=source)})  # fmt: skip
 
 
-def _restrided(g: Any, size: Any, stride: Any, offset: int, layout: Any) -> Any:
-    """Read a gradient, laid out as the input was, through the geometry of the view."""
-    fresh = g.new_empty_strided(layout[0], layout[1]).copy_(g)
-    return fresh.as_strided(size, stride, offset - layout[2])
+def _as_strided_gradient(g: Any, size: Any, stride: Any, offset: int, layout: Geometry) -> Any:
+    """Each gradient goes to the place its element came from; elements at one place share it."""
+    gradient = RESTRIDE(g, source=(size, stride, offset), target=layout)
+    own = _places(layout)
+    shown = np.bincount(own.reshape(-1))[own] if own.size else own
+    return gradient / wrap(shown.astype(g._array.dtype)) if (shown > 1).any() else gradient
+
+
+AS_STRIDED = Op("as_strided", ("input",), _as_strided, {"input": _as_strided_gradient}, view=True)
 
 
 @function_and_method

@@ -14,6 +14,7 @@ from .elementwise import conj, kind_name
 from .movement import sizes_of, wrap_dim, wrap_dims
 from .record import Op, bind
 from .results import found, named
+from .scattering import check_out
 from .surface import FUNCTIONS, function_and_method, in_place, into, only_method
 
 # --- Arguments ----------------------------------------------------------------------------------
@@ -336,7 +337,11 @@ def aminmax(
     """The smallest and the largest element."""
     pair = (dim,) if dim is not None else ()
     result = named("aminmax", "min", "max")(input.amin(pair, keepdim), input.amax(pair, keepdim))
-    return result if out is None else into(out, result, "aminmax")
+    if out is None:
+        return result
+    for o, r in zip(out, result, strict=True):
+        check_out(o, r)
+    return into(out, result, "aminmax")
 
 
 # --- Moments ------------------------------------------------------------------------------------------

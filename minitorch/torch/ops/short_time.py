@@ -8,7 +8,7 @@ import numpy as np
 
 from ..tensor import Tensor, wrap
 from .fourier import TRANSFORMS
-from .movement import AS_STRIDED_BACKWARD
+from .movement import RESTRIDE
 from .padding import pad
 from .surface import FUNCTIONS, check_tensor, function_and_method
 
@@ -79,9 +79,7 @@ def _overlapped(frames: Tensor, hop: int) -> Tensor:
     length = n + hop * (count - 1)
     stride = (length, hop, 1)
     layout = ((batch, length), (length, 1), 0)
-    return AS_STRIDED_BACKWARD(
-        frames, size=(batch, count, n), stride=stride, offset=0, layout=layout
-    )
+    return RESTRIDE(frames, source=((batch, count, n), stride, 0), target=layout)
 
 
 @function_and_method
