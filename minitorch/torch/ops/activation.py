@@ -124,7 +124,9 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     return _apply(THRESHOLD, input, (threshold, value), inplace)
 
 
-def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
     """Elements kept between two bounds."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
@@ -327,7 +329,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where positive, else a learned part of it: one for all, or one per channel."""
     check_tensor("prelu", weight, "weight")
     if weight.dtype is not input.dtype:
-        raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}")
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}"
+        )
     if weight.numel() != 1:
         if input.ndim == 0:
             raise RuntimeError("Not allow zero-dim input tensor.")
@@ -338,7 +342,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 f"{weight.numel()} and channel size = {channels}."
             )
     if weight.ndim > 1:
-        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"
+        )
     if input.ndim > 1 and weight.ndim:
         weight = weight.reshape([-1] + [1] * (input.ndim - 2))
     elif input.ndim == 0:
@@ -347,10 +353,18 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 
 @function
-def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> Tensor:
+def rrelu(
+    input: Tensor,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
     """A leaky relu whose slope is drawn for each element in training, and the mean slope after."""
     if lower > upper:
-        raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, but got lower={lower}, upper={upper}")
+        raise RuntimeError(
+            f"Lower bound should be less than or equal to the upper bound, but got lower={lower}, upper={upper}"
+        )
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
     require_floats("rrelu_with_noise_out_cpu", input._array)
@@ -367,12 +381,16 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     dim = wrap_dim(dim, input.ndim)
     if input.shape[dim] % 2:
-        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}")
+        raise RuntimeError(
+            f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}"
+        )
     values, gates = input.chunk(2, dim)
     return values * gates.sigmoid()
 
 
-def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
     """A softmax of logits with Gumbel noise; `hard` makes it one-hot, but for the gradient."""
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)

@@ -81,7 +81,9 @@ def _shared_heads(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Te
     return next(repeated), next(repeated)
 
 
-def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool) -> None:
+def _check_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool
+) -> None:
     shapes = f"query {list(query.shape)}, key {list(key.shape)}, value {list(value.shape)}"
     if not query.dtype is key.dtype is value.dtype:
         raise RuntimeError(
@@ -89,9 +91,13 @@ def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | N
             f"{kind_name(query._array)} key.dtype: {kind_name(key._array)} and value.dtype: {kind_name(value._array)} instead."
         )
     if min(query.ndim, key.ndim, value.ndim) < 2:
-        raise RuntimeError(f"Expected query, key, and value to all be at least 2 dimensional, but got {shapes}.")
+        raise RuntimeError(
+            f"Expected query, key, and value to all be at least 2 dimensional, but got {shapes}."
+        )
     if is_causal and mask is not None:
-        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+        raise RuntimeError(
+            "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+        )
     if mask is not None and mask.dtype not in (dtypes.bool_, query.dtype, dtypes.float32):
         raise RuntimeError(
             f"Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
@@ -140,7 +146,9 @@ def multi_head_attention_forward(
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     length, batch, width = query._array.shape
     if width != embed_dim_to_check:
-        raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}")
+        raise AssertionError(
+            f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}"
+        )
     if width % num_heads:
         raise AssertionError(f"embed_dim {width} not divisible by num_heads {num_heads}")
     if is_causal and attn_mask is None:
@@ -177,7 +185,13 @@ def multi_head_attention_forward(
 
 
 def _attend(
-    q: Tensor, k: Tensor, v: Tensor, mask: Any, dropout_p: float, is_causal: bool, need_weights: bool
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Any,
+    dropout_p: float,
+    is_causal: bool,
+    need_weights: bool,
 ) -> tuple[Tensor, Tensor | None]:
     """The mixed values of each head, and the shares if wanted."""
     if not need_weights:
@@ -188,7 +202,9 @@ def _attend(
     return shares @ v, shares
 
 
-def _projected(query: Tensor, key: Tensor, value: Tensor, packed: Any, bias: Any, separate: Any) -> list[Tensor]:
+def _projected(
+    query: Tensor, key: Tensor, value: Tensor, packed: Any, bias: Any, separate: Any
+) -> list[Tensor]:
     """Queries, keys and values; the weights come as one or as three."""
     if separate is None:
         if packed is None:
@@ -199,7 +215,9 @@ def _projected(query: Tensor, key: Tensor, value: Tensor, packed: Any, bias: Any
             return list(linear(query, packed, bias).chunk(3, -1))
         separate = packed.chunk(3)
     elif key.shape[:2] != value.shape[:2]:
-        raise AssertionError(f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}")
+        raise AssertionError(
+            f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}"
+        )
     if any(w is None for w in separate):
         raise AssertionError("use_separate_proj_weight is True but a projection weight is None")
     biases = (None, None, None) if bias is None else bias.chunk(3)
@@ -214,7 +232,9 @@ def _split_heads(x: Tensor, count: int) -> Tensor:
 
 def _static(name: str, x: Tensor, q: Tensor) -> Tensor:
     if x.shape[0] != q.shape[0] or x.shape[2] != q.shape[2]:
-        raise AssertionError(f"expecting {name} of size ({q.shape[0]}, S, {q.shape[2]}), but got {list(x.shape)}")
+        raise AssertionError(
+            f"expecting {name} of size ({q.shape[0]}, S, {q.shape[2]}), but got {list(x.shape)}"
+        )
     return x
 
 
@@ -236,7 +256,9 @@ def _mask_of_heads(mask: Tensor | None, shape: tuple[int, int], heads: int) -> T
         return None
     want = shape if mask.ndim == 2 else (heads, *shape)
     if mask._array.shape != want:
-        raise RuntimeError(f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {want}.")
+        raise RuntimeError(
+            f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {want}."
+        )
     return mask.unsqueeze(0) if mask.ndim == 2 else mask
 
 
@@ -245,25 +267,37 @@ def _one_more(mask: Tensor | None) -> Tensor | None:
     return None if mask is None else pad(mask, (0, 1))
 
 
-def _merged(mask: Tensor | None, padding: Tensor | None, batch: int, heads: int, keys: int) -> Tensor | None:
+def _merged(
+    mask: Tensor | None, padding: Tensor | None, batch: int, heads: int, keys: int
+) -> Tensor | None:
     """One mask from that of the scores and that of the keys."""
     if padding is None:
         return mask
     if padding._array.shape != (batch, keys):
-        raise AssertionError(f"Expected key_padded_mask.shape to be {(batch, keys)}, but got {tuple(padding.shape)}")
-    spread = padding.view(batch, 1, 1, keys).expand(-1, heads, -1, -1).reshape(batch * heads, 1, keys)
+        raise AssertionError(
+            f"Expected key_padded_mask.shape to be {(batch, keys)}, but got {tuple(padding.shape)}"
+        )
+    spread = (
+        padding.view(batch, 1, 1, keys).expand(-1, heads, -1, -1).reshape(batch * heads, 1, keys)
+    )
     return spread if mask is None else mask + spread
 
 
-def _check_heads(query: Tensor, key: Tensor, value: Tensor, padding: Any, mask: Any, heads: int) -> bool:
+def _check_heads(
+    query: Tensor, key: Tensor, value: Tensor, padding: Any, mask: Any, heads: int
+) -> bool:
     """Whether the inputs are batches; AssertionError, as in Torch, if they do not fit together."""
     if query.ndim not in (2, 3):
-        raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D query tensor")
+        raise AssertionError(
+            f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D query tensor"
+        )
     ranks = {"key": (key, (query.ndim,)), "value": (value, (query.ndim,)), "key_padding_mask": (padding, (query.ndim - 1,)),
              "attn_mask": (mask, (2, 3))}  # fmt: skip
     for name, (x, expected) in ranks.items():
         if x is not None and x.ndim not in expected:
-            raise AssertionError(f"For {query.ndim}-D `query`, expected `{name}` to be {expected}-D but found {x.ndim}-D")
+            raise AssertionError(
+                f"For {query.ndim}-D `query`, expected `{name}` to be {expected}-D but found {x.ndim}-D"
+            )
     if query.ndim == 2 and mask is not None and mask.ndim == 3:
         want = (heads, query.shape[0], key.shape[0])
         if tuple(mask.shape) != want:

@@ -21,12 +21,27 @@ Sizes = tuple[int, ...]
 # --- Records ---------------------------------------------------------------------------------
 
 
-def _convolution(input: Array, weight: Array, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Array:
+def _convolution(
+    input: Array,
+    weight: Array,
+    bias: Any,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int,
+) -> Array:
     return conv_forward(input, weight, bias, stride, padding, dilation, groups)
 
 
 def _transposed(
-    input: Array, weight: Array, bias: Any, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+    input: Array,
+    weight: Array,
+    bias: Any,
+    shape: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int,
 ) -> Array:
     out = conv_input_gradient(input, weight, shape, stride, padding, dilation, groups)
     if bias is not None:
@@ -34,7 +49,15 @@ def _transposed(
     return out
 
 
-def _weight(grad: Array, input: Array, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Array:
+def _weight(
+    grad: Array,
+    input: Array,
+    shape: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int,
+) -> Array:
     return conv_weight_gradient(grad, input, shape, stride, padding, dilation, groups)
 
 
@@ -49,6 +72,11 @@ def _transpose(x: Any, weight: Any, shape: Sizes, *steps: Any) -> Any:
 
 def _weigh(grad: Any, x: Any, shape: Sizes, *steps: Any) -> Any:
     return bind(WEIGHT, (grad, conj(x)), dict(zip(_STEPS, steps, strict=True), shape=shape))
+
+
+def _cropped(x: Any, shape: Sizes) -> Any:
+    """Without the windows that only fit because a transposed convolution was padded at its end."""
+    return x if x._array.shape == shape else x[tuple(slice(n) for n in shape)]
 
 
 def _per_channel(g: Any) -> Any:
@@ -70,8 +98,8 @@ CONVOLUTION = Op(
 TRANSPOSED = Op(
     "conv_transpose", ("input", "weight", "bias"), _transposed,
     {
-        "input": lambda g, weight, stride, padding, dilation, groups:
-            _convolve(g, weight, stride, padding, dilation, groups),
+        "input": lambda g, weight, shapes, stride, padding, dilation, groups:
+            _cropped(_convolve(g, weight, stride, padding, dilation, groups), shapes[0]),
         "weight": lambda g, input, shapes, stride, padding, dilation, groups:
             _weigh(conj(input), conj(g), shapes[1], stride, padding, dilation, groups),
         "bias": _per_channel,
@@ -81,8 +109,8 @@ TRANSPOSED = Op(
 WEIGHT = Op(
     "convolution_backward_weight", ("grad", "input"), _weight,
     {
-        "grad": lambda g, input, stride, padding, dilation, groups:
-            _convolve(conj(input), conj(g), stride, padding, dilation, groups),
+        "grad": lambda g, input, shapes, stride, padding, dilation, groups:
+            _cropped(_convolve(conj(input), conj(g), stride, padding, dilation, groups), shapes[0]),
         "input": lambda g, grad, shapes, stride, padding, dilation, groups:
             _transpose(conj(grad), conj(g), shapes[1], stride, padding, dilation, groups),
     },
@@ -129,7 +157,9 @@ def _check_operands(name: str, dims: int, input: Tensor, weight: Tensor, bias: A
             )
 
 
-def _same_padding(input: Tensor, kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Tensor, Sizes]:
+def _same_padding(
+    input: Tensor, kernel: Sizes, stride: Sizes, dilation: Sizes
+) -> tuple[Tensor, Sizes]:
     """Padding that keeps the size; where it is odd, the input gets the rest at its end."""
     if any(s != 1 for s in stride):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
@@ -152,7 +182,10 @@ def _declare_convolution(dims: int) -> Callable[..., Tensor]:
         dilation: Any = 1, groups: int = 1,
     ) -> Tensor:  # fmt: skip
         _check_operands(name, dims, input, weight, bias)
-        steps, reach = per_dimension("stride", stride, dims), per_dimension("dilation", dilation, dims)
+        steps, reach = (
+            per_dimension("stride", stride, dims),
+            per_dimension("dilation", dilation, dims),
+        )
         batched = input if input.ndim == dims + 2 else input.unsqueeze(0)
         if padding == "same":
             batched, edges = _same_padding(batched, weight.shape[2:], steps, reach)
@@ -177,8 +210,14 @@ def _declare_transposed(dims: int) -> Callable[..., Tensor]:
         output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
     ) -> Tensor:  # fmt: skip
         _check_operands(name, dims, input, weight, bias)
-        steps, edges = per_dimension("stride", stride, dims), per_dimension("padding", padding, dims)
-        reach, extra = per_dimension("dilation", dilation, dims), per_dimension("output_padding", output_padding, dims)
+        steps, edges = (
+            per_dimension("stride", stride, dims),
+            per_dimension("padding", padding, dims),
+        )
+        reach, extra = (
+            per_dimension("dilation", dilation, dims),
+            per_dimension("output_padding", output_padding, dims),
+        )
         if any(e >= max(s, d) for e, s, d in zip(extra, steps, reach, strict=True)):
             raise RuntimeError(
                 f"output padding must be smaller than either stride or dilation, but got output_padding={extra}, "
@@ -187,9 +226,17 @@ def _declare_transposed(dims: int) -> Callable[..., Tensor]:
         batched = input if input.ndim == dims + 2 else input.unsqueeze(0)
         kernel, sizes = weight._array.shape[2:], batched._array.shape[2:]
         geometry = zip(sizes, steps, edges, reach, kernel, extra, strict=True)
-        out_sizes = tuple((n - 1) * s - 2 * p + d * (k - 1) + e + 1 for n, s, p, d, k, e in geometry)
+        out_sizes = tuple(
+            (n - 1) * s - 2 * p + d * (k - 1) + e + 1 for n, s, p, d, k, e in geometry
+        )
         shape = (batched._array.shape[0], weight._array.shape[1] * groups, *out_sizes)
-        params = {"stride": steps, "padding": edges, "dilation": reach, "groups": groups, "shape": shape}
+        params = {
+            "stride": steps,
+            "padding": edges,
+            "dilation": reach,
+            "groups": groups,
+            "shape": shape,
+        }
         out = bind(TRANSPOSED, (batched, weight, bias), params)
         return out if input.ndim == dims + 2 else out.squeeze(0)
 
@@ -210,4 +257,6 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
             f"conv_tbc: input and weight must have 3 dims: time, batch, channels, got {list(input.shape)} "
             f"and {list(weight.shape)}"
         )
-    return FUNCTIONS["conv1d"](input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad).permute(2, 0, 1)
+    return FUNCTIONS["conv1d"](
+        input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad
+    ).permute(2, 0, 1)

@@ -29,7 +29,9 @@ def _laid_out(targets: Array, blank: int) -> tuple[Array, Array]:
 
 def _emitted(log_probs: Array, labels: Array) -> Array:
     """The logarithm of the probability of each place's label at each step (T, N, places)."""
-    return np.take_along_axis(log_probs, np.broadcast_to(labels, (len(log_probs), *labels.shape)), 2)
+    return np.take_along_axis(
+        log_probs, np.broadcast_to(labels, (len(log_probs), *labels.shape)), 2
+    )
 
 
 def _shifted(x: Array, by: int) -> Array:
@@ -45,7 +47,9 @@ def _advance(x: Array, leaps: Array) -> Array:
     return np.where(leaps, np.logaddexp(moved, _shifted(x, 2)), moved)
 
 
-def _ctc(log_probs: Array, targets: Array, input_lengths: Array, target_lengths: Array, blank: int) -> tuple[Array, Array]:
+def _ctc(
+    log_probs: Array, targets: Array, input_lengths: Array, target_lengths: Array, blank: int
+) -> tuple[Array, Array]:
     labels, leaps = _laid_out(targets, blank)
     emitted = _emitted(log_probs, labels)
     alpha = np.full_like(emitted, -np.inf)
@@ -103,11 +107,22 @@ def _ctc_backward(
 
 
 def _gradient(
-    g: Any, log_probs: Any, outs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int, zero_infinity: bool
+    g: Any,
+    log_probs: Any,
+    outs: Any,
+    targets: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int,
+    zero_infinity: bool,
 ) -> Any:
     params = {"targets": targets, "input_lengths": input_lengths, "target_lengths": target_lengths}
     arrays = (g, log_probs, outs[0].detach(), outs[1].detach())
     return bind(CTC_BACKWARD, arrays, {**params, "blank": blank, "zero_infinity": zero_infinity})
+
+
+def _refused(g: Any) -> Any:
+    raise NotImplementedError("the derivative of _ctc_loss_backward is not implemented")
 
 
 CTC = Op(
@@ -119,7 +134,7 @@ CTC = Op(
 )  # fmt: skip
 CTC_BACKWARD = Op(
     "_ctc_loss_backward", ("grad", "log_probs", "losses", "alpha"), _ctc_backward,
-    {"grad": None, "log_probs": None, "losses": None, "alpha": None},
+    {"grad": _refused, "log_probs": _refused, "losses": None, "alpha": None},
 )  # fmt: skip
 
 
@@ -148,7 +163,11 @@ def ctc_loss(
     batched = log_probs if log_probs.ndim == 3 else log_probs.unsqueeze(1)
     steps, wanted = _lengths(input_lengths), _lengths(target_lengths)
     _check("ctc_loss", batched._array.shape, steps, wanted, blank)
-    params = {"targets": _padded(targets._array, wanted), "input_lengths": steps, "target_lengths": wanted}
+    params = {
+        "targets": _padded(targets._array, wanted),
+        "input_lengths": steps,
+        "target_lengths": wanted,
+    }
     loss = bind(CTC, (batched,), {**params, "blank": blank, "zero_infinity": zero_infinity})[0]
     if zero_infinity:
         loss = where(loss == np.inf, 0, loss)
@@ -169,11 +188,15 @@ def _check(name: str, shape: tuple[int, ...], steps: Array, wanted: Array, blank
         raise RuntimeError("blank must be in label range")
     for what, values in (("input_lengths", steps), ("target_lengths", wanted)):
         if len(values) != batch:
-            raise RuntimeError(f"{what} must be of size batch_size: {len(values)} for {name} of {list(shape)}")
+            raise RuntimeError(
+                f"{what} must be of size batch_size: {len(values)} for {name} of {list(shape)}"
+            )
         if values.size and values.min() < 0:
             raise RuntimeError(f"{what} must be non-negative in {name}")
     if steps.size and steps.max() > time:
-        raise RuntimeError(f"Expected input_lengths to have value at most {time}, but got value {steps.max()}")
+        raise RuntimeError(
+            f"Expected input_lengths to have value at most {time}, but got value {steps.max()}"
+        )
 
 
 def _padded(targets: Array, lengths: Array) -> Array:
@@ -183,17 +206,23 @@ def _padded(targets: Array, lengths: Array) -> Array:
     if targets.ndim == 1:
         starts = np.cumsum(lengths) - lengths
         if targets.size < lengths.sum():
-            raise RuntimeError(f"Expected targets to have {lengths.sum()} labels, but got {targets.size}")
+            raise RuntimeError(
+                f"Expected targets to have {lengths.sum()} labels, but got {targets.size}"
+            )
         rows = [targets[a : a + n] for a, n in zip(starts, lengths, strict=True)]
     else:
         if longest > targets.shape[1]:
-            raise RuntimeError(f"Expected tensor to have size at least {longest} at dimension 1, but got size {list(targets.shape)}")
+            raise RuntimeError(
+                f"Expected tensor to have size at least {longest} at dimension 1, but got size {list(targets.shape)}"
+            )
         rows = [row[:n] for row, n in zip(targets, lengths, strict=True)]
     for i, row in enumerate(rows):
         out[i, : len(row)] = row
     return out
 
 
-FUNCTIONS["ctc_loss"] = lambda log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False: ctc_loss(
-    log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity
+FUNCTIONS["ctc_loss"] = (
+    lambda log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False: (
+        ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
+    )
 )

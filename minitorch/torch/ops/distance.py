@@ -13,7 +13,9 @@ from .surface import FUNCTIONS, function, into
 
 
 @function
-def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
     """The p-norm of the difference of two vectors, or of each pair of a batch."""
     return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)
 
@@ -24,13 +26,17 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     shape = broadcast_shapes("cosine_similarity", x1._array.shape, x2._array.shape)
     kind = FUNCTIONS["result_type"](x1, x2)
     if not kind.is_floating_point and not kind.is_complex:
-        raise RuntimeError("expected common dtype to be floating point, yet common dtype is " + str(kind))
+        raise RuntimeError(
+            "expected common dtype to be floating point, yet common dtype is " + str(kind)
+        )
     d = wrap_dim(dim, len(shape))
     a, b = (x.to(kind).expand(shape) for x in (x1, x2))
     return (normalize(a, 2, d, eps) * normalize(b, 2, d, eps)).sum(d)
 
 
-def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
+def normalize(
+    input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None
+) -> Tensor:
     """Vectors along a dimension divided by their p-norm."""
     result = input / input.norm(p, dim, keepdim=True).clamp_min(eps)
     return result if out is None else into(out, result, "normalize")

@@ -15,7 +15,7 @@ import numpy as np
 from .. import sampling
 from ..tensor import Tensor, wrap
 from .precision import is_half
-from .surface import FUNCTIONS, function
+from .surface import function
 
 _SATURATION = 1.7580993408473766
 """Minus the value that selu tends to: what alpha dropout writes in place of what it drops."""
@@ -34,7 +34,9 @@ def _mask(input: Tensor, p: float, features: bool) -> Any:
     return sampling.bernoulli(shape, input._array.dtype, 1 - p)
 
 
-def _dropped(input: Tensor, p: float, train: bool, features: bool = False, inplace: bool = False) -> Tensor:
+def _dropped(
+    input: Tensor, p: float, train: bool, features: bool = False, inplace: bool = False
+) -> Tensor:
     """What is kept, enlarged so that its mean stays."""
     if p == 0 or not train or not input._array.size:
         return input
@@ -46,7 +48,9 @@ def _dropped(input: Tensor, p: float, train: bool, features: bool = False, inpla
     return input.mul_(wrap(noise)) if inplace else input * wrap(noise)
 
 
-def _alpha_dropped(input: Tensor, p: float, train: bool, features: bool = False, inplace: bool = False) -> Tensor:
+def _alpha_dropped(
+    input: Tensor, p: float, train: bool, features: bool = False, inplace: bool = False
+) -> Tensor:
     """What is kept, and selu's saturation for what is not, scaled so that mean and variance stay."""
     if p == 0 or not train or not input._array.size:
         return input
@@ -68,13 +72,17 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return _dropped(input, p, training, False, inplace)
 
 
-def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+def alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
     """Dropout that keeps mean and variance of what selu gives."""
     _check_probability(p)
     return _alpha_dropped(input, p, training, False, inplace)
 
 
-def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
     """Alpha dropout of whole channels."""
     _check_probability(p)
     if training:
@@ -84,7 +92,9 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 
 def _need_channels(name: str, input: Tensor) -> None:
     if input.ndim < 2:
-        raise RuntimeError(f"Feature dropout requires at least 2 dimensions in the input: {name} of {list(input.shape)}")
+        raise RuntimeError(
+            f"Feature dropout requires at least 2 dimensions in the input: {name} of {list(input.shape)}"
+        )
 
 
 def _declare_features(dims: int) -> Callable[..., Tensor]:
@@ -105,7 +115,10 @@ def _declare_features(dims: int) -> Callable[..., Tensor]:
         out = _dropped(given, p, training, True, inplace)
         return out.squeeze(0) if unbatched else out
 
-    call.__name__, call.__doc__ = name, f"Whole channels, of {dims} dimensions each, zeroed with probability p."
+    call.__name__, call.__doc__ = (
+        name,
+        f"Whole channels, of {dims} dimensions each, zeroed with probability p.",
+    )
     return call
 
 

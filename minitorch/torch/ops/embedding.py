@@ -15,14 +15,20 @@ from .surface import FUNCTIONS
 # --- Records -----------------------------------------------------------------------------------
 
 
-def _embedding(weight: Array, indices: Array, padding_idx: int = -1, by_frequency: bool = False) -> Array:
+def _embedding(
+    weight: Array, indices: Array, padding_idx: int = -1, by_frequency: bool = False
+) -> Array:
     rows = weight.shape[0]
     if indices.size and not (indices.min() >= 0 and indices.max() < rows):
-        raise IndexError(f"index out of range in self: embedding of {list(indices.shape)} in a table of {rows} rows")
+        raise IndexError(
+            f"index out of range in self: embedding of {list(indices.shape)} in a table of {rows} rows"
+        )
     return weight.take(indices, axis=0)
 
 
-def _embedding_backward(grad: Array, indices: Array, rows: int, padding_idx: int, by_frequency: bool) -> Array:
+def _embedding_backward(
+    grad: Array, indices: Array, rows: int, padding_idx: int, by_frequency: bool
+) -> Array:
     """Each row of the gradient added to the table's row that it came from."""
     width = grad.shape[indices.ndim :]
     flat, places = widened(grad).reshape(indices.size, *width), indices.reshape(-1)
@@ -33,7 +39,11 @@ def _embedding_backward(grad: Array, indices: Array, rows: int, padding_idx: int
         order = np.argsort(places, kind="stable")
         distinct, starts, counts = np.unique(places[order], return_index=True, return_counts=True)
         sums = np.add.reduceat(flat[order], starts, axis=0)
-        out[distinct] = sums / counts.reshape(-1, *(1 for _ in width)).astype(sums.dtype) if by_frequency else sums
+        out[distinct] = (
+            sums / counts.reshape(-1, *(1 for _ in width)).astype(sums.dtype)
+            if by_frequency
+            else sums
+        )
     return out.astype(grad.dtype, copy=False)
 
 
@@ -62,7 +72,10 @@ EMBEDDING = Op(
     doc="Rows of a table.",
 )  # fmt: skip
 EMBEDDING_BACKWARD = Op(
-    "embedding_backward", ("grad", "indices"), _embedding_backward, {"grad": _by_grad, "indices": None}
+    "embedding_backward",
+    ("grad", "indices"),
+    _embedding_backward,
+    {"grad": _by_grad, "indices": None},
 )
 
 
@@ -94,11 +107,21 @@ def embedding(
             raise AssertionError("Padding_idx must be within num_embeddings")
         padding_idx %= weight.shape[0]
     if max_norm is not None:
+        _check_indices(weight, input)
         renorm_rows(weight, input, max_norm, norm_type)
     return _look_up(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
 
 
-def _look_up(weight: Tensor, indices: Tensor, padding_idx: int = -1, by_frequency: bool = False) -> Tensor:
+def _look_up(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, by_frequency: bool = False
+) -> Tensor:
+    _check_indices(weight, indices)
+    return bind(
+        EMBEDDING, (weight, indices), {"padding_idx": padding_idx, "by_frequency": by_frequency}
+    )
+
+
+def _check_indices(weight: Tensor, indices: Tensor) -> None:
     if indices.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
@@ -106,7 +129,6 @@ def _look_up(weight: Tensor, indices: Tensor, padding_idx: int = -1, by_frequenc
         )
     if weight.ndim != 2:
         raise RuntimeError(f"'weight' must be 2-D, got {list(weight.shape)} in embedding")
-    return bind(EMBEDDING, (weight, indices), {"padding_idx": padding_idx, "by_frequency": by_frequency})
 
 
 def renorm_rows(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
@@ -155,7 +177,9 @@ def embedding_bag(
         padding_idx %= weight.shape[0]
     if max_norm is not None:
         renorm_rows(weight, input, max_norm, norm_type)
-    rows = _look_up(weight, input.reshape(-1), -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
+    rows = _look_up(
+        weight, input.reshape(-1), -1 if padding_idx is None else padding_idx, scale_grad_by_freq
+    )
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.reshape(-1, 1)
     if padding_idx is not None:
@@ -174,11 +198,15 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[Ar
             )
         return np.repeat(np.arange(input.shape[0]), input.shape[1]), input.shape[0]
     if input.ndim != 1:
-        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
+        )
     if offsets is None:
         raise ValueError("offsets has to be a 1D Tensor but got None")
     if offsets.ndim != 1:
-        raise ValueError(f"offsets has to be a 1D Tensor, but got Tensor of dimension {offsets.ndim}")
+        raise ValueError(
+            f"offsets has to be a 1D Tensor, but got Tensor of dimension {offsets.ndim}"
+        )
     starts = offsets._array
     if starts.size and starts[0] != 0:
         raise RuntimeError(
@@ -227,6 +255,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     return wrap((indices[..., None] == np.arange(num_classes)).astype(np.int64))
 
 
-FUNCTIONS["embedding"] = lambda weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False: _look_up(
-    weight, indices, padding_idx, scale_grad_by_freq
+FUNCTIONS["embedding"] = (
+    lambda weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False: _look_up(
+        weight, indices, padding_idx, scale_grad_by_freq
+    )
 )

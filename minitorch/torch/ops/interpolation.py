@@ -42,7 +42,7 @@ def _apply(x: Array, taps: Taps, axis: int) -> Array:
 
 def _apply_back(g: Array, taps: Taps, axis: int) -> Array:
     """Each output's gradient added to its inputs; places never decrease, so equal ones are neighbours."""
-    shape = g.shape[:axis] + (taps.size,) + g.shape[axis + 1 :]
+    shape = (*g.shape[:axis], taps.size, *g.shape[axis + 1 :])
     out = np.zeros(shape, g.dtype)
     for k in range(taps.places.shape[1]):
         part = g if taps.weights is None else g * _along(taps.weights[:, k], axis, g)
@@ -55,12 +55,32 @@ def _along(weights: Array, axis: int, like: Array) -> Array:
     return weights.astype(like.dtype).reshape(-1, *(1,) * (like.ndim - axis - 1))
 
 
+def _apply_to_bytes(x: Array, taps: Taps, axis: int) -> Array:
+    """The same of bytes, with weights of 16 bits; rounded and clipped to bytes again."""
+    if taps.weights is None:
+        return x.take(taps.places[:, 0], axis=axis)
+    weights = _merged(taps)
+    bits = min(math.floor(math.log2((2**15 - 0.5) / weights.max())), 22)
+    whole = np.trunc(weights * 2.0**bits + np.copysign(0.5, weights)).astype(np.int64)
+    total = _apply(x.astype(np.int64), taps._replace(weights=whole), axis)
+    return np.clip((total + (1 << (bits - 1))) >> bits, 0, 255).astype(np.uint8)
+
+
+def _merged(taps: Taps) -> Array:
+    """The weights, those of one place (at the image's border) added up."""
+    weights = np.array(taps.weights)
+    for k in range(1, weights.shape[1]):
+        again = taps.places[:, k] == taps.places[:, k - 1]
+        weights[again, k] += weights[again, k - 1]
+        weights[again, k - 1] = 0
+    return weights
+
+
 def _resample(input: Array, tables: tuple[Taps, ...]) -> Array:
-    rounded = input.dtype == np.uint8 and any(t.weights is not None for t in tables)
-    out = input.astype(np.float32) if rounded else input
+    along = _apply_to_bytes if input.dtype == np.uint8 else _apply
     for axis in range(input.ndim - 1, 1, -1):
-        out = _apply(out, tables[axis - 2], axis)
-    return np.clip(np.rint(out), 0, 255).astype(np.uint8) if rounded else out
+        input = along(input, tables[axis - 2], axis)
+    return input
 
 
 def _resample_back(grad: Array, tables: tuple[Taps, ...]) -> Array:
@@ -96,9 +116,13 @@ def _positions(size: int, out: int, scale: float | None, align: bool, real: Any)
     return i * step if align else step * (i + real(0.5)) - real(0.5)
 
 
-def _nearest(size: int, out: int, scale: float | None, align: bool, real: Any, offset: float = 0.0) -> Taps:
+def _nearest(
+    size: int, out: int, scale: float | None, align: bool, real: Any, offset: float = 0.0
+) -> Taps:
     step = _step(size, out, scale, False, np.float32)
-    places = np.floor((np.arange(out, dtype=np.float32) + np.float32(offset)) * step).astype(np.int64)
+    places = np.floor((np.arange(out, dtype=np.float32) + np.float32(offset)) * step).astype(
+        np.int64
+    )
     return Taps(size, np.minimum(places, size - 1)[:, None], None)
 
 
@@ -181,7 +205,9 @@ _TABLES: dict[tuple[str, bool], Callable[..., Taps]] = {
 
 
 @lru_cache(maxsize=256)
-def _table(mode: str, antialias: bool, size: int, out: int, scale: float | None, align: bool, real: Any) -> Taps:
+def _table(
+    mode: str, antialias: bool, size: int, out: int, scale: float | None, align: bool, real: Any
+) -> Taps:
     return _TABLES[mode, antialias](size, out, scale, align, real)
 
 
@@ -215,16 +241,24 @@ def interpolate(
     """
     _check_mode(input, mode, align_corners, antialias)
     dims = input.ndim - 2
-    sizes, scales = _target(input, size, scale_factor, dims, bool(recompute_scale_factor) or mode == "area")
+    sizes, scales = _target(
+        input, size, scale_factor, dims, bool(recompute_scale_factor) or mode == "area"
+    )
     if mode == "area":
-        return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[dims - 1](input, sizes)
+        return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[dims - 1](
+            input, sizes
+        )
     if min(sizes, default=1) <= 0 or 0 in input._array.shape[1:]:
         raise RuntimeError(
             f"Input and output sizes should be greater than 0, but got input {list(input.shape)} and output {list(sizes)}"
         )
     if input._array.dtype != np.uint8 or dims != 2:
-        require_floats(f"upsample_{mode}", input._array, "fV" if mode not in ("nearest", "nearest-exact") else "fVu")
-    real = np.float64 if input._array.dtype == np.float64 else np.float32
+        require_floats(
+            f"upsample_{mode}",
+            input._array,
+            "fV" if mode not in ("nearest", "nearest-exact") else "fVu",
+        )
+    real = np.float64 if input._array.dtype in (np.float64, np.uint8) else np.float32
     tables = tuple(
         _table(mode, antialias, n, out, s, bool(align_corners), real)
         for n, out, s in zip(input._array.shape[2:], sizes, scales, strict=True)
@@ -242,7 +276,9 @@ def _check_mode(input: Tensor, mode: str, align_corners: bool | None, antialias:
             "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
         )
     if mode == "lanczos" and (align_corners or not antialias):
-        raise ValueError("Lanczos mode requires antialias=True and does not support align_corners=True")
+        raise ValueError(
+            "Lanczos mode requires antialias=True and does not support align_corners=True"
+        )
     if input.ndim - 2 not in _DIMENSIONS.get(mode, ()):
         raise NotImplementedError(
             f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | linear | "
@@ -250,14 +286,16 @@ def _check_mode(input: Tensor, mode: str, align_corners: bool | None, antialias:
         )
 
 
-def _target(input: Tensor, size: Any, scale: Any, dims: int, recompute: bool) -> tuple[list[int], list[float | None]]:
+def _target(
+    input: Tensor, size: Any, scale: Any, dims: int, recompute: bool
+) -> tuple[list[int], list[float | None]]:
     """The sizes of the output, and the factors that distances follow from."""
     if size is not None and scale is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     if size is None and scale is None:
         raise ValueError("either size or scale_factor should be defined")
     given = size if scale is None else scale
-    values = list(given) if isinstance(given, (tuple, list)) else [given] * dims
+    values: list[Any] = list(given) if isinstance(given, (tuple, list)) else [given] * dims
     if len(values) != dims:
         raise ValueError(
             "Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of "
@@ -265,17 +303,27 @@ def _target(input: Tensor, size: Any, scale: Any, dims: int, recompute: bool) ->
         )
     if scale is None:
         return [_whole(v) for v in values], [None] * dims
-    sizes = [math.floor(float(n) * float(s)) for n, s in zip(input._array.shape[2:], values, strict=True)]
-    return sizes, [None] * dims if recompute else [float(s) for s in values]
+    sizes = [
+        math.floor(float(n) * float(s)) for n, s in zip(input._array.shape[2:], values, strict=True)
+    ]
+    return sizes, [None if recompute else float(s) for s in values]
 
 
 def _whole(value: Any) -> int:
     if not hasattr(value, "__index__"):
-        raise TypeError(f"expected size to be one of int or Tuple[int], but got {type(value).__name__}")
+        raise TypeError(
+            f"expected size to be one of int or Tuple[int], but got {type(value).__name__}"
+        )
     return value.__index__()
 
 
-def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None) -> Tensor:
+def upsample(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
     """`interpolate` under its old name."""
     return interpolate(input, size, scale_factor, mode, align_corners)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,8 @@ def _by_input(g: Any, weight: Any) -> Any:
 
 def _by_weight(g: Any, input: Any, shapes: Any) -> Any:
     rows = conj(input).reshape(-1, shapes[1][-1])
-    return MM(g.reshape(rows._array.shape[0], -1).t(), rows).reshape(shapes[1])
+    columns = g.reshape(rows._array.shape[0], math.prod(shapes[1][:-1]))
+    return MM(columns.t(), rows).reshape(shapes[1])
 
 
 LINEAR = Op(
@@ -81,8 +83,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     _check_bilinear(input1, input2, weight, bias)
     outputs, left, right = weight.shape
     products = input1.reshape(-1, left) @ weight.permute(1, 0, 2).reshape(left, outputs * right)
-    pairs = products.reshape(-1, outputs, right) * input2.reshape(-1, 1, right)
-    out = pairs.sum(-1).reshape(*input1.shape[:-1], outputs)
+    pairs = products.reshape(-1, outputs, right) @ input2.reshape(-1, right, 1)
+    out = pairs.reshape(*input1.shape[:-1], outputs)
     return out if bias is None else out + bias
 
 

@@ -38,9 +38,12 @@ def reduced(loss: Tensor, reduction: Any, size_average: Any = None, reduce: Any 
 
 
 def how_reduced(reduction: Any, size_average: Any = None, reduce: Any = None) -> str:
-    """"none", "mean" or "sum", from Torch's new or old arguments; ValueError for anything else."""
+    """One of "none", "mean", "sum" from new or old arguments; ValueError for anything else."""
     if size_average is not None or reduce is not None:
-        warnings.warn("size_average and reduce args will be deprecated, please use reduction instead.", stacklevel=4)
+        warnings.warn(
+            "size_average and reduce args will be deprecated, please use reduction instead.",
+            stacklevel=4,
+        )
         if reduce is False:
             return "none"
         return "sum" if size_average is False else "mean"
@@ -78,7 +81,11 @@ def mse_loss(
     """The square of the difference."""
     _meet(input, target)
     loss = (input - target).square()
-    return reduced(loss, reduction, size_average, reduce) if weight is None else _weighed(loss, input, weight, reduction)
+    return (
+        reduced(loss, reduction, size_average, reduce)
+        if weight is None
+        else _weighed(loss, input, weight, reduction)
+    )
 
 
 def l1_loss(
@@ -88,7 +95,11 @@ def l1_loss(
     """The size of the difference."""
     _meet(input, target)
     loss = (input - target).abs()
-    return reduced(loss, reduction, size_average, reduce) if weight is None else _weighed(loss, input, weight, reduction)
+    return (
+        reduced(loss, reduction, size_average, reduce)
+        if weight is None
+        else _weighed(loss, input, weight, reduction)
+    )
 
 
 def smooth_l1_loss(
@@ -100,12 +111,18 @@ def smooth_l1_loss(
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     apart = (input - target).abs()
-    loss = apart if beta == 0 else where(apart < beta, 0.5 * apart * apart / beta, apart - 0.5 * beta)
+    loss = (
+        apart if beta == 0 else where(apart < beta, 0.5 * apart * apart / beta, apart - 0.5 * beta)
+    )
     return reduced(loss, reduction, size_average, reduce)
 
 
 def huber_loss(
-    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+    input: Tensor,
+    target: Tensor,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: Tensor | None = None,
 ) -> Tensor:
     """Half the square of the difference, but a straight line from `delta` on."""
     _meet(input, target)
@@ -133,7 +150,12 @@ def poisson_nll_loss(
 
 
 def gaussian_nll_loss(
-    input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    var: Any,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
 ) -> Tensor:
     """How unlikely numbers are under normal distributions of given means and variances."""
     if isinstance(var, float):
@@ -145,7 +167,9 @@ def gaussian_nll_loss(
         if input.shape[:-1] == var.shape:
             var = var.unsqueeze(-1)
         elif input.ndim != var.ndim or sum(odd) != 1:
-            raise ValueError(f"var is of incorrect size: {list(var.shape)} for input of {list(input.shape)}")
+            raise ValueError(
+                f"var is of incorrect size: {list(var.shape)} for input of {list(input.shape)}"
+            )
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
     raised = var + (var.detach().clamp(min=eps) - var.detach())  # clamped, but for the gradient
@@ -156,14 +180,20 @@ def gaussian_nll_loss(
 # --- Classes -------------------------------------------------------------------------------------
 
 
-def _nll_weights(target: Array, weight: Array | None, ignore_index: int, kind: Any) -> tuple[Array, Array]:
+def _nll_weights(
+    target: Array, weight: Array | None, ignore_index: int, kind: Any
+) -> tuple[Array, Array]:
     """Each target's class, 0 where it is ignored, and its weight."""
     kept = target != ignore_index
     classes = np.where(kept, target, 0)
-    return classes, kept.astype(kind) if weight is None else np.where(kept, weight[classes], kind.type(0))
+    return classes, kept.astype(kind) if weight is None else np.where(
+        kept, weight[classes], kind.type(0)
+    )
 
 
-def _nll(input: Array, target: Array, weight: Array | None, reduction: str, ignore_index: int) -> Array:
+def _nll(
+    input: Array, target: Array, weight: Array | None, reduction: str, ignore_index: int
+) -> Array:
     """Minus the input at each target, weighed; the classes are dimension 1, or the only one."""
     axis = min(input.ndim - 1, 1)
     classes, weights = _nll_weights(target, weight, ignore_index, input.dtype)
@@ -179,7 +209,12 @@ def _nll(input: Array, target: Array, weight: Array | None, reduction: str, igno
 
 
 def _nll_backward(
-    grad: Array, target: Array, weight: Array | None, shape: tuple[int, ...], reduction: str, ignore_index: int
+    grad: Array,
+    target: Array,
+    weight: Array | None,
+    shape: tuple[int, ...],
+    reduction: str,
+    ignore_index: int,
 ) -> Array:
     axis = min(len(shape) - 1, 1)
     classes, weights = _nll_weights(target, weight, ignore_index, grad.dtype)
@@ -233,7 +268,9 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
     expected = want[:1] + want[2:] if len(want) > 1 else ()
     if have != expected and not (len(want) == 1 and have == (1,)):
         if len(want) > 1 and have[:1] != want[:1]:
-            raise ValueError(f"Expected input batch_size ({want[0]}) to match target batch_size ({have[:1]}): {list(want)} and {list(have)}.")
+            raise ValueError(
+                f"Expected input batch_size ({want[0]}) to match target batch_size ({have[:1]}): {list(want)} and {list(have)}."
+            )
         raise RuntimeError(f"Expected target size {list(expected)}, got {list(have)}")
     if target.dtype not in (dtypes.int64, dtypes.uint8):
         raise RuntimeError(f"expected scalar type Long but found {kind_name(target._array)}")
@@ -279,7 +316,9 @@ def _over_classes(weight: Tensor, ndim: int, axis: int) -> Tensor:
     return weight.reshape([-1 if d == axis else 1 for d in range(ndim)])
 
 
-def _entropy_of_shares(logs: Tensor, target: Tensor, weight: Any, how: str, smoothing: float, axis: int) -> Tensor:
+def _entropy_of_shares(
+    logs: Tensor, target: Tensor, weight: Any, how: str, smoothing: float, axis: int
+) -> Tensor:
     """Cross entropy with a probability for each class."""
     if not target.dtype.is_floating_point:
         raise RuntimeError(
@@ -293,16 +332,20 @@ def _entropy_of_shares(logs: Tensor, target: Tensor, weight: Any, how: str, smoo
         )
     if smoothing:
         target = target * (1 - smoothing) + smoothing / classes
-    terms = logs * target if weight is None else logs * target * _over_classes(weight, logs.ndim, axis)
+    terms = (
+        logs * target if weight is None else logs * target * _over_classes(weight, logs.ndim, axis)
+    )
     if how == "none":
         return -terms.sum(axis)
     return -terms.sum() / (logs.numel() / classes if how == "mean" else 1)
 
 
-def _spread_evenly(logs: Tensor, target: Tensor, weight: Any, how: str, ignore_index: int, axis: int) -> Tensor:
+def _spread_evenly(
+    logs: Tensor, target: Tensor, weight: Any, how: str, ignore_index: int, axis: int
+) -> Tensor:
     """The cross entropy with an even share for every class."""
     terms = logs if weight is None else logs * _over_classes(weight, logs.ndim, axis)
-    ignored = (target == ignore_index).reshape(target.shape)
+    ignored: Any = target == ignore_index
     losses = (-terms.sum(axis)).reshape(target.shape).masked_fill(ignored, 0)
     if how != "mean":
         return reduced(losses, how)
@@ -322,7 +365,9 @@ def linear_cross_entropy(
     if input.ndim not in (1, 2):
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.ndim}")
     if linear_weight.ndim < 2:
-        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {linear_weight.ndim}")
+        raise RuntimeError(
+            f"expected linear_weight with dimensionality at least 2, got {linear_weight.ndim}"
+        )
     if input.shape[-1] != linear_weight.shape[-1]:
         raise RuntimeError(
             "expected equal input and linear_weight last dimensions (in_features), "
@@ -340,10 +385,17 @@ def linear_cross_entropy(
     if ignore_index is not None and tuple(target.shape) == shape:
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
     rows = linear_weight.reshape(-1, linear_weight.shape[-1])
-    logits = linear(input, rows, None if linear_bias is None else linear_bias.reshape(-1)).reshape(shape)
+    logits = linear(input, rows, None if linear_bias is None else linear_bias.reshape(-1)).reshape(
+        shape
+    )
     ignored = -100 if ignore_index is None else ignore_index
     return cross_entropy(
-        logits, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
+        logits,
+        target,
+        weight,
+        ignore_index=ignored,
+        reduction=reduction,
+        label_smoothing=label_smoothing,
     )
 
 
@@ -361,10 +413,29 @@ def _binary(input: Array, target: Array) -> Array:
 BINARY = Op(
     "binary_cross_entropy", ("input", "target"), in_single(_binary),
     {
-        "input": lambda g, input, target: g * ((input - target) / ((1 - input) * input).clamp(min=1e-12)),
+        "input": lambda g, input, target: bind(BINARY_BACKWARD, (g, input, target), {}),
         "target": lambda g, input: g * ((1 - input).log() - input.log()),
     },
     doc="Cross entropy of two classes, from the probability of one.",
+)  # fmt: skip
+
+
+def _binary_backward(grad: Array, input: Array, target: Array) -> Array:
+    return grad * ((input - target) / np.maximum((1 - input) * input, 1e-12))
+
+
+def _spread_of(x: Any) -> Any:
+    return (1 - x) * x + 1e-12
+
+
+BINARY_BACKWARD = Op(
+    "binary_cross_entropy_backward", ("grad", "input", "target"), in_single(_binary_backward),
+    {
+        "grad": lambda g, input, target: g * (input - target) / _spread_of(input),
+        "input": lambda g, grad, input, target:
+            g * grad * (input * input - 2 * input * target + target) / _spread_of(input).square(),
+        "target": lambda g, grad, input: -g * grad / ((1 - input) * input),
+    },
 )  # fmt: skip
 
 
@@ -380,7 +451,9 @@ def binary_cross_entropy(
             "Please ensure they have the same size."
         )
     if target.dtype is not input.dtype:
-        raise RuntimeError(f"Found dtype {kind_name(target._array)} but expected {kind_name(input._array)}")
+        raise RuntimeError(
+            f"Found dtype {kind_name(target._array)} but expected {kind_name(input._array)}"
+        )
     loss = BINARY(input, target)
     return reduced(loss if weight is None else loss * weight, how)
 
@@ -392,7 +465,9 @@ def binary_cross_entropy_with_logits(
     """Cross entropy of two classes, from the score of one."""
     how = how_reduced(reduction, size_average, reduce)
     if target.shape != input.shape:
-        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+        raise ValueError(
+            f"Target size ({target.shape}) must be the same as input size ({input.shape})"
+        )
     logs = logsigmoid(input)
     if pos_weight is not None:
         logs = logs * ((pos_weight - 1) * target + 1)
@@ -421,13 +496,24 @@ def kl_div(
 # --- Margins ---------------------------------------------------------------------------------------
 
 
-def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
     """log(1 + exp(-target input)), for targets 1 and -1."""
     return reduced((-target * input).exp().log1p(), reduction, size_average, reduce)
 
 
 def hinge_embedding_loss(
-    input: Tensor, target: Tensor, margin: float = 1.0, size_average: Any = None, reduce: Any = None, reduction: Any = "mean"
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: Any = "mean",
 ) -> Tensor:
     """The input where the target is 1, what it lacks to a margin where it is -1."""
     near, far = where(target != -1, input, 0), where(target != 1, (margin - input).clamp_min(0), 0)
@@ -444,7 +530,9 @@ def margin_ranking_loss(
             f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {input1.shape}, "
             f"input2: {input2.shape}, target: {target.shape} "
         )
-    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction, size_average, reduce)
+    return reduced(
+        (-target * (input1 - input2) + margin).clamp_min(0), reduction, size_average, reduce
+    )
 
 
 def multilabel_soft_margin_loss(
@@ -471,7 +559,10 @@ def cosine_embedding_loss(
         )
     lengths = ((input1 * input1).sum(-1) + 1e-12) * ((input2 * input2).sum(-1) + 1e-12)
     cosine = (input1 * input2).sum(-1) / lengths.sqrt()
-    alike, apart = where(target == 1, 1 - cosine, 0), where(target == -1, (cosine - margin).clamp_min(0), 0)
+    alike, apart = (
+        where(target == 1, 1 - cosine, 0),
+        where(target == -1, (cosine - margin).clamp_min(0), 0),
+    )
     return reduced(alike + apart, reduction, size_average, reduce)
 
 
@@ -487,34 +578,54 @@ def multi_margin_loss(
         raise ValueError("weight must be one-dimensional")
     rows, classes = _rows_of("multi_margin_loss", input), target.reshape(-1, 1)
     if classes.shape[0] != rows.shape[0] or target.ndim > 1:
-        raise RuntimeError(f"inconsistent target size, got: {list(target.shape)} for input of {list(input.shape)}")
+        raise RuntimeError(
+            f"inconsistent target size, got: {list(target.shape)} for input of {list(input.shape)}"
+        )
     if weight is not None and weight.numel() != rows.shape[1]:
-        raise RuntimeError(f"inconsistent weight size, expected {rows.shape[1]} but got {list(weight.shape)}")
+        raise RuntimeError(
+            f"inconsistent weight size, expected {rows.shape[1]} but got {list(weight.shape)}"
+        )
     if target.numel() and not (target._array.min() >= 0 and target._array.max() < rows.shape[1]):
         raise RuntimeError("target out of range")
     losses = (margin - rows.gather(1, classes) + rows).clamp_min(0)
     losses = losses if p == 1 else losses * losses
-    losses = losses if weight is None else losses * weight.index_select(0, classes.reshape(-1)).unsqueeze(1)
+    losses = (
+        losses
+        if weight is None
+        else losses * weight.index_select(0, classes.reshape(-1)).unsqueeze(1)
+    )
     loss = losses.scatter(1, classes, 0).sum(1) / rows.shape[1]
     return reduced(loss.reshape(target.shape) if how == "none" else loss, how)
 
 
 def _rows_of(name: str, input: Tensor) -> Tensor:
     """A sample as a batch of one."""
-    if input.ndim > 2 or not input.ndim or 0 in input.shape[-1:]:
-        raise RuntimeError(f"{name}: Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
-    return input if input.ndim == 2 else input.unsqueeze(0)
+    if input.ndim > 2 or 0 in input.shape[-1:]:
+        raise RuntimeError(
+            f"{name}: Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
+        )
+    return input if input.ndim == 2 else input.reshape(1, -1)
 
 
-def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
     """How much wrong labels come closer than 1 to right ones; a target's labels end at the first -1."""
     how = how_reduced(reduction, size_average, reduce)
     rows = _rows_of("multilabel_margin_loss", input)
     if target._array.shape != input._array.shape:
-        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+        raise RuntimeError(
+            f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
+        )
     labels = target._array.reshape(rows._array.shape)
     if labels.size and not (labels.min() >= -1 and labels.max() < rows.shape[1]):
-        raise RuntimeError(f"multilabel_margin_loss: Expected all target values to be between -1 and {rows.shape[1] - 1}")
+        raise RuntimeError(
+            f"multilabel_margin_loss: Expected all target values to be between -1 and {rows.shape[1] - 1}"
+        )
     named = np.logical_and.accumulate(labels >= 0, axis=1)
     labels = np.where(named, labels, 0)
     right = np.zeros(labels.shape, bool)

@@ -14,7 +14,6 @@ import numpy as np
 
 from .. import dtypes
 from ..tensor import Array, Tensor
-from .elementwise import kind_name
 from .padding import pad
 from .pooling import avg_pool2d, avg_pool3d
 from .precision import is_half, require_floats, widened
@@ -46,7 +45,9 @@ def _inverse(var: Array, eps: float) -> Array:
     return 1 / np.sqrt(var + eps)
 
 
-def _pulled(grad: Array, input: Array, weight: Array | None, mean: Array, var: Array, dims: Dims, eps: float) -> Array:
+def _pulled(
+    grad: Array, input: Array, weight: Array | None, mean: Array, var: Array, dims: Dims, eps: float
+) -> Array:
     r = _inverse(var, eps)
     n = (widened(input) - mean) * r
     h = widened(grad) if weight is None else widened(grad) * widened(weight)
@@ -56,7 +57,9 @@ def _pulled(grad: Array, input: Array, weight: Array | None, mean: Array, var: A
     return out.astype(grad.dtype, copy=False)
 
 
-def _weighed(grad: Array, input: Array, mean: Array, var: Array, dims: Dims, eps: float, shape: Dims) -> Array:
+def _weighed(
+    grad: Array, input: Array, mean: Array, var: Array, dims: Dims, eps: float, shape: Dims
+) -> Array:
     """The gradient of the weight: g n, summed to the weight's shape."""
     product = (widened(input) - mean) * _inverse(var, eps)
     product *= grad
@@ -74,11 +77,16 @@ def _pull(g: Any, x: Any, weight: Any, mean: Any, var: Any, dims: Dims, eps: flo
     return bind(PULLED, (g, x, weight, mean.detach(), var.detach()), {"dims": dims, "eps": eps})
 
 
-def _again(g: Any, grad: Any, input: Any, weight: Any, mean: Any, var: Any, dims: Dims, eps: float) -> Any:
+def _again(
+    g: Any, grad: Any, input: Any, weight: Any, mean: Any, var: Any, dims: Dims, eps: float
+) -> Any:
     """The derivative of `_pulled` by x: -r (n mean(g P(h)) + mean(h n) P(g) + mean(g n) P(h))."""
     r, n = (var + eps).rsqrt(), _plain(input, dims, eps)
     h = grad if weight is None else grad * weight
-    first, second = _pull(h, input, None, mean, var, dims, eps), _pull(g, input, None, mean, var, dims, eps)
+    first, second = (
+        _pull(h, input, None, mean, var, dims, eps),
+        _pull(g, input, None, mean, var, dims, eps),
+    )
 
     def along(x: Any) -> Any:
         return x.mean(dims, keepdim=True)
@@ -122,7 +130,9 @@ def _by_weight(g: Any, input: Any, outs: Any, shapes: Any, dims: Dims, eps: floa
 
 def _declare(name: str) -> Op:
     gradients = {
-        "input": lambda g, input, weight, outs, dims, eps: _pull(g, input, weight, outs[1], outs[2], dims, eps),
+        "input": lambda g, input, weight, outs, dims, eps: _pull(
+            g, input, weight, outs[1], outs[2], dims, eps
+        ),
         "weight": _by_weight,
         "bias": lambda g: g,
     }
@@ -130,14 +140,20 @@ def _declare(name: str) -> Op:
               doc="Mean 0 and variance 1 along dimensions, then scaled.")  # fmt: skip
 
 
-LAYER_NORM, BATCH_NORM, GROUP_NORM = map(_declare, ("native_layer_norm", "native_batch_norm", "native_group_norm"))
+LAYER_NORM, BATCH_NORM, GROUP_NORM = map(
+    _declare, ("native_layer_norm", "native_batch_norm", "native_group_norm")
+)
 NORM = LAYER_NORM
 
 # --- Layer norm and its relatives ----------------------------------------------------------------
 
 
 def layer_norm(
-    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
 ) -> Tensor:
     """Mean 0 and variance 1 over the last dimensions, then scaled element by element."""
     shape = _last_shape("layer_norm", input, normalized_shape, weight, bias)
@@ -169,7 +185,9 @@ def _last_shape(name: str, input: Tensor, normalized_shape: Any, *affine: Tensor
 
 
 @function
-def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+def rms_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
     """Numbers over the root of their mean square along the last dimensions, then scaled."""
     shape = _last_shape("rms_norm", input, normalized_shape, weight)
     x = input.to(dtypes.float32) if is_half(input._array) else input
@@ -200,6 +218,10 @@ def batch_norm(
         raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     if eps < 0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
+    if not input._array.size:
+        return (
+            _times(input.clone(), weight) if bias is None else _times(input.clone(), weight) + bias
+        )
     if training:
         _need_several(input._array.shape)
     _check_channels("batch_norm", input, running_mean, running_var, weight, bias)
@@ -207,13 +229,29 @@ def batch_norm(
 
 
 def _batch_norm(
-    input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: Any, eps: float
+    input: Tensor,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: Any,
+    eps: float,
 ) -> Tensor:
     weight, bias = _on_channels(weight, input.ndim), _on_channels(bias, input.ndim)
     if not training:
         if running_mean is None or running_var is None:
-            raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
-        return _scaled(input, weight, bias, _on_channels(running_mean, input.ndim), _on_channels(running_var, input.ndim), eps)
+            raise RuntimeError(
+                "Expected running_mean and running_var to be defined when training=False"
+            )
+        return _scaled(
+            input,
+            weight,
+            bias,
+            _on_channels(running_mean, input.ndim),
+            _on_channels(running_var, input.ndim),
+            eps,
+        )
     dims = (0, *range(2, input.ndim))
     out, mean, var = bind(BATCH_NORM, (input, weight, bias), {"dims": dims, "eps": eps})
     count = input._array.size // max(input._array.shape[1], 1)
@@ -245,13 +283,17 @@ def _on_channels(x: Tensor | None, ndim: int) -> Any:
 
 def _need_several(shape: Dims) -> None:
     if shape[0] * math.prod(shape[2:]) == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(shape)}")
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {list(shape)}"
+        )
 
 
 def _check_channels(name: str, input: Tensor, *vectors: Tensor | None) -> None:
     require_floats(f"{name}", input._array)
     if input.ndim < 2:
-        raise RuntimeError(f"{name}: expected at least 2 dimensions, but got input of size {list(input.shape)}")
+        raise RuntimeError(
+            f"{name}: expected at least 2 dimensions, but got input of size {list(input.shape)}"
+        )
     for what, x in zip(("running_mean", "running_var", "weight", "bias"), vectors, strict=True):
         if x is not None and x._array.size != input._array.shape[1]:
             raise RuntimeError(
@@ -282,7 +324,9 @@ def instance_norm(
 ) -> Tensor:
     """Mean 0 and variance 1 of each channel of each sample, then scaled."""
     if use_input_stats and math.prod(input._array.shape[2:]) == 1:
-        raise ValueError(f"Expected more than 1 spatial element when training, got input size {list(input.shape)}")
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size {list(input.shape)}"
+        )
     _check_channels("instance_norm", input, running_mean, running_var, weight, bias)
     if not use_input_stats:
         return _batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
@@ -300,16 +344,24 @@ def _torch_instance_norm(
     momentum: float, eps: float, cudnn_enabled: bool = True,
 ) -> Tensor:  # fmt: skip
     """`nn.functional.instance_norm` with its arguments in another order."""
-    return instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+    return instance_norm(
+        input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
+    )
 
 
 def group_norm(
-    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
 ) -> Tensor:
     """Mean 0 and variance 1 of each group of channels of each sample, then scaled."""
     shape = input._array.shape
     if len(shape) < 2:
-        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
+        raise RuntimeError(
+            f"Expected at least 2 dimensions for input tensor but received {len(shape)}"
+        )
     if num_groups <= 0 or shape[1] % num_groups:
         raise RuntimeError(
             f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
@@ -331,10 +383,14 @@ def group_norm(
     return out.view(shape)
 
 
-def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
     """Each element over a power of the mean square of its neighbours in other channels."""
     if input.ndim < 3:
-        raise ValueError(f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)")
+        raise ValueError(
+            f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)"
+        )
     if not input._array.size:
         return input
     squares, before, after = input * input, size // 2, (size - 1) // 2
@@ -350,9 +406,13 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
 
 FUNCTIONS["batch_norm"] = _torch_batch_norm
 FUNCTIONS["instance_norm"] = _torch_instance_norm
-FUNCTIONS["layer_norm"] = lambda input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True: layer_norm(
-    input, normalized_shape, weight, bias, eps
+FUNCTIONS["layer_norm"] = (
+    lambda input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True: layer_norm(
+        input, normalized_shape, weight, bias, eps
+    )
 )
-FUNCTIONS["group_norm"] = lambda input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True: group_norm(
-    input, num_groups, weight, bias, eps
+FUNCTIONS["group_norm"] = (
+    lambda input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True: group_norm(
+        input, num_groups, weight, bias, eps
+    )
 )

@@ -19,7 +19,9 @@ Widths = tuple[tuple[int, int], ...]
 def _constant_pad(input: Array, widths: Widths, value: Any) -> Array:
     shape = tuple(n + a + b for n, (a, b) in zip(input.shape, widths, strict=True))
     out = np.full(shape, value, input.dtype)
-    kept = tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(input.shape, widths, strict=True))
+    kept = tuple(
+        slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(input.shape, widths, strict=True)
+    )
     place = tuple(slice(max(a, 0), n - max(b, 0)) for n, (a, b) in zip(shape, widths, strict=True))
     out[place] = input[kept]
     return out
@@ -50,7 +52,9 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor
                 f"which is invalid. Check dimension {d} of your input."
             )
     if isinstance(value, complex) and not input.dtype.is_complex:
-        raise RuntimeError(f"value cannot be converted to type {input.dtype.c_name} without overflow")
+        raise RuntimeError(
+            f"value cannot be converted to type {input.dtype.c_name} without overflow"
+        )
     return bind(CONSTANT_PAD, (input,), {"widths": widths, "value": value})
 
 
@@ -79,10 +83,15 @@ def _replicated(size: int, before: int, after: int) -> Array:
 
 def _circled(size: int, before: int, after: int) -> Array:
     if before > size or after > size:
-        raise RuntimeError(f"Padding value causes wrapping around more than once: ({before}, {after}) for size {size}")
+        raise RuntimeError(
+            f"Padding value causes wrapping around more than once: ({before}, {after}) for size {size}"
+        )
     if size + before + after < 0:
-        raise RuntimeError(f"Negative padding value is resulting in an empty dimension: ({before}, {after}) for size {size}")
-    return np.arange(-before, size + after) % max(size, 1)
+        raise RuntimeError(
+            f"Negative padding value is resulting in an empty dimension: ({before}, {after}) for size {size}"
+        )
+    kept = np.arange(max(-before, 0), size - max(-after, 0))
+    return kept[np.arange(-max(before, 0), len(kept) + max(after, 0)) % max(len(kept), 1)]
 
 
 _PLACES: dict[str, Callable[[int, int, int], Array]] = {
@@ -114,12 +123,16 @@ def _repeat_own(input: Tensor, widths: Widths, mode: str) -> Tensor:
     if mode != "circular" and input.dtype is dtypes.bool_:
         raise NotImplementedError(f"\"{mode}_padding\" not implemented for 'Bool'")
     if mode != "circular" and 0 in input._array.shape[1:]:
-        raise RuntimeError(f"Expected input to have non-zero size for non-batch dimensions, but got {list(input.shape)}")
+        raise RuntimeError(
+            f"Expected input to have non-zero size for non-batch dimensions, but got {list(input.shape)}"
+        )
     out = input
     for d, (before, after) in enumerate(widths):
         if before or after:
             size = input._array.shape[d]
             if size + before + after < 1 and mode != "circular":
-                raise RuntimeError(f"input (dim {d}: {size}) is too small for padding ({before}, {after})")
+                raise RuntimeError(
+                    f"input (dim {d}: {size}) is too small for padding ({before}, {after})"
+                )
             out = out.index_select(d, wrap(_PLACES[mode](size, before, after)))
     return out if out is not input else input.clone()

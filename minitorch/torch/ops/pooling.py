@@ -65,7 +65,14 @@ ADAPTIVE_AVG_BACKWARD = Op(
 
 def _maximum(name: str, compute: Callable[..., tuple[Array, Array]]) -> Op:
     """A record of largest elements and their places."""
-    return Op(name, ("input",), compute, {"input": _by_places}, differentiable=1, doc="The largest element of each window.")
+    return Op(
+        name,
+        ("input",),
+        compute,
+        {"input": _by_places},
+        differentiable=1,
+        doc="The largest element of each window.",
+    )
 
 
 def _named(op: Op, dims: int, words: str) -> Op:
@@ -100,7 +107,9 @@ def _sizes(name: str, what: str, value: Any, dims: int) -> Sizes:
     if len(values) == 1:
         return values * dims
     if len(values) != dims:
-        raise RuntimeError(f"{name}: {what} must either be a single int, or a tuple of {_WORDS[dims]}, not {values}")
+        raise RuntimeError(
+            f"{name}: {what} must either be a single int, or a tuple of {_WORDS[dims]}, not {values}"
+        )
     return values
 
 
@@ -119,8 +128,9 @@ def _target_sizes(name: str, input: Tensor, size: Any, dims: int) -> Sizes:
         given = tuple(size) * (dims if len(size) == 1 else 1)
     else:
         given = (size,) * dims
-    if input.ndim < dims:
-        raise RuntimeError(f"{name}: Expected {dims + 1}D or {dims + 2}D tensor, but got {list(input.shape)}")
+    if input.ndim <= dims:
+        error = RuntimeError if dims == 1 else ValueError
+        raise error(f"Input dimension should be at least {dims + 1}: {name} of {list(input.shape)}")
     kept = input._array.shape[-dims:]
     return tuple(n if s is None else int(s) for s, n in zip(given, kept, strict=True))
 
@@ -201,7 +211,10 @@ def _declare_unpool(dims: int) -> Callable[..., Tensor]:
         size = _unpooled_size(input._array.shape[-dims:], kernel, steps, edges, output_size)
         return bind(UNPOOL, (input, indices), {"size": size})
 
-    call.__name__, call.__doc__ = name, "Zeros, with each element at the place that it was the maximum of."
+    call.__name__, call.__doc__ = (
+        name,
+        "Zeros, with each element at the place that it was the maximum of.",
+    )
     return call
 
 
@@ -215,9 +228,13 @@ def _check_unpool(name: str, input: Tensor, indices: Tensor, dims: int) -> None:
         )
 
 
-def _unpooled_size(pooled: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, wanted: Any) -> Sizes:
+def _unpooled_size(
+    pooled: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, wanted: Any
+) -> Sizes:
     """The size that pooling came from; where several would give the same, one may be wanted."""
-    usual = tuple((n - 1) * s + k - 2 * p for n, s, k, p in zip(pooled, stride, kernel, padding, strict=True))
+    usual = tuple(
+        (n - 1) * s + k - 2 * p for n, s, k, p in zip(pooled, stride, kernel, padding, strict=True)
+    )
     if wanted is None:
         size = usual
     else:
@@ -229,9 +246,13 @@ def _unpooled_size(pooled: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, 
             )
         for d, (w, u, s) in enumerate(zip(size, usual, stride, strict=True)):
             if not u - s < w < u + s:
-                raise ValueError(f'invalid output_size "{size}" (dim {d} must be between {u - s} and {u + s})')
+                raise ValueError(
+                    f'invalid output_size "{size}" (dim {d} must be between {u - s} and {u + s})'
+                )
     if min(size) < 0:
-        raise ValueError(f"max_unpooling: output_size must contain non-negative spatial dimensions, but got {size}")
+        raise ValueError(
+            f"max_unpooling: output_size must contain non-negative spatial dimensions, but got {size}"
+        )
     return size
 
 
@@ -247,19 +268,25 @@ def _random_starts(samples: Array, size: int, count: int, kernel: int) -> Array:
         return np.full((len(samples), 1), size - kernel)
     step = samples.dtype.type(size - kernel) / samples.dtype.type(count - 1)
     i = np.arange(count, dtype=samples.dtype)
-    starts = ((i + samples[:, None]) * step).astype(np.int64) - (samples[:, None] * step).astype(np.int64)
+    starts = ((i + samples[:, None]) * step).astype(np.int64) - (samples[:, None] * step).astype(
+        np.int64
+    )
     starts[:, -1] = size - kernel
     return starts
 
 
-def _fractional_max(input: Array, samples: Array, kernel: Sizes, size: Sizes, dims: int) -> tuple[Array, Array]:
+def _fractional_max(
+    input: Array, samples: Array, kernel: Sizes, size: Sizes, dims: int
+) -> tuple[Array, Array]:
     planes = input.reshape(-1, math.prod(input.shape[-dims:]))
     samples = samples.reshape(len(planes), dims)
     if dims == 2:
         samples = samples[:, ::-1]  # Torch draws the columns' first
     places = np.zeros((len(planes), 1, 1), np.int64)
     for d, (k, n, out) in enumerate(zip(kernel, input.shape[-dims:], size, strict=True)):
-        along = _random_starts(samples[:, d], n, out, k)[:, :, None] + np.arange(k)  # (planes, windows, taps)
+        along = _random_starts(samples[:, d], n, out, k)[:, :, None] + np.arange(
+            k
+        )  # (planes, windows, taps)
         places = places[:, :, None, :, None] * n + along[:, None, :, None, :]
         places = places.reshape(len(planes), places.shape[1] * out, -1)
     candidates = planes[np.arange(len(planes))[:, None, None], places]
@@ -287,14 +314,20 @@ def _declare_fractional(dims: int) -> tuple[Any, Any]:
         kernel = _sizes(name, "kernel_size", kernel_size, dims)
         sizes = input._array.shape[-dims:]
         if output_size is None:
-            ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * dims
+            ratios = (
+                output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * dims
+            )
             output_size = tuple(int(n * r) for n, r in zip(sizes, ratios, strict=True))
         wanted = _sizes(name, "output_size", output_size, dims)
         if any(o + k - 1 > n for o, k, n in zip(wanted, kernel, sizes, strict=True)):
-            raise RuntimeError(f"{name}: pool size {kernel} too large relative to input size {sizes}")
+            raise RuntimeError(
+                f"{name}: pool size {kernel} too large relative to input size {sizes}"
+            )
         if _random_samples is None:
             batch = 1 if input.ndim == dims + 1 else input.shape[0]
-            drawn = sampling.uniform((batch, input.shape[-dims - 1], dims), input._array.dtype, 0.0, 1.0)
+            drawn = sampling.uniform(
+                (batch, input.shape[-dims - 1], dims), input._array.dtype, 0.0, 1.0
+            )
             _random_samples = wrap(drawn)
         params = {"kernel": kernel, "size": wanted, "dims": dims}
         return tuple(bind(FRACTIONAL_MAX, (input, _random_samples), params))
@@ -307,7 +340,9 @@ def _declare_fractional(dims: int) -> tuple[Any, Any]:
         return found if return_indices else found[0]
 
     call.__name__, with_indices.__name__ = name, f"{name}_with_indices"
-    call.__doc__ = with_indices.__doc__ = "The largest element of each window, the windows at random distances."
+    call.__doc__ = with_indices.__doc__ = (
+        "The largest element of each window, the windows at random distances."
+    )
     return call, with_indices
 
 
@@ -347,7 +382,13 @@ def _declare_adaptive_avg(dims: int) -> Callable[..., Tensor]:
 
 
 def _declare_lp_pool(dims: int, average: Any, largest: Any) -> Callable[..., Tensor]:
-    def call(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    def call(
+        input: Tensor,
+        norm_type: float,
+        kernel_size: Any,
+        stride: Any = None,
+        ceil_mode: bool = False,
+    ) -> Tensor:
         if norm_type == math.inf:
             return largest(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
         if norm_type == -math.inf:
@@ -361,7 +402,9 @@ def _declare_lp_pool(dims: int, average: Any, largest: Any) -> Callable[..., Ten
 
 
 avg_pool1d, avg_pool2d, avg_pool3d = map(_declare_avg_pool, (1, 2, 3))
-adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = map(_declare_adaptive_avg, (1, 2, 3))
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = map(
+    _declare_adaptive_avg, (1, 2, 3)
+)
 lp_pool1d = _declare_lp_pool(1, avg_pool1d, max_pool1d)
 lp_pool2d = _declare_lp_pool(2, avg_pool2d, max_pool2d)
 lp_pool3d = _declare_lp_pool(3, avg_pool3d, max_pool3d)

@@ -40,8 +40,9 @@ def _log_softmax(input: Array, dim: int) -> Array:
 
 
 def _softmax_backward(grad: Array, output: Array, dim: int) -> Array:
-    product = grad * output
-    return product - output * product.sum(axis=_axis(output, dim), keepdims=True)
+    out = grad - (grad * output).sum(axis=_axis(output, dim), keepdims=True)
+    out *= output
+    return out
 
 
 def _log_softmax_backward(grad: Array, output: Array, dim: int) -> Array:
@@ -91,17 +92,23 @@ def _shares(op: Op, input: Tensor, dim: int, dtype: Any) -> Tensor:
     return bind(op, (input,), {"dim": wrap_dim(dim, input._array.ndim)})
 
 
-def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+def softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
     """exp(x) as shares of their sum along a dimension."""
     return _shares(SOFTMAX, input, _chosen("softmax", input, dim), dtype)
 
 
-def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+def log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
     """The logarithm of the softmax along a dimension."""
     return _shares(LOG_SOFTMAX, input, _chosen("log_softmax", input, dim), dtype)
 
 
-def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+def softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
     """The softmax of minus x."""
     return _shares(SOFTMAX, -input, _chosen("softmin", input, dim), dtype)
 

@@ -35,7 +35,9 @@ def _pair(value: Any) -> tuple[int, int]:
     return (value, value) if isinstance(value, int) else tuple(value)  # type: ignore[return-value]
 
 
-def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+def unfold(
+    input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
     """Windows of images (N, C, H, W) as columns (N, C kernel, windows)."""
     if input.ndim not in (3, 4) or 0 in input.shape[-3:]:
         raise RuntimeError(
@@ -48,7 +50,12 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 
 
 def fold(
-    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+    input: Tensor,
+    output_size: Any,
+    kernel_size: Any,
+    dilation: Any = 1,
+    padding: Any = 0,
+    stride: Any = 1,
 ) -> Tensor:
     """Columns (N, C kernel, windows) added up as overlapping windows of images."""
     if input.ndim not in (2, 3) or 0 in input.shape[-2:]:
@@ -70,7 +77,9 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(..., C r², H, W) as (..., C, H r, W r)."""
     r = upscale_factor
     if input.ndim < 3:
-        raise RuntimeError(f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)")
+        raise RuntimeError(
+            f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"
+        )
     if r <= 0:
         raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
     *batch, channels, height, width = input._array.shape
@@ -90,7 +99,9 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """(..., C, H r, W r) as (..., C r², H, W)."""
     r = downscale_factor
     if input.ndim < 3:
-        raise RuntimeError(f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)")
+        raise RuntimeError(
+            f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"
+        )
     if r <= 0:
         raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
     *batch, channels, height, width = input._array.shape
@@ -108,13 +119,23 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels of several groups dealt out in turn."""
     if input.ndim < 3:
-        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
+        raise RuntimeError(
+            f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}"
+        )
     if groups <= 0:
-        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+        raise RuntimeError(
+            f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
+        )
     batch, channels, *rest = input._array.shape
     if channels % groups:
-        raise RuntimeError(f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.")
-    return input.reshape(batch, groups, channels // groups, *rest).transpose(1, 2).reshape(input._array.shape)
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
+        )
+    return (
+        input.reshape(batch, groups, channels // groups, *rest)
+        .transpose(1, 2)
+        .reshape(input._array.shape)
+    )
 
 
 FUNCTIONS["native_channel_shuffle"] = channel_shuffle
@@ -136,9 +157,13 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     dims = len(size) - 2
     if dims not in (2, 3):
-        raise NotImplementedError(f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {size}.")
+        raise NotImplementedError(
+            f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {size}."
+        )
     if theta.ndim != 3 or tuple(theta.shape[1:]) != (dims, dims + 1):
-        raise ValueError(f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size {size}. Got {theta.shape}.")
+        raise ValueError(
+            f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size {size}. Got {theta.shape}."
+        )
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     axes = [_centers(n, bool(align_corners), theta._array.dtype) for n in size[2:]]
@@ -156,7 +181,11 @@ def _centers(count: int, align: bool, kind: Any) -> Array:
 
 
 def grid_sample(
-    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
 ) -> Tensor:
     """The image's values at points of the square -1 to 1.
 
@@ -174,9 +203,14 @@ def grid_sample(
     dims = len(sizes)
     shape = grid._array.shape
     points = grid.reshape(shape[0], -1, dims)
-    places = [_pixel(points.select(-1, dims - 1 - d), sizes[d], bool(align_corners)) for d in range(dims)]
+    places = [
+        _pixel(points.select(-1, dims - 1 - d), sizes[d], bool(align_corners)) for d in range(dims)
+    ]
     if mode != "bicubic":
-        places = [_folded_back(p, n, padding_mode, bool(align_corners)) for p, n in zip(places, sizes, strict=True)]
+        places = [
+            _folded_back(p, n, padding_mode, bool(align_corners))
+            for p, n in zip(places, sizes, strict=True)
+        ]
     taps = [_TAPS[mode](p) for p in places]
     if mode == "bicubic":
         taps = [
@@ -191,9 +225,13 @@ def _gathered(planes: Tensor, sizes: tuple[int, ...], taps: list[list[Any]]) -> 
     """The weighed sum of all combinations of taps; those outside the image count for nothing."""
     total: Any = 0
     for corner in itertools.product(*taps):
-        index, inside, weight = np.int64(0), np.bool_(True), 1.0
+        index: Any = 0
+        inside: Any = True
+        weight: Any = 1.0
         for (at, w), n in zip(corner, sizes, strict=True):
-            place = np.nan_to_num(at._array.astype(np.float64), nan=-1.0).clip(-1, n).astype(np.int64)
+            place = (
+                np.nan_to_num(at._array.astype(np.float64), nan=-1.0).clip(-1, n).astype(np.int64)
+            )
             inside = inside & (place >= 0) & (place < n)
             index = index * n + place.clip(0, n - 1)
             weight = weight * w
@@ -244,24 +282,34 @@ _TAPS = {"nearest": _nearest_tap, "bilinear": _linear_taps, "bicubic": _cubic_ta
 
 def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
     if mode not in _TAPS:
-        raise ValueError(f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'")
+        raise ValueError(
+            f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
+        )
     if padding_mode not in ("zeros", "border", "reflection"):
         raise ValueError(
             f"nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '{padding_mode}'"
         )
     shapes = f"input of {list(input.shape)} and grid of {list(grid.shape)}"
     if input.dtype is not grid.dtype:
-        raise RuntimeError(f"grid_sampler(): expected input and grid to have same dtype, but got {input.dtype} and {grid.dtype}")
+        raise RuntimeError(
+            f"grid_sampler(): expected input and grid to have same dtype, but got {input.dtype} and {grid.dtype}"
+        )
     if input.ndim not in (4, 5) or grid.ndim != input.ndim:
-        raise RuntimeError(f"grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got {shapes}")
+        raise RuntimeError(
+            f"grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got {shapes}"
+        )
     if input.shape[0] != grid.shape[0] or grid.shape[-1] != input.ndim - 2:
-        raise RuntimeError(f"grid_sampler(): expected batch sizes to match and grid to have size {input.ndim - 2} in last dimension, but got {shapes}")
+        raise RuntimeError(
+            f"grid_sampler(): expected batch sizes to match and grid to have size {input.ndim - 2} in last dimension, but got {shapes}"
+        )
     if 0 in input.shape[2:]:
-        raise RuntimeError(f"grid_sampler(): expected input to have non-empty spatial dimensions, but got {shapes}")
+        raise RuntimeError(
+            f"grid_sampler(): expected input to have non-empty spatial dimensions, but got {shapes}"
+        )
     if mode == "bicubic" and input.ndim == 5:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     if input.dtype.kind < dtypes.FLOATING:
-        raise NotImplementedError(f"\"grid_sampler_2d_cpu\" not implemented for {input.dtype}")
+        raise NotImplementedError(f'"grid_sampler_2d_cpu" not implemented for {input.dtype}')
 
 
 FUNCTIONS["grid_sampler"] = lambda input, grid, interpolation_mode, padding_mode, align_corners: grid_sample(
