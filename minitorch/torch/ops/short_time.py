@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
-from ..tensor import Tensor, wrap
+from ..tensor import Array, Tensor, wrap
 from .fourier import TRANSFORMS
 from .movement import RESTRIDE
 from .padding import pad
+from .record import Op
 from .surface import FUNCTIONS, check_tensor, function_and_method
 
 
@@ -73,13 +74,21 @@ def stft(
     )
 
 
-def _overlapped(frames: Tensor, hop: int) -> Tensor:
+def _overlap(frames: Array, hop: int) -> Array:
     """Frames (B, frame, n) added up where they overlap, each `hop` after the last."""
-    batch, count, n = frames._array.shape
-    length = n + hop * (count - 1)
-    stride = (length, hop, 1)
-    layout = ((batch, length), (length, 1), 0)
-    return RESTRIDE(frames, source=((batch, count, n), stride, 0), target=layout)
+    batch, count, n = frames.shape
+    out = np.zeros((batch, n + hop * (count - 1)), frames.dtype)
+    for i in range(count):
+        out[:, i * hop : i * hop + n] += frames[:, i]
+    return out
+
+
+OVERLAP = Op(
+    "overlap",
+    ("frames",),
+    _overlap,
+    {"frames": lambda g, shapes, hop: g.unfold(-1, shapes[0][-1], hop)},
+)
 
 
 @function_and_method
@@ -135,8 +144,8 @@ def _normalized(
     squeeze: bool,
 ) -> Tensor:
     """Windowed frames added up and divided by the windows, cut to the signal's place and length."""
-    signal = _overlapped(frames, hop)
-    weight = _overlapped((window * window).expand(1, frames._array.shape[1], n_fft), hop)
+    signal = OVERLAP(frames, hop=hop)
+    weight = OVERLAP((window * window).expand(1, frames._array.shape[1], n_fft), hop=hop)
     start = n_fft // 2 if center else 0
     size = signal._array.shape[1]
     end = start + length if length is not None else size - n_fft // 2 if center else size

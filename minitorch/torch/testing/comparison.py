@@ -79,7 +79,7 @@ def assert_close(
 
 def _pairs(actual: Any, expected: Any, place: str) -> Iterator[tuple[Any, Any, str]]:
     """The values of two structures, with their place; AssertionError where those differ."""
-    if _both(actual, expected, Sequence) and not isinstance(actual, str):
+    if _both(actual, expected, Sequence) and not _both(actual, expected, str):
         if len(actual) != len(expected):
             raise AssertionError(
                 f"The length of the sequences mismatch: {len(actual)} != {len(expected)}{_at(place)}"
@@ -88,7 +88,7 @@ def _pairs(actual: Any, expected: Any, place: str) -> Iterator[tuple[Any, Any, s
             yield from _pairs(a, b, f"{place}[{i}]")
     elif _both(actual, expected, Mapping):
         _check_keys(actual, expected, place)
-        for key in sorted(actual, key=str):
+        for key in sorted(actual.keys(), key=str):
             yield from _pairs(actual[key], expected[key], f"{place}[{key!r}]")
     elif _comparable(actual, expected):
         yield actual, expected, place
@@ -98,7 +98,7 @@ def _pairs(actual: Any, expected: Any, place: str) -> Iterator[tuple[Any, Any, s
         )
 
 
-def _both(a: Any, b: Any, kind: Any) -> bool:
+def _both(a: object, b: object, kind: Any) -> bool:
     return isinstance(a, kind) and isinstance(b, kind)
 
 

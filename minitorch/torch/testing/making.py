@@ -41,7 +41,7 @@ def make_tensor(
     if low is not None and high is not None and low > high:
         raise ValueError(f"`low` must be less than or equal to `high`, but got {low} > {high}")
     if noncontiguous and math.prod(sizes) > 1:
-        made = _numbers((*sizes[:-1], 2 * sizes[-1]), dtype, low, high)[..., ::2]
+        made = _numbers((*sizes[:-1], 2 * sizes[-1]), dtype, low, high)[..., 1::2]
     else:
         made = _numbers(sizes, dtype, low, high)
     if exclude_zero:
