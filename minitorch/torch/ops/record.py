@@ -46,8 +46,10 @@ class Op:
             function of any of: `g`, arguments, parameters, `out` (or `outs`), `shapes` (of
             the inputs), `needs` (which inputs want a gradient). That of a `*` argument
             returns a sequence. With several outputs that have derivatives, `g` is a list.
+            Where all are computed at once: one function that returns a sequence of them all.
         view: whether the output looks at the first argument's memory
         differentiable: of several outputs, how many (the first ones) have a derivative
+        outputs: names of several outputs, for derivatives that need some of them
         ufunc: where the operation is one: what computes it straight into given memory
         write: of an operation whose twin changes part of its first argument, or casts: how it
             does that, `write(target, *others, **params)`
@@ -60,10 +62,11 @@ class Op:
         name: str,
         args: tuple[str, ...],
         compute: Callable[..., Any],
-        gradients: dict[str, Rule],
+        gradients: dict[str, Rule] | Callable[..., Any],
         *,
         view: bool = False,
         differentiable: int | None = None,
+        outputs: tuple[str, ...] = (),
         ufunc: Callable[..., Array] | None = None,
         write: Callable[..., None] | None = None,
         overlapping: bool = False,
@@ -76,6 +79,7 @@ class Op:
         self.gradients = gradients
         self.view = view
         self.differentiable = differentiable
+        self.outputs = outputs
         self.ufunc = ufunc
         self.write = write
         self.overlapping = overlapping
@@ -83,7 +87,7 @@ class Op:
         self.node_name = _node_name(name)
         self.last_bit = 1 << max(len(args) - 1, 0)
         self.plans: dict[int, _Plan] = {}
-        undeclared = set(self.args) - set(gradients)
+        undeclared = set() if callable(gradients) else set(self.args) - set(gradients)
         if undeclared:
             raise ValueError(f"{name}: no derivative declared for {sorted(undeclared)}")
         REGISTRY[name] = self
@@ -167,34 +171,43 @@ class _Plan(NamedTuple):
     params: tuple[tuple[str, Any], ...]  # names and defaults
     shapes: bool
     outputs: bool | None  # None: none; False: the first; True: a list of all
-    calls: tuple[tuple[int, Callable[..., Any], tuple[int, ...]], ...]
+    named: tuple[int, ...]  # outputs that are saved each by itself
+    calls: tuple[tuple[int | None, Callable[..., Any], tuple[int, ...]], ...]  # None: for all arguments
 
 
 def _plan(op: Op, wanted: int) -> _Plan:
     """Read off the derivatives of the wanted arguments (bits of a number) what they need."""
     rules = []
     needed: dict[str, None] = {}
-    for i, arg in enumerate(op.args):
-        if wanted >> i & 1:
-            rule = op.gradients[arg] or _no_derivative(op.name)
-            names = list(inspect.signature(rule).parameters)
-            rules.append((i, rule, names))
-            needed.update(dict.fromkeys(names))
+    for i, rule in _rules(op, wanted):
+        names = list(inspect.signature(rule).parameters)
+        rules.append((i, rule, names))
+        needed.update(dict.fromkeys(names))
     last = len(op.args) - 1
     inputs = [i for i, a in enumerate(op.args) if a in needed and not (op.many and i == last)]
     rest = op.many and op.args[last] in needed
-    special = {"g", "needs", "out", "outs", "shapes", *op.args}
+    special = {"g", "needs", "out", "outs", "shapes", *op.args, *op.outputs}
     defaults = inspect.signature(op.compute).parameters
     params = [(n, defaults[n].default if n in defaults else None) for n in needed if n not in special]
     outputs = "outs" if "outs" in needed else "out" if "out" in needed else None
     order = ["g", "needs", *(op.args[i] for i in inputs), *([op.args[last]] if rest else [])]
     order += [*(n for n, _ in params), *(["shapes"] if "shapes" in needed else [])]
-    place = {name: k for k, name in enumerate([*order, outputs] if outputs else order)}
+    named = [i for i, n in enumerate(op.outputs) if n in needed]
+    order += [*([outputs] if outputs else []), *(op.outputs[i] for i in named)]
+    place = {name: k for k, name in enumerate(order)}
     calls = [(i, rule, tuple(place[n] for n in names)) for i, rule, names in rules]
     return _Plan(
         tuple(inputs), rest, tuple(params), "shapes" in needed,
-        None if outputs is None else outputs == "outs", tuple(calls),
+        None if outputs is None else outputs == "outs", tuple(named), tuple(calls),
     )  # fmt: skip
+
+
+def _rules(op: Op, wanted: int) -> list[tuple[int | None, Callable[..., Any]]]:
+    """The derivatives of the wanted arguments; None stands for all of them at once."""
+    if callable(op.gradients):
+        return [(None, op.gradients)]
+    wants = [(i, arg) for i, arg in enumerate(op.args) if wanted >> i & 1]
+    return [(i, op.gradients[arg] or _no_derivative(op.name)) for i, arg in wants]
 
 
 def _no_derivative(name: str) -> Callable[[Any], Any]:
@@ -366,13 +379,15 @@ class OpNode(Node):
 
     def save_outputs(self, outputs: Sequence[Tensor]) -> None:
         """Keep outputs that derivatives name."""
-        which = self.plan.outputs
-        if which is None or self.saved is None:
+        which, saved = self.plan.outputs, self.saved
+        if saved is None:
             return
         if which:
-            self.saved.append(SavedOutputs([save(o, n) for n, o in enumerate(outputs)]))
-        else:
-            self.saved.append(save(outputs[0], 0))
+            saved.append(SavedOutputs([save(o, n) for n, o in enumerate(outputs)]))
+        elif which is not None:
+            saved.append(save(outputs[0], 0))
+        count = len(outputs) if self.op.differentiable is None else self.op.differentiable
+        saved += [save(outputs[n], n if n < count else None) for n in self.plan.named]
 
     def name(self) -> str:
         return self.op.node_name
@@ -398,7 +413,9 @@ class OpNode(Node):
         result: list[Tensor | None] = [None] * len(edges)
         for i, rule, places in self.plan.calls:
             value = rule(*[known[k] for k in places])
-            if op.many and i == len(op.args) - 1:
+            if i is None:
+                result = list(value)
+            elif op.many and i == len(op.args) - 1:
                 result[i:] = value
             else:
                 result[i] = value
