@@ -10,13 +10,13 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
 
-from minitorch.torch.backends.cpu import conv, pool
+from minitorch.torch.backends.cpu import conv, conv_large, conv_plans, pool
 
-MAX_POOL = (F.max_pool1d, F.max_pool2d, F.max_pool3d)
-AVG_POOL = (F.avg_pool1d, F.avg_pool2d, F.avg_pool3d)
-ADAPTIVE_MAX = (F.adaptive_max_pool1d, F.adaptive_max_pool2d, F.adaptive_max_pool3d)
-ADAPTIVE_AVG = (F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d)
-UNPOOL = (F.max_unpool1d, F.max_unpool2d, F.max_unpool3d)
+MAX_POOL: Any = (F.max_pool1d, F.max_pool2d, F.max_pool3d)
+AVG_POOL: Any = (F.avg_pool1d, F.avg_pool2d, F.avg_pool3d)
+ADAPTIVE_MAX: Any = (F.adaptive_max_pool1d, F.adaptive_max_pool2d, F.adaptive_max_pool3d)
+ADAPTIVE_AVG: Any = (F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d)
+UNPOOL: Any = (F.max_unpool1d, F.max_unpool2d, F.max_unpool3d)
 
 
 class Case(NamedTuple):
@@ -99,6 +99,89 @@ def test_small_convolutions(dims: int) -> None:
         check_conv(random_case(draw, dims, (1, 8), 3), np.float64, 50)
 
 
+def whole(shape: tuple[int, ...], dtype: Any, seed: int) -> Any:
+    """Small whole numbers, of which sums and products are exact in any order."""
+    return np.random.default_rng(seed).integers(-4, 5, shape).astype(dtype)
+
+
+def check_kernels(case: Case, dtype: Any) -> None:
+    """A convolution and its gradients in the kernels, to the last bit of NumPy's."""
+    x, weight, bias = (
+        whole(s, dtype, i) for i, s in enumerate((case.x, case.weight, case.weight[:1]))
+    )
+    y = conv.conv_forward(x, weight, bias, *case.steps)
+    g = whole(y.shape, dtype, 3)
+    expected = (
+        y,
+        conv.conv_input_gradient(g, weight, case.x, *case.steps),
+        conv.conv_weight_gradient(g, x, case.weight, *case.steps),
+    )
+    stride, padding, dilation, groups = case.steps
+    steps = groups, stride, padding, dilation
+    ours = (
+        conv_large.convolve(x, weight, bias, y.shape, *steps),
+        conv_large.convolve_transposed(g, weight, case.x, *steps),
+        conv_large.weight_gradient(g, x, case.weight, *steps),
+    )
+    for mine, theirs in zip(ours, expected, strict=True):
+        assert mine.dtype == dtype
+        np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("sheet", [200, 1 << 16])
+def test_kernels(monkeypatch: pytest.MonkeyPatch, sheet: int) -> None:
+    monkeypatch.setattr(
+        conv_plans, "SHEET", sheet
+    )  # with small sheets the last block is a smaller one
+    conv_plans.plan_convolution.cache_clear()
+    draw = random.Random(sheet)
+    for _ in range(120):
+        case = random_case(draw, draw.choice((1, 2, 3)), (1, 17), 6)
+        if case.x[0]:
+            check_kernels(case, np.float32)
+    conv_plans.plan_convolution.cache_clear()
+
+
+@pytest.mark.slow
+def test_kernels_in_double_precision() -> None:
+    draw = random.Random(0)
+    for _ in range(60):
+        case = random_case(draw, draw.choice((1, 2, 3)), (1, 17), 6)
+        if case.x[0]:
+            check_kernels(case, np.float64)
+
+
+@pytest.mark.parametrize("weights", [0, 1 << 30])
+def test_kernels_with_more_cores_than_samples(
+    monkeypatch: pytest.MonkeyPatch, weights: int
+) -> None:
+    monkeypatch.setattr(conv_large, "MANY", weights)
+    monkeypatch.setattr(conv_large.numba, "get_num_threads", lambda: 5)
+    check_kernels(Case((2, 6, 9, 9), (14, 3, 3, 3), (2, 1), (1, 1), (1, 1), 2), np.float32)
+    check_kernels(Case((2, 6, 9, 9), (6, 1, 3, 3), (1, 1), (1, 0), (1, 2), 6), np.float32)
+
+
+LARGE = [
+    Case((4, 16, 28, 28), (24, 16, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+    Case((2, 32, 17, 33), (32, 1, 3, 3), (1, 1), (1, 1), (1, 1), 32),
+    Case((2, 64, 20, 20), (64, 64, 1, 1), (1, 1), (0, 0), (1, 1), 1),
+    Case((4, 32, 130), (48, 32, 5), (2,), (2,), (1,), 1),
+]
+
+
+@pytest.mark.parametrize("case", LARGE)
+def test_large_convolutions(case: Case) -> None:
+    check_conv(case, np.float32, 20)
+
+
+def test_large_half_precision() -> None:
+    x, weight = uneven((2, 8, 40, 40), np.float16, 1), uneven((16, 8, 3, 3), np.float16, 2)
+    steps = (1, 1), (1, 1), (1, 1), 1
+    exact = conv.conv_forward(x.astype(np.float32), weight.astype(np.float32), None, *steps)
+    ours = conv.conv_forward(x, weight, None, *steps)
+    assert (ours == exact.astype(np.float16)).all()
+
+
 def test_transposed_convolution_with_output_padding() -> None:
     x, weight = uneven((2, 4, 5, 6), np.float64, 1), uneven((4, 3, 3, 2), np.float64, 2)
     expected = F.conv_transpose2d(
@@ -127,7 +210,7 @@ def test_integers() -> None:
     assert (ours == expected.numpy()).all()
 
 
-CONV_MISTAKES = [
+CONV_MISTAKES: list[Any] = [
     ((2, 3, 8, 8), (4, 3, 11, 3), (1, 1), (0, 0), (1, 1), 1),
     ((2, 3, 8, 8), (4, 3, 3, 3), (1, 1), (-1, 0), (1, 1), 1),
     ((2, 3, 8, 8), (4, 3, 3, 3), (0, 1), (0, 0), (1, 1), 1),
@@ -142,10 +225,10 @@ CONV_MISTAKES = [
 @pytest.mark.parametrize("mistake", CONV_MISTAKES)
 def test_convolutions_that_cannot_be(mistake: Any) -> None:
     x, weight = np.zeros(mistake[0]), np.zeros(mistake[1])
+    stride, padding, dilation, groups = mistake[2:]
+    tx, tw = torch.tensor(x), torch.tensor(weight)
     with pytest.raises(RuntimeError):
-        torch.convolution(
-            torch.tensor(x), torch.tensor(weight), None, *mistake[2:5], False, (0, 0), mistake[5]
-        )
+        torch.convolution(tx, tw, None, stride, padding, dilation, False, (0, 0), groups)
     with pytest.raises(RuntimeError):
         conv.conv_forward(x, weight, None, *mistake[2:])
 
@@ -283,6 +366,17 @@ def test_adaptive_pool(dims: int) -> None:
         )
 
 
+def test_large_pools() -> None:
+    draw = random.Random(0)
+    for dims in (1, 2, 3):
+        kernel, stride, padding, ceil_mode = random_pool(draw, dims)
+        x = uneven((8, 16, *(300, 18, 8)[dims - 1 : dims] * dims), np.float32, 1)
+        check_max_pool(x, kernel, stride, padding, (1,) * dims, ceil_mode)
+        check_avg_pool(x, kernel, stride, padding, ceil_mode, True, None)
+        check_adaptive(x, (5,) * dims)
+    check_max_pool(np.round(x), (3, 3, 3), (1, 1, 1), (1, 1, 1), (2, 1, 1), False)
+
+
 @pytest.mark.parametrize("dims", [1, 2, 3])
 def test_max_unpool(dims: int) -> None:
     x = torch.randn(2, 3, *(6,) * dims, dtype=torch.float64)
@@ -291,8 +385,9 @@ def test_max_unpool(dims: int) -> None:
     close(pool.max_unpool(values.numpy(), places.numpy(), (6,) * dims), expected, 0)
 
 
-def test_nan_and_infinity_in_a_maximum() -> None:
-    x = np.array([[[1.0, np.nan, np.nan, 2.0], [np.inf, 1.0, 0.0, np.nan], [-np.inf] * 4]])
+def test_nan_and_infinity_in_a_maximum(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [[1.0, np.nan, np.nan, 2.0], [np.inf, 1.0, 0.0, np.nan], [-np.inf] * 4]
+    x = np.array([rows], np.float32)
     for kernel in ((2, 2), (3, 3), (1, 4)):
         values, places = (
             F.max_pool2d(torch.tensor(x), kernel, 1, 1, return_indices=True)
@@ -300,9 +395,11 @@ def test_nan_and_infinity_in_a_maximum() -> None:
             else F.max_pool2d(torch.tensor(x), kernel, 1, return_indices=True)
         )
         padding = (1, 1) if min(kernel) > 1 else (0, 0)
-        ours, indices = pool.max_pool_forward(x, kernel, (1, 1), padding, (1, 1), False)
-        np.testing.assert_array_equal(ours, values.numpy())
-        np.testing.assert_array_equal(indices, places.numpy())
+        for small in (0, 1 << 15):
+            monkeypatch.setattr(pool, "SMALL", small)
+            ours, indices = pool.max_pool_forward(x, kernel, (1, 1), padding, (1, 1), False)
+            np.testing.assert_array_equal(ours, values.numpy())
+            np.testing.assert_array_equal(indices, places.numpy())
 
 
 def test_pools_of_nothing() -> None:
@@ -315,7 +412,7 @@ def test_pools_of_nothing() -> None:
     assert not pool.adaptive_avg_pool_gradient(np.zeros((2, 3, 0)), (2, 3, 4), (0,)).any()
 
 
-POOL_MISTAKES = [
+POOL_MISTAKES: list[Any] = [
     ((9, 9), (2, 2), (0, 0), (1, 1)),
     ((0, 2), (2, 2), (0, 0), (1, 1)),
     ((2, 2), (0, 2), (0, 0), (1, 1)),
@@ -329,7 +426,7 @@ POOL_MISTAKES = [
 def test_pools_that_cannot_be(mistake: Any) -> None:
     x = np.zeros((2, 3, 8, 8))
     with pytest.raises(RuntimeError):
-        F.max_pool2d(torch.tensor(x), *mistake)
+        MAX_POOL[1](torch.tensor(x), *mistake)
     with pytest.raises(RuntimeError):
         pool.max_pool_forward(x, *mistake, False)
 

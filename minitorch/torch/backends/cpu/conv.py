@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import widen
+
 Array = Any
 Sizes = tuple[int, ...]
 
@@ -120,8 +122,22 @@ def conv_forward(
             f"Given weight of size {list(weight.shape)}, expected bias to be 1-dimensional with "
             f"{weight.shape[0]} elements, but got bias of size {list(bias.shape)} instead"
         )
+    if _is_large(prod(shape) * prod(weight.shape[1:]), x):
+        from .conv_large import convolve
+
+        y = convolve(
+            widen(x),
+            widen(weight),
+            bias if bias is None else widen(bias),
+            shape,
+            groups,
+            stride,
+            padding,
+            dilation,
+        )
+        return y.astype(x.dtype, copy=False)
     rows = _group_rows(weight, groups)  # (G, O/G, C/G * taps)
-    columns = unroll(_working(x), weight.shape[2:], shape[2:], stride, padding, dilation)
+    columns = unroll(widen(x), weight.shape[2:], shape[2:], stride, padding, dilation)
     columns = columns.reshape(x.shape[0], groups, rows.shape[2], prod(shape[2:]))
     y = (rows @ columns).reshape(shape)
     if bias is not None:
@@ -146,8 +162,15 @@ def conv_input_gradient(
     _check_transposed(g, weight, input_shape, groups)
     _check_steps(stride, padding, dilation)
     _check_places(input_shape[2:], weight.shape[2:], g.shape[2:], stride, padding, dilation)
+    if _is_large(g.size * prod(weight.shape[1:]), g):
+        from .conv_large import convolve_transposed
+
+        x = convolve_transposed(
+            widen(g), widen(weight), input_shape, groups, stride, padding, dilation
+        )
+        return x.astype(g.dtype, copy=False)
     rows = _group_rows(weight, groups)  # (G, O/G, C/G * taps)
-    parts = _working(g).reshape(g.shape[0], groups, rows.shape[1], prod(g.shape[2:]))
+    parts = widen(g).reshape(g.shape[0], groups, rows.shape[1], prod(g.shape[2:]))
     columns = rows.swapaxes(1, 2) @ parts  # (N, G, C/G * taps, places)
     columns = columns.reshape(*input_shape[:2], *weight.shape[2:], *g.shape[2:])
     return roll(columns, input_shape[2:], stride, padding, dilation).astype(g.dtype, copy=False)
@@ -181,23 +204,28 @@ def conv_weight_gradient(
     _check_channels(x.shape, weight_shape, groups)
     _check_steps(stride, padding, dilation)
     _check_places(x.shape[2:], weight_shape[2:], g.shape[2:], stride, padding, dilation)
+    if _is_large(g.size * prod(weight_shape[1:]), g):
+        from .conv_large import weight_gradient
+
+        total = weight_gradient(widen(g), widen(x), weight_shape, groups, stride, padding, dilation)
+        return total.astype(g.dtype, copy=False)
     everywhere = g.shape[0] * prod(g.shape[2:])  # the places of all samples
-    columns = unroll(_working(x), weight_shape[2:], g.shape[2:], stride, padding, dilation)
+    columns = unroll(widen(x), weight_shape[2:], g.shape[2:], stride, padding, dilation)
     columns = np.moveaxis(columns, 0, g.ndim - 1)  # (C, *kernel, N, *places)
     columns = columns.reshape(groups, prod(weight_shape[1:]), everywhere)
-    parts = _working(g).swapaxes(0, 1).reshape(groups, weight_shape[0] // groups, everywhere)
+    parts = widen(g).swapaxes(0, 1).reshape(groups, weight_shape[0] // groups, everywhere)
     total = parts @ columns.swapaxes(1, 2)
     return total.reshape(weight_shape).astype(g.dtype, copy=False)
 
 
+def _is_large(multiplications: int, array: Array) -> bool:
+    """Whether a convolution is worth a compiled kernel."""
+    return multiplications > SMALL and array.dtype.kind in "fV"
+
+
 def _group_rows(weight: Array, groups: int) -> Array:
     """The weight as one matrix per group: (G, O / G, C / G * taps)."""
-    return _working(weight).reshape(groups, weight.shape[0] // groups, prod(weight.shape[1:]))
-
-
-def _working(array: Array) -> Array:
-    """The array in a type that NumPy multiplies: half precision is computed in float32."""
-    return array.astype(np.float32) if array.itemsize == 2 and array.dtype.kind in "fV" else array
+    return widen(weight).reshape(groups, weight.shape[0] // groups, prod(weight.shape[1:]))
 
 
 # --- Unrolling (im2col) and its transpose (col2im) -----------------------------------------

@@ -15,8 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .arrays import in_order, widen
+
 Array = Any
 Sizes = tuple[int, ...]
+
+SMALL = 1 << 15
+"""Elements up to which pooling is left to NumPy."""
 
 
 # --- Windows -----------------------------------------------------------------------------
@@ -33,6 +38,10 @@ class Windows(NamedTuple):
     def counts(self) -> Array:
         """How many places each window covers."""
         return -((self.first - self.end) // self.step)
+
+
+ONE = Windows(np.zeros(1, np.int64), np.ones(1, np.int64), 1)
+"""The window along a dimension that is not there."""
 
 
 @lru_cache(maxsize=256)
@@ -178,6 +187,8 @@ def _max_pool(x: Array, windows: tuple[Windows, ...]) -> tuple[Array, Array]:
     planes, shape = _planes(x, dims), _pooled_shape(x.shape, windows)
     if 0 in shape:
         return np.empty(shape, x.dtype), np.empty(shape, np.int64)
+    if _is_large(x):
+        return _large_max_pool(x, windows, shape)
     places, _ = _gather_table(windows, x.shape[-dims:])
     candidates = planes[:, places]  # (planes, windows, taps)
     best = candidates.argmax(2)
@@ -186,6 +197,17 @@ def _max_pool(x: Array, windows: tuple[Windows, ...]) -> tuple[Array, Array]:
     indices = places[np.arange(len(places)), best]
     values = np.take_along_axis(planes, indices, 1)
     return values.reshape(shape), indices.reshape(shape)
+
+
+def _large_max_pool(x: Array, windows: tuple[Windows, ...], shape: Sizes) -> tuple[Array, Array]:
+    from .pool_kernels import max_planes
+
+    planes = _planes(in_order(widen(x)), len(windows))
+    values, indices = np.empty(shape, planes.dtype), np.empty(shape, np.int64)
+    sizes, firsts, ends, steps = _lift(x.shape, windows)
+    flat_values, flat_indices = (_planes(a, len(windows)) for a in (values, indices))
+    max_planes(planes, sizes, firsts, ends, steps, flat_values, flat_indices)
+    return values.astype(x.dtype, copy=False), indices
 
 
 def _prefer_last_nan(candidates: Array, best: Array) -> None:
@@ -198,6 +220,13 @@ def _prefer_last_nan(candidates: Array, best: Array) -> None:
 
 def max_pool_gradient(g: Array, indices: Array, input_shape: Sizes, dims: int) -> Array:
     """The gradient of a maximum's input: g added at the places that won."""
+    if _is_large(g):
+        from .pool_kernels import add_planes
+
+        added = np.empty(input_shape, widen(g[:0]).dtype)
+        parts = _planes(in_order(widen(g)), dims), _planes(in_order(indices), dims)
+        add_planes(*parts, _planes(added, dims))
+        return added.astype(g.dtype, copy=False)
     gradient = np.zeros((prod(input_shape[:-dims]), prod(input_shape[-dims:])), g.dtype)
     row = np.arange(len(gradient))[:, None]
     np.add.at(gradient, (row, _planes(indices, dims)), _planes(g, dims))
@@ -231,6 +260,19 @@ def max_unpool(x: Array, indices: Array, output_size: Sizes) -> Array:
 def _planes(x: Array, dims: int) -> Array:
     """The array as (planes, places)."""
     return x.reshape(prod(x.shape[:-dims]), prod(x.shape[-dims:]))
+
+
+def _lift(shape: Sizes, windows: tuple[Windows, ...]) -> tuple[Any, ...]:
+    """Sizes, first places, ends and steps of three dimensions; those that are missing have size 1."""
+    missing = 3 - len(windows)
+    sizes = (1,) * missing + shape[-len(windows) :]
+    firsts, ends, steps = zip(*(ONE,) * missing, *windows, strict=True)
+    return sizes, firsts, ends, steps
+
+
+def _is_large(array: Array) -> bool:
+    """Whether a pooling is worth a compiled kernel."""
+    return array.size > SMALL and array.dtype.kind in "fV"
 
 
 def _pooled_shape(shape: Sizes, windows: tuple[Windows, ...]) -> Sizes:
@@ -326,8 +368,17 @@ def _avg_pool(x: Array, windows: tuple[Windows, ...], divisors: Array) -> Array:
     shape = _pooled_shape(x.shape, windows)
     if 0 in shape:
         return np.empty(shape, x.dtype)
+    if _is_large(x):
+        from .pool_kernels import mean_planes
+
+        planes = _planes(in_order(widen(x)), len(windows))
+        mean = np.empty(shape, planes.dtype)
+        sizes, firsts, ends, _ = _lift(x.shape, windows)
+        divisors = divisors.astype(planes.dtype)
+        mean_planes(planes, sizes, firsts, ends, divisors, _planes(mean, len(windows)))
+        return mean.astype(x.dtype, copy=False)
     places, counting = _gather_table(windows, x.shape[-len(windows) :])
-    parts = _working(_planes(x, len(windows)))[:, places]  # (planes, windows, taps)
+    parts = widen(_planes(x, len(windows)))[:, places]  # (planes, windows, taps)
     total = np.where(counting, parts, parts.dtype.type(0)).sum(2)
     mean = total / divisors.astype(total.dtype)
     return mean.astype(x.dtype, copy=False).reshape(shape)
@@ -337,7 +388,16 @@ def _avg_pool_gradient(
     g: Array, input_shape: Sizes, windows: tuple[Windows, ...], divisors: Array
 ) -> Array:
     dims = len(windows)
-    shares = _working(_planes(g, dims))
+    if _is_large(g):
+        from .pool_kernels import share_planes
+
+        parts = _planes(in_order(widen(g)), dims)
+        shared = np.empty(input_shape, parts.dtype)
+        sizes, firsts, ends, _ = _lift(input_shape, windows)
+        divisors = divisors.astype(parts.dtype)
+        share_planes(parts, sizes, firsts, ends, divisors, _planes(shared, dims))
+        return shared.astype(g.dtype, copy=False)
+    shares = widen(_planes(g, dims))
     shares = shares / divisors.astype(shares.dtype)
     gradient = np.zeros((len(shares), prod(input_shape[-dims:])), shares.dtype)
     if g.size:
@@ -346,8 +406,3 @@ def _avg_pool_gradient(
         row = np.arange(len(gradient))[:, None]
         np.add.at(gradient, (row, places[counting]), shares[:, window])
     return gradient.astype(g.dtype, copy=False).reshape(input_shape)
-
-
-def _working(array: Array) -> Array:
-    """The array in a type that NumPy sums: half precision is computed in float32."""
-    return array.astype(np.float32) if array.itemsize == 2 and array.dtype.kind in "fV" else array

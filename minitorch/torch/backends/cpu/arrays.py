@@ -1,0 +1,20 @@
+"""Arrays in the form in which NumPy and the kernels can work on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = Any
+
+
+def widen(array: Array) -> Array:
+    """The array with half precision numbers in float32, in which they are computed."""
+    half = array.itemsize == 2 and array.dtype.kind in "fV"
+    return array.astype(np.float32) if half else array
+
+
+def in_order(array: Array) -> Array:
+    """The array, or a copy, as kernels take it: in memory's order, aligned, not read-only."""
+    return np.require(array, requirements=["C", "A", "W"])

@@ -1,0 +1,239 @@
+"""The gradient of a convolution's weight, compiled by Numba.
+
+Each weight's gradient is one long dot product: of the output's gradient with what its tap
+met in the input. The input is laid out in a sheet as for the convolution itself (see
+`conv_plans`), the gradient in *lines*: its rows at the positions of the sheet, with zeros
+between them, so that both are read as they lie.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from ....jit import compile_kernel, compile_part
+from . import vectors
+from .conv_kernels import SLACK, _copy_line, _lay_out, copy_line, lay_out
+from .vectors import get, lanes, load, multiply_add, put, total, zero
+
+ROWS = 3
+"""Rows of the gradient that meet four taps at once: twelve sums of vectors in registers."""
+
+PASS = 1024
+"""How many positions of all rows and taps are multiplied before the next ones."""
+
+
+def _lay_lines(
+    gradient: Any, start: int, sample: int, rows: int, count: int, places: Any, length: int, run: int, lines: Any, pitch: int
+) -> None:  # fmt: skip
+    """Copy `count` samples, `sample` elements apart, to where their positions are in a sheet."""
+    slices, height, width = places
+    for r in range(rows):
+        for n in range(count * slices):
+            b, i = n // slices, n % slices
+            for j in range(height):
+                p = start + b * sample + ((r * slices + i) * height + j) * width
+                copy_line(lines, r * pitch + n * run + j * length, 1, gradient, p, 1, width)
+
+
+lay_lines = compile_part(_lay_lines)
+
+
+def _add(sums: Any, s: int, a: Any, b: Any, c: Any, d: Any) -> None:
+    """Add the totals of four vectors to four neighbours."""
+    put(sums, s, get(sums, s) + total(a))
+    put(sums, s + 1, get(sums, s + 1) + total(b))
+    put(sums, s + 2, get(sums, s + 2) + total(c))
+    put(sums, s + 3, get(sums, s + 3) + total(d))
+
+
+add = compile_part(_add)
+
+
+def _multiply_dots(
+    lines: Any, g: Any, sheet: Any, p: int, offsets: Any, k: int, starts: Any, m: int, last: int, run: int, count: int,
+    sums: Any, s: int,
+) -> None:  # fmt: skip
+    """Add the dot products of three rows of lines with what four taps meet, from slice m to the last."""
+    n = lanes(sheet)
+    o0, o1, o2, o3 = get(offsets, k), get(offsets, k + 1), get(offsets, k + 2), get(offsets, k + 3)
+    g0, g1, g2 = g
+    a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = c0 = c1 = c2 = c3 = zero(sheet)
+    while m < last:
+        x, y = p + get(starts, m), m * run
+        for i in range(0, count, n):
+            y0, y1, y2 = load(lines, g0 + y + i), load(lines, g1 + y + i), load(lines, g2 + y + i)
+            v = load(sheet, o0 + x + i)
+            a0, b0, c0 = multiply_add(v, y0, a0), multiply_add(v, y1, b0), multiply_add(v, y2, c0)
+            v = load(sheet, o1 + x + i)
+            a1, b1, c1 = multiply_add(v, y0, a1), multiply_add(v, y1, b1), multiply_add(v, y2, c1)
+            v = load(sheet, o2 + x + i)
+            a2, b2, c2 = multiply_add(v, y0, a2), multiply_add(v, y1, b2), multiply_add(v, y2, c2)
+            v = load(sheet, o3 + x + i)
+            a3, b3, c3 = multiply_add(v, y0, a3), multiply_add(v, y1, b3), multiply_add(v, y2, c3)
+        m += 1
+    add(sums, s, a0, a1, a2, a3)
+    add(sums, s + len(offsets), b0, b1, b2, b3)
+    add(sums, s + 2 * len(offsets), c0, c1, c2, c3)
+
+
+def _multiply_dot(
+    lines: Any, g: int, sheet: Any, p: int, offsets: Any, k: int, starts: Any, m: int, last: int, run: int, count: int,
+    sums: Any, s: int,
+) -> None:  # fmt: skip
+    """Add the dot products of one row of lines with what four taps meet, from slice m to the last."""
+    n = lanes(sheet)
+    o0, o1, o2, o3 = get(offsets, k), get(offsets, k + 1), get(offsets, k + 2), get(offsets, k + 3)
+    a0 = a1 = a2 = a3 = zero(sheet)
+    while m < last:
+        x, y = p + get(starts, m), g + m * run
+        for i in range(0, count, n):
+            v = load(lines, y + i)
+            a0 = multiply_add(v, load(sheet, o0 + x + i), a0)
+            a1 = multiply_add(v, load(sheet, o1 + x + i), a1)
+            a2 = multiply_add(v, load(sheet, o2 + x + i), a2)
+            a3 = multiply_add(v, load(sheet, o3 + x + i), a3)
+        m += 1
+    add(sums, s, a0, a1, a2, a3)
+
+
+multiply_dots = compile_part(_multiply_dots)
+multiply_dot = compile_part(_multiply_dot)
+
+
+def _gather_block(
+    lines: Any, g: int, rows: int, pitch: int, run: int, sheet: Any, p: int, starts: Any, slices: int, offsets: Any, sums: Any, s: int
+) -> None:  # fmt: skip
+    """Add what the slices of a block of samples bring to the gradient of some rows of weights.
+
+    A pass takes so many positions that three rows of lines stay in the inner cache.
+    """
+    step = max(1, PASS // run)
+    taps = len(offsets)
+    for m in range(0, slices, step):
+        last = min(m + step, slices)
+        for q in range(0, run, PASS):
+            count = min(PASS, run - q)
+            for r in range(0, rows, 1 if rows == 1 else ROWS):
+                y0 = g + q + r * pitch
+                y1 = g + q + min(r + 1, rows - 1) * pitch
+                y2 = g + q + min(r + 2, rows - 1) * pitch
+                for k in range(0, taps, 4):
+                    at = s + r * taps + k
+                    if rows == 1:
+                        multiply_dot(
+                            lines,
+                            y0,
+                            sheet,
+                            p + q,
+                            offsets,
+                            k,
+                            starts,
+                            m,
+                            last,
+                            run,
+                            count,
+                            sums,
+                            at,
+                        )
+                    else:
+                        multiply_dots(
+                            lines,
+                            (y0, y1, y2),
+                            sheet,
+                            p + q,
+                            offsets,
+                            k,
+                            starts,
+                            m,
+                            last,
+                            run,
+                            count,
+                            sums,
+                            at,
+                        )
+
+
+gather_block = compile_part(_gather_block)
+
+
+def _gather_task(
+    task: int,
+    gradient: Any,
+    source: Any,
+    sums: Any,
+    layout: Any,
+    work: Any,
+    splits: Any,
+    offsets: Any,
+) -> None:
+    """The share of one task: some samples, and some tiles of rows in some groups."""
+    batch, groups, rows, slices, height, width, sample_parts, row_parts, in_place = work
+    block, channels, depth, lines_apart, length = (
+        layout[0],
+        layout[1],
+        layout[5],
+        layout[6],
+        layout[7],
+    )
+    volume, places = layout[2] * layout[3] * layout[4], slices * height * width
+    n = lanes(source)
+    run = ((height - 1) * length + width + n - 1) // n * n
+    tall = 1 if rows == 1 else ROWS
+    tiles = (rows + tall - 1) // tall
+    part, share = task // row_parts, task % row_parts
+    first, last = share * groups * tiles // row_parts, (share + 1) * groups * tiles // row_parts
+    end = (part + 1) * batch // sample_parts
+    sheet, lines, pitch = source, gradient, places
+    if not in_place:
+        pitch = block * slices * run
+        sheet = np.zeros(channels * layout[11] + SLACK, source.dtype)
+        lines = np.zeros(min(rows, (last - first) * tall) * pitch, source.dtype)
+    starts = np.empty(block * slices, np.int64)
+    for m in range(len(starts)):
+        starts[m] = (m // slices * depth + m % slices) * lines_apart * length
+    for group in range(first // tiles, (last + tiles - 1) // tiles):
+        low = max(first - group * tiles, 0) * tall
+        some = min((last - group * tiles) * tall, rows) - low
+        s = ((part * groups + group) * tiles * tall + low) * len(offsets)
+        for b in range(part * batch // sample_parts, end, block):
+            count = min(block, end - b)
+            p = (b * groups + group) * channels * volume
+            g = ((b * groups + group) * rows + low) * places
+            if not in_place:
+                lay_out(source, p, groups * channels * volume, count, layout, splits, sheet)
+                lay_lines(
+                    gradient,
+                    g,
+                    groups * rows * places,
+                    some,
+                    count,
+                    (slices, height, width),
+                    length,
+                    run,
+                    lines,
+                    pitch,
+                )
+                p = g = 0
+            gather_block(
+                lines, g, some, pitch, run, sheet, p, starts, count * slices, offsets, sums, s
+            )
+
+
+gather_task = compile_part(_gather_task)
+
+
+def _weight_gradient(
+    gradient: Any, source: Any, sums: Any, layout: Any, work: Any, splits: Any, offsets: Any
+) -> None:
+    """The gradient of a weight, in as many sums as the batch has parts."""
+    for task in prange(work[6] * work[7]):
+        gather_task(np.int64(task), gradient, source, sums, layout, work, splits, offsets)
+
+
+weight_gradient = compile_kernel(
+    _weight_gradient, _copy_line, _lay_out, _lay_lines, _add, _multiply_dots, _multiply_dot,
+    _gather_block, _gather_task, *vectors.PARTS, parallel=True,
+)  # fmt: skip

@@ -1,0 +1,305 @@
+"""Large convolutions, compiled by Numba: products of matrices that are never written out.
+
+`conv_plans` says where everything lies: sheets, taps, phases. A task takes some samples and
+some rows of weights, lays the samples out in a sheet that stays in the cache of its core,
+block by block, and multiplies tile by tile, the sums of a tile held in registers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from ....jit import compile_kernel, compile_part
+from . import vectors
+from .vectors import get, lanes, load, multiply_add, put, spread, store
+
+ROWS = 4
+"""Rows of weights that meet three vectors of a sheet at once: twelve sums in registers."""
+
+SLACK = 128
+"""Elements after a sheet or a buffer that the last tile may touch."""
+
+
+# --- Laying out ----------------------------------------------------------------------------
+
+
+def _copy_line(out: Any, o: int, o_step: int, source: Any, s: int, s_step: int, count: int) -> None:
+    """Copy elements at equal distances."""
+    n = lanes(out)
+    if o_step == 1 and s_step == 1 and count >= n:
+        for i in range(0, count - n, n):
+            store(out, o + i, load(source, s + i))
+        store(out, o + count - n, load(source, s + count - n))
+    else:
+        for i in range(count):
+            put(out, o + i * o_step, get(source, s + i * s_step))
+
+
+copy_line = compile_part(_copy_line)
+
+
+def _lay_out(
+    source: Any, start: int, sample: int, count: int, layout: Any, splits: Any, sheet: Any
+) -> None:
+    """Copy `count` samples, `sample` elements apart, into a sheet that was filled with zeros."""
+    block, channels, depth, height, width = layout[:5]
+    slices, lines, length, d_step, h_step, w_step, distance = layout[5:]
+    for c in range(channels):
+        for s in range(len(splits)):
+            before = max(0, -(splits[s, 2] // w_step))
+            w = splits[s, 2] + before * w_step
+            places = min(length - before, (width - w + w_step - 1) // w_step)
+            for n in range(count * slices * lines):
+                b, i, j = n // lines // slices, n // lines % slices, n % lines
+                d, h = splits[s, 0] + i * d_step, splits[s, 1] + j * h_step
+                if 0 <= d < depth and 0 <= h < height:
+                    p = start + b * sample + ((c * depth + d) * height + h) * width + w
+                    q = c * distance + (s * block * slices * lines + n) * length + before
+                    copy_line(sheet, q, 1, source, p, w_step, places)
+
+
+lay_out = compile_part(_lay_out)
+
+
+def _pack(
+    weight: Any, start: int, row: int, rows: int, tall: int, places: Any, packed: Any
+) -> None:
+    """Lay rows of weights, `row` elements apart, side by side in tiles of `tall` rows."""
+    for tile in range(0, rows, tall):
+        for r in range(tile, tile + tall):
+            q = tile * len(places) + r - tile
+            for k in range(len(places)):
+                number = (
+                    get(weight, start + r * row + places[k]) if r < rows else weight.dtype.type(0)
+                )
+                put(packed, q + k * tall, number)
+
+
+pack = compile_part(_pack)
+
+
+# --- Tiles of the product ------------------------------------------------------------------
+
+
+def _store_three(out: Any, q: int, a: Any, b: Any, c: Any) -> None:
+    """Write three vectors, one after another."""
+    n = lanes(out)
+    store(out, q, a)
+    store(out, q + n, b)
+    store(out, q + 2 * n, c)
+
+
+store_three = compile_part(_store_three)
+
+
+def _multiply_tile(
+    packed: Any, w: int, bias: Any, b: int, offsets: Any, k: int, last: int, sheet: Any, p: int, out: Any, q: int, pitch: int
+) -> None:  # fmt: skip
+    """Four rows of weights, from tap k to the last, times three vectors of the sheet."""
+    n = lanes(sheet)
+    a0 = a1 = a2 = spread(bias, b)
+    b0 = b1 = b2 = spread(bias, b + 1)
+    c0 = c1 = c2 = spread(bias, b + 2)
+    d0 = d1 = d2 = spread(bias, b + 3)
+    while k < last:
+        i = p + get(offsets, k)
+        x0, x1, x2 = load(sheet, i), load(sheet, i + n), load(sheet, i + 2 * n)
+        v = spread(packed, w)
+        a0, a1, a2 = multiply_add(v, x0, a0), multiply_add(v, x1, a1), multiply_add(v, x2, a2)
+        v = spread(packed, w + 1)
+        b0, b1, b2 = multiply_add(v, x0, b0), multiply_add(v, x1, b1), multiply_add(v, x2, b2)
+        v = spread(packed, w + 2)
+        c0, c1, c2 = multiply_add(v, x0, c0), multiply_add(v, x1, c1), multiply_add(v, x2, c2)
+        v = spread(packed, w + 3)
+        d0, d1, d2 = multiply_add(v, x0, d0), multiply_add(v, x1, d1), multiply_add(v, x2, d2)
+        w += ROWS
+        k += 1
+    store_three(out, q, a0, a1, a2)
+    store_three(out, q + pitch, b0, b1, b2)
+    store_three(out, q + 2 * pitch, c0, c1, c2)
+    store_three(out, q + 3 * pitch, d0, d1, d2)
+
+
+def _multiply_row(
+    packed: Any, w: int, bias: Any, b: int, offsets: Any, k: int, last: int, sheet: Any, p: int, out: Any, q: int
+) -> None:  # fmt: skip
+    """One row of weights times eight vectors of the sheet."""
+    n = lanes(sheet)
+    a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = spread(bias, b)
+    while k < last:
+        i = p + get(offsets, k)
+        v = spread(packed, w)
+        a0 = multiply_add(v, load(sheet, i), a0)
+        a1 = multiply_add(v, load(sheet, i + n), a1)
+        a2 = multiply_add(v, load(sheet, i + 2 * n), a2)
+        a3 = multiply_add(v, load(sheet, i + 3 * n), a3)
+        a4 = multiply_add(v, load(sheet, i + 4 * n), a4)
+        a5 = multiply_add(v, load(sheet, i + 5 * n), a5)
+        a6 = multiply_add(v, load(sheet, i + 6 * n), a6)
+        a7 = multiply_add(v, load(sheet, i + 7 * n), a7)
+        w += 1
+        k += 1
+    store_three(out, q, a0, a1, a2)
+    store_three(out, q + 3 * n, a3, a4, a5)
+    store(out, q + 6 * n, a6)
+    store(out, q + 7 * n, a7)
+
+
+multiply_tile = compile_part(_multiply_tile)
+multiply_row = compile_part(_multiply_row)
+
+
+# --- Convolution, forward and transposed ---------------------------------------------------
+
+
+def _write(
+    buffer: Any, pitch: int, rows: int, first: int, last: int, length: int, width: int, out: Any, o: int, result: Any
+) -> None:  # fmt: skip
+    """Copy positions first to last of the buffer's rows to the result, but none between lines."""
+    volume, _, h_step, w_step = result
+    for r in range(rows):
+        for j in range(first // length, (last - 1) // length + 1):
+            low, high = max(first - j * length, 0), min(last - j * length, width)
+            p = r * pitch + j * length - first + low
+            q = o + r * volume + j * h_step + low * w_step
+            copy_line(out, q, w_step, buffer, p, 1, high - low)
+
+
+write = compile_part(_write)
+
+
+def _convolve_block(
+    sheet: Any, base: int, count: int, packed: Any, bias: Any, rows: int, tall: int, out: Any, o: int, sample: int,
+    layout: Any, chunk: int, result: Any, phases: Any, offsets: Any, buffer: Any,
+) -> None:  # fmt: skip
+    """All outputs of a block of samples for some rows of weights.
+
+    The sheet is taken in chunks that stay in the inner cache while all rows pass.
+    """
+    slices, lines, length = layout[5], layout[6], layout[7]
+    tile = lanes(sheet) * (8 if tall == 1 else 3)
+    pitch = len(buffer) // tall
+    for f in range(len(phases)):
+        tap, last_tap, begins, deep, high, wide = (
+            phases[f, 0],
+            phases[f, 1],
+            phases[f, 2],
+            phases[f, 3],
+            phases[f, 4],
+            phases[f, 5],
+        )
+        run = (high - 1) * length + wide
+        chunks = max(1, run // chunk)
+        for n in range(count * deep * chunks):
+            b, i, first = n // chunks // deep, n // chunks % deep, n % chunks * chunk
+            last = run if n % chunks == chunks - 1 else first + chunk
+            p = base + (b * slices + i) * lines * length
+            q = o + b * sample + begins + i * result[1]
+            for r in range(0, rows, tall):
+                w = r * len(offsets) + tap * tall
+                for t in range(first, last, tile):
+                    t = max(first, min(t, last - tile))  # the last tile may overlap the one before
+                    if tall == 1:
+                        multiply_row(
+                            packed,
+                            w,
+                            bias,
+                            r,
+                            offsets,
+                            tap,
+                            last_tap,
+                            sheet,
+                            p + t,
+                            buffer,
+                            t - first,
+                        )
+                    else:
+                        multiply_tile(
+                            packed,
+                            w,
+                            bias,
+                            r,
+                            offsets,
+                            tap,
+                            last_tap,
+                            sheet,
+                            p + t,
+                            buffer,
+                            t - first,
+                            pitch,
+                        )
+                write(
+                    buffer,
+                    pitch,
+                    min(tall, rows - r),
+                    first,
+                    last,
+                    length,
+                    wide,
+                    out,
+                    q + r * result[0],
+                    result,
+                )
+
+
+convolve_block = compile_part(_convolve_block)
+
+
+def _convolve_task(
+    task: int, source: Any, weight: Any, bias: Any, out: Any, layout: Any, work: Any, result: Any,
+    splits: Any, phases: Any, offsets: Any, weights: Any,
+) -> None:  # fmt: skip
+    """The share of one task: some samples, and some tiles of rows in some groups."""
+    batch, groups, rows, row, chunk, sample_parts, row_parts, in_place = work
+    block, channels, distance = layout[0], layout[1], layout[11]
+    volume, places = layout[2] * layout[3] * layout[4], result[0]
+    tall = 1 if rows == 1 else ROWS
+    tiles = (rows + tall - 1) // tall
+    part, share = task // row_parts, task % row_parts
+    first, last = share * groups * tiles // row_parts, (share + 1) * groups * tiles // row_parts
+    end = (part + 1) * batch // sample_parts
+    sheet = source if in_place else np.zeros(channels * distance + SLACK, source.dtype)
+    buffer = np.empty(tall * (2 * chunk + SLACK), source.dtype)
+    packed = np.empty(min(tiles, last - first) * tall * len(offsets), weight.dtype)
+    biases = np.zeros(tiles * tall, weight.dtype)
+    for group in range(first // tiles, (last + tiles - 1) // tiles):
+        low = max(first - group * tiles, 0) * tall
+        some = min((last - group * tiles) * tall, rows) - low
+        pack(weight, group * (len(weight) // groups) + low * row, row, some, tall, weights, packed)
+        for r in range(some if len(bias) else 0):
+            biases[r] = bias[group * rows + low + r]
+        for b in range(part * batch // sample_parts, end, block):
+            count = min(block, end - b)
+            p = (b * groups + group) * channels * volume
+            if not in_place:
+                lay_out(source, p, groups * channels * volume, count, layout, splits, sheet)
+                p = 0
+            o = ((b * groups + group) * rows + low) * places
+            convolve_block(
+                sheet, p, count, packed, biases, some, tall, out, o, groups * rows * places,
+                layout, chunk, result, phases, offsets, buffer,
+            )  # fmt: skip
+
+
+convolve_task = compile_part(_convolve_task)
+
+
+def _convolve(
+    source: Any, weight: Any, bias: Any, out: Any, layout: Any, work: Any, result: Any,
+    splits: Any, phases: Any, offsets: Any, weights: Any,
+) -> None:  # fmt: skip
+    """A convolution, or a transposed one, as planned."""
+    for task in prange(work[5] * work[6]):
+        convolve_task(
+            np.int64(task), source, weight, bias, out, layout, work, result,
+            splits, phases, offsets, weights,
+        )  # fmt: skip
+
+
+convolve = compile_kernel(
+    _convolve, _copy_line, _lay_out, _pack, _store_three, _multiply_tile, _multiply_row, _write,
+    _convolve_block, _convolve_task, *vectors.PARTS, parallel=True,
+)  # fmt: skip

@@ -1,0 +1,90 @@
+"""Large convolutions: from arrays to the kernels, with the work shared among the cores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from . import conv_gradient_kernels, conv_kernels
+from .arrays import in_order
+from .conv_plans import Plan, plan_convolution
+from .vectors import BYTES
+
+Array = Any
+Sizes = tuple[int, ...]
+
+CHUNK = 1 << 15
+"""How many elements of a sheet stay near while all rows of weights pass."""
+
+MANY = 1 << 18
+"""Weights from which on the cores share rows of weights rather than samples."""
+
+
+def convolve(
+    x: Array, weight: Array, bias: Array | None, shape: Sizes, groups: int, *steps: Sizes
+) -> Array:
+    """The convolution of x with weight; `steps` are stride, padding and dilation."""
+    plan = _plan(False, x.shape, shape, weight.shape, groups, steps)
+    return _run(plan, x, weight, bias, shape, groups, weight[0].size)
+
+
+def convolve_transposed(g: Array, weight: Array, shape: Sizes, groups: int, *steps: Sizes) -> Array:
+    """The transposed convolution of g with weight, to `shape`."""
+    plan = _plan(True, g.shape, shape, weight.shape, groups, steps)
+    return _run(plan, g, weight, None, shape, groups, weight[0, 0].size)
+
+
+def _plan(
+    transposed: bool, source: Sizes, result: Sizes, weight: Sizes, groups: int, steps: Any
+) -> Plan:
+    most = max(1, source[0] // numba.get_num_threads())
+    return plan_convolution(transposed, source, result, weight[2:], *steps, groups, most)
+
+
+def _parts(batch: int, weights: int) -> tuple[int, int]:
+    """In how many parts the cores share a batch, and rows of weights."""
+    threads = numba.get_num_threads()
+    samples = 1 if weights > MANY else min(threads, batch)
+    return samples, -(-threads // samples)
+
+
+def _run(
+    plan: Plan,
+    source: Array,
+    weight: Array,
+    bias: Array | None,
+    shape: Sizes,
+    groups: int,
+    row: int,
+) -> Array:
+    """Run a plan; rows of weights are `row` elements apart."""
+    rows = shape[1] // groups
+    tile = BYTES // source.itemsize * (8 if rows == 1 else 3)
+    chunk = tile * min(max(CHUNK // (tile * max(plan.reach, 1)), 2), 40)
+    in_place = plan.is_source and plan.phases[0, 4] * plan.layout[7] >= tile
+    work = (shape[0], groups, rows, row, chunk, *_parts(shape[0], weight.size), int(in_place))
+    out = np.empty(shape, source.dtype)
+    conv_kernels.convolve(
+        in_order(source).reshape(-1), in_order(weight).reshape(-1), in_order(source[:0] if bias is None else bias).reshape(-1), out.reshape(-1),
+        plan.layout, work, plan.result, plan.splits, plan.phases, plan.offsets, plan.weights,
+    )  # fmt: skip
+    return out
+
+
+def weight_gradient(g: Array, x: Array, shape: Sizes, groups: int, *steps: Sizes) -> Array:
+    """The gradient of a weight of `shape` from that of the output, and the input."""
+    plan = _plan(False, x.shape, g.shape, shape, groups, steps)
+    rows, places, taps = shape[0] // groups, tuple(plan.phases[0, 3:].tolist()), len(plan.offsets)
+    offsets = np.append(plan.offsets, plan.offsets[-1:].repeat(-taps % 4))
+    tall = 1 if rows == 1 else conv_gradient_kernels.ROWS
+    parts = _parts(len(x), shape[0] * taps)
+    in_place = plan.is_source and places == plan.layout[5:8]
+    in_place = in_place and not places[1] * places[2] * x.itemsize % BYTES
+    sums = np.zeros((parts[0], groups, -(-rows // tall) * tall, len(offsets)), x.dtype)
+    conv_gradient_kernels.weight_gradient(
+        in_order(g).reshape(-1), in_order(x).reshape(-1), sums.reshape(-1), plan.layout,
+        (len(x), groups, rows, *places, *parts, int(in_place)), plan.splits, offsets,
+    )  # fmt: skip
+    return sums.sum(0)[:, :rows, :taps].reshape(shape)

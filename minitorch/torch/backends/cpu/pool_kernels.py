@@ -1,0 +1,123 @@
+"""Pooling of large arrays, compiled by Numba: one plane (or volume) after another, in parallel.
+
+Windows along three dimensions come as tables of their first places and ends, and as steps.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from ....jit import compile_kernel, compile_part
+from .vectors import get, put
+
+
+def _max_plane(
+    x: Any, sizes: Any, firsts: Any, ends: Any, steps: Any, values: Any, indices: Any
+) -> None:
+    """The largest element of each window of one plane, and its place: the first, or the last NaN."""
+    o = 0
+    for i in range(len(firsts[0])):
+        for j in range(len(firsts[1])):
+            for k in range(len(firsts[2])):
+                d, first, end = firsts[0][i], firsts[2][k], ends[2][k]
+                place = (d * sizes[1] + firsts[1][j]) * sizes[2] + first
+                best = x.dtype.type(-np.inf)
+                while d < ends[0][i]:
+                    h = firsts[1][j]
+                    while h < ends[1][j]:
+                        row = (d * sizes[1] + h) * sizes[2]
+                        w = row + first
+                        while w < row + end:
+                            number = get(x, w)
+                            better = (number > best) | (number != number)  # NaN wins
+                            best = number if better else best
+                            place = w if better else place
+                            w += steps[2]
+                        h += steps[1]
+                    d += steps[0]
+                put(values, o, best)
+                put(indices, o, place)
+                o += 1
+
+
+def _add_plane(g: Any, indices: Any, gradient: Any) -> None:
+    """Add each g at its place; places outside the plane are passed over."""
+    gradient[:] = 0
+    for o in range(len(g)):
+        place = indices[o]
+        if 0 <= place < len(gradient):
+            gradient[place] += g[o]
+
+
+def _mean_plane(x: Any, sizes: Any, firsts: Any, ends: Any, divisors: Any, values: Any) -> None:
+    """The mean of each window of one plane."""
+    o = 0
+    for i in range(len(firsts[0])):
+        for j in range(len(firsts[1])):
+            for k in range(len(firsts[2])):
+                first, end = firsts[2][k], ends[2][k]
+                total = x.dtype.type(0)
+                for d in range(firsts[0][i], ends[0][i]):
+                    for h in range(firsts[1][j], ends[1][j]):
+                        row = (d * sizes[1] + h) * sizes[2]
+                        for w in range(row + first, row + end):
+                            total += get(x, w)
+                put(values, o, total / get(divisors, o))
+                o += 1
+
+
+def _share_plane(g: Any, sizes: Any, firsts: Any, ends: Any, divisors: Any, gradient: Any) -> None:
+    """Share each window's g among its places."""
+    gradient[:] = 0
+    o = 0
+    for i in range(len(firsts[0])):
+        for j in range(len(firsts[1])):
+            for k in range(len(firsts[2])):
+                share = g[o] / divisors[o]
+                for d in range(firsts[0][i], ends[0][i]):
+                    for h in range(firsts[1][j], ends[1][j]):
+                        row = (d * sizes[1] + h) * sizes[2]
+                        for w in range(row + firsts[2][k], row + ends[2][k]):
+                            put(gradient, w, get(gradient, w) + share)
+                o += 1
+
+
+max_plane = compile_part(_max_plane)
+add_plane = compile_part(_add_plane)
+mean_plane = compile_part(_mean_plane)
+share_plane = compile_part(_share_plane)
+
+
+def _max_planes(
+    x: Any, sizes: Any, firsts: Any, ends: Any, steps: Any, values: Any, indices: Any
+) -> None:
+    """The largest element of each window of every plane."""
+    for plane in prange(len(x)):
+        max_plane(x[plane], sizes, firsts, ends, steps, values[plane], indices[plane])
+
+
+def _add_planes(g: Any, indices: Any, gradient: Any) -> None:
+    """Add each g at its place, in every plane."""
+    for plane in prange(len(g)):
+        add_plane(g[plane], indices[plane], gradient[plane])
+
+
+def _mean_planes(x: Any, sizes: Any, firsts: Any, ends: Any, divisors: Any, values: Any) -> None:
+    """The mean of each window of every plane."""
+    for plane in prange(len(x)):
+        mean_plane(x[plane], sizes, firsts, ends, divisors, values[plane])
+
+
+def _share_planes(g: Any, sizes: Any, firsts: Any, ends: Any, divisors: Any, gradient: Any) -> None:
+    """Share each window's g among its places, in every plane."""
+    for plane in prange(len(g)):
+        share_plane(g[plane], sizes, firsts, ends, divisors, gradient[plane])
+
+
+max_planes = compile_kernel(_max_planes, _max_plane, parallel=True)
+add_planes = compile_kernel(_add_planes, _add_plane, parallel=True)
+mean_planes = compile_kernel(_mean_planes, _mean_plane, parallel=True)
+share_planes = compile_kernel(_share_planes, _share_plane, parallel=True)

@@ -1,0 +1,162 @@
+"""A vector of a few floats, held in one register, for Numba kernels.
+
+Numba turns loops over arrays into vector instructions by itself, but it cannot keep a
+tile of running sums in registers over a long loop, which is what products live from. With
+these verbs a kernel says so itself: `load`, `store`, `spread` (one number in every place),
+`multiply_add` and `total`. `get` and `put` are for single numbers, without the look at the
+index's sign that keeps Numba from using vectors by itself. None of these checks bounds:
+what surrounds them must.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, models, register_model
+from numba.np.arrayobj import make_array
+
+BYTES = 32
+"""The size of a vector: a register of AVX2, two of NEON, half of one of AVX-512."""
+
+
+class Vector(types.Type):
+    """The type of a vector of float32 or float64."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+        self.lanes = BYTES * 8 // dtype.bitwidth
+        super().__init__(f"vector({dtype} x {self.lanes})")
+
+
+@register_model(Vector)
+class _VectorModel(models.PrimitiveModel):
+    """A vector is LLVM's own vector."""
+
+    def __init__(self, manager: Any, vector: Any) -> None:
+        element = ir.FloatType() if vector.dtype == types.float32 else ir.DoubleType()
+        super().__init__(manager, vector, ir.VectorType(element, vector.lanes))
+
+
+def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+    return builder.gep(make_array(array_type)(context, builder, array).data, [index])
+
+
+def _load(typing: Any, array: Any, index: Any) -> Any:
+    """The vector that begins at array[index]."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = context.get_value_type(signature.return_type)
+        address = _address(context, builder, signature.args[0], *arguments)
+        vector = builder.load(builder.bitcast(address, kind.as_pointer()))
+        vector.align = signature.return_type.dtype.bitwidth // 8
+        return vector
+
+    return Vector(array.dtype)(array, types.intp), generate
+
+
+def _store(typing: Any, array: Any, index: Any, vector: Any) -> Any:
+    """Write a vector from array[index] on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, index, value = arguments
+        address = _address(context, builder, signature.args[0], array, index)
+        written = builder.store(value, builder.bitcast(address, value.type.as_pointer()))
+        written.align = signature.args[2].dtype.bitwidth // 8
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, vector), generate
+
+
+def _spread(typing: Any, array: Any, index: Any) -> Any:
+    """A vector with array[index] in every place."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = context.get_value_type(signature.return_type)
+        number = builder.load(_address(context, builder, signature.args[0], *arguments))
+        first = ir.Constant(ir.IntType(32), 0)
+        everywhere = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), None)
+        undefined = ir.Constant(kind, ir.Undefined)
+        alone = builder.insert_element(undefined, number, first)
+        return builder.shuffle_vector(alone, undefined, everywhere)
+
+    return Vector(array.dtype)(array, types.intp), generate
+
+
+def _get(typing: Any, array: Any, index: Any) -> Any:
+    """array[index]."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(_address(context, builder, signature.args[0], *arguments))
+
+    return array.dtype(array, types.intp), generate
+
+
+def _put(typing: Any, array: Any, index: Any, number: Any) -> Any:
+    """array[index] = number."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, index, value = arguments
+        builder.store(value, _address(context, builder, signature.args[0], array, index))
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, array.dtype), generate
+
+
+def _zero(typing: Any, array: Any) -> Any:
+    """A vector of zeros of the array's type."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return ir.Constant(context.get_value_type(signature.return_type), None)
+
+    return Vector(array.dtype)(array), generate
+
+
+def _lanes(typing: Any, array: Any) -> Any:
+    """How many of the array's elements make a vector."""
+    count = Vector(array.dtype).lanes
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.get_constant(types.intp, count)
+
+    return types.intp(array), generate
+
+
+def _multiply_add(typing: Any, a: Any, b: Any, c: Any) -> Any:
+    """a * b + c, in one instruction where there is one."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        x, y, z = arguments
+        return builder.fadd(builder.fmul(x, y, flags=("contract",)), z, flags=("contract",))
+
+    return c(a, b, c), generate
+
+
+def _total(typing: Any, vector: Any) -> Any:
+    """The sum of a vector's places."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = arguments[0].type
+        name = f"llvm.vector.reduce.fadd.v{kind.count}f{signature.return_type.bitwidth}"
+        function = ir.FunctionType(kind.element, [kind.element, kind])
+        declared = cgutils.get_or_insert_function(builder.module, function, name)
+        start = ir.Constant(kind.element, 0.0)
+        return builder.call(declared, [start, arguments[0]], fastmath=("reassoc",))
+
+    return vector.dtype(vector), generate
+
+
+PARTS = (_load, _store, _spread, _get, _put, _zero, _lanes, _multiply_add, _total)
+"""What a kernel that uses vectors is made of besides its own code (see `compile_kernel`)."""
+
+load: Any = intrinsic(_load)
+store: Any = intrinsic(_store)
+spread: Any = intrinsic(_spread)
+get: Any = intrinsic(_get)
+put: Any = intrinsic(_put)
+zero: Any = intrinsic(_zero)
+lanes: Any = intrinsic(_lanes)
+multiply_add: Any = intrinsic(_multiply_add)
+total: Any = intrinsic(_total)
