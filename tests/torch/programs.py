@@ -176,7 +176,7 @@ def new_leaf(world: World, a: int, b: int) -> None:
     values = np.random.default_rng(a * 31 + b).uniform(-2, 2, shape)
     theirs = real.tensor(np.round(values, 1) if b % 2 else values).to(getattr(real, kind))
     if b % 5 == 4 and theirs.ndim == 2:
-        theirs = theirs.t().contiguous().t()
+        theirs = real.empty_strided(theirs.shape, (1, theirs.shape[0]), dtype=theirs.dtype).copy_(theirs)
     if kind.startswith("float") and b % 4 != 3:
         theirs.requires_grad_()
     world.leaves.append(len(world.mine))

@@ -229,9 +229,11 @@ def __setitem__(self: Tensor, key: Any, value: Any) -> None:  # noqa: N807
     if advanced is None:
         bind_in_place(COPY, view, (_without_leading_ones(value, view._array.ndim),), {})
         return
-    if not value._array.ndim and len(advanced) == 1 and advanced[0].shape == view._array.shape and _is_mask(advanced[0]):
-        bind_in_place(MASKED_FILL, view, (wrap(advanced[0]), value), {})
-        return
+    if not value._array.ndim and len(advanced) == 1 and _is_mask(advanced[0]):
+        mask = advanced[0]
+        if mask.shape == view._array.shape:
+            view.masked_fill_(wrap(mask), value)
+            return
     value = _without_leading_ones(value, _taken(view._array, advanced).ndim)
     _check_same_type(self, value)
     if value is view:
