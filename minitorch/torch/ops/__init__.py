@@ -9,6 +9,7 @@ from . import complex_numbers as complex_numbers  # isort: skip
 from . import ternary as ternary  # isort: skip
 from . import conversion as conversion  # isort: skip
 from . import creation as creation  # isort: skip
+from . import ranges as ranges  # isort: skip
 from . import reduce as reduce  # isort: skip
 from . import products as products  # isort: skip
 from . import indexing as indexing  # isort: skip

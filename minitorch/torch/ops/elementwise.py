@@ -401,7 +401,8 @@ def _power_by_exponent(g: Any, input: Any, other: Any, out: Any) -> Any:
     return (g * conj(out * base.log())).masked_fill(nothing, 0)
 
 
-def _logaddexp(a: Array, b: Array) -> Array:
+def add_exponentials(a: Array, b: Array) -> Array:
+    """log(exp(a) + exp(b)), without overflow."""
     if a.dtype.kind != "c":
         return np.logaddexp(a, b)
     first = a.real >= b.real
@@ -423,7 +424,7 @@ unary("rsqrt", lambda x: np.reciprocal(np.sqrt(x)), lambda g, out: -0.5 * g * co
       "1 / sqrt(x).", to_float=True)  # fmt: skip
 unary("reciprocal", np.reciprocal, lambda g, out: -g * conj(out * out), "1 / x.", to_float=True)
 unary("square", lambda x: np.square(x.astype(np.int64) if x.dtype.kind == "b" else x), lambda g, input: g * conj(2 * input), "x times x.")
-binary("logaddexp", not_for("logaddexp_cpu", "biu", _logaddexp),
+binary("logaddexp", not_for("logaddexp_cpu", "biu", add_exponentials),
        (lambda g, input, other: g / conj(1 + (other - input).exp()),
         lambda g, input, other: g / conj(1 + (input - other).exp())),
        "log(exp(a) + exp(b)), without overflow.", has_twin=False, numbers="none")  # fmt: skip
@@ -459,7 +460,7 @@ binary("atan2", np.arctan2,
        "The angle of the point (other, input).", to_float=True, numbers="none")  # fmt: skip
 binary("hypot", not_for("hypot_cpu", "biuc", np.hypot), (lambda g, input, out: g * input / out, lambda g, other, out: g * other / out),
        "The length of the vector (input, other).", numbers="none")  # fmt: skip
-binary("nextafter", np.nextafter, (unknown("nextafter", "input"), unknown("nextafter", "other")),
+binary("nextafter", np.nextafter, (lambda g, input, other: g.masked_fill(input == other, 0), flat),
        "The next number towards the second.", numbers="none")  # fmt: skip
 
 

@@ -19,10 +19,12 @@ from .surface import (
     check_tensor,
     function,
     function_and_method,
+    into,
     method,
     only_method,
     with_out,
 )
+from .writes import OVERLAP, check_overlap
 
 # --- One after the other --------------------------------------------------------------------------
 
@@ -79,9 +81,19 @@ def _check_joinable(tensors: Sequence[Tensor], dim: int) -> None:
 
 
 @function
-@with_out
-def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor:
     """Tensors one after the other along a dimension that they have."""
+    result = _cat(tensors, dim)
+    if out is None:
+        return result
+    for x in tensors:
+        if x is out:
+            raise RuntimeError(OVERLAP)
+        check_overlap(out._array, x._array, same_allowed=False)
+    return into(out, result, "cat")
+
+
+def _cat(tensors: Sequence[Tensor], dim: int) -> Tensor:
     given = _sequence("torch.cat", tensors)
     # Torch lets an empty vector stand beside tensors of any shape.
     there = [x for x in given if x._array.shape != (0,)] or given[:1]

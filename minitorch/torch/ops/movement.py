@@ -513,6 +513,8 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     d = wrap_dim(dim, input.ndim)
     size = input._array.shape[d]
+    if isinstance(start, Tensor) and (start.ndim or start.dtype.kind != dtypes.INTEGRAL):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
     begin = int(start)
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
@@ -703,7 +705,7 @@ def _copy(input: Array, order: Any = "K") -> Array:
 CLONE = Op("clone", ("input",), _copy, {"input": lambda g: g}, doc="A copy in memory of its own.")
 
 
-def _order_of(array: Array, memory_format: Any) -> str:
+def order_of_memory(array: Array, memory_format: Any) -> str:
     """How a copy lies in memory: "K" as the original does, "C" in order, or "channels_last"."""
     wanted = str(memory_format)
     if "channels_last" in wanted:
@@ -714,17 +716,30 @@ def _order_of(array: Array, memory_format: Any) -> str:
     return "C" if wanted.endswith("contiguous_format") or 0 in array.strides else "K"
 
 
+def same_layout(array: Array, like: Array, memory_format: Any = None) -> Array:
+    """A fresh array, laid out in memory as another is if that one has no gaps, or as asked for."""
+    if memory_format is None and (like.flags.c_contiguous or like.ndim < 2):
+        return array
+    order = order_of_memory(like, memory_format)
+    if order == "channels_last":
+        return _channels_last(array)
+    axes = sorted(range(like.ndim), key=lambda d: -like.strides[d])
+    if order == "C" or not like.transpose(axes).flags.c_contiguous:
+        return array
+    return np.ascontiguousarray(array.transpose(axes)).transpose(np.argsort(axes))
+
+
 @function_and_method
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy in memory of its own."""
     check_tensor("clone", input)
-    return CLONE(input, order=_order_of(input._array, memory_format))
+    return CLONE(input, order=order_of_memory(input._array, memory_format))
 
 
 @only_method
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor itself if its elements lie in order, else a copy where they do."""
-    if memory_format is not None and _order_of(self._array, memory_format) == "channels_last":
+    if memory_format is not None and order_of_memory(self._array, memory_format) == "channels_last":
         if self.is_contiguous(memory_format=memory_format):
             return self
         return CLONE(self, order="channels_last")

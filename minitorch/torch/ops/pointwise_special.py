@@ -200,7 +200,7 @@ in_place("ldexp_", ldexp)
 FUNCTIONS["ldexp_"] = Tensor.ldexp_
 
 FREXP = Op("frexp", ("input",), lambda input: np.frexp(input),
-           {"input": lambda g, outs: g / outs[1].exp2()}, differentiable=1)  # fmt: skip
+           {"input": lambda g, outs: g / outs[1].detach().exp2()}, differentiable=1)  # fmt: skip
 
 
 @function_and_method

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
 from ..tensor import Array, Tensor
-from .elementwise import conj, kind_name
+from .elementwise import add_exponentials, conj, kind_name
 from .movement import sizes_of, wrap_dim, wrap_dims
 from .record import Op, bind
 from .results import found, named
@@ -524,8 +525,8 @@ def _logcumsumexp(input: Array, dim: int) -> Array:
     if not input.ndim:
         return input.copy()
     if input.dtype.kind == "c":
-        top = np.max(input.real, axis=dim, keepdims=True)
-        return (np.log(np.cumsum(np.exp(input - top), axis=dim)) + top).astype(input.dtype)
+        rows = accumulate(np.moveaxis(input, dim, 0), add_exponentials)
+        return np.moveaxis(np.stack(list(rows)), 0, dim)
     wide = _accumulating(input)
     return np.logaddexp.accumulate(wide, axis=dim).astype(input.dtype, copy=False)
 

@@ -1,0 +1,239 @@
+"""Numbers in order, and matrices with a pattern: ranges, triangles, diagonals, powers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..device import resolve
+from ..dtypes import dtype as dtype_type
+from ..tensor import Array, Tensor, wrap
+from .creation import new_tensor_of
+from .movement import DIAGONAL_BACKWARD, wrap_dim
+from .record import Op
+from .surface import FUNCTIONS, function, function_and_method, in_place, into
+
+# --- Counted ------------------------------------------------------------------------------------
+
+
+def _number(name: str, value: Any) -> Any:
+    """A number, also where it is given as a tensor."""
+    if not isinstance(value, Tensor):
+        return value
+    if value.ndim:
+        raise RuntimeError(
+            f"{name} only supports 0-dimensional start and end tensors, but got one with {value.ndim} dimension(s)."
+        )
+    return value.item()
+
+
+def _given_bounds(bounds: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Start, end and step of `arange`, as places or names give them."""
+    names = ("end",) if len(bounds) == 1 else ("start", "end", "step")
+    given = dict(zip(names, bounds, strict=False))
+    known = {"start": 0, "step": 1} | {k: v for k, v in named.items() if v is not None} | given
+    if "end" not in known:
+        raise TypeError("arange() received an invalid combination of arguments - `end` is missing")
+    start, end, step = (_number("arange", known[k]) for k in ("start", "end", "step"))
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    return start, end, step
+
+
+def _counted(start: Any, end: Any, step: Any, kind: dtype_type) -> Array:
+    if kind.kind != dtypes.INTEGRAL:
+        count = np.arange(math.ceil((end - start) / step), dtype=np.float64)
+        return (start + count * step).astype(kind.numpy)
+    if int(step) == 0:
+        raise ValueError("step must be nonzero")
+    return np.arange(int(start), int(end), int(step)).astype(kind.numpy)
+
+
+@function
+def arange(
+    *bounds: Any, start: Any = None, end: Any = None, step: Any = None, out: Any = None, dtype: Any = None,
+    layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """From `start` to just before `end` in steps."""
+    resolve(device)
+    a, b, s = _given_bounds(bounds, {"start": start, "end": end, "step": step})
+    if dtype is None:
+        whole = all(isinstance(v, int) for v in (a, b, s))
+        dtype = out.dtype if out is not None else dtypes.int64 if whole else dtypes.get_default_dtype()
+    made = new_tensor_of(_counted(a, b, s, dtype), requires_grad)
+    return made if out is None else into(out, made, "arange")
+
+
+def inclusive_range(
+    start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
+    requires_grad: bool = False, layout: Any = None,
+) -> Tensor:  # fmt: skip
+    """From `start` to `end`, both included, in steps (kept for old programs)."""
+    resolve(device)
+    if end is None:
+        start, end = 0, start
+    kind = dtype or dtypes.get_default_dtype()
+    count = np.arange(math.floor((end - start) / step) + 1)
+    return new_tensor_of((start + count * step).astype(kind.numpy), requires_grad)
+
+
+FUNCTIONS["range"] = inclusive_range
+
+
+def _check_steps(name: str, steps: Any) -> None:
+    if not hasattr(steps, "__index__"):
+        raise TypeError(f"{name}(): argument 'steps' must be int, not {type(steps).__name__}")
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+
+
+def _spaced_kind(a: Any, b: Any, dtype: dtype_type | None, out: Any) -> dtype_type:
+    if dtype is not None or out is not None:
+        return dtype or out.dtype
+    if any(isinstance(v, complex) for v in (a, b)):
+        return dtypes.default_complex()
+    return dtypes.get_default_dtype()
+
+
+def _spaced(a: Any, b: Any, steps: int, kind: dtype_type) -> Array:
+    """Counted from the nearer end, in the precision of the result, as Torch counts."""
+    if steps == 1:
+        return np.full(1, a).astype(kind.numpy)
+    whole = kind.kind == dtypes.INTEGRAL
+    work = np.float64 if whole else np.float32 if kind.itemsize == 2 else kind.numpy.type
+    step = (work(b) - work(a)) / work(max(steps - 1, 1))
+    count = np.arange(steps)
+    up = work(a) + count.astype(work) * step
+    down = work(b) - count[::-1].astype(work) * step
+    return np.where(count < steps // 2, up, down).astype(kind.numpy)
+
+
+@function
+def linspace(
+    start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """So many numbers from `start` to `end`, both included, evenly spaced."""
+    resolve(device)
+    _check_steps("linspace", steps)
+    a, b = _number("linspace", start), _number("linspace", end)
+    made = new_tensor_of(_spaced(a, b, steps, _spaced_kind(a, b, dtype, out)), requires_grad)
+    return made if out is None else into(out, made, "linspace")
+
+
+@function
+def logspace(
+    start: Any, end: Any, steps: int, base: float = 10.0, *, out: Any = None, dtype: Any = None,
+    layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Powers of `base` whose exponents are evenly spaced."""
+    resolve(device)
+    _check_steps("logspace", steps)
+    a, b = _number("logspace", start), _number("logspace", end)
+    kind = _spaced_kind(a, b, dtype, out)
+    exponents = _spaced(a, b, steps, kind if kind.kind >= dtypes.FLOATING else dtypes.float64)
+    powers = np.power(base, exponents.astype(np.result_type(exponents, np.float64)))
+    made = new_tensor_of(powers.astype(kind.numpy), requires_grad)
+    return made if out is None else into(out, made, "logspace")
+
+
+# --- Triangles and diagonals ---------------------------------------------------------------------
+
+
+@function
+def eye(
+    n: int, m: int | None = None, *, out: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """A matrix with ones on its diagonal."""
+    resolve(device)
+    for label, value in (("n", n), ("m", m)):
+        if value is not None and value < 0:
+            raise RuntimeError(f"{label} must be greater or equal to 0, got {value}")
+    kind = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)
+    made = new_tensor_of(np.eye(n, m, dtype=kind.numpy), requires_grad)
+    return made if out is None else into(out, made, "eye")
+
+
+def _triangle(name: str, keep: Callable[..., Array], doc: str) -> None:
+    """`torch.tril(x)`, `x.tril_()`, and the places that are kept, `torch.tril_indices(2, 3)`."""
+    op = Op(name, ("input",), lambda input, diagonal: keep(input, diagonal),
+            {"input": lambda g, diagonal: op(g, diagonal=diagonal)}, doc=doc)  # fmt: skip
+
+    def call(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:
+        if input.ndim < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        result = op(input, diagonal=diagonal)
+        return result if out is None else into(out, result, name)
+
+    def indices(
+        row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64, device: Any = None,
+        layout: Any = None, pin_memory: bool = False,
+    ) -> Tensor:  # fmt: skip
+        resolve(device)
+        if row < 0 or col < 0:
+            raise RuntimeError(f"{'row' if row < 0 else 'col'} must be non-negative, got {min(row, col)}")
+        found = np.nonzero(keep(np.ones((row, col), bool), offset))
+        return wrap(np.stack(found).astype(dtype.numpy))
+
+    call.__name__, call.__doc__ = name, doc
+    indices.__name__ = f"{name}_indices"
+    indices.__doc__ = f"The places that `{name}` keeps, as rows and columns."
+    function_and_method(call)
+    function(indices)
+    in_place(f"{name}_", call)
+
+
+_triangle("tril", np.tril, "The lower triangle of matrices; elsewhere 0.")
+_triangle("triu", np.triu, "The upper triangle of matrices; elsewhere 0.")
+
+
+@function_and_method
+def diag(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:
+    """A vector as a diagonal, or the diagonal of a matrix."""
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
+    result = input.diag_embed(diagonal) if input.ndim == 1 else input.diagonal(diagonal).clone()
+    return result if out is None else into(out, result, "diag")
+
+
+@function_and_method
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The last dimension as diagonals of matrices in two new dimensions."""
+    ndim = input.ndim + 1
+    a, b = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    if a > b:
+        a, b, offset = b, a, -offset
+    size = input.shape[-1] + abs(offset)
+    shape = list(input._array.shape[:-1])
+    shape.insert(a, size)
+    shape.insert(b, size)
+    return DIAGONAL_BACKWARD(input, shape=tuple(shape), at=(offset, a, b))
+
+
+@function_and_method
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """All elements as a diagonal."""
+    return input.reshape(-1).diag_embed(offset)
+
+
+@function
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """Powers of a vector, as columns."""
+    if x.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    count = len(x) if N is None else N
+    if count < 0:
+        raise RuntimeError("N must be non-negative.")
+    powers = [x**i if i else FUNCTIONS["ones_like"](x) for i in range(count)]
+    return FUNCTIONS["stack"](powers if increasing else powers[::-1], -1) if powers else x.new_empty(len(x), 0)
