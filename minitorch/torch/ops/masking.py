@@ -39,7 +39,7 @@ MASKED_FILL = Op("masked_fill", ("input", "mask", "value"), _masked_fill, {
     "input": lambda g, mask: MASKED_FILL(g, mask, 0),
     "mask": None,
     "value": lambda g, mask: MASKED_FILL(g, ~mask, 0).sum(),
-}, write=_fill_into, doc="A number where a mask is true.")  # fmt: skip
+}, write=_fill_into, overlapping=True, doc="A number where a mask is true.")  # fmt: skip
 
 
 def _check_mask(name: str, mask: Any) -> None:

@@ -143,7 +143,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     _check_inner("matmul", a, b)
     if len(a) > 2 or len(b) > 2:
         broadcast_shapes("matmul", a[:-2], b[:-2])
-    result = bind(MATMUL, (input, other), {})
+    result = bind(MM if len(a) == len(b) == 2 else MATMUL, (input, other), {})
     return result if out is None else into(out, result, "matmul")
 
 

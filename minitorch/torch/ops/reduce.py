@@ -208,17 +208,24 @@ def _need_elements(name: str, input: Tensor, dims: tuple[int, ...]) -> None:
 
 
 def shared_gradient(g: Any, input: Any, out: Any, dim: Any) -> Any:
-    """Equal extremes share the gradient."""
-    at = input == spread(out, input._array.shape, dim)
-    at = at | (input.isnan() & spread(out, input._array.shape, dim).isnan()) if input.dtype.kind >= 2 else at
-    share = at.to(g.dtype)
+    """Equal extremes share the gradient; where the extreme is NaN it is lost."""
+    share = (input == spread(out, input._array.shape, dim)).to(g.dtype)
     return share * spread(g, input._array.shape, dim) / spread(share.sum(dim), input._array.shape, dim)
+
+
+def _overall_gradient(g: Any, input: Any, out: Any, dim: Any) -> Any:
+    """Equal extremes share the gradient, and so do NaN."""
+    at = input.isnan() if np.isnan(out._array) else input == out
+    return at.to(g.dtype) * (g / at.sum())
 
 
 AMAX = Op("amax", ("input",), lambda input, dim, keepdim: np.max(input, axis=dim, keepdims=keepdim),
           {"input": shared_gradient}, doc="The largest element.")  # fmt: skip
+MAX = Op("max", ("input",), AMAX.compute, {"input": _overall_gradient}, doc="The largest of all elements.")
 AMIN = Op("amin", ("input",), lambda input, dim, keepdim: np.min(input, axis=dim, keepdims=keepdim),
           {"input": shared_gradient}, doc="The smallest element.")  # fmt: skip
+MIN = Op("min", ("input",), AMIN.compute, {"input": _overall_gradient}, doc="The smallest of all elements.")
+MAX.node_name, MIN.node_name = "MaxBackward1", "MinBackward1"
 
 
 def _declare_extreme(name: str, op: Op) -> None:
@@ -299,8 +306,8 @@ def _declare_max(name: str, along: Op, overall: Op, pair: str) -> None:
     function_and_method(call)
 
 
-_declare_max("max", MAX_DIM, AMAX, "maximum")
-_declare_max("min", MIN_DIM, AMIN, "minimum")
+_declare_max("max", MAX_DIM, MAX, "maximum")
+_declare_max("min", MIN_DIM, MIN, "minimum")
 
 
 def _declare_arg(name: str, find: Callable[..., Array]) -> None:

@@ -31,6 +31,8 @@ def check_index(name: str, index: Any) -> None:
 def check_vector(name: str, index: Tensor) -> None:
     """IndexError unless an index is a vector, or a number."""
     check_index(name, index)
+    if index.dtype.kind != dtypes.INTEGRAL:
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     if index.ndim > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim}")
 
