@@ -54,16 +54,17 @@ def activation(
         require_floats(kernel or f"{name}_cpu", input, kinds)
         return forward(input, *constants)
 
+    def gradient(g: Any, input: Any, constants: tuple[Any, ...]) -> Any:
+        return bind(backward, (g, input), {"constants": constants})
+
     def by_input(g: Any, grad: Any, input: Any, constants: tuple[Any, ...]) -> Any:
         return g.mul(0) if curve is None else g * grad * curve(input, *constants)
 
     backward = Op(
         f"{name}_backward", ("grad", "input"),
         lambda grad, input, constants=(): fused(grad, input, *constants),
-        {"grad": lambda g, input, constants: bind(backward, (g, input), {"constants": constants}),
-         "input": by_input},
+        {"grad": gradient, "input": by_input},
     )  # fmt: skip
-    gradient = backward.gradients["grad"]
     return Op(name, ("input",), run, {"input": gradient}, doc=doc)
 
 

@@ -2,7 +2,7 @@
 
 Layer, batch, group and instance norm differ only in these dimensions and in where the
 weight lies, so they share one formula. With n = (x - mean) r, r = 1 / sqrt(var + eps) and
-h = g weight, the gradient of x is r (h - mean(h) - n mean(h n)): `_pulled` below.
+h = g weight, the gradient of x is P(h) = r (h - mean(h) - n mean(h n)).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.cpu import norms
 from ..tensor import Array, Tensor
 from .padding import pad
 from .pooling import avg_pool2d, avg_pool3d
@@ -27,123 +28,104 @@ Dims = tuple[int, ...]
 
 def _normalize(
     input: Array, weight: Array | None, bias: Array | None, dims: Dims, eps: float
-) -> tuple[Array, Array, Array]:
-    """The normalized input, its mean and its variance along dimensions."""
+) -> tuple[Array, Array, Array, Array]:
+    """The normalized input, and its mean, r and variance along dimensions."""
     x = widened(input)
     mean = x.mean(axis=dims, keepdims=True)
     out = x - mean
     var = np.square(out).mean(axis=dims, keepdims=True)
-    out *= _inverse(var, eps)
+    r = 1 / np.sqrt(var + eps)
+    out *= r
     if weight is not None:
         out *= weight
     if bias is not None:
         out += bias
-    return out.astype(input.dtype, copy=False), mean, var
+    return out.astype(input.dtype, copy=False), mean, r, var
 
 
-def _inverse(var: Array, eps: float) -> Array:
-    return 1 / np.sqrt(var + eps)
-
-
-def _pulled(
-    grad: Array, input: Array, weight: Array | None, mean: Array, var: Array, dims: Dims, eps: float
-) -> Array:
-    r = _inverse(var, eps)
+def _normalize_backward(
+    grad: Array, input: Array, weight: Array | None, mean: Array, r: Array, dims: Dims, eps: float
+) -> tuple[Array, Array, Array]:
+    """The gradients of the input, the weight and the bias."""
+    g = widened(grad)
     n = (widened(input) - mean) * r
-    h = widened(grad) if weight is None else widened(grad) * widened(weight)
-    out = h - h.mean(axis=dims, keepdims=True)
-    out -= n * (h * n).mean(axis=dims, keepdims=True)
+    gn = g * n
+    shape = _kept(input.shape, dims) if weight is None else weight.shape
+    by_weight, by_bias = _summed(gn, shape), _summed(g, shape)
+    if weight is not None:
+        g, gn = g * weight, gn * weight
+    out = g - g.mean(axis=dims, keepdims=True)
+    out -= n * gn.mean(axis=dims, keepdims=True)
     out *= r
-    return out.astype(grad.dtype, copy=False)
+    return tuple(x.astype(grad.dtype, copy=False) for x in (out, by_weight, by_bias))  # type: ignore[return-value]
 
 
-def _weighed(
-    grad: Array, input: Array, mean: Array, var: Array, dims: Dims, eps: float, shape: Dims
-) -> Array:
-    """The gradient of the weight: g n, summed to the weight's shape."""
-    product = (widened(input) - mean) * _inverse(var, eps)
-    product *= grad
-    extra = product.ndim - len(shape)
+def _kept(shape: Dims, dims: Dims) -> Dims:
+    return tuple(1 if d in dims else n for d, n in enumerate(shape))
+
+
+def _summed(x: Array, shape: Dims) -> Array:
+    """The sum that undoes a broadcast from a shape."""
+    extra = x.ndim - len(shape)
     ones = tuple(d + extra for d, n in enumerate(shape) if n == 1)
-    return product.sum(axis=(*range(extra), *ones)).reshape(shape).astype(grad.dtype, copy=False)
+    return x.sum(axis=(*range(extra), *ones)).reshape(shape)
 
 
-def _plain(x: Any, dims: Dims, eps: float) -> Any:
-    """The normalized input, without a weight."""
-    return bind(NORM, (x, None, None), {"dims": dims, "eps": eps})[0]
+def _layer_norm(
+    input: Array, weight: Array | None, bias: Array | None, dims: Dims, eps: float
+) -> tuple[Array, ...]:
+    return norms.layer_norm(input, input.shape[dims[0] :], weight, bias, eps)
 
 
-def _pull(g: Any, x: Any, weight: Any, mean: Any, var: Any, dims: Dims, eps: float) -> Any:
-    return bind(PULLED, (g, x, weight, mean.detach(), var.detach()), {"dims": dims, "eps": eps})
+def _layer_norm_backward(
+    grad: Array, input: Array, weight: Array | None, mean: Array, r: Array, dims: Dims, eps: float
+) -> tuple[Array, ...]:
+    return norms.layer_norm_backward(grad, input, input.shape[dims[0] :], mean, r, weight)
 
 
-def _again(
-    g: Any, grad: Any, input: Any, weight: Any, mean: Any, var: Any, dims: Dims, eps: float
-) -> Any:
-    """The derivative of `_pulled` by x: -r (n mean(g P(h)) + mean(h n) P(g) + mean(g n) P(h))."""
-    r, n = (var + eps).rsqrt(), _plain(input, dims, eps)
-    h = grad if weight is None else grad * weight
-    first, second = (
-        _pull(h, input, None, mean, var, dims, eps),
-        _pull(g, input, None, mean, var, dims, eps),
-    )
+def normalization(name: str, forward: Any, backward: Any, outputs: tuple[str, ...]) -> Op:
+    """Declare a normalization and its backward, whose derivatives hold for all of them."""
 
-    def along(x: Any) -> Any:
-        return x.mean(dims, keepdim=True)
+    def gradients(
+        g: Any, input: Any, weight: Any, mean: Any, r: Any, dims: Dims, eps: float
+    ) -> Any:
+        return bind(back, (g, input, weight, mean, r), {"dims": dims, "eps": eps})
 
-    return -r * (n * along(g * first) + along(h * n) * second + along(g * n) * first)
+    def again(
+        g: Any, grad: Any, input: Any, weight: Any, mean: Any, r: Any, dims: Dims, eps: float
+    ) -> Any:
+        """P is symmetric; its derivative by x is -r (n mean(v P(h)) + mean(h n) P(v) + mean(v n) P(h))."""
+        v, by_weight, by_bias = g
 
+        def pulled(x: Any) -> Any:
+            return bind(back, (x, input, None, mean, r), {"dims": dims, "eps": eps})[0]
 
-PULLED = Op(
-    "norm_backward", ("grad", "input", "weight", "mean", "var"), _pulled,
-    {
-        "grad": lambda g, input, weight, mean, var, dims, eps:
-            _times(_pull(g, input, None, mean, var, dims, eps), weight),
-        "input": _again,
-        "weight": lambda g, grad, input, mean, var, dims, eps: grad * _pull(g, input, None, mean, var, dims, eps),
-        "mean": None,
-        "var": None,
-    },
-    doc="The gradient of a normalization's input.",
-)  # fmt: skip
-WEIGHED = Op(
-    "norm_backward_weight", ("grad", "input", "mean", "var"), _weighed,
-    {
-        "grad": lambda g, input, dims, eps: g * _plain(input, dims, eps),
-        "input": lambda g, grad, input, mean, var, dims, eps: _pull(g * grad, input, None, mean, var, dims, eps),
-        "mean": None,
-        "var": None,
-    },
-    doc="The gradient of a normalization's weight.",
-)  # fmt: skip
+        def along(x: Any) -> Any:
+            return x.mean(dims, keepdim=True)
+
+        n = bind(op, (input, None, None), {"dims": dims, "eps": eps})[0]
+        live = (input.var(dims, correction=0, keepdim=True) + eps).rsqrt()  # r, as a function of x
+        h = grad if weight is None else grad * weight
+        first, second = pulled(h), pulled(v)
+        by_input = -live * (n * along(v * first) + along(h * n) * second + along(v * n) * first)
+        if weight is None:
+            return second, by_input, None, None, None
+        by_grad = second * weight + by_weight * n + by_bias
+        return by_grad, by_input + pulled(by_weight * grad), grad * second, None, None
+
+    back = Op(f"{name}_backward", ("grad", "input", "weight", "mean", "r"), backward, again)
+    op = Op(name, ("input", "weight", "bias"), forward, gradients, differentiable=1, outputs=outputs,
+            doc="Mean 0 and variance 1 along dimensions, then scaled.")  # fmt: skip
+    return op
 
 
-def _times(x: Any, weight: Any) -> Any:
-    return x if weight is None else x * weight
-
-
-def _by_weight(g: Any, input: Any, outs: Any, shapes: Any, dims: Dims, eps: float) -> Any:
-    _, mean, var = outs
-    params = {"dims": dims, "eps": eps, "shape": shapes[1]}
-    return bind(WEIGHED, (g, input, mean.detach(), var.detach()), params)
-
-
-def _declare(name: str) -> Op:
-    gradients = {
-        "input": lambda g, input, weight, outs, dims, eps: _pull(
-            g, input, weight, outs[1], outs[2], dims, eps
-        ),
-        "weight": _by_weight,
-        "bias": lambda g: g,
-    }
-    return Op(name, ("input", "weight", "bias"), _normalize, gradients, differentiable=1,
-              doc="Mean 0 and variance 1 along dimensions, then scaled.")  # fmt: skip
-
-
-LAYER_NORM, BATCH_NORM, GROUP_NORM = map(
-    _declare, ("native_layer_norm", "native_batch_norm", "native_group_norm")
+LAYER_NORM = normalization(
+    "native_layer_norm", _layer_norm, _layer_norm_backward, ("out", "mean", "r")
 )
-NORM = LAYER_NORM
+BATCH_NORM, GROUP_NORM = (
+    normalization(name, _normalize, _normalize_backward, ("out", "mean", "r", "var"))
+    for name in ("native_batch_norm", "native_group_norm")
+)
 
 # --- Layer norm and its relatives ----------------------------------------------------------------
 
@@ -219,9 +201,8 @@ def batch_norm(
     if eps < 0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
     if not input._array.size:
-        return (
-            _times(input.clone(), weight) if bias is None else _times(input.clone(), weight) + bias
-        )
+        scaled = input.clone() if weight is None else input * weight
+        return scaled if bias is None else scaled + bias
     if training:
         _need_several(input._array.shape)
     _check_channels("batch_norm", input, running_mean, running_var, weight, bias)
@@ -253,7 +234,7 @@ def _batch_norm(
             eps,
         )
     dims = (0, *range(2, input.ndim))
-    out, mean, var = bind(BATCH_NORM, (input, weight, bias), {"dims": dims, "eps": eps})
+    out, mean, _, var = bind(BATCH_NORM, (input, weight, bias), {"dims": dims, "eps": eps})
     count = input._array.size // max(input._array.shape[1], 1)
     _move(running_mean, mean, 1.0, momentum)
     _move(running_var, var, count / max(count - 1, 1), momentum)
@@ -262,7 +243,7 @@ def _batch_norm(
 
 def _scaled(input: Tensor, weight: Any, bias: Any, mean: Any, var: Any, eps: float) -> Tensor:
     """Normalization with a known mean and variance."""
-    scale = _times((var + eps).rsqrt(), weight)
+    scale = (var + eps).rsqrt() if weight is None else (var + eps).rsqrt() * weight
     shift = -mean * scale if bias is None else bias - mean * scale
     x = input.to(dtypes.float32) if is_half(input._array) else input
     return (x * scale + shift).to(input.dtype)
@@ -332,7 +313,7 @@ def instance_norm(
         return _batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
     weight, bias = _on_channels(weight, input.ndim), _on_channels(bias, input.ndim)
     dims = tuple(range(2, input.ndim))
-    out, mean, var = bind(BATCH_NORM, (input, weight, bias), {"dims": dims, "eps": eps})
+    out, mean, _, var = bind(BATCH_NORM, (input, weight, bias), {"dims": dims, "eps": eps})
     count = math.prod(input._array.shape[2:])
     _move(running_mean, mean.mean(0), 1.0, momentum)
     _move(running_var, var.mean(0), count / max(count - 1, 1), momentum)

@@ -3,54 +3,30 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from ..backends.cpu import softmax as cpu
 from ..tensor import Array, Tensor
 from .movement import wrap_dim
-from .precision import in_single, require_floats
+from .precision import require_floats
 from .record import Op, bind
 from .surface import check_tensor, function, into, method
 
 # --- Records -----------------------------------------------------------------------------------
 
 
-def _softmax(input: Array, dim: int) -> Array:
-    require_floats("softmax_lastdim_kernel_impl", input)
-    if not input.ndim:
-        return input - input + 1
-    if not input.size:
-        return input.copy()
-    out = input - input.max(axis=dim, keepdims=True)
-    np.exp(out, out=out)
-    out /= out.sum(axis=dim, keepdims=True)
-    return out
+def _along_dimension(compute: Callable[..., Array], name: str = "") -> Callable[..., Array]:
+    """A function of arrays along a dimension; one element without dimensions is a row of one."""
 
+    def run(*arrays: Array, dim: int) -> Array:
+        if name:
+            require_floats(f"{name}_lastdim_kernel_impl", arrays[0])
+        if arrays[0].ndim:
+            return compute(*arrays, dim)
+        return compute(*(x.reshape(1) for x in arrays), 0).reshape(())
 
-def _log_softmax(input: Array, dim: int) -> Array:
-    require_floats("log_softmax_lastdim_kernel_impl", input)
-    if not input.ndim:
-        return input - input
-    if not input.size:
-        return input.copy()
-    out = input - input.max(axis=dim, keepdims=True)
-    out -= np.log(np.exp(out).sum(axis=dim, keepdims=True))
-    return out
-
-
-def _softmax_backward(grad: Array, output: Array, dim: int) -> Array:
-    out = grad - (grad * output).sum(axis=_axis(output, dim), keepdims=True)
-    out *= output
-    return out
-
-
-def _log_softmax_backward(grad: Array, output: Array, dim: int) -> Array:
-    return grad - np.exp(output) * grad.sum(axis=_axis(output, dim), keepdims=True)
-
-
-def _axis(array: Array, dim: int) -> int | tuple[()]:
-    return dim if array.ndim else ()
+    return run
 
 
 def _along(x: Any, dim: int) -> Any:
@@ -62,21 +38,21 @@ def _by_probabilities(g: Any, grad: Any, output: Any, dim: int) -> Any:
 
 
 SOFTMAX = Op(
-    "softmax", ("input",), in_single(_softmax),
+    "softmax", ("input",), _along_dimension(cpu.softmax, "softmax"),
     {"input": lambda g, out, dim: bind(SOFTMAX_BACKWARD, (g, out), {"dim": dim})},
     doc="exp(x) as shares of their sum.",
 )  # fmt: skip
 SOFTMAX_BACKWARD = Op(
-    "softmax_backward", ("grad", "output"), in_single(_softmax_backward),
+    "softmax_backward", ("grad", "output"), _along_dimension(cpu.softmax_backward),
     {"grad": lambda g, output, dim: bind(SOFTMAX_BACKWARD, (g, output), {"dim": dim}), "output": _by_probabilities},
 )  # fmt: skip
 LOG_SOFTMAX = Op(
-    "log_softmax", ("input",), in_single(_log_softmax),
+    "log_softmax", ("input",), _along_dimension(cpu.log_softmax, "log_softmax"),
     {"input": lambda g, out, dim: bind(LOG_SOFTMAX_BACKWARD, (g, out), {"dim": dim})},
     doc="The logarithm of the softmax.",
 )  # fmt: skip
 LOG_SOFTMAX_BACKWARD = Op(
-    "log_softmax_backward", ("grad", "output"), in_single(_log_softmax_backward),
+    "log_softmax_backward", ("grad", "output"), _along_dimension(cpu.log_softmax_backward),
     {"grad": lambda g, output, dim: g - _along(g * output.exp(), dim),
      "output": lambda g, grad, output, dim: -(g * output.exp()) * _along(grad, dim)},
 )  # fmt: skip
