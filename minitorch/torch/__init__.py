@@ -65,6 +65,8 @@ from . import sparse as sparse
 from . import special as special
 from . import testing as testing
 from . import utils as utils
+from .sparse import mm as spmm  # noqa: F401
+from .sparse import sparse_coo_tensor as sparse_coo_tensor
 
 if TYPE_CHECKING:  # the functions come from the records
 

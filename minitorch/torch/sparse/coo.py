@@ -1,0 +1,423 @@
+"""A sparse tensor: coordinates, and the values that stand there.
+
+The coordinates are a plain array; the values are a tensor with a history like any other,
+and every operation is a composition on them. So gradients reach the values, and the dense
+tensors that a sparse one meets.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, environment
+from ..ops.movement import wrap_dim, wrap_dims
+from ..ops.promotion import NUMBERS
+from ..ops.surface import FUNCTIONS
+from ..printing import sparse_text
+from ..tensor import Array, Size, Tensor, wrap
+
+# Functions of one element that leave 0 at 0.
+_MAPS = (
+    "abs angle asin asinh atan atanh ceil deg2rad erf erfinv expm1 floor frac log1p neg rad2deg relu round sgn sign "
+    "sin sinh sqrt square tan tanh trunc isnan isinf"
+)
+
+
+class SparseTensor:
+    """Values at coordinates; 0 everywhere else (Torch's layout `sparse_coo`).
+
+    Attributes:
+        _places: (sparse dimensions, count) coordinates
+        _content: (count, *dense sizes) values
+        _sorted: whether coordinates are in order and none comes twice
+    """
+
+    is_sparse = True
+    layout = environment.sparse_coo
+    is_cuda = False
+    __array_priority__ = 1001
+
+    def __init__(self, places: Array, content: Tensor, shape: Any, is_sorted: bool = False) -> None:
+        self._places = places
+        self._content = content
+        self._shape = Size(shape)
+        self._sorted = is_sorted or places.shape[1] < 2
+
+    # --- What it is -----------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension."""
+        return self._shape
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The type of the values."""
+        return self._content.dtype
+
+    @property
+    def device(self) -> Any:
+        """Where the values are."""
+        return self._content.device
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions there are."""
+        return len(self._shape)
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on the values are recorded."""
+        return self._content.requires_grad
+
+    @property
+    def grad_fn(self) -> Any:
+        """The operation that made the values."""
+        return self._content.grad_fn
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made the values."""
+        return self._content.is_leaf
+
+    @property
+    def grad(self) -> SparseTensor | None:
+        """What backward has accumulated, where there are values."""
+        gradient = self._content.grad
+        return None if gradient is None else self._with(gradient)
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the size of one dimension."""
+        return self._shape if dim is None else self._shape[wrap_dim(dim, self.ndim)]
+
+    def dim(self) -> int:
+        """How many dimensions there are."""
+        return self.ndim
+
+    def numel(self) -> int:
+        """How many elements a dense tensor of this shape has."""
+        return self._shape.numel()
+
+    def sparse_dim(self) -> int:
+        """How many dimensions coordinates have."""
+        return len(self._places)
+
+    def dense_dim(self) -> int:
+        """How many dimensions each value has."""
+        return self._content.ndim - 1
+
+    def is_coalesced(self) -> bool:
+        """Whether coordinates are in order and none comes twice."""
+        return self._sorted
+
+    def is_floating_point(self) -> bool:
+        """Whether the values are floating point numbers."""
+        return self.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Whether the values are complex numbers."""
+        return self.dtype.is_complex
+
+    def _nnz(self) -> int:
+        return self._places.shape[1]
+
+    def _indices(self) -> Tensor:
+        return wrap(self._places)
+
+    def _values(self) -> Tensor:
+        return self._content
+
+    def indices(self) -> Tensor:
+        """The coordinates, one column each."""
+        self._need_order("indices")
+        return wrap(self._places)
+
+    def values(self) -> Tensor:
+        """The values."""
+        self._need_order("values")
+        return self._content
+
+    def _need_order(self, name: str) -> None:
+        if not self._sorted:
+            raise RuntimeError(
+                f"Cannot get {name} on an uncoalesced tensor, please call .coalesce() first"
+            )
+
+    def __len__(self) -> int:
+        return self._shape[0]
+
+    def __repr__(self) -> str:
+        node = self.grad_fn
+        return sparse_text(
+            self._places, self._content._array, self._shape, requires_grad=self.requires_grad,
+            grad_fn_name=None if node is None else node.name(),
+        )  # fmt: skip
+
+    # --- The same coordinates, other values ----------------------------------------------------
+
+    def _with(self, content: Tensor) -> SparseTensor:
+        return SparseTensor(self._places, content, self._shape, self._sorted)
+
+    def detach(self) -> SparseTensor:
+        """The same values, outside the graph."""
+        return self._with(self._content.detach())
+
+    def clone(self) -> SparseTensor:
+        """A copy."""
+        return SparseTensor(self._places.copy(), self._content.clone(), self._shape, self._sorted)
+
+    def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
+        """Record operations on the values from now on."""
+        self._content.requires_grad_(requires_grad)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> SparseTensor:
+        """The values in another type."""
+        return self._with(self._content.to(*args, **kwargs))
+
+    def float(self) -> SparseTensor:
+        """The values in single precision."""
+        return self._with(self._content.float())
+
+    def double(self) -> SparseTensor:
+        """The values in double precision."""
+        return self._with(self._content.double())
+
+    def cpu(self) -> SparseTensor:
+        """The tensor itself: it is on the CPU."""
+        return self
+
+    def pow(self, exponent: Any) -> SparseTensor:
+        """Each element to a positive power."""
+        if not isinstance(exponent, NUMBERS) or exponent <= 0:  # type: ignore[operator]
+            raise NotImplementedError(
+                f"sparse pow: only positive numbers as exponents, got {exponent!r}"
+            )
+        ordered = self.coalesce()
+        return ordered._with(ordered._content.pow(exponent))
+
+    __pow__ = pow
+
+    # --- Order ------------------------------------------------------------------------------------
+
+    def _flat_places(self) -> Array:
+        """Each coordinate as one number, counted row by row."""
+        sizes = self._shape[: len(self._places)]
+        if not sizes:
+            return np.zeros(self._nnz(), np.int64)
+        return np.ravel_multi_index(tuple(self._places), tuple(max(s, 1) for s in sizes)).astype(
+            np.int64
+        )
+
+    def coalesce(self) -> SparseTensor:
+        """Coordinates in order, values at equal ones added up."""
+        if self._sorted:
+            return self
+        _, first, group = np.unique(self._flat_places(), return_index=True, return_inverse=True)
+        content = self._content
+        total = content.new_zeros((len(first), *content.shape[1:])).index_add(
+            0, wrap(group), content
+        )
+        return SparseTensor(self._places[:, first], total, self._shape, is_sorted=True)
+
+    def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
+        """All elements, zeros too."""
+        content = self._content if dtype is None else self._content.to(dtype)
+        sizes = self._shape[: len(self._places)]
+        rows = content.new_zeros((math.prod(sizes), *content.shape[1:]))
+        return rows.index_add(0, wrap(self._flat_places()), content).reshape(self._shape)
+
+    def to_sparse(self, *_: Any, **__: Any) -> SparseTensor:
+        """The tensor itself."""
+        return self
+
+    # --- Shapes --------------------------------------------------------------------------------------
+
+    def transpose(self, dim0: int, dim1: int) -> SparseTensor:
+        """Two dimensions swapped."""
+        a, b = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
+        count = self.sparse_dim()
+        shape = list(self._shape)
+        shape[a], shape[b] = shape[b], shape[a]
+        if a >= count and b >= count:
+            return SparseTensor(
+                self._places,
+                self._content.transpose(a - count + 1, b - count + 1),
+                shape,
+                self._sorted,
+            )
+        if a >= count or b >= count:
+            raise RuntimeError(
+                f"transpose of a sparse with a dense dimension is not supported: {dim0} and {dim1} of {self._shape}"
+            )
+        order = list(range(count))
+        order[a], order[b] = order[b], order[a]
+        return SparseTensor(
+            self._places[order], self._content, shape, is_sorted=a == b and self._sorted
+        )
+
+    def t(self) -> SparseTensor:
+        """A matrix transposed."""
+        if self.ndim > 2:
+            raise RuntimeError(
+                f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, got shape {list(self._shape)}"
+            )
+        return self.transpose(0, 1) if self.ndim == 2 else self
+
+    T = property(t, doc="A matrix transposed.")
+
+    def unsqueeze(self, dim: int) -> SparseTensor:
+        """A new dimension of size 1."""
+        d = wrap_dim(dim, self.ndim + 1)
+        if d > self.sparse_dim():
+            raise NotImplementedError(
+                "unsqueeze of a sparse tensor among its dense dimensions is not supported"
+            )
+        shape = [*self._shape[:d], 1, *self._shape[d:]]
+        return SparseTensor(
+            np.insert(self._places, d, 0, axis=0), self._content, shape, self._sorted
+        )
+
+    def index_select(self, dim: int, index: Tensor) -> SparseTensor:
+        """Slices along a sparse dimension."""
+        d = wrap_dim(dim, self.ndim)
+        if d >= self.sparse_dim():
+            raise NotImplementedError(
+                "index_select of a sparse tensor along a dense dimension is not supported"
+            )
+        wanted = index._array
+        if wanted.size and not (wanted.min() >= 0 and wanted.max() < self._shape[d]):
+            raise IndexError(
+                f"index_select(): index out of range of dimension {d} with size {self._shape[d]}"
+            )
+        new, old = np.nonzero(wanted[:, None] == self._places[d])
+        places = self._places[:, old].copy()
+        places[d] = new
+        shape = [*self._shape[:d], len(wanted), *self._shape[d + 1 :]]
+        return SparseTensor(places, self._content.index_select(0, wrap(old)), shape)
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, int):
+            raise NotImplementedError(
+                f"sparse tensors take one whole number as an index, not {key!r}; use to_dense()"
+            )
+        if self.ndim == 1:
+            return self.to_dense()[key]
+        one = self.index_select(0, wrap(np.array([range(self._shape[0])[key]])))
+        return SparseTensor(one._places[1:], one._content, self._shape[1:])
+
+    # --- Arithmetic -------------------------------------------------------------------------------------
+
+    def add(self, other: Any, *, alpha: Any = 1) -> SparseTensor:
+        """The sum of two sparse tensors."""
+        if not isinstance(other, SparseTensor):
+            raise RuntimeError(
+                "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
+            )
+        self._same_shape("add", other)
+        values = [self._content, other._content if alpha == 1 else other._content * alpha]
+        kind = dtypes.promote_types(self.dtype, other.dtype)
+        content = FUNCTIONS["cat"]([v.to(kind) for v in values], 0)
+        return SparseTensor(
+            np.concatenate([self._places, other._places], 1), content, self._shape
+        ).coalesce()
+
+    def sub(self, other: Any, *, alpha: Any = 1) -> SparseTensor:
+        """The difference of two sparse tensors."""
+        return self.add(other, alpha=-alpha)
+
+    def mul(self, other: Any) -> SparseTensor:
+        """Each element times a number, a dense tensor's or a sparse tensor's element."""
+        if isinstance(other, NUMBERS) or (isinstance(other, Tensor) and not other.ndim):
+            return self._with(self._content * other)
+        self._same_shape("mul", other)
+        if isinstance(other, Tensor):
+            return self._with(self._content * other[tuple(wrap(p) for p in self._places)])
+        a, b = self.coalesce(), other.coalesce()
+        _, left, right = np.intersect1d(
+            a._flat_places(), b._flat_places(), assume_unique=True, return_indices=True
+        )
+        content = a._content.index_select(0, wrap(left)) * b._content.index_select(0, wrap(right))
+        return SparseTensor(a._places[:, left], content, self._shape, is_sorted=True)
+
+    def div(self, other: Any) -> SparseTensor:
+        """Each element divided by a number."""
+        if not isinstance(other, NUMBERS) and not (isinstance(other, Tensor) and not other.ndim):
+            raise RuntimeError("Sparse division requires a scalar or zero-dim dense tensor divisor")
+        return self._with(self._content / other)
+
+    def _same_shape(self, name: str, other: Any) -> None:
+        if tuple(self._shape) != tuple(other.shape):
+            raise RuntimeError(
+                f"{name}: expected tensors of one shape, got {list(self._shape)} and {list(other.shape)}"
+            )
+
+    def __radd__(self, other: Any) -> Tensor:
+        return other + self.to_dense()
+
+    def __rsub__(self, other: Any) -> Tensor:
+        return other - self.to_dense()
+
+    __add__, __sub__, __mul__, __rmul__, __truediv__ = add, sub, mul, mul, div
+
+    def sum(self, dim: Any = None, *, dtype: Any = None) -> Any:
+        """The sum of all elements, or along dimensions: sparse as long as a coordinate is left."""
+        content = self._content if dtype is None else self._content.to(dtype)
+        if dim is None:
+            return content.sum()
+        dims = wrap_dims(dim, self.ndim)
+        count = self.sparse_dim()
+        dense = tuple(d - count + 1 for d in dims if d >= count)
+        content = content.sum(dense) if dense else content
+        kept = [d for d in range(count) if d not in dims]
+        if not kept:
+            return content.sum(0)
+        shape = [s for d, s in enumerate(self._shape) if d not in dims]
+        return SparseTensor(
+            self._places[kept], content, shape, is_sorted=len(kept) == count and self._sorted
+        ).coalesce()
+
+    def norm(self, p: Any = 2) -> Tensor:
+        """The p-norm of all elements."""
+        return self.coalesce()._content.norm(p)
+
+    def matmul(self, other: Any) -> Any:
+        """The product with a dense vector or matrix, or with a sparse matrix."""
+        from .products import matmul
+
+        return matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> Tensor:
+        return self.t().matmul(other.mT).mT if other.ndim > 1 else self.t().matmul(other)
+
+    mm = mv = __matmul__ = matmul
+
+    def __eq__(self, other: object) -> Any:
+        raise NotImplementedError(
+            "sparse tensors have no elementwise comparison here; use to_dense()"
+        )
+
+    __hash__ = object.__hash__
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise NotImplementedError(f"sparse tensors do not have '{name}' here; use to_dense()")
+
+
+def _declare_map(name: str) -> None:
+    def call(self: SparseTensor) -> SparseTensor:
+        ordered = self.coalesce()
+        return ordered._with(getattr(ordered._content, name)())
+
+    call.__name__, call.__doc__ = name, f"`{name}` of each value."
+    setattr(SparseTensor, name, call)
+
+
+for _name in _MAPS.split():
+    _declare_map(_name)
+SparseTensor.__neg__ = SparseTensor.neg  # type: ignore[attr-defined]
+SparseTensor.__abs__ = SparseTensor.abs  # type: ignore[attr-defined]
