@@ -181,9 +181,11 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", help="operations (all variants); none: all of them")
     parser.add_argument("--limit", type=int, default=1000, help="samples per operation and type")
     parser.add_argument("--list", choices=["passing", "failing", "missing"], help="print only these names")
+    parser.add_argument("--part", type=int, nargs=2, default=(0, 1), metavar=("K", "N"), help="every Nth of them from the Kth")
     options = parser.parse_args(argv)
     warnings.simplefilter("ignore")
     chosen = [n for n in all_operations() if not options.names or n in options.names or n.split(".")[0] in options.names or all_operations()[n].name in options.names]
+    chosen = chosen[options.part[0] :: options.part[1]]
     state: dict[str, str] = {}
     for name in chosen:
         try:
