@@ -20,16 +20,18 @@ class Mismatch(AssertionError):
     """Two libraries disagree."""
 
 
-def to_ours(value: Any, memories: dict[int, np.ndarray] | None = None) -> Any:
+def to_ours(value: Any, memories: dict[int, Any] | None = None) -> Any:
     """A value of PyTorch's as ours: tensors with their strides, types, devices, containers.
 
     Args:
         value: what to turn
-        memories: copies of memory that were made, so that tensors which share it still do
+        memories: copies of tensors and of their memory, so that what is shared still is
     """
     memories = {} if memories is None else memories
     if isinstance(value, real.Tensor):
-        return tensor_to_ours(value, memories)
+        if id(value) not in memories:
+            memories[id(value)] = tensor_to_ours(value, memories)
+        return memories[id(value)]
     if isinstance(value, real.dtype):
         return getattr(ours, str(value).removeprefix("torch."))
     if isinstance(value, real.device):
@@ -51,7 +53,7 @@ def to_ours(value: Any, memories: dict[int, np.ndarray] | None = None) -> Any:
     return value
 
 
-def tensor_to_ours(t: Any, memories: dict[int, np.ndarray]) -> Any:
+def tensor_to_ours(t: Any, memories: dict[int, Any]) -> Any:
     """A copy of a tensor with the same strides and `requires_grad`."""
     plain = t.detach().resolve_conj().resolve_neg()
     kind = to_ours(t.dtype).numpy
@@ -64,7 +66,7 @@ def tensor_to_ours(t: Any, memories: dict[int, np.ndarray]) -> Any:
     return made.requires_grad_() if t.requires_grad else made
 
 
-def array_like(plain: Any, kind: Any, memories: dict[int, np.ndarray]) -> np.ndarray:
+def array_like(plain: Any, kind: Any, memories: dict[int, Any]) -> np.ndarray:
     """A NumPy copy that keeps strides, also those of 0 and with gaps."""
     if not plain.numel():
         return np.empty(tuple(plain.shape), kind)
@@ -201,7 +203,10 @@ def compare_errors(mine: Any, theirs: Any, args: Any, kwargs: Any, what: str) ->
     Returns:
         whether PyTorch raised
     """
-    own_args, own_kwargs = to_ours((args, kwargs))  # first: what fails may have changed its inputs
+    try:  # first: what fails may change its inputs
+        own_args, own_kwargs = to_ours((args, kwargs))
+    except ValueError:
+        return False  # changed so, by a failure before, that it lies outside its own memory
     try:
         theirs(*args, **kwargs)
     except Exception as e:
@@ -272,7 +277,7 @@ def _compare_gradients(what: str, ulps: float, double: bool, seed: int, theirs: 
     got2 = ours.autograd.grad([a for a, _ in pairs], [*our_inputs, *our_weights], [to_ours(w) for w in again], allow_unused=True)
     scale = max((float(b.abs().max()) for b in [*expected, *expected2] if b is not None and b.numel()), default=0.0)
     scale = scale if math.isfinite(scale) else 0.0  # second gradients may be what rounding leaves of 0
-    scale = max(largest(numbers(b)) for _, b in pairs)
+    scale = max(size_in, *(largest(numbers(b)) for _, b in pairs))
     for i, (a, b) in enumerate(zip(got2, expected2, strict=True)):
         if a is None or b is None:
             if (a is None or not numbers(a).any()) and (b is None or not numbers(b).any()):

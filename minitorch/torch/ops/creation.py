@@ -249,11 +249,11 @@ def _filled(shape: Any, value: Any, dtype: dtype_type | None) -> Array:
         dtype = value.dtype if isinstance(value, Tensor) else dtypes.of_number(number)
     fits = not isinstance(number, complex) or dtype.is_complex
     if fits and dtype.kind == dtypes.INTEGRAL and math.isfinite(number):
-        limits = np.iinfo(dtype.numpy)
-        fits = limits.min <= number <= limits.max
+        limit = np.iinfo(dtype.numpy).max
+        fits = -limit - dtype.is_signed <= number <= limit  # below 0, what has no sign wraps round
     if not fits:
         raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
-    return np.full(shape, number, dtype.numpy)
+    return np.full(shape, cast(number, dtype))
 
 
 @function

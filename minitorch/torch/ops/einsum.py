@@ -30,6 +30,8 @@ def contract(equation: str, operands: list[Tensor]) -> Tensor:
 
 def _parse(equation: str, operands: list[Tensor]) -> tuple[list[str], str]:
     """The letters of each operand and of the result; an ellipsis becomes letters of its own."""
+    if not isinstance(equation, str):
+        raise TypeError(f"einsum(): argument 'equation' must be str, not {type(equation).__name__}")
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(operands):

@@ -20,10 +20,15 @@ from .surface import FUNCTIONS, alias, check_tensor, in_place, method, with_out
 def together(name: str, compute: Callable[..., Array]) -> Callable[..., Array]:
     """Let arrays meet in their common type and shape before a computation."""
     single = in_single(compute)
+    return broadcasting(name, lambda *arrays, **params: single(*meet(arrays), **params))
+
+
+def broadcasting(name: str, compute: Callable[..., Array]) -> Callable[..., Array]:
+    """Let a computation say as Torch does that its arrays do not broadcast."""
 
     def run(*arrays: Any, **params: Any) -> Array:
         try:
-            return single(*meet(arrays), **params)
+            return compute(*arrays, **params)
         except ValueError:
             raise broadcast_error(name, arrays) from None
 
@@ -38,7 +43,8 @@ def _clamp(input: Array, min: Any, max: Any) -> Array:
     given = [v for v in (min, max) if v is not None]
     if input.dtype.kind == "c":
         raise RuntimeError("clamp is not supported for complex types")
-    if result_type(input, *given).kind == dtypes.BOOL:
+    one_array = len(given) == 1 and isinstance(given[0], np.ndarray)
+    if input.dtype.kind == "b" and not one_array and result_type(input, *given) is dtypes.bool_:
         raise NotImplementedError(f"\"clamp_scalar_cpu\" not implemented for '{kind_name(input)}'")
     try:
         met = iter(meet((input, *given)))
@@ -153,7 +159,7 @@ def _lerp(input: Array, end: Array, weight: Any) -> Array:
     return np.where(np.abs(weight) < 0.5, input + weight * way, end - way * (1 - weight))
 
 
-LERP = Op("lerp", ("input", "end", "weight"), in_single(_lerp), {
+LERP = Op("lerp", ("input", "end", "weight"), broadcasting("lerp", in_single(_lerp)), {
     "input": lambda g, weight: g * conj(1 - weight),
     "end": lambda g, weight: g * conj(weight),
     "weight": lambda g, input, end: g * conj(end - input),
