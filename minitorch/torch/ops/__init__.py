@@ -7,7 +7,9 @@ from . import movement as movement  # isort: skip
 from . import joining as joining  # isort: skip
 from . import complex_numbers as complex_numbers  # isort: skip
 from . import ternary as ternary  # isort: skip
+from . import facts as facts  # isort: skip
 from . import conversion as conversion  # isort: skip
+from . import memory as memory  # isort: skip
 from . import creation as creation  # isort: skip
 from . import ranges as ranges  # isort: skip
 from . import reduce as reduce  # isort: skip

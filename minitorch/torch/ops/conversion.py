@@ -1,4 +1,4 @@
-"""Between tensors, NumPy arrays, Python numbers, types, and other libraries."""
+"""From tensors to other types, to Python, NumPy and other libraries, and back."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from .. import dtypes
 from ..device import device as device_type
 from ..device import resolve
 from ..dtypes import dtype as dtype_type
-from ..tensor import Array, Size, Tensor, bump_version, tracks, wrap
-from .movement import element_strides, memory_of
-from .record import Op
-from .surface import FUNCTIONS, alias, function, method, only_method
-from .writes import bind_in_place
+from ..tensor import Array, Tensor, tracks, wrap
+from .record import Op, bind
+from .surface import function, method, only_method
 
 # --- Types --------------------------------------------------------------------------------
 
@@ -32,48 +30,56 @@ CAST.node_name = "ToCopyBackward0"
 @only_method
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """The tensor as another type or on another device; itself if that changes nothing."""
-    wanted: Any = kwargs.get("dtype")
-    where: Any = kwargs.get("device")
-    for arg in args:
+    if len(args) == 1 and not kwargs and isinstance(args[0], dtype_type):
+        wanted = args[0].numpy
+        return self if wanted == self._array.dtype else bind(CAST, (self,), {"kind": wanted})
+    kind, copy, memory_format = _destination(args, dict(kwargs))
+    if memory_format is not None:
+        self = self.contiguous(memory_format=memory_format)
+    if kind is None or kind is self.dtype:
+        return self.clone() if copy else self
+    return CAST(self, kind=kind.numpy)
+
+
+def _destination(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[dtype_type | None, bool, Any]:
+    """The type that a call of `to` asks for, whether it must copy, and how to lie in memory."""
+    kind: Any = named.pop("dtype", None)
+    where: Any = named.pop("device", None)
+    other = named.pop("other", None)
+    for arg in (*args, other):
         if isinstance(arg, dtype_type):
-            wanted = arg
+            kind = arg
         elif isinstance(arg, Tensor):
-            wanted, where = arg.dtype, arg.device
+            kind, where = arg.dtype, arg.device
         elif isinstance(arg, (str, device_type)) or (isinstance(arg, int) and not isinstance(arg, bool)):
             where = arg
-    flags = [a for a in args if isinstance(a, bool)]
-    copy = kwargs.get("copy", len(flags) > 1 and flags[1])
-    unknown = set(kwargs) - {"dtype", "device", "copy", "non_blocking", "memory_format", "other"}
-    if unknown:
-        raise TypeError(f"to() received an invalid combination of arguments - got {sorted(unknown)}")
+    flags = [a for a in args if isinstance(a, bool)]  # non_blocking, copy
+    copy = named.pop("copy", len(flags) > 1 and flags[1])
+    memory_format = named.pop("memory_format", None)
+    named.pop("non_blocking", None)
+    if named:
+        raise TypeError(f"to() received an invalid combination of arguments - got {sorted(named)}")
+    if kind is not None and not isinstance(kind, dtype_type):
+        raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {kind.__class__.__name__}")
     if where is not None:
         resolve(where)
-    if wanted is not None and not isinstance(wanted, dtype_type):
-        raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(wanted).__name__}")
-    if wanted is None or wanted is self.dtype:
-        return self.clone() if copy else self
-    return CAST(self, kind=wanted.numpy)
+    return kind, copy, memory_format
 
 
-def _named_casts() -> None:
-    names = {
-        "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "bfloat16": dtypes.bfloat16,
-        "int": dtypes.int32, "long": dtypes.int64, "short": dtypes.int16, "char": dtypes.int8,
-        "byte": dtypes.uint8, "bool": dtypes.bool_, "cfloat": dtypes.complex64, "cdouble": dtypes.complex128,
-    }  # fmt: skip
+def _named_cast(name: str, kind: dtype_type) -> None:
+    def call(self: Tensor, memory_format: Any = None) -> Tensor:
+        return self.to(kind)
 
-    def declare(name: str, kind: dtype_type) -> None:
-        def call(self: Tensor, memory_format: Any = None) -> Tensor:
-            return self.to(kind)
-
-        call.__name__, call.__doc__ = name, f"`to({kind})`."
-        method(name, call)
-
-    for name, kind in names.items():
-        declare(name, kind)
+    call.__name__, call.__doc__ = name, f"`to({kind})`."
+    method(name, call)
 
 
-_named_casts()
+for _name, _kind in {
+    "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "bfloat16": dtypes.bfloat16,
+    "int": dtypes.int32, "long": dtypes.int64, "short": dtypes.int16, "char": dtypes.int8,
+    "byte": dtypes.uint8, "bool": dtypes.bool_, "cfloat": dtypes.complex64, "cdouble": dtypes.complex128,
+}.items():  # fmt: skip
+    _named_cast(_name, _kind)
 
 
 @only_method
@@ -105,116 +111,6 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
     """The tensor on a GPU."""
     return self.to("cuda" if device is None else device)
-
-
-# --- Facts ----------------------------------------------------------------------------------
-
-
-@only_method
-def size(self: Tensor, dim: int | None = None) -> Any:
-    """The shape, or the size of one dimension."""
-    if dim is None:
-        return Size(self._array.shape)
-    from .movement import wrap_dim
-
-    if not self._array.ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return self._array.shape[wrap_dim(dim, self._array.ndim)]
-
-
-def _torch_strides(array: Array) -> tuple[int, ...]:
-    """Strides in elements; NumPy leaves those of empty arrays and sizes of 1 to chance."""
-    return element_strides(array)
-
-
-@only_method
-def stride(self: Tensor, dim: int | None = None) -> Any:
-    """How many elements apart neighbours along each dimension lie in memory."""
-    strides = _torch_strides(self._array)
-    if dim is None:
-        return strides
-    from .movement import wrap_dim
-
-    return strides[wrap_dim(dim, self._array.ndim)]
-
-
-@only_method
-def dim(self: Tensor) -> int:
-    """How many dimensions there are."""
-    return self._array.ndim
-
-
-alias("ndimension", "dim")
-
-
-@only_method
-def numel(self: Tensor) -> int:
-    """How many elements there are."""
-    return self._array.size
-
-
-alias("nelement", "numel")
-FUNCTIONS["numel"] = numel
-
-
-@only_method
-def element_size(self: Tensor) -> int:
-    """How many bytes an element takes."""
-    return self._array.itemsize
-
-
-@only_method
-def storage_offset(self: Tensor) -> int:
-    """How many elements into its memory the tensor begins."""
-    return memory_of(self)[1] if self._base is not None else 0
-
-
-@only_method
-def data_ptr(self: Tensor) -> int:
-    """The address of the first element."""
-    return self._array.__array_interface__["data"][0]
-
-
-@only_method
-def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
-    """Whether the elements lie in row-major order without gaps."""
-    if memory_format is not None and "channels_last" in str(memory_format):
-        order = (0, *range(2, self._array.ndim), 1)
-        return self._array.ndim in (4, 5) and self._array.transpose(order).flags.c_contiguous
-    return bool(self._array.flags.c_contiguous)
-
-
-@only_method
-def is_floating_point(self: Tensor) -> bool:
-    """Whether the elements are real floating point numbers."""
-    return self.dtype.is_floating_point
-
-
-@only_method
-def is_signed(self: Tensor) -> bool:
-    """Whether the elements can be negative."""
-    return self.dtype.is_signed
-
-
-for _name in ("is_floating_point", "is_signed"):
-    FUNCTIONS[_name] = getattr(Tensor, _name)
-for _name, _value in [
-    ("is_cuda", False), ("is_cpu", True), ("is_mps", False), ("is_xpu", False), ("is_meta", False),
-    ("is_sparse", False), ("is_quantized", False), ("is_sparse_csr", False), ("is_mkldnn", False), ("is_nested", False),
-]:  # fmt: skip
-    method(_name, _value)  # type: ignore[arg-type]
-method("itemsize", property(lambda self: self._array.itemsize, doc="How many bytes an element takes."))
-method("nbytes", property(lambda self: self._array.nbytes, doc="How many bytes the elements take."))
-method("get_device", lambda self: -1)
-method("is_shared", lambda self: False)
-method("is_pinned", lambda self, device=None: False)
-method("pin_memory", lambda self, device=None: self)
-method("layout", "torch.strided")  # type: ignore[arg-type]
-method("names", property(lambda self: (None,) * self._array.ndim))
-method("is_same_size", lambda self, other: self._array.shape == other._array.shape)
-method("is_set_to", lambda self, other: self._array.__array_interface__ == other._array.__array_interface__)
-method("has_names", lambda self: False)
-FUNCTIONS["is_inference"] = Tensor.is_inference
 
 
 # --- To Python ---------------------------------------------------------------------------------
@@ -254,6 +150,8 @@ def __bool__(self: Tensor) -> bool:  # noqa: N807
 method("__float__", lambda self: float(item(self)))
 method("__int__", lambda self: int(item(self)))
 method("__complex__", lambda self: complex(item(self)))
+method("__long__", lambda self: int(item(self)))
+method("__nonzero__", lambda self: bool(self))
 
 
 @only_method
@@ -275,6 +173,16 @@ def __iter__(self: Tensor) -> Any:  # noqa: N807
     if not self._array.ndim:
         raise TypeError("iteration over a 0-d tensor")
     return iter(self.unbind(0))
+
+
+@only_method
+def __reversed__(self: Tensor) -> Tensor:  # noqa: N807
+    return self.flip(0) if self._array.ndim else self
+
+
+@only_method
+def __delitem__(self: Tensor, key: Any) -> None:  # noqa: N807
+    raise TypeError("Tensor does not support deleting items")
 
 
 @only_method
@@ -352,119 +260,6 @@ def _writable(array: Array) -> Array:
 method("__dlpack__", lambda self, **kwargs: self.numpy().__dlpack__(**kwargs))
 method("__dlpack_device__", lambda self: self._array.__dlpack_device__())
 method("__array_interface__", property(lambda self: self.numpy().__array_interface__))
-
-# --- Writing ---------------------------------------------------------------------------------------
-
-
-def _copied(input: Array, other: Array) -> Array:
-    """What `input` becomes when `other` is copied into it."""
-    out = np.empty_like(input)
-    _copy(out, other)
-    return out
-
-
-def _copy(target: Array, other: Array) -> None:
-    """Broadcast and cast into a target."""
-    if other.dtype.kind == "c" and target.dtype.kind != "c":
-        other = other.real
-    try:
-        if other.ndim > target.ndim:
-            raise ValueError
-        np.copyto(target, other, casting="unsafe")
-    except ValueError:
-        raise RuntimeError(
-            f"output with shape {list(target.shape)} doesn't match the broadcast shape of "
-            f"{list(other.shape)} [copy_]"
-        ) from None
-
-
-def _zeros(g: Any) -> Any:
-    return g.new_zeros(()).expand(g.shape)
-
-
-COPY = Op("copy", ("input", "other"), _copied, {"input": _zeros, "other": lambda g: g}, write=_copy)
-COPY.node_name = "CopyBackwards"
-FILL = Op("fill", ("input", "value"), lambda input, value: np.full_like(input, value),
-          {"input": _zeros, "value": lambda g: g.sum()},
-          write=lambda input, value: input.fill(value), overlapping=True)  # fmt: skip
-
-
-@only_method
-def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
-    """Copy another tensor's elements into this one, broadcast and cast."""
-    if not isinstance(other, Tensor):
-        other = FUNCTIONS["as_tensor"](other)
-    return bind_in_place(COPY, self, (other,), {})
-
-
-@only_method
-def fill_(self: Tensor, value: Any) -> Tensor:
-    """Set every element to a number."""
-    if isinstance(value, Tensor) and value._array.ndim:
-        raise RuntimeError(
-            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
-        )
-    if isinstance(value, complex) and not self.dtype.is_complex:
-        raise RuntimeError("value cannot be converted to type without overflow")
-    return bind_in_place(FILL, self, (value,), {})
-
-
-@function
-def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor of the same shape with every element set to a number."""
-    return FILL(input, value)
-
-
-FUNCTIONS["fill_"] = fill_
-
-
-@only_method
-def zero_(self: Tensor) -> Tensor:
-    """Set every element to 0."""
-    return self.fill_(0)
-
-
-@only_method
-def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
-    """Take over another tensor's memory."""
-    if source is None:
-        self._array = np.empty(0, self._array.dtype)
-    elif isinstance(source, Tensor):
-        self._array = (source if size is None else source.as_strided(size, stride or _compact_strides(size), storage_offset))._array
-    else:
-        raise TypeError(f"set_(): argument 'source' must be Tensor, not {source.__class__.__name__}")
-    bump_version(self)
-    return self
-
-
-def _compact_strides(size: Any) -> list[int]:
-    strides = [1]
-    for s in list(size)[:0:-1]:
-        strides.append(strides[-1] * max(s, 1))
-    return strides[::-1][: len(size)] if size else []
-
-
-@only_method
-def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
-    """Another shape, over the same memory where it is large enough."""
-    from .movement import sizes_of
-
-    shape = sizes_of(sizes)
-    if tracks(self):
-        raise RuntimeError("cannot resize variables that require grad")
-    count = int(np.prod(shape, dtype=np.int64))
-    flat = self._array.reshape(-1)
-    if count > flat.size:
-        grown = np.empty(count, flat.dtype)
-        grown[: flat.size] = flat
-        flat = grown
-    self._array = flat[:count].reshape(shape)
-    return self
-
-
-method("resize_as_", lambda self, other: self.resize_(other.shape))
-method("share_memory_", lambda self: self)
-
 
 # --- Text, copies, files ----------------------------------------------------------------------------
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Array, Tensor, wrap
-from .conversion import COPY
 from .elementwise import kind_name
+from .memory import COPY
 from .movement import SELECT, part
 from .promotion import NUMBERS
 from .record import Op, bind

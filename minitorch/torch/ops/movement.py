@@ -590,6 +590,8 @@ def split_with_sizes(self: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tens
 
 
 FUNCTIONS["split_with_sizes"] = split_with_sizes
+alias("unsafe_split", "split")
+alias("unsafe_split_with_sizes", "split_with_sizes")
 
 
 @function_and_method
@@ -604,6 +606,9 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     if size == 0:
         return tuple(SPLIT(input, sizes=[0] * chunks, dim=d))
     return input.split(-(-size // chunks), d)
+
+
+alias("unsafe_chunk", "chunk")
 
 
 @function_and_method
@@ -633,11 +638,11 @@ def _dimension_split(name: str, dim_of: Any, least: int) -> None:
                 f"torch.{name} requires a tensor with at least {least} dimension"
                 f"{'s' if least > 1 else ''}, but got a tensor with {input.ndim} dimensions!"
             )
-        if isinstance(indices_or_sections, int) and input.shape[dim_of(input)] % indices_or_sections:
+        count, size = indices_or_sections, input.shape[dim_of(input)]
+        if isinstance(count, int) and (count <= 0 or size % count):
             raise RuntimeError(
                 f"torch.{name} attempted to split along dimension {dim_of(input)}, but the size of the "
-                f"dimension {input.shape[dim_of(input)]} is not divisible by the split_size "
-                f"{indices_or_sections}!"
+                f"dimension {size} is not divisible by the split_size {count}!"
             )
         return input.tensor_split(indices_or_sections, dim_of(input))
 

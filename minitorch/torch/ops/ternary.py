@@ -216,6 +216,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
 
 for _fn in (clamp, clamp_min, clamp_max, nan_to_num, logit, lerp, addcmul, addcdiv):
     in_place(f"{_fn.__name__}_", _fn)
+    FUNCTIONS[f"{_fn.__name__}_"] = getattr(Tensor, f"{_fn.__name__}_")
     FUNCTIONS[_fn.__name__] = with_out(_fn)
     method(_fn.__name__, _fn)
 alias("clip", "clamp")

@@ -1,0 +1,163 @@
+"""What a tensor is: its sizes, strides, place in memory, and what it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import dtypes
+from ..tensor import Size, Tensor
+from .movement import element_strides, memory_of, wrap_dim
+from .surface import FUNCTIONS, alias, function, function_and_method, method, only_method
+
+# --- Sizes ----------------------------------------------------------------------------------------
+
+
+@only_method
+def size(self: Tensor, dim: int | None = None) -> Any:
+    """The shape, or the size of one dimension."""
+    if dim is None:
+        return Size(self._array.shape)
+    if not self._array.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return self._array.shape[wrap_dim(dim, self._array.ndim)]
+
+
+@only_method
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """How many elements apart neighbours along each dimension lie in memory."""
+    strides = element_strides(self._array)
+    return strides if dim is None else strides[wrap_dim(dim, self._array.ndim)]
+
+
+@only_method
+def dim(self: Tensor) -> int:
+    """How many dimensions there are."""
+    return self._array.ndim
+
+
+alias("ndimension", "dim")
+
+
+@function_and_method
+def numel(input: Tensor) -> int:
+    """How many elements there are."""
+    return input._array.size
+
+
+method("nelement", numel)
+
+
+@only_method
+def element_size(self: Tensor) -> int:
+    """How many bytes an element takes."""
+    return self._array.itemsize
+
+
+method("itemsize", property(element_size, doc="How many bytes an element takes."))
+method("nbytes", property(lambda self: self._array.nbytes, doc="How many bytes the elements take."))
+
+
+@function_and_method
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one shape."""
+    return input._array.shape == other._array.shape
+
+
+# --- Memory ---------------------------------------------------------------------------------------
+
+
+@only_method
+def storage_offset(self: Tensor) -> int:
+    """How many elements into its memory the tensor begins."""
+    return memory_of(self)[1] if self._base is not None else 0
+
+
+@only_method
+def data_ptr(self: Tensor) -> int:
+    """The address of the first element."""
+    return self._array.__array_interface__["data"][0]
+
+
+method("const_data_ptr", data_ptr)
+
+
+@only_method
+def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+    """Whether the elements lie in row-major order without gaps."""
+    if memory_format is not None and "channels_last" in str(memory_format):
+        order = (0, *range(2, self._array.ndim), 1)
+        return self._array.ndim in (4, 5) and self._array.transpose(order).flags.c_contiguous
+    return bool(self._array.flags.c_contiguous)
+
+
+@only_method
+def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """The dimensions from the outermost in memory to the innermost."""
+    strides = self._array.strides
+    return tuple(sorted(range(len(strides)), key=lambda d: -strides[d]))
+
+
+@only_method
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether two tensors are the same places of the same memory."""
+    return self._array.__array_interface__ == tensor._array.__array_interface__
+
+
+# --- Types ----------------------------------------------------------------------------------------
+
+
+@function_and_method
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the elements are real floating point numbers."""
+    return input.dtype.is_floating_point
+
+
+@function_and_method
+def is_signed(input: Tensor) -> bool:
+    """Whether the elements can be negative."""
+    return input.dtype.is_signed
+
+
+@function
+def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
+    """Whether a type can be cast to another without losing its kind."""
+    return from_.kind <= to.kind
+
+
+@function
+def typename(obj: Any) -> str:
+    """The name of an object's type."""
+    return obj.type() if isinstance(obj, Tensor) else f"{type(obj).__module__}.{type(obj).__qualname__}"
+
+
+# --- What it is not, or what takes no effort here ---------------------------------------------------
+
+for _name in (
+    "is_cuda", "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized",
+    "is_sparse", "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu",
+):  # fmt: skip
+    method(_name, False)  # type: ignore[arg-type]
+method("is_cpu", True)  # type: ignore[arg-type]
+method("layout", "torch.strided")  # type: ignore[arg-type]
+method("name", None)  # type: ignore[arg-type]
+method("names", property(lambda self: (None,) * self._array.ndim, doc="Dimensions have no names."))
+
+
+def _always(name: str, answer: Callable[..., Any], doc: str) -> None:
+    answer.__name__, answer.__doc__ = name, doc
+    method(name, answer)
+
+
+_always("get_device", lambda self: -1, "The number of the GPU: there is none.")
+_always("has_names", lambda self: False, "Whether dimensions have names: never.")
+_always("is_shared", lambda self: False, "Whether processes share the memory: not by itself.")
+_always("is_pinned", lambda self, device=None: False, "Whether the memory is pinned: never.")
+_always("is_distributed", lambda self: False, "Whether the tensor lies on several machines: never.")
+_always("pin_memory", lambda self, device=None: self, "The tensor itself: memory is not pinned here.")
+_always("share_memory_", lambda self: self, "The tensor itself.")
+_always("record_stream", lambda self, stream: None, "Nothing: the CPU has no streams.")
+_always("to_dense", lambda self, dtype=None, masked_grad=None: self if dtype is None else self.to(dtype),
+        "The tensor itself: it is dense.")  # fmt: skip
+for _name in ("get_device", "is_distributed", "is_inference"):
+    FUNCTIONS[_name] = getattr(Tensor, _name)
