@@ -10,7 +10,7 @@ class device:  # noqa: N801
 
     __slots__ = ("index", "type")
 
-    def __init__(self, type: str | device | int = "cpu", index: int | None = None) -> None:
+    def __init__(self, type: str | device | int, index: int | None = None) -> None:
         if isinstance(type, device):
             type, index = type.type, type.index if index is None else index
         if isinstance(type, int):
@@ -49,14 +49,19 @@ class device:  # noqa: N801
 CPU = device("cpu")
 
 
+class DeviceUnavailable(AssertionError, RuntimeError):
+    """A device that is not here; Torch raises the one or the other, as it was built."""
+
+
+
 @lru_cache(maxsize=64)
 def resolve(given: device | str | int | None) -> device:
-    """The device that was asked for; RuntimeError, saying what to do, if it is not here."""
+    """The device that was asked for; an error, saying what to do, if it is not here."""
     if given is None:
         return CPU
     found = given if isinstance(given, device) else device(given)
     if found.type != "cpu":
-        raise RuntimeError(
+        raise DeviceUnavailable(
             f"device '{found}' is not available in this build of minitorch.torch: tensors live on "
             "the CPU; write device='cpu', or choose with torch.cuda.is_available()"
         )

@@ -139,6 +139,7 @@ def default_complex() -> dtype:
 @lru_cache(maxsize=256)
 def promote_types(a: dtype, b: dtype) -> dtype:
     """The smallest type that holds what both hold, as Torch promotes them."""
+    _check_types("promote_types", a, b)
     if a is b:
         return a
     if a.kind != b.kind:
@@ -156,6 +157,18 @@ def promote_types(a: dtype, b: dtype) -> dtype:
     if {a, b} == {float16, bfloat16}:
         return float32
     return a if a.rank > b.rank else b
+
+
+def can_cast(from_: dtype, to: dtype) -> bool:
+    """Whether a type can be cast to another without losing its kind."""
+    _check_types("can_cast", from_, to)
+    return from_.kind <= to.kind
+
+
+def _check_types(name: str, *given: Any) -> None:
+    for kind in given:
+        if not isinstance(kind, dtype):
+            raise TypeError(f"{name}(): expected torch.dtype, not {type(kind).__name__}")
 
 
 def of_number(value: Any) -> dtype:

@@ -186,6 +186,15 @@ def _restored(place: device, state: Array) -> Generator:
     return generator
 
 
+def chosen(generator: Generator | None) -> Generator:
+    """The generator that was given, or the default one."""
+    if generator is None:
+        return default_generator
+    if not isinstance(generator, Generator):
+        raise TypeError(f"'generator' must be torch.Generator, not {type(generator).__name__}")
+    return generator
+
+
 default_generator = Generator(CPU)
 """The stream that functions draw from when they are not given a generator."""
 default_generator.seed()

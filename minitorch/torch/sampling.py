@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .box_muller import normal_pair
-from .generator import Generator, compiled_loops, default_generator
+from .generator import Generator, chosen, compiled_loops
 
 Array = Any
 """A NumPy array."""
@@ -116,7 +116,7 @@ def _from_words(
     out = np.empty(shape, dtype)
     flat = out.reshape(-1)
     step = CHUNK // each
-    with (generator or default_generator).drawing(each * flat.size) as draw:
+    with chosen(generator).drawing(each * flat.size) as draw:
         for start in range(0, flat.size, step):
             part = flat[start : start + step]
             part[...] = _stored(read(draw(each * part.size)), out.dtype)
@@ -324,7 +324,7 @@ def permutation(n: int, dtype: Any, generator: Generator | None = None) -> Array
     )
     words = 1 if n < 0xFFFFFFFF // 20 else 2
     places = np.arange(max(n - 1, 0))
-    with (generator or default_generator).drawing(words * places.size) as draw:
+    with chosen(generator).drawing(words * places.size) as draw:
         drawn = draw(words * places.size)
     partners = places + (drawn if words == 1 else _joined(drawn)) % (n - places).astype(np.uint64)
     return _stored(_shuffled(n, partners.astype(np.int64)), dtype)
@@ -357,7 +357,7 @@ def normal(
     _require(std >= 0, f"normal expects std >= 0.0, but found std {std}")
     if dtype.kind == "c":
         return _filled_complex(normal, shape, dtype, mean, std / math.sqrt(2), generator)
-    generator = generator or default_generator
+    generator = chosen(generator)
     out = np.empty(shape, dtype)
     if out.size < 16:
         out[...] = _stored(_fused(_normals(out.size, generator), std, mean), dtype).reshape(shape)
@@ -386,7 +386,7 @@ def log_normal(
 ) -> Array:
     """Numbers whose logarithm is normally distributed: `log_normal_`."""
     _require(std > 0, f"log_normal_ expects std > 0.0, but found std={std}")
-    drawn = _normals(math.prod(shape), generator or default_generator)
+    drawn = _normals(math.prod(shape), chosen(generator))
     return _stored(np.exp(_fused(drawn, std, mean)), np.dtype(dtype)).reshape(shape)
 
 
@@ -552,7 +552,7 @@ def poisson(rates: Array, generator: Generator | None = None) -> Array:
     from .sampling_kernels import fill_poisson
 
     out = np.empty(rates.shape, np.float64)
-    with (generator or default_generator).memory() as (words, cursor):
+    with chosen(generator).memory() as (words, cursor):
         fill_poisson(rates.astype(np.float64).reshape(-1), out.reshape(-1), words, cursor)
     return _stored(out, rates.dtype)
 
@@ -568,7 +568,7 @@ def standard_gamma(shapes: Array, generator: Generator | None = None) -> Array:
     _check_precise("gamma_cpu", shapes.dtype)
     from .sampling_kernels import fill_gamma
 
-    generator = generator or default_generator
+    generator = chosen(generator)
     out = np.empty(shapes.shape, shapes.dtype)
     with generator.memory() as (words, cursor):
         kept = generator.spare
@@ -594,7 +594,7 @@ def binomial(counts: Array, probs: Array, generator: Generator | None = None) ->
 
     counts, probs = np.broadcast_arrays(counts, probs)
     out = np.empty(counts.shape, counts.dtype)
-    with (generator or default_generator).memory() as (words, cursor):
+    with chosen(generator).memory() as (words, cursor):
         flat = np.ascontiguousarray(counts).reshape(-1), np.ascontiguousarray(probs).reshape(-1)
         fill_binomial(*flat, out.reshape(-1), words, cursor)
     return out

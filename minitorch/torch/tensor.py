@@ -147,6 +147,11 @@ class Tensor:
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set `requires_grad`, and return the tensor."""
+        if not isinstance(requires_grad, bool):
+            raise TypeError(
+                "requires_grad_(): argument 'requires_grad' must be bool, not "
+                f"{type(requires_grad).__name__}"
+            )
         self.requires_grad = requires_grad
         return self
 
@@ -351,6 +356,7 @@ def tracks(tensor: Tensor) -> bool:
     """
     if tensor._base is not None:
         _renew_view(tensor)
+        return tensor._requires_grad or tensor._base._requires_grad
     return tensor._requires_grad
 
 
@@ -377,7 +383,7 @@ def make_view(array: Array, of: Tensor, one_of_several: bool = False) -> Tensor:
     out._is_inference = of._is_inference
     if one_of_several:
         out._made_as = "one of several"
-    elif not modes.grad and base._requires_grad:
+    elif not modes.grad:
         out._made_as = "without grad"
     else:
         out._made_as = of._made_as

@@ -95,7 +95,9 @@ def grad(
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
     """The gradients of outputs with respect to inputs, returned and not accumulated."""
-    outs, ins = _several(outputs), _several(inputs)
+    outs, ins = _several(outputs), [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    if not ins:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     gradients = [None] * len(outs) if grad_outputs is None else _several(grad_outputs)
     if is_grads_batched:
         return _batched(outs, ins, gradients, create_graph, allow_unused)

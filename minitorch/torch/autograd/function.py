@@ -26,6 +26,12 @@ class FunctionCtx:
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep inputs or outputs: `saved_tensors` gives them back, and notices writes."""
+        for i, x in enumerate(tensors):
+            if x is not None and not isinstance(x, Tensor):
+                raise TypeError(
+                    f"save_for_backward can only save tensors, but argument {i} is of type "
+                    f"{type(x).__name__}"
+                )
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
@@ -94,7 +100,7 @@ class FunctionNode(Node):
             )
         for i, (edge, g) in enumerate(zip(self.edges, found, strict=False)):
             if g is not None and not isinstance(g, Tensor):
-                raise TypeError(
+                raise RuntimeError(
                     f"expected Variable or None as gradient {i} of {self.name()} "
                     f"(got {type(g).__name__})"
                 )
@@ -142,6 +148,12 @@ class Function:
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom "
             "autograd.Function to use it with backward mode AD."
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated: "
+            f"call {type(self).__name__}.apply, with static forward and backward."
         )
 
     @classmethod

@@ -26,6 +26,18 @@ def _fresh(inputs: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
     return tuple(x.detach().requires_grad_() for x in inputs)
 
 
+def _call(func: Callable[..., Any], inputs: tuple[Any, ...]) -> Any:
+    """What a function makes of inputs: a tensor, or several."""
+    result = func(*inputs)
+    for out in _tuple(result):
+        if not isinstance(out, Tensor):
+            raise TypeError(
+                "The outputs of the user-provided function must be either a Tensor or a tuple of "
+                f"Tensors but got {type(out).__name__}"
+            )
+    return result
+
+
 def _finish(value: Any, create_graph: bool) -> Any:
     """Results outside the graph, unless it goes on."""
     if isinstance(value, (tuple, list)):
@@ -56,7 +68,7 @@ def jacobian(
     """How each element of the outputs changes with each element of the inputs."""
     with enable_grad():
         xs = _fresh(_tuple(inputs), create_graph)
-        result = func(*xs)
+        result = _call(func, xs)
         table = []
         for out in _tuple(result):
             flat = out.reshape(-1)
@@ -117,7 +129,7 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     """The outputs, and a vector times the Jacobian."""
     with enable_grad():
         xs = _fresh(_tuple(inputs), create_graph)
-        result = func(*xs)
+        result = _call(func, xs)
         outs = list(_tuple(result))
         weights = _vector(v, outs, "the output")
         found = grad(outs, xs, weights, create_graph=create_graph, allow_unused=True)
@@ -130,7 +142,7 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     with enable_grad():
         xs = _fresh(_tuple(inputs), create_graph)
         vectors = _vector(v, xs, "the input")
-        result = func(*xs)
+        result = _call(func, xs)
         outs = list(_tuple(result))
         dummies = [wrap(np.zeros_like(o._array)).requires_grad_() for o in outs]
         backwards = _zeros_for_none(
@@ -150,7 +162,7 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     with enable_grad():
         xs = _fresh(_tuple(inputs), create_graph)
         vectors = _vector(v, xs, "the input")
-        out = func(*xs)
+        out = _call(func, xs)
         first = _grad_or_zeros(out, xs, None, True, strict)
         linked = [(f, w) for f, w in zip(first, vectors, strict=True) if f.requires_grad]
         found: Any = [None] * len(xs)

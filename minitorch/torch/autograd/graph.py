@@ -177,9 +177,8 @@ class AccumulateGrad(Node):
     def accumulate(self, arrived: dict[int, Tensor], keep_graph: bool) -> None:
         """Add the gradient that arrived to the leaf's."""
         leaf, gradient = self.variable, arrived.pop(0)
-        for hook in list(leaf._hooks or ()):
-            changed = hook(gradient)
-            gradient = gradient if changed is None else changed
+        if leaf._hooks:
+            gradient = _after_hooks(leaf._hooks, gradient)
         old = leaf._grad
         if old is not None and not keep_graph:
             old._add_in_place(gradient)
@@ -241,9 +240,7 @@ def backward_pass(
                 if targets is None or leaves:
                     node.accumulate(arrived, create_graph)
                 elif node.variable._hooks:
-                    for hook in list(node.variable._hooks):
-                        changed = hook(arrived[0])
-                        collected[node, 0] = arrived[0] = arrived[0] if changed is None else changed
+                    collected[node, 0] = _after_hooks(node.variable._hooks, arrived[0])
                 continue
             if targets is not None and not any(e is not None and e[0] in wanted for e in node.edges):
                 continue
@@ -295,14 +292,31 @@ def _run_output_hooks(node: Node, arrived: dict[int, Tensor]) -> None:
     """Let hooks of the tensors that this node made see, and change, their gradients."""
     for output, hooks in (node.output_hooks or {}).items():
         if output in arrived:
-            for hook in list(hooks):
-                changed = hook(arrived[output])
-                if changed is not None:
-                    arrived[output] = changed
+            arrived[output] = _after_hooks(hooks, arrived[output])
     for output, reference in (node.retained or {}).items():
         tensor = reference()
         if tensor is not None and output in arrived:
             tensor._grad = arrived[output]
+
+
+def _after_hooks(hooks: list[Callable[..., Any]], gradient: Tensor) -> Tensor:
+    """A gradient, or what the hooks of its tensor put in its place."""
+    for hook in list(hooks):
+        changed = hook(gradient)
+        gradient = gradient if changed is None else _checked(changed, gradient)
+    return gradient
+
+
+def _checked(changed: Any, gradient: Tensor) -> Tensor:
+    """What a hook made of a gradient, if it can stand for it."""
+    if not isinstance(changed, type(gradient)):
+        raise TypeError(f"expected Variable, but hook returned '{type(changed).__name__}'")
+    if changed._array.shape != gradient._array.shape:
+        raise RuntimeError(
+            f"a hook has changed the size of a gradient: {list(gradient.shape)} became "
+            f"{list(changed.shape)}"
+        )
+    return changed
 
 
 def _fit(gradient: Tensor, layout: Layout | None) -> Tensor:

@@ -13,6 +13,7 @@ from ..tensor import Array, Tensor
 from .creation import new_tensor_of, same_layout
 from .elementwise import kind_name
 from .movement import sizes_of
+from .promotion import broadcast_shapes
 from .record import Op
 from .surface import FUNCTIONS, check_tensor, function, function_and_method, into, method, only_method
 from .writes import bind_in_place
@@ -86,6 +87,8 @@ def randint(
         low, high = given
     elif len(given) == 1:
         high = given[0]
+    if isinstance(size, int):
+        raise TypeError("randint(): argument 'size' must be tuple of ints, not int")
     if high is None:
         raise TypeError("randint() received an invalid combination of arguments: `high` is missing")
     if int(low) >= int(high):
@@ -126,6 +129,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
         made = new_tensor_of(sampling.normal(sizes_of((size,)), kind.numpy, mean, std, generator))
     else:
         arrays = [v._array if isinstance(v, Tensor) else v for v in (mean, std)]
+        broadcast_shapes("normal", *(np.shape(a) for a in arrays))
         made = new_tensor_of(sampling.normal_around(*arrays, generator=generator))
     return made if out is None else into(out, made, "normal")
 

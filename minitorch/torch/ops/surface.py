@@ -65,6 +65,8 @@ def with_out(fn: Callable[..., Any]) -> Callable[..., Any]:
 def into(out: Any, result: Any, name: str) -> Any:
     """Put a result, or several, where `out=` says."""
     if isinstance(result, (tuple, list)):
+        if not isinstance(out, (tuple, list)) or len(out) != len(result):
+            raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors")
         for o, r in zip(out, result, strict=True):
             into(o, r, name)
         return type(result)(*out) if hasattr(result, "_fields") else tuple(out)

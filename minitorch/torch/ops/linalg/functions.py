@@ -35,6 +35,8 @@ from .solving import inv, solve
 def matrix_power(A: Tensor, n: int) -> Tensor:
     """A multiplied with itself n times; its inverse where n is negative."""
     check_matrix("linalg.matrix_power", A)
+    if not isinstance(n, int):
+        raise TypeError(f"linalg_matrix_power(): argument 'n' must be int, not {type(n).__name__}")
     rows, columns = A._array.shape[-2:]
     if rows != columns:
         raise RuntimeError(
