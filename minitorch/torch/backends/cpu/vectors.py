@@ -3,7 +3,7 @@
 Numba turns loops over arrays into vector instructions by itself, but it cannot keep a
 tile of running sums in registers over a long loop, which is what products live from. With
 these verbs a kernel says so itself: `load`, `store`, `spread` (one number in every place),
-`multiply_add` and `total`. `get` and `put` are for single numbers, without the look at the
+`multiply_add` and `add_totals`. `get` and `put` are for single numbers, without the look at the
 index's sign that keeps Numba from using vectors by itself. None of these checks bounds:
 what surrounds them must.
 """
@@ -134,21 +134,33 @@ def _multiply_add(typing: Any, a: Any, b: Any, c: Any) -> Any:
     return c(a, b, c), generate
 
 
-def _total(typing: Any, vector: Any) -> Any:
-    """The sum of a vector's places."""
+def _add_totals(typing: Any, array: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """array[index : index + 4] += the sums of the places of four vectors."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind = arguments[0].type
-        name = f"llvm.vector.reduce.fadd.v{kind.count}f{signature.return_type.bitwidth}"
-        function = ir.FunctionType(kind.element, [kind.element, kind])
-        declared = cgutils.get_or_insert_function(builder.module, function, name)
-        start = ir.Constant(kind.element, 0.0)
-        return builder.call(declared, [start, arguments[0]], fastmath=("reassoc",))
+        array, index, *sums = arguments
 
-    return vector.dtype(vector), generate
+        def pick(a: Any, b: Any, places: list[int]) -> Any:
+            chosen = ir.Constant(ir.VectorType(ir.IntType(32), len(places)), places)
+            return builder.shuffle_vector(a, b, chosen)
+
+        if sums[0].type.count == 8:
+            sums = [builder.fadd(pick(v, v, [0, 1, 2, 3]), pick(v, v, [4, 5, 6, 7])) for v in sums]
+        a, b, c, d = sums
+        ab = builder.fadd(pick(a, b, [0, 4, 1, 5]), pick(a, b, [2, 6, 3, 7]))
+        cd = builder.fadd(pick(c, d, [0, 4, 1, 5]), pick(c, d, [2, 6, 3, 7]))
+        totals = builder.fadd(pick(ab, cd, [0, 1, 4, 5]), pick(ab, cd, [2, 3, 6, 7]))
+        address = _address(context, builder, signature.args[0], array, index)
+        address = builder.bitcast(address, totals.type.as_pointer())
+        before = builder.load(address)
+        written = builder.store(builder.fadd(before, totals), address)
+        before.align = written.align = signature.args[0].dtype.bitwidth // 8
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, a, b, c, d), generate
 
 
-PARTS = (_load, _store, _spread, _get, _put, _zero, _lanes, _multiply_add, _total)
+PARTS = (_load, _store, _spread, _get, _put, _zero, _lanes, _multiply_add, _add_totals)
 """What a kernel that uses vectors is made of besides its own code (see `compile_kernel`)."""
 
 load: Any = intrinsic(_load)
@@ -159,4 +171,4 @@ put: Any = intrinsic(_put)
 zero: Any = intrinsic(_zero)
 lanes: Any = intrinsic(_lanes)
 multiply_add: Any = intrinsic(_multiply_add)
-total: Any = intrinsic(_total)
+add_totals: Any = intrinsic(_add_totals)

@@ -1,0 +1,1 @@
+"""Where arrays are computed: one folder per device."""

@@ -1,0 +1,202 @@
+"""Reductions of arrays over some dimensions: sums, products, extremes, variances, running sums.
+
+Large arrays of floats are folded by kernels, piece by piece; the pieces' results, in
+float64, are then folded by NumPy. Sums are at least as exact as pairwise summation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod as _product
+from typing import Any
+
+import numpy as np
+
+Array = Any
+Dims = tuple[int, ...] | None
+"""Dimensions to reduce; None for all."""
+
+LARGE = 65_536
+"""The size from which on kernels compute."""
+
+
+def _is_large(x: Array) -> bool:
+    return x.size >= LARGE and x.dtype in (np.float32, np.float64)
+
+
+def _is_half(x: Array) -> bool:
+    return x.dtype.itemsize == 2 and x.dtype.kind in "fV"
+
+
+# --- Sums and products ----------------------------------------------------------------------------
+
+
+def sum(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
+    """The sum over some dimensions."""
+    return _fold("sum", np.add.reduce, x, dims, keepdim)
+
+
+def mean(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
+    """The mean over some dimensions."""
+    if _is_half(x):
+        return mean(x.astype(np.float32), dims, keepdim).astype(x.dtype)
+    total = sum(x, dims, keepdim)
+    with np.errstate(all="ignore"):
+        return np.divide(
+            total, x.dtype.type(x.size / total.size if total.size else 0), dtype=x.dtype
+        )
+
+
+def prod(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
+    """The product over some dimensions."""
+    return _fold("prod", np.multiply.reduce, x, dims, keepdim)
+
+
+def norm(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
+    """The Euclidean length over some dimensions."""
+    if _is_half(x):
+        return norm(x.astype(np.float32), dims, keepdim).astype(x.dtype)
+    return np.sqrt(_fold("squares", _sum_of_squares, x, dims, keepdim))
+
+
+def _sum_of_squares(x: Array, axis: Dims, keepdims: bool) -> Array:
+    return np.square(np.abs(x)).sum(axis=axis, keepdims=keepdims)
+
+
+# --- Extremes -----------------------------------------------------------------------------------------
+
+
+def amax(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
+    """The largest element over some dimensions; NaN if there is one."""
+    return _fold("amax", np.maximum.reduce, x, dims, keepdim)
+
+
+def amin(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
+    """The smallest element over some dimensions; NaN if there is one."""
+    return _fold("amin", np.minimum.reduce, x, dims, keepdim)
+
+
+# --- Variance -----------------------------------------------------------------------------------------
+
+
+def var_mean(
+    x: Array, dims: Dims = None, correction: float = 1, keepdim: bool = False
+) -> tuple[Array, Array]:
+    """The variance, divided by the count less `correction`, and the mean."""
+    if _is_half(x):
+        wide = var_mean(x.astype(np.float32), dims, correction, keepdim)
+        return wide[0].astype(x.dtype), wide[1].astype(x.dtype)
+    if _is_large(x):
+        squares, means, count = _moments(x, dims, keepdim)
+    else:
+        count = _product(x.shape[d] for d in _dims(x, dims))
+        centre = x.mean(axis=dims, keepdims=True) if count else np.full((), np.nan, x.dtype)
+        squares = np.square(np.abs(x - centre)).sum(axis=dims, keepdims=keepdim)
+        means = x.mean(axis=dims, keepdims=keepdim) if count else squares * np.nan
+    with np.errstate(all="ignore"):
+        freedom = np.float64(max(count - correction, 0))
+        return (squares / freedom).astype(squares.dtype), means
+
+
+def var(x: Array, dims: Dims = None, correction: float = 1, keepdim: bool = False) -> Array:
+    """The variance, divided by the count less `correction`."""
+    return var_mean(x, dims, correction, keepdim)[0]
+
+
+# --- Places of extremes -----------------------------------------------------------------------------
+
+
+def argmax(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
+    """Where the largest element is, along a dimension or in the flattened array."""
+    return _place("argmax", np.argmax, x, dim, keepdim)
+
+
+def argmin(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
+    """Where the smallest element is, along a dimension or in the flattened array."""
+    return _place("argmin", np.argmin, x, dim, keepdim)
+
+
+def _place(
+    name: str, plain: Callable[..., Array], x: Array, dim: int | None, keepdim: bool
+) -> Array:
+    if dim is None or not _is_large(x) or dim % x.ndim == x.ndim - 1:
+        return np.asarray(plain(x, axis=dim, keepdims=keepdim))
+    from . import reduction_kernels
+
+    places = reduction_kernels.places(name, np.ascontiguousarray(x), dim % x.ndim)
+    return np.expand_dims(places, dim) if keepdim else places
+
+
+# --- Running sums -------------------------------------------------------------------------------------
+
+
+def cumsum(x: Array, dim: int) -> Array:
+    """The running sum along a dimension, kept in float64."""
+    if _is_half(x):
+        return cumsum(x.astype(np.float32), dim).astype(x.dtype)
+    if _is_large(x):
+        from . import reduction_kernels
+
+        return reduction_kernels.cumsum(np.ascontiguousarray(x), dim % x.ndim)
+    wide = np.float64 if x.dtype == np.float32 else None
+    return np.cumsum(x, axis=dim, dtype=wide).astype(x.dtype, copy=False)
+
+
+# --- How a reduction is taken apart -------------------------------------------------------------------
+
+
+def _dims(x: Array, dims: Dims) -> tuple[int, ...]:
+    return tuple(range(x.ndim)) if dims is None else tuple(d % x.ndim for d in dims)
+
+
+def _fold(name: str, plain: Callable[..., Array], x: Array, dims: Dims, keepdim: bool) -> Array:
+    """Fold by a kernel, or for small arrays and other types by NumPy."""
+    if _is_half(x):
+        return _fold(name, plain, x.astype(np.float32), dims, keepdim).astype(x.dtype)
+    if not _is_large(x) or dims == ():
+        with np.errstate(all="ignore"):
+            return np.asarray(plain(x, axis=dims, keepdims=keepdim))
+    pieces, axes, shape = _pieces(name, x, _dims(x, dims), keepdim)
+    again = np.add.reduce if name == "squares" else plain
+    with np.errstate(all="ignore"):
+        return again(pieces, axis=axes).astype(x.dtype).reshape(shape)
+
+
+def _moments(x: Array, dims: Dims, keepdim: bool) -> tuple[Array, Array, int]:
+    """The sum of squared distances from the mean, the mean, and the count."""
+    (means, squares, counts), axes, shape = _pieces("moments", x, _dims(x, dims), keepdim)
+    count = x.size // _product(shape)
+    mean = (means * counts).sum(axis=axes, keepdims=True) / count
+    squares = (squares + counts * np.square(means - mean)).sum(axis=axes)
+    return squares.astype(x.dtype).reshape(shape), mean.astype(x.dtype).reshape(shape), count
+
+
+def _pieces(name: str, x: Array, dims: tuple[int, ...], keepdim: bool) -> tuple[Any, Any, Any]:
+    """Fold the innermost run of reduced dimensions by a kernel.
+
+    Returns:
+        the results of pieces; the axes of these that are still to be folded; the shape of
+        the final result
+    """
+    from . import reduction_kernels
+
+    shape = tuple(1 if d in dims else n for d, n in enumerate(x.shape) if keepdim or d not in dims)
+    groups = _groups(x.shape, dims)
+    last = max(i for i, (_, reduced) in enumerate(groups) if reduced)
+    before = [n for n, _ in groups[:last]]
+    after = _product(n for n, _ in groups[last + 1 :])
+    view = np.ascontiguousarray(x).reshape(_product(before), groups[last][0], after)
+    pieces = reduction_kernels.fold(name, view, (*before, -1, after))
+    axes = (*(i for i in range(last) if groups[i][1]), last)
+    return pieces, axes, shape
+
+
+def _groups(shape: tuple[int, ...], dims: tuple[int, ...]) -> list[tuple[int, bool]]:
+    """Runs of neighbouring dimensions that are all reduced or all kept: size, and which."""
+    groups: list[tuple[int, bool]] = []
+    for d, n in enumerate(shape):
+        if groups and groups[-1][1] == (d in dims):
+            groups[-1] = (groups[-1][0] * n, d in dims)
+        else:
+            groups.append((n, d in dims))
+    return groups

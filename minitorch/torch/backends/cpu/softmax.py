@@ -1,0 +1,91 @@
+"""Softmax, log-softmax and log-sum-exp along a dimension, and their derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = Any
+
+LARGE = 8_192
+"""The size from which on kernels compute."""
+
+
+def softmax(x: Array, dim: int) -> Array:
+    """exp(x), scaled so that it sums to 1 along a dimension."""
+    if _is_large(x):
+        return _by_kernel("softmax", dim, x)
+    if _is_half(x):
+        return softmax(x.astype(np.float32), dim).astype(x.dtype)
+    with np.errstate(all="ignore"):
+        e = np.exp(x - _top(x, dim))
+        return e / e.sum(axis=dim, keepdims=True)
+
+
+def softmax_backward(g: Array, out: Array, dim: int) -> Array:
+    """The gradient g taken through a softmax whose result was `out`."""
+    if _is_large(out):
+        return _by_kernel("softmax_backward", dim, g, out)
+    if _is_half(out):
+        return softmax_backward(g.astype(np.float32), out.astype(np.float32), dim).astype(out.dtype)
+    with np.errstate(all="ignore"):
+        return out * (g - (g * out).sum(axis=dim, keepdims=True))
+
+
+def log_softmax(x: Array, dim: int) -> Array:
+    """The logarithm of the softmax, without a detour by small numbers."""
+    if _is_large(x):
+        return _by_kernel("log_softmax", dim, x)
+    if _is_half(x):
+        return log_softmax(x.astype(np.float32), dim).astype(x.dtype)
+    with np.errstate(all="ignore"):
+        shifted = x - _top(x, dim)
+        return shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True))
+
+
+def log_softmax_backward(g: Array, out: Array, dim: int) -> Array:
+    """The gradient g taken through a log-softmax whose result was `out`."""
+    if _is_large(out):
+        return _by_kernel("log_softmax_backward", dim, g, out)
+    if _is_half(out):
+        wide = log_softmax_backward(g.astype(np.float32), out.astype(np.float32), dim)
+        return wide.astype(out.dtype)
+    with np.errstate(all="ignore"):
+        return g - np.exp(out) * g.sum(axis=dim, keepdims=True)
+
+
+def logsumexp(x: Array, dims: tuple[int, ...], keepdim: bool = False) -> Array:
+    """log of the sum of exp(x) over some dimensions, without overflow."""
+    if _is_half(x):
+        return logsumexp(x.astype(np.float32), dims, keepdim).astype(x.dtype)
+    with np.errstate(all="ignore"):
+        top = x.max(axis=dims, keepdims=True)
+        top = np.where(np.isinf(top), x.dtype.type(0), top)
+        from .maps import exp
+
+        shifted = np.log(exp(x - top).sum(axis=dims, keepdims=True)) + top
+    return shifted if keepdim else shifted.squeeze(dims)
+
+
+def _top(x: Array, dim: int) -> Array:
+    return x.max(axis=dim, keepdims=True) if x.size else x
+
+
+def _is_large(x: Array) -> bool:
+    return x.size >= LARGE and x.dtype in (np.float32, np.float64)
+
+
+def _is_half(x: Array) -> bool:
+    return x.dtype.itemsize == 2 and x.dtype.kind in "fV"
+
+
+def _by_kernel(name: str, dim: int, *arrays: Array) -> Array:
+    """Apply a kernel along a dimension."""
+    from . import softmax_kernels
+
+    kind = arrays[-1].dtype
+    compact = [np.ascontiguousarray(x, kind) for x in arrays]
+    out = np.empty(compact[-1].shape, kind)
+    softmax_kernels.run(name, compact, out, dim % max(out.ndim, 1))
+    return out

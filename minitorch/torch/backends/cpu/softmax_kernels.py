@@ -1,0 +1,195 @@
+"""Kernels of softmax.py: along rows of memory, and along columns, some of them side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .kernels import fold, parallel, step
+from .runs import folds, share
+from .scalars import functions
+
+Array = Any
+
+COLUMNS = 256
+"""How many columns are taken side by side."""
+
+
+def run(name: str, arrays: list[Array], out: Array, dim: int) -> None:
+    """Run a kernel along a dimension of contiguous arrays of one shape."""
+    shape = out.shape
+    before, along, after = prod(shape[:dim]), shape[dim], prod(shape[dim + 1 :])
+    if after == 1:
+        views = [x.reshape(before, along) for x in (*arrays, out)]
+    else:
+        views = [x.reshape(before, along, after) for x in (*arrays, out)]
+    _compiled(name, out.dtype.type, after == 1)(out.size, *views)
+
+
+@cache
+def _compiled(name: str, real: Any, rows: bool) -> Any:
+    bodies = (_by_rows if rows else _by_columns)(real)
+    return parallel(next(body for body in bodies if body.__name__ == name))
+
+
+@cache
+def _by_rows(real: Any) -> tuple[Callable[..., None], ...]:
+    """The kernels for arrays of shape (rows, along)."""
+    exp, log = functions(real)["exp"], functions(real)["log"]
+    largest, total, product = folds(real).largest, folds(real).total, folds(real).product
+
+    @fold
+    def exponentials(x: Array, top: Any, out: Array) -> Any:
+        """Fill out with exp(x - top) and return their sum."""
+        s = real(0)
+        for i in range(len(x)):
+            e = exp(x[i] - top)
+            out[i] = e
+            s += e
+        return s
+
+    @fold
+    def sum_of_exponentials(x: Array, top: Any) -> Any:
+        s = real(0)
+        for i in range(len(x)):
+            s += exp(x[i] - top)
+        return s
+
+    def softmax(task: int, tasks: int, x: Array, out: Array) -> None:
+        first, last = share(task, tasks, len(x))
+        for r in range(first, last):
+            row, o = x[r], out[r]
+            scale = real(1) / exponentials(row, largest(row), o)
+            for i in range(len(o)):
+                o[i] *= scale
+
+    def log_softmax(task: int, tasks: int, x: Array, out: Array) -> None:
+        first, last = share(task, tasks, len(x))
+        for r in range(first, last):
+            row, o = x[r], out[r]
+            top = largest(row)
+            size = log(sum_of_exponentials(row, top))
+            for i in range(len(o)):
+                o[i] = (row[i] - top) - size
+
+    def softmax_backward(task: int, tasks: int, g: Array, y: Array, out: Array) -> None:
+        first, last = share(task, tasks, len(g))
+        for r in range(first, last):
+            row, weights, o = g[r], y[r], out[r]
+            mean = product(row, weights)
+            for i in range(len(o)):
+                o[i] = (row[i] - mean) * weights[i]
+
+    def log_softmax_backward(task: int, tasks: int, g: Array, y: Array, out: Array) -> None:
+        first, last = share(task, tasks, len(g))
+        for r in range(first, last):
+            row, logs, o = g[r], y[r], out[r]
+            s = total(row)
+            for i in range(len(o)):
+                o[i] = row[i] - exp(logs[i]) * s
+
+    return softmax, log_softmax, softmax_backward, log_softmax_backward
+
+
+@cache
+def _by_columns(real: Any) -> tuple[Callable[..., None], ...]:
+    """The kernels for arrays of shape (before, along, after): COLUMNS neighbours at a time."""
+    exp, log = functions(real)["exp"], functions(real)["log"]
+
+    @step
+    def maxima(x: Array, first: int, count: int, tops: Array) -> None:
+        """The maximum of each column, or NaN if there is one."""
+        for c in range(count):
+            tops[c] = x[0, first + c]
+        for i in range(1, len(x)):
+            row = x[i, first : first + count]
+            for c in range(count):
+                tops[c] = tops[c] if row[c] <= tops[c] or tops[c] != tops[c] else row[c]
+
+    def softmax(task: int, tasks: int, x: Array, out: Array) -> None:
+        blocks = (x.shape[2] + COLUMNS - 1) // COLUMNS
+        begin, end = share(task, tasks, len(x) * blocks)
+        tops, sums = np.empty(COLUMNS, x.dtype), np.empty(COLUMNS, x.dtype)
+        for unit in range(begin, end):
+            before, first = unit // blocks, unit % blocks * COLUMNS
+            count = min(COLUMNS, x.shape[2] - first)
+            maxima(x[before], first, count, tops)
+            for c in range(count):
+                sums[c] = real(0)
+            for i in range(x.shape[1]):
+                row, o = x[before, i, first : first + count], out[before, i, first : first + count]
+                for c in range(count):
+                    e = exp(row[c] - tops[c])
+                    o[c] = e
+                    sums[c] += e
+            for c in range(count):
+                sums[c] = real(1) / sums[c]
+            for i in range(x.shape[1]):
+                o = out[before, i, first : first + count]
+                for c in range(count):
+                    o[c] *= sums[c]
+
+    def log_softmax(task: int, tasks: int, x: Array, out: Array) -> None:
+        blocks = (x.shape[2] + COLUMNS - 1) // COLUMNS
+        begin, end = share(task, tasks, len(x) * blocks)
+        tops, sums = np.empty(COLUMNS, x.dtype), np.empty(COLUMNS, x.dtype)
+        for unit in range(begin, end):
+            before, first = unit // blocks, unit % blocks * COLUMNS
+            count = min(COLUMNS, x.shape[2] - first)
+            maxima(x[before], first, count, tops)
+            for c in range(count):
+                sums[c] = real(0)
+            for i in range(x.shape[1]):
+                row = x[before, i, first : first + count]
+                for c in range(count):
+                    sums[c] += exp(row[c] - tops[c])
+            for c in range(count):
+                sums[c] = log(sums[c])
+            for i in range(x.shape[1]):
+                row, o = x[before, i, first : first + count], out[before, i, first : first + count]
+                for c in range(count):
+                    o[c] = (row[c] - tops[c]) - sums[c]
+
+    def softmax_backward(task: int, tasks: int, g: Array, y: Array, out: Array) -> None:
+        blocks = (g.shape[2] + COLUMNS - 1) // COLUMNS
+        begin, end = share(task, tasks, len(g) * blocks)
+        sums = np.empty(COLUMNS, g.dtype)
+        for unit in range(begin, end):
+            before, first = unit // blocks, unit % blocks * COLUMNS
+            count = min(COLUMNS, g.shape[2] - first)
+            for c in range(count):
+                sums[c] = real(0)
+            for i in range(g.shape[1]):
+                row, w = g[before, i, first : first + count], y[before, i, first : first + count]
+                for c in range(count):
+                    sums[c] += row[c] * w[c]
+            for i in range(g.shape[1]):
+                row, w = g[before, i, first : first + count], y[before, i, first : first + count]
+                o = out[before, i, first : first + count]
+                for c in range(count):
+                    o[c] = (row[c] - sums[c]) * w[c]
+
+    def log_softmax_backward(task: int, tasks: int, g: Array, y: Array, out: Array) -> None:
+        blocks = (g.shape[2] + COLUMNS - 1) // COLUMNS
+        begin, end = share(task, tasks, len(g) * blocks)
+        sums = np.empty(COLUMNS, g.dtype)
+        for unit in range(begin, end):
+            before, first = unit // blocks, unit % blocks * COLUMNS
+            count = min(COLUMNS, g.shape[2] - first)
+            for c in range(count):
+                sums[c] = real(0)
+            for i in range(g.shape[1]):
+                row = g[before, i, first : first + count]
+                for c in range(count):
+                    sums[c] += row[c]
+            for i in range(g.shape[1]):
+                row, w = g[before, i, first : first + count], y[before, i, first : first + count]
+                o = out[before, i, first : first + count]
+                for c in range(count):
+                    o[c] = row[c] - exp(w[c]) * sums[c]
+
+    return softmax, log_softmax, softmax_backward, log_softmax_backward
