@@ -375,18 +375,26 @@ def edge_of(tensor: Tensor) -> Edge | None:
 
 def make_view(array: Array, of: Tensor, one_of_several: bool = False) -> Tensor:
     """A tensor over part of another's memory."""
-    out = wrap(array)
-    base = of if of._base is None else of._base
+    out = object.__new__(Tensor)
+    out._array = array
+    base = of._base
+    if base is None:
+        base = of
     out._base = base
-    out._counter = counter_of(base)
-    out._view_version = out._counter[0]
-    out._is_inference = of._is_inference
+    counter = base._counter
+    if counter is None:
+        counter = base._counter = [0]
+    out._counter = counter
+    if counter[0]:
+        out._view_version = counter[0]
+    if of._is_inference:
+        out._is_inference = True
     if one_of_several:
         out._made_as = "one of several"
-    elif not modes.grad:
-        out._made_as = "without grad"
-    else:
+    elif of._made_as:
         out._made_as = of._made_as
+    elif base._requires_grad and not modes.grad:
+        out._made_as = "without grad"
     return out
 
 

@@ -91,6 +91,8 @@ def _plain_part(part: Any) -> Any:
         array = array.astype(np.int64)
     if array.dtype == np.uint8:
         return array.astype(bool)
+    if array.dtype.kind == "U":
+        raise TypeError("new(): invalid data type 'str'")
     if array.dtype.kind not in "biu":
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     if not array.ndim and array.dtype != np.bool_ and isinstance(part, Tensor):
@@ -121,7 +123,15 @@ def _check_ints(parts: list[Any], shape: tuple[int, ...], first: int = 0) -> Non
 # --- x[...] -----------------------------------------------------------------------------------------
 
 
-BASIC, BASIC_BACKWARD = part("slice_by_key", lambda input, at: input[(*at, ...)])
+def _basic_view(input: Array, at: Key) -> Array:
+    """What ints, slices, None and ... show; the ellipsis keeps even one element a view."""
+    try:
+        return input[at if Ellipsis in at else (*at, ...)]
+    except IndexError as e:
+        raise _index_error(e, input.shape, at) from None
+
+
+BASIC, BASIC_BACKWARD = part("slice_by_key", _basic_view)
 BASIC.node_name = "SliceBackward0"
 
 
@@ -170,9 +180,24 @@ def __getitem__(self: Tensor, key: Any) -> Tensor:  # noqa: N807
             if isinstance(key, int)
             else "slice() cannot be applied to a 0-dim tensor."
         )
+    parts = key if type(key) is tuple else (key,)
+    if _is_basic(parts):
+        return bind(BASIC, (self,), {"at": parts})
     basic, advanced = _split_key(self._array.shape, key)
     view = self if advanced is not None and _keeps_all(basic) else bind(BASIC, (self,), {"at": basic})
     return view if advanced is None else bind(INDEX, (view,), {"key": advanced})
+
+
+def _is_basic(parts: Key) -> bool:
+    """Whether an index has nothing but what NumPy understands as Torch does."""
+    for p in parts:
+        kind = type(p)
+        if kind is slice:
+            if p.step is not None and (type(p.step) is not int or p.step <= 0):
+                return False
+        elif kind is not int and p is not None and p is not Ellipsis:
+            return False
+    return True
 
 
 def _keeps_all(basic: Key) -> bool:
@@ -220,6 +245,8 @@ INDEX_PUT = Op(
 @only_method
 def __setitem__(self: Tensor, key: Any, value: Any) -> None:  # noqa: N807
     if not isinstance(value, Tensor):
+        if isinstance(value, builtins.complex) and not self.dtype.is_complex:
+            raise RuntimeError(f"value {value} cannot be converted to type {self.dtype} without overflow")
         if isinstance(value, NUMBERS):
             value = wrap(np.asarray(value, self._array.dtype) if not isinstance(value, builtins.complex) else np.asarray(value))
         else:

@@ -6,6 +6,7 @@ Stride tricks live here and nowhere else: NumPy's views carry shape, strides and
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -57,7 +58,10 @@ def sizes_of(sizes: Sequence[Any]) -> tuple[int, ...]:
     """Sizes given one by one or as one sequence."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = sizes[0]
-    if all(type(s) is int for s in sizes):
+    for s in sizes:
+        if type(s) is not int:
+            break
+    else:
         return tuple(sizes)
     for s in sizes:
         if not hasattr(s, "__index__"):
@@ -70,8 +74,8 @@ def _inferred(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     if -1 not in shape:
         known = 1
         for s in shape:
-            known *= s
-        if known != size or any(s < 0 for s in shape):
+            known *= s if s >= 0 else -size - 1
+        if known != size:
             raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
         return shape
     if shape.count(-1) > 1:
@@ -576,7 +580,7 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
                 f"dimension {dim}), but got split_sizes={sizes}"
             )
     else:
-        each = int(split_size_or_sections)
+        each = operator.index(split_size_or_sections)
         if each < 0 or (each == 0 and size):
             raise RuntimeError(f"split expects split_size be non-negative, but got split_size={each}")
         sizes = [min(each, size - start) for start in range(0, size, each)] if size else [0]
