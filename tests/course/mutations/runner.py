@@ -65,9 +65,9 @@ class Copy:
             "NUMBA_DISABLE_JIT": "1",
             "PYTHONPATH": "",
         }
-        environment.pop("PYTEST_ADDOPTS", None)
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         self.server = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("server.py"))],
+            [sys.executable, str(Path(__file__).with_name("server.py")), str(folder)],
             env={n: v for n, v in environment.items() if not n.startswith("PYTEST_")},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -78,7 +78,7 @@ class Copy:
         """End the server."""
         self.server.communicate()
 
-    def run_tests(self, task: str, written: str | None = None) -> Result:
+    def run_tests(self, task: str, about: str = "", written: str | None = None) -> Result:
         """Run one task's tests, until the first failure and without compiling kernels."""
         usual = f"-q -x -m {task} --tb=short -p no:cacheprovider -p no:xdist -W ignore"
         if task >= "task3":  # large inputs take long where kernels run as plain Python
@@ -86,11 +86,7 @@ class Copy:
         else:
             options = usual.split()
         files = [f"tests/course/{name}" for name in FILES[task]]
-        request = {
-            "folder": str(self.folder),
-            "arguments": [*options, *files],
-            "written": written,
-        }
+        request = {"arguments": [*options, *files], "about": about, "written": written}
         assert self.server.stdin is not None
         assert self.server.stdout is not None
         self.server.stdin.write(json.dumps(request) + "\n")
@@ -103,7 +99,7 @@ class Copy:
         right = path.read_text()
         self._write(path, right.replace(mistake.right, mistake.wrong))
         try:
-            return self.run_tests(mistake.task)
+            return self.run_tests(mistake.task, about=mistake.name)
         finally:
             self._write(path, right)
 
