@@ -49,7 +49,7 @@ class device:  # noqa: N801
 CPU = device("cpu")
 
 
-class DeviceUnavailable(AssertionError, RuntimeError):
+class DeviceError(AssertionError, RuntimeError):
     """A device that is not here; Torch raises the one or the other, as it was built."""
 
 
@@ -61,7 +61,7 @@ def resolve(given: device | str | int | None) -> device:
         return CPU
     found = given if isinstance(given, device) else device(given)
     if found.type != "cpu":
-        raise DeviceUnavailable(
+        raise DeviceError(
             f"device '{found}' is not available in this build of minitorch.torch: tensors live on "
             "the CPU; write device='cpu', or choose with torch.cuda.is_available()"
         )

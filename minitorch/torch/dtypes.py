@@ -139,7 +139,7 @@ def default_complex() -> dtype:
 @lru_cache(maxsize=256)
 def promote_types(a: dtype, b: dtype) -> dtype:
     """The smallest type that holds what both hold, as Torch promotes them."""
-    _check_types("promote_types", a, b)
+    check_types("promote_types", a, b)
     if a is b:
         return a
     if a.kind != b.kind:
@@ -159,13 +159,21 @@ def promote_types(a: dtype, b: dtype) -> dtype:
     return a if a.rank > b.rank else b
 
 
-def can_cast(from_: dtype, to: dtype) -> bool:
-    """Whether a type can be cast to another without losing its kind."""
-    _check_types("can_cast", from_, to)
-    return from_.kind <= to.kind
+_PYTHON_TYPES: dict[Any, dtype] = {bool: bool_, int: int64, float: float64, complex: complex128}
 
 
-def _check_types(name: str, *given: Any) -> None:
+def given_type(given: Any, default: Any = None) -> Any:
+    """What a `dtype=` argument says: a type, or one of Python's; a default where it is None."""
+    if given is None:
+        return default
+    if not isinstance(given, dtype):
+        given = _PYTHON_TYPES.get(given, given)
+        check_types("dtype", given)
+    return given
+
+
+def check_types(name: str, *given: Any) -> None:
+    """TypeError unless all are types of elements."""
     for kind in given:
         if not isinstance(kind, dtype):
             raise TypeError(f"{name}(): expected torch.dtype, not {type(kind).__name__}")

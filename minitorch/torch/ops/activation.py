@@ -17,9 +17,10 @@ from .. import dtypes, sampling
 from ..backends.cpu import maps
 from ..tensor import Array, Tensor, wrap
 from .comparison import where
+from .elementwise import not_for, unary
 from .movement import wrap_dim
 from .precision import in_single, require_floats
-from .record import Op, bind
+from .record import REGISTRY, Op, bind
 from .softmax import softmax
 from .surface import check_tensor, function, function_and_method
 from .writes import bind_in_place
@@ -89,6 +90,11 @@ THRESHOLD = activation(
     lambda g, x, threshold, value: maps.threshold_backward(g, x, threshold), None,
     "Elements above a threshold, and a value for all others.", kinds="fViu",
 )  # fmt: skip
+THRESHOLD_BACKWARD = REGISTRY["threshold_backward"]
+RELU = unary(
+    "relu", not_for("clamp_min_scalar_cpu", "bc", maps.relu),
+    lambda g, out: bind(THRESHOLD_BACKWARD, (g, out), {"constants": (0, 0)}), "x where positive, else 0.",
+)  # fmt: skip
 HARDTANH = activation(
     "hardtanh", _hardtanh, lambda g, x, low, high: np.where((x <= low) | (x >= high), 0, g), None,
     "Elements kept between two bounds.", kinds="fViu",
@@ -140,7 +146,8 @@ def hardtanh(
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """x where positive, else 0."""
-    return input.relu_() if inplace else input.relu()
+    check_tensor("relu", input)
+    return bind_in_place(RELU, input, (), {}) if inplace else bind(RELU, (input,), {})
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:

@@ -12,7 +12,7 @@ from ..tensor import Array, Tensor
 from .elementwise import binary, flat, not_for, unary
 from .promotion import broadcast_shapes, meet, result_type
 from .record import Op, bind
-from .surface import alias, check_tensor, function, function_and_method, method, operator
+from .surface import alias, check_tensor, function, function_and_method, method, only_method, operator
 
 
 def _comparison(name: str, compute: np.ufunc, doc: str, ordered: bool = True) -> None:
@@ -112,7 +112,17 @@ for _name, _compute, _symbol, _doc in [
         numbers="one",
     )
 unary("bitwise_not", not_for("bitwise_not_cpu", "fcV", np.invert), None, "All bits turned.")
-method("__invert__", lambda self: self.bitwise_not())
+
+
+@only_method
+def __invert__(self: Tensor) -> Tensor:  # noqa: N807
+    if self._array.dtype.kind not in "biu":
+        raise TypeError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors, "
+            f"not on {self.dtype}"
+        )
+    return self.bitwise_not()
+
 
 
 # --- Choosing ------------------------------------------------------------------------------------
@@ -174,7 +184,9 @@ def isclose(
         same = same | (input.isnan() & other.isnan())
     if rtol == 0 and atol == 0:
         return same
-    apart = (input if input.dtype is not dtypes.bool_ else input.int()) - other
+    if input.dtype is dtypes.bool_:
+        input, other = input.int(), other.int()
+    apart = input - other
     return same | ((apart.abs() <= atol + (rtol * other).abs()) & apart.isfinite())
 
 
@@ -189,6 +201,7 @@ def allclose(
 @function_and_method
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and the same elements."""
+    check_tensor("equal", other, "other")
     return input._array.shape == other._array.shape and bool(
         np.array_equal(*(v for v in meet((input._array, other._array))))
     )

@@ -147,10 +147,24 @@ def __bool__(self: Tensor) -> bool:  # noqa: N807
     return bool(self._array.reshape(()))
 
 
-method("__float__", lambda self: float(item(self)))
-method("__int__", lambda self: int(item(self)))
-method("__complex__", lambda self: complex(item(self)))
-method("__long__", lambda self: int(item(self)))
+def _number(self: Tensor) -> Any:
+    """The only element, for Python's own conversions."""
+    if self._array.size != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return item(self)
+
+
+def _real_number(self: Tensor) -> Any:
+    value = _number(self)
+    if isinstance(value, complex) and value.imag:
+        raise RuntimeError(f"value {value} cannot be converted to a real number without overflow")
+    return value.real
+
+
+method("__float__", lambda self: float(_real_number(self)))
+method("__int__", lambda self: int(_real_number(self)))
+method("__complex__", lambda self: complex(_number(self)))
+method("__long__", lambda self: int(_real_number(self)))
 method("__nonzero__", lambda self: bool(self))
 
 

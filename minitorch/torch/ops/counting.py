@@ -232,8 +232,10 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 @function_and_method
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each whole number occurs, or the sum of the weights beside it."""
-    if input.ndim != 1 or input.dtype.kind != dtypes.INTEGRAL or (input._array < 0).any():
+    if input.ndim != 1 or (input._array < 0).any():
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if input.dtype.kind != dtypes.INTEGRAL:
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{kind_name(input._array)}'")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
     if weights is None:

@@ -33,6 +33,7 @@ def new_tensor_of(array: Array, requires_grad: bool = False) -> Tensor:
 
 def array_of(data: Any, dtype: dtype_type | None, copy: bool | None = True) -> Array:
     """Data as an array of the type that Torch would give it."""
+    dtype = dtypes.given_type(dtype)
     if isinstance(data, Tensor):
         array = data._array
     elif isinstance(data, (np.ndarray, np.generic)):
@@ -59,6 +60,8 @@ def _from_python(data: Any, dtype: dtype_type | None) -> Array:
         if isinstance(data, str) or "could not convert" in str(e):
             leaf = _first_leaf(data)
             raise TypeError(f"new(): invalid data type '{leaf.__class__.__name__}'") from e
+        if not _is_nested(data) or len({_is_nested(v) for v in data}) > 1 or "complex" in str(e):
+            raise TypeError(f"expected sequences of numbers of type {kind}, got {_lengths(data)}") from e
         raise ValueError(f"expected sequences of one length at every depth, got {_lengths(data)}") from e
 
 
@@ -78,7 +81,8 @@ def _kind_of(data: Any) -> dtype_type:
         elif isinstance(value, (bool, int, float, complex)):
             own = dtypes.of_number(value)
         else:
-            raise TypeError(f"new(): invalid data type '{value.__class__.__name__}'")
+            error = TypeError if isinstance(value, str) else RuntimeError
+            raise error(f"Could not infer dtype of {value.__class__.__name__}")
         best = own if best is None else dtypes.promote_types(best, own)
     return best or dtypes.get_default_dtype()
 
@@ -89,6 +93,10 @@ def _plain(data: Any) -> Any:
         nested = any(isinstance(v, (list, tuple, Tensor)) for v in data)
         return [_plain(v) for v in data] if nested else list(data)
     return data._array if isinstance(data, Tensor) else data
+
+
+def _is_nested(data: Any) -> bool:
+    return isinstance(data, (list, tuple))
 
 
 def _first_leaf(data: Any) -> Any:
@@ -209,7 +217,7 @@ def _declare_filled(name: str, make: Maker) -> None:
         shape = shape_of(name, sizes, named)
         if out is not None:
             return into(out, wrap(make(shape, out._array.dtype)), name)
-        return new_tensor_of(make(shape, (dtype or dtypes.get_default_dtype()).numpy), requires_grad)
+        return new_tensor_of(make(shape, dtypes.given_type(dtype, dtypes.get_default_dtype()).numpy), requires_grad)
 
     def like(
         input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
@@ -217,7 +225,7 @@ def _declare_filled(name: str, make: Maker) -> None:
     ) -> Tensor:  # fmt: skip
         check_tensor(f"{name}_like", input)
         resolve(device)
-        array = make(input._array.shape, (dtype or input.dtype).numpy)
+        array = make(input._array.shape, dtypes.given_type(dtype, input.dtype).numpy)
         return new_tensor_of(same_layout(array, input._array, memory_format), requires_grad)
 
     def new(
@@ -226,7 +234,7 @@ def _declare_filled(name: str, make: Maker) -> None:
     ) -> Tensor:  # fmt: skip
         resolve(device)
         shape = shape_of(f"new_{name}", sizes, named)
-        return new_tensor_of(make(shape, self._array.dtype if dtype is None else dtype.numpy), requires_grad)
+        return new_tensor_of(make(shape, dtypes.given_type(dtype, self.dtype).numpy), requires_grad)
 
     for fn, own in ((call, name), (like, f"{name}_like"), (new, f"new_{name}")):
         fn.__name__ = own

@@ -177,6 +177,7 @@ def embedding_bag(
         padding_idx %= weight.shape[0]
     if max_norm is not None:
         renorm_rows(weight, input, max_norm, norm_type)
+    _check_rows(input._array, weight.shape[0])
     rows = _look_up(
         weight, input.reshape(-1), -1 if padding_idx is None else padding_idx, scale_grad_by_freq
     )
@@ -186,6 +187,15 @@ def embedding_bag(
         kept = np.flatnonzero(input._array.reshape(-1) != padding_idx)
         rows, bags = rows.index_select(0, wrap(kept)), bags[kept]
     return _reduced(rows, wrap(bags), count, mode)
+
+
+def _check_rows(indices: Array, rows: int) -> None:
+    wrong = np.flatnonzero((indices < 0) | (indices >= rows))
+    if wrong.size:
+        raise RuntimeError(
+            f"embedding_bag: Index {wrong[0]} of input takes value {indices.reshape(-1)[wrong[0]]} "
+            f"which is not in the valid range [0, {rows})"
+        )
 
 
 def _bags(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[Array, int]:

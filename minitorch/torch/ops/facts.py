@@ -8,7 +8,7 @@ from typing import Any
 from .. import dtypes
 from ..tensor import Size, Tensor
 from .movement import element_strides, memory_of, wrap_dim
-from .surface import FUNCTIONS, alias, function, function_and_method, method, only_method
+from .surface import FUNCTIONS, alias, check_tensor, function, function_and_method, method, only_method
 
 # --- Sizes ----------------------------------------------------------------------------------------
 
@@ -42,6 +42,7 @@ alias("ndimension", "dim")
 @function_and_method
 def numel(input: Tensor) -> int:
     """How many elements there are."""
+    check_tensor("numel", input)
     return input._array.size
 
 
@@ -110,6 +111,7 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 @function_and_method
 def is_floating_point(input: Tensor) -> bool:
     """Whether the elements are real floating point numbers."""
+    check_tensor("is_floating_point", input)
     return input.dtype.is_floating_point
 
 
@@ -122,6 +124,7 @@ def is_signed(input: Tensor) -> bool:
 @function
 def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
     """Whether a type can be cast to another without losing its kind."""
+    dtypes.check_types("can_cast", from_, to)
     return from_.kind <= to.kind
 
 

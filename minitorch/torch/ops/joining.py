@@ -90,6 +90,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor:
         if x is out:
             raise RuntimeError(OVERLAP)
         check_overlap(out._array, x._array, same_allowed=False)
+    if result.dtype.kind > out.dtype.kind:
+        raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {out.dtype}")
     return into(out, result, "cat")
 
 

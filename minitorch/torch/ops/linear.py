@@ -73,7 +73,8 @@ def _check_linear(x: Array, weight: Array, bias: Array | None) -> None:
         )
     if bias is not None and bias.shape not in ((), (1,), weight.shape[:-1]):
         raise RuntimeError(
-            f"linear: a bias of {list(bias.shape)} does not fit a weight of {list(weight.shape)}"
+            f"linear: a bias of {list(bias.shape)} does not fit a weight of {list(weight.shape)} "
+            f"[input {list(x.shape)}]"
         )
 
 

@@ -10,7 +10,7 @@ from .. import dtypes
 from ..tensor import Array, Tensor, wrap
 from .elementwise import kind_name
 from .indexing import INDEX_PUT
-from .promotion import broadcast_shapes
+from .promotion import NUMBERS, broadcast_shapes
 from .record import Op, bind
 from .scattering import check_out
 from .surface import check_tensor, function_and_method, in_place, into, only_method
@@ -49,13 +49,15 @@ def _check_mask(name: str, mask: Any) -> None:
 
 
 def _check_fill(input: Tensor, value: Any) -> None:
-    """RuntimeError unless a value is one number that the input's type can hold."""
+    """An error unless a value is one number that the input's type can hold."""
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(
                 f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
             )
         value = value.item()
+    elif not isinstance(value, NUMBERS):
+        raise TypeError(f"masked_fill(): argument 'value' must be Number, not {type(value).__name__}")
     whole = input.dtype.kind < dtypes.FLOATING
     if (isinstance(value, complex) and not input.dtype.is_complex) or (whole and not np.isfinite(value)):
         raise RuntimeError(f"value cannot be converted to type {input.dtype.name} without overflow")

@@ -10,6 +10,7 @@ import numpy as np
 from ..autograd.graph import modes
 from ..tensor import Array, Tensor, bump_version, tracks, wrap
 from .movement import sizes_of
+from .promotion import NUMBERS
 from .record import Op
 from .surface import FUNCTIONS, function, method, only_method
 from .writes import bind_in_place
@@ -61,6 +62,8 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 @only_method
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Set every element to a number."""
+    if not isinstance(value, (Tensor, *NUMBERS)):
+        raise TypeError(f"fill_(): argument 'value' must be Number, not {type(value).__name__}")
     if isinstance(value, Tensor) and value._array.ndim:
         raise RuntimeError(
             f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
@@ -117,6 +120,8 @@ def _compact_strides(size: Any) -> list[int]:
 def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Another shape, over the same memory where it is large enough."""
     shape = sizes_of(sizes)
+    if any(s < 0 for s in shape):
+        raise RuntimeError(f"resize_: a shape cannot have negative sizes: {list(shape)}")
     if tracks(self):
         raise RuntimeError("cannot resize variables that require grad")
     count = math.prod(shape)

@@ -68,11 +68,6 @@ def _widths(pad: Sequence[int], ndim: int) -> Widths:
 
 
 def _reflected(size: int, before: int, after: int) -> Array:
-    if before >= size or after >= size:
-        raise RuntimeError(
-            f"Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
-            f"({before}, {after}) at a dimension of size {size}"
-        )
     places = np.abs(np.arange(-before, size + after))
     return np.where(places >= size, 2 * (size - 1) - places, places)
 
@@ -133,6 +128,11 @@ def _repeat_own(input: Tensor, widths: Widths, mode: str) -> Tensor:
             if size + before + after < 1 and mode != "circular":
                 raise RuntimeError(
                     f"input (dim {d}: {size}) is too small for padding ({before}, {after})"
+                )
+            if mode == "reflect" and max(before, after) >= size:
+                raise RuntimeError(
+                    "Argument #4: Padding size should be less than the corresponding input dimension, "
+                    f"but got: padding ({before}, {after}) at dimension {d} of input {list(input.shape)}"
                 )
             out = out.index_select(d, wrap(_PLACES[mode](size, before, after)))
     return out if out is not input else input.clone()

@@ -129,7 +129,7 @@ def _target_sizes(name: str, input: Tensor, size: Any, dims: int) -> Sizes:
     else:
         given = (size,) * dims
     if input.ndim <= dims:
-        error = RuntimeError if dims == 1 else ValueError
+        error = RuntimeError if dims == 1 or isinstance(size, int) else ValueError
         raise error(f"Input dimension should be at least {dims + 1}: {name} of {list(input.shape)}")
     kept = input._array.shape[-dims:]
     return tuple(n if s is None else int(s) for s, n in zip(given, kept, strict=True))

@@ -219,13 +219,18 @@ def _plus_product(name: str, product: Any, *labels: str) -> None:
     """`beta * input + alpha * (a @ b)`, as Torch's add... functions."""
 
     def call(input: Tensor, *factors: Tensor, beta: Any = 1, alpha: Any = 1, **named: Tensor) -> Tensor:
-        result = product(*factors, *(named[label] for label in labels[len(factors) :]))
+        factors += tuple(named[label] for label in labels[len(factors) :])
+        result = product(*factors)
         if input._array.dtype != result._array.dtype:
             raise RuntimeError(
                 f"{name}: self and mat2 must have the same dtype, but got {kind_name(input._array)} "
                 f"and {kind_name(result._array)}"
             )
-        target = input.expand(result._array.shape)
+        try:
+            target = input.expand(result._array.shape)
+        except RuntimeError:
+            shapes = ", ".join(str(list(x.shape)) for x in (input, *factors))
+            raise RuntimeError(f"{name}: size mismatch, got {shapes}") from None
         # Torch does not look at what is multiplied by 0: it may not be filled.
         return _times(result, alpha) + (_times(target, beta) if beta != 0 else input.new_zeros(()))
 

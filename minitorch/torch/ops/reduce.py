@@ -16,7 +16,15 @@ from .movement import sizes_of, wrap_dim, wrap_dims
 from .record import Op, bind
 from .results import found, named
 from .scattering import check_out
-from .surface import FUNCTIONS, function_and_method, in_place, into, only_method
+from .surface import (
+    FUNCTIONS,
+    check_tensor,
+    function_and_method,
+    in_place,
+    into,
+    only_method,
+    with_out,
+)
 
 # --- Arguments ----------------------------------------------------------------------------------
 
@@ -87,8 +95,9 @@ def _mean(input: Array, dim: tuple[int, ...], keepdim: bool, dtype: Any) -> Arra
 
 def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None, axis: Any = None) -> Tensor:
     """The sum of elements: all, or along dimensions."""
+    check_tensor("sum", input)
     dims = _dims(_kwargs_dim(dim, axis), input._array.ndim)
-    result = bind(SUM, (input,), {"dim": dims, "keepdim": keepdim, "dtype": None if dtype is None else dtype.numpy})
+    result = bind(SUM, (input,), {"dim": dims, "keepdim": keepdim, "dtype": None if dtype is None else dtypes.given_type(dtype).numpy})
     return result if out is None else into(out, result, "sum")
 
 
@@ -109,6 +118,7 @@ function_and_method(mean)
 
 
 @function_and_method
+@with_out
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of elements, NaN counting as 0."""
     if input.dtype.is_complex:
@@ -118,6 +128,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
 
 
 @function_and_method
+@with_out
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean of elements that are not NaN."""
     if input.dtype.kind < dtypes.FLOATING:
@@ -283,6 +294,7 @@ MAX_DIM.node_name, MIN_DIM.node_name = "MaxBackward0", "MinBackward0"
 
 def _declare_max(name: str, along: Op, overall: Op, pair: str) -> None:
     def call(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, other: Any = None, axis: Any = None) -> Any:
+        check_tensor(name, input)
         dim = _kwargs_dim(dim, axis)
         if isinstance(dim, Tensor) or other is not None:
             return FUNCTIONS[pair](input, dim if other is None else other, out=out)
@@ -565,6 +577,7 @@ def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
 
 
 @function_and_method
+@with_out
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
     """Differences of neighbours, n times over."""
     if not input.ndim:

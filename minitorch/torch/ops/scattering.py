@@ -37,11 +37,13 @@ def check_vector(name: str, index: Tensor) -> None:
         raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim}")
 
 
-def check_bounds(name: str, index: Array, size: int, error: type[Exception] = RuntimeError) -> None:
+def check_bounds(
+    name: str, index: Array, size: int, dim: int, error: type[Exception] = RuntimeError
+) -> None:
     """An error, before anything is read or written, if a place is not there."""
     if index.size and not ((low := index.min()) >= 0 and (high := index.max()) < size):
         bad = low if low < 0 else high
-        raise error(f"{name}: index {bad} is out of bounds for dimension with size {size}")
+        raise error(f"{name}: index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
 def _size(array: Array, dim: int) -> int:
@@ -80,7 +82,7 @@ def on_copy(write: Callable[..., None]) -> Callable[..., Array]:
 
 
 def _gather(input: Array, index: Array, dim: int) -> Array:
-    check_bounds("gather", index, _size(input, dim))
+    check_bounds("gather", index, _size(input, dim), dim)
     if not index.size:
         return np.empty(index.shape, input.dtype)
     if not input.ndim:
@@ -105,7 +107,7 @@ def _part_of(src: Any, index: Array) -> Any:
 
 def _scatter_into(target: Array, index: Array, src: Any, dim: int, combining: Any = None) -> None:
     """Write values along a dimension, or let a ufunc combine them with what is there."""
-    check_bounds("scatter", index, _size(target, dim))
+    check_bounds("scatter", index, _size(target, dim), dim)
     if not index.size:
         return
     target, index = target.reshape(target.shape or (1,)), index.reshape(index.shape or (1,))
@@ -159,7 +161,10 @@ def _check_shapes(name: str, input: Tensor, index: Tensor, dim: int, src: Any = 
             )
     if isinstance(src, Tensor):
         if any(i > s for i, s in zip(index.shape, src.shape, strict=False)):
-            raise RuntimeError(f"Expected index to be no larger than src {list(src.shape)} [{name}: {shapes}]")
+            raise RuntimeError(
+                f"Expected index to be no larger than self apart from dimension {dim} and no larger than "
+                f"src {list(src.shape)} [{name}: {shapes}]"
+            )
         if src.dtype is not input.dtype:
             raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
 
@@ -365,7 +370,8 @@ def scatter_reduce_(
 
 
 def _index_select(input: Array, index: Array, dim: int) -> Array:
-    check_bounds("index_select", index, _size(input, dim), IndexError)
+    error = RuntimeError if dim else IndexError
+    check_bounds("index_select", index, _size(input, dim), dim, error)
     rows = np.take(input.reshape(input.shape or (1,)), index.reshape(-1), axis=dim)
     return rows if input.ndim else rows.reshape(())
 
@@ -386,7 +392,7 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Any = None) -> 
 
 def _rows(target: Array, index: Array, source: Any, dim: int) -> tuple[Array, Array, Any]:
     """A dimension brought to the front, of a target and a source; and where in it to write."""
-    check_bounds("index", index, _size(target, dim), IndexError)
+    check_bounds("index", index, _size(target, dim), dim, IndexError)
     if not target.ndim:
         return target.reshape(1), index.reshape(-1), source
     beside = isinstance(source, np.ndarray) and source.ndim > 0
@@ -394,6 +400,8 @@ def _rows(target: Array, index: Array, source: Any, dim: int) -> tuple[Array, Ar
 
 
 def _add_rows(target: Array, index: Array, source: Array, dim: int) -> None:
+    if target.ndim > 1:
+        check_bounds("index_add", index, _size(target, dim), dim)
     rows, at, values = _rows(target, index, source, dim)
     values = np.broadcast_to(values, (len(at), *rows.shape[1:]))
     if rows[:1].size < _WIDE:
@@ -473,15 +481,15 @@ def _index_fill_call(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(f"Only supports 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
     d = wrap_dim(dim, input.ndim)
-    return INDEX_FILL, (_from_front("index_fill_", index, _size(input._array, d)), value), d
+    return INDEX_FILL, (_from_front("index_fill_", index, _size(input._array, d), d), value), d
 
 
-def _from_front(name: str, index: Tensor, size: int) -> Tensor:
+def _from_front(name: str, index: Tensor, size: int, dim: int) -> Tensor:
     """Places counted from the end, counted from the front."""
     places = index._array
     if not places.size or places.min() >= 0:
         return index
-    check_bounds(name, places + size, 2 * size, IndexError)
+    check_bounds(name, places + size, 2 * size, dim, IndexError)
     return wrap(places % size)
 
 
@@ -589,13 +597,14 @@ def _check_put(input: Tensor, index: Tensor, source: Tensor) -> None:
             f"and source.dtype = {kind_name(source._array)}"
         )
     if source.numel() != index.numel():
-        raise RuntimeError(
+        raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.numel()}, index.numel() = {index.numel()}"
         )
     places, count = index._array, input._array.size
-    if places.size and not (places.min() >= -count and places.max() < count):
-        raise IndexError(f"out of range: tried to access an index on a tensor of {count} elements.")
+    if places.size and not ((low := places.min()) >= -count and (high := places.max()) < count):
+        bad = low if low < -count else high
+        raise IndexError(f"out of range: tried to access index {bad} on a tensor of {count} elements.")
 
 
 @function_and_method

@@ -259,7 +259,7 @@ def cond(A: Tensor, p: Any = None, *, out: Any = None) -> Tensor:
         rows, columns = A._array.shape[-2:]
         if rows != columns:
             raise RuntimeError(
-                f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices"
+                f"{name}(ord={p}): A must be batches of square matrices, but they are {rows} by {columns} matrices"
             )
         if not A._array.size:
             result = A.new_zeros(A.shape[:-2]).abs()
