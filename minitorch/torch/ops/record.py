@@ -110,25 +110,32 @@ def _node_name(name: str) -> str:
 def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
     """Perform an operation: compute it, and record it if a gradient may be wanted."""
     arrays = []
-    recording = False
+    tracked = False
     for x in inputs:
         if isinstance(x, Tensor):
             arrays.append(x._array)
-            if not recording and (x._requires_grad or (x._base is not None and tracks(x))):
-                recording = modes.grad
+            if x._requires_grad or (x._base is not None and tracks(x)):
+                tracked = True
         else:
             arrays.append(x)
     result = op.compute(*arrays, **params)
     if type(result) is tuple:
-        return _several(op, inputs, params, result, recording)
+        return _several(op, inputs, params, result, tracked and modes.grad)
     if type(result) is not np.ndarray:
         result = np.asarray(result)
-    out = make_view(result, inputs[0]) if op.view else wrap(result)
-    if recording:
+    if op.view:
+        out = make_view(result, inputs[0])
+    else:
+        out = object.__new__(Tensor)
+        out._array = result
+    if tracked and modes.grad:
         if result.dtype.kind in "fcV":  # nothing flows through comparisons, indices, counts
             node = make_node(op, inputs, params)
             node.layout = result.shape, result.dtype
-            if node.plan.outputs is not None:
+            outputs, saved = node.plan.outputs, node.saved
+            if outputs is False and saved is not None and modes.saving is None:
+                saved.append(SavedOutput(out, 0))
+            elif outputs is not None:
                 node.save_outputs((out,))
             out._edge = node, 0
             out._requires_grad = True
@@ -172,6 +179,7 @@ class _Plan(NamedTuple):
     shapes: bool
     outputs: bool | None  # None: none; False: the first; True: a list of all
     named: tuple[int, ...]  # outputs that are saved each by itself
+    keeps_nothing: bool  # of inputs and parameters
     calls: tuple[tuple[int | None, Callable[..., Any], tuple[int, ...]], ...]  # None: for all arguments
 
 
@@ -198,7 +206,8 @@ def _plan(op: Op, wanted: int) -> _Plan:
     calls = [(i, rule, tuple(place[n] for n in names)) for i, rule, names in rules]
     return _Plan(
         tuple(inputs), rest, tuple(params), "shapes" in needed,
-        None if outputs is None else outputs == "outs", tuple(named), tuple(calls),
+        None if outputs is None else outputs == "outs", tuple(named),
+        not (inputs or rest or params or "shapes" in needed), tuple(calls),
     )  # fmt: skip
 
 
@@ -225,7 +234,7 @@ class Saved:
     __slots__ = ("tensor", "version")
 
     def __init__(self, tensor: Tensor, version: int) -> None:
-        if getattr(tensor, "_is_inference", False):
+        if tensor._is_inference:
             raise RuntimeError(
                 "Inference tensors cannot be saved for backward. Please make a clone to get a normal "
                 "tensor and use it in autograd."
@@ -245,19 +254,25 @@ class Saved:
 class SavedOutput(Saved):
     """An output is saved without its node, since the node would hold itself."""
 
-    __slots__ = ("output",)
+    __slots__ = ("array", "counter", "output")
 
     def __init__(self, tensor: Tensor, output: int) -> None:
-        alias = wrap(tensor._array)
-        alias._counter = counter_of(tensor)
-        super().__init__(alias, alias._counter[0])
+        counter = tensor._counter
+        if counter is None:
+            counter = tensor._counter = [0]
+        self.array = tensor._array
+        self.counter = counter
+        self.version = counter[0]
         self.output = output
 
     def unpack(self, node: Node) -> Tensor:
         """The output, with its node again."""
-        if self.tensor._version != self.version:
-            raise RuntimeError(_written_since(self.tensor, (node, self.output), self.version))
-        return attached(self.tensor, node, self.output)
+        made = wrap(self.array)
+        made._counter = self.counter
+        if self.counter[0] != self.version:
+            raise RuntimeError(_written_since(made, (node, self.output), self.version))
+        made._edge, made._requires_grad = (node, self.output), True
+        return made
 
 
 class SavedOutputs(Sequence[Tensor]):
@@ -293,7 +308,7 @@ class Packed(Saved):
 
     def __init__(self, tensor: Tensor, output: int | None, hooks: Any) -> None:
         pack, self.unpack_hook = hooks
-        super().__init__(pack(tensor.detach() if output is not None else tensor), 0)
+        self.tensor = pack(tensor.detach() if output is not None else tensor)
         self.output = output
 
     def unpack(self, node: Node) -> Tensor:
@@ -345,6 +360,22 @@ def make_node(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> OpNode:
     plan = op.plans.get(wanted)
     if plan is None:
         plan = op.plans[wanted] = _plan(op, wanted)
+    node = object.__new__(OpNode)
+    node.op = op
+    node.plan = plan
+    node.edges = edges
+    node.number = next(numbers)
+    if plan.keeps_nothing:
+        node.saved = []
+    else:
+        node.saved = _kept(op, plan, inputs, params)
+    if modes.anomaly:
+        node.remember_call()
+    return node
+
+
+def _kept(op: Op, plan: _Plan, inputs: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+    """What a plan asks for."""
     saved, hooks = [], modes.saving
     for i in plan.inputs:
         x = inputs[i]
@@ -357,16 +388,11 @@ def make_node(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> OpNode:
             saved.append(save(x))
     if plan.rest:
         saved.append([save(x) for x in inputs[len(op.args) - 1 :]])
-    if plan.params:
-        saved += [params.get(name, default) for name, default in plan.params]
+    for name, default in plan.params:
+        saved.append(params.get(name, default))
     if plan.shapes:
         saved.append(tuple(x._array.shape if isinstance(x, Tensor) else None for x in inputs))
-    node = object.__new__(OpNode)
-    node.op, node.plan, node.saved, node.edges = op, plan, saved, edges
-    node.number = next(numbers)
-    if modes.anomaly:
-        node.remember_call()
-    return node
+    return saved
 
 
 class OpNode(Node):
