@@ -34,6 +34,7 @@ from . import dropout as dropout  # isort: skip
 from . import embedding as embedding  # isort: skip
 from . import distance as distance  # isort: skip
 from . import loss as loss  # isort: skip
+from . import likelihood as likelihood  # isort: skip
 from . import ctc as ctc  # isort: skip
 from . import attention as attention  # isort: skip
 from . import interpolation as interpolation  # isort: skip

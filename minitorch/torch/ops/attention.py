@@ -4,18 +4,62 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
-from ..tensor import Tensor, wrap
+from ..backends.cpu.softmax import softmax as softmax_of
+from ..tensor import Array, Tensor
 from .dropout import dropout
 from .elementwise import kind_name
 from .linear import linear
 from .padding import pad
-from .softmax import softmax
+from .precision import in_single
+from .record import Op, bind
+from .softmax import SOFTMAX_BACKWARD
 from .surface import FUNCTIONS
+
+# --- Shares: how much each query takes of each key ---------------------------------------------------
+
+
+def _shares(query: Array, key: Array, mask: Array | None, scale: float, causal: bool) -> Array:
+    """softmax(scale query keyᵀ + mask); the scores (..., L, S) are fresh memory, and masked in it."""
+    scores = np.matmul(query * query.dtype.type(scale), key.swapaxes(-2, -1))
+    if causal:
+        np.copyto(scores, -np.inf, where=_later(*scores.shape[-2:]))
+    if mask is None:
+        return softmax_of(scores, scores.ndim - 1)
+    hidden = ~mask if mask.dtype == np.bool_ else mask == -np.inf
+    scores = np.where(hidden, -np.inf, scores) if mask.dtype == np.bool_ else scores + mask
+    out = softmax_of(scores.astype(query.dtype, copy=False), scores.ndim - 1)
+    blind = hidden.all(axis=-1, keepdims=True)  # a query that may look nowhere sees zeros
+    return np.where(blind, query.dtype.type(0), out) if blind.any() else out
+
+
+@lru_cache(maxsize=16)
+def _later(queries: int, keys: int) -> Array:
+    """Which keys stand after each query."""
+    return ~np.tri(queries, keys, dtype=bool)
+
+
+def _shares_gradients(g: Any, query: Any, key: Any, out: Any, scale: float, needs: Any) -> Any:
+    scores = bind(SOFTMAX_BACKWARD, (g, out), {"dim": out.ndim - 1})
+    return (
+        (scores @ key) * scale if needs[0] else None,
+        (scores.transpose(-2, -1) @ query) * scale if needs[1] else None,
+        scores if needs[2] else None,
+    )
+
+
+SHARES = Op(
+    "scaled_dot_product_shares", ("query", "key", "mask"), in_single(_shares), _shares_gradients,
+    doc="softmax(scale query keyᵀ + mask).",
+)  # fmt: skip
+
+
+# --- One head ------------------------------------------------------------------------------------
 
 
 def scaled_dot_product_attention(
@@ -44,29 +88,8 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key, value = _shared_heads(query, key, value)
     factor = 1 / math.sqrt(query._array.shape[-1]) if scale is None else scale
-    scores = (query * factor) @ key.transpose(-2, -1)  # (..., L, S)
-    if is_causal:
-        attn_mask = _lower_triangle(*scores._array.shape[-2:])
-    shares = softmax(scores if attn_mask is None else _masked(scores, attn_mask), -1)
-    if attn_mask is not None and not is_causal:
-        shares = _nothing_where_all_is_masked(shares, attn_mask)
+    shares = bind(SHARES, (query, key, attn_mask), {"scale": factor, "causal": is_causal})
     return (dropout(shares, dropout_p) if dropout_p else shares) @ value
-
-
-def _lower_triangle(rows: int, columns: int) -> Tensor:
-    return wrap(np.tri(rows, columns, dtype=bool))
-
-
-def _masked(scores: Tensor, mask: Tensor) -> Tensor:
-    return scores.masked_fill(~mask, -math.inf) if mask.dtype is dtypes.bool_ else scores + mask
-
-
-def _nothing_where_all_is_masked(shares: Tensor, mask: Tensor) -> Tensor:
-    """A query that may look nowhere sees zeros."""
-    array = mask._array
-    hidden = ~array if array.dtype == np.bool_ else array == -np.inf
-    blind = hidden.all(axis=-1, keepdims=True)
-    return shares.masked_fill(wrap(blind), 0) if blind.any() else shares
 
 
 def _shared_heads(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
@@ -196,8 +219,8 @@ def _attend(
     """The mixed values of each head, and the shares if wanted."""
     if not need_weights:
         return scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal), None
-    scores = (q * math.sqrt(1 / q._array.shape[-1])) @ k.transpose(-2, -1)
-    shares = softmax(scores if mask is None else scores + mask, -1)
+    scale = math.sqrt(1 / q._array.shape[-1])
+    shares = bind(SHARES, (q, k, mask), {"scale": scale, "causal": False})
     shares = dropout(shares, dropout_p) if dropout_p > 0 else shares
     return shares @ v, shares
 

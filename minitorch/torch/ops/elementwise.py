@@ -382,10 +382,19 @@ def _power(a: Array, b: Array) -> Array:
 
 def _power_below_one(a: Array, b: Array) -> Array:
     """Whole numbers to powers that may be negative: fractions become 0."""
-    if b.ndim == 0:
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
     fraction = np.where(np.abs(a) == 1, a ** (np.abs(b) % 2), 0)
     return np.where(b < 0, fraction, np.power(a, np.maximum(b, 0))).astype(a.dtype)
+
+
+def _refusing_fractions(compute: Callable[..., Array]) -> Callable[..., Array]:
+    """A negative number cannot be the power of whole numbers, whatever they are."""
+
+    def run(input: Any, other: Any) -> Array:
+        if isinstance(other, int) and other < 0 and input.dtype.kind in "biu":
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        return compute(input, other)
+
+    return run
 
 
 def _power_by_base(g: Any, input: Any, other: Any) -> Any:
@@ -412,6 +421,7 @@ def add_exponentials(a: Array, b: Array) -> Array:
 
 POW = binary("pow", not_for("pow", "b", _power), (_power_by_base, _power_by_exponent), "Each element to a power.",
              symbol="pow", numbers="one")  # fmt: skip
+POW.compute = _refusing_fractions(POW.compute)
 unary("exp", np.exp, lambda g, out: g * conj(out), "e to the power of each element.", to_float=True)
 unary("exp2", np.exp2, lambda g, out: g * conj(out) * LN2, "2 to the power of each.", to_float=True)
 unary("expm1", np.expm1, lambda g, out: g * (conj(out) + 1), "exp(x) - 1, exact near 0.", to_float=True)
@@ -542,8 +552,6 @@ def _sigmoid(x: Array) -> Array:
 
 
 unary("sigmoid", _sigmoid, lambda g, out: g * conj((1 - out) * out), "1 / (1 + exp(-x)).", to_float=True)
-unary("relu", not_for("clamp_min_scalar_cpu", "bc", lambda x: np.maximum(x, x.dtype.type(0))),
-      lambda g, out: g.masked_fill(out <= 0, 0), "x where positive, else 0.")  # fmt: skip
 
 for _new, _old in [
     ("subtract", "sub"), ("multiply", "mul"), ("divide", "div"), ("true_divide", "div"),
@@ -555,6 +563,7 @@ for _new, _old in [
 method("__neg__", lambda self: bind(NEG, (self,), {}))
 method("__pos__", lambda self: self.positive())
 method("__abs__", lambda self: self.abs())
-method("__rdiv__", Tensor.__rtruediv__)
+for _name in ("__rdiv__", "__rtruediv__"):  # as Torch computes it, to the last digit
+    method(_name, lambda self, other: self.reciprocal() * other)
 method("__div__", Tensor.__truediv__)
 method("__idiv__", Tensor.__itruediv__)

@@ -7,24 +7,18 @@ ones that choose (negative log likelihood) or that Torch differentiates in its o
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..tensor import Array, Tensor, wrap
+from ..tensor import Tensor, wrap
 from .activation import logsigmoid
 from .comparison import where
 from .distance import pairwise_distance
-from .elementwise import kind_name
-from .precision import in_single, require_floats
 from .promotion import broadcast_shapes
-from .record import Op, bind
-from .softmax import log_softmax
-from .surface import FUNCTIONS, check_tensor, function
+from .surface import FUNCTIONS, function
 
 # --- Reduction ---------------------------------------------------------------------------------
 
@@ -135,362 +129,6 @@ def huber_loss(
     if weight.shape != input.shape:
         raise ValueError("Weights and input must have the same size.")
     return reduced(loss * weight, reduction)
-
-
-def poisson_nll_loss(
-    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Any = None,
-    eps: float = 1e-8, reduce: Any = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """How unlikely counts are under Poisson distributions of given rates, or logarithms of rates."""
-    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
-    if full:
-        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
-        loss = loss + stirling.masked_fill(target <= 1, 0)
-    return reduced(loss, reduction, size_average, reduce)
-
-
-def gaussian_nll_loss(
-    input: Tensor,
-    target: Tensor,
-    var: Any,
-    full: bool = False,
-    eps: float = 1e-6,
-    reduction: str = "mean",
-) -> Tensor:
-    """How unlikely numbers are under normal distributions of given means and variances."""
-    if isinstance(var, float):
-        var = input.new_full(input.shape, var)
-    if bool((var < 0).any()):
-        raise ValueError("var has negative entry/entries")
-    if var.shape != input.shape:
-        odd = [b for a, b in zip(input.shape, var.shape, strict=False) if a != b]
-        if input.shape[:-1] == var.shape:
-            var = var.unsqueeze(-1)
-        elif input.ndim != var.ndim or sum(odd) != 1:
-            raise ValueError(
-                f"var is of incorrect size: {list(var.shape)} for input of {list(input.shape)}"
-            )
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"{reduction} is not valid")
-    raised = var + (var.detach().clamp(min=eps) - var.detach())  # clamped, but for the gradient
-    loss = 0.5 * (raised.log() + (input - target).square() / raised)
-    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
-
-
-# --- Classes -------------------------------------------------------------------------------------
-
-
-def _nll_weights(
-    target: Array, weight: Array | None, ignore_index: int, kind: Any
-) -> tuple[Array, Array]:
-    """Each target's class, 0 where it is ignored, and its weight."""
-    kept = target != ignore_index
-    classes = np.where(kept, target, 0)
-    return classes, kept.astype(kind) if weight is None else np.where(
-        kept, weight[classes], kind.type(0)
-    )
-
-
-def _nll(
-    input: Array, target: Array, weight: Array | None, reduction: str, ignore_index: int
-) -> Array:
-    """Minus the input at each target, weighed; the classes are dimension 1, or the only one."""
-    axis = min(input.ndim - 1, 1)
-    classes, weights = _nll_weights(target, weight, ignore_index, input.dtype)
-    wrong = (classes < 0) | (classes >= input.shape[axis])
-    if wrong.any():
-        raise IndexError(f"Target {classes[wrong].reshape(-1)[0]} is out of bounds.")
-    chosen = np.take_along_axis(input, np.expand_dims(classes, axis), axis).squeeze(axis)
-    losses = -chosen * weights
-    if reduction == "none":
-        return losses
-    total = losses.sum()
-    return total if reduction == "sum" else total / weights.sum()
-
-
-def _nll_backward(
-    grad: Array,
-    target: Array,
-    weight: Array | None,
-    shape: tuple[int, ...],
-    reduction: str,
-    ignore_index: int,
-) -> Array:
-    axis = min(len(shape) - 1, 1)
-    classes, weights = _nll_weights(target, weight, ignore_index, grad.dtype)
-    shares = -grad * weights
-    if reduction == "mean":
-        shares /= weights.sum()
-    out = np.zeros(shape, grad.dtype)
-    np.put_along_axis(out, np.expand_dims(classes, axis), np.expand_dims(shares, axis), axis)
-    return out
-
-
-NLL = Op(
-    "nll_loss", ("input", "target", "weight"), in_single(_nll),
-    {
-        "input": lambda g, target, weight, shapes, reduction, ignore_index: bind(
-            NLL_BACKWARD, (g, target, weight), {"shape": shapes[0], "reduction": reduction, "ignore_index": ignore_index}
-        ),
-        "target": None,
-        "weight": None,
-    },
-    doc="Minus the logarithm of the probability of each target.",
-)  # fmt: skip
-NLL_BACKWARD = Op(
-    "nll_loss_backward", ("grad", "target", "weight"), in_single(_nll_backward),
-    {
-        "grad": lambda g, target, weight, reduction, ignore_index: bind(
-            NLL, (g, target, weight), {"reduction": reduction, "ignore_index": ignore_index}
-        ),
-        "target": None,
-        "weight": None,
-    },
-)  # fmt: skip
-
-
-def nll_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
-    reduce: Any = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """Minus the logarithm of the probability of each target, from logarithms of probabilities."""
-    how = how_reduced(reduction, size_average, reduce)
-    _check_classes(input, target, weight)
-    require_floats("nll_loss_out_frame", input._array)
-    return bind(NLL, (input, target, weight), {"reduction": how, "ignore_index": ignore_index})
-
-
-def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
-    check_tensor("nll_loss", target, "target")
-    have, want = target._array.shape, input._array.shape
-    if not want:
-        raise ValueError(f"Expected 1 or more dimensions (got {input.ndim})")
-    expected = want[:1] + want[2:] if len(want) > 1 else ()
-    if have != expected and not (len(want) == 1 and have == (1,)):
-        if len(want) > 1 and have[:1] != want[:1]:
-            raise ValueError(
-                f"Expected input batch_size ({want[0]}) to match target batch_size ({have[:1]}): {list(want)} and {list(have)}."
-            )
-        raise RuntimeError(f"Expected target size {list(expected)}, got {list(have)}")
-    if target.dtype not in (dtypes.int64, dtypes.uint8):
-        raise RuntimeError(f"expected scalar type Long but found {kind_name(target._array)}")
-    classes = want[min(len(want) - 1, 1)]
-    if weight is not None and weight._array.shape != (classes,):
-        raise RuntimeError(
-            f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
-            f"shape: {list(weight.shape)}"
-        )
-
-
-def cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
-    reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
-) -> Tensor:  # fmt: skip
-    """Minus the logarithm of the softmax at each target: class numbers, or probabilities of classes.
-
-    Args:
-        input: scores, the classes in dimension 1 (or 0 of a single sample)
-        target: classes, or probabilities in the shape of the input
-        weight: one number for each class
-        size_average: old form of `reduction`
-        ignore_index: a class that counts for nothing
-        reduce: old form of `reduction`
-        reduction: "none", "mean" or "sum"
-        label_smoothing: how much of each target is spread evenly over all classes
-    """
-    how = how_reduced(reduction, size_average, reduce)
-    if not 0 <= label_smoothing <= 1:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    axis = min(input.ndim - 1, 1)
-    logs = log_softmax(input, axis, dtype=input.dtype)
-    if target._array.shape == input._array.shape:
-        return _entropy_of_shares(logs, target, weight, how, label_smoothing, axis)
-    plain = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=how)
-    if label_smoothing == 0:
-        return plain
-    even = _spread_evenly(logs, target, weight, how, ignore_index, axis)
-    return (1 - label_smoothing) * plain + even * (label_smoothing / input.shape[axis])
-
-
-def _over_classes(weight: Tensor, ndim: int, axis: int) -> Tensor:
-    return weight.reshape([-1 if d == axis else 1 for d in range(ndim)])
-
-
-def _entropy_of_shares(
-    logs: Tensor, target: Tensor, weight: Any, how: str, smoothing: float, axis: int
-) -> Tensor:
-    """Cross entropy with a probability for each class."""
-    if not target.dtype.is_floating_point:
-        raise RuntimeError(
-            f"Expected floating point type for target with class probabilities, got {kind_name(target._array)}"
-        )
-    classes = logs.shape[axis]
-    if weight is not None and weight._array.shape != (classes,):
-        raise RuntimeError(
-            f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got "
-            f"weight tensor of shape: {list(weight.shape)}"
-        )
-    if smoothing:
-        target = target * (1 - smoothing) + smoothing / classes
-    terms = (
-        logs * target if weight is None else logs * target * _over_classes(weight, logs.ndim, axis)
-    )
-    if how == "none":
-        return -terms.sum(axis)
-    return -terms.sum() / (logs.numel() / classes if how == "mean" else 1)
-
-
-def _spread_evenly(
-    logs: Tensor, target: Tensor, weight: Any, how: str, ignore_index: int, axis: int
-) -> Tensor:
-    """The cross entropy with an even share for every class."""
-    terms = logs if weight is None else logs * _over_classes(weight, logs.ndim, axis)
-    ignored: Any = target == ignore_index
-    losses = (-terms.sum(axis)).reshape(target.shape).masked_fill(ignored, 0)
-    if how != "mean":
-        return reduced(losses, how)
-    if weight is None:
-        return losses.sum() / (~ignored).sum()
-    return losses.sum() / weight.gather(0, target.reshape(-1)[~ignored.reshape(-1)]).sum()
-
-
-def linear_cross_entropy(
-    input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None,
-    weight: Tensor | None = None, reduction: str = "mean", ignore_index: int | None = None,
-    label_smoothing: float = 0.0, options: Any = None,
-) -> Tensor:  # fmt: skip
-    """The cross entropy of a linear layer's output."""
-    from .linear import linear
-
-    if input.ndim not in (1, 2):
-        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.ndim}")
-    if linear_weight.ndim < 2:
-        raise RuntimeError(
-            f"expected linear_weight with dimensionality at least 2, got {linear_weight.ndim}"
-        )
-    if input.shape[-1] != linear_weight.shape[-1]:
-        raise RuntimeError(
-            "expected equal input and linear_weight last dimensions (in_features), "
-            f"got {input.shape[-1]} and {linear_weight.shape[-1]}, respectively"
-        )
-    outputs = tuple(linear_weight.shape[:-1])
-    if linear_bias is not None and tuple(linear_bias.shape) != outputs:
-        raise RuntimeError(f"expected linear_bias shape {outputs}, got {tuple(linear_bias.shape)}")
-    if len(outputs) > 1 and input.ndim == 1:
-        raise RuntimeError(
-            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires batched input, "
-            f"(N, {input.shape[-1]}), got unbatched input with shape {tuple(input.shape)}"
-        )
-    shape = (*input.shape[:-1], *outputs)
-    if ignore_index is not None and tuple(target.shape) == shape:
-        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
-    rows = linear_weight.reshape(-1, linear_weight.shape[-1])
-    logits = linear(input, rows, None if linear_bias is None else linear_bias.reshape(-1)).reshape(
-        shape
-    )
-    ignored = -100 if ignore_index is None else ignore_index
-    return cross_entropy(
-        logits,
-        target,
-        weight,
-        ignore_index=ignored,
-        reduction=reduction,
-        label_smoothing=label_smoothing,
-    )
-
-
-# --- Two classes -----------------------------------------------------------------------------------
-
-
-def _binary(input: Array, target: Array) -> Array:
-    """Cross entropy of two classes; logarithms stop at -100."""
-    if input.size and not (input.min() >= 0 and input.max() <= 1):
-        raise RuntimeError("all elements of input should be between 0 and 1")
-    yes, no = np.maximum(np.log(input), -100), np.maximum(np.log1p(-input), -100)
-    return (target - 1) * no - target * yes
-
-
-BINARY = Op(
-    "binary_cross_entropy", ("input", "target"), in_single(_binary),
-    {
-        "input": lambda g, input, target: bind(BINARY_BACKWARD, (g, input, target), {}),
-        "target": lambda g, input: g * ((1 - input).log() - input.log()),
-    },
-    doc="Cross entropy of two classes, from the probability of one.",
-)  # fmt: skip
-
-
-def _binary_backward(grad: Array, input: Array, target: Array) -> Array:
-    return grad * ((input - target) / np.maximum((1 - input) * input, 1e-12))
-
-
-def _spread_of(x: Any) -> Any:
-    return (1 - x) * x + 1e-12
-
-
-BINARY_BACKWARD = Op(
-    "binary_cross_entropy_backward", ("grad", "input", "target"), in_single(_binary_backward),
-    {
-        "grad": lambda g, input, target: g * (input - target) / _spread_of(input),
-        "input": lambda g, grad, input, target:
-            g * grad * (input * input - 2 * input * target + target) / _spread_of(input).square(),
-        "target": lambda g, grad, input: -g * grad / ((1 - input) * input),
-    },
-)  # fmt: skip
-
-
-def binary_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """Cross entropy of two classes, from the probability of one."""
-    how = how_reduced(reduction, size_average, reduce)
-    if target.shape != input.shape:
-        raise ValueError(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
-            "Please ensure they have the same size."
-        )
-    if target.dtype is not input.dtype:
-        raise RuntimeError(
-            f"Found dtype {kind_name(target._array)} but expected {kind_name(input._array)}"
-        )
-    loss = BINARY(input, target)
-    return reduced(loss if weight is None else loss * weight, how)
-
-
-def binary_cross_entropy_with_logits(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean", pos_weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
-    """Cross entropy of two classes, from the score of one."""
-    how = how_reduced(reduction, size_average, reduce)
-    if target.shape != input.shape:
-        raise ValueError(
-            f"Target size ({target.shape}) must be the same as input size ({input.shape})"
-        )
-    logs = logsigmoid(input)
-    if pos_weight is not None:
-        logs = logs * ((pos_weight - 1) * target + 1)
-    loss = (1 - target) * input - logs
-    return reduced(loss if weight is None else loss * weight, how)
-
-
-def kl_div(
-    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: Any = "mean",
-    log_target: bool = False,
-) -> Tensor:  # fmt: skip
-    """How far a distribution is from the target's, from logarithms of its probabilities."""
-    if reduction == "mean" and size_average is None and reduce is None:
-        warnings.warn(
-            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "
-            "only by the batch size, and aligns with the KL div math definition. 'mean' will be changed to behave the "
-            "same as 'batchmean' in the next major release.",
-            stacklevel=2,
-        )
-    loss = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
-    if reduction == "batchmean" and size_average is None and reduce is None:
-        return loss.sum() / input.shape[0] if input.ndim else loss.sum()
-    return reduced(loss, reduction, size_average, reduce)
 
 
 # --- Margins ---------------------------------------------------------------------------------------
@@ -671,7 +309,9 @@ def triplet_margin_with_distance_loss(
 # --- As torch.name, where the reduction is a number -----------------------------------------------
 
 
-def _numbered(fn: Callable[..., Tensor], names: tuple[str, ...]) -> None:
+def with_numbers(fn: Callable[..., Tensor], names: tuple[str, ...]) -> None:
+    """Offer a loss as `torch.name`, where the reduction is a number that follows these arguments."""
+
     def call(*args: Any, **kwargs: Any) -> Tensor:
         given = dict(zip(names, args, strict=False)) | kwargs
         return fn(**{"reduction": 1} | given)
@@ -681,12 +321,9 @@ def _numbered(fn: Callable[..., Tensor], names: tuple[str, ...]) -> None:
 
 
 for _fn, _names in [
-    (kl_div, "input target reduction"),
     (hinge_embedding_loss, "input target margin reduction"),
     (margin_ranking_loss, "input1 input2 target margin reduction"),
     (cosine_embedding_loss, "input1 input2 target margin reduction"),
     (triplet_margin_loss, "anchor positive negative margin p eps swap reduction"),
-    (poisson_nll_loss, "input target log_input full eps reduction"),
-    (binary_cross_entropy_with_logits, "input target weight pos_weight reduction"),
 ]:
-    _numbered(_fn, tuple(_names.split()))
+    with_numbers(_fn, tuple(_names.split()))
