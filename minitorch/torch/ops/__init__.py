@@ -13,6 +13,8 @@ from . import memory as memory  # isort: skip
 from . import creation as creation  # isort: skip
 from . import ranges as ranges  # isort: skip
 from . import reduce as reduce  # isort: skip
+from . import extremes as extremes  # isort: skip
+from . import running as running  # isort: skip
 from . import products as products  # isort: skip
 from . import indexing as indexing  # isort: skip
 from . import scattering as scattering  # isort: skip

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.cpu.kinds import KERNEL_TYPES
+from ..backends.cpu.maps import MAPS as KERNELS
 from ..tensor import Array, Tensor
 from .promotion import broadcast_error, meet
 from .record import Op, Rule, bind
@@ -32,6 +34,10 @@ from .surface import (
     with_out,
 )
 from .writes import bind_in_place
+
+
+LARGE = 8_192
+"""The size from which on compiled kernels are asked, which then decide for themselves."""
 
 
 def unary(
@@ -54,12 +60,16 @@ def unary(
         has_twin: whether there is one that writes into its input
     """
 
+    kernel = KERNELS.get(name)
+
     def run(input: Array) -> Array:
         if to_float and input.dtype.kind in "biu":
             input = input.astype(dtypes.get_default_dtype().numpy)
+        if input.size >= LARGE and kernel is not None and input.dtype in KERNEL_TYPES:
+            return kernel(input)
         return compute(input)
 
-    ufunc = compute if isinstance(compute, np.ufunc) else None
+    ufunc = _on_all_cores(compute, kernel) if isinstance(compute, np.ufunc) else None
     op = Op(name, ("input",), run, {"input": gradient}, ufunc=ufunc, doc=doc)
     expose_unary(op, has_twin)
     return op
@@ -91,14 +101,21 @@ def binary(
         exact_numbers: whether a number meets two-byte floats before it is rounded to them
     """
 
+    kernel = KERNELS.get(name)
+
     def run(input: Any, other: Any) -> Array:
         try:
             if type(input) is np.ndarray:
                 kind = input.dtype
                 if type(other) is np.ndarray:
                     if other.dtype == kind and not (to_float and kind.kind in "biu"):
+                        large = kernel is not None and kind in KERNEL_TYPES
+                        if large and (input.size >= LARGE or other.size >= LARGE):
+                            return kernel(input, other)
                         return compute(input, other)
                 elif type(other) is float and kind.kind == "f" and kind.itemsize > 2:
+                    if input.size >= LARGE and kernel is not None:
+                        return kernel(input, other)
                     return compute(input, kind.type(other))
             if exact_numbers:
                 return _exactly(compute, input, other, to_float)
@@ -107,12 +124,23 @@ def binary(
             raise broadcast_error(name, (input, other)) from None
 
     rules = dict(zip(("input", "other"), gradients, strict=True))
-    ufunc = compute if isinstance(compute, np.ufunc) else None
+    ufunc = _on_all_cores(compute, kernel) if isinstance(compute, np.ufunc) else None
     op = Op(name, ("input", "other"), run, rules, ufunc=ufunc, doc=doc)
     expose_binary(op, has_twin, numbers)
     if symbol is not None:
         operator(symbol, op, has_twin=has_twin)
     return op
+
+
+def _on_all_cores(ufunc: np.ufunc, kernel: Callable[..., Array] | None) -> Callable[..., Array]:
+    """A ufunc whose large arrays are left to a kernel, for writes in place."""
+    if kernel is None:
+        return ufunc
+
+    def write(*arrays: Any, out: Array) -> Array:
+        return (kernel if out.size >= LARGE else ufunc)(*arrays, out=out)
+
+    return write
 
 
 def _exactly(compute: Callable[..., Array], input: Any, other: Any, to_float: bool) -> Array:
@@ -242,7 +270,13 @@ def _to_smaller(g: Any, input: Any, other: Any) -> Any:
 
 
 NEG = unary("neg", _negative, lambda g: -g, "Minus each element.")
-unary("positive", not_for("positive", "b", np.positive), lambda g: g, "Each element itself.", has_twin=False)
+unary(
+    "positive",
+    not_for("positive", "b", np.positive),
+    lambda g: g,
+    "Each element itself.",
+    has_twin=False,
+)
 ADD = binary("add", np.add, (lambda g: g, lambda g: g), "The sum of two tensors.",
              symbol="add", exact_numbers=True)  # fmt: skip
 SUB = binary("sub", np.subtract, (lambda g: g, lambda g: -g), "The difference.",
@@ -314,7 +348,9 @@ def _times(name: str, other: Any, alpha: Any, input: Any) -> Any:
     if dtypes.of_number(alpha).kind > max(highest, dtypes.INTEGRAL):
         what = "integral" if highest <= dtypes.INTEGRAL else "non-complex"
         number = "floating point" if highest <= dtypes.INTEGRAL else "complex"
-        raise RuntimeError(f"{name}: For {what} input tensors, argument alpha must not be a {number} number.")
+        raise RuntimeError(
+            f"{name}: For {what} input tensors, argument alpha must not be a {number} number."
+        )
     return other * alpha
 
 
@@ -424,16 +460,41 @@ POW = binary("pow", not_for("pow", "b", _power), (_power_by_base, _power_by_expo
 POW.compute = _refusing_fractions(POW.compute)
 unary("exp", np.exp, lambda g, out: g * conj(out), "e to the power of each element.", to_float=True)
 unary("exp2", np.exp2, lambda g, out: g * conj(out) * LN2, "2 to the power of each.", to_float=True)
-unary("expm1", np.expm1, lambda g, out: g * (conj(out) + 1), "exp(x) - 1, exact near 0.", to_float=True)
+unary(
+    "expm1",
+    np.expm1,
+    lambda g, out: g * (conj(out) + 1),
+    "exp(x) - 1, exact near 0.",
+    to_float=True,
+)
 unary("log", np.log, lambda g, input: g / conj(input), "Natural logarithm.", to_float=True)
-unary("log2", np.log2, lambda g, input: g / (conj(input) * LN2), "Logarithm to base 2.", to_float=True)
-unary("log10", np.log10, lambda g, input: g / (conj(input) * LN10), "Logarithm to base 10.", to_float=True)
-unary("log1p", np.log1p, lambda g, input: g / (conj(input) + 1), "log(1 + x), exact near 0.", to_float=True)
+unary(
+    "log2", np.log2, lambda g, input: g / (conj(input) * LN2), "Logarithm to base 2.", to_float=True
+)
+unary(
+    "log10",
+    np.log10,
+    lambda g, input: g / (conj(input) * LN10),
+    "Logarithm to base 10.",
+    to_float=True,
+)
+unary(
+    "log1p",
+    np.log1p,
+    lambda g, input: g / (conj(input) + 1),
+    "log(1 + x), exact near 0.",
+    to_float=True,
+)
 unary("sqrt", np.sqrt, lambda g, out: g / (2 * conj(out)), "Square root.", to_float=True)
 unary("rsqrt", lambda x: np.reciprocal(np.sqrt(x)), lambda g, out: -0.5 * g * conj(out.pow(3)),
       "1 / sqrt(x).", to_float=True)  # fmt: skip
 unary("reciprocal", np.reciprocal, lambda g, out: -g * conj(out * out), "1 / x.", to_float=True)
-unary("square", lambda x: np.square(x.astype(np.int64) if x.dtype.kind == "b" else x), lambda g, input: g * conj(2 * input), "x times x.")
+unary(
+    "square",
+    lambda x: np.square(x.astype(np.int64) if x.dtype.kind == "b" else x),
+    lambda g, input: g * conj(2 * input),
+    "x times x.",
+)
 binary("logaddexp", not_for("logaddexp_cpu", "biu", add_exponentials),
        (lambda g, input, other: g / conj(1 + (other - input).exp()),
         lambda g, input, other: g / conj(1 + (input - other).exp())),
@@ -443,17 +504,43 @@ binary("logaddexp2", not_for("logaddexp2_cpu", "biuc", np.logaddexp2),
         lambda g, input, other: g / (1 + (input - other).exp2())),
        "log2(2^a + 2^b), without overflow.", has_twin=False, numbers="none")  # fmt: skip
 
+
+def _by_result(g: Any, out: Any, fused: Op, slope: Callable[[Any], Any]) -> Any:
+    """A gradient times a slope that the result tells: at once, or of complex numbers in steps."""
+    return g * conj(slope(out)) if out._array.dtype.kind == "c" else fused(g, out)
+
+
 # --- Trigonometry ---------------------------------------------------------------------------
 
 unary("sin", np.sin, lambda g, input: g * conj(input.cos()), "Sine.", to_float=True)
 unary("cos", np.cos, lambda g, input: -g * conj(input.sin()), "Cosine.", to_float=True)
 unary("tan", np.tan, lambda g, out: g * conj(1 + out * out), "Tangent.", to_float=True)
-unary("asin", np.arcsin, lambda g, input: g * conj((1 - input * input).rsqrt()), "Arc sine.", to_float=True)
-unary("acos", np.arccos, lambda g, input: -g * conj((1 - input * input).rsqrt()), "Arc cosine.", to_float=True)
-unary("atan", np.arctan, lambda g, input: g / conj(1 + input * input), "Arc tangent.", to_float=True)
+unary(
+    "asin",
+    np.arcsin,
+    lambda g, input: g * conj((1 - input * input).rsqrt()),
+    "Arc sine.",
+    to_float=True,
+)
+unary(
+    "acos",
+    np.arccos,
+    lambda g, input: -g * conj((1 - input * input).rsqrt()),
+    "Arc cosine.",
+    to_float=True,
+)
+unary(
+    "atan", np.arctan, lambda g, input: g / conj(1 + input * input), "Arc tangent.", to_float=True
+)
 unary("sinh", np.sinh, lambda g, input: g * conj(input.cosh()), "Hyperbolic sine.", to_float=True)
 unary("cosh", np.cosh, lambda g, input: g * conj(input.sinh()), "Hyperbolic cosine.", to_float=True)
-unary("tanh", np.tanh, lambda g, out: g * conj(1 - out * out), "Hyperbolic tangent.", to_float=True)
+TANH_BACKWARD = Op("tanh_backward", ("grad", "result"), lambda grad, result: KERNELS["tanh_backward"](grad, result)
+                   if grad.size >= LARGE else grad * (1 - result * result), {
+    "grad": lambda g, result: TANH_BACKWARD(g, result),
+    "result": lambda g, grad, result: -2 * g * grad * result,
+})  # fmt: skip
+unary("tanh", np.tanh, lambda g, out: _by_result(g, out, TANH_BACKWARD, lambda y: 1 - y * y),
+      "Hyperbolic tangent.", to_float=True)  # fmt: skip
 unary("asinh", np.arcsinh, lambda g, input: g * conj((input * input + 1).rsqrt()),
       "Inverse hyperbolic sine.", to_float=True)  # fmt: skip
 unary("acosh", np.arccosh, lambda g, input: g * conj((input * input - 1).rsqrt()),
@@ -512,8 +599,15 @@ def _sgn_gradient(g: Any, input: Any, out: Any) -> Any:
 unary("floor", _rounding("floor_cpu", np.floor), flat, "The next whole number below.")
 unary("ceil", _rounding("ceil_cpu", np.ceil), flat, "The next whole number above.")
 unary("trunc", _rounding("trunc_cpu", np.trunc), flat, "The next whole number towards 0.")
-ROUND = unary("round", _rounding("round_cpu", np.rint), flat, "The nearest whole number, halves to even.")
-unary("frac", not_for("frac_cpu", "biuc", lambda x: x - np.trunc(x)), lambda g: g, "What follows the point.")
+ROUND = unary(
+    "round", _rounding("round_cpu", np.rint), flat, "The nearest whole number, halves to even."
+)
+unary(
+    "frac",
+    not_for("frac_cpu", "biuc", lambda x: x - np.trunc(x)),
+    lambda g: g,
+    "What follows the point.",
+)
 unary("abs", not_for("abs_cpu", "b", np.abs), _abs_gradient, "The absolute value.")
 unary("sign", not_for("sign_cpu", "c", _sgn), flat, "-1, 0 or 1.")
 unary("sgn", _sgn, _sgn_gradient, "-1, 0 or 1; of a complex number its direction.")
@@ -551,7 +645,13 @@ def _sigmoid(x: Array) -> Array:
     return (np.where(x >= 0, x.dtype.type(1), e) / (1 + e)).astype(x.dtype, copy=False)
 
 
-unary("sigmoid", _sigmoid, lambda g, out: g * conj((1 - out) * out), "1 / (1 + exp(-x)).", to_float=True)
+SIGMOID_BACKWARD = Op("sigmoid_backward", ("grad", "result"), lambda grad, result: KERNELS["sigmoid_backward"](grad, result)
+                      if grad.size >= LARGE else grad * (1 - result) * result, {
+    "grad": lambda g, result: SIGMOID_BACKWARD(g, result),
+    "result": lambda g, grad, result: g * grad * (1 - 2 * result),
+})  # fmt: skip
+unary("sigmoid", _sigmoid, lambda g, out: _by_result(g, out, SIGMOID_BACKWARD, lambda y: (1 - y) * y),
+      "1 / (1 + exp(-x)).", to_float=True)  # fmt: skip
 
 for _new, _old in [
     ("subtract", "sub"), ("multiply", "mul"), ("divide", "div"), ("true_divide", "div"),

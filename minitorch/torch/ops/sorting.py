@@ -9,10 +9,10 @@ import numpy as np
 
 from .. import dtypes
 from ..tensor import Array, Tensor, wrap
+from .extremes import at_indices_gradient, at_places_gradient, overall_gradient
 from .movement import wrap_dim
 from .precision import widened
 from .record import Op
-from .reduce import at_indices_gradient, at_places_gradient, shared_gradient
 from .results import found
 from .scattering import check_out
 from .surface import check_tensor, function_and_method, into
@@ -227,9 +227,11 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None
     return _pick(MODE, "mode", input, dim, keepdim, out)
 
 
-MEDIAN_OF_ALL = Op("median_of_all", ("input",),
-                   lambda input, dim, skip_nan: _picked(_median)(input.reshape(-1), 0, keepdim=False, skip_nan=skip_nan)[0],
-                   {"input": shared_gradient})  # fmt: skip
+def _median_of_all(input: Array, skip_nan: bool) -> Array:
+    return MEDIAN.compute(input.reshape(-1), 0, keepdim=False, skip_nan=skip_nan)[0]
+
+
+MEDIAN_OF_ALL = Op("median_of_all", ("input",), _median_of_all, {"input": overall_gradient})
 MEDIAN_OF_ALL.node_name = "MedianBackward0"
 
 
@@ -243,7 +245,7 @@ def _declare_median(name: str, skip_nan: bool, doc: str) -> None:
         if not input._array.size:
             result = input.new_full((), np.nan if input.dtype.is_floating_point else 0)
         else:
-            result = MEDIAN_OF_ALL(input, dim=tuple(range(input.ndim)), skip_nan=skip_nan)
+            result = MEDIAN_OF_ALL(input, skip_nan=skip_nan)
         return result if out is None else into(out, result, name)
 
     call.__name__, call.__doc__ = name, doc

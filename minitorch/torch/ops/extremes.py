@@ -1,0 +1,198 @@
+"""The largest and the smallest: of all elements, along dimensions, and where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..backends.cpu import reductions
+from ..tensor import Array, Tensor
+from .elementwise import kind_name
+from .movement import wrap_dim
+from .precision import widened
+from .record import Op, bind
+from .reduce import Dims, dims_of, spread
+from .results import found, named
+from .scattering import check_out
+from .surface import FUNCTIONS, check_tensor, function_and_method, into
+
+# --- Derivatives --------------------------------------------------------------------------------
+
+
+def shared_gradient(g: Any, input: Any, out: Any, dim: Dims) -> Any:
+    """Equal extremes share the gradient; where the extreme is NaN it is lost."""
+    shape = input._array.shape
+    share = (input == spread(out, shape, dim)).to(g.dtype)
+    return share * spread(g / share.sum(dim).reshape(g._array.shape), shape, dim)
+
+
+def overall_gradient(g: Any, input: Any, out: Any) -> Any:
+    """Equal extremes share the gradient, and so do NaN."""
+    at = input.isnan() if np.isnan(out._array) else input == out
+    return at.to(g.dtype) * (g / at.sum())
+
+
+def at_places_gradient(g: Any, shapes: Any, outs: Any, dim: int) -> Any:
+    """The gradient goes to where the values were found."""
+    return g.new_zeros(shapes[0]).scatter(dim, outs[1].detach(), g) if shapes[0] else g
+
+
+def at_indices_gradient(g: Any, shapes: Any, outs: Any, dim: int, keepdim: bool) -> Any:
+    """The same, where the dimension may be gone."""
+    if keepdim or not shapes[0]:
+        return at_places_gradient(g, shapes, outs, dim)
+    places = outs[1].detach().unsqueeze(dim)
+    return g.new_zeros(shapes[0]).scatter(dim, places, g.unsqueeze(dim))
+
+
+# --- Values ---------------------------------------------------------------------------------------
+
+
+def _folding(large: Callable[..., Array]) -> Callable[..., Array]:
+    def compute(input: Array, dim: Dims, keepdim: bool = False) -> Array:
+        return large(input, dim, keepdim)
+
+    return compute
+
+
+_amax, _amin = _folding(reductions.amax), _folding(reductions.amin)
+AMAX = Op("amax", ("input",), _amax, {"input": shared_gradient}, doc="The largest elements.")
+AMIN = Op("amin", ("input",), _amin, {"input": shared_gradient}, doc="The smallest elements.")
+MAX = Op("max", ("input",), _amax, {"input": overall_gradient}, doc="The largest of all elements.")
+MIN = Op("min", ("input",), _amin, {"input": overall_gradient}, doc="The smallest of all elements.")
+MAX.node_name, MIN.node_name = "MaxBackward1", "MinBackward1"
+
+
+def _check_elements(name: str, input: Tensor, dims: Dims | None, error: type[Exception] = IndexError) -> None:
+    """An error unless there is something to find the extreme of."""
+    shape = input._array.shape
+    if dims is None and 0 in shape:
+        raise error(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+            "reduction dim with the 'dim' argument."
+        )
+    for d in dims or ():
+        if shape[d] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+
+
+def _refuse(name: str, input: Tensor, kinds: str) -> None:
+    check_tensor(name, input)
+    if input._array.dtype.kind in kinds:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{kind_name(input._array)}'")
+
+
+def _declare_extreme(op: Op) -> None:
+    name = op.name
+
+    def call(
+        input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None,
+        axis: Any = (), keepdims: bool = False,
+    ) -> Tensor:  # fmt: skip
+        _refuse(name, input, "c")
+        dim = axis if dim == () else dim
+        dims = dims_of(dim, input._array.ndim)
+        _check_elements(name, input, None if dim == () else dims, RuntimeError)
+        result = bind(op, (input,), {"dim": dims, "keepdim": keepdim or keepdims})
+        return result if out is None else into(out, result, name)
+
+    call.__name__, call.__doc__ = name, op.doc
+    function_and_method(call)
+
+
+_declare_extreme(AMAX)
+_declare_extreme(AMIN)
+
+
+@function_and_method
+def aminmax(
+    input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None
+) -> Any:
+    """The smallest and the largest element."""
+    dims = (dim,) if dim is not None else ()
+    result = named("aminmax", "min", "max")(input.amin(dims, keepdim), input.amax(dims, keepdim))
+    if out is None:
+        return result
+    for o, r in zip(out, result, strict=True):
+        check_out(o, r)
+    return into(out, result, "aminmax")
+
+
+# --- Values and places ----------------------------------------------------------------------------
+
+
+def _along(find: Callable[..., Array]) -> Callable[..., Any]:
+    """The extreme along a dimension, and where it is."""
+
+    def run(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+        if not input.ndim:
+            return input.copy(), np.zeros((), np.int64)
+        at = find(widened(input), dim, True)
+        values = np.take_along_axis(input, at, dim)
+        return (values, at) if keepdim else (values.squeeze(dim), at.squeeze(dim))
+
+    return run
+
+
+MAX_DIM = Op("max_dim", ("input",), _along(reductions.argmax), {"input": at_indices_gradient}, differentiable=1)
+MIN_DIM = Op("min_dim", ("input",), _along(reductions.argmin), {"input": at_indices_gradient}, differentiable=1)
+MAX_DIM.node_name, MIN_DIM.node_name = "MaxBackward0", "MinBackward0"
+
+
+def _declare_max(name: str, along: Op, overall: Op, pair: str) -> None:
+    """`x.max()`, `x.max(dim)` with places, `x.max(other)`."""
+
+    def call(
+        input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, other: Any = None,
+        axis: Any = None, keepdims: bool = False,
+    ) -> Any:  # fmt: skip
+        _refuse(name, input, "c")
+        dim = axis if dim is None else dim
+        if isinstance(dim, Tensor) or other is not None:
+            return FUNCTIONS[pair](input, dim if other is None else other, out=out)
+        if dim is None:
+            _check_elements(name, input, None, RuntimeError)
+            result = bind(overall, (input,), {"dim": tuple(range(input._array.ndim))})
+        else:
+            d = wrap_dim(dim, input._array.ndim)
+            _check_elements(name, input, (d,) if input._array.ndim else ())
+            result = found(name, *bind(along, (input,), {"dim": d, "keepdim": keepdim or keepdims}))
+        return result if out is None else into(out, result, name)
+
+    call.__name__ = name
+    call.__doc__ = f"The {name}imum of all, or along a dimension with its place, or of two tensors."
+    function_and_method(call)
+
+
+_declare_max("max", MAX_DIM, MAX, "maximum")
+_declare_max("min", MIN_DIM, MIN, "minimum")
+
+
+def _declare_place(name: str, find: Callable[..., Array]) -> None:
+    def place(input: Array, dim: int | None, keepdim: bool) -> Array:
+        if dim is not None and input.ndim:
+            return find(widened(input), dim, keepdim)
+        at = find(widened(input).reshape(-1), 0, False)
+        return at.reshape((1,) * input.ndim) if keepdim else at
+
+    op = Op(name, ("input",), place, {"input": None}, doc=f"Where the {name[3:]}imum is.")
+
+    def call(
+        input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None,
+        axis: int | None = None, keepdims: bool = False,
+    ) -> Tensor:  # fmt: skip
+        _refuse(name, input, "bc")
+        dim = axis if dim is None else dim
+        d = None if dim is None else wrap_dim(dim, input._array.ndim)
+        _check_elements(name, input, None if d is None else (d,) if input._array.ndim else ())
+        result = bind(op, (input,), {"dim": d, "keepdim": keepdim or keepdims})
+        return result if out is None else into(out, result, name)
+
+    call.__name__, call.__doc__ = name, op.doc
+    function_and_method(call)
+
+
+_declare_place("argmax", reductions.argmax)
+_declare_place("argmin", reductions.argmin)

@@ -1,0 +1,192 @@
+"""Running sums, products and extremes along a dimension, and differences of neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..backends.cpu import reductions
+from ..tensor import Array, Tensor
+from .elementwise import add_exponentials, conj
+from .movement import wrap_dim
+from .precision import in_single, widened
+from .record import Op, bind
+from .reduce import summing_kind
+from .results import found
+from .surface import FUNCTIONS, check_tensor, function_and_method, in_place, into, with_out
+
+
+def from_the_end(compute: Callable[..., Any], g: Any, dim: int) -> Any:
+    """What runs along a dimension, run backwards."""
+    return compute(g.flip(dim), dim).flip(dim)
+
+
+# --- Sums and products --------------------------------------------------------------------------------
+
+
+def _cumsum(input: Array, dim: int) -> Array:
+    return reductions.cumsum(input, dim) if input.dtype.kind in "fV" else np.cumsum(input, dim, input.dtype)
+
+
+def _cumprod(input: Array, dim: int) -> Array:
+    """Single precision is multiplied in double, as Torch does."""
+    wide = np.float64 if input.dtype == np.float32 else input.dtype
+    return np.cumprod(input, axis=dim, dtype=wide).astype(input.dtype, copy=False)
+
+
+def _running(compute: Callable[..., Array]) -> Callable[..., Array]:
+    def run(input: Array, dim: int, dtype: Any) -> Array:
+        input = input.astype(summing_kind(input, dtype), copy=False)
+        return in_single(compute)(input, dim=dim) if input.ndim else input.copy()
+
+    return run
+
+
+def _cumprod_gradient(g: Any, input: Any, out: Any, dim: int) -> Any:
+    """Each element reaches every later product; by division where no element is 0."""
+    if not input.ndim or input._array.shape[dim] <= 1:
+        return g
+    if not (input._array == 0).any():
+        return from_the_end(Tensor.cumsum, g * conj(out), dim) / conj(input)
+    size, cat = input._array.shape[dim], FUNCTIONS["cat"]
+    parts = []
+    for i in range(size):
+        before = input.narrow(dim, 0, i).prod(dim, keepdim=True)
+        after = cat([FUNCTIONS["ones_like"](before), input.narrow(dim, i + 1, size - i - 1)], dim)
+        reached = g.narrow(dim, i, size - i) * conj(before * after.cumprod(dim))
+        parts.append(reached.sum(dim, keepdim=True))
+    return cat(parts, dim)
+
+
+def _cumsum_gradient(g: Any, dim: int) -> Any:
+    return from_the_end(Tensor.cumsum, g, dim) if g.ndim else g
+
+
+CUMSUM = Op("cumsum", ("input",), _running(_cumsum), {"input": _cumsum_gradient}, doc="The running sum.")
+CUMPROD = Op("cumprod", ("input",), _running(_cumprod), {"input": _cumprod_gradient},
+             doc="The running product.")  # fmt: skip
+
+
+def _declare_running(op: Op) -> None:
+    name = op.name
+
+    def call(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Tensor:
+        check_tensor(name, input)
+        kind = None if dtype is None else dtypes.given_type(dtype).numpy
+        result = bind(op, (input,), {"dim": wrap_dim(dim, input._array.ndim), "dtype": kind})
+        return result if out is None else into(out, result, name)
+
+    call.__name__, call.__doc__ = name, op.doc
+    function_and_method(call)
+
+    def in_own_type(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+        return call(input, dim, dtype=dtype or input.dtype)
+
+    in_place(f"{name}_", in_own_type)
+
+
+_declare_running(CUMSUM)
+_declare_running(CUMPROD)
+
+# --- Extremes -----------------------------------------------------------------------------------------
+
+
+def _running_extreme(larger: np.ufunc) -> Callable[..., Any]:
+    def run(input: Array, dim: int) -> tuple[Array, Array]:
+        if not input.ndim:
+            return input.copy(), np.zeros((), np.int64)
+        wide = widened(input)
+        values = larger.accumulate(wide, axis=dim)
+        new = wide == values
+        if wide.dtype.kind == "f":
+            new |= np.isnan(wide)
+        steps = np.arange(wide.shape[dim]).reshape([-1] + [1] * (wide.ndim - dim - 1))
+        indices = np.maximum.accumulate(np.where(new, steps, 0), axis=dim)
+        return values.astype(input.dtype, copy=False), indices
+
+    return run
+
+
+def _running_extreme_gradient(g: Any, outs: Any, dim: int) -> Any:
+    return g.new_zeros(g.shape).scatter_add(dim, outs[1].detach(), g) if g.ndim else g
+
+
+def _declare_running_extreme(name: str, larger: np.ufunc, doc: str) -> None:
+    op = Op(name, ("input",), _running_extreme(larger), {"input": _running_extreme_gradient},
+            differentiable=1, doc=doc)  # fmt: skip
+
+    def call(input: Tensor, dim: int, *, out: Any = None) -> Any:
+        check_tensor(name, input)
+        if input.dtype.is_complex:
+            raise NotImplementedError(f"\"{name}_helper_cpu\" not implemented for complex numbers")
+        result = found(name, *op(input, dim=wrap_dim(dim, input.ndim)))
+        return result if out is None else into(out, result, name)
+
+    call.__name__, call.__doc__ = name, doc
+    function_and_method(call)
+
+
+_declare_running_extreme("cummax", np.maximum, "The largest element so far, and where it is.")
+_declare_running_extreme("cummin", np.minimum, "The smallest element so far, and where it is.")
+
+# --- Logarithms of sums of powers -----------------------------------------------------------------------
+
+
+@in_single
+def _logcumsumexp(input: Array, dim: int) -> Array:
+    if not input.ndim:
+        return input.copy()
+    if input.dtype.kind == "c":
+        rows = accumulate(np.moveaxis(input, dim, 0), add_exponentials)
+        return np.moveaxis(np.stack(list(rows)), 0, dim) if input.size else input.copy()
+    return np.logaddexp.accumulate(input, axis=dim)
+
+
+def _logcumsumexp_gradient(g: Any, input: Any, out: Any, dim: int) -> Any:
+    """exp(input) times the sum of later g / exp(out), by logarithms, so that nothing overflows."""
+    if not input.ndim:
+        return g
+
+    def weighed(log_g: Any) -> Any:
+        return (from_the_end(Tensor.logcumsumexp, log_g - out, dim) + input).exp()
+
+    if g.dtype.is_complex:
+        return conj(weighed(conj(g).log()))
+    nothing = g.new_full((), dtypes.finfo(g.dtype).min)
+    positive, negative = (FUNCTIONS["where"](x > 0, x.log(), nothing) for x in (g, -g))
+    return weighed(positive) - weighed(negative)
+
+
+LOGCUMSUMEXP = Op("logcumsumexp", ("input",), _logcumsumexp, {"input": _logcumsumexp_gradient})
+
+
+@function_and_method
+def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
+    """The running log(sum(exp(x)))."""
+    check_tensor("logcumsumexp", input)
+    x = input if input.dtype.kind >= dtypes.FLOATING else input.to(dtypes.get_default_dtype())
+    result = LOGCUMSUMEXP(x, dim=wrap_dim(dim, input.ndim))
+    return result if out is None else into(out, result, "logcumsumexp")
+
+
+# --- Differences ----------------------------------------------------------------------------------------
+
+
+@function_and_method
+@with_out
+def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
+    """Differences of neighbours, n times over."""
+    if not input.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    parts = [p for p in (prepend, input, append) if p is not None]
+    x = FUNCTIONS["cat"](parts, dim) if len(parts) > 1 else input
+    for _ in range(min(n, x.size(dim))):
+        later, earlier = (x.narrow(dim, start, x.size(dim) - 1) for start in (1, 0))
+        x = later ^ earlier if x.dtype is dtypes.bool_ else later - earlier
+    return x if n else x.clone()
