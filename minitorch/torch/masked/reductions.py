@@ -209,7 +209,7 @@ def var(
     away = x - center
     total = sum(away * away.conj(), dims, keepdim=keepdim, mask=mask).real
     count = (_count(input, mask, dims, keepdim).to(total.dtype) - minus).clamp(min=0)
-    return (total / count).to(kind if not kind.is_complex else kind.to_real())
+    return (total / count).to(kind)
 
 
 def std(

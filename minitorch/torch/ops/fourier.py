@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,23 +31,36 @@ _FORWARD = ("backward", "ortho", "forward")
 _BACKWARD = ("forward", "ortho", "backward")
 
 
+@cache
+def _library() -> Any:
+    """SciPy's transforms where it is there: they are a few times as fast as NumPy's."""
+    try:
+        import scipy.fft as transforms
+    except ImportError:
+        transforms = np.fft
+    return transforms
+
+
 def _c2c(input: Array, dims: tuple[int, ...], mode: int, forward: bool) -> Array:
     """Complex to complex."""
     if not input.size:
         return input.copy()
-    transform, names = (np.fft.fftn, _FORWARD) if forward else (np.fft.ifftn, _BACKWARD)
-    return transform(input, axes=dims, norm=names[mode])
+    if forward:
+        return _library().fftn(input, axes=dims, norm=_FORWARD[mode])
+    return _library().ifftn(input, axes=dims, norm=_BACKWARD[mode])
 
 
 def _r2c(input: Array, dims: tuple[int, ...], mode: int) -> Array:
     """Real to complex, forward: along the last dimension, half of the spectrum."""
-    return np.fft.rfftn(input, axes=dims, norm=_FORWARD[mode])
+    library = _library() if input.size else np.fft
+    return library.rfftn(input, axes=dims, norm=_FORWARD[mode])
 
 
 def _c2r(input: Array, dims: tuple[int, ...], mode: int, size: int) -> Array:
     """Half of a spectrum to real numbers, `size` of them along the last dimension, backward."""
     sizes = [*(input.shape[d] for d in dims[:-1]), size]
-    return np.fft.irfftn(input, s=sizes, axes=dims, norm=_BACKWARD[mode])
+    library = _library() if input.size else np.fft
+    return library.irfftn(input, s=sizes, axes=dims, norm=_BACKWARD[mode])
 
 
 def _r2c_gradient(g: Any, shapes: Any, dims: tuple[int, ...], mode: int) -> Any:

@@ -23,10 +23,14 @@ from .factorizations import svdvals
 
 def _vector_norm(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) -> Array:
     wide = input.astype(np.float32) if input.dtype.itemsize == 2 else input
-    size = np.abs(wide)
-    kind = size.dtype if wide is not input and input.dtype.kind == "c" else None
-    out = np.asarray(_of_sizes(size, float(ord), dim, keepdim))
-    return out.astype(kind or (size.dtype if input.dtype.kind == "c" else input.dtype), copy=False)
+    kind = np.empty(0, input.dtype).real.dtype
+    if ord == 2 and len(dim) == wide.ndim and wide.flags.c_contiguous:
+        row = wide.reshape(-1)
+        total = np.sqrt(np.vdot(row, row).real)
+        out = total.reshape((1,) * wide.ndim if keepdim else ())
+    else:
+        out = _of_sizes(np.abs(wide), float(ord), dim, keepdim)
+    return np.asarray(out).astype(kind, copy=False)
 
 
 def _of_sizes(size: Array, ord: float, dim: tuple[int, ...], keepdim: bool) -> Array:

@@ -414,7 +414,12 @@ def _slogdet(A: Array) -> tuple[Array, Array]:
     return np.asarray(sign, A.dtype), np.asarray(size, np.empty(0, A.dtype).real.dtype)
 
 
-DET = Op("linalg_det", ("A",), lambda A: np.linalg.det(A).astype(A.dtype), {"A": _det_gradient})
+def _det(A: Array) -> Array:
+    with np.errstate(all="ignore"):
+        return np.asarray(np.linalg.det(A), A.dtype)
+
+
+DET = Op("linalg_det", ("A",), _det, {"A": _det_gradient})
 SLOGDET = Op("linalg_slogdet", ("A",), _slogdet, {"A": _slogdet_gradient})
 
 
