@@ -895,6 +895,12 @@ TABLE: dict[str, list[Call]] = {
         lambda t: t.F.fold(t.ones(1, 4, 5), (3, 3), (2, 2)),
         lambda t: t.F.scaled_dot_product_attention(t.ones(2, 3), t.ones(2, 5), t.ones(2, 5)),
         lambda t: t.F.scaled_dot_product_attention(t.ones(3), t.ones(3), t.ones(3)),
+        lambda t: t.F.scaled_dot_product_attention(
+            t.ones(2, 7, 3), t.ones(5, 7, 3), t.ones(5, 7, 3)
+        ),
+        lambda t: t.F.scaled_dot_product_attention(
+            t.ones(2, 3), t.ones(2, 3), t.ones(2, 3), t.ones(5, 7)
+        ),
     ],
     "losses": [
         lambda t: t.F.cross_entropy(t.ones(2, 3), t.tensor([0, 7])),

@@ -88,7 +88,12 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key, value = _shared_heads(query, key, value)
     factor = 1 / math.sqrt(query._array.shape[-1]) if scale is None else scale
-    shares = bind(SHARES, (query, key, attn_mask), {"scale": factor, "causal": is_causal})
+    try:
+        shares = bind(SHARES, (query, key, attn_mask), {"scale": factor, "causal": is_causal})
+    except ValueError:
+        given = {"query": query, "key": key, "attn_mask": attn_mask}
+        shapes = {name: list(x.shape) for name, x in given.items() if x is not None}
+        raise RuntimeError(f"scaled_dot_product_attention: {shapes} do not broadcast") from None
     return (dropout(shares, dropout_p) if dropout_p else shares) @ value
 
 
@@ -117,6 +122,8 @@ def _check_attention(
         raise RuntimeError(
             f"Expected query, key, and value to all be at least 2 dimensional, but got {shapes}."
         )
+    if query._array.shape[-1] != key._array.shape[-1]:
+        raise RuntimeError(f"query and key must have the same last size, but got {shapes}.")
     if is_causal and mask is not None:
         raise RuntimeError(
             "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
