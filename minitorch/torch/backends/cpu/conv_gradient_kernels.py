@@ -15,14 +15,17 @@ from numba import prange
 
 from ....jit import compile_kernel, compile_part
 from . import vectors
-from .conv_kernels import SLACK, _copy_line, _lay_out, copy_line, lay_out
-from .vectors import get, lanes, load, multiply_add, put, total, zero
+from .conv_kernels import SLACK, _copy_lines, _inside, _lay_out, copy_lines, lay_out
+from .vectors import add_totals, get, lanes, load, multiply_add, zero
 
 ROWS = 3
 """Rows of the gradient that meet four taps at once: twelve sums of vectors in registers."""
 
 PASS = 1024
-"""How many positions of all rows and taps are multiplied before the next ones."""
+"""How many positions are multiplied before the next ones."""
+
+NEAR = 1 << 15
+"""How many elements of a sheet stay near while all rows of lines pass."""
 
 
 def _lay_lines(
@@ -32,128 +35,120 @@ def _lay_lines(
     slices, height, width = places
     for r in range(rows):
         for n in range(count * slices):
-            b, i = n // slices, n % slices
-            for j in range(height):
-                p = start + b * sample + ((r * slices + i) * height + j) * width
-                copy_line(lines, r * pitch + n * run + j * length, 1, gradient, p, 1, width)
+            p = start + n // slices * sample + (r * slices + n % slices) * height * width
+            q = r * pitch + n * run
+            copy_lines(lines, q, length, 1, gradient, p, width, 1, height, width)
 
 
 lay_lines = compile_part(_lay_lines)
 
 
-def _add(sums: Any, s: int, a: Any, b: Any, c: Any, d: Any) -> None:
-    """Add the totals of four vectors to four neighbours."""
-    put(sums, s, get(sums, s) + total(a))
-    put(sums, s + 1, get(sums, s + 1) + total(b))
-    put(sums, s + 2, get(sums, s + 2) + total(c))
-    put(sums, s + 3, get(sums, s + 3) + total(d))
-
-
-add = compile_part(_add)
-
-
-def _multiply_dots(
-    lines: Any, g: Any, sheet: Any, p: int, offsets: Any, k: int, starts: Any, m: int, last: int, run: int, count: int,
-    sums: Any, s: int,
+def _multiply_three(
+    lines: Any, g: Any, sheet: Any, p: int, offsets: Any, taps: Any, starts: Any, walk: Any, sums: Any, s: int
 ) -> None:  # fmt: skip
-    """Add the dot products of three rows of lines with what four taps meet, from slice m to the last."""
+    """Add the dot products of three rows of lines with what each tap meets, over some slices."""
+    (g0, g1, g2), (first, last, run, count) = g, walk
     n = lanes(sheet)
-    o0, o1, o2, o3 = get(offsets, k), get(offsets, k + 1), get(offsets, k + 2), get(offsets, k + 3)
-    g0, g1, g2 = g
-    a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = c0 = c1 = c2 = c3 = zero(sheet)
-    while m < last:
-        x, y = p + get(starts, m), m * run
-        for i in range(0, count, n):
-            y0, y1, y2 = load(lines, g0 + y + i), load(lines, g1 + y + i), load(lines, g2 + y + i)
-            v = load(sheet, o0 + x + i)
-            a0, b0, c0 = multiply_add(v, y0, a0), multiply_add(v, y1, b0), multiply_add(v, y2, c0)
-            v = load(sheet, o1 + x + i)
-            a1, b1, c1 = multiply_add(v, y0, a1), multiply_add(v, y1, b1), multiply_add(v, y2, c1)
-            v = load(sheet, o2 + x + i)
-            a2, b2, c2 = multiply_add(v, y0, a2), multiply_add(v, y1, b2), multiply_add(v, y2, c2)
-            v = load(sheet, o3 + x + i)
-            a3, b3, c3 = multiply_add(v, y0, a3), multiply_add(v, y1, b3), multiply_add(v, y2, c3)
-        m += 1
-    add(sums, s, a0, a1, a2, a3)
-    add(sums, s + len(offsets), b0, b1, b2, b3)
-    add(sums, s + 2 * len(offsets), c0, c1, c2, c3)
+    for k in range(taps[0], taps[1], 4):
+        o0, o1, o2, o3 = (
+            get(offsets, k),
+            get(offsets, k + 1),
+            get(offsets, k + 2),
+            get(offsets, k + 3),
+        )
+        a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = c0 = c1 = c2 = c3 = zero(sheet)
+        for m in range(first, last):
+            x, y = p + get(starts, m), m * run
+            for i in range(0, count, n):
+                y0, y1, y2 = (
+                    load(lines, g0 + y + i),
+                    load(lines, g1 + y + i),
+                    load(lines, g2 + y + i),
+                )
+                v = load(sheet, o0 + x + i)
+                a0, b0, c0 = (
+                    multiply_add(v, y0, a0),
+                    multiply_add(v, y1, b0),
+                    multiply_add(v, y2, c0),
+                )
+                v = load(sheet, o1 + x + i)
+                a1, b1, c1 = (
+                    multiply_add(v, y0, a1),
+                    multiply_add(v, y1, b1),
+                    multiply_add(v, y2, c1),
+                )
+                v = load(sheet, o2 + x + i)
+                a2, b2, c2 = (
+                    multiply_add(v, y0, a2),
+                    multiply_add(v, y1, b2),
+                    multiply_add(v, y2, c2),
+                )
+                v = load(sheet, o3 + x + i)
+                a3, b3, c3 = (
+                    multiply_add(v, y0, a3),
+                    multiply_add(v, y1, b3),
+                    multiply_add(v, y2, c3),
+                )
+        add_totals(sums, s + k, a0, a1, a2, a3)
+        add_totals(sums, s + len(offsets) + k, b0, b1, b2, b3)
+        add_totals(sums, s + 2 * len(offsets) + k, c0, c1, c2, c3)
 
 
-def _multiply_dot(
-    lines: Any, g: int, sheet: Any, p: int, offsets: Any, k: int, starts: Any, m: int, last: int, run: int, count: int,
-    sums: Any, s: int,
+def _multiply_one(
+    lines: Any, g: int, sheet: Any, p: int, offsets: Any, taps: Any, starts: Any, walk: Any, sums: Any, s: int
 ) -> None:  # fmt: skip
-    """Add the dot products of one row of lines with what four taps meet, from slice m to the last."""
+    """Add the dot products of one row of lines with what each tap meets, over some slices."""
+    first, last, run, count = walk
     n = lanes(sheet)
-    o0, o1, o2, o3 = get(offsets, k), get(offsets, k + 1), get(offsets, k + 2), get(offsets, k + 3)
-    a0 = a1 = a2 = a3 = zero(sheet)
-    while m < last:
-        x, y = p + get(starts, m), g + m * run
-        for i in range(0, count, n):
-            v = load(lines, y + i)
-            a0 = multiply_add(v, load(sheet, o0 + x + i), a0)
-            a1 = multiply_add(v, load(sheet, o1 + x + i), a1)
-            a2 = multiply_add(v, load(sheet, o2 + x + i), a2)
-            a3 = multiply_add(v, load(sheet, o3 + x + i), a3)
-        m += 1
-    add(sums, s, a0, a1, a2, a3)
+    for k in range(taps[0], taps[1], 4):
+        o0, o1, o2, o3 = (
+            get(offsets, k),
+            get(offsets, k + 1),
+            get(offsets, k + 2),
+            get(offsets, k + 3),
+        )
+        a0 = a1 = a2 = a3 = zero(sheet)
+        for m in range(first, last):
+            x, y = p + get(starts, m), g + m * run
+            for i in range(0, count, n):
+                v = load(lines, y + i)
+                a0 = multiply_add(v, load(sheet, o0 + x + i), a0)
+                a1 = multiply_add(v, load(sheet, o1 + x + i), a1)
+                a2 = multiply_add(v, load(sheet, o2 + x + i), a2)
+                a3 = multiply_add(v, load(sheet, o3 + x + i), a3)
+        add_totals(sums, s + k, a0, a1, a2, a3)
 
 
-multiply_dots = compile_part(_multiply_dots)
-multiply_dot = compile_part(_multiply_dot)
+multiply_three = compile_part(_multiply_three)
+multiply_one = compile_part(_multiply_one)
 
 
 def _gather_block(
-    lines: Any, g: int, rows: int, pitch: int, run: int, sheet: Any, p: int, starts: Any, slices: int, offsets: Any, sums: Any, s: int
+    lines: Any, g: int, rows: int, pitch: int, run: int, sheet: Any, p: int, starts: Any, slices: int, channels: int,
+    offsets: Any, sums: Any, s: int,
 ) -> None:  # fmt: skip
     """Add what the slices of a block of samples bring to the gradient of some rows of weights.
 
-    A pass takes so many positions that three rows of lines stay in the inner cache.
+    Three rows of lines stay in the inner cache while all taps of some channels pass, and
+    these channels stay in the next one while all rows pass.
     """
-    step = max(1, PASS // run)
-    taps = len(offsets)
+    step, taps = max(1, PASS // run), len(offsets)
     for m in range(0, slices, step):
         last = min(m + step, slices)
         for q in range(0, run, PASS):
-            count = min(PASS, run - q)
-            for r in range(0, rows, 1 if rows == 1 else ROWS):
-                y0 = g + q + r * pitch
-                y1 = g + q + min(r + 1, rows - 1) * pitch
-                y2 = g + q + min(r + 2, rows - 1) * pitch
-                for k in range(0, taps, 4):
-                    at = s + r * taps + k
+            walk = (m, last, run, min(PASS, run - q))
+            near = max(1, NEAR // (walk[3] * (last - m))) * taps // channels // 4 * 4 + 4
+            for first in range(0, taps, near):
+                some = (first, min(first + near, taps))
+                for r in range(0, rows, 1 if rows == 1 else ROWS):
+                    at = s + r * taps
+                    y0 = g + q + r * pitch
+                    y1 = g + q + min(r + 1, rows - 1) * pitch
+                    y2 = g + q + min(r + 2, rows - 1) * pitch
                     if rows == 1:
-                        multiply_dot(
-                            lines,
-                            y0,
-                            sheet,
-                            p + q,
-                            offsets,
-                            k,
-                            starts,
-                            m,
-                            last,
-                            run,
-                            count,
-                            sums,
-                            at,
-                        )
+                        multiply_one(lines, y0, sheet, p + q, offsets, some, starts, walk, sums, at)  # fmt: skip
                     else:
-                        multiply_dots(
-                            lines,
-                            (y0, y1, y2),
-                            sheet,
-                            p + q,
-                            offsets,
-                            k,
-                            starts,
-                            m,
-                            last,
-                            run,
-                            count,
-                            sums,
-                            at,
-                        )
+                        multiply_three(lines, (y0, y1, y2), sheet, p + q, offsets, some, starts, walk, sums, at)  # fmt: skip
 
 
 gather_block = compile_part(_gather_block)
@@ -205,21 +200,14 @@ def _gather_task(
             if not in_place:
                 lay_out(source, p, groups * channels * volume, count, layout, splits, sheet)
                 lay_lines(
-                    gradient,
-                    g,
-                    groups * rows * places,
-                    some,
-                    count,
-                    (slices, height, width),
-                    length,
-                    run,
-                    lines,
-                    pitch,
-                )
+                    gradient, g, groups * rows * places, some, count, (slices, height, width),
+                    length, run, lines, pitch,
+                )  # fmt: skip
                 p = g = 0
             gather_block(
-                lines, g, some, pitch, run, sheet, p, starts, count * slices, offsets, sums, s
-            )
+                lines, g, some, pitch, run, sheet, p, starts, count * slices, channels,
+                offsets, sums, s,
+            )  # fmt: skip
 
 
 gather_task = compile_part(_gather_task)
@@ -234,6 +222,6 @@ def _weight_gradient(
 
 
 weight_gradient = compile_kernel(
-    _weight_gradient, _copy_line, _lay_out, _lay_lines, _add, _multiply_dots, _multiply_dot,
+    _weight_gradient, _copy_lines, _inside, _lay_out, _lay_lines, _multiply_three, _multiply_one,
     _gather_block, _gather_task, *vectors.PARTS, parallel=True,
 )  # fmt: skip

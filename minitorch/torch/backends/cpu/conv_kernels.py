@@ -14,7 +14,7 @@ from numba import prange
 
 from ....jit import compile_kernel, compile_part
 from . import vectors
-from .vectors import get, lanes, load, multiply_add, put, spread, store
+from .vectors import evens, get, lanes, load, multiply_add, put, spread, store
 
 ROWS = 4
 """Rows of weights that meet three vectors of a sheet at once: twelve sums in registers."""
@@ -26,19 +26,40 @@ SLACK = 128
 # --- Laying out ----------------------------------------------------------------------------
 
 
-def _copy_line(out: Any, o: int, o_step: int, source: Any, s: int, s_step: int, count: int) -> None:
-    """Copy elements at equal distances."""
+def _copy_lines(
+    out: Any, o: int, o_line: int, o_step: int, source: Any, s: int, s_line: int, s_step: int, lines: int, count: int
+) -> None:  # fmt: skip
+    """Copy lines of elements, each at equal distances, by vectors where it can."""
     n = lanes(out)
-    if o_step == 1 and s_step == 1 and count >= n:
-        for i in range(0, count - n, n):
-            store(out, o + i, load(source, s + i))
-        store(out, o + count - n, load(source, s + count - n))
-    else:
-        for i in range(count):
+    for _ in range(lines):
+        i = 0
+        if o_step == 1 and s_step == 1 and count >= n:
+            while i < count - n:
+                store(out, o + i, load(source, s + i))
+                i += n
+            store(out, o + count - n, load(source, s + count - n))
+            i = count
+        elif o_step == 1 and s_step == 2:
+            while i < count - n:
+                store(out, o + i, evens(load(source, s + 2 * i), load(source, s + 2 * i + n)))
+                i += n
+        while i < count:
             put(out, o + i * o_step, get(source, s + i * s_step))
+            i += 1
+        o += o_line
+        s += s_line
 
 
-copy_line = compile_part(_copy_line)
+copy_lines = compile_part(_copy_lines)
+
+
+def _inside(first: int, step: int, size: int, length: int) -> Any:
+    """The first place of a split that lies in the source, and how many follow."""
+    before = max(0, -(first // step))
+    return before, min(length, -((first - size) // step)) - before
+
+
+inside = compile_part(_inside)
 
 
 def _lay_out(
@@ -47,18 +68,21 @@ def _lay_out(
     """Copy `count` samples, `sample` elements apart, into a sheet that was filled with zeros."""
     block, channels, depth, height, width = layout[:5]
     slices, lines, length, d_step, h_step, w_step, distance = layout[5:]
-    for c in range(channels):
-        for s in range(len(splits)):
-            before = max(0, -(splits[s, 2] // w_step))
-            w = splits[s, 2] + before * w_step
-            places = min(length - before, (width - w + w_step - 1) // w_step)
-            for n in range(count * slices * lines):
-                b, i, j = n // lines // slices, n // lines % slices, n % lines
-                d, h = splits[s, 0] + i * d_step, splits[s, 1] + j * h_step
-                if 0 <= d < depth and 0 <= h < height:
-                    p = start + b * sample + ((c * depth + d) * height + h) * width + w
-                    q = c * distance + (s * block * slices * lines + n) * length + before
-                    copy_line(sheet, q, 1, source, p, w_step, places)
+    for s in range(len(splits)):
+        first_d, first_h, first_w = splits[s, 0], splits[s, 1], splits[s, 2]
+        d_before, d_places = inside(first_d, d_step, depth, slices)
+        h_before, h_places = inside(first_h, h_step, height, lines)
+        w_before, w_places = inside(first_w, w_step, width, length)
+        in_plane = (first_h + h_before * h_step) * width + first_w + w_before * w_step
+        for c in range(channels):
+            for b in range(count):
+                for i in range(d_before, d_before + d_places):
+                    p = start + b * sample + (c * depth + first_d + i * d_step) * height * width
+                    q = ((s * block + b) * slices + i) * lines + h_before
+                    copy_lines(
+                        sheet, c * distance + q * length + w_before, length, 1,
+                        source, p + in_plane, h_step * width, w_step, h_places, w_places,
+                    )  # fmt: skip
 
 
 lay_out = compile_part(_lay_out)
@@ -95,61 +119,65 @@ def _store_three(out: Any, q: int, a: Any, b: Any, c: Any) -> None:
 store_three = compile_part(_store_three)
 
 
-def _multiply_tile(
-    packed: Any, w: int, bias: Any, b: int, offsets: Any, k: int, last: int, sheet: Any, p: int, out: Any, q: int, pitch: int
+def _multiply_four(
+    packed: Any, w: int, bias: Any, b: int, offsets: Any, taps: Any, sheet: Any, p: int, out: Any, pitch: int, count: int
 ) -> None:  # fmt: skip
-    """Four rows of weights, from tap k to the last, times three vectors of the sheet."""
+    """Four rows of weights times `count` positions of the sheet, in tiles of three vectors."""
     n = lanes(sheet)
-    a0 = a1 = a2 = spread(bias, b)
-    b0 = b1 = b2 = spread(bias, b + 1)
-    c0 = c1 = c2 = spread(bias, b + 2)
-    d0 = d1 = d2 = spread(bias, b + 3)
-    while k < last:
-        i = p + get(offsets, k)
-        x0, x1, x2 = load(sheet, i), load(sheet, i + n), load(sheet, i + 2 * n)
-        v = spread(packed, w)
-        a0, a1, a2 = multiply_add(v, x0, a0), multiply_add(v, x1, a1), multiply_add(v, x2, a2)
-        v = spread(packed, w + 1)
-        b0, b1, b2 = multiply_add(v, x0, b0), multiply_add(v, x1, b1), multiply_add(v, x2, b2)
-        v = spread(packed, w + 2)
-        c0, c1, c2 = multiply_add(v, x0, c0), multiply_add(v, x1, c1), multiply_add(v, x2, c2)
-        v = spread(packed, w + 3)
-        d0, d1, d2 = multiply_add(v, x0, d0), multiply_add(v, x1, d1), multiply_add(v, x2, d2)
-        w += ROWS
-        k += 1
-    store_three(out, q, a0, a1, a2)
-    store_three(out, q + pitch, b0, b1, b2)
-    store_three(out, q + 2 * pitch, c0, c1, c2)
-    store_three(out, q + 3 * pitch, d0, d1, d2)
+    for t in range(0, count, 3 * n):
+        t = max(0, min(t, count - 3 * n))  # the last tile may overlap the one before
+        a0 = a1 = a2 = spread(bias, b)
+        b0 = b1 = b2 = spread(bias, b + 1)
+        c0 = c1 = c2 = spread(bias, b + 2)
+        d0 = d1 = d2 = spread(bias, b + 3)
+        q = w
+        for k in range(taps[0], taps[1]):
+            i = p + t + get(offsets, k)
+            x0, x1, x2 = load(sheet, i), load(sheet, i + n), load(sheet, i + 2 * n)
+            v = spread(packed, q)
+            a0, a1, a2 = multiply_add(v, x0, a0), multiply_add(v, x1, a1), multiply_add(v, x2, a2)
+            v = spread(packed, q + 1)
+            b0, b1, b2 = multiply_add(v, x0, b0), multiply_add(v, x1, b1), multiply_add(v, x2, b2)
+            v = spread(packed, q + 2)
+            c0, c1, c2 = multiply_add(v, x0, c0), multiply_add(v, x1, c1), multiply_add(v, x2, c2)
+            v = spread(packed, q + 3)
+            d0, d1, d2 = multiply_add(v, x0, d0), multiply_add(v, x1, d1), multiply_add(v, x2, d2)
+            q += ROWS
+        store_three(out, t, a0, a1, a2)
+        store_three(out, t + pitch, b0, b1, b2)
+        store_three(out, t + 2 * pitch, c0, c1, c2)
+        store_three(out, t + 3 * pitch, d0, d1, d2)
 
 
-def _multiply_row(
-    packed: Any, w: int, bias: Any, b: int, offsets: Any, k: int, last: int, sheet: Any, p: int, out: Any, q: int
+def _multiply_one(
+    packed: Any, w: int, bias: Any, b: int, offsets: Any, taps: Any, sheet: Any, p: int, out: Any, count: int
 ) -> None:  # fmt: skip
-    """One row of weights times eight vectors of the sheet."""
+    """One row of weights times `count` positions of the sheet, in tiles of eight vectors."""
     n = lanes(sheet)
-    a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = spread(bias, b)
-    while k < last:
-        i = p + get(offsets, k)
-        v = spread(packed, w)
-        a0 = multiply_add(v, load(sheet, i), a0)
-        a1 = multiply_add(v, load(sheet, i + n), a1)
-        a2 = multiply_add(v, load(sheet, i + 2 * n), a2)
-        a3 = multiply_add(v, load(sheet, i + 3 * n), a3)
-        a4 = multiply_add(v, load(sheet, i + 4 * n), a4)
-        a5 = multiply_add(v, load(sheet, i + 5 * n), a5)
-        a6 = multiply_add(v, load(sheet, i + 6 * n), a6)
-        a7 = multiply_add(v, load(sheet, i + 7 * n), a7)
-        w += 1
-        k += 1
-    store_three(out, q, a0, a1, a2)
-    store_three(out, q + 3 * n, a3, a4, a5)
-    store(out, q + 6 * n, a6)
-    store(out, q + 7 * n, a7)
+    for t in range(0, count, 8 * n):
+        t = max(0, min(t, count - 8 * n))
+        a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = spread(bias, b)
+        q = w
+        for k in range(taps[0], taps[1]):
+            i = p + t + get(offsets, k)
+            v = spread(packed, q)
+            a0 = multiply_add(v, load(sheet, i), a0)
+            a1 = multiply_add(v, load(sheet, i + n), a1)
+            a2 = multiply_add(v, load(sheet, i + 2 * n), a2)
+            a3 = multiply_add(v, load(sheet, i + 3 * n), a3)
+            a4 = multiply_add(v, load(sheet, i + 4 * n), a4)
+            a5 = multiply_add(v, load(sheet, i + 5 * n), a5)
+            a6 = multiply_add(v, load(sheet, i + 6 * n), a6)
+            a7 = multiply_add(v, load(sheet, i + 7 * n), a7)
+            q += 1
+        store_three(out, t, a0, a1, a2)
+        store_three(out, t + 3 * n, a3, a4, a5)
+        store(out, t + 6 * n, a6)
+        store(out, t + 7 * n, a7)
 
 
-multiply_tile = compile_part(_multiply_tile)
-multiply_row = compile_part(_multiply_row)
+multiply_four = compile_part(_multiply_four)
+multiply_one = compile_part(_multiply_one)
 
 
 # --- Convolution, forward and transposed ---------------------------------------------------
@@ -160,12 +188,14 @@ def _write(
 ) -> None:  # fmt: skip
     """Copy positions first to last of the buffer's rows to the result, but none between lines."""
     volume, _, h_step, w_step = result
-    for r in range(rows):
-        for j in range(first // length, (last - 1) // length + 1):
-            low, high = max(first - j * length, 0), min(last - j * length, width)
-            p = r * pitch + j * length - first + low
-            q = o + r * volume + j * h_step + low * w_step
-            copy_line(out, q, w_step, buffer, p, 1, high - low)
+    j = first // length
+    line = j * length
+    while line < last:
+        low, high = max(first - line, 0), min(last - line, width)
+        p, q = line - first + low, o + j * h_step + low * w_step
+        copy_lines(out, q, volume, w_step, buffer, p, pitch, 1, rows, high - low)
+        j += 1
+        line += length
 
 
 write = compile_part(_write)
@@ -180,69 +210,25 @@ def _convolve_block(
     The sheet is taken in chunks that stay in the inner cache while all rows pass.
     """
     slices, lines, length = layout[5], layout[6], layout[7]
-    tile = lanes(sheet) * (8 if tall == 1 else 3)
     pitch = len(buffer) // tall
     for f in range(len(phases)):
-        tap, last_tap, begins, deep, high, wide = (
-            phases[f, 0],
-            phases[f, 1],
-            phases[f, 2],
-            phases[f, 3],
-            phases[f, 4],
-            phases[f, 5],
-        )
-        run = (high - 1) * length + wide
+        taps, begins = (phases[f, 0], phases[f, 1]), phases[f, 2]
+        deep, width = phases[f, 3], phases[f, 5]
+        run = (phases[f, 4] - 1) * length + width
         chunks = max(1, run // chunk)
         for n in range(count * deep * chunks):
             b, i, first = n // chunks // deep, n // chunks % deep, n % chunks * chunk
             last = run if n % chunks == chunks - 1 else first + chunk
-            p = base + (b * slices + i) * lines * length
+            p = base + (b * slices + i) * lines * length + first
             q = o + b * sample + begins + i * result[1]
             for r in range(0, rows, tall):
-                w = r * len(offsets) + tap * tall
-                for t in range(first, last, tile):
-                    t = max(first, min(t, last - tile))  # the last tile may overlap the one before
-                    if tall == 1:
-                        multiply_row(
-                            packed,
-                            w,
-                            bias,
-                            r,
-                            offsets,
-                            tap,
-                            last_tap,
-                            sheet,
-                            p + t,
-                            buffer,
-                            t - first,
-                        )
-                    else:
-                        multiply_tile(
-                            packed,
-                            w,
-                            bias,
-                            r,
-                            offsets,
-                            tap,
-                            last_tap,
-                            sheet,
-                            p + t,
-                            buffer,
-                            t - first,
-                            pitch,
-                        )
-                write(
-                    buffer,
-                    pitch,
-                    min(tall, rows - r),
-                    first,
-                    last,
-                    length,
-                    wide,
-                    out,
-                    q + r * result[0],
-                    result,
-                )
+                w = r * len(offsets) + taps[0] * tall
+                if tall == 1:
+                    multiply_one(packed, w, bias, r, offsets, taps, sheet, p, buffer, last - first)  # fmt: skip
+                else:
+                    multiply_four(packed, w, bias, r, offsets, taps, sheet, p, buffer, pitch, last - first)  # fmt: skip
+                some = min(tall, rows - r)
+                write(buffer, pitch, some, first, last, length, width, out, q + r * result[0], result)  # fmt: skip
 
 
 convolve_block = compile_part(_convolve_block)
@@ -300,6 +286,6 @@ def _convolve(
 
 
 convolve = compile_kernel(
-    _convolve, _copy_line, _lay_out, _pack, _store_three, _multiply_tile, _multiply_row, _write,
+    _convolve, _copy_lines, _inside, _lay_out, _pack, _store_three, _multiply_four, _multiply_one, _write,
     _convolve_block, _convolve_task, *vectors.PARTS, parallel=True,
 )  # fmt: skip

@@ -15,6 +15,9 @@ from .vectors import BYTES
 Array = Any
 Sizes = tuple[int, ...]
 
+SHEET = 1 << 16
+"""How many elements of a sheet stay in the cache of one core."""
+
 CHUNK = 1 << 15
 """How many elements of a sheet stay near while all rows of weights pass."""
 
@@ -26,21 +29,27 @@ def convolve(
     x: Array, weight: Array, bias: Array | None, shape: Sizes, groups: int, *steps: Sizes
 ) -> Array:
     """The convolution of x with weight; `steps` are stride, padding and dilation."""
-    plan = _plan(False, x.shape, shape, weight.shape, groups, steps)
+    plan = _plan(False, x.shape, shape, weight.shape, groups, steps, SHEET)
     return _run(plan, x, weight, bias, shape, groups, weight[0].size)
 
 
 def convolve_transposed(g: Array, weight: Array, shape: Sizes, groups: int, *steps: Sizes) -> Array:
     """The transposed convolution of g with weight, to `shape`."""
-    plan = _plan(True, g.shape, shape, weight.shape, groups, steps)
+    plan = _plan(True, g.shape, shape, weight.shape, groups, steps, SHEET)
     return _run(plan, g, weight, None, shape, groups, weight[0, 0].size)
 
 
 def _plan(
-    transposed: bool, source: Sizes, result: Sizes, weight: Sizes, groups: int, steps: Any
+    transposed: bool,
+    source: Sizes,
+    result: Sizes,
+    weight: Sizes,
+    groups: int,
+    steps: Any,
+    room: int,
 ) -> Plan:
     most = max(1, source[0] // numba.get_num_threads())
-    return plan_convolution(transposed, source, result, weight[2:], *steps, groups, most)
+    return plan_convolution(transposed, source, result, weight[2:], *steps, groups, most, room)
 
 
 def _parts(batch: int, weights: int) -> tuple[int, int]:
@@ -75,7 +84,7 @@ def _run(
 
 def weight_gradient(g: Array, x: Array, shape: Sizes, groups: int, *steps: Sizes) -> Array:
     """The gradient of a weight of `shape` from that of the output, and the input."""
-    plan = _plan(False, x.shape, g.shape, shape, groups, steps)
+    plan = _plan(False, x.shape, g.shape, shape, groups, steps, 4 * SHEET)
     rows, places, taps = shape[0] // groups, tuple(plan.phases[0, 3:].tolist()), len(plan.offsets)
     offsets = np.append(plan.offsets, plan.offsets[-1:].repeat(-taps % 4))
     tall = 1 if rows == 1 else conv_gradient_kernels.ROWS

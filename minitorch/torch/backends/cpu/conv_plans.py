@@ -24,9 +24,6 @@ import numpy as np
 
 Sizes = tuple[int, ...]
 
-SHEET = 1 << 16
-"""How many elements of a sheet stay in the cache of one core."""
-
 SHARED = 32
 """How many zeros two lines of a sheet may share."""
 
@@ -138,8 +135,12 @@ def plan_convolution(
     dilation: Sizes,
     groups: int,
     most: int,
+    room: int,
 ) -> Plan:
-    """The plan of a convolution from (N, C, *sizes) to (N, O, *sizes), in blocks of at most `most` samples."""
+    """The plan of a convolution from (N, C, *sizes) to (N, O, *sizes).
+
+    A block has at most `most` samples, and its sheet at most `room` elements if it can.
+    """
     before, after = (result, source) if transposed else (source, result)
     make_axis = transposed_axis if transposed else forward_axis
     ones = (1,) * (3 - len(kernel))
@@ -150,19 +151,25 @@ def plan_convolution(
     channels = source[1] // groups
     channel_in_weight = prod(kernel) * (result[1] // groups if transposed else 1)
     return _tabulate(
-        axes, kernel, channels, channel_in_weight, sizes if transposed else places, most
+        axes, kernel, channels, channel_in_weight, sizes if transposed else places, most, room
     )
 
 
 def _tabulate(
-    axes: list[Axis], kernel: Sizes, channels: int, channel_in_weight: int, result: Sizes, most: int
+    axes: list[Axis],
+    kernel: Sizes,
+    channels: int,
+    channel_in_weight: int,
+    result: Sizes,
+    most: int,
+    room: int,
 ) -> Plan:
     """Join the plans of three dimensions."""
     lengths = [a.length for a in axes]
     splits = np.array(list(product(*(a.starts for a in axes))), np.int64)
     is_source = all(a.is_source for a in axes)
     size = len(splits) * prod(lengths)
-    block = 1 if is_source else max(1, min(SHEET // max(size * channels, 1), most))
+    block = 1 if is_source else max(1, min(room // max(size * channels, 1), most))
     distance = _apart(size * block) if not is_source else size
     offsets, weights, phases = [], [], []
     channel, taps = np.arange(channels)[:, None], 0

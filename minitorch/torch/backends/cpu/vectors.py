@@ -134,6 +134,17 @@ def _multiply_add(typing: Any, a: Any, b: Any, c: Any) -> Any:
     return c(a, b, c), generate
 
 
+def _evens(typing: Any, a: Any, b: Any) -> Any:
+    """Every second place of two vectors, from the first on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        count = arguments[0].type.count
+        chosen = ir.Constant(ir.VectorType(ir.IntType(32), count), list(range(0, 2 * count, 2)))
+        return builder.shuffle_vector(*arguments, chosen)
+
+    return a(a, b), generate
+
+
 def _add_totals(typing: Any, array: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
     """array[index : index + 4] += the sums of the places of four vectors."""
 
@@ -160,7 +171,7 @@ def _add_totals(typing: Any, array: Any, index: Any, a: Any, b: Any, c: Any, d: 
     return types.void(array, types.intp, a, b, c, d), generate
 
 
-PARTS = (_load, _store, _spread, _get, _put, _zero, _lanes, _multiply_add, _add_totals)
+PARTS = (_load, _store, _spread, _get, _put, _zero, _lanes, _multiply_add, _evens, _add_totals)
 """What a kernel that uses vectors is made of besides its own code (see `compile_kernel`)."""
 
 load: Any = intrinsic(_load)
@@ -171,4 +182,5 @@ put: Any = intrinsic(_put)
 zero: Any = intrinsic(_zero)
 lanes: Any = intrinsic(_lanes)
 multiply_add: Any = intrinsic(_multiply_add)
+evens: Any = intrinsic(_evens)
 add_totals: Any = intrinsic(_add_totals)
