@@ -23,8 +23,8 @@ def _cosines(coefficients: Sequence[float]) -> Shape:
 
     def shape(places: Array, last: int) -> Array:
         turn = places * places.dtype.type(2 * math.pi / last)
-        waves = [(-1) ** i * a * np.cos(i * turn) for i, a in enumerate(coefficients) if i]
-        return sum(waves, np.full_like(places, coefficients[0]))
+        waves = [(-1) ** i * a * np.cos(i * turn) for i, a in enumerate(coefficients)]
+        return sum(waves[::-1], np.zeros_like(places))
 
     return shape
 
