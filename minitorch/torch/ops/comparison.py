@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Array, Tensor
 from .elementwise import binary, flat, not_for, unary
-from .promotion import broadcast_shapes, meet, result_type
+from .promotion import broadcast_error, broadcast_shapes, meet, result_type
 from .record import Op, bind
 from .surface import alias, check_tensor, function, function_and_method, method, only_method, operator
 
@@ -129,8 +129,10 @@ def __invert__(self: Tensor) -> Tensor:  # noqa: N807
 
 
 def _where(condition: Array, input: Any, other: Any) -> Array:
-    broadcast_shapes("where", *(np.shape(v) for v in (condition, input, other)))
-    return np.where(condition, *meet((input, other)))
+    try:
+        return np.where(condition, *meet((input, other)))
+    except ValueError:
+        raise broadcast_error("where", (condition, input, other)) from None
 
 
 WHERE = Op(

@@ -50,14 +50,16 @@ def at_indices_gradient(g: Any, shapes: Any, outs: Any, dim: int, keepdim: bool)
 # --- Values ---------------------------------------------------------------------------------------
 
 
-def _folding(large: Callable[..., Array]) -> Callable[..., Array]:
+def _folding(small: np.ufunc, large: Callable[..., Array]) -> Callable[..., Array]:
     def compute(input: Array, dim: Dims, keepdim: bool = False) -> Array:
+        if input.size < reductions.LARGE:
+            return small.reduce(input, axis=dim, keepdims=keepdim)
         return large(input, dim, keepdim)
 
     return compute
 
 
-_amax, _amin = _folding(reductions.amax), _folding(reductions.amin)
+_amax, _amin = _folding(np.maximum, reductions.amax), _folding(np.minimum, reductions.amin)
 AMAX = Op("amax", ("input",), _amax, {"input": shared_gradient}, doc="The largest elements.")
 AMIN = Op("amin", ("input",), _amin, {"input": shared_gradient}, doc="The smallest elements.")
 MAX = Op("max", ("input",), _amax, {"input": overall_gradient}, doc="The largest of all elements.")
@@ -123,21 +125,20 @@ def aminmax(
 # --- Values and places ----------------------------------------------------------------------------
 
 
-def _along(find: Callable[..., Array]) -> Callable[..., Any]:
+def _along(fold: Callable[..., Array], find: Callable[..., Array]) -> Callable[..., Any]:
     """The extreme along a dimension, and where it is."""
 
     def run(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
         if not input.ndim:
             return input.copy(), np.zeros((), np.int64)
-        at = find(widened(input), dim, True)
-        values = np.take_along_axis(input, at, dim)
-        return (values, at) if keepdim else (values.squeeze(dim), at.squeeze(dim))
+        at = find(widened(input), dim, keepdim)
+        return fold(input, (dim,), keepdim), at
 
     return run
 
 
-MAX_DIM = Op("max_dim", ("input",), _along(reductions.argmax), {"input": at_indices_gradient}, differentiable=1)
-MIN_DIM = Op("min_dim", ("input",), _along(reductions.argmin), {"input": at_indices_gradient}, differentiable=1)
+MAX_DIM = Op("max_dim", ("input",), _along(_amax, reductions.argmax), {"input": at_indices_gradient}, differentiable=1)
+MIN_DIM = Op("min_dim", ("input",), _along(_amin, reductions.argmin), {"input": at_indices_gradient}, differentiable=1)
 MAX_DIM.node_name, MIN_DIM.node_name = "MaxBackward0", "MinBackward0"
 
 

@@ -45,9 +45,14 @@ def _cat_gradient(g: Any, shapes: Any, dim: int) -> list[Any]:
     return pieces
 
 
+def _stack(*tensors: Array, dim: int) -> Array:
+    place = (slice(None),) * dim + (None, ...)
+    return np.concatenate([t[place] for t in _in_one_type(tensors)], dim)
+
+
 CAT = Op("cat", ("*tensors",), lambda *tensors, dim: np.concatenate(_in_one_type(tensors), dim),
          {"tensors": _cat_gradient}, doc="Tensors one after the other.")  # fmt: skip
-STACK = Op("stack", ("*tensors",), lambda *tensors, dim: np.stack(_in_one_type(tensors), dim),
+STACK = Op("stack", ("*tensors",), _stack,
            {"tensors": lambda g, dim: UNBIND(g, dim=dim)}, doc="Tensors along a new dimension.")  # fmt: skip
 
 

@@ -20,17 +20,21 @@ from .writes import bind_in_place
 
 
 def _fill_into(target: Array, mask: Array, value: Any) -> None:
-    shape = broadcast_shapes("masked_fill_", target.shape, mask.shape)
-    if shape != target.shape:
-        raise RuntimeError(
-            f"masked_fill_: output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}"
-        )
+    if mask.shape != target.shape:
+        shape = broadcast_shapes("masked_fill_", target.shape, mask.shape)
+        if shape != target.shape:
+            raise RuntimeError(
+                f"masked_fill_: output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}"
+            )
     np.copyto(target, np.asarray(value), where=mask, casting="unsafe")
 
 
 def _masked_fill(input: Array, mask: Array, value: Any) -> Array:
-    shape = broadcast_shapes("masked_fill", input.shape, mask.shape)
-    out = np.array(input if shape == input.shape else np.broadcast_to(input, shape), order="C")
+    out = input
+    if mask.shape != input.shape:
+        shape = broadcast_shapes("masked_fill", input.shape, mask.shape)
+        out = np.broadcast_to(input, shape) if shape != input.shape else input
+    out = np.array(out, order="C")
     np.copyto(out, np.asarray(value), where=mask, casting="unsafe")
     return out
 

@@ -101,6 +101,13 @@ def element_strides(array: Array) -> tuple[int, ...]:
 # --- Views -----------------------------------------------------------------------------------
 
 
+def strided(array: Array, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
+    """A view of an array's memory, from where it begins, in any shape and strides."""
+    if array.flags.c_contiguous and array.size and array.dtype.kind != "V":
+        return np.ndarray(shape, array.dtype, array, 0, strides)  # much cheaper than the other
+    return strided_view(array, shape, strides)
+
+
 def _reshaped(array: Array, shape: tuple[int, ...]) -> Array | None:
     """A view of another shape, or None where that would need a copy."""
     out = array.reshape(shape)
@@ -125,7 +132,7 @@ def _expand(input: Array, shape: tuple[int, ...]) -> Array:
         0 if n == 1 and shape[extra + d] != 1 else s
         for d, (n, s) in enumerate(zip(input.shape, input.strides, strict=True))
     )
-    return strided_view(input, shape, strides)
+    return strided(input, shape, strides)
 
 
 def _unbind(input: Array, dim: int) -> tuple[Array, ...]:
@@ -134,8 +141,13 @@ def _unbind(input: Array, dim: int) -> tuple[Array, ...]:
 
 
 def _split(input: Array, sizes: Sequence[int], dim: int) -> tuple[Array, ...]:
-    ends = np.cumsum((0, *sizes)).tolist()
+    ends = itertools.accumulate((0, *sizes))
     return tuple(_slice(input, (dim, a, b, 1)) for a, b in itertools.pairwise(ends))
+
+
+def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
+    """The order that undoes a permutation."""
+    return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
 def _as_before(g: Any, shapes: Any) -> Any:
@@ -144,11 +156,11 @@ def _as_before(g: Any, shapes: Any) -> Any:
 
 VIEW = Op("view", ("input",), _view, {"input": _as_before}, view=True)
 SQUEEZE = Op("squeeze", ("input",), lambda input, dims: input.squeeze(dims), {"input": _as_before}, view=True)
-UNSQUEEZE = Op("unsqueeze", ("input",), lambda input, dim: np.expand_dims(input, dim),
+UNSQUEEZE = Op("unsqueeze", ("input",), lambda input, dim: input[(slice(None),) * dim + (None, ...)],
                {"input": _as_before}, view=True)  # fmt: skip
 EXPAND = Op("expand", ("input",), _expand, {"input": lambda g: g}, view=True)  # the graph sums
 PERMUTE = Op("permute", ("input",), lambda input, dims: input.transpose(dims),
-             {"input": lambda g, dims: PERMUTE(g, dims=tuple(np.argsort(dims)))}, view=True)  # fmt: skip
+             {"input": lambda g, dims: PERMUTE(g, dims=_inverse(dims))}, view=True)  # fmt: skip
 TRANSPOSE = Op("transpose", ("input",), lambda input, dim0, dim1: input.swapaxes(dim0, dim1),
                {"input": lambda g, dim0, dim1: TRANSPOSE(g, dim0=dim0, dim1=dim1)}, view=True)  # fmt: skip
 T = Op("t", ("input",), lambda input: input.T, {"input": lambda g: T(g)}, view=True)
@@ -205,9 +217,12 @@ def memory_of(tensor: Tensor) -> tuple[Array, int]:
     """All the memory that a tensor is part of, as one row, and where the tensor begins in it."""
     base = tensor if tensor._base is None else tensor._base
     array = base._array
-    spans = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
-    count = (sum(spans) // array.itemsize + 1) if array.size else 0
-    memory = strided_view(array, (count,), (array.itemsize,)) if array.ndim or count else array.reshape(1)
+    if array.flags.c_contiguous:
+        memory = array.reshape(-1)
+    else:
+        spans = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
+        count = (sum(spans) // array.itemsize + 1) if array.size else 0
+        memory = strided_view(array, (count,), (array.itemsize,))
     if memory.dtype != tensor._array.dtype:
         memory = memory.view(tensor._array.dtype)
     return memory, offset_in(tensor._array, array)
@@ -224,7 +239,7 @@ def _as_strided(
             f"are out of bounds for storage of size {memory.nbytes}"
         )
     item = input.itemsize
-    return strided_view(memory[offset:], tuple(size), tuple(s * item for s in stride))
+    return strided(memory[offset:], tuple(size), tuple(s * item for s in stride))
 
 
 Geometry = tuple[Sequence[int], Sequence[int], int]

@@ -44,10 +44,27 @@ def meet(values: Sequence[Any], to_float: bool = False) -> list[Array]:
         values: arrays and plain numbers
         to_float: whether whole numbers become the default floating point type
     """
+    kind = _only_float_type(values)
+    if kind is not None:
+        return [v if type(v) is np.ndarray else np.array(v, kind) for v in values]
     wanted = result_type(*values)
     if to_float and wanted.kind < FLOATING:
         wanted = dtypes.get_default_dtype()
     return [cast(v, wanted) for v in values]
+
+
+def _only_float_type(values: Sequence[Any]) -> Any:
+    """The floating point type that all arrays have, where only real numbers stand beside them."""
+    kind = None
+    for value in values:
+        if type(value) is np.ndarray:
+            if kind is None:
+                kind = value.dtype
+            elif value.dtype != kind:
+                return None
+        elif not isinstance(value, (int, float)):
+            return None
+    return kind if kind is not None and kind.kind in "fV" else None
 
 
 def cast(value: Any, wanted: dtype) -> Array:
@@ -63,6 +80,8 @@ def cast(value: Any, wanted: dtype) -> Array:
 
 def broadcast_shapes(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape that shapes broadcast to; RuntimeError, as Torch words it, if they do not."""
+    if all(s == shapes[0] for s in shapes):
+        return shapes[0]
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:

@@ -94,8 +94,8 @@ def _mean(input: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
 def _prod_gradient(g: Any, input: Any, out: Any, dim: Dims) -> Any:
     """The product of the others: by division where no element is 0, else by running products."""
     shape = input._array.shape
-    if _count(shape, dim) == 1:
-        return spread(g, shape, dim)
+    if not shape:
+        return g
     if (input._array == 0).any():
         others = _product_of_others(input, shape, dim)
     else:
@@ -229,7 +229,12 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
 
 
 def _var(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
-    return reductions.var(input, dim, correction, keepdim)
+    if not _is_plain(input) or input.dtype.kind == "c":
+        return reductions.var(input, dim, correction, keepdim)
+    count = _count(input.shape, dim)
+    center = np.add.reduce(input, axis=dim, keepdims=True) / input.dtype.type(count or np.nan)
+    squares = np.add.reduce(np.square(input - center), axis=dim, keepdims=keepdim)
+    return squares / input.dtype.type(max(count - correction, 0))
 
 
 def _std(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:

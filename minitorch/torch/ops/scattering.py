@@ -52,9 +52,11 @@ def _size(array: Array, dim: int) -> int:
 
 def _grid(index: Array, dim: int) -> Key:
     """An index along one dimension as an index of all dimensions."""
-    places = list(np.ogrid[tuple(slice(0, s) for s in index.shape)])
-    places[dim] = index
-    return tuple(places)
+    ndim = index.ndim
+    return tuple(
+        index if d == dim else np.arange(n).reshape((n,) + (1,) * (ndim - d - 1))
+        for d, n in enumerate(index.shape)
+    )
 
 
 def combine(ufunc: np.ufunc, target: Array, at: Key, values: Any) -> None:
