@@ -180,6 +180,8 @@ def __getitem__(self: Tensor, key: Any) -> Tensor:  # noqa: N807
             if isinstance(key, int)
             else "slice() cannot be applied to a 0-dim tensor."
         )
+    if isinstance(key, Tensor) and key._array.ndim and key._array.dtype.kind in "bi":
+        return bind(INDEX, (self,), {"key": (key._array,)})
     parts = key if type(key) is tuple else (key,)
     if _is_basic(parts):
         return bind(BASIC, (self,), {"at": parts})

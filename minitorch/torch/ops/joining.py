@@ -75,6 +75,8 @@ def _check_joinable(tensors: Sequence[Tensor], dim: int) -> None:
     first = tensors[0]._array.shape
     for i, x in enumerate(tensors):
         shape = x._array.shape
+        if shape == first:
+            continue
         if len(shape) != len(first):
             raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
         for d, (a, b) in enumerate(zip(first, shape, strict=True)):

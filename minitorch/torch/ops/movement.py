@@ -126,13 +126,13 @@ def _view(input: Array, shape: tuple[int, ...]) -> Array:
     return out
 
 
-def _expand(input: Array, shape: tuple[int, ...]) -> Array:
+def expanded(input: Array, shape: tuple[int, ...]) -> Array:
+    """Dimensions of size 1 repeated without copying, and new ones before them."""
     extra = len(shape) - input.ndim
-    strides = (0,) * extra + tuple(
-        0 if n == 1 and shape[extra + d] != 1 else s
-        for d, (n, s) in enumerate(zip(input.shape, input.strides, strict=True))
-    )
-    return strided(input, shape, strides)
+    strides = [0] * extra
+    for have, want, stride in zip(input.shape, shape[extra:], input.strides, strict=True):
+        strides.append(0 if have == 1 and want != 1 else stride)
+    return strided(input, shape, tuple(strides))
 
 
 def _unbind(input: Array, dim: int) -> tuple[Array, ...]:
@@ -158,7 +158,7 @@ VIEW = Op("view", ("input",), _view, {"input": _as_before}, view=True)
 SQUEEZE = Op("squeeze", ("input",), lambda input, dims: input.squeeze(dims), {"input": _as_before}, view=True)
 UNSQUEEZE = Op("unsqueeze", ("input",), lambda input, dim: input[(slice(None),) * dim + (None, ...)],
                {"input": _as_before}, view=True)  # fmt: skip
-EXPAND = Op("expand", ("input",), _expand, {"input": lambda g: g}, view=True)  # the graph sums
+EXPAND = Op("expand", ("input",), expanded, {"input": lambda g: g}, view=True)  # the graph sums
 PERMUTE = Op("permute", ("input",), lambda input, dims: input.transpose(dims),
              {"input": lambda g, dims: PERMUTE(g, dims=_inverse(dims))}, view=True)  # fmt: skip
 TRANSPOSE = Op("transpose", ("input",), lambda input, dim0, dim1: input.swapaxes(dim0, dim1),

@@ -13,7 +13,7 @@ from ..backends.cpu import reductions
 from ..backends.cpu import softmax as cpu_softmax
 from ..tensor import Array, Tensor
 from .elementwise import conj, kind_name
-from .movement import sizes_of, wrap_dims
+from .movement import expanded, sizes_of, wrap_dims
 from .precision import is_half
 from .record import Op, bind
 from .surface import FUNCTIONS, check_tensor, function_and_method, into, only_method, with_out
@@ -40,9 +40,20 @@ def _kept(shape: Dims, dims: Dims) -> Dims:
     return tuple(1 if d in dims else s for d, s in enumerate(shape))
 
 
+def _spread(input: Array, shape: Dims, dims: Dims) -> Array:
+    return expanded(input.reshape(_kept(shape, dims)), shape)
+
+
+def _gathered(g: Any, dims: Dims, shapes: Any) -> Any:
+    return bind(SUM, (g,), {"dim": dims, "keepdim": False, "dtype": None}).reshape(shapes[0])
+
+
+SPREAD = Op("spread", ("input",), _spread, {"input": _gathered})
+
+
 def spread(g: Any, shape: Dims, dims: Dims) -> Any:
     """What belongs to a reduced tensor, beside each element that went into it."""
-    return g.reshape(_kept(shape, dims)).expand(shape)
+    return bind(SPREAD, (g,), {"shape": shape, "dims": dims})
 
 
 def _count(shape: Dims, dims: Dims) -> int:

@@ -28,22 +28,28 @@ def from_the_end(compute: Callable[..., Any], g: Any, dim: int) -> Any:
 # --- Sums and products --------------------------------------------------------------------------------
 
 
+def _accumulated(ufunc: np.ufunc, input: Array, dim: int) -> Array:
+    """Single precision is accumulated in double, as Torch does."""
+    wide = np.float64 if input.dtype == np.float32 else input.dtype
+    return ufunc.accumulate(input, axis=dim, dtype=wide).astype(input.dtype, copy=False)
+
+
 def _cumsum(input: Array, dim: int) -> Array:
-    return reductions.cumsum(input, dim) if input.dtype.kind in "fV" else np.cumsum(input, dim, input.dtype)
+    if input.size >= reductions.LARGE and input.dtype.kind == "f":
+        return reductions.cumsum(input, dim)
+    return _accumulated(np.add, input, dim)
 
 
 def _cumprod(input: Array, dim: int) -> Array:
-    """Single precision is multiplied in double, as Torch does."""
-    wide = np.float64 if input.dtype == np.float32 else input.dtype
-    return np.cumprod(input, axis=dim, dtype=wide).astype(input.dtype, copy=False)
+    return _accumulated(np.multiply, input, dim)
 
 
 def _running(compute: Callable[..., Array]) -> Callable[..., Array]:
     def run(input: Array, dim: int, dtype: Any) -> Array:
         input = input.astype(summing_kind(input, dtype), copy=False)
-        return in_single(compute)(input, dim=dim) if input.ndim else input.copy()
+        return compute(input, dim) if input.ndim else input.copy()
 
-    return run
+    return in_single(run)
 
 
 def _cumprod_gradient(g: Any, input: Any, out: Any, dim: int) -> Any:
