@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 import torch as real
 
-import minitorch.torch as ours
+import minitorch.torch
 
 from .oracle import compare, to_ours
+
+ours: Any = minitorch.torch
 
 ROUNDED = 4096.0  # factors of matrices magnify the rounding of their elements
 KINDS = [real.float64, real.complex128]
@@ -215,7 +217,8 @@ def test_lu_and_ldl_solve() -> None:
 
 def test_rank_and_condition() -> None:
     low = matrix(4, 2).detach() @ matrix(2, 4, seed=1).detach()
-    for kwargs in ({}, {"atol": 1e-3}, {"rtol": 0.9}, {"hermitian": True}):
+    options: list[dict[str, Any]] = [{}, {"atol": 1e-3}, {"rtol": 0.9}, {"hermitian": True}]
+    for kwargs in options:
         agree("linalg.matrix_rank", low @ low.mT, **kwargs)
     for p in (None, 1, 2, -2, "fro", "nuc", float("inf")):
         agree("linalg.cond", matrix(3, 3), p)

@@ -11,7 +11,9 @@ import torch as real
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import minitorch.torch as ours
+import minitorch.torch
+
+ours: Any = minitorch.torch
 
 PLACES, VALUES, SIZE = [[0, 1, 1, 0], [2, 0, 2, 2]], [3.0, 4.0, 5.0, -1.0], (2, 3)
 Case = Callable[[Any, Any], Any]  # of a library and a sparse matrix of it
@@ -83,25 +85,26 @@ def test_gradients_reach_values_and_dense_operand() -> None:
 
 
 def test_gradients_of_to_dense_coalesce_and_products() -> None:
-    values = ours.tensor(VALUES, requires_grad=True)
+    values: Any = ours.tensor(VALUES, requires_grad=True)
     s = ours.sparse_coo_tensor(PLACES, values, SIZE)
     (s.coalesce().to_dense() * ours.arange(6.0).reshape(2, 3)).sum().backward()
     assert values.grad.tolist() == [2, 3, 5, 2]
-    values.grad = None
+    del values.grad
     s.matmul(s.t()).to_dense().sum().backward()
-    dense = real.tensor(VALUES, requires_grad=True)
+    dense: Any = real.tensor(VALUES, requires_grad=True)
     m = real.zeros(2, 3).index_put(tuple(real.tensor(PLACES)), dense, accumulate=True)
     (m @ m.t()).sum().backward()
     assert values.grad.tolist() == dense.grad.tolist()
 
 
 def test_a_sparse_leaf_keeps_a_sparse_gradient() -> None:
-    s = ours.sparse_coo_tensor(PLACES, VALUES, SIZE, requires_grad=True)
+    s: Any = ours.sparse_coo_tensor(PLACES, VALUES, SIZE, requires_grad=True)
     assert s.is_leaf
     assert s.requires_grad
     assert s.grad is None
     (s @ ours.ones(3, 1)).sum().backward()
-    assert s.grad._values().tolist() == [1, 1, 1, 1]
+    gradient: Any = s.grad
+    assert gradient._values().tolist() == [1, 1, 1, 1]
     assert "requires_grad=True" in repr(s)
     dense = ours.eye(2, requires_grad=True)
     dense.to_sparse().to_dense().sum().backward()

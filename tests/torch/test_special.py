@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 import torch as real
 
-import minitorch.torch as ours
+import minitorch.torch
 
 from .oracle import compare
+
+ours: Any = minitorch.torch
 
 ANYWHERE = "entr erfcx i0 i0e i1 i1e ndtr log_ndtr sinc expit exp2 expm1 erf erfc spherical_bessel_j0 modified_bessel_i0"
 POSITIVE = "gammaln digamma psi log1p modified_bessel_k0 modified_bessel_k1 scaled_modified_bessel_k0 scaled_modified_bessel_k1 modified_bessel_i1"
