@@ -532,7 +532,7 @@ def _check_same(
     made = [np.random.default_rng(i).standard_normal(s) for i, s in enumerate(shapes)]
     found = []
     for fn in (fused, composed):
-        inputs = [ours.tensor(a).requires_grad_() for a in made]
+        inputs = [ours.as_tensor(a).requires_grad_() for a in made]
         out = fn(*inputs)
         first = ours.autograd.grad((out * out).sum(), inputs, create_graph=True)
         total = ours.stack([(g * g).sum() for g in first]).sum()
@@ -562,8 +562,8 @@ def _composed_norm(x: Any, weight: Any, bias: Any) -> Any:
         [(2, 3, 4), (2, 5, 4), (2, 5, 4)],
     ),
     (
-        lambda x: F.cross_entropy(x, ours.tensor([1, 0, 3])),
-        lambda x: -x.log_softmax(1).gather(1, ours.tensor([[1], [0], [3]])).mean(),
+        lambda x: F.cross_entropy(x, ours.as_tensor([1, 0, 3])),
+        lambda x: -x.log_softmax(1).gather(1, ours.as_tensor([[1], [0], [3]])).mean(),
         [(3, 4)],
     ),
 ])  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.cpu import indexing
 from ..tensor import Array, Tensor, wrap
 from .precision import is_half, widened
 from .record import Op, bind
@@ -15,43 +16,11 @@ from .surface import FUNCTIONS
 # --- Records -----------------------------------------------------------------------------------
 
 
-def _embedding(
-    weight: Array, indices: Array, padding_idx: int = -1, by_frequency: bool = False
-) -> Array:
-    rows = weight.shape[0]
-    if indices.size and not (indices.min() >= 0 and indices.max() < rows):
-        raise IndexError(
-            f"index out of range in self: embedding of {list(indices.shape)} in a table of {rows} rows"
-        )
-    return weight.take(indices, axis=0)
-
-
-def _embedding_backward(
-    grad: Array, indices: Array, rows: int, padding_idx: int, by_frequency: bool
-) -> Array:
-    """Each row of the gradient added to the table's row that it came from."""
-    width = grad.shape[indices.ndim :]
-    flat, places = widened(grad).reshape(indices.size, *width), indices.reshape(-1)
-    if padding_idx >= 0:
-        flat, places = flat[places != padding_idx], places[places != padding_idx]
-    out = np.zeros((rows, *width), flat.dtype)
-    if places.size:
-        order = np.argsort(places, kind="stable")
-        distinct, starts, counts = np.unique(places[order], return_index=True, return_counts=True)
-        sums = np.add.reduceat(flat[order], starts, axis=0)
-        out[distinct] = (
-            sums / counts.reshape(-1, *(1 for _ in width)).astype(sums.dtype)
-            if by_frequency
-            else sums
-        )
-    return out.astype(grad.dtype, copy=False)
-
-
-def _by_grad(g: Any, indices: Any, padding_idx: int, by_frequency: bool) -> Any:
+def _by_grad(g: Any, indices: Any, padding_idx: int | None, by_frequency: bool) -> Any:
     """The derivative of the backward: rows again, none for the padding."""
     out = bind(EMBEDDING, (g, indices), {})
     extra = (1,) * (out.ndim - indices.ndim)
-    if padding_idx >= 0:
+    if padding_idx is not None:
         out = out.masked_fill((indices == padding_idx).reshape(*indices.shape, *extra), 0)
     if by_frequency:
         _, inverse, counts = np.unique(indices._array, return_inverse=True, return_counts=True)
@@ -61,7 +30,8 @@ def _by_grad(g: Any, indices: Any, padding_idx: int, by_frequency: bool) -> Any:
 
 
 EMBEDDING = Op(
-    "embedding", ("weight", "indices"), _embedding,
+    "embedding", ("weight", "indices"),
+    lambda weight, indices, padding_idx=None, by_frequency=False: indexing.embedding(weight, indices),
     {
         "weight": lambda g, indices, shapes, padding_idx, by_frequency: bind(
             EMBEDDING_BACKWARD, (g, indices),
@@ -72,11 +42,11 @@ EMBEDDING = Op(
     doc="Rows of a table.",
 )  # fmt: skip
 EMBEDDING_BACKWARD = Op(
-    "embedding_backward",
-    ("grad", "indices"),
-    _embedding_backward,
+    "embedding_backward", ("grad", "indices"),
+    lambda grad, indices, rows, padding_idx, by_frequency:
+        indexing.embedding_backward(grad, indices, rows, padding_idx, by_frequency),
     {"grad": _by_grad, "indices": None},
-)
+)  # fmt: skip
 
 
 # --- Functions ---------------------------------------------------------------------------------
@@ -109,11 +79,11 @@ def embedding(
     if max_norm is not None:
         _check_indices(weight, input)
         renorm_rows(weight, input, max_norm, norm_type)
-    return _look_up(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
+    return _look_up(weight, input, padding_idx, scale_grad_by_freq)
 
 
 def _look_up(
-    weight: Tensor, indices: Tensor, padding_idx: int = -1, by_frequency: bool = False
+    weight: Tensor, indices: Tensor, padding_idx: int | None = None, by_frequency: bool = False
 ) -> Tensor:
     _check_indices(weight, indices)
     return bind(
@@ -178,9 +148,7 @@ def embedding_bag(
     if max_norm is not None:
         renorm_rows(weight, input, max_norm, norm_type)
     _check_rows(input._array, weight.shape[0])
-    rows = _look_up(
-        weight, input.reshape(-1), -1 if padding_idx is None else padding_idx, scale_grad_by_freq
-    )
+    rows = _look_up(weight, input.reshape(-1), padding_idx, scale_grad_by_freq)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.reshape(-1, 1)
     if padding_idx is not None:
@@ -265,8 +233,15 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     return wrap((indices[..., None] == np.arange(num_classes)).astype(np.int64))
 
 
-FUNCTIONS["embedding"] = (
-    lambda weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False: _look_up(
-        weight, indices, padding_idx, scale_grad_by_freq
-    )
-)
+def _torch_embedding(
+    weight: Tensor,
+    indices: Tensor,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """`nn.functional.embedding` with the table first, and -1 for no padding."""
+    return _look_up(weight, indices, None if padding_idx < 0 else padding_idx, scale_grad_by_freq)
+
+
+FUNCTIONS["embedding"] = _torch_embedding

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.cpu import maps
 from ..tensor import Array, Tensor
 from .activation import logsigmoid
 from .elementwise import kind_name
@@ -137,7 +138,7 @@ def _cross_entropy(
     top = input.max(axis=1)
     shifted = input - top[:, None]
     chosen = shifted[np.arange(len(classes)), classes]
-    logs = np.log(np.exp(shifted, out=shifted).sum(axis=1))
+    logs = np.log(maps.exp(shifted, out=shifted).sum(axis=1))
     losses = (logs - chosen) * shares
     if reduction == "none":
         return losses, top, logs, shares
@@ -159,7 +160,7 @@ def _cross_entropy_backward(
     """(softmax - one at the target), times each row's share of the gradient."""
     out = widened(input) - top[:, None]
     out -= logs[:, None]
-    np.exp(out, out=out)
+    maps.exp(out, out=out)
     rows = np.arange(len(out))
     out[rows, np.where(target == ignore_index, 0, target)] -= 1
     out *= (widened(grad) * shares)[:, None]

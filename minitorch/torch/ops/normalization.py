@@ -1,131 +1,176 @@
 """Normalization: numbers with mean 0 and variance 1 along some dimensions, then scaled.
 
-Layer, batch, group and instance norm differ only in these dimensions and in where the
-weight lies, so they share one formula. With n = (x - mean) r, r = 1 / sqrt(var + eps) and
-h = g weight, the gradient of x is P(h) = r (h - mean(h) - n mean(h n)).
+Layer, batch, group and root mean square norm differ in which numbers they average over and
+in where the weight lies; their derivatives are the same. With n = (x - mean) r, r = 1 / sqrt(var + eps)
+and h = g weight, the gradient of x is P(h) = r (h - mean(h) - n mean(h n)).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
-from ..backends.cpu import norms
-from ..tensor import Array, Tensor
+from ..backends.cpu import norms, reductions
+from ..tensor import Array, Tensor, bump_version
 from .padding import pad
 from .pooling import avg_pool2d, avg_pool3d
 from .precision import is_half, require_floats, widened
 from .record import Op, bind
 from .surface import FUNCTIONS, function
 
-Dims = tuple[int, ...]
+Shape = tuple[int, ...]
 
 # --- Records ---------------------------------------------------------------------------------
 
 
-def _normalize(
-    input: Array, weight: Array | None, bias: Array | None, dims: Dims, eps: float
-) -> tuple[Array, Array, Array, Array]:
-    """The normalized input, and its mean, r and variance along dimensions."""
-    x = widened(input)
-    mean = x.mean(axis=dims, keepdims=True)
-    out = x - mean
-    var = np.square(out).mean(axis=dims, keepdims=True)
-    r = 1 / np.sqrt(var + eps)
-    out *= r
-    if weight is not None:
-        out *= weight
-    if bias is not None:
-        out += bias
-    return out.astype(input.dtype, copy=False), mean, r, var
+def normalization(
+    name: str,
+    forward: Callable[..., Any],
+    backward: Callable[..., Any],
+    along: Callable[[Any, Any], Any],
+    spread: Callable[[Any, Any], Any],
+    centred: bool = True,
+) -> Op:
+    """Declare a normalization and its backward.
 
+    Args:
+        name: as in Torch
+        forward: from input, weight, bias, `by` (which numbers belong together) and eps to the
+            result, the means, r, and perhaps more
+        backward: from g, input, weight, means, r and `by` to the gradients of the first three
+        along: from a tensor and `by` to means that broadcast with it
+        spread: from a weight and the input to a view that broadcasts with the input
+        centred: whether means are subtracted
+    """
 
-def _normalize_backward(
-    grad: Array, input: Array, weight: Array | None, mean: Array, r: Array, dims: Dims, eps: float
-) -> tuple[Array, Array, Array]:
-    """The gradients of the input, the weight and the bias."""
-    g = widened(grad)
-    n = (widened(input) - mean) * r
-    gn = g * n
-    shape = _kept(input.shape, dims) if weight is None else weight.shape
-    by_weight, by_bias = _summed(gn, shape), _summed(g, shape)
-    if weight is not None:
-        g, gn = g * weight, gn * weight
-    out = g - g.mean(axis=dims, keepdims=True)
-    out -= n * gn.mean(axis=dims, keepdims=True)
-    out *= r
-    return tuple(x.astype(grad.dtype, copy=False) for x in (out, by_weight, by_bias))  # type: ignore[return-value]
-
-
-def _kept(shape: Dims, dims: Dims) -> Dims:
-    return tuple(1 if d in dims else n for d, n in enumerate(shape))
-
-
-def _summed(x: Array, shape: Dims) -> Array:
-    """The sum that undoes a broadcast from a shape."""
-    extra = x.ndim - len(shape)
-    ones = tuple(d + extra for d, n in enumerate(shape) if n == 1)
-    return x.sum(axis=(*range(extra), *ones)).reshape(shape)
-
-
-def _layer_norm(
-    input: Array, weight: Array | None, bias: Array | None, dims: Dims, eps: float
-) -> tuple[Array, ...]:
-    return norms.layer_norm(input, input.shape[dims[0] :], weight, bias, eps)
-
-
-def _layer_norm_backward(
-    grad: Array, input: Array, weight: Array | None, mean: Array, r: Array, dims: Dims, eps: float
-) -> tuple[Array, ...]:
-    return norms.layer_norm_backward(grad, input, input.shape[dims[0] :], mean, r, weight)
-
-
-def normalization(name: str, forward: Any, backward: Any, outputs: tuple[str, ...]) -> Op:
-    """Declare a normalization and its backward, whose derivatives hold for all of them."""
-
-    def gradients(
-        g: Any, input: Any, weight: Any, mean: Any, r: Any, dims: Dims, eps: float
-    ) -> Any:
-        return bind(back, (g, input, weight, mean, r), {"dims": dims, "eps": eps})
+    def gradients(g: Any, input: Any, weight: Any, mean: Any, r: Any, by: Any, eps: float) -> Any:
+        return bind(back, (g, input, weight, mean, r), {"by": by, "eps": eps})
 
     def again(
-        g: Any, grad: Any, input: Any, weight: Any, mean: Any, r: Any, dims: Dims, eps: float
+        g: Any, grad: Any, input: Any, weight: Any, mean: Any, r: Any, by: Any, eps: float
     ) -> Any:
         """P is symmetric; its derivative by x is -r (n mean(v P(h)) + mean(h n) P(v) + mean(v n) P(h))."""
         v, by_weight, by_bias = g
 
         def pulled(x: Any) -> Any:
-            return bind(back, (x, input, None, mean, r), {"dims": dims, "eps": eps})[0]
+            return bind(back, (x, input, None, mean, r), {"by": by, "eps": eps})[0]
 
-        def along(x: Any) -> Any:
-            return x.mean(dims, keepdim=True)
-
-        n = bind(op, (input, None, None), {"dims": dims, "eps": eps})[0]
-        live = (input.var(dims, correction=0, keepdim=True) + eps).rsqrt()  # r, as a function of x
-        h = grad if weight is None else grad * weight
+        n = bind(op, (input, None, None), {"by": by, "eps": eps})[0]
+        moved = input - along(input, by) if centred else input
+        live = (along(moved.square(), by) + eps).rsqrt()  # r, as a function of x
+        h = grad if weight is None else grad * spread(weight, input)
         first, second = pulled(h), pulled(v)
-        by_input = -live * (n * along(v * first) + along(h * n) * second + along(v * n) * first)
+        terms = n * along(v * first, by) + along(h * n, by) * second + along(v * n, by) * first
         if weight is None:
-            return second, by_input, None, None, None
-        by_grad = second * weight + by_weight * n + by_bias
-        return by_grad, by_input + pulled(by_weight * grad), grad * second, None, None
+            return second, -live * terms, None, None, None
+        factor, shift = spread(by_weight, input), spread(by_bias, input)
+        by_grad = second * spread(weight, input) + factor * n + shift
+        own = (grad * second).sum_to_size(spread(weight, input).shape).reshape(weight.shape)
+        return by_grad, pulled(factor * grad) - live * terms, own, None, None
 
-    back = Op(f"{name}_backward", ("grad", "input", "weight", "mean", "r"), backward, again)
-    op = Op(name, ("input", "weight", "bias"), forward, gradients, differentiable=1, outputs=outputs,
-            doc="Mean 0 and variance 1 along dimensions, then scaled.")  # fmt: skip
+    back = Op(
+        f"{name}_backward", ("grad", "input", "weight", "mean", "r"),
+        lambda grad, input, weight, mean, r, by, eps: backward(grad, input, weight, mean, r, by), again,
+    )  # fmt: skip
+    op = Op(
+        name, ("input", "weight", "bias"), forward, gradients, differentiable=1, outputs=("out", "mean", "r"),
+        doc="Mean 0 and variance 1 along dimensions, then scaled.",
+    )  # fmt: skip
     return op
 
 
+def _over_last(x: Any, by: Shape) -> Any:
+    return x.mean(tuple(range(-len(by), 0)), keepdim=True)
+
+
+def _over_channel(x: Any, by: None) -> Any:
+    return x.mean((0, *range(2, x.ndim)), keepdim=True)
+
+
+def _over_group(x: Any, by: int) -> Any:
+    samples, channels, *rest = x._array.shape
+    means = x.reshape(samples, by, -1).mean(2).repeat_interleave(channels // by, 1)
+    return means.reshape(samples, channels, *(1 for _ in rest))
+
+
+def _as_it_is(weight: Any, input: Any) -> Any:
+    return weight
+
+
+def _on_channels(weight: Any, input: Any) -> Any:
+    """A vector of channels in a shape that broadcasts with an input (N, C, ...)."""
+    return weight.reshape((1, -1) + (1,) * (input.ndim - 2)) if input.ndim > 1 else weight
+
+
+def _batch_norm_forward(
+    input: Array, weight: Any, bias: Any, by: None, eps: float
+) -> tuple[Array, ...]:
+    """Also the variance, which the running one moves towards."""
+    var, mean = reductions.var_mean(widened(input), (0, *range(2, input.ndim)), correction=0)
+    out = norms.batch_norm_eval(input, mean, var, weight, bias, eps)
+    return out, mean, 1 / np.sqrt(var + var.dtype.type(eps)), var
+
+
 LAYER_NORM = normalization(
-    "native_layer_norm", _layer_norm, _layer_norm_backward, ("out", "mean", "r")
-)
-BATCH_NORM, GROUP_NORM = (
-    normalization(name, _normalize, _normalize_backward, ("out", "mean", "r", "var"))
-    for name in ("native_batch_norm", "native_group_norm")
-)
+    "native_layer_norm",
+    lambda input, weight, bias, by, eps: norms.layer_norm(input, by, weight, bias, eps),
+    lambda g, input, weight, mean, r, by: norms.layer_norm_backward(g, input, by, mean, r, weight),
+    _over_last, _as_it_is,
+)  # fmt: skip
+RMS_NORM = normalization(
+    "rms_norm",
+    lambda input, weight, bias, by, eps: _without_mean(*norms.rms_norm(input, by, weight, eps)),
+    lambda g, input, weight, mean, r, by: _without_bias(*norms.rms_norm_backward(g, input, by, r, weight)),
+    _over_last, _as_it_is, centred=False,
+)  # fmt: skip
+BATCH_NORM = normalization(
+    "native_batch_norm", _batch_norm_forward,
+    lambda g, input, weight, mean, r, by: norms.batch_norm_backward(g, input, mean, r, weight),
+    _over_channel, _on_channels,
+)  # fmt: skip
+GROUP_NORM = normalization(
+    "native_group_norm",
+    lambda input, weight, bias, by, eps: norms.group_norm(input, by, weight, bias, eps),
+    lambda g, input, weight, mean, r, by: norms.group_norm_backward(g, input, by, mean, r, weight),
+    _over_group, _on_channels,
+)  # fmt: skip
+
+
+def _without_mean(out: Array, r: Array) -> tuple[Array, Array, Array]:
+    return out, np.zeros((), r.dtype), r
+
+
+def _without_bias(by_input: Array, by_weight: Array) -> tuple[Array, Array, Array]:
+    return by_input, by_weight, np.zeros_like(by_weight)
+
+
+def _scale(var: Any, weight: Any, eps: float) -> Any:
+    return (var + eps).rsqrt() if weight is None else (var + eps).rsqrt() * weight
+
+
+BATCH_NORM_EVAL = Op(
+    "batch_norm_eval", ("input", "mean", "var", "weight", "bias"),
+    lambda input, mean, var, weight, bias, eps: norms.batch_norm_eval(input, mean, var, weight, bias, eps),
+    {
+        "input": lambda g, input, var, weight, eps: g * _on_channels(_scale(var, weight, eps), g),
+        "mean": None,
+        "var": None,
+        "weight": lambda g, input, mean, var, eps:
+            _per_channel(g * (input - _on_channels(mean, g))) * (var + eps).rsqrt(),
+        "bias": lambda g: _per_channel(g),
+    },
+    doc="Normalization by a known mean and variance.",
+)  # fmt: skip
+BATCH_NORM_EVAL.node_name = BATCH_NORM.node_name
+
+
+def _per_channel(x: Any) -> Any:
+    return x.sum((0, *range(2, x.ndim)))
+
 
 # --- Layer norm and its relatives ----------------------------------------------------------------
 
@@ -140,11 +185,10 @@ def layer_norm(
     """Mean 0 and variance 1 over the last dimensions, then scaled element by element."""
     shape = _last_shape("layer_norm", input, normalized_shape, weight, bias)
     require_floats("LayerNormKernelImpl", input._array)
-    dims = tuple(range(input.ndim - len(shape), input.ndim))
-    return bind(LAYER_NORM, (input, weight, bias), {"dims": dims, "eps": eps})[0]
+    return bind(LAYER_NORM, (input, weight, bias), {"by": shape, "eps": eps})[0]
 
 
-def _last_shape(name: str, input: Tensor, normalized_shape: Any, *affine: Tensor | None) -> Dims:
+def _last_shape(name: str, input: Tensor, normalized_shape: Any, *affine: Tensor | None) -> Shape:
     """The shape to normalize over; RuntimeError unless it is the input's last and the weight's."""
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     if not shape:
@@ -172,11 +216,14 @@ def rms_norm(
 ) -> Tensor:
     """Numbers over the root of their mean square along the last dimensions, then scaled."""
     shape = _last_shape("rms_norm", input, normalized_shape, weight)
-    x = input.to(dtypes.float32) if is_half(input._array) else input
-    least = dtypes.finfo(x.dtype).eps if eps is None else eps
-    dims = tuple(range(input.ndim - len(shape), input.ndim))
-    out = (x * (x.square().mean(dims, keepdim=True) + least).rsqrt()).to(input.dtype)
-    return out if weight is None else out * weight
+    kind = dtypes.float32 if is_half(input._array) else input.dtype
+    least = dtypes.finfo(kind).eps if eps is None else eps
+    if input.dtype.is_complex:
+        mean = input.square().mean(tuple(range(-len(shape), 0)), keepdim=True)
+        out = input * (mean + least).rsqrt()
+        return out if weight is None else out * weight
+    require_floats("rms_norm", input._array)
+    return bind(RMS_NORM, (input, weight, None), {"by": shape, "eps": least})[0]
 
 
 # --- Batch norm ----------------------------------------------------------------------------------
@@ -201,12 +248,17 @@ def batch_norm(
     if eps < 0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
     if not input._array.size:
-        scaled = input.clone() if weight is None else input * weight
-        return scaled if bias is None else scaled + bias
+        return _of_nothing(input, weight, bias)
     if training:
         _need_several(input._array.shape)
     _check_channels("batch_norm", input, running_mean, running_var, weight, bias)
     return _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+def _of_nothing(input: Tensor, weight: Any, bias: Any) -> Tensor:
+    """What an empty input becomes: nothing, but with a gradient for weight and bias."""
+    out = input.clone() if weight is None else input * _on_channels(weight, input)
+    return out if bias is None else out + _on_channels(bias, input)
 
 
 def _batch_norm(
@@ -219,50 +271,29 @@ def _batch_norm(
     momentum: Any,
     eps: float,
 ) -> Tensor:
-    weight, bias = _on_channels(weight, input.ndim), _on_channels(bias, input.ndim)
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError(
                 "Expected running_mean and running_var to be defined when training=False"
             )
-        return _scaled(
-            input,
-            weight,
-            bias,
-            _on_channels(running_mean, input.ndim),
-            _on_channels(running_var, input.ndim),
-            eps,
-        )
-    dims = (0, *range(2, input.ndim))
-    out, mean, _, var = bind(BATCH_NORM, (input, weight, bias), {"dims": dims, "eps": eps})
-    count = input._array.size // max(input._array.shape[1], 1)
-    _move(running_mean, mean, 1.0, momentum)
-    _move(running_var, var, count / max(count - 1, 1), momentum)
+        known = (input, running_mean, running_var, weight, bias)
+        return bind(BATCH_NORM_EVAL, known, {"eps": eps})
+    out, mean, _, var = bind(BATCH_NORM, (input, weight, bias), {"by": None, "eps": eps})
+    count = input._array.size // input._array.shape[1]
+    _move(running_mean, mean._array, momentum)
+    _move(running_var, var._array * (count / max(count - 1, 1)), momentum)
     return out
 
 
-def _scaled(input: Tensor, weight: Any, bias: Any, mean: Any, var: Any, eps: float) -> Tensor:
-    """Normalization with a known mean and variance."""
-    scale = (var + eps).rsqrt() if weight is None else (var + eps).rsqrt() * weight
-    shift = -mean * scale if bias is None else bias - mean * scale
-    x = input.to(dtypes.float32) if is_half(input._array) else input
-    return (x * scale + shift).to(input.dtype)
-
-
-def _move(running: Tensor | None, now: Tensor, factor: float, momentum: float) -> None:
+def _move(running: Tensor | None, now: Array, momentum: float) -> None:
     """Let a running statistic move towards today's, outside the graph."""
     if running is not None:
-        target = running.detach()
-        today = now.detach().reshape(running._array.shape) * factor
-        target.copy_(target * (1 - momentum) + (today * momentum).to(target.dtype))
+        array = running._array
+        array[...] = momentum * now.reshape(array.shape) + (1 - momentum) * array
+        bump_version(running)
 
 
-def _on_channels(x: Tensor | None, ndim: int) -> Any:
-    """A vector of channels in a shape that broadcasts with an input."""
-    return None if x is None else x.reshape((1, -1) + (1,) * (ndim - 2))
-
-
-def _need_several(shape: Dims) -> None:
+def _need_several(shape: Shape) -> None:
     if shape[0] * math.prod(shape[2:]) == 1:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size {list(shape)}"
@@ -311,13 +342,12 @@ def instance_norm(
     _check_channels("instance_norm", input, running_mean, running_var, weight, bias)
     if not use_input_stats:
         return _batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
-    weight, bias = _on_channels(weight, input.ndim), _on_channels(bias, input.ndim)
-    dims = tuple(range(2, input.ndim))
-    out, mean, _, var = bind(BATCH_NORM, (input, weight, bias), {"dims": dims, "eps": eps})
-    count = math.prod(input._array.shape[2:])
-    _move(running_mean, mean.mean(0), 1.0, momentum)
-    _move(running_var, var.mean(0), count / max(count - 1, 1), momentum)
-    return out
+    if running_mean is not None or running_var is not None:
+        dims = tuple(range(2, input.ndim))
+        var, mean = reductions.var_mean(widened(input._array), dims)
+        _move(running_mean, mean.mean(axis=0), momentum)
+        _move(running_var, var.mean(axis=0), momentum)
+    return bind(GROUP_NORM, (input, weight, bias), {"by": input._array.shape[1], "eps": eps})[0]
 
 
 def _torch_instance_norm(
@@ -356,12 +386,9 @@ def group_norm(
                 f"of shape {list(x.shape)} and input of shape {list(shape)}"
             )
     require_floats("GroupNormKernelImpl", input._array)
-    grouped = (shape[0], num_groups, shape[1] // num_groups, *shape[2:])
-    spread = grouped[1:3] + (1,) * (len(shape) - 2)
-    weight, bias = (None if x is None else x.reshape(spread) for x in (weight, bias))
-    dims = tuple(range(2, len(grouped)))
-    out = bind(GROUP_NORM, (input.reshape(grouped), weight, bias), {"dims": dims, "eps": eps})[0]
-    return out.view(shape)
+    if not input._array.size:
+        return _of_nothing(input, weight, bias)
+    return bind(GROUP_NORM, (input, weight, bias), {"by": num_groups, "eps": eps})[0]
 
 
 def local_response_norm(
