@@ -45,4 +45,5 @@ from . import fourier as fourier  # isort: skip
 from . import short_time as short_time  # isort: skip
 from . import windows as windows  # isort: skip
 from . import special_functions as special_functions  # isort: skip
+from . import numpy_names as numpy_names  # isort: skip
 from .surface import FUNCTIONS as FUNCTIONS

@@ -2,36 +2,54 @@
 
 from __future__ import annotations
 
+import math
+import string
+from collections.abc import Sequence
 from typing import Any
 
 from ..tensor import Tensor
 
+LETTERS = string.ascii_uppercase + string.ascii_lowercase
 
-def contract(equation: str, operands: list[Tensor]) -> Tensor:
+
+def contract(equation: Any, operands: Sequence[Any]) -> Tensor:
     """Multiply and sum tensors as an equation says, two at a time from the left."""
+    if not isinstance(equation, str):
+        equation, operands = _written_out((equation, *operands))
     inputs, output = _parse(equation, operands)
     sizes = _sizes(inputs, operands)
-    operands = [_distinct(x, s) for x, s in zip(operands, inputs, strict=True)]
-    inputs = ["".join(dict.fromkeys(s)) for s in inputs]
-    while len(operands) > 1:
-        a, b = operands.pop(0), operands.pop(0)
-        left, right = inputs.pop(0), inputs.pop(0)
-        later = set(output).union(*inputs) if inputs else set(output)
-        kept = [c for c in dict.fromkeys(left + right) if c in later]
-        operands.insert(0, _pair(a, left, b, right, kept, sizes))
-        inputs.insert(0, "".join(kept))
-    result, letters = operands[0], inputs[0]
-    gone = [i for i, c in enumerate(letters) if c not in output]
-    if gone:
-        result = result.sum(gone)
-        letters = "".join(c for c in letters if c in output)
-    return result.permute([letters.index(c) for c in output]) if output else result
+    pairs = [_distinct(x, letters) for x, letters in zip(operands, inputs, strict=True)]
+    while len(pairs) > 1:
+        (a, left), (b, right) = pairs.pop(0), pairs.pop(0)
+        later = set(output).union(*(letters for _, letters in pairs))
+        kept = "".join(c for c in dict.fromkeys(left + right) if c in later)
+        pairs.insert(0, (_product(a, left, b, right, kept, sizes), kept))
+    return _only(*pairs[0], output)
 
 
-def _parse(equation: str, operands: list[Tensor]) -> tuple[list[str], str]:
+# --- Reading an equation --------------------------------------------------------------------------
+
+
+def _written_out(args: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
+    """The equation of a call by lists: `einsum(x, [0, 1], y, [1, 2], [0, 2])`."""
+    count = len(args) // 2 * 2
+    operands = list(args[:count:2])
+    if not operands or not all(isinstance(x, Tensor) for x in operands):
+        raise TypeError(f"einsum(): argument 'equation' must be str, not {type(args[0]).__name__}")
+    terms = [_term(subscripts) for subscripts in args[1:count:2]]
+    arrow = f"->{_term(args[-1])}" if len(args) > count else ""
+    return ",".join(terms) + arrow, operands
+
+
+def _term(subscripts: Any) -> str:
+    for s in subscripts:
+        if s is not Ellipsis and not 0 <= s < len(LETTERS):
+            raise ValueError(f"einsum(): subscript {s} is not within the valid range [0, {len(LETTERS)})")
+    return "".join("..." if s is Ellipsis else LETTERS[s] for s in subscripts)
+
+
+def _parse(equation: str, operands: Sequence[Tensor]) -> tuple[list[str], str]:
     """The letters of each operand and of the result; an ellipsis becomes letters of its own."""
-    if not isinstance(equation, str):
-        raise TypeError(f"einsum(): argument 'equation' must be str, not {type(equation).__name__}")
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(operands):
@@ -39,42 +57,50 @@ def _parse(equation: str, operands: list[Tensor]) -> tuple[list[str], str]:
         raise RuntimeError(
             f"einsum(): {more} operands were provided than specified in the equation '{equation}'"
         )
-    for c in left.replace("...", "").replace(",", "") + right.replace("...", ""):
+    for c in (left + right).replace("...", "").replace(",", ""):
         if not c.isalpha():
             raise RuntimeError(f"einsum(): invalid subscript given: {c!r} in '{equation}'")
-    dots = [x.ndim - len(t) + 3 for t, x in zip(terms, operands, strict=True) if "..." in t]
-    spare = "".join(chr(0x2460 + i) for i in range(max(dots, default=0)))
-    inputs = []
-    for i, (term, x) in enumerate(zip(terms, operands, strict=True)):
-        if "..." in term:
-            covered = x.ndim - len(term) + 3
-            term = term.replace("...", spare[len(spare) - covered :]) if covered >= 0 else term
-        if len(term) != x.ndim:
-            raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({len(term)}) does not match the "
-                f"number of dimensions ({x.ndim}) for operand {i} and no ellipsis was given"
-            )
-        inputs.append(term)
+    covered = [x.ndim - len(t) + 3 for t, x in zip(terms, operands, strict=True) if "..." in t]
+    spare = "".join(chr(0x2460 + i) for i in range(max(covered, default=0)))
+    inputs = [_named(i, t, x.ndim, spare) for i, (t, x) in enumerate(zip(terms, operands, strict=True))]
     if arrow:
         output = right.replace("...", spare)
     else:
         letters = "".join(inputs)
-        output = spare + "".join(sorted(c for c in set(letters) - set(spare) if letters.count(c) == 1))
-    for c in output:
-        if output.count(c) > 1:
-            raise RuntimeError(f"einsum(): output subscript {c} appears more than once in the output")
-        if not any(c in s for s in inputs):
-            raise RuntimeError(
-                f"einsum(): output subscript {c} does not appear in the equation for any input operand"
-            )
+        single = sorted(c for c in set(letters) - set(spare) if letters.count(c) == 1)
+        output = spare + "".join(single)
+    _check_output(output, inputs)
     return inputs, output
 
 
-def _sizes(inputs: list[str], operands: list[Tensor]) -> dict[str, int]:
+def _named(i: int, term: str, ndim: int, spare: str) -> str:
+    """An operand's letters, one for each dimension."""
+    covered = ndim - len(term) + 3
+    if "..." in term and covered >= 0:
+        term = term.replace("...", spare[len(spare) - covered :])
+    if len(term) != ndim:
+        raise RuntimeError(
+            f"einsum(): the number of subscripts in the equation ({len(term)}) does not match the "
+            f"number of dimensions ({ndim}) for operand {i} and no ellipsis was given"
+        )
+    return term
+
+
+def _check_output(output: str, inputs: list[str]) -> None:
+    for c in output:
+        if output.count(c) > 1:
+            raise RuntimeError(f"einsum(): output subscript {c} appears more than once in the output")
+        if not any(c in letters for letters in inputs):
+            raise RuntimeError(
+                f"einsum(): output subscript {c} does not appear in the equation for any input operand"
+            )
+
+
+def _sizes(inputs: list[str], operands: Sequence[Tensor]) -> dict[str, int]:
+    """The size of each letter; RuntimeError where operands do not agree on it."""
     sizes: dict[str, int] = {}
     for i, (letters, x) in enumerate(zip(inputs, operands, strict=True)):
-        for d, c in enumerate(letters):
-            size = x._array.shape[d]
+        for c, size in zip(letters, x._array.shape, strict=True):
             if sizes.setdefault(c, size) == 1:
                 sizes[c] = size
             elif size not in (1, sizes[c]):
@@ -85,58 +111,46 @@ def _sizes(inputs: list[str], operands: list[Tensor]) -> dict[str, int]:
     return sizes
 
 
-def _distinct(x: Tensor, letters: str) -> Tensor:
-    """A letter that comes twice means the diagonal."""
-    while len(set(letters)) < len(letters):
-        c = next(c for c in letters if letters.count(c) > 1)
-        i = letters.index(c)
-        j = letters.index(c, i + 1)
-        x = x.diagonal(0, i, j)
-        letters = letters[:i] + letters[i + 1 : j] + letters[j + 1 :] + c
-        order = list(dict.fromkeys(letters))
-        x = x.permute([letters.index(o) for o in order]) if len(order) == len(letters) else x
-    return x
+# --- Multiplying ------------------------------------------------------------------------------------
 
 
-def _pair(
-    a: Tensor, left: str, b: Tensor, right: str, kept: list[str], sizes: dict[str, int]
+def _distinct(x: Tensor, letters: str) -> tuple[Tensor, str]:
+    """A letter that comes twice means the diagonal, which then comes last."""
+    for c in dict.fromkeys(letters):
+        while letters.count(c) > 1:
+            i, j = letters.index(c), letters.rindex(c)
+            x = x.diagonal(0, i, j)
+            letters = letters[:i] + letters[i + 1 : j] + letters[j + 1 :] + c
+    return x, letters
+
+
+def _product(
+    a: Tensor, left: str, b: Tensor, right: str, kept: str, sizes: dict[str, int]
 ) -> Tensor:
-    """Two operands as one batched matrix product: shared letters kept, shared letters summed."""
-    summed = [c for c in dict.fromkeys(left + right) if c not in kept]
+    """Two operands as one batched matrix product: shared letters are kept, or summed."""
     both = [c for c in left if c in right]
     batch = [c for c in both if c in kept]
-    inner = [c for c in both if c in summed]
+    inner = [c for c in both if c not in kept]
     rows = [c for c in left if c in kept and c not in both]
     columns = [c for c in right if c in kept and c not in both]
-    a = _only(a, left, [*batch, *rows, *inner])
-    b = _only(b, right, [*batch, *inner, *columns])
-    a, b = _spread(a, [*batch, *rows, *inner], sizes, set(inner + batch)), _spread(b, [*batch, *inner, *columns], sizes, set(inner + batch))
-    shape_of: Any = lambda letters: [sizes[c] for c in letters]  # noqa: E731
-    n_batch, n_inner = _product(shape_of(batch)), _product(shape_of(inner))
-    product = a.reshape(n_batch, -1 if a.numel() else _product([a.shape[len(batch) + i] for i in range(len(rows))]), n_inner) @ b.reshape(
-        n_batch, n_inner, -1 if b.numel() else _product([b.shape[len(batch) + len(inner) + i] for i in range(len(columns))])
-    )
+    a = _shaped(a, left, [batch, rows, inner], sizes)
+    b = _shaped(b, right, [batch, inner, columns], sizes)
     made = [*batch, *rows, *columns]
-    shape = shape_of(batch) + list(a.shape[len(batch) : len(batch) + len(rows)]) + list(b.shape[len(batch) + len(inner) :])
-    return product.reshape(shape).permute([made.index(c) for c in kept]) if made else product.reshape(())
+    product = (a @ b).reshape([sizes[c] for c in made])
+    return product.permute([made.index(c) for c in kept])
 
 
-def _only(x: Tensor, letters: str, wanted: list[str]) -> Tensor:
+def _shaped(x: Tensor, letters: str, groups: list[list[str]], sizes: dict[str, int]) -> Tensor:
+    """An operand with each group of letters as one dimension; sizes of 1 grow to the letter's."""
+    wanted = [c for group in groups for c in group]
+    x = _only(x, letters, wanted).expand([sizes[c] for c in wanted])
+    return x.reshape([math.prod(sizes[c] for c in group) for group in groups])
+
+
+def _only(x: Tensor, letters: str, wanted: Sequence[str]) -> Tensor:
     """Sum the letters that nobody wants, and order the others."""
     gone = [i for i, c in enumerate(letters) if c not in wanted]
     if gone:
         x = x.sum(gone)
         letters = "".join(c for c in letters if c in wanted)
-    return x.permute([letters.index(c) for c in wanted]) if letters else x
-
-
-def _spread(x: Tensor, letters: list[str], sizes: dict[str, int], shared: set[str]) -> Tensor:
-    """Sizes of 1 grow to the size that the letter has elsewhere."""
-    return x.expand([sizes[c] if c in shared else -1 for c in letters]) if letters else x
-
-
-def _product(sizes: list[int]) -> int:
-    total = 1
-    for s in sizes:
-        total *= s
-    return total
+    return x.permute([letters.index(c) for c in wanted])

@@ -408,8 +408,9 @@ alias("moveaxis", "movedim")
 
 
 @function_and_method
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     """Without dimensions of size 1: all of them, or those named."""
+    dim = axis if dim is None else dim
     shape = input._array.shape
     named = range(len(shape)) if dim is None else wrap_dims(dim, len(shape)) if shape else ()
     if dim is not None and not shape:
@@ -418,8 +419,9 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 
 
 @function_and_method
-def unsqueeze(input: Tensor, dim: int) -> Tensor:
+def unsqueeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     """With a dimension of size 1 more."""
+    dim = axis if dim is None else dim
     return UNSQUEEZE(input, dim=wrap_dim(dim, input._array.ndim + 1))
 
 

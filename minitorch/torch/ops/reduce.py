@@ -310,7 +310,7 @@ _declare_moment(STD)
 
 
 def _logsumexp(input: Array, dim: Dims, keepdim: bool) -> Array:
-    if input.dtype.kind != "c":
+    if input.size and input.dtype.kind != "c":
         return cpu_softmax.logsumexp(input, dim, keepdim)
     if not input.size:
         return np.log(np.exp(input).sum(axis=dim, keepdims=keepdim))

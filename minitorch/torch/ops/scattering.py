@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.cpu import indexing as kernels
+from ..backends.cpu.kinds import KERNEL_TYPES
 from ..tensor import Array, Tensor, wrap
 from .elementwise import kind_name
 from .movement import SLICE_BACKWARD, slice_view, wrap_dim
@@ -91,6 +93,8 @@ def _gather(input: Array, index: Array, dim: int) -> Array:
         return np.broadcast_to(input, index.shape).copy()
     if not index.ndim:
         return input.reshape(-1)[index]
+    if index.size >= kernels.LARGE:
+        return kernels.gather(input, dim, index)
     return input[_grid(index, dim)]
 
 
@@ -113,7 +117,12 @@ def _scatter_into(target: Array, index: Array, src: Any, dim: int, combining: An
     if not index.size:
         return
     target, index = target.reshape(target.shape or (1,)), index.reshape(index.shape or (1,))
-    at, values = _grid(index, dim), _part_of(src, index)
+    values = _part_of(src, index)
+    if index.size >= kernels.LARGE and combining in (None, np.add) and target.dtype in KERNEL_TYPES:
+        move = kernels.scatter if combining is None else kernels.scatter_add
+        move(target, dim, index, values, in_place=True)
+        return
+    at = _grid(index, dim)
     if combining is None:
         target[at] = values
     else:
@@ -374,6 +383,8 @@ def scatter_reduce_(
 def _index_select(input: Array, index: Array, dim: int) -> Array:
     error = RuntimeError if dim else IndexError
     check_bounds("index_select", index, _size(input, dim), dim, error)
+    if input.ndim and index.size * input.size >= kernels.LARGE * max(input.shape[dim], 1):
+        return kernels.index_select(input, dim, index.reshape(-1))
     rows = np.take(input.reshape(input.shape or (1,)), index.reshape(-1), axis=dim)
     return rows if input.ndim else rows.reshape(())
 
@@ -404,6 +415,9 @@ def _rows(target: Array, index: Array, source: Any, dim: int) -> tuple[Array, Ar
 def _add_rows(target: Array, index: Array, source: Array, dim: int) -> None:
     if target.ndim > 1:
         check_bounds("index_add", index, _size(target, dim), dim)
+    if source.size >= kernels.LARGE and target.dtype in KERNEL_TYPES and source.ndim == target.ndim:
+        kernels.index_add(target, dim, index.reshape(-1), source, in_place=True)
+        return
     rows, at, values = _rows(target, index, source, dim)
     values = np.broadcast_to(values, (len(at), *rows.shape[1:]))
     if rows[:1].size < _WIDE:
