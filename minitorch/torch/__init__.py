@@ -1,27 +1,35 @@
 """Torch's API and semantics over NumPy: `import minitorch.torch as torch`.
 
-    >>> import minitorch.torch as torch
-    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
-    >>> (x * x).sum().backward()
-    >>> x.grad
-    tensor([2., 4.])
+>>> import minitorch.torch as torch
+>>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+>>> (x * x).sum().backward()
+>>> x.grad
+tensor([2., 4.])
 """
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
-
-# Divisions by zero and overflows give infinities and NaN, as in Torch, without a word.
-warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitorch\.torch\.")
 
 from . import accelerator as accelerator
 from . import autograd as autograd
 from . import cuda as cuda
 from . import dtypes as _dtypes
+from . import fft as fft
 from . import fx as fx
 from . import jit as jit
+from . import linalg as linalg
+from . import masked as masked
+from . import nn as nn
+from . import quiet as _quiet  # noqa: F401
 from . import random as random
+from . import serialization as serialization
+from . import signal as signal
+from . import sparse as sparse
+from . import special as special
+from . import storage as storage
+from . import testing as testing
+from . import utils as utils
 from . import version as version
 from .autograd.modes import enable_grad as enable_grad
 from .autograd.modes import inference_mode as inference_mode
@@ -30,6 +38,9 @@ from .autograd.modes import is_grad_enabled as is_grad_enabled
 from .autograd.modes import is_inference_mode_enabled as is_inference_mode_enabled
 from .autograd.modes import no_grad as no_grad
 from .autograd.modes import set_grad_enabled as set_grad_enabled
+from .backends import cuda as _cuda_switches  # noqa: F401
+from .backends import cudnn as _cudnn_switches  # noqa: F401
+from .backends import mps as _mps_switches  # noqa: F401
 from .device import device as device
 from .dtypes import dtype as dtype
 from .dtypes import finfo as finfo
@@ -50,23 +61,15 @@ from .random import seed as seed
 from .random import set_rng_state as set_rng_state
 from .serialization import load as load
 from .serialization import save as save
+from .sparse import mm as spmm  # noqa: F401
+from .sparse import sparse_coo_tensor as sparse_coo_tensor
+from .storage import TypedStorage as TypedStorage
+from .storage import UntypedStorage as UntypedStorage
 from .tensor import Size as Size
 from .tensor import Tensor as Tensor
 from .version import __version__ as __version__
 
 globals().update(_FUNCTIONS, **_dtypes.NAMES, **_TYPES)
-
-from . import fft as fft
-from . import linalg as linalg
-from . import masked as masked
-from . import nn as nn
-from . import signal as signal
-from . import sparse as sparse
-from . import special as special
-from . import testing as testing
-from . import utils as utils
-from .sparse import mm as spmm  # noqa: F401
-from .sparse import sparse_coo_tensor as sparse_coo_tensor
 
 if TYPE_CHECKING:  # the functions come from the records
 
