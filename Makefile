@@ -36,7 +36,7 @@ test: $(VENV)/.dev ## Run every check: style, types, tests
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 lint: $(VENV)/.dev ## Style and types only
 	$(BIN)/ruff check

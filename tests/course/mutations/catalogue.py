@@ -270,7 +270,7 @@ MISTAKES: list[Mistake] = [
             "            stack += [(parent, False) for parent in node.parents]\n",
         ),
         (
-            "recursion",
+            "recursion, too deep for a long graph",
             "    stack = [(variable, False)]\n"
             "    while stack:\n"
             "        node, parents_done = stack.pop()\n"
