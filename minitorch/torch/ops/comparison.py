@@ -12,7 +12,15 @@ from ..tensor import Array, Tensor
 from .elementwise import binary, flat, not_for, unary
 from .promotion import broadcast_error, broadcast_shapes, meet, result_type
 from .record import Op, bind
-from .surface import alias, check_tensor, function, function_and_method, method, only_method, operator
+from .surface import (
+    alias,
+    check_tensor,
+    function,
+    function_and_method,
+    method,
+    only_method,
+    operator,
+)
 
 
 def _comparison(name: str, compute: np.ufunc, doc: str, ordered: bool = True) -> None:
@@ -181,7 +189,7 @@ def isclose(
         raise RuntimeError(f"{input.dtype} did not match {other.dtype}")
     if rtol < 0 or atol < 0:
         raise RuntimeError("rtol and atol must be greater than or equal to zero")
-    same = input == other
+    same = input.eq(other)
     if equal_nan and input.dtype.kind >= dtypes.FLOATING:
         same = same | (input.isnan() & other.isnan())
     if rtol == 0 and atol == 0:

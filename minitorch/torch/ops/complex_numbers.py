@@ -15,6 +15,7 @@ from .promotion import broadcast_shapes
 from .record import Op
 from .surface import (
     FUNCTIONS,
+    as_functions,
     check_tensor,
     function,
     function_and_method,
@@ -44,7 +45,7 @@ def conj_physical(input: Tensor, *, out: Any = None) -> Tensor:
 
 
 in_place("conj_physical_", conj_physical)
-FUNCTIONS["conj_physical_"] = Tensor.conj_physical_
+as_functions("conj_physical_")
 
 
 def _unchanged(name: str, doc: str) -> None:

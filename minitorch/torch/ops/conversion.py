@@ -202,7 +202,7 @@ def __delitem__(self: Tensor, key: Any) -> None:  # noqa: N807
 @only_method
 def __contains__(self: Tensor, element: Any) -> bool:  # noqa: N807
     if isinstance(element, (Tensor, bool, int, float, complex)):
-        return bool((element == self).any())
+        return bool(self.eq(element).any())
     raise RuntimeError(
         f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {element.__class__.__name__}."
     )

@@ -246,9 +246,9 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     return wrap(np.bincount(input._array, weights._array, minlength).astype(kind))
 
 
-def _limits(name: str, values: Array, low: Any, high: Any) -> tuple[float, float]:
+def _limits(name: str, values: Array, low: float, high: float) -> tuple[float, float]:
     """From where to where to count: as given, or as the values lie."""
-    if low == high and values.size and low is not None:
+    if low == high and values.size:
         low, high = values.min(), values.max()
     if not np.isfinite(low) or not np.isfinite(high):
         raise RuntimeError(f"{name}(): range of [{low}, {high}] is not finite")

@@ -252,11 +252,11 @@ _declare_filled("empty", np.empty)
 
 def _filled(shape: Any, value: Any, dtype: dtype_type | None) -> Array:
     """An array full of a number; RuntimeError if the type cannot hold it."""
-    number = value.item() if isinstance(value, Tensor) else value
+    number: Any = value.item() if isinstance(value, Tensor) else value
     if dtype is None:
         dtype = value.dtype if isinstance(value, Tensor) else dtypes.of_number(number)
-    fits = not isinstance(number, complex) or dtype.is_complex
-    if fits and dtype.kind == dtypes.INTEGRAL and math.isfinite(number):
+    fits = dtype.is_complex or not isinstance(number, complex)
+    if dtype.kind == dtypes.INTEGRAL and not isinstance(number, complex) and math.isfinite(number):
         limit = np.iinfo(dtype.numpy).max
         fits = -limit - dtype.is_signed <= number <= limit  # below 0, what has no sign wraps round
     if not fits:

@@ -21,6 +21,7 @@ from .record import Op, Rule, bind
 from .surface import (
     FUNCTIONS,
     alias,
+    as_functions,
     check_tensor,
     expose_binary,
     expose_unary,
@@ -34,7 +35,6 @@ from .surface import (
     with_out,
 )
 from .writes import bind_in_place
-
 
 LARGE = 8_192
 """The size from which on compiled kernels are asked, which then decide for themselves."""
@@ -59,7 +59,6 @@ def unary(
         to_float: whether whole numbers are first turned into floating point
         has_twin: whether there is one that writes into its input
     """
-
     kernel = KERNELS.get(name)
 
     def run(input: Array) -> Array:
@@ -100,7 +99,6 @@ def binary(
         numbers: which operands may be plain numbers: "any", "one" of the two, "other", "none"
         exact_numbers: whether a number meets two-byte floats before it is rounded to them
     """
-
     kernel = KERNELS.get(name)
 
     def run(input: Any, other: Any) -> Array:
@@ -109,9 +107,9 @@ def binary(
                 kind = input.dtype
                 if type(other) is np.ndarray:
                     if other.dtype == kind and not (to_float and kind.kind in "biu"):
-                        large = kernel is not None and kind in KERNEL_TYPES
-                        if large and (input.size >= LARGE or other.size >= LARGE):
-                            return kernel(input, other)
+                        if kernel is not None and kind in KERNEL_TYPES:
+                            if input.size >= LARGE or other.size >= LARGE:
+                                return kernel(input, other)
                         return compute(input, other)
                 elif type(other) is float and kind.kind == "f" and kind.itemsize > 2:
                     if input.size >= LARGE and kernel is not None:
@@ -123,7 +121,7 @@ def binary(
         except ValueError:
             raise broadcast_error(name, (input, other)) from None
 
-    rules = dict(zip(("input", "other"), gradients, strict=True))
+    rules: dict[str, Rule] = dict(zip(("input", "other"), gradients, strict=True))
     ufunc = _on_all_cores(compute, kernel) if isinstance(compute, np.ufunc) else None
     op = Op(name, ("input", "other"), run, rules, ufunc=ufunc, doc=doc)
     expose_binary(op, has_twin, numbers)
@@ -631,7 +629,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 
 in_place("round_", round)
 FUNCTIONS["round"] = with_out(round)
-FUNCTIONS["round_"] = Tensor.round_
+as_functions("round_")
 method("round", round)
 
 # --- Squashing ---------------------------------------------------------------------------------
@@ -666,4 +664,4 @@ method("__abs__", lambda self: self.abs())
 for _name in ("__rdiv__", "__rtruediv__"):  # as Torch computes it, to the last digit
     method(_name, lambda self, other: self.reciprocal() * other)
 method("__div__", Tensor.__truediv__)
-method("__idiv__", Tensor.__itruediv__)
+method("__idiv__", lambda self, other: self.div_(other))

@@ -8,7 +8,15 @@ from typing import Any
 from .. import dtypes
 from ..tensor import Size, Tensor
 from .movement import element_strides, memory_of, wrap_dim
-from .surface import FUNCTIONS, alias, check_tensor, function, function_and_method, method, only_method
+from .surface import (
+    alias,
+    as_functions,
+    check_tensor,
+    function,
+    function_and_method,
+    method,
+    only_method,
+)
 
 # --- Sizes ----------------------------------------------------------------------------------------
 
@@ -140,10 +148,10 @@ for _name in (
     "is_cuda", "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized",
     "is_sparse", "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu",
 ):  # fmt: skip
-    method(_name, False)  # type: ignore[arg-type]
-method("is_cpu", True)  # type: ignore[arg-type]
-method("layout", "torch.strided")  # type: ignore[arg-type]
-method("name", None)  # type: ignore[arg-type]
+    method(_name, False)
+method("is_cpu", True)
+method("layout", "torch.strided")
+method("name", None)
 method("names", property(lambda self: (None,) * self._array.ndim, doc="Dimensions have no names."))
 
 
@@ -162,5 +170,4 @@ _always("share_memory_", lambda self: self, "The tensor itself.")
 _always("record_stream", lambda self, stream: None, "Nothing: the CPU has no streams.")
 _always("to_dense", lambda self, dtype=None, masked_grad=None: self if dtype is None else self.to(dtype),
         "The tensor itself: it is dense.")  # fmt: skip
-for _name in ("get_device", "is_distributed", "is_inference"):
-    FUNCTIONS[_name] = getattr(Tensor, _name)
+as_functions("get_device", "is_distributed", "is_inference")

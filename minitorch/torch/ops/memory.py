@@ -12,7 +12,7 @@ from ..tensor import Array, Tensor, bump_version, tracks, wrap
 from .movement import sizes_of
 from .promotion import NUMBERS
 from .record import Op
-from .surface import FUNCTIONS, function, method, only_method
+from .surface import FUNCTIONS, as_functions, function, method, only_method
 from .writes import bind_in_place
 
 # --- Copying and filling --------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def resize_as_(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Ten
     return self.resize_(other._array.shape)
 
 
-FUNCTIONS["resize_as_"] = resize_as_
+as_functions("resize_as_")
 
 # --- Views of itself --------------------------------------------------------------------------------
 
@@ -167,7 +167,7 @@ def _becoming(name: str) -> None:
 
 for _name in ("as_strided", "squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze"):
     _becoming(_name)
-FUNCTIONS["as_strided_"] = Tensor.as_strided_
+as_functions("as_strided_")
 
 # --- Python functions of each element -----------------------------------------------------------------
 

@@ -18,7 +18,16 @@ from .precision import in_single
 from .promotion import result_type
 from .record import Op
 from .results import named
-from .surface import FUNCTIONS, check_tensor, function_and_method, in_place, into, method, with_out
+from .surface import (
+    FUNCTIONS,
+    as_functions,
+    check_tensor,
+    function_and_method,
+    in_place,
+    into,
+    method,
+    with_out,
+)
 
 
 def scipy_function(name: str) -> Callable[..., Array]:
@@ -155,7 +164,7 @@ def _xlogy_by_factor(g: Any, input: Any, other: Any) -> Any:
 
 binary("xlogy", _xlogy, (_xlogy_by_factor, lambda g, input, other: g * input / other),
        "input log(other), 0 where input is 0.", to_float=True, numbers="one")  # fmt: skip
-FUNCTIONS["xlogy_"] = Tensor.xlogy_
+as_functions("xlogy_")
 
 
 def _sinc_gradient(g: Any, input: Any) -> Any:
@@ -184,7 +193,7 @@ binary(
     "The least common multiple.",
     numbers="none",
 )
-FUNCTIONS["gcd_"], FUNCTIONS["lcm_"] = Tensor.gcd_, Tensor.lcm_
+as_functions("gcd_", "lcm_")
 
 
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
@@ -197,7 +206,7 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
 FUNCTIONS["ldexp"] = with_out(ldexp)
 method("ldexp", ldexp)
 in_place("ldexp_", ldexp)
-FUNCTIONS["ldexp_"] = Tensor.ldexp_
+as_functions("ldexp_")
 
 FREXP = Op("frexp", ("input",), lambda input: np.frexp(input),
            {"input": lambda g, outs: g / outs[1].detach().exp2()}, differentiable=1)  # fmt: skip

@@ -95,7 +95,7 @@ def _check_inner(name: str, a: tuple[int, ...], b: tuple[int, ...]) -> None:
     if len(a) == len(b) == 1:
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor {list(a)} and src {list(b)} to have the same "
-            f"number of elements, but got {a[0]} and {b[0]} elements respectively"
+            "number of elements"
         )
     raise RuntimeError(f"{name}: mat1 and mat2 shapes cannot be multiplied ({_by(a)} and {_by(b)})")
 

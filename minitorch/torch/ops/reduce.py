@@ -233,7 +233,7 @@ _declare_truth("any", np.logical_or, "Whether an element is true.")
 @function_and_method
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """How many elements are not 0."""
-    return (input != 0).sum(dim)
+    return input.ne(0).sum(dim)
 
 
 # --- Moments ------------------------------------------------------------------------------------------

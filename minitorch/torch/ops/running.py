@@ -20,9 +20,9 @@ from .results import found
 from .surface import FUNCTIONS, check_tensor, function_and_method, in_place, into, with_out
 
 
-def from_the_end(compute: Callable[..., Any], g: Any, dim: int) -> Any:
+def from_the_end(name: str, g: Any, dim: int) -> Any:
     """What runs along a dimension, run backwards."""
-    return compute(g.flip(dim), dim).flip(dim)
+    return FUNCTIONS[name](g.flip(dim), dim).flip(dim)
 
 
 # --- Sums and products --------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ def _cumprod_gradient(g: Any, input: Any, out: Any, dim: int) -> Any:
     if not input.ndim or input._array.shape[dim] <= 1:
         return g
     if not (input._array == 0).any():
-        return from_the_end(Tensor.cumsum, g * conj(out), dim) / conj(input)
+        return from_the_end("cumsum", g * conj(out), dim) / conj(input)
     size, cat = input._array.shape[dim], FUNCTIONS["cat"]
     parts = []
     for i in range(size):
@@ -69,7 +69,7 @@ def _cumprod_gradient(g: Any, input: Any, out: Any, dim: int) -> Any:
 
 
 def _cumsum_gradient(g: Any, dim: int) -> Any:
-    return from_the_end(Tensor.cumsum, g, dim) if g.ndim else g
+    return from_the_end("cumsum", g, dim) if g.ndim else g
 
 
 CUMSUM = Op("cumsum", ("input",), _running(_cumsum), {"input": _cumsum_gradient}, doc="The running sum.")
@@ -158,7 +158,7 @@ def _logcumsumexp_gradient(g: Any, input: Any, out: Any, dim: int) -> Any:
         return g
 
     def weighed(log_g: Any) -> Any:
-        return (from_the_end(Tensor.logcumsumexp, log_g - out, dim) + input).exp()
+        return (from_the_end("logcumsumexp", log_g - out, dim) + input).exp()
 
     if g.dtype.is_complex:
         return conj(weighed(conj(g).log()))

@@ -43,8 +43,8 @@ def check_bounds(
     name: str, index: Array, size: int, dim: int, error: type[Exception] = RuntimeError
 ) -> None:
     """An error, before anything is read or written, if a place is not there."""
-    if index.size and not ((low := index.min()) >= 0 and (high := index.max()) < size):
-        bad = low if low < 0 else high
+    if index.size and not ((low := index.min()) >= 0 and index.max() < size):
+        bad = low if low < 0 else index.max()
         raise error(f"{name}: index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
@@ -618,8 +618,8 @@ def _check_put(input: Tensor, index: Tensor, source: Tensor) -> None:
             f"{source.numel()}, index.numel() = {index.numel()}"
         )
     places, count = index._array, input._array.size
-    if places.size and not ((low := places.min()) >= -count and (high := places.max()) < count):
-        bad = low if low < -count else high
+    if places.size and not ((low := places.min()) >= -count and places.max() < count):
+        bad = low if low < -count else places.max()
         raise IndexError(f"out of range: tried to access index {bad} on a tensor of {count} elements.")
 
 
@@ -643,19 +643,20 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     if indices.dtype is not dtypes.int64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {kind_name(indices._array)}")
     if dim is None:
-        places = _from_front("take_along_dim", indices.reshape(-1), input.numel())
-        return input.reshape(-1).gather(0, places, out=out)
+        places = _from_front("take_along_dim", indices.reshape(-1), input._array.size, 0)
+        return FUNCTIONS["gather"](input.reshape(-1), 0, places, out=out)
     d = wrap_dim(dim, input.ndim)
     if input.ndim != indices.ndim:
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
             f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
-    others = [x._array.shape[:d] + (1,) + x._array.shape[d + 1 :] for x in (input, indices)]
-    shape = list(broadcast_shapes("take_along_dim", *others))
+    own, wanted = list(input._array.shape), list(indices._array.shape)
+    own[d] = wanted[d] = 1
+    shape = list(broadcast_shapes("take_along_dim", tuple(own), tuple(wanted)))
     shape[d] = -1
-    places = _from_front("take_along_dim", indices, input.size(d))
-    return input.expand(shape).gather(d, places.expand(shape), out=out)
+    places = _from_front("take_along_dim", indices, input._array.shape[d], d)
+    return FUNCTIONS["gather"](input.expand(shape), d, places.expand(shape), out=out)
 
 
 # --- Copies with a view replaced -------------------------------------------------------------------------
@@ -680,7 +681,7 @@ def _scattered(name: str, doc: str) -> None:
 
 
 VIEWS: dict[str, Callable[..., Tensor]] = {
-    "select": Tensor.select, "diagonal": Tensor.diagonal, "as_strided": Tensor.as_strided,
+    "select": FUNCTIONS["select"], "diagonal": FUNCTIONS["diagonal"], "as_strided": FUNCTIONS["as_strided"],
     "slice": slice_view,
 }  # fmt: skip
 _scattered("select", "A copy with one place of a dimension replaced.")

@@ -15,7 +15,7 @@ from .precision import widened
 from .record import Op
 from .results import found
 from .scattering import check_out
-from .surface import check_tensor, function_and_method, into
+from .surface import FUNCTIONS, check_tensor, function_and_method, into
 
 # --- Sorting ------------------------------------------------------------------------------------
 
@@ -312,8 +312,8 @@ def _ranks(rows: Tensor, shares: Tensor, skip_nan: bool) -> Tensor:
 
 
 def _between(rows: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
-    rounding = {"higher": Tensor.ceil, "nearest": Tensor.round}.get(interpolation, Tensor.floor)
-    below = rounding(ranks)
+    rounding = {"higher": "ceil", "nearest": "round"}.get(interpolation, "floor")
+    below = FUNCTIONS[rounding](ranks)
     rows = rows.squeeze(-2)
     low = rows.gather(-1, below.long())
     if interpolation in ("lower", "higher", "nearest"):

@@ -25,9 +25,15 @@ def function(fn: Callable[..., Any]) -> Callable[..., Any]:
     return fn
 
 
-def method(name: str, fn: Callable[..., Any]) -> None:
-    """Offer a function as a method of tensors."""
+def method(name: str, fn: Any) -> None:
+    """Offer a function, or a property, as a method of tensors."""
     setattr(Tensor, name, fn)
+
+
+def as_functions(*names: str) -> None:
+    """Offer methods as functions too: `torch.clamp_(x)` for `x.clamp_()`."""
+    for name in names:
+        FUNCTIONS[name] = getattr(Tensor, name)
 
 
 def only_method(fn: Callable[..., Any]) -> Callable[..., Any]:

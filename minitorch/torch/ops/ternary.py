@@ -14,7 +14,7 @@ from .elementwise import conj, kind_name
 from .precision import in_single
 from .promotion import broadcast_error, meet, result_type
 from .record import Op, bind
-from .surface import FUNCTIONS, alias, check_tensor, in_place, method, with_out
+from .surface import FUNCTIONS, alias, as_functions, check_tensor, in_place, method, with_out
 
 
 def together(name: str, compute: Callable[..., Array]) -> Callable[..., Array]:
@@ -216,7 +216,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
 
 for _fn in (clamp, clamp_min, clamp_max, nan_to_num, logit, lerp, addcmul, addcdiv):
     in_place(f"{_fn.__name__}_", _fn)
-    FUNCTIONS[f"{_fn.__name__}_"] = getattr(Tensor, f"{_fn.__name__}_")
+    as_functions(f"{_fn.__name__}_")
     FUNCTIONS[_fn.__name__] = with_out(_fn)
     method(_fn.__name__, _fn)
 alias("clip", "clamp")
