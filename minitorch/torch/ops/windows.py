@@ -18,13 +18,13 @@ Shape = Callable[[Array, int], Array]
 """A window's values from the places 0, 1, ... and the number of the last place."""
 
 
-def _cosines(coefficients: Sequence[float]) -> Shape:
-    """a[0] - a[1] cos(x) + a[2] cos(2x) - ..., from 0 to one whole turn."""
+def _cosines(coefficients: Sequence[float], last_first: bool = False) -> Shape:
+    """a[0] - a[1] cos(x) + a[2] cos(2x) - ..., from 0 to one whole turn; rounded in some order."""
 
     def shape(places: Array, last: int) -> Array:
         turn = places * places.dtype.type(2 * math.pi / last)
         waves = [(-1) ** i * a * np.cos(i * turn) for i, a in enumerate(coefficients)]
-        return sum(waves[::-1], np.zeros_like(places))
+        return sum(waves[::-1] if last_first else waves, np.zeros_like(places))
 
     return shape
 
@@ -84,11 +84,17 @@ def _declare(name: str, shape_of: Callable[..., Shape], doc: str, **numbers: flo
     FUNCTIONS[name] = call
 
 
-_declare("hann_window", lambda: _cosines([0.5, 0.5]), "Hann's window: half a cosine wave, raised.")
-_declare("hamming_window", lambda alpha, beta: _cosines([alpha, beta]),
+_declare(
+    "hann_window",
+    lambda: _cosines([0.5, 0.5], last_first=True),
+    "Hann's window: half a cosine wave, raised.",
+)
+_declare("hamming_window", lambda alpha, beta: _cosines([alpha, beta], last_first=True),
          "Hamming's window: a raised cosine that does not begin at 0.", alpha=0.54, beta=0.46)  # fmt: skip
 _declare(
-    "blackman_window", lambda: _cosines([0.42, 0.5, 0.08]), "Blackman's window: two cosine waves."
+    "blackman_window",
+    lambda: _cosines([0.42, 0.5, 0.08], last_first=True),
+    "Blackman's window: two cosine waves.",
 )
 _declare("bartlett_window", lambda: _bartlett, "Bartlett's window: a triangle.")
 _declare("kaiser_window", _kaiser, "Kaiser's window, from a Bessel function.", beta=12.0)

@@ -348,15 +348,13 @@ def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> Any:
     """The q largest singular values and their vectors, found by random projections."""
-    q = 6 if q is None else q
     centered = A if M is None else A - M.expand(A._array.shape)
-    m, n = A._array.shape[-2:]
-    wide = m < n or n > q
-    X = centered.mH if wide and m < n else centered
-    Q = _range_of(X, q, 2 if niter is None else niter)
+    turned = A._array.shape[-2] < A._array.shape[-1]
+    X = centered.mH if turned else centered
+    Q = _range_of(X, 6 if q is None else q, 2 if niter is None else niter)
     U, S, Vh = svd(Q.mH @ X, full_matrices=False)
     U, V = Q @ U, Vh.mH
-    return (V, S, U) if X is not centered else (U, S, V)
+    return (V, S, U) if turned else (U, S, V)
 
 
 def _range_of(A: Tensor, q: int, niter: int) -> Tensor:
