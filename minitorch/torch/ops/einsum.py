@@ -7,6 +7,7 @@ import string
 from collections.abc import Sequence
 from typing import Any
 
+from ..dtypes import promote_types
 from ..tensor import Tensor
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase
@@ -135,6 +136,9 @@ def _product(
     columns = [c for c in right if c in kept and c not in both]
     a = _shaped(a, left, [batch, rows, inner], sizes)
     b = _shaped(b, right, [batch, inner, columns], sizes)
+    if a.dtype is not b.dtype:  # whole numbers that were summed are int64
+        kind = promote_types(a.dtype, b.dtype)
+        a, b = a.to(kind), b.to(kind)
     made = [*batch, *rows, *columns]
     product = (a @ b).reshape([sizes[c] for c in made])
     return product.permute([made.index(c) for c in kept])

@@ -33,7 +33,7 @@ def _number(name: str, value: Any) -> Any:
 
 def _given_bounds(bounds: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any, Any]:
     """Start, end and step of `arange`, as places or names give them."""
-    names = ("end",) if len(bounds) == 1 else ("start", "end", "step")
+    names = ("end",) if len(bounds) == 1 and named["end"] is None else ("start", "end", "step")
     given = dict(zip(names, bounds, strict=False))
     known = {"start": 0, "step": 1} | {k: v for k, v in named.items() if v is not None} | given
     if "end" not in known:
@@ -49,12 +49,15 @@ def _given_bounds(bounds: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, 
 
 
 def _counted(start: Any, end: Any, step: Any, kind: dtype_type) -> Array:
-    if kind.kind != dtypes.INTEGRAL:
-        count = np.arange(math.ceil((end - start) / step), dtype=np.float64)
-        return (start + count * step).astype(kind.numpy)
-    if int(step) == 0:
-        raise ValueError("step must be nonzero")
-    return np.arange(int(start), int(end), int(step)).astype(kind.numpy)
+    """Whole numbers are counted in int64; how many there are, only if they are int64, too."""
+    if kind is dtypes.int64:
+        if int(step) == 0:
+            raise ValueError("step must be nonzero")
+        return np.arange(int(start), int(end), int(step))
+    count = math.ceil((end - start) / step)
+    if kind.kind == dtypes.INTEGRAL:
+        return (int(start) + np.arange(count) * int(step)).astype(kind.numpy)
+    return (start + np.arange(count, dtype=np.float64) * step).astype(kind.numpy)
 
 
 @function
@@ -108,6 +111,8 @@ def _spaced(a: Any, b: Any, steps: int, kind: dtype_type) -> Array:
     if steps == 1:
         return np.full(1, a).astype(kind.numpy)
     whole = kind.kind == dtypes.INTEGRAL
+    if whole:
+        a, b = int(a), int(b)
     work = np.float64 if whole else np.float32 if kind.itemsize == 2 else kind.numpy.type
     step = (work(b) - work(a)) / work(max(steps - 1, 1))
     count = np.arange(steps)

@@ -190,9 +190,11 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Any = None, append: 
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
+    if n == 0:
+        return input.clone()
     parts = [p for p in (prepend, input, append) if p is not None]
     x = FUNCTIONS["cat"](parts, dim) if len(parts) > 1 else input
     for _ in range(min(n, x.size(dim))):
         later, earlier = (x.narrow(dim, start, x.size(dim) - 1) for start in (1, 0))
         x = later ^ earlier if x.dtype is dtypes.bool_ else later - earlier
-    return x if n else x.clone()
+    return x

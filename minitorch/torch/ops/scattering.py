@@ -305,7 +305,7 @@ def _reduced_gradients(
         share = g / start.scatter_add(dim, index, FUNCTIONS["ones_like"](src)).clamp(min=1)
         mine, theirs = share, share.gather(dim, index)
     elif reduce == "prod":
-        mine, theirs = _product_gradients(g, input, index, src, dim, include_self)
+        mine, theirs = _product_gradients(g, input, index, src, out, dim, include_self)
     else:  # equal extremes share
         at_self, at_src = (input == out).to(g.dtype), (src == out.gather(dim, index)).to(g.dtype)
         start = at_self if include_self else FUNCTIONS["zeros_like"](at_self)
@@ -315,17 +315,22 @@ def _reduced_gradients(
 
 
 def _product_gradients(
-    g: Any, input: Any, index: Any, src: Any, dim: int, include_self: bool
+    g: Any, input: Any, index: Any, src: Any, out: Any, dim: int, include_self: bool
 ) -> tuple[Any, Any]:
-    """The product of the other factors, which is 0 where another factor is 0."""
+    """The product of the other factors: by division, but without a factor that alone is 0."""
     start = input if include_self else input.scatter(dim, index, 1)
-    start_zero, src_zero = (start == 0).to(g.dtype), (src == 0).to(g.dtype)
-    zeros = start_zero.scatter_add(dim, index, src_zero)
-    start, src = start.masked_fill(start == 0, 1), src.masked_fill(src == 0, 1)
-    scaled = g * SCATTER_REDUCE(start, index, src, dim=dim, reduce="prod", include_self=True)
-    mine = scaled / start * (zeros == start_zero).to(g.dtype)
-    theirs = scaled.gather(dim, index) / src * (zeros.gather(dim, index) == src_zero).to(g.dtype)
-    return mine, theirs
+    whole = start.masked_fill(start == 0, 1)
+    mine = g * _scattered_product(whole, index, src, dim) / whole
+    zero = src == 0
+    zeros = FUNCTIONS["zeros_like"](g).scatter_add(dim, index, zero.to(g.dtype)).gather(dim, index)
+    alone = zero & (zeros == 1)
+    others = _scattered_product(start, index, src.masked_fill(alone, 1), dim)
+    divided = (g * out).gather(dim, index) / src.masked_fill(zero, 1)
+    return mine, FUNCTIONS["where"](alone, (g * others).gather(dim, index), divided)
+
+
+def _scattered_product(input: Any, index: Any, src: Any, dim: int) -> Any:
+    return SCATTER_REDUCE(input, index, src, dim=dim, reduce="prod", include_self=True)
 
 
 def _reduced_by_input(g: Any, input: Any, index: Any, src: Any, out: Any, dim: int, reduce: str, include_self: bool) -> Any:

@@ -301,14 +301,11 @@ def _quantile(
 
 def _ranks(rows: Tensor, shares: Tensor, skip_nan: bool) -> Tensor:
     """Where in a sorted row each share lies; at its end where a row holds NaN."""
-    array = rows._array
-    missing = np.isnan(array).sum(-1)
-    last = array.shape[-1] - 1
+    last = rows.size(-1) - 1
+    missing = rows.isnan().sum(-1)
     if skip_nan:
-        ranks = shares._array * np.maximum(last - missing, 0)
-    else:
-        ranks = np.where(missing > 0, last, shares._array * last)
-    return wrap(ranks.astype(array.dtype))
+        return shares * (last - missing).clamp(min=0)
+    return (shares * last).masked_fill(missing > 0, last)
 
 
 def _between(rows: Tensor, ranks: Tensor, interpolation: str) -> Tensor:

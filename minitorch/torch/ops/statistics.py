@@ -124,10 +124,14 @@ _FEW_POINTS = 25
 
 
 def _by_product(x1: Tensor, x2: Tensor) -> Tensor:
-    """Distances from one matrix product: |x|² + |y|² - 2 x y."""
-    squares = [(x * x).sum(-1, keepdim=True) for x in (x1, x2)]
-    apart = squares[0] + squares[1].transpose(-2, -1) - 2 * (x1 @ x2.transpose(-2, -1))
-    return apart.clamp(min=1e-30).sqrt()
+    """Distances from one matrix product: (-2x, |x|², 1) (y, 1, |y|²)ᵀ."""
+    cat, ones = FUNCTIONS["cat"], FUNCTIONS["ones_like"]
+    lengths = [(x * x).sum(-1, keepdim=True) for x in (x1, x2)]
+    left = cat([-2 * x1, lengths[0], ones(lengths[0])], -1)
+    right = cat([x2, ones(lengths[1]), lengths[1]], -1)
+    squares = left @ right.transpose(-2, -1)
+    same = squares <= 0
+    return squares.masked_fill(same, 1).sqrt().masked_fill(same, 0)
 
 
 @function
