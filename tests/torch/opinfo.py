@@ -11,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch as real
@@ -41,6 +42,12 @@ _ORDER = {
     "einsum": (1, 0), "polygamma": (1, 0), "special.polygamma": (1, 0), "where": (1, 0, 2),
     "nn.functional.embedding": (1, 0), "nn.functional.embedding_bag": (1, 0),
 }  # fmt: skip
+
+
+def core_operations() -> list[str]:
+    """What real programs call most, with the variants that samples exist for."""
+    names = (Path(__file__).parent / "core_operations.txt").read_text().split()
+    return [full for full, info in all_operations().items() if info.name in names]
 
 
 def resolve(root: Any, tensor: Any, name: str) -> Any:

@@ -19,7 +19,6 @@ from ..autograd.graph import Edge, Layout, Node, modes, numbers
 from ..tensor import (
     Array,
     Tensor,
-    counter_of,
     edge_of,
     make_view,
     mark_inference,
@@ -391,7 +390,7 @@ def _kept(op: Op, plan: _Plan, inputs: Sequence[Any], params: dict[str, Any]) ->
     for name, default in plan.params:
         saved.append(params.get(name, default))
     if plan.shapes:
-        saved.append(tuple(x._array.shape if isinstance(x, Tensor) else None for x in inputs))
+        saved.append(tuple([x._array.shape if isinstance(x, Tensor) else None for x in inputs]))
     return saved
 
 

@@ -17,4 +17,4 @@ def widen(array: Array) -> Array:
 
 def in_order(array: Array) -> Array:
     """The array, or a copy, as kernels take it: in memory's order, aligned, not read-only."""
-    return np.require(array, requirements=["C", "A", "W"])
+    return array if array.flags.carray else np.require(array, requirements=["C", "A", "W"])

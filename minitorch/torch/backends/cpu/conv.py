@@ -9,6 +9,7 @@ are compiled at the first such call.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -26,6 +27,7 @@ SMALL = 1 << 20
 # --- Geometry ----------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=256)
 def conv_output_shape(
     input_shape: Sizes,
     weight_shape: Sizes,

@@ -3,7 +3,8 @@
 Each weight's gradient is one long dot product: of the output's gradient with what its tap
 met in the input. The input is laid out in a sheet as for the convolution itself (see
 `conv_plans`), the gradient in *lines*: its rows at the positions of the sheet, with zeros
-between them, so that both are read as they lie.
+between them, so that both are read as they lie. (An infinite input meets these zeros too:
+where an infinite gradient is right this one is NaN.)
 """
 
 from __future__ import annotations

@@ -21,9 +21,6 @@ SHEET = 1 << 16
 CHUNK = 1 << 15
 """How many elements of a sheet stay near while all rows of weights pass."""
 
-MANY = 1 << 18
-"""Weights from which on the cores share rows of weights rather than samples."""
-
 
 def convolve(
     x: Array, weight: Array, bias: Array | None, shape: Sizes, groups: int, *steps: Sizes
@@ -52,11 +49,23 @@ def _plan(
     return plan_convolution(transposed, source, result, weight[2:], *steps, groups, most, room)
 
 
-def _parts(batch: int, weights: int) -> tuple[int, int]:
-    """In how many parts the cores share a batch, and rows of weights."""
+def _parts(plan: Plan, batch: int, tiles: int, taps: int, weights: int) -> tuple[int, int]:
+    """In how many parts the cores share a batch and tiles of rows of weights, at the least cost.
+
+    Cycles: a quarter for each place of the result and each tap in a tile, half of one for
+    each element laid out, two for each weight packed.
+    """
+    _, channels, depth, height, width, *_ = plan.layout
+    laid_out = channels * depth * height * width / 2
     threads = numba.get_num_threads()
-    samples = 1 if weights > MANY else min(threads, batch)
-    return samples, -(-threads // samples)
+
+    def cost(samples: int) -> float:
+        rows = threads // samples
+        multiplied = -(-tiles // rows) * taps * plan.result[0] / 4
+        return -(-batch // samples) * (multiplied + laid_out) + 2 * weights / rows
+
+    samples = min((s for s in range(1, threads + 1) if threads % s == 0), key=cost)
+    return samples, threads // samples
 
 
 def _run(
@@ -69,14 +78,19 @@ def _run(
     row: int,
 ) -> Array:
     """Run a plan; rows of weights are `row` elements apart."""
-    rows = shape[1] // groups
+    rows, places = shape[1] // groups, plan.phases[0, 3:].tolist()
+    tall = 1 if rows == 1 else conv_kernels.ROWS
+    parts = _parts(plan, shape[0], -(-rows // tall) * groups, len(plan.offsets), weight.size)
     tile = BYTES // source.itemsize * (8 if rows == 1 else 3)
     chunk = tile * min(max(CHUNK // (tile * max(plan.reach, 1)), 2), 40)
-    in_place = plan.is_source and plan.phases[0, 4] * plan.layout[7] >= tile
-    work = (shape[0], groups, rows, row, chunk, *_parts(shape[0], weight.size), int(in_place))
+    in_place = plan.is_source and (places[1] - 1) * plan.layout[7] + places[2] >= tile
+    work = (shape[0], groups, rows, row, chunk, *parts, int(in_place))
     out = np.empty(shape, source.dtype)
+    arrays = (
+        in_order(a).reshape(-1) for a in (source, weight, source[:0] if bias is None else bias)
+    )
     conv_kernels.convolve(
-        in_order(source).reshape(-1), in_order(weight).reshape(-1), in_order(source[:0] if bias is None else bias).reshape(-1), out.reshape(-1),
+        *arrays, out.reshape(-1),
         plan.layout, work, plan.result, plan.splits, plan.phases, plan.offsets, plan.weights,
     )  # fmt: skip
     return out
@@ -88,7 +102,7 @@ def weight_gradient(g: Array, x: Array, shape: Sizes, groups: int, *steps: Sizes
     rows, places, taps = shape[0] // groups, tuple(plan.phases[0, 3:].tolist()), len(plan.offsets)
     offsets = np.append(plan.offsets, plan.offsets[-1:].repeat(-taps % 4))
     tall = 1 if rows == 1 else conv_gradient_kernels.ROWS
-    parts = _parts(len(x), shape[0] * taps)
+    parts = _parts(plan, len(x), -(-rows // tall) * groups, taps, shape[0] * taps)
     in_place = plan.is_source and places == plan.layout[5:8]
     in_place = in_place and not places[1] * places[2] * x.itemsize % BYTES
     sums = np.zeros((parts[0], groups, -(-rows // tall) * tall, len(offsets)), x.dtype)

@@ -1,4 +1,9 @@
-"""How the kernels of this folder are compiled, and on how many cores they run.
+"""How the kernels of this folder are compiled, and how they run on all cores.
+
+A kernel is a function `body(task, tasks, *args)` that does one of so many tasks. Numba could
+compile each with a parallel loop around it, but that loop takes four times as long to compile
+as the body. So there is one parallel loop for all: it is given the address of a body and the
+address of its arguments.
 
 Everything here needs Numba, so the files that use it are imported when the first large
 array comes along.
@@ -6,18 +11,25 @@ array comes along.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
-from numba import config, njit, prange, types
+from numba import config, get_num_threads, int64, njit, prange, typeof, types, void
 from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
+from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic
+from numba.np.ufunc.parallel import threading_layer
 
 from ....jit import compile_kernel
+
+# --- Compiling ------------------------------------------------------------------------------------
 
 EXACT = {"contract"}
 """Products may be added in one step. Nothing is regrouped: range reductions depend on order."""
@@ -41,59 +53,52 @@ def fold(fn: Callable[..., Any]) -> Any:
     return njit(fastmath=REGROUPED, error_model="numpy")(fn)
 
 
-def kernel(fn: Callable[..., Any]) -> Any:
-    """Compile a kernel for one core, cached on disk by all the code it is made of."""
-    return compile_kernel(fn, *dict.fromkeys(_parts(fn)))
+def compile_for(fn: Callable[..., Any], signature: Any, about: Any = None) -> Any:
+    """Compile a function for one signature, cached on disk.
 
-
-def parallel(body: Callable[..., None]) -> Callable[..., None]:
-    """Compile a kernel for all cores.
-
-    Args:
-        body: a function `body(task, tasks, *args)` that does one of so many tasks
-
-    Returns:
-        a function `run(work, *args)` that does all of them: side by side, if the work,
-        counted in elements, is worth it
+    The cache knows it again by all the code it is made of, by the types and constants that
+    this code refers to, and by what it is about.
     """
-    do = step(body)
-
-    def launch(tasks: int, *args: Any) -> None:
-        if tasks == 1:
-            do(0, 1, *args)
-        else:
-            for task in prange(tasks):
-                do(np.int64(task), tasks, *args)
-
-    launch.__qualname__ = body.__qualname__
-    compiled = compile_kernel(launch, body, *dict.fromkeys(_parts(body)), parallel=True)
-    return lambda work, *args: compiled(tasks_for(work), *args)
+    functions = list(dict.fromkeys(_functions(fn)))
+    values = [v for f in functions for v in _values(f) if isinstance(v, (type, np.generic))]
+    compiled = compile_kernel(fn, *functions[1:], _mark(repr((values, about))))
+    compiled.compile(signature)
+    compiled.disable_compile()
+    return compiled
 
 
-def _parts(fn: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
-    """The functions that a function calls, directly or not."""
+def _functions(fn: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
+    """A function and those it calls, directly or not."""
+    yield fn
+    for value in _values(fn):
+        if isinstance(value, Dispatcher):
+            yield from _functions(value.py_func)
+
+
+def _values(fn: Callable[..., Any]) -> list[Any]:
+    """What a function refers to by name."""
     cells = [cell.cell_contents for cell in fn.__closure__ or ()]
-    names = [fn.__globals__.get(name) for name in fn.__code__.co_names]
-    for found in [*cells, *names]:
-        if isinstance(found, Dispatcher):
-            yield found.py_func
-            yield from _parts(found.py_func)
+    return cells + [fn.__globals__.get(name) for name in fn.__code__.co_names]
 
 
-# --- Kernels that call what they are given ----------------------------------------------------------
-# To compile a parallel loop takes a second, to compile a function for it a third of one: where
-# many functions share a loop, the loop is compiled once and gets each function's address.
+def _mark(text: str) -> Callable[[], int]:
+    """A function that differs, in the eyes of the cache, where the text does."""
+    number = int.from_bytes(hashlib.sha256(text.encode()).digest())
+    return lambda: number
+
+
+# --- Addresses ----------------------------------------------------------------------------------------
 
 
 def address_of(compiled: Any, signature: Any) -> int:
-    """Where in memory the machine code of a kernel for this signature is."""
+    """Where in memory the machine code of a compiled function is."""
     result = compiled.get_compile_result(signature)
     return result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
 
 
 @cache
 def function_at(signature: Any) -> Any:
-    """For use inside kernels: turn the address of such a function into something to call."""
+    """For use in kernels: turn the address of a function with this signature into something to call."""
     function = types.FunctionType(signature)
 
     @intrinsic
@@ -104,12 +109,142 @@ def function_at(signature: Any) -> Any:
             value.c_addr = builder.inttoptr(args[0], cgutils.voidptr_t)
             return value._getvalue()
 
-        return function(types.int64), generate
+        return function(int64), generate
 
     return at
 
 
-# --- Cores ------------------------------------------------------------------------------------
+def _copying(typing_context: Any, value: Any) -> Any:
+    """The address of a copy of a value; it lives as long as the function that asked."""
+
+    def generate(context: Any, builder: Any, _: Any, args: Any) -> Any:
+        place = cgutils.alloca_once_value(builder, args[0])
+        return builder.ptrtoint(place, context.get_value_type(int64))
+
+    return int64(value), generate
+
+
+_address_of_copy: Any = intrinsic(_copying)
+
+
+def _value_at(kind: Any) -> Any:
+    """For use in kernels: the value of this type at an address."""
+
+    @intrinsic
+    def value_at(typing_context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, _: Any, args: Any) -> Any:
+            place = builder.inttoptr(args[0], context.get_value_type(kind).as_pointer())
+            return impl_ret_borrowed(context, builder, kind, builder.load(place))
+
+        return kind(int64), generate
+
+    return value_at
+
+
+# --- The parallel loop -----------------------------------------------------------------------------------
+
+TASK = LAUNCH = void(int64, int64, int64)
+_task_at = _launch_at = function_at(TASK)
+
+
+@cache
+def _launcher() -> tuple[int, AbstractContextManager[Any]]:
+    """The address of the parallel loop, and what to hold while it runs."""
+
+    def launch(address: int, arguments: int, tasks: int) -> None:
+        body = _task_at(address)
+        for task in prange(tasks):
+            body(arguments, np.int64(task), tasks)
+
+    compiled = compile_kernel(launch, parallel=True)
+    address = address_of(compiled, LAUNCH)
+    get_num_threads()  # starts the threads
+    alone = threading_layer() == "workqueue"  # which takes one caller at a time
+    return address, Lock() if alone else nullcontext()
+
+
+def _enter(launch: int, address: int, tasks: int, args: tuple[Any, ...]) -> None:
+    """Do tasks with these arguments: one right here, several in the parallel loop."""
+    arguments = _address_of_copy(args)
+    if tasks == 1:
+        _task_at(address)(arguments, 0, 1)
+    else:
+        _launch_at(launch)(address, arguments, tasks)
+
+
+def _tuple_of(kinds: tuple[Any, ...]) -> Any:
+    return types.BaseTuple.from_types(kinds)
+
+
+@cache
+def _entry(kinds: tuple[Any, ...]) -> Any:
+    """`_enter` for arguments of these types, and no others."""
+    return compile_for(_enter, void(int64, int64, int64, _tuple_of(kinds)))
+
+
+def parallel(body: Callable[..., None]) -> Callable[..., None]:
+    """Make a kernel.
+
+    Args:
+        body: a function `body(task, tasks, *args)` that does one of so many tasks
+
+    Returns:
+        a function `run(work, *args)` that does all: side by side, if the work, counted in
+        elements, is worth it. It is compiled for the types of its first arguments and
+        refuses others with a TypeError.
+    """
+    if config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
+        return lambda work, *args: body(0, 1, *args)
+
+    @cache
+    def compiled(kinds: tuple[Any, ...]) -> tuple[Any, int]:
+        arguments_at, do = _value_at(_tuple_of(kinds)), part(body)
+
+        def task(address: int, number: int, count: int) -> None:
+            do(number, count, *arguments_at(address))
+
+        task.__qualname__ = body.__qualname__
+        return _entry(kinds), address_of(compile_for(task, TASK, about=kinds), TASK)
+
+    known: list[Any] = []
+
+    def run(work: int, *args: Any) -> None:
+        if not known:
+            known.extend(compiled(tuple(typeof(usable(v)) for v in args)))
+        entry, address = known
+        tasks = tasks_for(work)
+        launch, turn = _launcher() if tasks > 1 else _SERIAL
+        with turn:
+            try:
+                entry(launch, address, tasks, args)
+            except TypeError:  # perhaps some array is read-only
+                entry(launch, address, tasks, tuple(map(usable, args)))
+
+    return run
+
+
+_SERIAL = (0, nullcontext())
+
+
+def usable(x: Any) -> Any:
+    """What kernels take for an argument: an array that is aligned and writable, if only by name."""
+    if not isinstance(x, np.ndarray) or (x.flags.aligned and x.flags.writeable):
+        return x
+    if not x.flags.aligned:
+        return x.copy()
+    return np.asarray(_Writable(x))
+
+
+class _Writable:
+    """An array's memory, presented to NumPy as writable; kernels only read from it."""
+
+    def __init__(self, x: Any) -> None:
+        self.owner = x
+        address = x.__array_interface__["data"][0]
+        self.__array_interface__ = {**x.__array_interface__, "data": (address, False)}
+
+
+# --- Cores -----------------------------------------------------------------------------------------------
 
 PARALLEL = 32_768
 """From this many elements on, a kernel runs on all cores: waking the others costs some microseconds."""

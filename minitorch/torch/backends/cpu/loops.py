@@ -14,7 +14,7 @@ import numpy as np
 from numba import types, void
 from numba.np.numpy_support import from_dtype
 
-from .kernels import address_of, function_at, kernel, parallel, step
+from .kernels import address_of, compile_for, function_at, parallel, step, usable
 from .runs import share
 from .scalars import functions
 
@@ -90,21 +90,11 @@ def _walkable(x: Array) -> Array:
 
 def _memory(x: Array) -> Array:
     """The run of memory from an array's first element to its last."""
-    if x.flags.c_contiguous and x.flags.writeable:
+    x = usable(x)
+    if x.flags.c_contiguous:
         return x.reshape(-1)
     extent = 1 + sum((n - 1) * s for n, s in zip(x.shape, x.strides, strict=True)) // x.itemsize
-    return np.asarray(_Run(x, extent))
-
-
-class _Run:
-    """What NumPy needs to look at a run of memory; kernels only read from arrays that are read-only."""
-
-    def __init__(self, x: Array, extent: int) -> None:
-        self.owner = x
-        address = x.__array_interface__["data"][0]
-        self.__array_interface__ = {
-            "data": (address, False), "shape": (extent,), "typestr": x.dtype.str, "version": 3
-        }  # fmt: skip
+    return np.lib.stride_tricks.as_strided(x, (extent,), (x.itemsize,))
 
 
 @lru_cache(1024)
@@ -163,8 +153,8 @@ def _body(name: str, real: Any, arity: int) -> int:
         for i in range(len(out)):
             out[i] = f(a[i], b[i], c[i], d[i])
 
-    along = kernel((one, two, three, four)[arity - 1])
-    return address_of(along, _signature(real))
+    signature = _signature(real)
+    return address_of(compile_for((one, two, three, four)[arity - 1], signature), signature)
 
 
 @step

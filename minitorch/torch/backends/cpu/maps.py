@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from .kinds import KERNEL_TYPES
+
 Array = Any
 Map = Callable[..., Array]
 
@@ -22,8 +24,8 @@ CHEAP = 131_072
 COSTLY = 8_192
 UNKNOWN = 1_024
 
-KERNEL_TYPES = (np.dtype(np.float32), np.dtype(np.float64))
 MAPS: dict[str, Map] = {}
+"""All of them, by name."""
 
 
 def define(name: str, formula: Map, start: int) -> Map:

@@ -1,7 +1,8 @@
-"""Normalisation: layer, group, batch and root mean square, forward and backward.
+"""Normalisation: layer, root mean square, group and batch, forward and backward.
 
 Forward functions return what backward needs beside the result: the means and the
-reciprocals of the standard deviations. Statistics of half precision are kept in float32.
+reciprocals of the standard deviations. Those of half precision are kept in float32.
+Gradients by weight and bias are returned also where these are None.
 """
 
 from __future__ import annotations
@@ -11,29 +12,26 @@ from typing import Any
 
 import numpy as np
 
+from . import reductions
+from .kinds import is_half, is_large, widen
+
 Array = Any
+Maybe = Any
+"""An array or None."""
 
 LARGE = 8_192
 """The size from which on kernels compute."""
 
 
-def _is_large(x: Array) -> bool:
-    return x.size >= LARGE and x.dtype in (np.float32, np.float64)
+def _flat(v: Maybe) -> Maybe:
+    return None if v is None else np.ascontiguousarray(v).reshape(-1)
 
 
-def _is_half(x: Array) -> bool:
-    return x.dtype.itemsize == 2 and x.dtype.kind in "fV"
-
-
-def _wide(x: Array | None) -> Array | None:
-    return None if x is None else x.astype(np.float32)
-
-
-# --- Layer norm -------------------------------------------------------------------------------
+# --- Layer norm and root mean square norm ---------------------------------------------------------
 
 
 def layer_norm(
-    x: Array, shape: tuple[int, ...], weight: Array | None, bias: Array | None, eps: float
+    x: Array, shape: tuple[int, ...], weight: Maybe, bias: Maybe, eps: float
 ) -> tuple[Array, Array, Array]:
     """x with mean 0 and variance 1 over its last dimensions, times weight, plus bias.
 
@@ -45,32 +43,62 @@ def layer_norm(
         eps: added to the variance
 
     Returns:
-        the result, the means and the reciprocal standard deviations, these with 1 for the
-        normalised dimensions
+        the result, the means and the reciprocal standard deviations, these with size 1 in
+        the normalised dimensions
     """
-    if _is_half(x):
-        out, mean, rstd = layer_norm(_wide(x), shape, _wide(weight), _wide(bias), eps)
+    return _normalise(True, x, shape, weight, bias, eps)
+
+
+def layer_norm_backward(
+    g: Array, x: Array, shape: tuple[int, ...], mean: Array, rstd: Array, weight: Maybe
+) -> tuple[Array, Array, Array]:
+    """The gradients of `layer_norm` by x, weight and bias."""
+    return _normalise_backward(True, g, x, shape, mean, rstd, weight)
+
+
+def rms_norm(x: Array, shape: tuple[int, ...], weight: Maybe, eps: float) -> tuple[Array, Array]:
+    """x divided by its root mean square over its last dimensions, times weight; and 1 / that root."""
+    out, _, rstd = _normalise(False, x, shape, weight, None, eps)
+    return out, rstd
+
+
+def rms_norm_backward(
+    g: Array, x: Array, shape: tuple[int, ...], rstd: Array, weight: Maybe
+) -> tuple[Array, Array]:
+    """The gradients of `rms_norm` by x and weight."""
+    return _normalise_backward(False, g, x, shape, np.zeros_like(rstd), rstd, weight)[:2]
+
+
+def _normalise(
+    centred: bool, x: Array, shape: tuple[int, ...], weight: Maybe, bias: Maybe, eps: float
+) -> tuple[Array, Array, Array]:
+    """Normalise rows, about their means or about 0."""
+    if is_half(x):
+        x32, weight, bias = widen(x, weight, bias)
+        out, mean, rstd = _normalise(centred, x32, shape, weight, bias, eps)
         return out.astype(x.dtype), mean, rstd
     outer = x.shape[: x.ndim - len(shape)]
     rows = np.ascontiguousarray(x).reshape(prod(outer), prod(shape))
-    w, b = (None if v is None else np.ascontiguousarray(v).reshape(-1) for v in (weight, bias))
-    if _is_large(x):
+    if is_large(x, LARGE):
         from . import norm_kernels
 
-        out, mean, rstd = norm_kernels.layer_norm(rows, w, b, eps)
+        out, mean, rstd = norm_kernels.normalise(centred, rows, _flat(weight), _flat(bias), eps)
     else:
-        out, mean, rstd = _layer_norm(rows, w, b, eps)
+        out, mean, rstd = _normalise_rows(centred, rows, _flat(weight), _flat(bias), eps)
     statistics = outer + (1,) * len(shape)
     return out.reshape(x.shape), mean.reshape(statistics), rstd.reshape(statistics)
 
 
-def _layer_norm(
-    rows: Array, weight: Array | None, bias: Array | None, eps: float
+def _normalise_rows(
+    centred: bool, rows: Array, weight: Maybe, bias: Maybe, eps: float
 ) -> tuple[Array, Array, Array]:
-    mean = rows.mean(axis=1, keepdims=True)
-    centred = rows - mean
-    rstd = 1 / np.sqrt(np.square(centred).mean(axis=1, keepdims=True) + eps)
-    out = centred * rstd
+    n = rows.dtype.type(rows.shape[1])
+    with np.errstate(all="ignore"):
+        total = np.add.reduce(rows, axis=1, keepdims=True)
+        mean = total / n if centred else np.zeros_like(total)
+        out = rows - mean
+        rstd = 1 / np.sqrt(np.add.reduce(out * out, axis=1, keepdims=True) / n + eps)
+    out *= rstd
     if weight is not None:
         out *= weight
     if bias is not None:
@@ -78,30 +106,195 @@ def _layer_norm(
     return out, mean, rstd
 
 
-def layer_norm_backward(
-    g: Array, x: Array, shape: tuple[int, ...], mean: Array, rstd: Array, weight: Array | None
+def _normalise_backward(
+    centred: bool,
+    g: Array,
+    x: Array,
+    shape: tuple[int, ...],
+    mean: Array,
+    rstd: Array,
+    weight: Maybe,
 ) -> tuple[Array, Array, Array]:
-    """The gradients of `layer_norm` by x, weight and bias (also where weight is None)."""
-    if _is_half(x):
-        grads = layer_norm_backward(_wide(g), _wide(x), shape, mean, rstd, _wide(weight))
-        return tuple(v.astype(x.dtype) for v in grads)  # pyright: ignore[reportReturnType]
+    if is_half(x):
+        wide = widen(g, x, weight)
+        grads = _normalise_backward(centred, wide[0], wide[1], shape, mean, rstd, wide[2])
+        return grads[0].astype(x.dtype), grads[1].astype(x.dtype), grads[2].astype(x.dtype)
     n = prod(shape)
     rows, gs = (np.ascontiguousarray(v).reshape(-1, n) for v in (x, g))
-    w = None if weight is None else np.ascontiguousarray(weight).reshape(-1)
-    if _is_large(x):
+    means, rstds = mean.reshape(-1), rstd.reshape(-1)
+    if is_large(x, LARGE):
         from . import norm_kernels
 
-        grads = norm_kernels.layer_norm_backward(gs, rows, mean.reshape(-1), rstd.reshape(-1), w)
+        grads = norm_kernels.normalise_backward(centred, gs, rows, means, rstds, _flat(weight))
     else:
-        grads = _layer_norm_backward(gs, rows, mean.reshape(-1, 1), rstd.reshape(-1, 1), w)
+        grads = _normalise_rows_backward(centred, gs, rows, means, rstds, _flat(weight))
     return grads[0].reshape(x.shape), grads[1].reshape(shape), grads[2].reshape(shape)
 
 
-def _layer_norm_backward(
-    g: Array, rows: Array, mean: Array, rstd: Array, weight: Array | None
+def _normalise_rows_backward(
+    centred: bool, g: Array, rows: Array, mean: Array, rstd: Array, weight: Maybe
 ) -> tuple[Array, Array, Array]:
-    normal = (rows - mean) * rstd
-    gw = g if weight is None else g * weight
-    along = (gw * normal).mean(axis=1, keepdims=True)
-    dx = (gw - gw.mean(axis=1, keepdims=True) - normal * along) * rstd
-    return dx, (g * normal).sum(axis=0), g.sum(axis=0)
+    n = rows.dtype.type(rows.shape[1])
+    normal = (rows - mean[:, None]) * rstd[:, None]
+    gn = g * normal
+    gw, gnw = (g, gn) if weight is None else (g * weight, gn * weight)
+    dx = gw - normal * (np.add.reduce(gnw, axis=1, keepdims=True) / n)
+    if centred:
+        dx -= np.add.reduce(gw, axis=1, keepdims=True) / n
+    return dx * rstd[:, None], gn.sum(axis=0), g.sum(axis=0)
+
+
+# --- Group norm -----------------------------------------------------------------------------------
+# Group and batch norm see x as rows, one for each sample and channel: (N * C, rest). What
+# differs between them is over which rows statistics are taken; the rest is arithmetic on rows
+# with one number for each.
+
+
+def group_norm(
+    x: Array, groups: int, weight: Maybe, bias: Maybe, eps: float
+) -> tuple[Array, Array, Array]:
+    """x (N, C, ...) with mean 0 and variance 1 over each group of channels, scaled by channel.
+
+    Returns:
+        the result, and the means and reciprocal standard deviations of shape (N, groups)
+    """
+    if is_half(x):
+        x32, weight, bias = widen(x, weight, bias)
+        out, mean, rstd = group_norm(x32, groups, weight, bias, eps)
+        return out.astype(x.dtype), mean, rstd
+    n, channels = x.shape[:2]
+    variance, mean = reductions.var_mean(x.reshape(n * groups, -1), (1,), correction=0)
+    with np.errstate(all="ignore"):
+        rstd = 1 / np.sqrt(variance + x.dtype.type(eps))
+    each = channels // groups
+    scale = np.repeat(rstd.reshape(n, groups), each, axis=1)
+    if weight is not None:
+        scale = scale * weight
+    shift = -np.repeat(mean.reshape(n, groups), each, axis=1) * scale
+    if bias is not None:
+        shift = shift + bias
+    out = _scale_rows(x, scale, shift)
+    return out, mean.reshape(n, groups), rstd.reshape(n, groups)
+
+
+def group_norm_backward(
+    g: Array, x: Array, groups: int, mean: Array, rstd: Array, weight: Maybe
+) -> tuple[Array, Array, Array]:
+    """The gradients of `group_norm` by x, weight and bias."""
+    if is_half(x):
+        wide = widen(g, x, weight)
+        grads = group_norm_backward(wide[0], wide[1], groups, mean, rstd, wide[2])
+        return grads[0].astype(x.dtype), grads[1].astype(x.dtype), grads[2].astype(x.dtype)
+    n, channels = x.shape[:2]
+    each = channels // groups
+    means, rstds = (np.repeat(v.reshape(n, groups), each, axis=1) for v in (mean, rstd))
+    sums, products = _row_sums(g, x, means)
+    scale = rstds if weight is None else rstds * weight
+    count = x.dtype.type(x.size // (n * groups))
+    mean_g = (sums * scale).reshape(n, groups, each).sum(axis=2) / count
+    slope = (
+        (products * scale).reshape(n, groups, each).sum(axis=2)
+        / count
+        * rstd.reshape(n, groups) ** 2
+    )
+    level, slope = (np.repeat(v, each, axis=1) for v in (mean_g, slope))
+    dx = _combine_rows(g, x, scale, slope, level - means * slope)
+    return dx, (products * rstds).sum(axis=0), sums.sum(axis=0)
+
+
+# --- Batch norm -------------------------------------------------------------------------------------
+
+
+def batch_norm(x: Array, weight: Maybe, bias: Maybe, eps: float) -> tuple[Array, Array, Array]:
+    """x (N, C, ...) with mean 0 and variance 1 over each channel, scaled.
+
+    Returns:
+        the result, the means and the reciprocal standard deviations, of shape (C,)
+    """
+    if is_half(x):
+        x32, weight, bias = widen(x, weight, bias)
+        out, mean, rstd = batch_norm(x32, weight, bias, eps)
+        return out.astype(x.dtype), mean, rstd
+    variance, mean = reductions.var_mean(x, (0, *range(2, x.ndim)), correction=0)
+    with np.errstate(all="ignore"):
+        rstd = 1 / np.sqrt(variance + x.dtype.type(eps))
+    return _apply_statistics(x, mean, rstd, weight, bias), mean, rstd
+
+
+def batch_norm_eval(
+    x: Array, mean: Array, variance: Array, weight: Maybe, bias: Maybe, eps: float
+) -> Array:
+    """x (N, C, ...) normalised by given means and variances of channels."""
+    if is_half(x):
+        wide = widen(x, mean, variance, weight, bias)
+        return batch_norm_eval(wide[0], wide[1], wide[2], wide[3], wide[4], eps).astype(x.dtype)
+    with np.errstate(all="ignore"):
+        rstd = 1 / np.sqrt(variance + variance.dtype.type(eps))
+    return _apply_statistics(x, mean, rstd, weight, bias)
+
+
+def _apply_statistics(x: Array, mean: Array, rstd: Array, weight: Maybe, bias: Maybe) -> Array:
+    scale = rstd if weight is None else rstd * weight
+    shift = -mean * scale if bias is None else bias - mean * scale
+    shape = x.shape[:2]
+    return _scale_rows(x, np.broadcast_to(scale, shape), np.broadcast_to(shift, shape))
+
+
+def batch_norm_backward(
+    g: Array, x: Array, mean: Array, rstd: Array, weight: Maybe, training: bool = True
+) -> tuple[Array, Array, Array]:
+    """The gradients of `batch_norm` by x, weight and bias.
+
+    Unless `training`, mean and rstd were not taken from x but given.
+    """
+    if is_half(x):
+        wide = widen(g, x, mean, rstd, weight)
+        grads = batch_norm_backward(wide[0], wide[1], wide[2], wide[3], wide[4], training)
+        return grads[0].astype(x.dtype), grads[1].astype(x.dtype), grads[2].astype(x.dtype)
+    shape, channels = x.shape[:2], x.shape[1]
+    sums, products = (v.sum(axis=0) for v in _row_sums(g, x, np.broadcast_to(mean, shape)))
+    scale = rstd if weight is None else rstd * weight
+    zero = np.zeros(channels, x.dtype)
+    count = x.dtype.type(x.size // channels) if channels else x.dtype.type(1)
+    slope = products * scale * rstd * rstd / count if training else zero
+    level = sums * scale / count - mean * slope if training else zero
+    rows = [np.broadcast_to(v, shape) for v in (scale, slope, level)]
+    return _combine_rows(g, x, *rows), products * rstd, sums
+
+
+# --- Arithmetic on rows -------------------------------------------------------------------------------
+
+
+def _rows(x: Array) -> Array:
+    """x (N, C, ...) as (N, C, rest)."""
+    return np.ascontiguousarray(x).reshape(*x.shape[:2], -1)
+
+
+def _scale_rows(x: Array, scale: Array, shift: Array) -> Array:
+    """x scale + shift, where each sample's channel has its own numbers."""
+    if is_large(x, LARGE):
+        from . import norm_kernels
+
+        return norm_kernels.scale_rows(_rows(x), scale, shift).reshape(x.shape)
+    return (_rows(x) * scale[:, :, None] + shift[:, :, None]).reshape(x.shape)
+
+
+def _combine_rows(g: Array, x: Array, scale: Array, slope: Array, level: Array) -> Array:
+    """g scale - x slope - level, where each sample's channel has its own numbers."""
+    if is_large(x, LARGE):
+        from . import norm_kernels
+
+        return norm_kernels.combine_rows(_rows(g), _rows(x), scale, slope, level).reshape(x.shape)
+    out = _rows(g) * scale[:, :, None]
+    out -= _rows(x) * slope[:, :, None] + level[:, :, None]
+    return out.reshape(x.shape)
+
+
+def _row_sums(g: Array, x: Array, mean: Array) -> tuple[Array, Array]:
+    """For each sample's channel the sum of g, and that of g (x - mean)."""
+    if is_large(x, LARGE):
+        from . import norm_kernels
+
+        return norm_kernels.row_sums(_rows(g), _rows(x), mean)
+    gs = _rows(g)
+    return gs.sum(axis=2), (gs * (_rows(x) - mean[:, :, None])).sum(axis=2)

@@ -86,11 +86,13 @@ def _joins(name: str, real: Any) -> tuple[Any, Any, Any]:
 
     @part
     def larger(a: Any, b: Any) -> Any:
-        return b if b > a or b != b else a
+        c = b if b > a else a
+        return b if b != b else c
 
     @part
     def smaller(a: Any, b: Any) -> Any:
-        return b if b < a or b != b else a
+        c = b if b < a else a
+        return b if b != b else c
 
     runs = folds(real)
     return {
@@ -236,7 +238,7 @@ def places(name: str, x: Array, dim: int) -> Array:
 
 @cache
 def _places(name: str, real: Any) -> Callable[..., None]:
-    sign = real(1 if name == "argmax" else -1)
+    sign = 1 if name == "argmax" else -1
 
     def places(task: int, tasks: int, x: Array, out: Array) -> None:
         _, along, after = x.shape
@@ -248,13 +250,13 @@ def _places(name: str, real: Any) -> Callable[..., None]:
             end = min(c + COLUMNS, after)
             best, place = space[: end - c], out[b, c:end]
             for j in range(len(best)):
-                best[j] = sign * x[b, 0, c + j]
+                best[j] = real(sign) * x[b, 0, c + j]
                 place[j] = 0
             for i in range(1, along):
                 row = x[b, i, c:end]
                 for j in range(len(best)):
-                    y = sign * row[j]
-                    better = y > best[j] or (y != y and best[j] == best[j])
+                    y = real(sign) * row[j]
+                    better = (y > best[j]) | ((y != y) & (best[j] == best[j]))
                     best[j] = y if better else best[j]
                     place[j] = i if better else place[j]
 

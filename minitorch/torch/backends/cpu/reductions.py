@@ -12,20 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from .kinds import is_half, is_large
+
 Array = Any
 Dims = tuple[int, ...] | None
 """Dimensions to reduce; None for all."""
 
 LARGE = 65_536
 """The size from which on kernels compute."""
-
-
-def _is_large(x: Array) -> bool:
-    return x.size >= LARGE and x.dtype in (np.float32, np.float64)
-
-
-def _is_half(x: Array) -> bool:
-    return x.dtype.itemsize == 2 and x.dtype.kind in "fV"
 
 
 # --- Sums and products ----------------------------------------------------------------------------
@@ -38,7 +32,7 @@ def sum(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
 
 def mean(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
     """The mean over some dimensions."""
-    if _is_half(x):
+    if is_half(x):
         return mean(x.astype(np.float32), dims, keepdim).astype(x.dtype)
     total = sum(x, dims, keepdim)
     with np.errstate(all="ignore"):
@@ -54,7 +48,7 @@ def prod(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
 
 def norm(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
     """The Euclidean length over some dimensions."""
-    if _is_half(x):
+    if is_half(x):
         return norm(x.astype(np.float32), dims, keepdim).astype(x.dtype)
     return np.sqrt(_fold("squares", _sum_of_squares, x, dims, keepdim))
 
@@ -83,10 +77,10 @@ def var_mean(
     x: Array, dims: Dims = None, correction: float = 1, keepdim: bool = False
 ) -> tuple[Array, Array]:
     """The variance, divided by the count less `correction`, and the mean."""
-    if _is_half(x):
+    if is_half(x):
         wide = var_mean(x.astype(np.float32), dims, correction, keepdim)
         return wide[0].astype(x.dtype), wide[1].astype(x.dtype)
-    if _is_large(x):
+    if is_large(x, LARGE):
         squares, means, count = _moments(x, dims, keepdim)
     else:
         count = _product(x.shape[d] for d in _dims(x, dims))
@@ -119,7 +113,7 @@ def argmin(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
 def _place(
     name: str, plain: Callable[..., Array], x: Array, dim: int | None, keepdim: bool
 ) -> Array:
-    if dim is None or not _is_large(x) or dim % x.ndim == x.ndim - 1:
+    if dim is None or not is_large(x, LARGE) or dim % x.ndim == x.ndim - 1:
         return np.asarray(plain(x, axis=dim, keepdims=keepdim))
     from . import reduction_kernels
 
@@ -132,9 +126,9 @@ def _place(
 
 def cumsum(x: Array, dim: int) -> Array:
     """The running sum along a dimension, kept in float64."""
-    if _is_half(x):
+    if is_half(x):
         return cumsum(x.astype(np.float32), dim).astype(x.dtype)
-    if _is_large(x):
+    if is_large(x, LARGE):
         from . import reduction_kernels
 
         return reduction_kernels.cumsum(np.ascontiguousarray(x), dim % x.ndim)
@@ -151,9 +145,9 @@ def _dims(x: Array, dims: Dims) -> tuple[int, ...]:
 
 def _fold(name: str, plain: Callable[..., Array], x: Array, dims: Dims, keepdim: bool) -> Array:
     """Fold by a kernel, or for small arrays and other types by NumPy."""
-    if _is_half(x):
+    if is_half(x):
         return _fold(name, plain, x.astype(np.float32), dims, keepdim).astype(x.dtype)
-    if not _is_large(x) or dims == ():
+    if not is_large(x, LARGE) or dims == ():
         with np.errstate(all="ignore"):
             return np.asarray(plain(x, axis=dims, keepdims=keepdim))
     pieces, axes, shape = _pieces(name, x, _dims(x, dims), keepdim)

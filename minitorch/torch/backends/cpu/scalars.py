@@ -138,7 +138,8 @@ def _expm1(x: Any) -> Any:
     x = f32(-20.0) if x < f32(-20.0) else x
     whole, p = _reduce_exp(x)
     half_power = _power_of_two(i32(whole - i32(1)))
-    return f32(2) * (p * half_power + (half_power - f32(0.5)))
+    y = f32(2) * (p * half_power + (half_power - f32(0.5)))
+    return x if x == f32(0) else y
 
 
 # --- Logarithms ---------------------------------------------------------------------------------
@@ -210,7 +211,7 @@ def _tanh(x: Any) -> Any:
     p = p * s + f32(-0.05373971164226532)
     p = p * s + f32(0.13331441581249237)
     p = p * s + f32(-0.3333328068256378)
-    near = x + x * (s * p)
+    near = x if s == f32(0) else x + x * (s * p)
     a = abs(x)
     far = f32(1) - f32(2) / (_exp(a + a) + f32(1))
     return near if a < f32(0.625) else (-far if x < f32(0) else far)
@@ -268,7 +269,7 @@ def _sine_or_cosine(quarter: Any, r: Any) -> Any:
     p = f32(-0.00019515282474458218)
     p = p * s + f32(0.00833216030150652)
     p = p * s + f32(-0.16666655242443085)
-    sine = r + r * (s * p)
+    sine = r if s == f32(0) else r + r * (s * p)
     q = f32(2.4433154976577498e-05)
     q = q * s + f32(-0.0013887316454201937)
     q = q * s + f32(0.04166664555668831)
@@ -392,11 +393,13 @@ def functions(real: Any) -> dict[str, Any]:
 
     @body
     def maximum(x: Any, y: Any) -> Any:
-        return x if x > y or x != x else y
+        z = x if x > y else y
+        return x if x != x else z
 
     @body
     def minimum(x: Any, y: Any) -> Any:
-        return x if x < y or x != x else y
+        z = x if x < y else y
+        return x if x != x else z
 
     @body
     def neg(x: Any) -> Any:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
+
+from .kinds import is_half, is_large
 
 Array = Any
 
@@ -14,9 +17,9 @@ LARGE = 8_192
 
 def softmax(x: Array, dim: int) -> Array:
     """exp(x), scaled so that it sums to 1 along a dimension."""
-    if _is_large(x):
+    if is_large(x, LARGE):
         return _by_kernel("softmax", dim, x)
-    if _is_half(x):
+    if is_half(x):
         return softmax(x.astype(np.float32), dim).astype(x.dtype)
     with np.errstate(all="ignore"):
         e = np.exp(x - _top(x, dim))
@@ -25,9 +28,9 @@ def softmax(x: Array, dim: int) -> Array:
 
 def softmax_backward(g: Array, out: Array, dim: int) -> Array:
     """The gradient g taken through a softmax whose result was `out`."""
-    if _is_large(out):
+    if is_large(out, LARGE):
         return _by_kernel("softmax_backward", dim, g, out)
-    if _is_half(out):
+    if is_half(out):
         return softmax_backward(g.astype(np.float32), out.astype(np.float32), dim).astype(out.dtype)
     with np.errstate(all="ignore"):
         return out * (g - (g * out).sum(axis=dim, keepdims=True))
@@ -35,9 +38,9 @@ def softmax_backward(g: Array, out: Array, dim: int) -> Array:
 
 def log_softmax(x: Array, dim: int) -> Array:
     """The logarithm of the softmax, without a detour by small numbers."""
-    if _is_large(x):
+    if is_large(x, LARGE):
         return _by_kernel("log_softmax", dim, x)
-    if _is_half(x):
+    if is_half(x):
         return log_softmax(x.astype(np.float32), dim).astype(x.dtype)
     with np.errstate(all="ignore"):
         shifted = x - _top(x, dim)
@@ -46,9 +49,9 @@ def log_softmax(x: Array, dim: int) -> Array:
 
 def log_softmax_backward(g: Array, out: Array, dim: int) -> Array:
     """The gradient g taken through a log-softmax whose result was `out`."""
-    if _is_large(out):
+    if is_large(out, LARGE):
         return _by_kernel("log_softmax_backward", dim, g, out)
-    if _is_half(out):
+    if is_half(out):
         wide = log_softmax_backward(g.astype(np.float32), out.astype(np.float32), dim)
         return wide.astype(out.dtype)
     with np.errstate(all="ignore"):
@@ -57,27 +60,29 @@ def log_softmax_backward(g: Array, out: Array, dim: int) -> Array:
 
 def logsumexp(x: Array, dims: tuple[int, ...], keepdim: bool = False) -> Array:
     """log of the sum of exp(x) over some dimensions, without overflow."""
-    if _is_half(x):
+    if is_half(x):
         return logsumexp(x.astype(np.float32), dims, keepdim).astype(x.dtype)
+    if is_large(x, LARGE):
+        return _large_logsumexp(x, tuple(d % x.ndim for d in dims), keepdim)
     with np.errstate(all="ignore"):
         top = x.max(axis=dims, keepdims=True)
         top = np.where(np.isinf(top), x.dtype.type(0), top)
-        from .maps import exp
+        out = np.log(np.exp(x - top).sum(axis=dims, keepdims=True)) + top
+    return out if keepdim else np.squeeze(out, dims)
 
-        shifted = np.log(exp(x - top).sum(axis=dims, keepdims=True)) + top
-    return shifted if keepdim else shifted.squeeze(dims)
+
+def _large_logsumexp(x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
+    """The same by a kernel, along rows: the reduced dimensions are brought to the end."""
+    from . import softmax_kernels
+
+    kept = [d for d in range(x.ndim) if d not in dims]
+    rows = x.transpose(*kept, *dims).reshape(prod(x.shape[d] for d in kept), -1)
+    shape = [1 if d in dims else n for d, n in enumerate(x.shape) if keepdim or d not in dims]
+    return softmax_kernels.row_logsums(np.ascontiguousarray(rows)).reshape(shape)
 
 
 def _top(x: Array, dim: int) -> Array:
     return x.max(axis=dim, keepdims=True) if x.size else x
-
-
-def _is_large(x: Array) -> bool:
-    return x.size >= LARGE and x.dtype in (np.float32, np.float64)
-
-
-def _is_half(x: Array) -> bool:
-    return x.dtype.itemsize == 2 and x.dtype.kind in "fV"
 
 
 def _by_kernel(name: str, dim: int, *arrays: Array) -> Array:

@@ -30,6 +30,20 @@ def run(name: str, arrays: list[Array], out: Array, dim: int) -> None:
     _compiled(name, out.dtype.type, after == 1)(out.size, *views)
 
 
+def row_logsums(x: Array) -> Array:
+    """log of the sum of exponentials of each row of (rows, n)."""
+    out = np.empty(len(x), x.dtype)
+    _compiled("logsums", x.dtype.type, True)(x.size, x, out)
+    return out
+
+
+def scaled_softmax(x: Array, logsums: Array, scale: Array) -> Array:
+    """exp(x - logsum) times a scale, each row with its own."""
+    out = np.empty_like(x)
+    _compiled("scaled", x.dtype.type, True)(x.size, x, logsums, scale, out)
+    return out
+
+
 @cache
 def _compiled(name: str, real: Any, rows: bool) -> Any:
     bodies = (_by_rows if rows else _by_columns)(real)
@@ -92,7 +106,23 @@ def _by_rows(real: Any) -> tuple[Callable[..., None], ...]:
             for i in range(len(o)):
                 o[i] = row[i] - exp(logs[i]) * s
 
-    return softmax, log_softmax, softmax_backward, log_softmax_backward
+    def logsums(task: int, tasks: int, x: Array, out: Array) -> None:
+        first, last = share(task, tasks, len(x))
+        for r in range(first, last):
+            row = x[r]
+            top = largest(row)
+            top = real(0) if abs(top) == real(np.inf) else top
+            out[r] = log(sum_of_exponentials(row, top)) + top
+
+    def scaled(task: int, tasks: int, x: Array, logsums: Array, scale: Array, out: Array) -> None:
+        first, last = share(task, tasks, len(x))
+        for r in range(first, last):
+            row, o = x[r], out[r]
+            shift, factor = logsums[r], scale[r]
+            for i in range(len(o)):
+                o[i] = exp(row[i] - shift) * factor
+
+    return softmax, log_softmax, softmax_backward, log_softmax_backward, logsums, scaled
 
 
 @cache
@@ -108,7 +138,8 @@ def _by_columns(real: Any) -> tuple[Callable[..., None], ...]:
         for i in range(1, len(x)):
             row = x[i, first : first + count]
             for c in range(count):
-                tops[c] = tops[c] if row[c] <= tops[c] or tops[c] != tops[c] else row[c]
+                top = row[c] if row[c] > tops[c] else tops[c]
+                tops[c] = row[c] if row[c] != row[c] else top
 
     def softmax(task: int, tasks: int, x: Array, out: Array) -> None:
         blocks = (x.shape[2] + COLUMNS - 1) // COLUMNS

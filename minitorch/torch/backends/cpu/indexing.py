@@ -1,0 +1,245 @@
+"""Rows and elements picked and put by index.
+
+Arrays are seen as (before, along, after) the dimension that indices count in. Indices are
+checked before anything is written; negative ones are out of bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .kinds import is_half, is_large
+
+Array = Any
+
+LARGE = 32_768
+"""The number of elements moved from which on kernels compute."""
+
+
+# --- Whole rows: one list of indices for all --------------------------------------------------------
+
+
+def index_select(x: Array, dim: int, index: Array) -> Array:
+    """The slices of x along a dimension that a list of indices names."""
+    dim %= max(x.ndim, 1)
+    _check(index, x.shape[dim] if x.ndim else 1, IndexError, "index out of range in self")
+    if not x.ndim:
+        return x.reshape(1)[index].reshape(())
+    shape = (*x.shape[:dim], len(index), *x.shape[dim + 1 :])
+    if prod(shape) < LARGE or not x.flags.c_contiguous:
+        return np.take(x, index, axis=dim)
+    from . import index_kernels
+
+    out = np.empty(shape, x.dtype)
+    index_kernels.take(_view(x, dim), np.ascontiguousarray(index, np.int64), _view(out, dim))
+    return out
+
+
+def embedding(weight: Array, index: Array) -> Array:
+    """The row of a table that each index names."""
+    return index_select(weight, 0, index.reshape(-1)).reshape(*index.shape, weight.shape[1])
+
+
+def embedding_backward(
+    g: Array, index: Array, rows: int, padding_idx: int | None = None, by_frequency: bool = False
+) -> Array:
+    """The gradient by the table: each row's gradients added up, in order.
+
+    Args:
+        g: of shape (*index.shape, width)
+        index: which row each was taken from
+        rows: of the table
+        padding_idx: a row that gets no gradient
+        by_frequency: whether to divide by how often each row was taken
+    """
+    flat, gs = index.reshape(-1), g.reshape(-1, g.shape[-1])
+    if by_frequency:
+        gs = gs / np.bincount(flat, minlength=rows)[flat][:, None].astype(g.dtype)
+    if padding_idx is not None:
+        counts = flat != padding_idx
+        flat, gs = flat[counts], gs[counts]
+    return index_add(np.zeros((rows, g.shape[-1]), g.dtype), 0, flat, gs, in_place=True)
+
+
+def index_add(
+    x: Array, dim: int, index: Array, source: Array, alpha: float = 1, in_place: bool = False
+) -> Array:
+    """x, with slices of source times alpha added where a list of indices says, in order."""
+    dim %= max(x.ndim, 1)
+    _check(index, x.shape[dim] if x.ndim else 1, IndexError, "index out of range in self")
+    if is_half(x):
+        wide = index_add(x.astype(np.float32), dim, index, source.astype(np.float32), alpha, True)
+        return _finish(x, wide.astype(x.dtype), in_place)
+    out = x if in_place else x.copy()
+    if alpha != 1:
+        source = source * x.dtype.type(alpha)
+    if is_large(source, LARGE) and out.flags.c_contiguous:
+        from . import index_kernels
+
+        rows = _view(np.ascontiguousarray(source, x.dtype), dim)
+        index_kernels.add(_view(out, dim), np.ascontiguousarray(index, np.int64), rows)
+    else:
+        np.add.at(
+            np.moveaxis(out, dim, 0) if x.ndim else out.reshape(1), index, _to_front(source, dim)
+        )
+    return out
+
+
+def _to_front(x: Array, dim: int) -> Array:
+    return np.moveaxis(x, dim, 0) if x.ndim else x.reshape(1)
+
+
+def _finish(x: Array, result: Array, in_place: bool) -> Array:
+    if not in_place:
+        return result
+    x[...] = result
+    return x
+
+
+# --- Single elements: an index for each -------------------------------------------------------------
+
+
+def gather(x: Array, dim: int, index: Array) -> Array:
+    """For each index the element of x at that place along a dimension, else at the index's own."""
+    if not x.ndim or not index.ndim:
+        return gather(np.atleast_1d(x), 0, np.atleast_1d(index)).reshape(index.shape)
+    dim %= x.ndim
+    _check_places(index, x.shape[dim], dim)
+    x = _crop(x, index.shape, dim)
+    if index.size < LARGE:
+        return np.take_along_axis(x, index, dim)
+    from . import index_kernels
+
+    out = np.empty(index.shape, x.dtype)
+    compact, places = np.ascontiguousarray(x), np.ascontiguousarray(index, np.int64)
+    index_kernels.gather(_view(compact, dim), _view(places, dim), _view(out, dim))
+    return out
+
+
+def scatter(x: Array, dim: int, index: Array, source: Any, in_place: bool = False) -> Array:
+    """x, with elements of source (or one number) put where an array of indices says."""
+    return _scatter("put", x, dim, index, source, in_place)
+
+
+def scatter_add(x: Array, dim: int, index: Array, source: Any, in_place: bool = False) -> Array:
+    """x, with elements of source added where an array of indices says, in order."""
+    return _scatter("sum", x, dim, index, source, in_place)
+
+
+def scatter_reduce(
+    x: Array,
+    dim: int,
+    index: Array,
+    source: Any,
+    reduce: str,
+    include_self: bool = True,
+    in_place: bool = False,
+) -> Array:
+    """x, with elements of source folded in where an array of indices says.
+
+    Args:
+        x: what to fold into
+        dim: the dimension that indices count in
+        index: for each element of source its place along that dimension
+        source: an array, or one number
+        reduce: "sum", "prod", "mean", "amax" or "amin"
+        include_self: whether what x holds at these places takes part
+        in_place: whether to change x itself
+    """
+    if is_half(x):
+        wide = source.astype(np.float32) if isinstance(source, np.ndarray) else source
+        result = scatter_reduce(x.astype(np.float32), dim, index, wide, reduce, include_self, True)
+        return _finish(x, result.astype(x.dtype), in_place)
+    out = x if in_place else x.copy()
+    if not include_self:
+        _scatter("put", out, dim, index, _neutral(reduce, x.dtype), True)
+    _scatter("sum" if reduce == "mean" else reduce, out, dim, index, source, True)
+    if reduce == "mean":
+        start = np.full(x.shape, 1 if include_self else 0, np.int64)
+        counts = np.maximum(_scatter("sum", start, dim, index, 1, True), 1)
+        whole = x.dtype.kind in "iu"
+        out[...] = out // counts if whole else out / counts.astype(x.dtype)
+    return out
+
+
+def _neutral(reduce: str, kind: Any) -> Any:
+    """What changes nothing when it is folded in."""
+    if reduce in ("sum", "mean", "prod"):
+        return 1 if reduce == "prod" else 0
+    if kind.kind == "f":
+        return -np.inf if reduce == "amax" else np.inf
+    limits = np.iinfo(kind)
+    return limits.min if reduce == "amax" else limits.max
+
+
+ORDERED: dict[str, Callable[..., None]] = {
+    "sum": np.add.at,
+    "prod": np.multiply.at,
+    "amax": np.maximum.at,
+    "amin": np.minimum.at,
+}
+"""NumPy's folds by index, one element after the other."""
+
+
+def _scatter(name: str, x: Array, dim: int, index: Array, source: Any, in_place: bool) -> Array:
+    if not x.ndim or not index.ndim:
+        flat = source.reshape(-1) if isinstance(source, np.ndarray) else source
+        one = _scatter(name, np.atleast_1d(x).copy(), 0, np.atleast_1d(index), flat, True)
+        return _finish(x, one.reshape(x.shape), in_place)
+    dim %= x.ndim
+    _check_places(index, x.shape[dim], dim)
+    if is_half(x) and name != "put":
+        wide = source.astype(np.float32) if isinstance(source, np.ndarray) else source
+        result = _scatter(name, x.astype(np.float32), dim, index, wide, True).astype(x.dtype)
+        return _finish(x, result, in_place)
+    out = x if in_place else x.copy()
+    if isinstance(source, np.ndarray):
+        source = source[tuple(slice(n) for n in index.shape)]
+    target = _crop(out, index.shape, dim)
+    if index.size >= LARGE and target.flags.c_contiguous and (name == "put" or is_large(x, 0)):
+        from . import index_kernels
+
+        values = np.ascontiguousarray(np.broadcast_to(np.asarray(source, x.dtype), index.shape))
+        places = np.ascontiguousarray(index, np.int64)
+        index_kernels.scatter(name, _view(target, dim), _view(places, dim), _view(values, dim))
+    elif name == "put":
+        np.put_along_axis(target, index, np.asarray(source, x.dtype), dim)
+    else:
+        ORDERED[name](target, _grid(index, dim), source)
+    return out
+
+
+def _grid(index: Array, dim: int) -> tuple[Array, ...]:
+    """An index array for every dimension: the given one, and each element's own place."""
+    grid = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    grid[dim] = index
+    return tuple(grid)
+
+
+def _crop(x: Array, shape: tuple[int, ...], dim: int) -> Array:
+    """x, cut to a shape in all dimensions but one."""
+    return x[tuple(slice(None if d == dim else n) for d, n in enumerate(shape))]
+
+
+def _view(x: Array, dim: int) -> Array:
+    """A contiguous array as (before, along, after)."""
+    return x.reshape(prod(x.shape[:dim]), x.shape[dim], prod(x.shape[dim + 1 :]))
+
+
+# --- Bounds -------------------------------------------------------------------------------------------
+
+
+def _check_places(index: Array, size: int, dim: int) -> None:
+    message = "index {} is out of bounds for dimension {} with size {}"
+    _check(index, size, RuntimeError, message, dim)
+
+
+def _check(index: Array, size: int, error: type[Exception], message: str, dim: int = 0) -> None:
+    """Raise an error if some index is not one of so many places."""
+    if index.size and (index.min() < 0 or index.max() >= size):
+        wrong = index[(index < 0) | (index >= size)].flat[0]
+        raise error(message.format(wrong, dim, size))

@@ -1,0 +1,114 @@
+"""Cross entropy of rows of logits and class numbers, forward and backward."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .kinds import is_half, is_large, widen
+
+Array = Any
+
+LARGE = 8_192
+"""The size from which on kernels compute."""
+
+
+def check_targets(target: Array, classes: int, ignore_index: int) -> Array:
+    """Where targets count; IndexError if one that counts is not a class."""
+    counts = target != ignore_index
+    wrong = counts & ((target < 0) | (target >= classes))
+    if wrong.any():
+        raise IndexError(f"Target {target[wrong][0]} is out of bounds.")
+    return counts
+
+
+def cross_entropy(
+    logits: Array,
+    target: Array,
+    weight: Array | None = None,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> tuple[Array, Array]:
+    """The loss of each row, and the log of the sum of its exponentials, which backward needs.
+
+    Args:
+        logits: of shape (N, C)
+        target: class numbers, of shape (N,)
+        weight: of each class, or None
+        ignore_index: the target of rows whose loss is 0
+        label_smoothing: how much of each target is spread over all classes
+    """
+    if is_half(logits):
+        x, weight = widen(logits, weight)
+        losses, logsums = cross_entropy(x, target, weight, ignore_index, label_smoothing)
+        return losses.astype(logits.dtype), logsums
+    counts = check_targets(target, logits.shape[1], ignore_index)
+    logsums = _row_logsums(logits)
+    classes = np.where(counts, target, 0)
+    losses = logsums - np.take_along_axis(logits, classes[:, None], 1)[:, 0]
+    if weight is not None:
+        losses = losses * weight[classes]
+    if label_smoothing:
+        spread = _spread(logits, logsums, weight) / logits.shape[1]
+        losses = (1 - label_smoothing) * losses + label_smoothing * spread
+    return np.where(counts, losses, logits.dtype.type(0)), logsums
+
+
+def _row_logsums(logits: Array) -> Array:
+    """log of the sum of exponentials of each row."""
+    if is_large(logits, LARGE):
+        from . import softmax_kernels
+
+        return softmax_kernels.row_logsums(np.ascontiguousarray(logits))
+    with np.errstate(all="ignore"):
+        top = logits.max(axis=1, keepdims=True)
+        return (np.log(np.exp(logits - top).sum(axis=1, keepdims=True)) + top)[:, 0]
+
+
+def _spread(logits: Array, logsums: Array, weight: Array | None) -> Array:
+    """The sum over classes of minus the log-probabilities, weighted."""
+    if weight is None:
+        return logits.shape[1] * logsums - logits.sum(axis=1)
+    return weight.sum() * logsums - logits @ weight
+
+
+def cross_entropy_backward(
+    g: Array,
+    logits: Array,
+    logsums: Array,
+    target: Array,
+    weight: Array | None = None,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> Array:
+    """The gradient by the logits, where g is the gradient of each row's loss."""
+    if is_half(logits):
+        g, x, weight = widen(g, logits, weight)
+        options = (weight, ignore_index, label_smoothing)
+        return cross_entropy_backward(g, x, logsums, target, *options).astype(logits.dtype)
+    n, classes = logits.shape
+    real = logits.dtype.type
+    counts = target != ignore_index
+    places = np.where(counts, target, 0)
+    g = np.where(counts, g, real(0))
+    at_target = g * real(1 - label_smoothing)
+    if weight is not None:
+        at_target = at_target * weight[places]
+    everywhere = g * real(label_smoothing / classes)
+    total = real(classes) if weight is None else weight.sum()
+    out = _scaled_softmax(logits, logsums, at_target + everywhere * total)
+    out[np.arange(n), places] -= at_target
+    if label_smoothing:
+        out -= everywhere[:, None] * (real(1) if weight is None else weight)
+    return out
+
+
+def _scaled_softmax(logits: Array, logsums: Array, scale: Array) -> Array:
+    """The softmax of each row times a number of its own."""
+    if is_large(logits, LARGE):
+        from . import softmax_kernels
+
+        return softmax_kernels.scaled_softmax(np.ascontiguousarray(logits), logsums, scale)
+    with np.errstate(all="ignore"):
+        return np.exp(logits - logsums[:, None]) * scale[:, None]
