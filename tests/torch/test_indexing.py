@@ -23,7 +23,7 @@ def shape_and_key(draw: Any) -> tuple[tuple[int, ...], Any]:
     parts: list[Any] = []
     for size in shape[: draw(st.integers(0, len(shape)))]:
         parts.append(draw(_part(size)))
-    for extra in draw(st.lists(st.sampled_from([None, ...]), max_size=2)):
+    for extra in draw(st.sampled_from([(), (None,), (...,), (None, None), (None, ...)])):
         parts.insert(draw(st.integers(0, len(parts))), extra)
     return shape, tuple(parts) if len(parts) != 1 or draw(st.booleans()) else parts[0]
 
@@ -49,7 +49,7 @@ def _numbers(shape: tuple[int, ...]) -> Any:
     return real.arange(int(np.prod(shape)), dtype=real.float64).reshape(shape).requires_grad_()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(shape_and_key())
 def test_reading(case: tuple[tuple[int, ...], Any]) -> None:
     """The same elements, errors and gradients; a view where PyTorch's is one."""
@@ -69,7 +69,7 @@ def _read(x: Any, key: Any) -> Any:
     return (x * 1)[key] * 2
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(shape_and_key(), st.booleans())
 def test_writing(case: tuple[tuple[int, ...], Any], number: bool) -> None:
     """The same elements written, the same refusals, the same gradients."""
@@ -77,7 +77,9 @@ def test_writing(case: tuple[tuple[int, ...], Any], number: bool) -> None:
     value: Any = 2.5
     if not number:
         try:
-            value = real.randn(real.zeros(shape)[key].shape[-1:], dtype=real.float64).requires_grad_()
+            value = real.randn(
+                real.zeros(shape)[key].shape[-1:], dtype=real.float64
+            ).requires_grad_()
         except Exception:
             value = real.ones(1, dtype=real.float64)
     what = f"x{list(shape)}[{key}] = {'2.5' if number else list(value.shape)}"
