@@ -132,7 +132,6 @@ def __invert__(self: Tensor) -> Tensor:  # noqa: N807
     return self.bitwise_not()
 
 
-
 # --- Choosing ------------------------------------------------------------------------------------
 
 

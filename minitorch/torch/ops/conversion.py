@@ -41,7 +41,9 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return CAST(self, kind=kind.numpy)
 
 
-def _destination(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[dtype_type | None, bool, Any]:
+def _destination(
+    args: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[dtype_type | None, bool, Any]:
     """The type that a call of `to` asks for, whether it must copy, and how to lie in memory."""
     kind: Any = named.pop("dtype", None)
     where: Any = named.pop("device", None)
@@ -51,7 +53,9 @@ def _destination(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[dtype_ty
             kind = arg
         elif isinstance(arg, Tensor):
             kind, where = arg.dtype, arg.device
-        elif isinstance(arg, (str, device_type)) or (isinstance(arg, int) and not isinstance(arg, bool)):
+        elif isinstance(arg, (str, device_type)) or (
+            isinstance(arg, int) and not isinstance(arg, bool)
+        ):
             where = arg
     flags = [a for a in args if isinstance(a, bool)]  # non_blocking, copy
     copy = named.pop("copy", len(flags) > 1 and flags[1])
@@ -60,7 +64,9 @@ def _destination(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[dtype_ty
     if named:
         raise TypeError(f"to() received an invalid combination of arguments - got {sorted(named)}")
     if kind is not None and not isinstance(kind, dtype_type):
-        raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {kind.__class__.__name__}")
+        raise TypeError(
+            f"to(): argument 'dtype' must be torch.dtype, not {kind.__class__.__name__}"
+        )
     if where is not None:
         resolve(where)
     return kind, copy, memory_format
@@ -237,7 +243,9 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Arra
 
 
 @only_method
-def __array_wrap__(self: Tensor, array: Array, context: Any = None, return_scalar: bool = False) -> Tensor:  # noqa: N807
+def __array_wrap__(
+    self: Tensor, array: Array, context: Any = None, return_scalar: bool = False
+) -> Tensor:  # noqa: N807
     return wrap(np.asarray(array))
 
 

@@ -235,7 +235,9 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if input.ndim != 1 or (input._array < 0).any():
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if input.dtype.kind != dtypes.INTEGRAL:
-        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{kind_name(input._array)}'")
+        raise NotImplementedError(
+            f"\"bincount_cpu\" not implemented for '{kind_name(input._array)}'"
+        )
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
     if weights is None:
@@ -273,10 +275,10 @@ def histc(
         )
     if bins <= 0:
         raise RuntimeError(f"torch.histc(): bins must be > 0, but got {bins}")
-    values = widened(input._array).reshape(-1)
-    low, high = _limits("torch.histc", values, min, max)
+    values, number = input._array.reshape(-1), input._array.dtype.type
+    low, high = map(number, _limits("torch.histc", values, min, max))
     inside = values[(values >= low) & (values <= high)]
-    at = np.minimum(((inside - low) * bins / (high - low)).astype(np.int64), bins - 1)
+    at = np.minimum(((inside - low) * number(bins) / (high - low)).astype(np.int64), bins - 1)
     result = wrap(np.bincount(at, minlength=bins).astype(input._array.dtype))
     return result if out is None else into(out, result, "histc")
 

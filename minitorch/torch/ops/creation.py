@@ -61,8 +61,12 @@ def _from_python(data: Any, dtype: dtype_type | None) -> Array:
             leaf = _first_leaf(data)
             raise TypeError(f"new(): invalid data type '{leaf.__class__.__name__}'") from e
         if not _is_nested(data) or len({_is_nested(v) for v in data}) > 1 or "complex" in str(e):
-            raise TypeError(f"expected sequences of numbers of type {kind}, got {_lengths(data)}") from e
-        raise ValueError(f"expected sequences of one length at every depth, got {_lengths(data)}") from e
+            raise TypeError(
+                f"expected sequences of numbers of type {kind}, got {_lengths(data)}"
+            ) from e
+        raise ValueError(
+            f"expected sequences of one length at every depth, got {_lengths(data)}"
+        ) from e
 
 
 def _kind_of(data: Any) -> dtype_type:
@@ -217,7 +221,9 @@ def _declare_filled(name: str, make: Maker) -> None:
         shape = shape_of(name, sizes, named)
         if out is not None:
             return into(out, wrap(make(shape, out._array.dtype)), name)
-        return new_tensor_of(make(shape, dtypes.given_type(dtype, dtypes.get_default_dtype()).numpy), requires_grad)
+        return new_tensor_of(
+            make(shape, dtypes.given_type(dtype, dtypes.get_default_dtype()).numpy), requires_grad
+        )
 
     def like(
         input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
@@ -323,11 +329,15 @@ def empty_strided(
     """A tensor of a shape and strides, not filled."""
     resolve(device)
     if len(size) != len(stride):
-        raise RuntimeError(f"mismatch in length of strides and shape: {list(stride)} and {list(size)}")
+        raise RuntimeError(
+            f"mismatch in length of strides and shape: {list(stride)} and {list(size)}"
+        )
     kind = (dtype or dtypes.get_default_dtype()).numpy
     count = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if all(size) else 0
     strides = tuple(s * kind.itemsize for s in stride)
-    return new_tensor_of(np.ndarray(tuple(size), kind, np.empty(count, kind), 0, strides), requires_grad)
+    return new_tensor_of(
+        np.ndarray(tuple(size), kind, np.empty(count, kind), 0, strides), requires_grad
+    )
 
 
 @only_method
@@ -348,7 +358,9 @@ def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
             f"len(size) = {ndim} is not equal to len(physical_layout) = {len(physical_layout)}"
         )
     if any(not 0 <= d < ndim for d in physical_layout):
-        raise RuntimeError(f"Dimension out of range (expected to be between 0 and {ndim - 1}, but got {list(physical_layout)})")
+        raise RuntimeError(
+            f"Dimension out of range (expected to be between 0 and {ndim - 1}, but got {list(physical_layout)})"
+        )
     if len(set(physical_layout)) != ndim:
         raise RuntimeError("Duplicate dim not allowed")
     strides, step = [0] * ndim, 1

@@ -45,7 +45,9 @@ def _written_out(args: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
 def _term(subscripts: Any) -> str:
     for s in subscripts:
         if s is not Ellipsis and not 0 <= s < len(LETTERS):
-            raise ValueError(f"einsum(): subscript {s} is not within the valid range [0, {len(LETTERS)})")
+            raise ValueError(
+                f"einsum(): subscript {s} is not within the valid range [0, {len(LETTERS)})"
+            )
     return "".join("..." if s is Ellipsis else LETTERS[s] for s in subscripts)
 
 
@@ -63,7 +65,9 @@ def _parse(equation: str, operands: Sequence[Tensor]) -> tuple[list[str], str]:
             raise RuntimeError(f"einsum(): invalid subscript given: {c!r} in '{equation}'")
     covered = [x.ndim - len(t) + 3 for t, x in zip(terms, operands, strict=True) if "..." in t]
     spare = "".join(chr(0x2460 + i) for i in range(max(covered, default=0)))
-    inputs = [_named(i, t, x.ndim, spare) for i, (t, x) in enumerate(zip(terms, operands, strict=True))]
+    inputs = [
+        _named(i, t, x.ndim, spare) for i, (t, x) in enumerate(zip(terms, operands, strict=True))
+    ]
     if arrow:
         output = right.replace("...", spare)
     else:
@@ -90,7 +94,9 @@ def _named(i: int, term: str, ndim: int, spare: str) -> str:
 def _check_output(output: str, inputs: list[str]) -> None:
     for c in output:
         if output.count(c) > 1:
-            raise RuntimeError(f"einsum(): output subscript {c} appears more than once in the output")
+            raise RuntimeError(
+                f"einsum(): output subscript {c} appears more than once in the output"
+            )
         if not any(c in letters for letters in inputs):
             raise RuntimeError(
                 f"einsum(): output subscript {c} does not appear in the equation for any input operand"

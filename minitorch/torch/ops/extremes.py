@@ -67,7 +67,9 @@ MIN = Op("min", ("input",), _amin, {"input": overall_gradient}, doc="The smalles
 MAX.node_name, MIN.node_name = "MaxBackward1", "MinBackward1"
 
 
-def _check_elements(name: str, input: Tensor, dims: Dims | None, error: type[Exception] = IndexError) -> None:
+def _check_elements(
+    name: str, input: Tensor, dims: Dims | None, error: type[Exception] = IndexError
+) -> None:
     """An error unless there is something to find the extreme of."""
     shape = input._array.shape
     if dims is None and 0 in shape:
@@ -137,8 +139,20 @@ def _along(fold: Callable[..., Array], find: Callable[..., Array]) -> Callable[.
     return run
 
 
-MAX_DIM = Op("max_dim", ("input",), _along(_amax, reductions.argmax), {"input": at_indices_gradient}, differentiable=1)
-MIN_DIM = Op("min_dim", ("input",), _along(_amin, reductions.argmin), {"input": at_indices_gradient}, differentiable=1)
+MAX_DIM = Op(
+    "max_dim",
+    ("input",),
+    _along(_amax, reductions.argmax),
+    {"input": at_indices_gradient},
+    differentiable=1,
+)
+MIN_DIM = Op(
+    "min_dim",
+    ("input",),
+    _along(_amin, reductions.argmin),
+    {"input": at_indices_gradient},
+    differentiable=1,
+)
 MAX_DIM.node_name, MIN_DIM.node_name = "MaxBackward0", "MinBackward0"
 
 

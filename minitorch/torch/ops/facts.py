@@ -139,7 +139,11 @@ def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
 @function
 def typename(obj: Any) -> str:
     """The name of an object's type."""
-    return obj.type() if isinstance(obj, Tensor) else f"{type(obj).__module__}.{type(obj).__qualname__}"
+    return (
+        obj.type()
+        if isinstance(obj, Tensor)
+        else f"{type(obj).__module__}.{type(obj).__qualname__}"
+    )
 
 
 # --- What it is not, or what takes no effort here ---------------------------------------------------
@@ -165,7 +169,9 @@ _always("has_names", lambda self: False, "Whether dimensions have names: never."
 _always("is_shared", lambda self: False, "Whether processes share the memory: not by itself.")
 _always("is_pinned", lambda self, device=None: False, "Whether the memory is pinned: never.")
 _always("is_distributed", lambda self: False, "Whether the tensor lies on several machines: never.")
-_always("pin_memory", lambda self, device=None: self, "The tensor itself: memory is not pinned here.")
+_always(
+    "pin_memory", lambda self, device=None: self, "The tensor itself: memory is not pinned here."
+)
 _always("share_memory_", lambda self: self, "The tensor itself.")
 _always("record_stream", lambda self, stream: None, "Nothing: the CPU has no streams.")
 _always("to_dense", lambda self, dtype=None, masked_grad=None: self if dtype is None else self.to(dtype),

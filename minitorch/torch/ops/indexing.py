@@ -37,7 +37,9 @@ def _split_key(shape: tuple[int, ...], key: Any) -> tuple[Key, Key | None]:
     parts = [_plain_part(p) for p in parts]
     if builtins.sum(p is Ellipsis for p in parts) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
-    used = builtins.sum(p.ndim if _is_mask(p) else 1 for p in parts if p is not None and p is not Ellipsis)
+    used = builtins.sum(
+        p.ndim if _is_mask(p) else 1 for p in parts if p is not None and p is not Ellipsis
+    )
     if used > len(shape):
         raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
     whole = [slice(None)] * (len(shape) - used)
@@ -81,7 +83,9 @@ def _plain_part(part: Any) -> Any:
     if isinstance(part, slice):
         if part.step is not None and part.step <= 0:
             raise ValueError("step must be greater than zero")
-        return slice(*(None if v is None else v.__index__() for v in (part.start, part.stop, part.step)))
+        return slice(
+            *(None if v is None else v.__index__() for v in (part.start, part.stop, part.step))
+        )
     if isinstance(part, (builtins.bool, np.bool_)):
         return np.array(part)
     if isinstance(part, (int, np.integer)):
@@ -116,7 +120,9 @@ def _check_ints(parts: list[Any], shape: tuple[int, ...], first: int = 0) -> Non
         if p is None:
             continue
         if isinstance(p, int) and not -shape[d] <= p < shape[d]:
-            raise IndexError(f"index {p} is out of bounds for dimension {first + d} with size {shape[d]}")
+            raise IndexError(
+                f"index {p} is out of bounds for dimension {first + d} with size {shape[d]}"
+            )
         d += 1
 
 
@@ -147,7 +153,9 @@ def _index_error(error: IndexError, shape: tuple[int, ...], key: Key) -> IndexEr
     text = str(error).replace("axis", "dimension")
     if "broadcast" in text:
         shapes = ", ".join(str(list(k.shape)) for k in key if isinstance(k, np.ndarray))
-        return IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}")
+        return IndexError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        )
     return IndexError(f"{text} [index into {list(shape)}]")
 
 
@@ -163,7 +171,9 @@ def _index_backward(input: Array, shape: tuple[int, ...], key: Key) -> Array:
 
 INDEX = Op("index", ("input",), _taken,
            {"input": lambda g, shapes, key: INDEX_BACKWARD(g, shape=shapes[0], key=key)})  # fmt: skip
-INDEX_BACKWARD = Op("index_backward", ("input",), _index_backward, {"input": lambda g, key: INDEX(g, key=key)})
+INDEX_BACKWARD = Op(
+    "index_backward", ("input",), _index_backward, {"input": lambda g, key: INDEX(g, key=key)}
+)
 
 
 @only_method
@@ -173,7 +183,11 @@ def __getitem__(self: Tensor, key: Any) -> Tensor:  # noqa: N807
         if not -size <= key < size:
             raise IndexError(f"index {key} is out of bounds for dimension 0 with size {size}")
         return bind(SELECT, (self,), {"at": (0, key % size)})
-    if not self._array.ndim and isinstance(key, (int, slice)) and not isinstance(key, builtins.bool):
+    if (
+        not self._array.ndim
+        and isinstance(key, (int, slice))
+        and not isinstance(key, builtins.bool)
+    ):
         raise IndexError(
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ "
             "to convert a 0-dim tensor to a number"
@@ -186,7 +200,9 @@ def __getitem__(self: Tensor, key: Any) -> Tensor:  # noqa: N807
     if _is_basic(parts):
         return bind(BASIC, (self,), {"at": parts})
     basic, advanced = _split_key(self._array.shape, key)
-    view = self if advanced is not None and _keeps_all(basic) else bind(BASIC, (self,), {"at": basic})
+    view = (
+        self if advanced is not None and _keeps_all(basic) else bind(BASIC, (self,), {"at": basic})
+    )
     return view if advanced is None else bind(INDEX, (view,), {"key": advanced})
 
 
@@ -248,9 +264,15 @@ INDEX_PUT = Op(
 def __setitem__(self: Tensor, key: Any, value: Any) -> None:  # noqa: N807
     if not isinstance(value, Tensor):
         if isinstance(value, builtins.complex) and not self.dtype.is_complex:
-            raise RuntimeError(f"value {value} cannot be converted to type {self.dtype} without overflow")
+            raise RuntimeError(
+                f"value {value} cannot be converted to type {self.dtype} without overflow"
+            )
         if isinstance(value, NUMBERS):
-            value = wrap(np.asarray(value, self._array.dtype) if not isinstance(value, builtins.complex) else np.asarray(value))
+            value = wrap(
+                np.asarray(value, self._array.dtype)
+                if not isinstance(value, builtins.complex)
+                else np.asarray(value)
+            )
         else:
             value = FUNCTIONS["as_tensor"](value).to(self.dtype)
     basic, advanced = _split_key(self._array.shape, key)
@@ -302,7 +324,9 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """Write or add values at places."""
     _check_same_type(self, values)
-    return bind_in_place(INDEX_PUT, self, (values,), {"key": _key_of(indices), "accumulate": accumulate})
+    return bind_in_place(
+        INDEX_PUT, self, (values,), {"key": _key_of(indices), "accumulate": accumulate}
+    )
 
 
 FUNCTIONS["index_put_"] = index_put_

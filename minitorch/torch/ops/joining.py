@@ -78,7 +78,9 @@ def _check_joinable(tensors: Sequence[Tensor], dim: int) -> None:
         if shape == first:
             continue
         if len(shape) != len(first):
-            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+            raise RuntimeError(
+                f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}"
+            )
         for d, (a, b) in enumerate(zip(first, shape, strict=True)):
             if d != dim and a != b:
                 raise RuntimeError(
@@ -98,7 +100,9 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor:
             raise RuntimeError(OVERLAP)
         check_overlap(out._array, x._array, same_allowed=False)
     if result.dtype.kind > out.dtype.kind:
-        raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {out.dtype}")
+        raise TypeError(
+            f"torch.cat(): input types can't be cast to the desired output type {out.dtype}"
+        )
     return into(out, result, "cat")
 
 
@@ -149,7 +153,9 @@ def _at_least(ndim: int) -> None:
     def call(*tensors: Any) -> Any:
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
             return _raised(tensors[0], ndim)
-        given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+        given = (
+            tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+        )
         return tuple(_raised(x, ndim) for x in given)
 
     call.__name__, call.__doc__ = f"atleast_{ndim}d", f"Tensors with at least {ndim} dimensions."
@@ -211,7 +217,9 @@ def block_diag(*tensors: Tensor) -> Tensor:
     width, before, rows = sum(x.shape[1] for x in blocks), 0, []
     for x in blocks:
         high, wide = x._array.shape
-        left, right = (wrap(np.zeros((high, n), kind.numpy)) for n in (before, width - before - wide))
+        left, right = (
+            wrap(np.zeros((high, n), kind.numpy)) for n in (before, width - before - wide)
+        )
         rows.append(cat([left, x.to(kind), right], 1))
         before += wide
     return cat(rows, 0)
@@ -229,7 +237,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         raise ValueError("meshgrid expects a non-empty TensorList")
     for x in given:
         if x.ndim > 1:
-            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(x.shape)}")
+            raise RuntimeError(
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(x.shape)}"
+            )
         if x.dtype is not given[0].dtype:
             raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
     order = list(range(len(given)))
@@ -305,7 +315,9 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if dims[0] == dims[1] or abs(dims[0] - dims[1]) == input.ndim:
-        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+        raise RuntimeError(
+            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
+        )
     a, b = (wrap_dim(d, input.ndim) for d in dims)
     if k % 2:
         return input.flip(b if k % 4 == 1 else a).transpose(a, b)
@@ -322,7 +334,9 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     if not moves:
         raise RuntimeError("`shifts` required")
     if len(moves) != len(along):
-        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(along)}")
+        raise RuntimeError(
+            f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(along)}"
+        )
     return ROLL(input, shifts=moves, dims=tuple(wrap_dim(d, input.ndim) for d in along))
 
 
@@ -338,8 +352,12 @@ def repeat(self: Tensor, *sizes: Any, **named: Any) -> Tensor:
         raise RuntimeError(f"Trying to create tensor with negative dimension: {list(times)}")
     own = (1,) * (len(times) - self.ndim) + self._array.shape
     pairs = list(zip(times, own, strict=True))
-    apart = self.reshape([v for s in own for v in (1, s)])  # a place for the copies before each size
-    copies = apart.expand([v for pair in pairs for v in pair]).clone(memory_format="contiguous_format")
+    apart = self.reshape(
+        [v for s in own for v in (1, s)]
+    )  # a place for the copies before each size
+    copies = apart.expand([v for pair in pairs for v in pair]).clone(
+        memory_format="contiguous_format"
+    )
     return copies.view([n * s for n, s in pairs])
 
 

@@ -49,7 +49,9 @@ MASKED_FILL = Op("masked_fill", ("input", "mask", "value"), _masked_fill, {
 def _check_mask(name: str, mask: Any) -> None:
     check_tensor(name, mask, "mask")
     if mask._array.dtype != np.bool_:
-        raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {mask.dtype}")
+        raise RuntimeError(
+            f"{name} only supports boolean masks, but got mask with dtype {mask.dtype}"
+        )
 
 
 def _check_fill(input: Tensor, value: Any) -> None:
@@ -61,9 +63,13 @@ def _check_fill(input: Tensor, value: Any) -> None:
             )
         value = value.item()
     elif not isinstance(value, NUMBERS):
-        raise TypeError(f"masked_fill(): argument 'value' must be Number, not {type(value).__name__}")
+        raise TypeError(
+            f"masked_fill(): argument 'value' must be Number, not {type(value).__name__}"
+        )
     whole = input.dtype.kind < dtypes.FLOATING
-    if (isinstance(value, complex) and not input.dtype.is_complex) or (whole and not np.isfinite(value)):
+    if (isinstance(value, complex) and not input.dtype.is_complex) or (
+        whole and not np.isfinite(value)
+    ):
         raise RuntimeError(f"value cannot be converted to type {input.dtype.name} without overflow")
 
 
@@ -96,9 +102,13 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     where = mask.expand(shape)
     count = int(where._array.sum())
     if count > source.numel():
-        raise RuntimeError(f"masked_scatter: mask selects {count} elements but source has {source.numel()}")
+        raise RuntimeError(
+            f"masked_scatter: mask selects {count} elements but source has {source.numel()}"
+        )
     used = source.reshape(-1)[:count]
-    return bind(INDEX_PUT, (input.expand(shape), used), {"key": (where._array,), "accumulate": False})
+    return bind(
+        INDEX_PUT, (input.expand(shape), used), {"key": (where._array,), "accumulate": False}
+    )
 
 
 in_place("masked_scatter_", masked_scatter)

@@ -79,8 +79,6 @@ def fill(input: Tensor, value: Any) -> Tensor:
     return FILL(input, value)
 
 
-
-
 @only_method
 def zero_(self: Tensor) -> Tensor:
     """Set every element to 0."""
@@ -178,13 +176,18 @@ def _element_by_element(name: str, count: int) -> None:
     def call(self: Tensor, *args: Any) -> Tensor:
         *others, fn = args
         if tracks(self):
-            raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+            raise RuntimeError(
+                f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead."
+            )
         arrays = [self._array, *(np.broadcast_to(x._array, self._array.shape) for x in others)]
         elements = zip(*(a.reshape(-1).tolist() for a in arrays), strict=True)
         made = np.array([fn(*e) for e in elements]).reshape(self._array.shape)
         return self.copy_(wrap(made))
 
-    call.__name__, call.__doc__ = name, f"Call a Python function on the elements of {count} tensor(s)."
+    call.__name__, call.__doc__ = (
+        name,
+        f"Call a Python function on the elements of {count} tensor(s).",
+    )
     method(name, call)
 
 

@@ -155,7 +155,9 @@ def _as_before(g: Any, shapes: Any) -> Any:
 
 
 VIEW = Op("view", ("input",), _view, {"input": _as_before}, view=True)
-SQUEEZE = Op("squeeze", ("input",), lambda input, dims: input.squeeze(dims), {"input": _as_before}, view=True)
+SQUEEZE = Op(
+    "squeeze", ("input",), lambda input, dims: input.squeeze(dims), {"input": _as_before}, view=True
+)
 UNSQUEEZE = Op("unsqueeze", ("input",), lambda input, dim: input[(slice(None),) * dim + (None, ...)],
                {"input": _as_before}, view=True)  # fmt: skip
 EXPAND = Op("expand", ("input",), expanded, {"input": lambda g: g}, view=True)  # the graph sums
@@ -164,8 +166,12 @@ PERMUTE = Op("permute", ("input",), lambda input, dims: input.transpose(dims),
 TRANSPOSE = Op("transpose", ("input",), lambda input, dim0, dim1: input.swapaxes(dim0, dim1),
                {"input": lambda g, dim0, dim1: TRANSPOSE(g, dim0=dim0, dim1=dim1)}, view=True)  # fmt: skip
 T = Op("t", ("input",), lambda input: input.T, {"input": lambda g: T(g)}, view=True)
-SPLIT = Op("split", ("input",), _split, {"input": lambda g, dim: FUNCTIONS["cat"](g, dim)}, view=True)
-UNBIND = Op("unbind", ("input",), _unbind, {"input": lambda g, dim: FUNCTIONS["stack"](g, dim)}, view=True)
+SPLIT = Op(
+    "split", ("input",), _split, {"input": lambda g, dim: FUNCTIONS["cat"](g, dim)}, view=True
+)
+UNBIND = Op(
+    "unbind", ("input",), _unbind, {"input": lambda g, dim: FUNCTIONS["stack"](g, dim)}, view=True
+)
 
 
 # --- Views of a part --------------------------------------------------------------------------
@@ -282,7 +288,9 @@ AS_STRIDED = Op("as_strided", ("input",), _as_strided, {"input": _as_strided_gra
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """Any view of the memory behind a tensor."""
     if len(size) != len(stride):
-        raise RuntimeError(f"mismatch in length of strides and shape: {list(stride)} and {list(size)}")
+        raise RuntimeError(
+            f"mismatch in length of strides and shape: {list(stride)} and {list(size)}"
+        )
     if any(s < 0 for s in stride):
         raise RuntimeError(
             f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
@@ -292,7 +300,9 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     layout = input._array.shape, element_strides(input._array), begin
-    return AS_STRIDED(input, size=tuple(size), stride=tuple(stride), offset=offset, memory=memory, layout=layout)
+    return AS_STRIDED(
+        input, size=tuple(size), stride=tuple(stride), offset=offset, memory=memory, layout=layout
+    )
 
 
 # --- The functions and methods of views ------------------------------------------------------------
@@ -483,7 +493,9 @@ def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that shapes broadcast to."""
     from .promotion import broadcast_shapes as shape_of
 
-    return Size(shape_of("broadcast_shapes", *((s,) if isinstance(s, int) else tuple(s) for s in shapes)))
+    return Size(
+        shape_of("broadcast_shapes", *((s,) if isinstance(s, int) else tuple(s) for s in shapes))
+    )
 
 
 @function_and_method
@@ -599,7 +611,9 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
     else:
         each = operator.index(split_size_or_sections)
         if each < 0 or (each == 0 and size):
-            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={each}")
+            raise RuntimeError(
+                f"split expects split_size be non-negative, but got split_size={each}"
+            )
         sizes = [min(each, size - start) for start in range(0, size, each)] if size else [0]
     return tuple(SPLIT(input, sizes=sizes, dim=d))
 
@@ -636,7 +650,9 @@ alias("unsafe_chunk", "chunk")
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Parts that differ by at most 1, or that begin at given places."""
     if not input.ndim:
-        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+        raise RuntimeError(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        )
     d = wrap_dim(dim, input.ndim)
     size = input._array.shape[d]
     if isinstance(indices_or_sections, Tensor):
@@ -702,7 +718,13 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return self.as_strided(shape[0 if array.ndim else 1 :], strides[0 if array.ndim else 1 :])
 
 
-method("T", property(lambda self: PERMUTE(self, dims=tuple(range(self.ndim))[::-1]), doc="All dimensions reversed."))
+method(
+    "T",
+    property(
+        lambda self: PERMUTE(self, dims=tuple(range(self.ndim))[::-1]),
+        doc="All dimensions reversed.",
+    ),
+)
 
 
 def _matrix_transpose(self: Tensor) -> Tensor:
@@ -737,7 +759,9 @@ def order_of_memory(array: Array, memory_format: Any) -> str:
     if "channels_last" in wanted:
         need = 5 if wanted.endswith("3d") else 4
         if array.ndim != need:
-            raise RuntimeError(f"required rank {need} tensor to use {wanted} format, got {array.ndim} dimensions")
+            raise RuntimeError(
+                f"required rank {need} tensor to use {wanted} format, got {array.ndim} dimensions"
+            )
         return "channels_last"
     return "C" if wanted.endswith("contiguous_format") or 0 in array.strides else "K"
 

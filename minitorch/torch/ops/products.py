@@ -199,7 +199,9 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """The products of each element of one vector with each of another."""
     check_tensor("outer", vec2, "vec2")
     if input.ndim != 1 or vec2.ndim != 1:
-        raise RuntimeError(f"outer: Expected 1-D argument, but got {input.ndim}-D and {vec2.ndim}-D")
+        raise RuntimeError(
+            f"outer: Expected 1-D argument, but got {input.ndim}-D and {vec2.ndim}-D"
+        )
     return input.unsqueeze(1) * vec2
 
 
@@ -218,7 +220,9 @@ def _times(x: Tensor, number: Any) -> Tensor:
 def _plus_product(name: str, product: Any, *labels: str) -> None:
     """`beta * input + alpha * (a @ b)`, as Torch's add... functions."""
 
-    def call(input: Tensor, *factors: Tensor, beta: Any = 1, alpha: Any = 1, **named: Tensor) -> Tensor:
+    def call(
+        input: Tensor, *factors: Tensor, beta: Any = 1, alpha: Any = 1, **named: Tensor
+    ) -> Tensor:
         factors += tuple(named[label] for label in labels[len(factors) :])
         result = product(*factors)
         if input._array.dtype != result._array.dtype:
@@ -283,7 +287,8 @@ def _cheapest(sizes: list[int]) -> dict[tuple[int, int], int]:
         for i in range(n - length):
             j = i + length
             cost[i, j], part[i, j] = min(
-                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
+                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+                for k in range(i, j)
             )
     return part
 
@@ -363,7 +368,9 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 @function
 def einsum(equation: str, *operands: Any) -> Tensor:
     """Sums of products in Einstein's notation."""
-    given = operands[0] if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else operands
+    given = (
+        operands[0] if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else operands
+    )
     return contract(equation, list(given))
 
 

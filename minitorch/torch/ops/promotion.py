@@ -74,7 +74,7 @@ def cast(value: Any, wanted: dtype) -> Array:
     if wanted.kind == dtypes.INTEGRAL and isinstance(value, int):
         bits = np.iinfo(wanted.numpy)
         if not bits.min <= value <= bits.max:  # whole numbers wrap around, as in C
-            return np.array(value & (2 ** bits.bits - 1), np.uint64).astype(wanted.numpy)
+            return np.array(value & (2**bits.bits - 1), np.uint64).astype(wanted.numpy)
     return np.array(value).astype(wanted.numpy)
 
 

@@ -70,7 +70,9 @@ def arange(
     a, b, s = _given_bounds(bounds, {"start": start, "end": end, "step": step})
     if dtype is None:
         whole = all(isinstance(v, int) for v in (a, b, s))
-        dtype = out.dtype if out is not None else dtypes.int64 if whole else dtypes.get_default_dtype()
+        dtype = (
+            out.dtype if out is not None else dtypes.int64 if whole else dtypes.get_default_dtype()
+        )
     made = new_tensor_of(_counted(a, b, s, dtype), requires_grad)
     return made if out is None else into(out, made, "arange")
 
@@ -185,7 +187,9 @@ def _triangle(name: str, keep: Callable[..., Array], doc: str) -> None:
     ) -> Tensor:  # fmt: skip
         resolve(device)
         if row < 0 or col < 0:
-            raise RuntimeError(f"{'row' if row < 0 else 'col'} must be non-negative, got {min(row, col)}")
+            raise RuntimeError(
+                f"{'row' if row < 0 else 'col'} must be non-negative, got {min(row, col)}"
+            )
         found = np.nonzero(keep(np.ones((row, col), bool), offset))
         return wrap(np.stack(found).astype(dtype.numpy))
 
@@ -241,4 +245,8 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     if count < 0:
         raise RuntimeError("N must be non-negative.")
     powers = [x**i if i else FUNCTIONS["ones_like"](x) for i in range(count)]
-    return FUNCTIONS["stack"](powers if increasing else powers[::-1], -1) if powers else x.new_empty(len(x), 0)
+    return (
+        FUNCTIONS["stack"](powers if increasing else powers[::-1], -1)
+        if powers
+        else x.new_empty(len(x), 0)
+    )

@@ -263,11 +263,21 @@ def _std_gradient(g: Any, input: Any, out: Any, dim: Dims, correction: float) ->
     return _var_gradient((g / (2 * out)).masked_fill(out == 0, 0), input, dim, correction)
 
 
-VAR = Op("var", ("input",), _var, {"input": _var_gradient}, doc="How far elements are from their mean, squared.")
-STD = Op("std", ("input",), _std, {"input": _std_gradient}, doc="How far elements are from their mean.")
+VAR = Op(
+    "var",
+    ("input",),
+    _var,
+    {"input": _var_gradient},
+    doc="How far elements are from their mean, squared.",
+)
+STD = Op(
+    "std", ("input",), _std, {"input": _std_gradient}, doc="How far elements are from their mean."
+)
 
 
-def _moment_arguments(name: str, input: Tensor, dim: Any, unbiased: Any, correction: Any) -> tuple[Dims, float]:
+def _moment_arguments(
+    name: str, input: Tensor, dim: Any, unbiased: Any, correction: Any
+) -> tuple[Dims, float]:
     """The dimensions, and what is subtracted from the count."""
     check_tensor(name, input)
     if input.dtype.kind < dtypes.FLOATING:
@@ -287,12 +297,21 @@ def _declare_moment(op: Op) -> None:
         input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
         correction: Any = None, out: Any = None, axis: Any = None, keepdims: bool = False,
     ) -> Tensor:  # fmt: skip
-        dims, less = _moment_arguments(name, input, axis if dim is None else dim, unbiased, correction)
-        result = bind(op, (input,), {"dim": dims, "correction": less, "keepdim": keepdim or keepdims})
+        dims, less = _moment_arguments(
+            name, input, axis if dim is None else dim, unbiased, correction
+        )
+        result = bind(
+            op, (input,), {"dim": dims, "correction": less, "keepdim": keepdim or keepdims}
+        )
         return result if out is None else into(out, result, name)
 
     def with_mean(
-        input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None
+        input: Tensor,
+        dim: Any = None,
+        unbiased: Any = None,
+        keepdim: bool = False,
+        *,
+        correction: Any = None,
     ) -> tuple[Tensor, Tensor]:
         dims, less = _moment_arguments(name, input, dim, unbiased, correction)
         return op(input, dim=dims, correction=less, keepdim=keepdim), input.mean(dims, keepdim)

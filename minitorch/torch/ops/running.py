@@ -72,7 +72,9 @@ def _cumsum_gradient(g: Any, dim: int) -> Any:
     return from_the_end("cumsum", g, dim) if g.ndim else g
 
 
-CUMSUM = Op("cumsum", ("input",), _running(_cumsum), {"input": _cumsum_gradient}, doc="The running sum.")
+CUMSUM = Op(
+    "cumsum", ("input",), _running(_cumsum), {"input": _cumsum_gradient}, doc="The running sum."
+)
 CUMPROD = Op("cumprod", ("input",), _running(_cumprod), {"input": _cumprod_gradient},
              doc="The running product.")  # fmt: skip
 
@@ -128,7 +130,7 @@ def _declare_running_extreme(name: str, larger: np.ufunc, doc: str) -> None:
     def call(input: Tensor, dim: int, *, out: Any = None) -> Any:
         check_tensor(name, input)
         if input.dtype.is_complex:
-            raise NotImplementedError(f"\"{name}_helper_cpu\" not implemented for complex numbers")
+            raise NotImplementedError(f'"{name}_helper_cpu" not implemented for complex numbers')
         result = found(name, *op(input, dim=wrap_dim(dim, input.ndim)))
         return result if out is None else into(out, result, name)
 
@@ -184,7 +186,9 @@ def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
 
 @function_and_method
 @with_out
-def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
+def diff(
+    input: Tensor, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None
+) -> Tensor:
     """Differences of neighbours, n times over."""
     if not input.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")

@@ -68,7 +68,9 @@ def combine(ufunc: np.ufunc, target: Array, at: Key, values: Any) -> None:
         return
     # In one row of memory, NumPy is several times as fast.
     places = np.ravel_multi_index(at, target.shape)
-    ufunc.at(target.reshape(-1), places.reshape(-1), np.broadcast_to(values, places.shape).reshape(-1))
+    ufunc.at(
+        target.reshape(-1), places.reshape(-1), np.broadcast_to(values, places.shape).reshape(-1)
+    )
 
 
 def on_copy(write: Callable[..., None]) -> Callable[..., Array]:
@@ -163,7 +165,9 @@ def _check_shapes(name: str, input: Tensor, index: Tensor, dim: int, src: Any = 
     shapes = f"index {list(index.shape)}, self {list(input.shape)}"
     for label, x in (("self", input), ("src", src)):
         if isinstance(x, Tensor) and (x.ndim or 1) != (index.ndim or 1):
-            raise RuntimeError(f"Index tensor must have the same number of dimensions as {label} tensor [{name}: {shapes}]")
+            raise RuntimeError(
+                f"Index tensor must have the same number of dimensions as {label} tensor [{name}: {shapes}]"
+            )
     for d in range(index.ndim if input.ndim else 0):
         if d != dim and index.shape[d] > input.shape[d]:
             raise RuntimeError(
@@ -184,13 +188,17 @@ def check_out(out: Any, result: Tensor, *inputs: Tensor) -> None:
     """RuntimeError unless a result may be written there: its type, and memory that nobody reads."""
     if isinstance(out, Tensor):
         if out.dtype is not result.dtype:
-            raise RuntimeError(f"Expected out tensor to have dtype {result.dtype.c_name}, but got {out.dtype.c_name} instead")
+            raise RuntimeError(
+                f"Expected out tensor to have dtype {result.dtype.c_name}, but got {out.dtype.c_name} instead"
+            )
         for x in inputs:
             check_overlap(out._array, x._array, same_allowed=False)
 
 
 @function_and_method
-def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Any = None) -> Tensor:
+def gather(
+    input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Any = None
+) -> Tensor:
     """Elements at places along a dimension."""
     check_index("gather", index)
     d = wrap_dim(dim, input.ndim)
@@ -204,7 +212,9 @@ _COMBINING = {"add": "sum", "multiply": "prod"}
 """What `scatter` calls the reductions of `scatter_reduce`."""
 
 
-def _scatter_call(input: Tensor, dim: int, index: Tensor, src: Any, value: Any, reduce: str | None) -> Any:
+def _scatter_call(
+    input: Tensor, dim: int, index: Tensor, src: Any, value: Any, reduce: str | None
+) -> Any:
     """The record, its other inputs, and its parameters, of a call of `scatter`."""
     source = value if src is None else src
     check_index("scatter", index)
@@ -216,7 +226,11 @@ def _scatter_call(input: Tensor, dim: int, index: Tensor, src: Any, value: Any, 
         raise RuntimeError("reduce argument must be either add or multiply.")
     if not isinstance(source, Tensor):
         source = input.new_full((), source).expand(index.shape)
-    return SCATTER_REDUCE, (index, source), {"dim": d, "reduce": _COMBINING[reduce], "include_self": True}
+    return (
+        SCATTER_REDUCE,
+        (index, source),
+        {"dim": d, "reduce": _COMBINING[reduce], "include_self": True},
+    )
 
 
 def _scatter_add_call(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
@@ -240,7 +254,13 @@ def scatter(
 
 @only_method
 def scatter_(
-    self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: str | None = None,
 ) -> Tensor:
     """Write values at places along a dimension."""
     op, others, params = _scatter_call(self, dim, index, src, value, reduce)
@@ -264,7 +284,13 @@ def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 # --- Reducing while scattering ------------------------------------------------------------------------
 
-_REDUCTIONS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+_REDUCTIONS = {
+    "sum": np.add,
+    "mean": np.add,
+    "prod": np.multiply,
+    "amax": np.maximum,
+    "amin": np.minimum,
+}
 
 
 def _neutral(reduce: str, kind: np.dtype) -> Any:
@@ -280,7 +306,9 @@ def _neutral(reduce: str, kind: np.dtype) -> Any:
     return np.iinfo(kind).min if reduce == "amax" else np.iinfo(kind).max
 
 
-def _reduce_into(target: Array, index: Array, src: Array, dim: int, reduce: str, include_self: bool) -> None:
+def _reduce_into(
+    target: Array, index: Array, src: Array, dim: int, reduce: str, include_self: bool
+) -> None:
     if not include_self:
         _scatter_into(target, index, _neutral(reduce, target.dtype), dim)
     _scatter_into(target, index, src, dim, _REDUCTIONS[reduce])
@@ -333,12 +361,20 @@ def _scattered_product(input: Any, index: Any, src: Any, dim: int) -> Any:
     return SCATTER_REDUCE(input, index, src, dim=dim, reduce="prod", include_self=True)
 
 
-def _reduced_by_input(g: Any, input: Any, index: Any, src: Any, out: Any, dim: int, reduce: str, include_self: bool) -> Any:
-    return _reduced_gradients(g, input, index, _cropped(src, index), out, dim, reduce, include_self)[0]
+def _reduced_by_input(
+    g: Any, input: Any, index: Any, src: Any, out: Any, dim: int, reduce: str, include_self: bool
+) -> Any:
+    return _reduced_gradients(
+        g, input, index, _cropped(src, index), out, dim, reduce, include_self
+    )[0]
 
 
-def _reduced_by_source(g: Any, input: Any, index: Any, src: Any, out: Any, dim: int, reduce: str, include_self: bool) -> Any:
-    theirs = _reduced_gradients(g, input, index, _cropped(src, index), out, dim, reduce, include_self)[1]
+def _reduced_by_source(
+    g: Any, input: Any, index: Any, src: Any, out: Any, dim: int, reduce: str, include_self: bool
+) -> Any:
+    theirs = _reduced_gradients(
+        g, input, index, _cropped(src, index), out, dim, reduce, include_self
+    )[1]
     return _grown(theirs, src._array.shape)
 
 
@@ -354,10 +390,14 @@ SCATTER_REDUCE = Op("scatter_reduce", ("input", "index", "src"), on_copy(_reduce
 }, write=_reduce_into, doc="Values reduced into places along a dimension.")  # fmt: skip
 
 
-def _reduce_call(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Any:
+def _reduce_call(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
+) -> Any:
     check_index("scatter_reduce", index)
     if reduce not in _REDUCTIONS:
-        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
+        raise RuntimeError(
+            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}."
+        )
     d = wrap_dim(dim, input.ndim)
     _check_shapes("scatter_reduce", input, index, d, src)
     return (index, src), {"dim": d, "reduce": reduce, "include_self": include_self}
@@ -365,7 +405,14 @@ def _reduce_call(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: st
 
 @function_and_method
 def scatter_reduce(
-    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True, out: Any = None
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+    out: Any = None,
 ) -> Tensor:
     """A copy with values reduced into places along a dimension."""
     others, params = _reduce_call(input, dim, index, src, reduce, include_self)
@@ -414,7 +461,11 @@ def _rows(target: Array, index: Array, source: Any, dim: int) -> tuple[Array, Ar
     if not target.ndim:
         return target.reshape(1), index.reshape(-1), source
     beside = isinstance(source, np.ndarray) and source.ndim > 0
-    return np.moveaxis(target, dim, 0), index.reshape(-1), np.moveaxis(source, dim, 0) if beside else source
+    return (
+        np.moveaxis(target, dim, 0),
+        index.reshape(-1),
+        np.moveaxis(source, dim, 0) if beside else source,
+    )
 
 
 def _add_rows(target: Array, index: Array, source: Array, dim: int) -> None:
@@ -500,7 +551,9 @@ def _index_fill_call(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
     if index.dtype is not dtypes.int64:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
     if isinstance(value, Tensor) and value.ndim:
-        raise RuntimeError(f"Only supports 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
+        raise RuntimeError(
+            f"Only supports 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
     d = wrap_dim(dim, input.ndim)
     return INDEX_FILL, (_from_front("index_fill_", index, _size(input._array, d), d), value), d
 
@@ -517,7 +570,9 @@ def _from_front(name: str, index: Tensor, size: int, dim: int) -> Tensor:
 def _declare_rows(name: str, prepare: Callable[..., Any], doc: str) -> None:
     """`torch.index_add(x, dim, index, ...)` and `x.index_add_(dim, index, ...)`."""
 
-    def call(input: Tensor, dim: int, index: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Tensor:
+    def call(
+        input: Tensor, dim: int, index: Tensor, *args: Any, out: Any = None, **kwargs: Any
+    ) -> Tensor:
         op, others, d = prepare(input, dim, index, *args, **kwargs)
         result = bind(op, (input, *others), {"dim": d})
         return result if out is None else into(out, result, name)
@@ -527,7 +582,10 @@ def _declare_rows(name: str, prepare: Callable[..., Any], doc: str) -> None:
         return bind_in_place(op, self, others, {"dim": d})
 
     call.__name__, call.__doc__ = name, f"A copy with {doc}."
-    call_in_place.__name__, call_in_place.__doc__ = f"{name}_", f"{name}, written into the tensor itself."
+    call_in_place.__name__, call_in_place.__doc__ = (
+        f"{name}_",
+        f"{name}, written into the tensor itself.",
+    )
     function_and_method(call)
     only_method(call_in_place)
 
@@ -537,10 +595,14 @@ _declare_rows("index_copy", _index_copy_call, "slices written at places of a dim
 _declare_rows("index_fill", _index_fill_call, "a number at places of a dimension")
 
 
-def _as_scatter(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str) -> tuple[int, Tensor]:
+def _as_scatter(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str
+) -> tuple[int, Tensor]:
     """An index of whole places as one for each element."""
     if reduce not in ("prod", "mean", "amax", "amin"):
-        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax, or amin but got {reduce}.")
+        raise RuntimeError(
+            f"index_reduce(): Expected reduce to be one of prod, mean, amax, or amin but got {reduce}."
+        )
     d = wrap_dim(dim, input.ndim)
     _check_source("index_reduce", input, d, index, source)
     return d, index.reshape([-1 if k == d else 1 for k in range(input.ndim)]).expand(source.shape)
@@ -548,7 +610,14 @@ def _as_scatter(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: 
 
 @function_and_method
 def index_reduce(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True, out: Any = None
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+    out: Any = None,
 ) -> Tensor:
     """A copy with slices reduced into places of a dimension."""
     d, places = _as_scatter(input, dim, index, source, reduce)
@@ -570,7 +639,9 @@ def index_reduce_(
 def _take(input: Array, index: Array) -> Array:
     count = input.size
     if index.size and not (index.min() >= -count and index.max() < count):
-        raise IndexError(f"out of range: tried to access index {index.max()} on a tensor of {count} elements.")
+        raise IndexError(
+            f"out of range: tried to access index {index.max()} on a tensor of {count} elements."
+        )
     return input.reshape(-1)[index]
 
 
@@ -584,7 +655,9 @@ def take(input: Tensor, index: Tensor, *, out: Any = None) -> Tensor:
     """Elements at places of the flattened tensor."""
     check_tensor("take", index, "index")
     if index.dtype is not dtypes.int64:
-        raise RuntimeError(f"take(): Expected a long tensor for index, but got {kind_name(index._array)}")
+        raise RuntimeError(
+            f"take(): Expected a long tensor for index, but got {kind_name(index._array)}"
+        )
     result = TAKE(input, index)
     check_out(out, result, input, index)
     return result if out is None else into(out, result, "take")
@@ -611,7 +684,9 @@ PUT = Op("put", ("input", "index", "source"), on_copy(_put_into), {
 
 def _check_put(input: Tensor, index: Tensor, source: Tensor) -> None:
     if index.dtype is not dtypes.int64:
-        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {kind_name(index._array)}")
+        raise RuntimeError(
+            f"put_(): Expected a long tensor for index, but got {kind_name(index._array)}"
+        )
     if source.dtype is not input.dtype:
         raise RuntimeError(
             f"put_(): self and source expected to have the same dtype, but got self.dtype = {kind_name(input._array)} "
@@ -625,7 +700,9 @@ def _check_put(input: Tensor, index: Tensor, source: Tensor) -> None:
     places, count = index._array, input._array.size
     if places.size and not ((low := places.min()) >= -count and places.max() < count):
         bad = low if low < -count else places.max()
-        raise IndexError(f"out of range: tried to access index {bad} on a tensor of {count} elements.")
+        raise IndexError(
+            f"out of range: tried to access index {bad} on a tensor of {count} elements."
+        )
 
 
 @function_and_method
@@ -643,10 +720,14 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 
 
 @function_and_method
-def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Any = None) -> Tensor:
+def take_along_dim(
+    input: Tensor, indices: Tensor, dim: int | None = None, *, out: Any = None
+) -> Tensor:
     """`gather` with shapes broadcast; without a dimension, of the flattened tensor."""
     if indices.dtype is not dtypes.int64:
-        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {kind_name(indices._array)}")
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {kind_name(indices._array)}"
+        )
     if dim is None:
         places = _from_front("take_along_dim", indices.reshape(-1), input._array.size, 0)
         return FUNCTIONS["gather"](input.reshape(-1), 0, places, out=out)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..tensor import Array, Tensor, wrap
+from ..tensor import Array, Tensor
 from .extremes import at_indices_gradient, at_places_gradient, overall_gradient
 from .movement import wrap_dim
 from .precision import widened
@@ -276,7 +276,9 @@ def _quantile_arguments(name: str, input: Tensor, q: Any, interpolation: str) ->
     if shares.dtype is not input.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
     if not ((shares._array >= 0) & (shares._array <= 1)).all():
-        raise RuntimeError(f"{name}() q values must be in the range [0, 1] but got {shares.tolist()}")
+        raise RuntimeError(
+            f"{name}() q values must be in the range [0, 1] but got {shares.tolist()}"
+        )
     return shares
 
 
