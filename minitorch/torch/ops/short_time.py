@@ -8,7 +8,6 @@ import numpy as np
 
 from ..tensor import Array, Tensor, wrap
 from .fourier import TRANSFORMS
-from .movement import RESTRIDE
 from .padding import pad
 from .record import Op
 from .surface import FUNCTIONS, check_tensor, function_and_method

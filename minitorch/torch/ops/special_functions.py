@@ -136,7 +136,6 @@ ERFCX = unary("erfcx", scipy_function("erfcx"),
 I0E = unary("i0e", scipy_function("i0e"), lambda g, input, out: g * (I1E(input) - input.sgn() * out),
             "exp(-|x|) i0(x).")  # fmt: skip
 I1E = unary("i1e", scipy_function("i1e"), _i1e_gradient, "exp(-|x|) i1(x).")
-unary("i1", I1.compute, I1.gradients["input"], "The modified Bessel function of order 1.")
 unary("ndtri", scipy_function("ndtri"), lambda g, out: g * (out * out / 2).exp() * _ROOT_TWO_PI,
       "The inverse of `ndtr`.")  # fmt: skip
 unary("log_ndtr", scipy_function("log_ndtr"),
@@ -147,14 +146,24 @@ ZETA = binary("zeta", _zeta, (None, lambda g, input, other: g * -input * ZETA(in
               "Hurwitz's zeta function: the sum of (k + other)^-input.")  # fmt: skip
 
 
+def _in_floats(name: str, input: Any) -> Tensor:
+    check_tensor(f"special_{name}", input)
+    return input if input.dtype.kind >= dtypes.FLOATING else input.to(dtypes.get_default_dtype())
+
+
 def ndtr(input: Tensor, *, out: Any = None) -> Tensor:
     """The share of a normal distribution below each element."""
-    check_tensor("special_ndtr", input)
-    x = input if input.dtype.kind >= dtypes.FLOATING else input.to(dtypes.get_default_dtype())
-    result = ((x * _ROOT_HALF).erf() + 1) * 0.5
+    result = ((_in_floats("ndtr", input) * _ROOT_HALF).erf() + 1) * 0.5
     return result if out is None else into(out, result, "ndtr")
 
 
+def i1(input: Tensor, *, out: Any = None) -> Tensor:
+    """The modified Bessel function of order 1."""
+    result = I1(_in_floats("i1", input))
+    return result if out is None else into(out, result, "i1")
+
+
+SPECIAL["i1"] = i1
 SPECIAL["ndtr"] = ndtr
 
 # --- Bessel functions -------------------------------------------------------------------------
