@@ -18,6 +18,7 @@ from . import running as running  # isort: skip
 from . import products as products  # isort: skip
 from . import indexing as indexing  # isort: skip
 from . import scattering as scattering  # isort: skip
+from . import rows as rows  # isort: skip
 from . import masking as masking  # isort: skip
 from . import pointwise_special as pointwise_special  # isort: skip
 from . import sorting as sorting  # isort: skip

@@ -243,9 +243,9 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Arra
 
 
 @only_method
-def __array_wrap__(
+def __array_wrap__(  # noqa: N807
     self: Tensor, array: Array, context: Any = None, return_scalar: bool = False
-) -> Tensor:  # noqa: N807
+) -> Tensor:
     return wrap(np.asarray(array))
 
 

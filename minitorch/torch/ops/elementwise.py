@@ -107,9 +107,9 @@ def binary(
                 kind = input.dtype
                 if type(other) is np.ndarray:
                     if other.dtype == kind and not (to_float and kind.kind in "biu"):
-                        if kernel is not None and kind in KERNEL_TYPES:
-                            if input.size >= LARGE or other.size >= LARGE:
-                                return kernel(input, other)
+                        many = input.size >= LARGE or other.size >= LARGE
+                        if many and kernel is not None and kind in KERNEL_TYPES:
+                            return kernel(input, other)
                         return compute(input, other)
                 elif type(other) is float and kind.kind == "f" and kind.itemsize > 2:
                     if input.size >= LARGE and kernel is not None:

@@ -27,46 +27,13 @@ def with_numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-for _name in [
-    "aminmax",
-    "argsort",
-    "cat",
-    "chunk",
-    "concat",
-    "count_nonzero",
-    "cummax",
-    "cummin",
-    "cumprod",
-    "cumsum",
-    "diff",
-    "gather",
-    "index_add",
-    "index_copy",
-    "index_fill",
-    "index_select",
-    "kthvalue",
-    "log_softmax",
-    "logcumsumexp",
-    "logsumexp",
-    "median",
-    "mode",
-    "nanmean",
-    "nanmedian",
-    "nanquantile",
-    "nansum",
-    "quantile",
-    "repeat_interleave",
-    "scatter",
-    "scatter_add",
-    "softmax",
-    "sort",
-    "stack",
-    "take_along_dim",
-    "tensor_split",
-    "topk",
-    "unbind",
-]:
-    if _name in FUNCTIONS:
-        FUNCTIONS[_name] = with_numpy_names(FUNCTIONS[_name])
+for _name in (
+    "aminmax", "argsort", "cat", "chunk", "concat", "count_nonzero", "cummax", "cummin", "cumprod", "cumsum",
+    "diff", "gather", "index_add", "index_copy", "index_fill", "index_select", "kthvalue", "log_softmax",
+    "logcumsumexp", "logsumexp", "median", "mode", "nanmean", "nanmedian", "nanquantile", "nansum", "quantile",
+    "repeat_interleave", "scatter", "scatter_add", "softmax", "sort", "stack", "take_along_dim", "tensor_split",
+    "topk", "unbind",
+):  # fmt: skip
+    FUNCTIONS[_name] = with_numpy_names(FUNCTIONS[_name])
     if hasattr(Tensor, _name):
         method(_name, with_numpy_names(getattr(Tensor, _name)))
