@@ -288,7 +288,7 @@ def _fractional_max(
             k
         )  # (planes, windows, taps)
         places = places[:, :, None, :, None] * n + along[:, None, :, None, :]
-        places = places.reshape(len(planes), places.shape[1] * out, -1)
+        places = places.reshape(len(planes), places.shape[1] * out, places.shape[3] * k)
     candidates = planes[np.arange(len(planes))[:, None, None], places]
     best = candidates.argmax(2)[:, :, None]
     shape = (*input.shape[:-dims], *size)
