@@ -3,7 +3,11 @@
 from . import elementwise as elementwise
 
 from . import comparison as comparison  # isort: skip
+from . import copies as copies  # isort: skip
 from . import movement as movement  # isort: skip
+from . import parts as parts  # isort: skip
+from . import strides as strides  # isort: skip
+from . import view_copies as view_copies  # isort: skip
 from . import joining as joining  # isort: skip
 from . import complex_numbers as complex_numbers  # isort: skip
 from . import ternary as ternary  # isort: skip

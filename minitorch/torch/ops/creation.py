@@ -13,7 +13,8 @@ from ..autograd.graph import modes
 from ..device import resolve
 from ..dtypes import dtype as dtype_type
 from ..tensor import Array, Tensor, mark_inference, wrap
-from .movement import same_layout, sizes_of
+from .copies import same_layout
+from .movement import sizes_of
 from .promotion import cast
 from .surface import FUNCTIONS, check_tensor, function, into, method, only_method
 

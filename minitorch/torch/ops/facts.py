@@ -7,7 +7,8 @@ from typing import Any
 
 from .. import dtypes
 from ..tensor import Size, Tensor
-from .movement import element_strides, memory_of, wrap_dim
+from .movement import wrap_dim
+from .strides import element_strides, memory_of
 from .surface import (
     alias,
     as_functions,

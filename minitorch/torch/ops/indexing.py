@@ -15,7 +15,7 @@ import numpy as np
 from ..tensor import Array, Tensor, wrap
 from .elementwise import kind_name
 from .memory import COPY
-from .movement import SELECT, part
+from .parts import SELECT, part
 from .promotion import NUMBERS
 from .record import Op, bind
 from .surface import (

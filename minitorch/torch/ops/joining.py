@@ -11,7 +11,8 @@ import numpy as np
 
 from .. import dtypes
 from ..tensor import Array, Tensor, wrap
-from .movement import SLICE, UNBIND, sizes_of, wrap_dim, wrap_dims
+from .movement import sizes_of, wrap_dim, wrap_dims
+from .parts import SLICE, UNBIND
 from .promotion import result_type
 from .record import Op, bind
 from .surface import (

@@ -1,28 +1,26 @@
-"""Looking at the same memory in another way, and copying where there is no other way.
+"""Looking at all of a tensor's memory in another way: other shapes, other orders of dimensions.
 
-Stride tricks live here and nowhere else: NumPy's views carry shape, strides and offset.
+NumPy's views carry shape, strides and offset. Views of a part are in parts.py, views by
+strides in strides.py.
 """
 
 from __future__ import annotations
 
-import itertools
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided_view
 
 from .. import dtypes
-from ..tensor import Array, Size, Tensor, make_view, offset_in, wrap
+from ..tensor import Array, Size, Tensor, make_view
+from .copies import CLONE
+from .promotion import broadcast_shapes as shape_of
 from .record import Op, bind
 from .surface import (
-    FUNCTIONS,
     alias,
-    check_tensor,
     function,
     function_and_method,
-    into,
     method,
     only_method,
 )
@@ -93,11 +91,6 @@ def _inferred(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     return tuple(size // known if s == -1 else s for s in shape)
 
 
-def element_strides(array: Array) -> tuple[int, ...]:
-    """Strides counted in elements, as Torch gives them: 1-sized dimensions as if in use."""
-    return tuple(s // array.itemsize for s in array.strides)
-
-
 # --- Views -----------------------------------------------------------------------------------
 
 
@@ -135,16 +128,6 @@ def expanded(input: Array, shape: tuple[int, ...]) -> Array:
     return strided(input, shape, tuple(strides))
 
 
-def _unbind(input: Array, dim: int) -> tuple[Array, ...]:
-    rows = np.moveaxis(input, dim, 0)
-    return tuple(rows[i, ...] for i in range(len(rows)))
-
-
-def _split(input: Array, sizes: Sequence[int], dim: int) -> tuple[Array, ...]:
-    ends = itertools.accumulate((0, *sizes))
-    return tuple(_slice(input, (dim, a, b, 1)) for a, b in itertools.pairwise(ends))
-
-
 def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
     """The order that undoes a permutation."""
     return tuple(sorted(range(len(order)), key=order.__getitem__))
@@ -166,146 +149,9 @@ PERMUTE = Op("permute", ("input",), lambda input, dims: input.transpose(dims),
 TRANSPOSE = Op("transpose", ("input",), lambda input, dim0, dim1: input.swapaxes(dim0, dim1),
                {"input": lambda g, dim0, dim1: TRANSPOSE(g, dim0=dim0, dim1=dim1)}, view=True)  # fmt: skip
 T = Op("t", ("input",), lambda input: input.T, {"input": lambda g: T(g)}, view=True)
-SPLIT = Op(
-    "split", ("input",), _split, {"input": lambda g, dim: FUNCTIONS["cat"](g, dim)}, view=True
-)
-UNBIND = Op(
-    "unbind", ("input",), _unbind, {"input": lambda g, dim: FUNCTIONS["stack"](g, dim)}, view=True
-)
 
 
-# --- Views of a part --------------------------------------------------------------------------
-
-
-def part(name: str, look: Callable[[Array, tuple[Any, ...]], Array]) -> tuple[Op, Op]:
-    """Declare a view of a part, and its backward: zeros, with the gradient where the view looks.
-
-    Args:
-        name: of the view
-        look: from an array, and a tuple that says where, to a view
-    """
-
-    def put(input: Array, shape: tuple[int, ...], at: tuple[Any, ...]) -> Array:
-        out = np.zeros(shape, input.dtype)
-        look(out, at)[...] = input
-        return out
-
-    view = Op(name, ("input",), look,
-              {"input": lambda g, shapes, at: backward(g, shape=shapes[0], at=at)}, view=True)  # fmt: skip
-    backward = Op(f"{name}_backward", ("input",), put, {"input": lambda g, at: view(g, at=at)})
-    return view, backward
-
-
-def _slice(input: Array, at: tuple[int, int, int, int]) -> Array:
-    dim, start, stop, step = at
-    return input[(slice(None),) * dim + (slice(start, stop, step),)]
-
-
-def _select(input: Array, at: tuple[int, int]) -> Array:
-    dim, index = at
-    return input[(slice(None),) * dim + (index, ...)]
-
-
-def _diagonal(input: Array, at: tuple[int, int, int]) -> Array:
-    out = np.diagonal(input, *at)
-    out.flags.writeable = input.flags.writeable  # NumPy gives it read-only
-    return out
-
-
-SLICE, SLICE_BACKWARD = part("slice", _slice)
-SELECT, SELECT_BACKWARD = part("select", _select)
-DIAGONAL, DIAGONAL_BACKWARD = part("diagonal", _diagonal)
-
-# --- Any strides ------------------------------------------------------------------------------
-
-
-def memory_of(tensor: Tensor) -> tuple[Array, int]:
-    """All the memory that a tensor is part of, as one row, and where the tensor begins in it."""
-    base = tensor if tensor._base is None else tensor._base
-    array = base._array
-    if array.flags.c_contiguous:
-        memory = array.reshape(-1)
-    else:
-        spans = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
-        count = (sum(spans) // array.itemsize + 1) if array.size else 0
-        memory = strided_view(array, (count,), (array.itemsize,))
-    if memory.dtype != tensor._array.dtype:
-        memory = memory.view(tensor._array.dtype)
-    return memory, offset_in(tensor._array, array)
-
-
-def _as_strided(
-    input: Array, size: Any, stride: Any, offset: int, memory: Array, layout: Any
-) -> Array:
-    last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
-    if all(size) and last >= len(memory):
-        raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and "
-            f"itemsize {input.itemsize} requiring a storage size of {(last + 1) * input.itemsize} "
-            f"are out of bounds for storage of size {memory.nbytes}"
-        )
-    item = input.itemsize
-    return strided(memory[offset:], tuple(size), tuple(s * item for s in stride))
-
-
-Geometry = tuple[Sequence[int], Sequence[int], int]
-"""Where in memory the elements of a tensor are: size, strides, offset."""
-
-
-def _places(geometry: Geometry) -> Array:
-    """The place in memory of each element."""
-    size, stride, offset = geometry
-    places = np.full(tuple(size), offset, np.int64)
-    for d, (n, s) in enumerate(zip(size, stride, strict=True)):
-        places += (np.arange(n) * s).reshape((n,) + (1,) * (len(size) - d - 1))
-    return places
-
-
-def _restride(input: Array, source: Geometry, target: Geometry) -> Array:
-    """Add elements at their places in memory, then read it at other places."""
-    at, to = _places(source), _places(target)
-    memory = np.zeros(1 + max(at.max(initial=-1), to.max(initial=-1)), input.dtype)
-    np.add.at(memory, at.reshape(-1), input.reshape(-1))
-    return memory[to]
-
-
-RESTRIDE = Op("restride", ("input",), _restride,
-              {"input": lambda g, source, target: RESTRIDE(g, source=target, target=source)})  # fmt: skip
-
-
-def _as_strided_gradient(g: Any, size: Any, stride: Any, offset: int, layout: Geometry) -> Any:
-    """Each gradient goes to the place its element came from; elements at one place share it."""
-    gradient = RESTRIDE(g, source=(size, stride, offset), target=layout)
-    own = _places(layout)
-    shown = np.bincount(own.reshape(-1))[own] if own.size else own
-    return gradient / wrap(shown.astype(g._array.dtype)) if (shown > 1).any() else gradient
-
-
-AS_STRIDED = Op("as_strided", ("input",), _as_strided, {"input": _as_strided_gradient}, view=True)
-
-
-@function_and_method
-def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """Any view of the memory behind a tensor."""
-    if len(size) != len(stride):
-        raise RuntimeError(
-            f"mismatch in length of strides and shape: {list(stride)} and {list(size)}"
-        )
-    if any(s < 0 for s in stride):
-        raise RuntimeError(
-            f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
-        )
-    memory, begin = memory_of(input)
-    offset = begin if storage_offset is None else storage_offset
-    if offset < 0:
-        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
-    layout = input._array.shape, element_strides(input._array), begin
-    return AS_STRIDED(
-        input, size=tuple(size), stride=tuple(stride), offset=offset, memory=memory, layout=layout
-    )
-
-
-# --- The functions and methods of views ------------------------------------------------------------
+# --- Functions and methods ------------------------------------------------------------------------
 
 
 @only_method
@@ -475,14 +321,12 @@ def broadcast_to(input: Tensor, shape: Any) -> Tensor:
     return input.expand(tuple(shape))
 
 
-method("broadcast_to", lambda self, shape: self.expand(tuple(shape)))
+method("broadcast_to", broadcast_to)
 
 
 @function
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Tensors expanded to the shape that they broadcast to."""
-    from .promotion import broadcast_shapes as shape_of
-
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     shape = shape_of("broadcast_tensors", *(t._array.shape for t in given))
     return tuple(t.expand(shape) for t in given)
@@ -491,8 +335,6 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 @function
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that shapes broadcast to."""
-    from .promotion import broadcast_shapes as shape_of
-
     return Size(
         shape_of("broadcast_shapes", *((s,) if isinstance(s, int) else tuple(s) for s in shapes))
     )
@@ -539,185 +381,6 @@ def ravel(input: Tensor) -> Tensor:
     return input.contiguous().view(-1)
 
 
-@function_and_method
-def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
-    """`length` places of a dimension from `start`."""
-    if not input.ndim:
-        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
-    d = wrap_dim(dim, input.ndim)
-    size = input._array.shape[d]
-    if isinstance(start, Tensor) and (start.ndim or start.dtype.kind != dtypes.INTEGRAL):
-        raise RuntimeError("start must be an 0-dim integral Tensor.")
-    begin = int(start)
-    if length < 0:
-        raise RuntimeError("narrow(): length must be non-negative.")
-    if not -size <= begin <= size:
-        raise IndexError(
-            f"start out of range (expected to be in range of [{-size}, {size}], but got {begin})"
-        )
-    begin += size if begin < 0 else 0
-    if begin + length > size:
-        raise RuntimeError(f"start ({begin}) + length ({length}) exceeds dimension size ({size}).")
-    return SLICE(input, at=(d, begin, begin + length, 1))
-
-
-@function_and_method
-def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """One place of a dimension."""
-    if not input.ndim:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    d = wrap_dim(dim, input.ndim)
-    size = input._array.shape[d]
-    if not -size <= index < size:
-        raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {d}"
-        )
-    return SELECT(input, at=(d, int(index) % size))
-
-
-@function_and_method
-def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The diagonal of two dimensions, as the last one."""
-    a, b = wrap_dim(dim1, input.ndim), wrap_dim(dim2, input.ndim)
-    if a == b:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return DIAGONAL(input, at=(offset, a, b))
-
-
-def slice_view(
-    input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> Tensor:
-    """`x[start:end:step]` along a dimension."""
-    d = wrap_dim(dim, input.ndim)
-    if step <= 0:
-        raise RuntimeError("slice step must be positive")
-    return SLICE(input, at=(d, *slice(start, end, step).indices(input._array.shape[d])))
-
-
-@function_and_method
-def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts of one size, or of sizes given, along a dimension."""
-    if not input.ndim:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
-    d = wrap_dim(dim, input.ndim)
-    size = input._array.shape[d]
-    if isinstance(split_size_or_sections, (tuple, list)):
-        sizes = [int(s) for s in split_size_or_sections]
-        if sum(sizes) != size or any(s < 0 for s in sizes):
-            raise RuntimeError(
-                f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at "
-                f"dimension {dim}), but got split_sizes={sizes}"
-            )
-    else:
-        each = operator.index(split_size_or_sections)
-        if each < 0 or (each == 0 and size):
-            raise RuntimeError(
-                f"split expects split_size be non-negative, but got split_size={each}"
-            )
-        sizes = [min(each, size - start) for start in range(0, size, each)] if size else [0]
-    return tuple(SPLIT(input, sizes=sizes, dim=d))
-
-
-@only_method
-def split_with_sizes(self: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts of sizes given, along a dimension."""
-    return self.split(list(split_sizes), dim)
-
-
-FUNCTIONS["split_with_sizes"] = split_with_sizes
-alias("unsafe_split", "split")
-alias("unsafe_split_with_sizes", "split_with_sizes")
-
-
-@function_and_method
-def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """So many parts, the last perhaps smaller, along a dimension."""
-    if chunks <= 0:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    if not input.ndim:
-        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
-    d = wrap_dim(dim, input.ndim)
-    size = input._array.shape[d]
-    if size == 0:
-        return tuple(SPLIT(input, sizes=[0] * chunks, dim=d))
-    return input.split(-(-size // chunks), d)
-
-
-alias("unsafe_chunk", "chunk")
-
-
-@function_and_method
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts that differ by at most 1, or that begin at given places."""
-    if not input.ndim:
-        raise RuntimeError(
-            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
-        )
-    d = wrap_dim(dim, input.ndim)
-    size = input._array.shape[d]
-    if isinstance(indices_or_sections, Tensor):
-        indices_or_sections = indices_or_sections.tolist()
-    if isinstance(indices_or_sections, int):
-        count = indices_or_sections
-        if count <= 0:
-            raise RuntimeError(f"number of sections must be larger than 0, got {count}")
-        places = [i * (size // count) + min(i, size % count) for i in range(count + 1)]
-    else:
-        bounded = [slice(None, i).indices(size)[1] for i in indices_or_sections]
-        places = [0, *bounded, size]
-    return tuple(SLICE(input, at=(d, a, max(a, b), 1)) for a, b in itertools.pairwise(places))
-
-
-def _dimension_split(name: str, dim_of: Any, least: int) -> None:
-    def call(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        if input.ndim < least:
-            raise RuntimeError(
-                f"torch.{name} requires a tensor with at least {least} dimension"
-                f"{'s' if least > 1 else ''}, but got a tensor with {input.ndim} dimensions!"
-            )
-        count, size = indices_or_sections, input.shape[dim_of(input)]
-        if isinstance(count, int) and (count <= 0 or size % count):
-            raise RuntimeError(
-                f"torch.{name} attempted to split along dimension {dim_of(input)}, but the size of the "
-                f"dimension {size} is not divisible by the split_size {count}!"
-            )
-        return input.tensor_split(indices_or_sections, dim_of(input))
-
-    call.__name__, call.__doc__ = name, "`tensor_split` along the dimension that its name says."
-    function_and_method(call)
-
-
-_dimension_split("hsplit", lambda x: 0 if x.ndim == 1 else 1, 1)
-_dimension_split("vsplit", lambda x: 0, 2)
-_dimension_split("dsplit", lambda x: 2, 3)
-
-
-@function_and_method
-def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """The places of a dimension, each by itself."""
-    if not input.ndim:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    return tuple(UNBIND(input, dim=wrap_dim(dim, input.ndim)))
-
-
-@only_method
-def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """All windows of a size along a dimension, `step` apart, as a new last dimension."""
-    d = wrap_dim(dimension, self.ndim)
-    array = self._array
-    have = array.shape[d] if array.ndim else 1
-    if size > have:
-        raise RuntimeError(f"maximum size for tensor at dimension {d} is {have} but size is {size}")
-    if step <= 0 or size < 0:
-        raise RuntimeError(f"step is {step} but must be > 0")
-    strides = list(element_strides(array)) or [1]
-    shape = list(array.shape) or [1]
-    shape[d] = (have - size) // step + 1
-    shape, strides = [*shape, size], [*strides, strides[d]]
-    strides[d] *= step
-    return self.as_strided(shape[0 if array.ndim else 1 :], strides[0 if array.ndim else 1 :])
-
-
 method(
     "T",
     property(
@@ -736,83 +399,3 @@ def _matrix_transpose(self: Tensor) -> Tensor:
 
 
 method("mT", property(_matrix_transpose, doc="The last two dimensions swapped."))
-
-
-# --- Copies of memory -------------------------------------------------------------------------
-
-
-def _channels_last(array: Array) -> Array:
-    """A copy in which the second dimension lies innermost."""
-    return np.moveaxis(np.array(np.moveaxis(array, 1, -1), order="C"), -1, 1)
-
-
-def _copy(input: Array, order: Any = "K") -> Array:
-    return _channels_last(input) if order == "channels_last" else np.array(input, order=order)
-
-
-CLONE = Op("clone", ("input",), _copy, {"input": lambda g: g}, doc="A copy in memory of its own.")
-
-
-def order_of_memory(array: Array, memory_format: Any) -> str:
-    """How a copy lies in memory: "K" as the original does, "C" in order, or "channels_last"."""
-    wanted = str(memory_format)
-    if "channels_last" in wanted:
-        need = 5 if wanted.endswith("3d") else 4
-        if array.ndim != need:
-            raise RuntimeError(
-                f"required rank {need} tensor to use {wanted} format, got {array.ndim} dimensions"
-            )
-        return "channels_last"
-    return "C" if wanted.endswith("contiguous_format") or 0 in array.strides else "K"
-
-
-def same_layout(array: Array, like: Array, memory_format: Any = None) -> Array:
-    """A fresh array, laid out in memory as another is if that one has no gaps, or as asked for."""
-    if memory_format is None and (like.flags.c_contiguous or like.ndim < 2):
-        return array
-    order = order_of_memory(like, memory_format)
-    if order == "channels_last":
-        return _channels_last(array)
-    axes = sorted(range(like.ndim), key=lambda d: -like.strides[d])
-    if order == "C" or not like.transpose(axes).flags.c_contiguous:
-        return array
-    return np.ascontiguousarray(array.transpose(axes)).transpose(np.argsort(axes))
-
-
-@function_and_method
-def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy in memory of its own."""
-    check_tensor("clone", input)
-    return CLONE(input, order=order_of_memory(input._array, memory_format))
-
-
-@only_method
-def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself if its elements lie in order, else a copy where they do."""
-    if memory_format is not None and order_of_memory(self._array, memory_format) == "channels_last":
-        if self.is_contiguous(memory_format=memory_format):
-            return self
-        return CLONE(self, order="channels_last")
-    return self if self._array.flags.c_contiguous else CLONE(self, order="C")
-
-
-def _copied(name: str, view: Any) -> None:
-    """`torch.name_copy`: what `name` shows, in memory of its own."""
-
-    def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        shown = view(*args, **kwargs)
-        result = tuple(x.clone() for x in shown) if isinstance(shown, tuple) else shown.clone()
-        return result if out is None else into(out, result, call.__name__)
-
-    call.__name__, call.__doc__ = f"{name}_copy", f"A copy of what `{name}` shows."
-    function(call)
-
-
-for _name in (
-    "as_strided", "detach", "diagonal", "expand", "narrow", "permute", "select", "split", "split_with_sizes",
-    "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze", "view",
-):  # fmt: skip
-    _copied(_name, getattr(Tensor, _name))
-_copied("alias", lambda input: input)
-_copied("slice", slice_view)
-method("narrow_copy", FUNCTIONS["narrow_copy"])

@@ -13,7 +13,8 @@ from ..device import resolve
 from ..dtypes import dtype as dtype_type
 from ..tensor import Array, Tensor, wrap
 from .creation import new_tensor_of
-from .movement import DIAGONAL_BACKWARD, wrap_dim
+from .movement import wrap_dim
+from .parts import DIAGONAL_BACKWARD
 from .record import Op
 from .surface import FUNCTIONS, function, function_and_method, in_place, into
 

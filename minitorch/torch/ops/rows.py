@@ -12,7 +12,8 @@ from ..backends.cpu import indexing as kernels
 from ..backends.cpu.kinds import KERNEL_TYPES
 from ..tensor import Array, Tensor, wrap
 from .elementwise import kind_name
-from .movement import slice_view, wrap_dim
+from .movement import wrap_dim
+from .parts import slice_view
 from .promotion import broadcast_shapes
 from .record import Op, bind
 from .scattering import (

@@ -11,7 +11,8 @@ from .. import dtypes
 from ..backends.cpu import indexing as kernels
 from ..backends.cpu.kinds import KERNEL_TYPES
 from ..tensor import Array, Tensor
-from .movement import SLICE_BACKWARD, wrap_dim
+from .movement import wrap_dim
+from .parts import SLICE_BACKWARD
 from .record import Op, bind
 from .surface import FUNCTIONS, check_tensor, function_and_method, into, only_method
 from .writes import bind_in_place, check_overlap

@@ -1,0 +1,66 @@
+"""Copies in memory of their own, and how they lie in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Array, Tensor
+from .record import Op
+from .surface import check_tensor, function_and_method, only_method
+
+
+def _channels_last(array: Array) -> Array:
+    """A copy in which the second dimension lies innermost."""
+    return np.moveaxis(np.array(np.moveaxis(array, 1, -1), order="C"), -1, 1)
+
+
+def _copy(input: Array, order: Any = "K") -> Array:
+    return _channels_last(input) if order == "channels_last" else np.array(input, order=order)
+
+
+CLONE = Op("clone", ("input",), _copy, {"input": lambda g: g}, doc="A copy in memory of its own.")
+
+
+def order_of_memory(array: Array, memory_format: Any) -> str:
+    """How a copy lies in memory: "K" as the original does, "C" in order, or "channels_last"."""
+    wanted = str(memory_format)
+    if "channels_last" in wanted:
+        need = 5 if wanted.endswith("3d") else 4
+        if array.ndim != need:
+            raise RuntimeError(
+                f"required rank {need} tensor to use {wanted} format, got {array.ndim} dimensions"
+            )
+        return "channels_last"
+    return "C" if wanted.endswith("contiguous_format") or 0 in array.strides else "K"
+
+
+def same_layout(array: Array, like: Array, memory_format: Any = None) -> Array:
+    """A fresh array, laid out in memory as another is if that one has no gaps, or as asked for."""
+    if memory_format is None and (like.flags.c_contiguous or like.ndim < 2):
+        return array
+    order = order_of_memory(like, memory_format)
+    if order == "channels_last":
+        return _channels_last(array)
+    axes = sorted(range(like.ndim), key=lambda d: -like.strides[d])
+    if order == "C" or not like.transpose(axes).flags.c_contiguous:
+        return array
+    return np.ascontiguousarray(array.transpose(axes)).transpose(np.argsort(axes))
+
+
+@function_and_method
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy in memory of its own."""
+    check_tensor("clone", input)
+    return CLONE(input, order=order_of_memory(input._array, memory_format))
+
+
+@only_method
+def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor itself if its elements lie in order, else a copy where they do."""
+    if memory_format is not None and order_of_memory(self._array, memory_format) == "channels_last":
+        if self.is_contiguous(memory_format=memory_format):
+            return self
+        return CLONE(self, order="channels_last")
+    return self if self._array.flags.c_contiguous else CLONE(self, order="C")

@@ -1,0 +1,241 @@
+"""Views of a part of a tensor: slices, single places, diagonals, and all the parts of a split."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Array, Tensor
+from .movement import wrap_dim
+from .record import Op
+from .surface import FUNCTIONS, alias, function_and_method, only_method
+
+
+def part(name: str, look: Callable[[Array, tuple[Any, ...]], Array]) -> tuple[Op, Op]:
+    """Declare a view of a part, and its backward: zeros, with the gradient where the view looks.
+
+    Args:
+        name: of the view
+        look: from an array, and a tuple that says where, to a view
+    """
+
+    def put(input: Array, shape: tuple[int, ...], at: tuple[Any, ...]) -> Array:
+        out = np.zeros(shape, input.dtype)
+        look(out, at)[...] = input
+        return out
+
+    view = Op(name, ("input",), look,
+              {"input": lambda g, shapes, at: backward(g, shape=shapes[0], at=at)}, view=True)  # fmt: skip
+    backward = Op(f"{name}_backward", ("input",), put, {"input": lambda g, at: view(g, at=at)})
+    return view, backward
+
+
+def _slice(input: Array, at: tuple[int, int, int, int]) -> Array:
+    dim, start, stop, step = at
+    return input[(slice(None),) * dim + (slice(start, stop, step),)]
+
+
+def _select(input: Array, at: tuple[int, int]) -> Array:
+    dim, index = at
+    return input[(slice(None),) * dim + (index, ...)]
+
+
+def _diagonal(input: Array, at: tuple[int, int, int]) -> Array:
+    out = np.diagonal(input, *at)
+    out.flags.writeable = input.flags.writeable  # NumPy gives it read-only
+    return out
+
+
+SLICE, SLICE_BACKWARD = part("slice", _slice)
+SELECT, SELECT_BACKWARD = part("select", _select)
+DIAGONAL, DIAGONAL_BACKWARD = part("diagonal", _diagonal)
+
+
+def _unbind(input: Array, dim: int) -> tuple[Array, ...]:
+    rows = np.moveaxis(input, dim, 0)
+    return tuple(rows[i, ...] for i in range(len(rows)))
+
+
+def _split(input: Array, sizes: Sequence[int], dim: int) -> tuple[Array, ...]:
+    ends = itertools.accumulate((0, *sizes))
+    return tuple(_slice(input, (dim, a, b, 1)) for a, b in itertools.pairwise(ends))
+
+
+SPLIT = Op(
+    "split", ("input",), _split, {"input": lambda g, dim: FUNCTIONS["cat"](g, dim)}, view=True
+)
+UNBIND = Op(
+    "unbind", ("input",), _unbind, {"input": lambda g, dim: FUNCTIONS["stack"](g, dim)}, view=True
+)
+
+
+# --- One part ---------------------------------------------------------------------------------
+
+
+@function_and_method
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """`length` places of a dimension from `start`."""
+    if not input.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    d = wrap_dim(dim, input.ndim)
+    size = input._array.shape[d]
+    if isinstance(start, Tensor) and (start.ndim or start.dtype.kind != dtypes.INTEGRAL):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
+    begin = int(start)
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if not -size <= begin <= size:
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-size}, {size}], but got {begin})"
+        )
+    begin += size if begin < 0 else 0
+    if begin + length > size:
+        raise RuntimeError(f"start ({begin}) + length ({length}) exceeds dimension size ({size}).")
+    return SLICE(input, at=(d, begin, begin + length, 1))
+
+
+@function_and_method
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """One place of a dimension."""
+    if not input.ndim:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    d = wrap_dim(dim, input.ndim)
+    size = input._array.shape[d]
+    if not -size <= index < size:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {d}"
+        )
+    return SELECT(input, at=(d, int(index) % size))
+
+
+@function_and_method
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The diagonal of two dimensions, as the last one."""
+    a, b = wrap_dim(dim1, input.ndim), wrap_dim(dim2, input.ndim)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return DIAGONAL(input, at=(offset, a, b))
+
+
+def slice_view(
+    input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """`x[start:end:step]` along a dimension."""
+    d = wrap_dim(dim, input.ndim)
+    if step <= 0:
+        raise RuntimeError("slice step must be positive")
+    return SLICE(input, at=(d, *slice(start, end, step).indices(input._array.shape[d])))
+
+
+# --- All parts --------------------------------------------------------------------------------
+
+
+@function_and_method
+def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Parts of one size, or of sizes given, along a dimension."""
+    if not input.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    d = wrap_dim(dim, input.ndim)
+    size = input._array.shape[d]
+    if isinstance(split_size_or_sections, (tuple, list)):
+        sizes = [int(s) for s in split_size_or_sections]
+        if sum(sizes) != size or any(s < 0 for s in sizes):
+            raise RuntimeError(
+                f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at "
+                f"dimension {dim}), but got split_sizes={sizes}"
+            )
+    else:
+        each = operator.index(split_size_or_sections)
+        if each < 0 or (each == 0 and size):
+            raise RuntimeError(
+                f"split expects split_size be non-negative, but got split_size={each}"
+            )
+        sizes = [min(each, size - start) for start in range(0, size, each)] if size else [0]
+    return tuple(SPLIT(input, sizes=sizes, dim=d))
+
+
+@only_method
+def split_with_sizes(self: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Parts of sizes given, along a dimension."""
+    return self.split(list(split_sizes), dim)
+
+
+FUNCTIONS["split_with_sizes"] = split_with_sizes
+alias("unsafe_split", "split")
+alias("unsafe_split_with_sizes", "split_with_sizes")
+
+
+@function_and_method
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """So many parts, the last perhaps smaller, along a dimension."""
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    if not input.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    d = wrap_dim(dim, input.ndim)
+    size = input._array.shape[d]
+    if size == 0:
+        return tuple(SPLIT(input, sizes=[0] * chunks, dim=d))
+    return input.split(-(-size // chunks), d)
+
+
+alias("unsafe_chunk", "chunk")
+
+
+@function_and_method
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Parts that differ by at most 1, or that begin at given places."""
+    if not input.ndim:
+        raise RuntimeError(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        )
+    d = wrap_dim(dim, input.ndim)
+    size = input._array.shape[d]
+    if isinstance(indices_or_sections, Tensor):
+        indices_or_sections = indices_or_sections.tolist()
+    if isinstance(indices_or_sections, int):
+        count = indices_or_sections
+        if count <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {count}")
+        places = [i * (size // count) + min(i, size % count) for i in range(count + 1)]
+    else:
+        bounded = [slice(None, i).indices(size)[1] for i in indices_or_sections]
+        places = [0, *bounded, size]
+    return tuple(SLICE(input, at=(d, a, max(a, b), 1)) for a, b in itertools.pairwise(places))
+
+
+def _dimension_split(name: str, dim_of: Any, least: int) -> None:
+    def call(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+        if input.ndim < least:
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension"
+                f"{'s' if least > 1 else ''}, but got a tensor with {input.ndim} dimensions!"
+            )
+        count, size = indices_or_sections, input.shape[dim_of(input)]
+        if isinstance(count, int) and (count <= 0 or size % count):
+            raise RuntimeError(
+                f"torch.{name} attempted to split along dimension {dim_of(input)}, but the size of the "
+                f"dimension {size} is not divisible by the split_size {count}!"
+            )
+        return input.tensor_split(indices_or_sections, dim_of(input))
+
+    call.__name__, call.__doc__ = name, "`tensor_split` along the dimension that its name says."
+    function_and_method(call)
+
+
+_dimension_split("hsplit", lambda x: 0 if x.ndim == 1 else 1, 1)
+_dimension_split("vsplit", lambda x: 0, 2)
+_dimension_split("dsplit", lambda x: 2, 3)
+
+
+@function_and_method
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """The places of a dimension, each by itself."""
+    if not input.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    return tuple(UNBIND(input, dim=wrap_dim(dim, input.ndim)))

@@ -1,0 +1,123 @@
+"""Any view of the memory behind a tensor, by size, strides and offset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided as strided_view
+
+from ..tensor import Array, Tensor, offset_in, wrap
+from .movement import strided, wrap_dim
+from .record import Op
+from .surface import function_and_method, only_method
+
+
+def element_strides(array: Array) -> tuple[int, ...]:
+    """Strides counted in elements, as Torch gives them: 1-sized dimensions as if in use."""
+    return tuple(s // array.itemsize for s in array.strides)
+
+
+def memory_of(tensor: Tensor) -> tuple[Array, int]:
+    """All the memory that a tensor is part of, as one row, and where the tensor begins in it."""
+    base = tensor if tensor._base is None else tensor._base
+    array = base._array
+    if array.flags.c_contiguous:
+        memory = array.reshape(-1)
+    else:
+        spans = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
+        count = (sum(spans) // array.itemsize + 1) if array.size else 0
+        memory = strided_view(array, (count,), (array.itemsize,))
+    if memory.dtype != tensor._array.dtype:
+        memory = memory.view(tensor._array.dtype)
+    return memory, offset_in(tensor._array, array)
+
+
+def _as_strided(
+    input: Array, size: Any, stride: Any, offset: int, memory: Array, layout: Any
+) -> Array:
+    last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+    if all(size) and last >= len(memory):
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and "
+            f"itemsize {input.itemsize} requiring a storage size of {(last + 1) * input.itemsize} "
+            f"are out of bounds for storage of size {memory.nbytes}"
+        )
+    item = input.itemsize
+    return strided(memory[offset:], tuple(size), tuple(s * item for s in stride))
+
+
+Geometry = tuple[Sequence[int], Sequence[int], int]
+"""Where in memory the elements of a tensor are: size, strides, offset."""
+
+
+def _places(geometry: Geometry) -> Array:
+    """The place in memory of each element."""
+    size, stride, offset = geometry
+    places = np.full(tuple(size), offset, np.int64)
+    for d, (n, s) in enumerate(zip(size, stride, strict=True)):
+        places += (np.arange(n) * s).reshape((n,) + (1,) * (len(size) - d - 1))
+    return places
+
+
+def _restride(input: Array, source: Geometry, target: Geometry) -> Array:
+    """Add elements at their places in memory, then read it at other places."""
+    at, to = _places(source), _places(target)
+    memory = np.zeros(1 + max(at.max(initial=-1), to.max(initial=-1)), input.dtype)
+    np.add.at(memory, at.reshape(-1), input.reshape(-1))
+    return memory[to]
+
+
+RESTRIDE = Op("restride", ("input",), _restride,
+              {"input": lambda g, source, target: RESTRIDE(g, source=target, target=source)})  # fmt: skip
+
+
+def _as_strided_gradient(g: Any, size: Any, stride: Any, offset: int, layout: Geometry) -> Any:
+    """Each gradient goes to the place its element came from; elements at one place share it."""
+    gradient = RESTRIDE(g, source=(size, stride, offset), target=layout)
+    own = _places(layout)
+    shown = np.bincount(own.reshape(-1))[own] if own.size else own
+    return gradient / wrap(shown.astype(g._array.dtype)) if (shown > 1).any() else gradient
+
+
+AS_STRIDED = Op("as_strided", ("input",), _as_strided, {"input": _as_strided_gradient}, view=True)
+
+
+@function_and_method
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """Any view of the memory behind a tensor."""
+    if len(size) != len(stride):
+        raise RuntimeError(
+            f"mismatch in length of strides and shape: {list(stride)} and {list(size)}"
+        )
+    if any(s < 0 for s in stride):
+        raise RuntimeError(
+            f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
+        )
+    memory, begin = memory_of(input)
+    offset = begin if storage_offset is None else storage_offset
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    layout = input._array.shape, element_strides(input._array), begin
+    return AS_STRIDED(
+        input, size=tuple(size), stride=tuple(stride), offset=offset, memory=memory, layout=layout
+    )
+
+
+@only_method
+def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """All windows of a size along a dimension, `step` apart, as a new last dimension."""
+    d = wrap_dim(dimension, self.ndim)
+    array = self._array
+    have = array.shape[d] if array.ndim else 1
+    if size > have:
+        raise RuntimeError(f"maximum size for tensor at dimension {d} is {have} but size is {size}")
+    if step <= 0 or size < 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    strides = list(element_strides(array)) or [1]
+    shape = list(array.shape) or [1]
+    shape[d] = (have - size) // step + 1
+    shape, strides = [*shape, size], [*strides, strides[d]]
+    strides[d] *= step
+    return self.as_strided(shape[0 if array.ndim else 1 :], strides[0 if array.ndim else 1 :])

@@ -1,0 +1,31 @@
+"""For each view, the function that copies what it shows: `torch.permute_copy`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tensor import Tensor
+from .parts import slice_view
+from .surface import FUNCTIONS, function, into, method
+
+
+def _copied(name: str, view: Any) -> None:
+    """`torch.name_copy`: what `name` shows, in memory of its own."""
+
+    def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        shown = view(*args, **kwargs)
+        result = tuple(x.clone() for x in shown) if isinstance(shown, tuple) else shown.clone()
+        return result if out is None else into(out, result, call.__name__)
+
+    call.__name__, call.__doc__ = f"{name}_copy", f"A copy of what `{name}` shows."
+    function(call)
+
+
+for _name in (
+    "as_strided", "detach", "diagonal", "expand", "narrow", "permute", "select", "split", "split_with_sizes",
+    "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze", "view",
+):  # fmt: skip
+    _copied(_name, getattr(Tensor, _name))
+_copied("alias", lambda input: input)
+_copied("slice", slice_view)
+method("narrow_copy", FUNCTIONS["narrow_copy"])
