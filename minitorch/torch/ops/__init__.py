@@ -1,6 +1,8 @@
 """All operations: importing a family declares its records."""
 
 from . import elementwise as elementwise
+from . import arithmetic as arithmetic  # isort: skip
+from . import analysis as analysis  # isort: skip
 
 from . import comparison as comparison  # isort: skip
 from . import copies as copies  # isort: skip

@@ -11,7 +11,8 @@ import numpy as np
 from .. import dtypes
 from ..backends.cpu import reductions
 from ..tensor import Array, Tensor
-from .elementwise import add_exponentials, conj
+from .analysis import add_exponentials
+from .elementwise import conj
 from .movement import wrap_dim
 from .precision import in_single, widened
 from .record import Op, bind

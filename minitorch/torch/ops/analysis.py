@@ -1,0 +1,199 @@
+"""Powers, logarithms, trigonometry, and the logistic function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..backends.cpu.maps import MAPS as KERNELS
+from ..tensor import Array, Tensor
+from .elementwise import LARGE, binary, conj, flat, not_for, unary
+from .record import Op, Rule
+from .surface import alias
+
+
+def floating(name: str, compute: Callable[[Array], Array], gradient: Rule, doc: str) -> Op:
+    """Declare a function of floating point numbers, which whole numbers become."""
+    return unary(name, compute, gradient, doc, to_float=True)
+
+
+# --- Powers ---------------------------------------------------------------------------------------
+
+_SIMPLE_POWERS: dict[float, Callable[[Array], Array]] = {
+    -2.0: lambda x: np.reciprocal(x * x),
+    -1.0: np.reciprocal,
+    -0.5: lambda x: np.reciprocal(np.sqrt(x)),
+    0.5: np.sqrt,
+    2.0: np.square,
+    3.0: lambda x: x * x * x,
+}
+
+
+def _power(a: Array, b: Array) -> Array:
+    if a.dtype.kind == "f":
+        simple = _SIMPLE_POWERS.get(b.item()) if b.ndim == 0 else None
+        return np.power(a, b) if simple is None else simple(a)
+    if a.dtype.kind == "i" and np.any(b < 0):
+        return _power_below_one(a, b)
+    return np.power(a, b)
+
+
+def _power_below_one(a: Array, b: Array) -> Array:
+    """Whole numbers to powers that may be negative: fractions become 0."""
+    fraction = np.where(np.abs(a) == 1, a ** (np.abs(b) % 2), 0)
+    return np.where(b < 0, fraction, np.power(a, np.maximum(b, 0))).astype(a.dtype)
+
+
+def _refusing_fractions(compute: Callable[..., Array]) -> Callable[..., Array]:
+    """A negative number cannot be the power of whole numbers, whatever they are."""
+
+    def run(input: Any, other: Any) -> Array:
+        if isinstance(other, int) and other < 0 and input.dtype.kind in "biu":
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        return compute(input, other)
+
+    return run
+
+
+def _power_by_base(g: Any, input: Any, other: Any) -> Any:
+    if not isinstance(other, Tensor):
+        return g.mul(0) if other == 0 else g * conj(other * input.pow(other - 1))
+    return (g * conj(other * input.pow(other - 1))).masked_fill(other == 0, 0)
+
+
+def _power_by_exponent(g: Any, input: Any, other: Any, out: Any) -> Any:
+    """out log(input); nothing where 0 is raised to a power of 0 or above."""
+    base = input if isinstance(input, Tensor) else out.new_tensor(input)
+    nothing = (base == 0) & (other.real >= 0)
+    return (g * conj(out * base.log())).masked_fill(nothing, 0)
+
+
+def _square(x: Array) -> Array:
+    return np.square(x.astype(np.int64) if x.dtype.kind == "b" else x)
+
+
+# fmt: off
+POW = binary("pow", not_for("pow", "b", _power), (_power_by_base, _power_by_exponent),
+             "Each element to a power.", symbol="pow", numbers="one")
+POW.compute = _refusing_fractions(POW.compute)
+unary("square", _square, lambda g, input: g * conj(2 * input), "x times x.")
+floating("sqrt", np.sqrt, lambda g, out: g / (2 * conj(out)), "Square root.")
+floating("rsqrt", lambda x: np.reciprocal(np.sqrt(x)), lambda g, out: -0.5 * g * conj(out.pow(3)), "1 / sqrt(x).")
+floating("reciprocal", np.reciprocal, lambda g, out: -g * conj(out * out), "1 / x.")
+# fmt: on
+
+# --- Exponentials and logarithms ------------------------------------------------------------------
+
+LN2, LN10 = math.log(2), math.log(10)
+
+
+def add_exponentials(a: Array, b: Array) -> Array:
+    """log(exp(a) + exp(b)), without overflow."""
+    if a.dtype.kind != "c":
+        return np.logaddexp(a, b)
+    first = a.real >= b.real
+    high, low = np.where(first, a, b), np.where(first, b, a)
+    return high + np.log1p(np.exp(low - high))
+
+
+# fmt: off
+floating("exp", np.exp, lambda g, out: g * conj(out), "e to the power of each element.")
+floating("exp2", np.exp2, lambda g, out: g * conj(out) * LN2, "2 to the power of each element.")
+floating("expm1", np.expm1, lambda g, out: g * (conj(out) + 1), "exp(x) - 1, exact near 0.")
+floating("log", np.log, lambda g, input: g / conj(input), "Natural logarithm.")
+floating("log2", np.log2, lambda g, input: g / (conj(input) * LN2), "Logarithm to base 2.")
+floating("log10", np.log10, lambda g, input: g / (conj(input) * LN10), "Logarithm to base 10.")
+floating("log1p", np.log1p, lambda g, input: g / (conj(input) + 1), "log(1 + x), exact near 0.")
+binary("logaddexp", not_for("logaddexp_cpu", "biu", add_exponentials),
+       (lambda g, input, other: g / conj(1 + (other - input).exp()),
+        lambda g, input, other: g / conj(1 + (input - other).exp())),
+       "log(exp(a) + exp(b)), without overflow.", has_twin=False, numbers="none")
+binary("logaddexp2", not_for("logaddexp2_cpu", "biuc", np.logaddexp2),
+       (lambda g, input, other: g / (1 + (other - input).exp2()),
+        lambda g, input, other: g / (1 + (input - other).exp2())),
+       "log2(2^a + 2^b), without overflow.", has_twin=False, numbers="none")
+# fmt: on
+
+# --- Functions whose result tells their slope -------------------------------------------------------
+
+
+def _by_result(name: str, slope: Callable[[Any], Any], bend: Callable[[Any], Any]) -> Rule:
+    """The gradient times a slope, which is a function of the result; by a kernel for many.
+
+    Args:
+        name: of the kernel
+        slope: the derivative, from the result
+        bend: the derivative of the slope
+    """
+
+    def compute(grad: Array, result: Array) -> Array:
+        return KERNELS[name](grad, result) if grad.size >= LARGE else grad * slope(result)
+
+    fused = Op(name, ("grad", "result"), compute, {
+        "grad": lambda g, result: fused(g, result),
+        "result": lambda g, grad, result: g * grad * bend(result),
+    })  # fmt: skip
+
+    def rule(g: Any, out: Any) -> Any:
+        return g * conj(slope(out)) if out._array.dtype.kind == "c" else fused(g, out)
+
+    return rule
+
+
+def _sigmoid(x: Array) -> Array:
+    """1 / (1 + exp(-x)), computed from the side where exp is small."""
+    if x.dtype.kind == "c":
+        return 1 / (1 + np.exp(-x))
+    e = np.exp(-np.abs(x))
+    return (np.where(x >= 0, x.dtype.type(1), e) / (1 + e)).astype(x.dtype, copy=False)
+
+
+# fmt: off
+floating("tanh", np.tanh, _by_result("tanh_backward", lambda y: 1 - y * y, lambda y: -2 * y), "Hyperbolic tangent.")
+floating("sigmoid", _sigmoid, _by_result("sigmoid_backward", lambda y: (1 - y) * y, lambda y: 1 - 2 * y),
+         "1 / (1 + exp(-x)).")
+# fmt: on
+
+# --- Trigonometry -----------------------------------------------------------------------------------
+
+DEGREE = math.pi / 180
+
+
+def _inverse_square(a: Any, b: Any) -> Any:
+    """1 / (a a + b b), and 0 where both are 0."""
+    square = a * a + b * b
+    return square.reciprocal().masked_fill(square == 0, 0)
+
+
+# fmt: off
+floating("sin", np.sin, lambda g, input: g * conj(input.cos()), "Sine.")
+floating("cos", np.cos, lambda g, input: -g * conj(input.sin()), "Cosine.")
+floating("tan", np.tan, lambda g, out: g * conj(1 + out * out), "Tangent.")
+floating("asin", np.arcsin, lambda g, input: g * conj((1 - input * input).rsqrt()), "Arc sine.")
+floating("acos", np.arccos, lambda g, input: -g * conj((1 - input * input).rsqrt()), "Arc cosine.")
+floating("atan", np.arctan, lambda g, input: g / conj(1 + input * input), "Arc tangent.")
+floating("sinh", np.sinh, lambda g, input: g * conj(input.cosh()), "Hyperbolic sine.")
+floating("cosh", np.cosh, lambda g, input: g * conj(input.sinh()), "Hyperbolic cosine.")
+floating("asinh", np.arcsinh, lambda g, input: g * conj((input * input + 1).rsqrt()), "Inverse hyperbolic sine.")
+floating("acosh", np.arccosh, lambda g, input: g * conj((input * input - 1).rsqrt()), "Inverse hyperbolic cosine.")
+floating("atanh", np.arctanh, lambda g, input: g / conj(1 - input * input), "Inverse hyperbolic tangent.")
+floating("deg2rad", lambda x: x * x.dtype.type(DEGREE), lambda g: g * DEGREE, "Degrees as radians.")
+floating("rad2deg", lambda x: x * x.dtype.type(1 / DEGREE), lambda g: g / DEGREE, "Radians as degrees.")
+binary("atan2", np.arctan2,
+       (lambda g, input, other: g * other * _inverse_square(input, other),
+        lambda g, input, other: g * -input * _inverse_square(input, other)),
+       "The angle of the point (other, input).", to_float=True, numbers="none")
+binary("hypot", not_for("hypot_cpu", "biuc", np.hypot),
+       (lambda g, input, out: g * input / out, lambda g, other, out: g * other / out),
+       "The length of the vector (input, other).", numbers="none")
+binary("nextafter", np.nextafter, (lambda g, input, other: g.masked_fill(input == other, 0), flat),
+       "The next number towards the second.", numbers="none")
+for _new, _old in [
+    ("arcsin", "asin"), ("arccos", "acos"), ("arctan", "atan"), ("arcsinh", "asinh"), ("arccosh", "acosh"),
+    ("arctanh", "atanh"), ("arctan2", "atan2"),
+]:
+    alias(_new, _old)
+# fmt: on

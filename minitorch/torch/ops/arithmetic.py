@@ -1,0 +1,301 @@
+"""Sums, products, quotients and what is left of them; extremes of two; rounding and signs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Array, Tensor
+from .elementwise import binary, conj, exactly, flat, kind_name, not_for, unary, unknown
+from .record import Op, bind
+from .surface import (
+    FUNCTIONS,
+    alias,
+    as_functions,
+    check_tensor,
+    function,
+    function_and_method,
+    in_place,
+    into,
+    method,
+    only_method,
+    with_out,
+)
+from .writes import bind_in_place
+
+# --- Arithmetic ---------------------------------------------------------------------------
+
+
+def _negative(x: Array) -> Array:
+    if x.dtype == np.bool_:
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+            "invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+    return np.negative(x)
+
+
+def _refusing_bool(compute: Callable[..., Array]) -> Callable[..., Array]:
+    """Truth values cannot be subtracted, whatever they would become."""
+
+    def run(input: Any, other: Any) -> Array:
+        for value in (input, other):
+            if value.dtype.kind == "b" if isinstance(value, np.ndarray) else value is True:
+                raise RuntimeError(
+                    "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+                    "trying to invert a mask, use the `~` or `logical_not()` operator instead."
+                )
+        return compute(input, other)
+
+    return run
+
+
+def _whole_division(compute: Callable[..., Array]) -> Callable[..., Array]:
+    """Whole numbers cannot be divided by 0; floating point ones can."""
+
+    def run(a: Array, b: Array) -> Array:
+        if a.dtype.kind in "iu" and not np.all(b):
+            raise RuntimeError("ZeroDivisionError")
+        return compute(a, b)
+
+    return run
+
+
+def _floor_divide(a: Array, b: Array) -> Array:
+    if a.dtype.kind in "iu":
+        return np.floor_divide(a, b)
+    # NumPy and Torch agree except that Torch lets x // 0 be the infinity of x / 0.
+    return np.where(b == 0, np.true_divide(a, b), np.floor_divide(a, b))
+
+
+def _ordered(name: str, compute: Callable[..., Array]) -> Callable[..., Array]:
+    """Complex numbers have no order."""
+
+    def run(a: Array, b: Array) -> Array:
+        if a.dtype.kind == "c":
+            raise RuntimeError(f"{name} does not support complex inputs.")
+        return compute(a, b)
+
+    return run
+
+
+def _truncated_divide(a: Array, b: Array) -> Array:
+    if a.dtype.kind == "u":
+        return np.floor_divide(a, b)
+    if a.dtype.kind == "i":
+        quotient = np.floor_divide(a, b)
+        return quotient + ((quotient < 0) & (quotient * b != a))
+    return np.trunc(np.true_divide(a, b))
+
+
+def _to_winner(g: Any, equal: Any, lost: Any) -> Any:
+    """All of a gradient to what was chosen, half of it where the two were equal."""
+    where = FUNCTIONS["where"]
+    return where(equal, g / 2, g).masked_fill(lost, 0)
+
+
+def _to_larger(g: Any, input: Any, other: Any) -> Any:
+    return _to_winner(g, input == other, input < other)
+
+
+def _to_smaller(g: Any, input: Any, other: Any) -> Any:
+    return _to_winner(g, input == other, input > other)
+
+
+# fmt: off
+NEG = unary("neg", _negative, lambda g: -g, "Minus each element.")
+unary("positive", not_for("positive", "b", np.positive), lambda g: g, "Each element itself.", has_twin=False)
+ADD = binary("add", np.add, (lambda g: g, lambda g: g), "The sum of two tensors.",
+             symbol="add", exact_numbers=True)
+SUB = binary("sub", np.subtract, (lambda g: g, lambda g: -g), "The difference.",
+             symbol="sub", exact_numbers=True)
+SUB.compute = _refusing_bool(SUB.compute)
+MUL = binary("mul", np.multiply,
+             (lambda g, other: g * conj(other), lambda g, input: g * conj(input)),
+             "The product of two tensors.", symbol="mul", exact_numbers=True)
+DIV = binary("div", np.true_divide,
+             (lambda g, other: g / conj(other), lambda g, input, other: -g * conj((input / other) / other)),
+             "The quotient of two tensors.", to_float=True, symbol="truediv", exact_numbers=True)
+FLOOR_DIVIDE = binary("floor_divide", not_for("div_floor_cpu", "b", _whole_division(_floor_divide)), (None, None),
+                      "The quotient, rounded down.", symbol="floordiv", exact_numbers=True)
+DIV_TRUNC = Op("div_trunc", ("input", "other"),
+               lambda input, other: exactly(_whole_division(_truncated_divide), input, other, False),
+               {"input": flat, "other": flat}, doc="The quotient, rounded towards 0.")
+DIV_FLOOR = Op("div_floor", ("input", "other"),
+               lambda input, other: exactly(_whole_division(_floor_divide), input, other, False),
+               {"input": flat, "other": flat}, doc="The quotient, rounded down.")
+binary("remainder", not_for("remainder_cpu", "b", _whole_division(np.remainder)),
+       (lambda g: g, lambda g, input, other: -g * DIV_FLOOR(input, other)),
+       "What is left of a division that rounds down.", symbol="mod", numbers="one")
+binary("fmod", not_for("fmod_cpu", "b", _whole_division(np.fmod)),
+       (lambda g: g, lambda g, input, other: -g * DIV_TRUNC(input, other)),
+       "What is left of a division that rounds towards 0.", numbers="other")
+binary("maximum", _ordered("maximum", np.maximum), (_to_larger, _to_smaller),
+       "The larger of two elements; equal ones share the gradient.", has_twin=False, numbers="none")
+binary("minimum", _ordered("minimum", np.minimum), (_to_smaller, _to_larger),
+       "The smaller of two elements; equal ones share the gradient.", has_twin=False, numbers="none")
+binary("fmax", _ordered("fmax", np.fmax),
+       (lambda g, input, other: g.masked_fill(~((input >= other) | other.isnan()), 0),
+        lambda g, input, other: g.masked_fill((input >= other) | other.isnan(), 0)),
+       "The larger of two elements, passing over NaN.", has_twin=False, numbers="none")
+binary("fmin", _ordered("fmin", np.fmin),
+       (lambda g, input, other: g.masked_fill(~((input <= other) | other.isnan()), 0),
+        lambda g, input, other: g.masked_fill((input <= other) | other.isnan(), 0)),
+       "The smaller of two elements, passing over NaN.", has_twin=False, numbers="none")
+# fmt: on
+
+
+def _scaled(op: Op) -> None:
+    """Give `add` and `sub` their `alpha`, which multiplies the second operand."""
+    plain, plain_method = FUNCTIONS[op.name], getattr(Tensor, op.name)
+    plain_twin = getattr(Tensor, op.name + "_")
+
+    def call(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+        return plain(input, other if alpha == 1 else _times(op.name, other, alpha, input), out=out)
+
+    def call_method(self: Tensor, other: Any, *, alpha: Any = 1) -> Any:
+        return plain_method(self, other if alpha == 1 else _times(op.name, other, alpha, self))
+
+    def call_twin(self: Tensor, other: Any, *, alpha: Any = 1) -> Any:
+        return plain_twin(self, other if alpha == 1 else _times(op.name, other, alpha, self))
+
+    call.__name__ = call_method.__name__ = op.name
+    call_twin.__name__ = f"{op.name}_"
+    call.__doc__ = call_method.__doc__ = op.doc
+    call_twin.__doc__ = f"`{op.name}`, written into the tensor itself."
+    FUNCTIONS[op.name] = call
+    method(op.name, call_method)
+    method(op.name + "_", call_twin)
+
+
+def _times(name: str, other: Any, alpha: Any, input: Any) -> Any:
+    """`other * alpha`; RuntimeError if `alpha` is of a higher kind than what it scales."""
+    kinds = [dtypes.of_number(v) if not isinstance(v, Tensor) else v.dtype for v in (input, other)]
+    highest = max(k.kind for k in kinds)
+    if isinstance(alpha, bool) and highest != dtypes.BOOL:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if dtypes.of_number(alpha).kind > max(highest, dtypes.INTEGRAL):
+        what = "integral" if highest <= dtypes.INTEGRAL else "non-complex"
+        number = "floating point" if highest <= dtypes.INTEGRAL else "complex"
+        raise RuntimeError(
+            f"{name}: For {what} input tensors, argument alpha must not be a {number} number."
+        )
+    return other * alpha
+
+
+_scaled(ADD)
+_scaled(SUB)
+
+
+@function
+def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """`other - alpha * input`."""
+    check_tensor("rsub", input)
+    return SUB(other, input if alpha == 1 else _times("rsub", input, alpha, other))
+
+
+def _rounded(rounding_mode: str | None) -> Op:
+    if rounding_mode not in _DIVISIONS:
+        raise RuntimeError(
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' "
+            f"but found '{rounding_mode}'"
+        )
+    return _DIVISIONS[rounding_mode]
+
+
+_DIVISIONS = {None: DIV, "trunc": DIV_TRUNC, "floor": DIV_FLOOR}
+
+
+@function_and_method
+def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Tensor:
+    """The quotient of two tensors; `rounding_mode` is None, "trunc" or "floor"."""
+    result = bind(_rounded(rounding_mode), (input, other), {})
+    return result if out is None else into(out, result, "div")
+
+
+@only_method
+def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """`div`, written into the tensor itself."""
+    return bind_in_place(_rounded(rounding_mode), self, (other,), {})
+
+
+# --- Rounding and signs -----------------------------------------------------------------------
+
+
+def _rounding(name: str, compute: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """Rounding leaves whole numbers alone."""
+    return not_for(name, "cb", lambda x: compute(x) if x.dtype.kind in "fV" else x.copy())
+
+
+def _sgn(x: Array) -> Array:
+    """The sign; of a complex number its direction."""
+    if x.dtype.kind == "b":
+        return x.copy()
+    signs = np.sign(x)
+    return np.where(np.isnan(x), x.dtype.type(0), signs) if x.dtype.kind in "fV" else signs
+
+
+def _abs_gradient(g: Any, input: Any) -> Any:
+    return (g * input.sgn()).to(input.dtype)
+
+
+def _sgn_gradient(g: Any, input: Any, out: Any) -> Any:
+    """Flat, but for the directions of complex numbers."""
+    if not input.dtype.is_complex:
+        return flat(g)
+    size = input.abs()
+    turned = (g - (out * out * conj(g))) / (2 * size)
+    return turned.masked_fill(size == 0, 0)
+
+
+# fmt: off
+unary("floor", _rounding("floor_cpu", np.floor), flat, "The next whole number below.")
+unary("ceil", _rounding("ceil_cpu", np.ceil), flat, "The next whole number above.")
+unary("trunc", _rounding("trunc_cpu", np.trunc), flat, "The next whole number towards 0.")
+ROUND = unary("round", _rounding("round_cpu", np.rint), flat, "The nearest whole number, halves to even.")
+unary("frac", not_for("frac_cpu", "biuc", lambda x: x - np.trunc(x)), lambda g: g, "What follows the point.")
+unary("abs", not_for("abs_cpu", "b", np.abs), _abs_gradient, "The absolute value.")
+unary("sign", not_for("sign_cpu", "c", _sgn), flat, "-1, 0 or 1.")
+unary("sgn", _sgn, _sgn_gradient, "-1, 0 or 1; of a complex number its direction.")
+binary("copysign", np.copysign,
+       (lambda g, input, out: (g * (out / input)).masked_fill(input == 0, 0), flat),
+       "The first's size with the second's sign.", to_float=True, numbers="other")
+binary("heaviside", not_for("heaviside_cpu", "c", lambda a, b: np.where(a == 0, b, a > 0).astype(a.dtype)),
+       (unknown("heaviside", "input"), unknown("heaviside", "other")),
+       "0 below 0, the second at 0, 1 above.", numbers="none")
+# fmt: on
+
+
+def round(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """The nearest number with so many decimals, halves to even."""
+    if decimals == 0:
+        return ROUND(input)
+    if input.dtype.kind < dtypes.FLOATING:
+        raise RuntimeError(f"\"round_cpu\" not implemented for '{kind_name(input._array)}'")
+    scale = 10.0 ** abs(decimals)
+    return (input * scale).round() / scale if decimals > 0 else (input / scale).round() * scale
+
+
+in_place("round_", round)
+FUNCTIONS["round"] = with_out(round)
+as_functions("round_")
+method("round", round)
+
+
+# --- Other names, and Python's operators -----------------------------------------------------------
+
+for _new, _old in [
+    ("subtract", "sub"), ("multiply", "mul"), ("divide", "div"), ("true_divide", "div"), ("negative", "neg"),
+    ("fix", "trunc"), ("absolute", "abs"),
+]:  # fmt: skip
+    alias(_new, _old)
+method("__neg__", lambda self: bind(NEG, (self,), {}))
+method("__pos__", lambda self: self.positive())
+method("__abs__", lambda self: self.abs())
+for _name in ("__rdiv__", "__rtruediv__"):  # as Torch computes it, to the last digit
+    method(_name, lambda self, other: self.reciprocal() * other)
+method("__div__", Tensor.__truediv__)
+method("__idiv__", lambda self, other: self.div_(other))
