@@ -10,7 +10,7 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
 
-from minitorch.torch.backends.cpu import conv, conv_large, conv_plans, pool
+from minitorch.torch.backends.cpu import conv, conv_large, pool
 
 MAX_POOL: Any = (F.max_pool1d, F.max_pool2d, F.max_pool3d)
 AVG_POOL: Any = (F.avg_pool1d, F.avg_pool2d, F.avg_pool3d)
@@ -130,16 +130,12 @@ def check_kernels(case: Case, dtype: Any) -> None:
 
 @pytest.mark.parametrize("sheet", [200, 1 << 16])
 def test_kernels(monkeypatch: pytest.MonkeyPatch, sheet: int) -> None:
-    monkeypatch.setattr(
-        conv_large, "SHEET", sheet
-    )  # with small sheets the last block is a smaller one
-    conv_plans.plan_convolution.cache_clear()
+    monkeypatch.setattr(conv_large, "SHEET", sheet)  # small sheets make many blocks
     draw = random.Random(sheet)
     for _ in range(120):
         case = random_case(draw, draw.choice((1, 2, 3)), (1, 17), 6)
         if case.x[0]:
             check_kernels(case, np.float32)
-    conv_plans.plan_convolution.cache_clear()
 
 
 @pytest.mark.slow
@@ -151,14 +147,11 @@ def test_kernels_in_double_precision() -> None:
             check_kernels(case, np.float64)
 
 
-@pytest.mark.parametrize("weights", [0, 1 << 30])
-def test_kernels_with_more_cores_than_samples(
-    monkeypatch: pytest.MonkeyPatch, weights: int
-) -> None:
-    monkeypatch.setattr(conv_large, "MANY", weights)
-    monkeypatch.setattr(conv_large.numba, "get_num_threads", lambda: 5)
-    check_kernels(Case((2, 6, 9, 9), (14, 3, 3, 3), (2, 1), (1, 1), (1, 1), 2), np.float32)
-    check_kernels(Case((2, 6, 9, 9), (6, 1, 3, 3), (1, 1), (1, 0), (1, 2), 6), np.float32)
+@pytest.mark.parametrize("parts", [(1, 5), (2, 3), (5, 1)])
+def test_kernels_in_parts(monkeypatch: pytest.MonkeyPatch, parts: tuple[int, int]) -> None:
+    monkeypatch.setattr(conv_large, "_parts", lambda *_: parts)
+    check_kernels(Case((3, 6, 9, 9), (14, 3, 3, 3), (2, 1), (1, 1), (1, 1), 2), np.float32)
+    check_kernels(Case((3, 6, 9, 9), (6, 1, 3, 3), (1, 1), (1, 0), (1, 2), 6), np.float32)
 
 
 LARGE = [
@@ -429,7 +422,7 @@ def test_pools_that_cannot_be(mistake: Any) -> None:
     with pytest.raises(RuntimeError):
         theirs(torch.tensor(x), *mistake)
     with pytest.raises(RuntimeError):
-        pool.max_pool_forward(x, *mistake, False)
+        pool.max_pool_forward(x, *mistake, ceil_mode=False)
 
 
 def test_places_that_cannot_be_in_unpool() -> None:

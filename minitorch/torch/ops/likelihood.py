@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.cpu import maps
+from ..backends.cpu import losses
 from ..tensor import Array, Tensor
 from .activation import logsigmoid
 from .elementwise import kind_name
 from .linear import linear
 from .loss import how_reduced, reduced, with_numbers
-from .precision import in_single, is_half, require_floats, widened
+from .precision import in_single, require_floats, widened
 from .record import Op, bind
 from .softmax import SOFTMAX_BACKWARD, log_softmax, softmax
 from .surface import check_tensor
@@ -48,10 +48,10 @@ def _nll(
     classes, weights = _nll_weights(target, weight, ignore_index, input.dtype)
     _check_bounds(classes, input.shape[axis])
     chosen = np.take_along_axis(input, np.expand_dims(classes, axis), axis).squeeze(axis)
-    losses = -chosen * weights
+    each = -chosen * weights
     if reduction == "none":
-        return losses
-    total = losses.sum()
+        return each
+    total = each.sum()
     return total if reduction == "sum" else total / weights.sum()
 
 
@@ -130,70 +130,79 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
 
 
 def _cross_entropy(
-    input: Array, target: Array, weight: Array | None, reduction: str, ignore_index: int
-) -> tuple[Array, Array, Array, Array]:
-    """The loss of rows of scores; each row's maximum, the log of its sum of exp, and its share of the loss."""
-    classes, shares = _nll_weights(target, weight, ignore_index, input.dtype)
-    _check_bounds(classes, input.shape[1])
-    top = input.max(axis=1)
-    shifted = input - top[:, None]
-    chosen = shifted[np.arange(len(classes)), classes]
-    logs = np.log(maps.exp(shifted, out=shifted).sum(axis=1))
-    losses = (logs - chosen) * shares
+    input: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: str,
+    ignore_index: int,
+    smoothing: float,
+) -> tuple[Array, Array, Array]:
+    """The loss of rows of scores, what backward needs of each row, and what the losses were divided by."""
+    each, sums = losses.cross_entropy(input, target, weight, ignore_index, smoothing)
     if reduction == "none":
-        return losses, top, logs, shares
-    if reduction == "sum":
-        return losses.sum(), top, logs, shares
-    total = shares.sum()
-    return losses.sum() / total, top, logs, shares / total
+        return each, sums, np.ones((), sums.dtype)
+    total = np.asarray(widened(each).sum())
+    kept = (
+        _nll_weights(target, weight, ignore_index, sums.dtype)[1]
+        if reduction == "mean"
+        else np.ones((), sums.dtype)
+    )
+    count = np.asarray(kept.sum())
+    return (total / count).astype(input.dtype), sums, count
 
 
 def _cross_entropy_backward(
-    grad: Array,
-    input: Array,
-    target: Array,
-    top: Array,
-    logs: Array,
-    shares: Array,
+    grad: Array, input: Array, target: Array, weight: Array | None, sums: Array, count: Array,
+    ignore_index: int, smoothing: float,
+) -> Array:  # fmt: skip
+    rows = np.broadcast_to(widened(grad) / count, target.shape)
+    return losses.cross_entropy_backward(rows, input, sums, target, weight, ignore_index, smoothing)
+
+
+def _aims(target: Tensor, weight: Any, like: Any, ignore_index: int, smoothing: float) -> Any:
+    """How much of each row's loss is due to each class: the gradient is aims.sum() softmax - aims."""
+    kept = target.ne(ignore_index).to(like.dtype).unsqueeze(1)
+    classes = target.masked_fill(target.eq(ignore_index), 0).unsqueeze(1)
+    aims = like.new_zeros(like.shape).scatter(1, classes, 1 - smoothing) + smoothing / like.shape[1]
+    return aims * kept if weight is None else aims * kept * weight
+
+
+def _again(
+    g: Any,
+    grad: Any,
+    input: Any,
+    target: Any,
+    weight: Any,
+    count: Any,
     ignore_index: int,
-) -> Array:
-    """(softmax - one at the target), times each row's share of the gradient."""
-    out = widened(input) - top[:, None]
-    out -= logs[:, None]
-    maps.exp(out, out=out)
-    rows = np.arange(len(out))
-    out[rows, np.where(target == ignore_index, 0, target)] -= 1
-    out *= (widened(grad) * shares)[:, None]
-    return out.astype(input.dtype, copy=False)
-
-
-def _again(g: Any, grad: Any, input: Any, target: Any, shares: Any, ignore_index: int) -> Any:
+    smoothing: float,
+) -> Any:
     """The derivatives of the backward."""
-    p = softmax(input, 1)
-    classes = target.masked_fill(target == ignore_index, 0).unsqueeze(1)
-    rows = ((g * p).sum(1) - g.gather(1, classes).squeeze(1)) * shares
-    by_input = (grad * shares).unsqueeze(1) * bind(SOFTMAX_BACKWARD, (g, p), {"dim": 1})
+    p, aims = softmax(input, 1), _aims(target, weight, input, ignore_index, smoothing)
+    total = aims.sum(1, keepdim=True)
+    rows = (g * (total * p - aims)).sum(1) / count
+    share = (grad / count).reshape(-1, 1)
+    by_input = share * total * bind(SOFTMAX_BACKWARD, (g, p), {"dim": 1})
     return rows if grad.ndim else rows.sum(), by_input, None, None, None, None
 
 
 CROSS_ENTROPY = Op(
     "cross_entropy_loss", ("input", "target", "weight"), _cross_entropy,
     {
-        "input": lambda g, input, target, top, logs, shares, ignore_index: bind(
-            CROSS_ENTROPY_BACKWARD, (g, input, target, top, logs, shares), {"ignore_index": ignore_index}
+        "input": lambda g, input, target, weight, sums, count, ignore_index, smoothing: bind(
+            CROSS_ENTROPY_BACKWARD, (g, input, target, weight, sums, count),
+            {"ignore_index": ignore_index, "smoothing": smoothing},
         ),
         "target": None,
         "weight": None,
     },
-    differentiable=1, outputs=("out", "top", "logs", "shares"),
+    differentiable=1, outputs=("out", "sums", "count"),
     doc="Minus the logarithm of the softmax at each target.",
 )  # fmt: skip
 CROSS_ENTROPY_BACKWARD = Op(
-    "cross_entropy_loss_backward",
-    ("grad", "input", "target", "top", "logs", "shares"),
-    _cross_entropy_backward,
-    _again,
-)
+    "cross_entropy_loss_backward", ("grad", "input", "target", "weight", "sums", "count"),
+    _cross_entropy_backward, _again,
+)  # fmt: skip
 CROSS_ENTROPY.node_name = NLL.node_name
 
 
@@ -216,15 +225,10 @@ def cross_entropy(
     how = how_reduced(reduction, size_average, reduce)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    if (
-        input._array.ndim == 2
-        and target._array.ndim == 1
-        and label_smoothing == 0
-        and not is_half(input._array)
-    ):
+    if input._array.ndim == 2 and target._array.ndim == 1:
         _check_classes(input, target, weight)
         require_floats("log_softmax_lastdim_kernel_impl", input._array)
-        params = {"reduction": how, "ignore_index": ignore_index}
+        params = {"reduction": how, "ignore_index": ignore_index, "smoothing": label_smoothing}
         return bind(CROSS_ENTROPY, (input, target, weight), params)[0]
     axis = min(input.ndim - 1, 1)
     logs = log_softmax(input, axis, dtype=input.dtype)

@@ -15,7 +15,15 @@ from .elementwise import kind_name
 from .movement import sizes_of
 from .promotion import broadcast_shapes
 from .record import Op
-from .surface import FUNCTIONS, check_tensor, function, function_and_method, into, method, only_method
+from .surface import (
+    FUNCTIONS,
+    check_tensor,
+    function,
+    function_and_method,
+    into,
+    method,
+    only_method,
+)
 from .writes import bind_in_place
 
 # --- New tensors --------------------------------------------------------------------------------

@@ -18,7 +18,6 @@ from ..autograd.graph import Edge, Node, modes
 from ..tensor import Array, Tensor, bump_version, edge_of, offset_in, tracks, view_refusal, wrap
 from .record import Op, Saved, make_node
 
-
 OVERLAP = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
     "single memory location. Please clone() the tensor before performing the operation."

@@ -16,7 +16,16 @@ from numba import prange
 
 from ....jit import compile_kernel, compile_part
 from . import vectors
-from .conv_kernels import SLACK, _copy_lines, _inside, _lay_out, copy_lines, lay_out
+from .conv_kernels import (
+    SLACK,
+    _clear_lines,
+    _copy_lines,
+    _inside,
+    _lay_out,
+    clear_lines,
+    copy_lines,
+    lay_out,
+)
 from .vectors import add_totals, get, lanes, load, multiply_add, zero
 
 ROWS = 3
@@ -30,15 +39,21 @@ NEAR = 1 << 15
 
 
 def _lay_lines(
-    gradient: Any, start: int, sample: int, rows: int, count: int, places: Any, length: int, run: int, lines: Any, pitch: int
+    gradient: Any, start: int, sample: int, rows: int, count: int, places: Any, line: int, length: int, run: int,
+    lines: Any, pitch: int,
 ) -> None:  # fmt: skip
-    """Copy `count` samples, `sample` elements apart, to where their positions are in a sheet."""
-    slices, height, width = places
+    """Copy `count` samples, `sample` elements apart, to where their positions are in a sheet.
+
+    A band begins at a line of the gradient; lines that are missing at its end are zeros.
+    """
+    slices, height, width, band = places
+    high = min(band, height - line)
     for r in range(rows):
         for n in range(count * slices):
             p = start + n // slices * sample + (r * slices + n % slices) * height * width
             q = r * pitch + n * run
-            copy_lines(lines, q, length, 1, gradient, p, width, 1, height, width)
+            copy_lines(lines, q, length, 1, gradient, p + line * width, width, 1, high, width)
+            clear_lines(lines, q + high * length, length, band - high, width)
 
 
 lay_lines = compile_part(_lay_lines)
@@ -167,16 +182,17 @@ def _gather_task(
 ) -> None:
     """The share of one task: some samples, and some tiles of rows in some groups."""
     batch, groups, rows, slices, height, width, sample_parts, row_parts, in_place = work
-    block, channels, depth, lines_apart, length = (
+    block, channels, depth, lines_apart, length, band = (
         layout[0],
         layout[1],
         layout[5],
         layout[6],
         layout[7],
+        layout[12],
     )
-    volume, places = layout[2] * layout[3] * layout[4], slices * height * width
+    volume, places = channels * layout[2] * layout[3] * layout[4], slices * height * width
     n = lanes(source)
-    run = ((height - 1) * length + width + n - 1) // n * n
+    run = ((band - 1) * length + width + n - 1) // n * n
     tall = 1 if rows == 1 else ROWS
     tiles = (rows + tall - 1) // tall
     part, share = task // row_parts, task % row_parts
@@ -196,19 +212,18 @@ def _gather_task(
         s = ((part * groups + group) * tiles * tall + low) * len(offsets)
         for b in range(part * batch // sample_parts, end, block):
             count = min(block, end - b)
-            p = (b * groups + group) * channels * volume
-            g = ((b * groups + group) * rows + low) * places
-            if not in_place:
-                lay_out(source, p, groups * channels * volume, count, layout, splits, sheet)
-                lay_lines(
-                    gradient, g, groups * rows * places, some, count, (slices, height, width),
-                    length, run, lines, pitch,
+            p, g = (b * groups + group) * volume, ((b * groups + group) * rows + low) * places
+            for line in range(0, height, band):
+                if not in_place:
+                    lay_out(source, p, groups * volume, count, line, layout, splits, sheet)
+                    lay_lines(
+                        gradient, g, groups * rows * places, some, count, (slices, height, width, band), line,
+                        length, run, lines, pitch,
+                    )  # fmt: skip
+                gather_block(
+                    lines, g if in_place else 0, some, pitch, run, sheet, p if in_place else 0, starts,
+                    count * slices, channels, offsets, sums, s,
                 )  # fmt: skip
-                p = g = 0
-            gather_block(
-                lines, g, some, pitch, run, sheet, p, starts, count * slices, channels,
-                offsets, sums, s,
-            )  # fmt: skip
 
 
 gather_task = compile_part(_gather_task)
@@ -223,6 +238,6 @@ def _weight_gradient(
 
 
 weight_gradient = compile_kernel(
-    _weight_gradient, _copy_lines, _inside, _lay_out, _lay_lines, _multiply_three, _multiply_one,
+    _weight_gradient, _clear_lines, _copy_lines, _inside, _lay_out, _lay_lines, _multiply_three, _multiply_one,
     _gather_block, _gather_task, *vectors.PARTS, parallel=True,
 )  # fmt: skip

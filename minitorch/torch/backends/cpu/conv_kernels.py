@@ -55,21 +55,35 @@ copy_lines = compile_part(_copy_lines)
 
 def _inside(first: int, step: int, size: int, length: int) -> Any:
     """The first place of a split that lies in the source, and how many follow."""
-    before = max(0, -(first // step))
-    return before, min(length, -((first - size) // step)) - before
+    before = min(max(0, -(first // step)), length)
+    return before, max(0, min(length, -((first - size) // step)) - before)
 
 
 inside = compile_part(_inside)
 
 
+def _clear_lines(out: Any, o: int, o_line: int, lines: int, count: int) -> None:
+    """Fill lines of elements with zeros."""
+    for j in range(lines):
+        for i in range(count):
+            put(out, o + j * o_line + i, out.dtype.type(0))
+
+
+clear_lines = compile_part(_clear_lines)
+
+
 def _lay_out(
-    source: Any, start: int, sample: int, count: int, layout: Any, splits: Any, sheet: Any
-) -> None:
-    """Copy `count` samples, `sample` elements apart, into a sheet that was filled with zeros."""
+    source: Any, start: int, sample: int, count: int, line: int, layout: Any, splits: Any, sheet: Any
+) -> None:  # fmt: skip
+    """Copy `count` samples, `sample` elements apart, into a sheet, from a line of the result on.
+
+    Zeros before and after each line are there from the beginning; whole lines of zeros are
+    written, as they lie elsewhere in each band.
+    """
     block, channels, depth, height, width = layout[:5]
-    slices, lines, length, d_step, h_step, w_step, distance = layout[5:]
+    slices, lines, length, d_step, h_step, w_step, distance, _ = layout[5:]
     for s in range(len(splits)):
-        first_d, first_h, first_w = splits[s, 0], splits[s, 1], splits[s, 2]
+        first_d, first_h, first_w = splits[s, 0], splits[s, 1] + line * h_step, splits[s, 2]
         d_before, d_places = inside(first_d, d_step, depth, slices)
         h_before, h_places = inside(first_h, h_step, height, lines)
         w_before, w_places = inside(first_w, w_step, width, length)
@@ -78,11 +92,14 @@ def _lay_out(
             for b in range(count):
                 for i in range(d_before, d_before + d_places):
                     p = start + b * sample + (c * depth + first_d + i * d_step) * height * width
-                    q = ((s * block + b) * slices + i) * lines + h_before
+                    q = c * distance + ((s * block + b) * slices + i) * lines * length + w_before
+                    after = h_before + h_places
+                    clear_lines(sheet, q, length, h_before, w_places)
                     copy_lines(
-                        sheet, c * distance + q * length + w_before, length, 1,
+                        sheet, q + h_before * length, length, 1,
                         source, p + in_plane, h_step * width, w_step, h_places, w_places,
                     )  # fmt: skip
+                    clear_lines(sheet, q + after * length, length, lines - after, w_places)
 
 
 lay_out = compile_part(_lay_out)
@@ -91,15 +108,15 @@ lay_out = compile_part(_lay_out)
 def _pack(
     weight: Any, start: int, row: int, rows: int, tall: int, places: Any, packed: Any
 ) -> None:
-    """Lay rows of weights, `row` elements apart, side by side in tiles of `tall` rows."""
+    """Lay rows of weights, `row` elements apart, side by side in tiles of `tall` rows.
+
+    Where rows are missing in a tile the last one is there again.
+    """
     for tile in range(0, rows, tall):
-        for r in range(tile, tile + tall):
-            q = tile * len(places) + r - tile
-            for k in range(len(places)):
-                number = (
-                    get(weight, start + r * row + places[k]) if r < rows else weight.dtype.type(0)
-                )
-                put(packed, q + k * tall, number)
+        for k in range(len(places)):
+            for r in range(tall):
+                p = start + min(tile + r, rows - 1) * row + get(places, k)
+                put(packed, tile * len(places) + k * tall + r, get(weight, p))
 
 
 pack = compile_part(_pack)
@@ -202,24 +219,24 @@ write = compile_part(_write)
 
 
 def _convolve_block(
-    sheet: Any, base: int, count: int, packed: Any, bias: Any, rows: int, tall: int, out: Any, o: int, sample: int,
+    sheet: Any, count: int, line: int, packed: Any, bias: Any, rows: int, tall: int, out: Any, o: int, sample: int,
     layout: Any, chunk: int, result: Any, phases: Any, offsets: Any, buffer: Any,
 ) -> None:  # fmt: skip
-    """All outputs of a block of samples for some rows of weights.
+    """All outputs of a block of samples, or of the band from a line on, for some rows of weights.
 
     The sheet is taken in chunks that stay in the inner cache while all rows pass.
     """
-    slices, lines, length = layout[5], layout[6], layout[7]
+    slices, lines, length, band = layout[5], layout[6], layout[7], layout[12]
     pitch = len(buffer) // tall
     for f in range(len(phases)):
-        taps, begins = (phases[f, 0], phases[f, 1]), phases[f, 2]
-        deep, width = phases[f, 3], phases[f, 5]
-        run = (phases[f, 4] - 1) * length + width
+        taps, begins = (phases[f, 0], phases[f, 1]), phases[f, 2] + line * result[2]
+        deep, high, width = phases[f, 3], min(band, phases[f, 4] - line), phases[f, 5]
+        run = max(0, (high - 1) * length + width)
         chunks = max(1, run // chunk)
-        for n in range(count * deep * chunks):
+        for n in range(count * deep * chunks if high > 0 else 0):
             b, i, first = n // chunks // deep, n // chunks % deep, n % chunks * chunk
             last = run if n % chunks == chunks - 1 else first + chunk
-            p = base + (b * slices + i) * lines * length + first
+            p = (b * slices + i) * lines * length + first
             q = o + b * sample + begins + i * result[1]
             for r in range(0, rows, tall):
                 w = r * len(offsets) + taps[0] * tall
@@ -239,15 +256,15 @@ def _convolve_task(
     splits: Any, phases: Any, offsets: Any, weights: Any,
 ) -> None:  # fmt: skip
     """The share of one task: some samples, and some tiles of rows in some groups."""
-    batch, groups, rows, row, chunk, sample_parts, row_parts, in_place = work
-    block, channels, distance = layout[0], layout[1], layout[11]
-    volume, places = layout[2] * layout[3] * layout[4], result[0]
+    batch, groups, rows, row, chunk, sample_parts, row_parts = work
+    block, channels, distance, band = layout[0], layout[1], layout[11], layout[12]
+    volume, places = channels * layout[2] * layout[3] * layout[4], rows * result[0]
     tall = 1 if rows == 1 else ROWS
     tiles = (rows + tall - 1) // tall
     part, share = task // row_parts, task % row_parts
     first, last = share * groups * tiles // row_parts, (share + 1) * groups * tiles // row_parts
     end = (part + 1) * batch // sample_parts
-    sheet = source if in_place else np.zeros(channels * distance + SLACK, source.dtype)
+    sheet = np.zeros(channels * distance + SLACK, source.dtype)
     buffer = np.empty(tall * (2 * chunk + SLACK), source.dtype)
     packed = np.empty(min(tiles, last - first) * tall * len(offsets), weight.dtype)
     biases = np.zeros(tiles * tall, weight.dtype)
@@ -258,16 +275,14 @@ def _convolve_task(
         for r in range(some if len(bias) else 0):
             biases[r] = bias[group * rows + low + r]
         for b in range(part * batch // sample_parts, end, block):
+            p, o = (b * groups + group) * volume, (b * groups + group) * places + low * result[0]
             count = min(block, end - b)
-            p = (b * groups + group) * channels * volume
-            if not in_place:
-                lay_out(source, p, groups * channels * volume, count, layout, splits, sheet)
-                p = 0
-            o = ((b * groups + group) * rows + low) * places
-            convolve_block(
-                sheet, p, count, packed, biases, some, tall, out, o, groups * rows * places,
-                layout, chunk, result, phases, offsets, buffer,
-            )  # fmt: skip
+            for line in range(0, phases[0, 4], band):
+                lay_out(source, p, groups * volume, count, line, layout, splits, sheet)
+                convolve_block(
+                    sheet, count, line, packed, biases, some, tall, out, o, groups * places,
+                    layout, chunk, result, phases, offsets, buffer,
+                )  # fmt: skip
 
 
 convolve_task = compile_part(_convolve_task)
@@ -286,6 +301,6 @@ def _convolve(
 
 
 convolve = compile_kernel(
-    _convolve, _copy_lines, _inside, _lay_out, _pack, _store_three, _multiply_four, _multiply_one, _write,
+    _convolve, _copy_lines, _clear_lines, _inside, _lay_out, _pack, _store_three, _multiply_four, _multiply_one, _write,
     _convolve_block, _convolve_task, *vectors.PARTS, parallel=True,
 )  # fmt: skip

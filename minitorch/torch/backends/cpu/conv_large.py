@@ -78,13 +78,12 @@ def _run(
     row: int,
 ) -> Array:
     """Run a plan; rows of weights are `row` elements apart."""
-    rows, places = shape[1] // groups, plan.phases[0, 3:].tolist()
+    rows = shape[1] // groups
     tall = 1 if rows == 1 else conv_kernels.ROWS
     parts = _parts(plan, shape[0], -(-rows // tall) * groups, len(plan.offsets), weight.size)
     tile = BYTES // source.itemsize * (8 if rows == 1 else 3)
     chunk = tile * min(max(CHUNK // (tile * max(plan.reach, 1)), 2), 40)
-    in_place = plan.is_source and (places[1] - 1) * plan.layout[7] + places[2] >= tile
-    work = (shape[0], groups, rows, row, chunk, *parts, int(in_place))
+    work = (shape[0], groups, rows, row, chunk, *parts)
     out = np.empty(shape, source.dtype)
     arrays = (
         in_order(a).reshape(-1) for a in (source, weight, source[:0] if bias is None else bias)
@@ -99,15 +98,25 @@ def _run(
 def weight_gradient(g: Array, x: Array, shape: Sizes, groups: int, *steps: Sizes) -> Array:
     """The gradient of a weight of `shape` from that of the output, and the input."""
     plan = _plan(False, x.shape, g.shape, shape, groups, steps, 4 * SHEET)
-    rows, places, taps = shape[0] // groups, tuple(plan.phases[0, 3:].tolist()), len(plan.offsets)
+    rows, taps = shape[0] // groups, len(plan.offsets)
+    places = plan.phases[0, 3:].tolist()
+    in_place = plan.is_source and not places[1] * places[2] * x.itemsize % BYTES
+    if in_place := in_place and places == list(plan.layout[2:5]):
+        plan = _in_place(plan)
     offsets = np.append(plan.offsets, plan.offsets[-1:].repeat(-taps % 4))
     tall = 1 if rows == 1 else conv_gradient_kernels.ROWS
     parts = _parts(plan, len(x), -(-rows // tall) * groups, taps, shape[0] * taps)
-    in_place = plan.is_source and places == plan.layout[5:8]
-    in_place = in_place and not places[1] * places[2] * x.itemsize % BYTES
     sums = np.zeros((parts[0], groups, -(-rows // tall) * tall, len(offsets)), x.dtype)
     conv_gradient_kernels.weight_gradient(
         in_order(g).reshape(-1), in_order(x).reshape(-1), sums.reshape(-1), plan.layout,
         (len(x), groups, rows, *places, *parts, int(in_place)), plan.splits, offsets,
     )  # fmt: skip
     return sums.sum(0)[:, :rows, :taps].reshape(shape)
+
+
+def _in_place(plan: Plan) -> Plan:
+    """The plan in which each sample is its own sheet: windows of one tap that move by one."""
+    channels, *sizes = plan.layout[1:5]
+    volume = sizes[0] * sizes[1] * sizes[2]
+    layout = (1, channels, *sizes, *sizes, 1, 1, 1, volume, sizes[1])
+    return plan._replace(layout=layout, offsets=np.arange(channels) * volume)

@@ -6,6 +6,8 @@ the stride, so that what one tap of the window meets at neighbouring outputs are
 too. A place of the output is then one position in the sheet, every tap adds a fixed
 offset to it, and the convolution is a product of matrices that are never written out.
 
+A sheet holds a block of samples, or, of large ones, a *band* of lines of one sample.
+
 A transposed convolution with stride s is s convolutions with stride 1 (*phases*), each
 with its own part of the taps, that fill every s-th place of the result.
 
@@ -104,13 +106,13 @@ class Plan(NamedTuple):
     """A convolution as the kernels take it.
 
     layout: samples of a block; channels of a group; sizes of the source (3); lengths in the
-        sheet (3); steps (3); distance between channels in the sheet
+        sheet (3); steps (3); distance between channels in the sheet; lines of a band
     result: elements of a channel; distance between a phase's places (3)
     splits: where each split of the sheet begins in the source (splits, 3)
     phases: first and last tap; where it begins in the result; places (3) (phases, 6)
     offsets: of each tap from the output's position in the sheet
     weights: of each tap from its row's beginning in the weight
-    is_source: whether the sheet is nothing but the source
+    is_source: whether the sheet of a sample would be nothing but the source
     reach: how many elements one place meets, without those of its own line
     """
 
@@ -139,7 +141,7 @@ def plan_convolution(
 ) -> Plan:
     """The plan of a convolution from (N, C, *sizes) to (N, O, *sizes).
 
-    A block has at most `most` samples, and its sheet at most `room` elements if it can.
+    A block has at most `most` samples, and its sheet at most `room` elements where it can.
     """
     before, after = (result, source) if transposed else (source, result)
     make_axis = transposed_axis if transposed else forward_axis
@@ -165,12 +167,14 @@ def _tabulate(
     room: int,
 ) -> Plan:
     """Join the plans of three dimensions."""
-    lengths = [a.length for a in axes]
-    splits = np.array(list(product(*(a.starts for a in axes))), np.int64)
     is_source = all(a.is_source for a in axes)
+    splits = np.array(list(product(*(a.starts for a in axes))), np.int64)
+    line = channels * len(splits) * axes[0].length * axes[2].length
+    band, axes[1] = _cut(axes[1], room // max(line, 1))
+    lengths = [a.length for a in axes]
     size = len(splits) * prod(lengths)
-    block = 1 if is_source else max(1, min(room // max(size * channels, 1), most))
-    distance = _apart(size * block) if not is_source else size
+    block = max(1, min(room // max(size * channels, 1), most))
+    distance = _apart(size * block)
     offsets, weights, phases = [], [], []
     channel, taps = np.arange(channels)[:, None], 0
     for phase in product(*(a.phases for a in axes)):
@@ -182,7 +186,15 @@ def _tabulate(
         taps = phases[-1][1]
     steps = [a.result_step * prod(result[d + 1 :]) for d, a in enumerate(axes)]
     return Plan(
-        (block, channels, *(a.size for a in axes), *lengths, *(a.step for a in axes), distance),
+        (
+            block,
+            channels,
+            *(a.size for a in axes),
+            *lengths,
+            *(a.step for a in axes),
+            distance,
+            band,
+        ),
         (prod(result), *steps),
         splits,
         np.array(phases, np.int64),
@@ -191,6 +203,15 @@ def _tabulate(
         is_source,
         channels * prod(max(len(p.taps) for p in a.phases) for a in axes[:2]),
     )
+
+
+def _cut(axis: Axis, most: int) -> tuple[int, Axis]:
+    """Bands of equal size, of at most so many lines where it can: how many places each has."""
+    places = max(p.count for p in axis.phases)
+    more = max(shift for p in axis.phases for shift in (0, *p.shifts))
+    bands = -(-places // max(most - more, more, 1))
+    band = -(-places // bands)
+    return band, axis._replace(length=band + more)
 
 
 def _apart(size: int) -> int:

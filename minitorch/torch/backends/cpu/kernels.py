@@ -20,11 +20,12 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numba import config, get_num_threads, int64, njit, prange, typeof, types, void
+from numba import carray, config, get_num_threads, int64, njit, prange, typeof, types, void
 from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic
+from numba.np.numpy_support import from_dtype
 from numba.np.ufunc.parallel import threading_layer
 
 from ....jit import compile_kernel
@@ -38,19 +39,23 @@ REGROUPED = {"contract", "reassoc"}
 """Sums may be regrouped as well, so that they run in several lanes."""
 
 
+INSIDE = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""How functions are compiled that only compiled functions call."""
+
+
 def part(fn: Callable[..., Any]) -> Any:
     """Compile arithmetic that kernels call; it stays in the order written."""
-    return njit(fastmath=EXACT, error_model="numpy", forceinline=True)(fn)
+    return njit(fastmath=EXACT, forceinline=True, **INSIDE)(fn)
 
 
 def step(fn: Callable[..., Any]) -> Any:
     """Compile a longer function that kernels call."""
-    return njit(fastmath=EXACT, error_model="numpy")(fn)
+    return njit(fastmath=EXACT, **INSIDE)(fn)
 
 
 def fold(fn: Callable[..., Any]) -> Any:
     """Compile a function that kernels call and that sums along a run of memory."""
-    return njit(fastmath=REGROUPED, error_model="numpy")(fn)
+    return njit(fastmath=REGROUPED, **INSIDE)(fn)
 
 
 def compile_for(fn: Callable[..., Any], signature: Any, about: Any = None) -> Any:
@@ -62,6 +67,7 @@ def compile_for(fn: Callable[..., Any], signature: Any, about: Any = None) -> An
     functions = list(dict.fromkeys(_functions(fn)))
     values = [v for f in functions for v in _values(f) if isinstance(v, (type, np.generic))]
     compiled = compile_kernel(fn, *functions[1:], _mark(repr((values, about))))
+    compiled.targetoptions["fastmath"] = EXACT
     compiled.compile(signature)
     compiled.disable_compile()
     return compiled
@@ -114,6 +120,25 @@ def function_at(signature: Any) -> Any:
     return at
 
 
+@cache
+def run_at(real: Any) -> Any:
+    """For use in kernels: the array of so many numbers at an address."""
+    number = from_dtype(np.dtype(real))
+
+    @intrinsic
+    def pointer_at(typing_context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
+
+        return types.CPointer(number)(int64), generate
+
+    @part
+    def run(address: int, count: int) -> Any:
+        return carray(pointer_at(address), (count,))
+
+    return run
+
+
 def _copying(typing_context: Any, value: Any) -> Any:
     """The address of a copy of a value; it lives as long as the function that asked."""
 
@@ -163,23 +188,35 @@ def _launcher() -> tuple[int, AbstractContextManager[Any]]:
     return address, Lock() if alone else nullcontext()
 
 
-def _enter(launch: int, address: int, tasks: int, args: tuple[Any, ...]) -> None:
-    """Do tasks with these arguments: one right here, several in the parallel loop."""
-    arguments = _address_of_copy(args)
-    if tasks == 1:
-        _task_at(address)(arguments, 0, 1)
-    else:
-        _launch_at(launch)(address, arguments, tasks)
-
-
 def _tuple_of(kinds: tuple[Any, ...]) -> Any:
     return types.BaseTuple.from_types(kinds)
 
 
 @cache
-def _entry(kinds: tuple[Any, ...]) -> Any:
-    """`_enter` for arguments of these types, and no others."""
-    return compile_for(_enter, void(int64, int64, int64, _tuple_of(kinds)))
+def _caller(kinds: tuple[Any, ...]) -> tuple[Any, int]:
+    """How kernels with arguments of these types are called.
+
+    Returns:
+        a function `enter(launch, task, tasks, (body, args))`, and the address of the `task`
+        that it, or the parallel loop, is to do
+    """
+    arguments = _tuple_of(kinds)
+    everything = types.Tuple((int64, arguments))
+    value_at, body_at = _value_at(everything), function_at(void(int64, int64, *kinds))
+
+    def task(address: int, number: int, count: int) -> None:
+        body, args = value_at(address)
+        body_at(body)(number, count, *args)
+
+    def enter(launch: int, task: int, tasks: int, everything: Any) -> None:
+        address = _address_of_copy(everything)
+        if tasks == 1:
+            _task_at(task)(address, 0, 1)
+        else:
+            _launch_at(launch)(task, address, tasks)
+
+    compiled = compile_for(task, TASK, about=kinds)
+    return compile_for(enter, void(int64, int64, int64, everything)), address_of(compiled, TASK)
 
 
 def parallel(body: Callable[..., None]) -> Callable[..., None]:
@@ -196,29 +233,25 @@ def parallel(body: Callable[..., None]) -> Callable[..., None]:
     if config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
         return lambda work, *args: body(0, 1, *args)
 
-    @cache
-    def compiled(kinds: tuple[Any, ...]) -> tuple[Any, int]:
-        arguments_at, do = _value_at(_tuple_of(kinds)), part(body)
-
-        def task(address: int, number: int, count: int) -> None:
-            do(number, count, *arguments_at(address))
-
-        task.__qualname__ = body.__qualname__
-        return _entry(kinds), address_of(compile_for(task, TASK, about=kinds), TASK)
-
     known: list[Any] = []
+
+    def learn(args: tuple[Any, ...]) -> None:
+        kinds = tuple(typeof(usable(v)) for v in args)
+        signature = void(int64, int64, *kinds)
+        address = address_of(compile_for(body, signature), signature)
+        known[:] = (*_caller(kinds), address)
 
     def run(work: int, *args: Any) -> None:
         if not known:
-            known.extend(compiled(tuple(typeof(usable(v)) for v in args)))
-        entry, address = known
+            learn(args)
+        enter, task, address = known
         tasks = tasks_for(work)
         launch, turn = _launcher() if tasks > 1 else _SERIAL
         with turn:
             try:
-                entry(launch, address, tasks, args)
+                enter(launch, task, tasks, (address, args))
             except TypeError:  # perhaps some array is read-only
-                entry(launch, address, tasks, tuple(map(usable, args)))
+                enter(launch, task, tasks, (address, tuple(map(usable, args))))
 
     return run
 

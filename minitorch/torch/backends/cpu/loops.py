@@ -11,10 +11,9 @@ from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
-from numba import types, void
-from numba.np.numpy_support import from_dtype
+from numba import int64, void
 
-from .kernels import address_of, compile_for, function_at, parallel, step, usable
+from .kernels import address_of, compile_for, function_at, parallel, run_at, step, usable
 from .runs import share
 from .scalars import functions
 
@@ -124,98 +123,99 @@ def _stride_along(d: int, x: Layout) -> int:
 
 
 # --- The loop -----------------------------------------------------------------------------------
+# It handles addresses and leaves numbers to the function it calls.
 
 
-def _signature(real: Any) -> Any:
-    """Of a function that fills a run of memory from four others."""
-    run = types.Array(from_dtype(np.dtype(real)), 1, "C")
-    return void(run, run, run, run, run)
+BODY = void(int64, int64, int64, int64, int64, int64)
+"""Fills so many numbers at the first address from those at the next four."""
+
+_body_at = function_at(BODY)
 
 
 @cache
 def _body(name: str, real: Any, arity: int) -> int:
     """The address of a loop along runs of memory around a scalar function, compiled when first asked for."""
-    f = functions(real)[name]
+    f, run = functions(real)[name], run_at(real)
 
-    def one(out: Array, a: Array, b: Array, c: Array, d: Array) -> None:
-        for i in range(len(out)):
-            out[i] = f(a[i])
-
-    def two(out: Array, a: Array, b: Array, c: Array, d: Array) -> None:
-        for i in range(len(out)):
-            out[i] = f(a[i], b[i])
-
-    def three(out: Array, a: Array, b: Array, c: Array, d: Array) -> None:
-        for i in range(len(out)):
-            out[i] = f(a[i], b[i], c[i])
-
-    def four(out: Array, a: Array, b: Array, c: Array, d: Array) -> None:
-        for i in range(len(out)):
-            out[i] = f(a[i], b[i], c[i], d[i])
-
-    signature = _signature(real)
-    return address_of(compile_for((one, two, three, four)[arity - 1], signature), signature)
-
-
-@step
-def _run(x: Array, slot: int, plan: Array, place: Any, blocks: Array, filled: Array) -> Array:
-    """An operand's elements at a place (row, column, count): its own memory, or copied into a block."""
-    row, column, count = place
-    last = len(plan) - 1
-    start = 0
-    for d in range(last - 1, -1, -1):
-        start += row % plan[d, 0] * plan[d, slot + 1]
-        row //= plan[d, 0]
-    step = plan[last, slot + 1]
-    if step == 1:
-        return x[start + column : start + column + count]
-    block = blocks[slot]
-    if step != 0:
+    def one(out: int, a: int, b: int, c: int, d: int, count: int) -> None:
+        o, x = run(out, count), run(a, count)
         for i in range(count):
-            block[i] = x[start + (column + i) * step]
-    elif filled[slot] != start:
-        for i in range(BLOCK):
-            block[i] = x[start]
-        filled[slot] = start
-    return block[:count]
+            o[i] = f(x[i])
+
+    def two(out: int, a: int, b: int, c: int, d: int, count: int) -> None:
+        o, x, y = run(out, count), run(a, count), run(b, count)
+        for i in range(count):
+            o[i] = f(x[i], y[i])
+
+    def three(out: int, a: int, b: int, c: int, d: int, count: int) -> None:
+        o, x, y, z = run(out, count), run(a, count), run(b, count), run(c, count)
+        for i in range(count):
+            o[i] = f(x[i], y[i], z[i])
+
+    def four(out: int, a: int, b: int, c: int, d: int, count: int) -> None:
+        o, x, y, z, w = run(out, count), run(a, count), run(b, count), run(c, count), run(d, count)
+        for i in range(count):
+            o[i] = f(x[i], y[i], z[i], w[i])
+
+    return address_of(compile_for((one, two, three, four)[arity - 1], BODY, about=real), BODY)
 
 
 @cache
 def _loop(real: Any) -> Any:
     """The loop that all elementwise functions share, compiled at its first call."""
-    at = function_at(_signature(real))
+    run, size = run_at(real), np.dtype(real).itemsize
+
+    @step
+    def place(x: int, slot: int, plan: Array, row: int, column: int) -> int:
+        """The address of an operand's element in a row."""
+        last = len(plan) - 1
+        start = column * plan[last, slot]
+        for d in range(last - 1, -1, -1):
+            start += row % plan[d, 0] * plan[d, slot]
+            row //= plan[d, 0]
+        return x + start * size
+
+    @step
+    def copy(source: int, step: int, block: int, count: int) -> int:
+        """Copy numbers that are so many steps apart into a block."""
+        x, o = run(source, (count - 1) * step + 1), run(block, count)
+        if step == 0:
+            number = x[0]
+            for i in range(count):
+                o[i] = number
+        else:
+            for i in range(count):
+                o[i] = x[i * step]
+        return block
 
     def elementwise(
-        task: int, tasks: int, address: int, out: Array, a: Array, b: Array, c: Array, d: Array,
+        task: int, tasks: int, body: int, out: Array, a: Array, b: Array, c: Array, d: Array,
         plan: Array, overlaps: bool,
     ) -> None:  # fmt: skip
-        along = at(address)
-        position, end = share(task, tasks, len(out))
+        along = _body_at(body)
         last = len(plan) - 1
         length = plan[last, 0]
+        space = np.empty((SLOTS + 1) * BLOCK, out.dtype)
+        starts = (out.ctypes.data, a.ctypes.data, b.ctypes.data, c.ctypes.data, d.ctypes.data)
+        places = np.empty(SLOTS + 1, np.int64)
         direct = not overlaps
-        for slot in range(SLOTS):
-            direct = direct and plan[last, slot + 1] == 1
+        for slot in range(1, SLOTS + 1):
+            direct = direct and plan[last, slot] == 1
         limit = length if direct else BLOCK
-        blocks = np.empty((SLOTS + 1, 0 if direct else BLOCK), out.dtype)
-        filled = np.empty(SLOTS, np.int64)
-        for slot in range(SLOTS):
-            filled[slot] = -1
+        position, end = share(task, tasks, len(out))
         while position < end:
             row, column = position // length, position % length
             count = min(limit, length - column, end - position)
-            place = (row, column, count)
-            run = blocks[SLOTS, :count] if overlaps else out[position : position + count]
-            along(
-                run,
-                _run(a, 0, plan, place, blocks, filled),
-                _run(b, 1, plan, place, blocks, filled),
-                _run(c, 2, plan, place, blocks, filled),
-                _run(d, 3, plan, place, blocks, filled),
-            )
+            for slot in range(1, SLOTS + 1):
+                step = plan[last, slot]
+                places[slot] = place(starts[slot], slot, plan, row, column)
+                if step != 1:
+                    block = space.ctypes.data + slot * BLOCK * size
+                    places[slot] = copy(places[slot], step, block, count)
+            places[0] = space.ctypes.data if overlaps else starts[0] + position * size
+            along(places[0], places[1], places[2], places[3], places[4], count)
             if overlaps:
-                for i in range(count):
-                    out[position + i] = run[i]
+                copy(places[0], 1, starts[0] + position * size, count)
             position += count
 
     return parallel(elementwise)

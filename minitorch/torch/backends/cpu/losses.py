@@ -30,7 +30,7 @@ def cross_entropy(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> tuple[Array, Array]:
-    """The loss of each row, and the log of the sum of its exponentials, which backward needs.
+    """The loss of each row, and what backward needs: its largest number and the log of its sum.
 
     Args:
         logits: of shape (N, C)
@@ -46,7 +46,7 @@ def cross_entropy(
     counts = check_targets(target, logits.shape[1], ignore_index)
     logsums = _row_logsums(logits)
     classes = np.where(counts, target, 0)
-    losses = logsums - np.take_along_axis(logits, classes[:, None], 1)[:, 0]
+    losses = logsums[:, 1] - (logits[np.arange(len(classes)), classes] - logsums[:, 0])
     if weight is not None:
         losses = losses * weight[classes]
     if label_smoothing:
@@ -56,21 +56,22 @@ def cross_entropy(
 
 
 def _row_logsums(logits: Array) -> Array:
-    """log of the sum of exponentials of each row."""
+    """The largest number of each row, and the log of the sum of exp(x - largest): (N, 2)."""
     if is_large(logits, LARGE):
         from . import softmax_kernels
 
         return softmax_kernels.row_logsums(np.ascontiguousarray(logits))
     with np.errstate(all="ignore"):
         top = logits.max(axis=1, keepdims=True)
-        return (np.log(np.exp(logits - top).sum(axis=1, keepdims=True)) + top)[:, 0]
+        return np.hstack([top, np.log(np.exp(logits - top).sum(axis=1, keepdims=True))])
 
 
 def _spread(logits: Array, logsums: Array, weight: Array | None) -> Array:
     """The sum over classes of minus the log-probabilities, weighted."""
+    shifted = logits - logsums[:, :1]
     if weight is None:
-        return logits.shape[1] * logsums - logits.sum(axis=1)
-    return weight.sum() * logsums - logits @ weight
+        return logits.shape[1] * logsums[:, 1] - shifted.sum(axis=1)
+    return weight.sum() * logsums[:, 1] - shifted @ weight
 
 
 def cross_entropy_backward(
@@ -111,4 +112,4 @@ def _scaled_softmax(logits: Array, logsums: Array, scale: Array) -> Array:
 
         return softmax_kernels.scaled_softmax(np.ascontiguousarray(logits), logsums, scale)
     with np.errstate(all="ignore"):
-        return np.exp(logits - logsums[:, None]) * scale[:, None]
+        return np.exp((logits - logsums[:, :1]) - logsums[:, 1:]) * scale[:, None]

@@ -15,10 +15,10 @@ from .runs import folds, share
 
 Array = Any
 
-RUN = 1_024
+RUN = 256
 """How many elements of a row are folded in one go, in their own precision."""
 
-ROWS = 64
+ROWS = 8
 """How many rows are folded in one go, in their own precision."""
 
 COLUMNS = 256

@@ -78,7 +78,7 @@ def _large_logsumexp(x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
     kept = [d for d in range(x.ndim) if d not in dims]
     rows = x.transpose(*kept, *dims).reshape(prod(x.shape[d] for d in kept), -1)
     shape = [1 if d in dims else n for d, n in enumerate(x.shape) if keepdim or d not in dims]
-    return softmax_kernels.row_logsums(np.ascontiguousarray(rows)).reshape(shape)
+    return softmax_kernels.row_logsums(np.ascontiguousarray(rows)).sum(axis=1).reshape(shape)
 
 
 def _top(x: Array, dim: int) -> Array:

@@ -31,14 +31,17 @@ def run(name: str, arrays: list[Array], out: Array, dim: int) -> None:
 
 
 def row_logsums(x: Array) -> Array:
-    """log of the sum of exponentials of each row of (rows, n)."""
-    out = np.empty(len(x), x.dtype)
+    """The largest number of each row of (rows, n), and the log of the sum of exp(x - largest).
+
+    Their sum is the log of the sum of exponentials; apart they keep the digits it has no room for.
+    """
+    out = np.empty((len(x), 2), x.dtype)
     _compiled("logsums", x.dtype.type, True)(x.size, x, out)
     return out
 
 
 def scaled_softmax(x: Array, logsums: Array, scale: Array) -> Array:
-    """exp(x - logsum) times a scale, each row with its own."""
+    """exp(x - largest - log of the sum) times a scale, each row with its own."""
     out = np.empty_like(x)
     _compiled("scaled", x.dtype.type, True)(x.size, x, logsums, scale, out)
     return out
@@ -112,15 +115,16 @@ def _by_rows(real: Any) -> tuple[Callable[..., None], ...]:
             row = x[r]
             top = largest(row)
             top = real(0) if abs(top) == real(np.inf) else top
-            out[r] = log(sum_of_exponentials(row, top)) + top
+            out[r, 0] = top
+            out[r, 1] = log(sum_of_exponentials(row, top))
 
     def scaled(task: int, tasks: int, x: Array, logsums: Array, scale: Array, out: Array) -> None:
         first, last = share(task, tasks, len(x))
         for r in range(first, last):
             row, o = x[r], out[r]
-            shift, factor = logsums[r], scale[r]
+            top, size, factor = logsums[r, 0], logsums[r, 1], scale[r]
             for i in range(len(o)):
-                o[i] = exp(row[i] - shift) * factor
+                o[i] = exp((row[i] - top) - size) * factor
 
     return softmax, log_softmax, softmax_backward, log_softmax_backward, logsums, scaled
 
