@@ -47,7 +47,9 @@ def places(below: int, *shape: int) -> np.ndarray:
 
 
 def conv(stride: int = 1, padding: int = 0, groups: int = 1) -> Callable[[Any, Any], Any]:
-    return lambda torch, x: torch.nn.functional.conv2d(x[0], x[1], stride=stride, padding=padding, groups=groups)
+    return lambda torch, x: torch.nn.functional.conv2d(
+        x[0], x[1], stride=stride, padding=padding, groups=groups
+    )
 
 
 CASES: list[Case] = [
@@ -91,7 +93,10 @@ SMALL: list[tuple[str, Callable[[Any], Callable[[], Any]]]] = [
     ("x[0], recorded", lambda torch: _call(torch, lambda x, y: x[0])),
     ("matmul, recorded", lambda torch: _call(torch, lambda x, y: x.view(1, 8) @ y.view(8, 1))),
     ("add, not recorded", lambda torch: _call(torch, lambda x, y: x + y, recorded=False)),
-    ("three operations and backward", lambda torch: _call(torch, lambda x, y: ((x * y) + x).sum().backward())),
+    (
+        "three operations and backward",
+        lambda torch: _call(torch, lambda x, y: ((x * y) + x).sum().backward()),
+    ),
 ]
 
 
@@ -126,9 +131,11 @@ def measure(case: Case, repeats: int) -> dict[str, Any]:
         for label, (torch, given, weight, wanted) in sides.items():
             time.sleep(PAUSE)
             torch.autograd.grad(fn(torch, given), wanted, weight)
-            times[f"forward {label}"].append(timed(lambda: fn(torch, given)))  # noqa: B023
+            times[f"forward {label}"].append(timed(lambda: fn(torch, given)))
             out = fn(torch, given)
-            times[f"backward {label}"].append(timed(lambda: torch.autograd.grad(out, wanted, weight)))  # noqa: B023
+            times[f"backward {label}"].append(
+                timed(lambda: torch.autograd.grad(out, wanted, weight))
+            )
     middle = {k: statistics.median(v) for k, v in times.items()}
     return {
         "what": name, **middle,
@@ -145,7 +152,7 @@ def overhead(repeats: int, calls: int = 2000) -> list[dict[str, Any]]:
         times: dict[str, list[float]] = {"ours": [], "pytorch": []}
         for _ in range(repeats):
             for label, call in (("ours", mine), ("pytorch", theirs)):
-                times[label].append(timed(lambda: [call() for _ in range(calls)]) / calls)  # noqa: B023
+                times[label].append(timed(lambda: [call() for _ in range(calls)]) / calls)
         a, b = (1e6 * statistics.median(times[k]) for k in ("ours", "pytorch"))
         rows.append({"what": name, "ours": a, "pytorch": b, "ratio": a / b})
     return rows
@@ -162,24 +169,42 @@ def start_up() -> dict[str, float]:
         env = os.environ | {"NUMBA_CACHE_DIR": cache}
 
         def run(code: str) -> float:
-            done = subprocess.run([sys.executable, "-c", code], env=env, cwd=ROOT, capture_output=True, text=True, check=True)
+            done = subprocess.run(
+                [sys.executable, "-c", code],
+                env=env,
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
             return float(done.stdout)
 
         imports = statistics.median(run(importing) for _ in range(5))
-        return {"import": imports, "first softmax, cold": run(first), "first softmax, warm": run(first)}
+        return {
+            "import": imports,
+            "first softmax, cold": run(first),
+            "first softmax, warm": run(first),
+        }
 
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="minitorch.torch against PyTorch, side by side.")
     parser.add_argument("--quick", action="store_true", help="fewer turns")
-    parser.add_argument("--only", nargs="*", default=[], help="cases whose name contains one of these")
+    parser.add_argument(
+        "--only", nargs="*", default=[], help="cases whose name contains one of these"
+    )
     parser.add_argument("--json", metavar="FILE", help="write the numbers there too")
     options = parser.parse_args(argv)
     turns = 5 if options.quick else 15
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, NumPy {np.__version__}, PyTorch {real.__version__} with {real.get_num_threads()} threads\n")
+    print(
+        f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, NumPy {np.__version__}, PyTorch {real.__version__} with {real.get_num_threads()} threads\n"
+    )
     small = [] if options.only else overhead(turns)
     for row in small:
-        print(f"{row['what']:34} ours {row['ours']:8.2f} us   PyTorch {row['pytorch']:8.2f} us   ratio {row['ratio']:5.2f}", flush=True)
+        print(
+            f"{row['what']:34} ours {row['ours']:8.2f} us   PyTorch {row['pytorch']:8.2f} us   ratio {row['ratio']:5.2f}",
+            flush=True,
+        )
     rows = []
     for case in CASES:
         if options.only and not any(part in case[0] for part in options.only):
@@ -194,12 +219,16 @@ def main(argv: list[str] | None = None) -> int:
     ratios = [r[k] for r in rows for k in ("forward", "backward")]
     if ratios:
         mean = math.exp(statistics.fmean(map(math.log, ratios)))
-        print(f"\ngeometric mean of {len(ratios)} ratios: {mean:.2f}; above 1.2: {sum(r > 1.2 for r in ratios)}")
+        print(
+            f"\ngeometric mean of {len(ratios)} ratios: {mean:.2f}; above 1.2: {sum(r > 1.2 for r in ratios)}"
+        )
     started = {} if options.only else start_up()
     for what, seconds in started.items():
         print(f"{what}: {seconds:.2f} s")
     if options.json:
-        Path(options.json).write_text(json.dumps({"overhead": small, "operations": rows, "start": started}, indent=1))
+        Path(options.json).write_text(
+            json.dumps({"overhead": small, "operations": rows, "start": started}, indent=1)
+        )
     return 0
 
 

@@ -11,21 +11,24 @@ class device:  # noqa: N801
     __slots__ = ("index", "type")
 
     def __init__(self, type: str | device | int, index: int | None = None) -> None:
+        name: str = "cuda"
         if isinstance(type, device):
-            type, index = type.type, type.index if index is None else index
-        if isinstance(type, int):
-            type, index = "cuda", type
-        if ":" in type:
-            type, _, number = type.partition(":")
+            name, index = type.type, type.index if index is None else index
+        elif isinstance(type, int):
+            index = type
+        else:
+            name = type
+        if ":" in name:
+            name, _, number = name.partition(":")
             if not number.isdigit() or index is not None:
-                raise RuntimeError(f"Invalid device string: '{type}:{number}'")
+                raise RuntimeError(f"Invalid device string: '{name}:{number}'")
             index = int(number)
-        if type not in ("cpu", "cuda", "meta", "mps", "xpu"):
+        if name not in ("cpu", "cuda", "meta", "mps", "xpu"):
             raise RuntimeError(
-                f"Expected one of cpu, cuda, mps, xpu, meta device type at start of device string: {type}"
+                f"Expected one of cpu, cuda, mps, xpu, meta device type at start of device string: {name}"
             )
-        self.type = type
-        self.index = index
+        self.type: str = name
+        self.index: int | None = index
 
     def __repr__(self) -> str:
         index = "" if self.index is None else f", index={self.index}"
@@ -35,9 +38,7 @@ class device:  # noqa: N801
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
-        )
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
 
     def __hash__(self) -> int:
         return hash((self.type, self.index))
@@ -51,7 +52,6 @@ CPU = device("cpu")
 
 class DeviceError(AssertionError, RuntimeError):
     """A device that is not here; Torch raises the one or the other, as it was built."""
-
 
 
 @lru_cache(maxsize=64)

@@ -16,9 +16,7 @@ class dtype:  # noqa: N801
 
     __slots__ = ("_numpy", "c_name", "itemsize", "kind", "name", "rank", "type_name")
 
-    def __init__(
-        self, name: str, c_name: str, kind: int, rank: int, type_name: str
-    ) -> None:
+    def __init__(self, name: str, c_name: str, kind: int, rank: int, type_name: str) -> None:
         self.name = name
         self.c_name = c_name
         self.kind = kind
@@ -151,7 +149,9 @@ def promote_types(a: dtype, b: dtype) -> dtype:
         wide = (uint16, uint32, uint64)
         if a in wide or b in wide:
             names = f"{a.name} and {b.name}"
-            raise RuntimeError(f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {names}")
+            raise RuntimeError(
+                f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {names}"
+            )
         other = b if a is uint8 else a
         return int16 if other is int8 else other
     if {a, b} == {float16, bfloat16}:
@@ -192,9 +192,7 @@ def of_number(value: Any) -> dtype:
     raise TypeError(f"expected a number, got {type(value).__name__}")
 
 
-def result_of(
-    dimensioned: dtype | None, zero_dim: dtype | None, number: dtype | None
-) -> dtype:
+def result_of(dimensioned: dtype | None, zero_dim: dtype | None, number: dtype | None) -> dtype:
     """The type of an operation on tensors with dimensions, without, and on plain numbers.
 
     What has fewer dimensions decides only if its kind is higher.
@@ -206,7 +204,11 @@ def result_of(
         if best is None:
             best = candidate
         elif candidate.kind > best.kind:
-            best = promote_types(best, candidate) if candidate is not number else _weak(best, candidate)
+            best = (
+                promote_types(best, candidate)
+                if candidate is not number
+                else _weak(best, candidate)
+            )
     assert best is not None
     return best
 

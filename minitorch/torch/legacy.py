@@ -22,13 +22,21 @@ class _TypedTensor(type):
         kind = cls.dtype.numpy
         if len(args) == 1 and isinstance(args[0], Tensor):
             return args[0].to(cls.dtype)
-        if len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)) and not isinstance(args[0], Size):
+        if (
+            len(args) == 1
+            and isinstance(args[0], (list, tuple, np.ndarray))
+            and not isinstance(args[0], Size)
+        ):
             return wrap(np.array(args[0], dtype=kind))
-        return wrap(np.empty(args[0] if args and isinstance(args[0], Size) else args or (0,), dtype=kind))
+        return wrap(
+            np.empty(args[0] if args and isinstance(args[0], Size) else args or (0,), dtype=kind)
+        )
 
 
 TYPES: dict[str, Any] = {
-    d.type_name: _TypedTensor(d.type_name, (), {"dtype": d, "__module__": "torch", "__doc__": f"Tensors of {d}."})
+    d.type_name: _TypedTensor(
+        d.type_name, (), {"dtype": d, "__module__": "torch", "__doc__": f"Tensors of {d}."}
+    )
     for d in dtypes.ALL
     if not d.type_name.startswith(("UInt", "Complex"))
 }

@@ -79,15 +79,23 @@ class Tensor:
         """`torch.Tensor(2, 3)` and `torch.Tensor([1, 2])`, as Torch keeps them for old programs."""
         kwargs.pop("device", None)
         if kwargs:
-            raise TypeError(f"new() received an invalid combination of arguments - got {sorted(kwargs)}")
+            raise TypeError(
+                f"new() received an invalid combination of arguments - got {sorted(kwargs)}"
+            )
         made = object.__new__(cls)
         kind = dtypes.get_default_dtype().numpy
         if len(args) == 1 and isinstance(args[0], Tensor):
             made._array = args[0]._array
-        elif len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)) and not isinstance(args[0], Size):
+        elif (
+            len(args) == 1
+            and isinstance(args[0], (list, tuple, np.ndarray))
+            and not isinstance(args[0], Size)
+        ):
             made._array = np.array(args[0], dtype=kind)
         else:
-            made._array = np.empty(args[0] if args and isinstance(args[0], Size) else args or (0,), dtype=kind)
+            made._array = np.empty(
+                args[0] if args and isinstance(args[0], Size) else args or (0,), dtype=kind
+            )
         return made
 
     # --- What it is ------------------------------------------------------------------
@@ -142,7 +150,9 @@ class Tensor:
                 "only Tensors of floating point and complex dtype can require gradients"
             )
         if wanted and self._is_inference and not modes.inference:
-            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+            )
         self._requires_grad = bool(wanted)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -264,7 +274,9 @@ class Tensor:
         if not tracks(self):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._edge is not None:
-            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+            raise RuntimeError(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
         if self._after_accumulate is None:
             self._after_accumulate = []
         return RemovableHandle.attach(self._after_accumulate, hook)

@@ -21,7 +21,15 @@ import minitorch.torch as ours
 from .conditioning import allowance
 from .oracle import Mismatch, compare, compare_errors, leaves
 
-DTYPES = (real.float64, real.float32, real.int64, real.bool, real.complex128, real.bfloat16, real.uint8)
+DTYPES = (
+    real.float64,
+    real.float32,
+    real.int64,
+    real.bool,
+    real.complex128,
+    real.bfloat16,
+    real.uint8,
+)
 
 
 @cache
@@ -30,7 +38,9 @@ def all_operations() -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from torch.testing._internal.common_methods_invocations import op_db
-    return {info.full_name if hasattr(info, "full_name") else _full_name(info): info for info in op_db}
+    return {
+        info.full_name if hasattr(info, "full_name") else _full_name(info): info for info in op_db
+    }
 
 
 def _full_name(info: Any) -> str:
@@ -91,7 +101,11 @@ def check(name: str, limit: int = 1000, dtypes: tuple[Any, ...] = DTYPES) -> int
     for dtype in dtypes:
         if not info.supports_dtype(dtype, "cpu"):
             continue
-        grad = (dtype in (real.float64, real.complex128)) and info.supports_autograd and dtype in info.supported_backward_dtypes("cpu")
+        grad = (
+            (dtype in (real.float64, real.complex128))
+            and info.supports_autograd
+            and dtype in info.supported_backward_dtypes("cpu")
+        )
         for i, sample in enumerate(samples(info, dtype, grad, limit)):
             what = f"{name}[{dtype}, sample {i}]({_brief(sample)})"
             well_defined = sample.output_process_fn_grad
@@ -108,7 +122,9 @@ def check(name: str, limit: int = 1000, dtypes: tuple[Any, ...] = DTYPES) -> int
     return count
 
 
-def _compare_steadily(mine: Any, theirs: Any, args: Any, kwargs: Any, *, ulps: float, **options: Any) -> None:
+def _compare_steadily(
+    mine: Any, theirs: Any, args: Any, kwargs: Any, *, ulps: float, **options: Any
+) -> None:
     """`compare`, allowing for what PyTorch's own answers move by when its inputs are moved a little."""
     try:
         compare(mine, theirs, args, kwargs, ulps=ulps, **options)
@@ -127,9 +143,18 @@ def _values(result: Any) -> Any:
 
 # What is well defined of a result: of equal elements, which one was found is not; nor is memory
 # that nobody has filled.
-_WELL_DEFINED = dict.fromkeys(("kthvalue", "median", "mode", "nanmedian", "sort", "topk"), _values)
+_WELL_DEFINED: dict[str, Any] = dict.fromkeys(
+    ("kthvalue", "median", "mode", "nanmedian", "sort", "topk"), _values
+)
 _WELL_DEFINED["argsort"] = lambda indices: indices.sort().values
-for _name in ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"):
+for _name in (
+    "empty",
+    "empty_like",
+    "empty_permuted",
+    "empty_strided",
+    "new_empty",
+    "new_empty_strided",
+):
     _WELL_DEFINED[_name] = lambda unfilled: unfilled.clone().zero_()
 
 
@@ -178,7 +203,11 @@ def _brief(sample: Any) -> str:
             return "[" + ", ".join(one(x) for x in v) + "]"
         return repr(v)
 
-    given = [one(sample.input), *map(one, sample.args), *(f"{k}={one(v)}" for k, v in sample.kwargs.items())]
+    given = [
+        one(sample.input),
+        *map(one, sample.args),
+        *(f"{k}={one(v)}" for k, v in sample.kwargs.items()),
+    ]
     return ", ".join(given)[:300]
 
 
@@ -187,11 +216,27 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("names", nargs="*", help="operations (all variants); none: all of them")
     parser.add_argument("--limit", type=int, default=1000, help="samples per operation and type")
-    parser.add_argument("--list", choices=["passing", "failing", "missing"], help="print only these names")
-    parser.add_argument("--part", type=int, nargs=2, default=(0, 1), metavar=("K", "N"), help="every Nth of them from the Kth")
+    parser.add_argument(
+        "--list", choices=["passing", "failing", "missing"], help="print only these names"
+    )
+    parser.add_argument(
+        "--part",
+        type=int,
+        nargs=2,
+        default=(0, 1),
+        metavar=("K", "N"),
+        help="every Nth of them from the Kth",
+    )
     options = parser.parse_args(argv)
     warnings.simplefilter("ignore")
-    chosen = [n for n in all_operations() if not options.names or n in options.names or n.split(".")[0] in options.names or all_operations()[n].name in options.names]
+    chosen = [
+        n
+        for n in all_operations()
+        if not options.names
+        or n in options.names
+        or n.split(".")[0] in options.names
+        or all_operations()[n].name in options.names
+    ]
     chosen = chosen[options.part[0] :: options.part[1]]
     state: dict[str, str] = {}
     for name in chosen:
@@ -211,7 +256,9 @@ def main(argv: list[str] | None = None) -> int:
         elif state[name] == options.list:
             print(name, flush=True)
     tally = {k: sum(v == k for v in state.values()) for k in ("passing", "failing", "missing")}
-    print(f"{tally['passing']} of {len(chosen)} agree, {tally['failing']} differ, {tally['missing']} are not there")
+    print(
+        f"{tally['passing']} of {len(chosen)} agree, {tally['failing']} differ, {tally['missing']} are not there"
+    )
     return 0 if tally["failing"] == 0 else 1
 
 

@@ -49,7 +49,9 @@ def to_ours(value: Any, memories: dict[int, Any] | None = None) -> Any:
     if isinstance(value, dict):
         return {k: to_ours(v, memories) for k, v in value.items()}
     if isinstance(value, real.nn.PairwiseDistance):
-        return lambda a, b: ours.nn.functional.pairwise_distance(a, b, value.norm, value.eps, value.keepdim)
+        return lambda a, b: ours.nn.functional.pairwise_distance(
+            a, b, value.norm, value.eps, value.keepdim
+        )
     return value
 
 
@@ -101,7 +103,13 @@ def numbers(t: Any) -> np.ndarray:
 
 
 def compare_tensors(
-    mine: Any, theirs: Any, what: str, ulps: float = ULPS, strides: bool = False, scale: float = 0.0, eps: float = 0.0
+    mine: Any,
+    theirs: Any,
+    what: str,
+    ulps: float = ULPS,
+    strides: bool = False,
+    scale: float = 0.0,
+    eps: float = 0.0,
 ) -> None:
     """Raise `Mismatch` unless shape, type and values agree.
 
@@ -121,7 +129,11 @@ def compare_tensors(
     if tuple(mine.shape) != tuple(theirs.shape):
         raise Mismatch(f"{what}: shape {tuple(mine.shape)}, expected {tuple(theirs.shape)}")
     if strides and theirs.numel() > 1:
-        used = [(a, b) for a, b, n in zip(mine.stride(), theirs.stride(), theirs.shape, strict=True) if n > 1]
+        used = [
+            (a, b)
+            for a, b, n in zip(mine.stride(), theirs.stride(), theirs.shape, strict=True)
+            if n > 1
+        ]
         if any(a != b for a, b in used):
             raise Mismatch(f"{what}: strides {mine.stride()}, expected {theirs.stride()}")
     a, b = numbers(mine), numbers(theirs)
@@ -150,7 +162,11 @@ def largest(array: np.ndarray) -> float:
 def _worst(a: np.ndarray, b: np.ndarray) -> str:
     with np.errstate(all="ignore"):
         apart = np.abs(a.astype(np.complex128) - b.astype(np.complex128))
-        apart = np.where(np.isnan(apart), np.where(np.isnan(a.astype(complex)) == np.isnan(b.astype(complex)), 0, math.inf), apart)
+        apart = np.where(
+            np.isnan(apart),
+            np.where(np.isnan(a.astype(complex)) == np.isnan(b.astype(complex)), 0, math.inf),
+            apart,
+        )
     at = np.unravel_index(int(np.argmax(apart)), apart.shape)
     return f"worst at {tuple(int(i) for i in at)}: {a[at]!r}, expected {b[at]!r}"
 
@@ -228,7 +244,9 @@ def _compare_error(what: str, expected: Exception, call: Callable[[], Any]) -> N
     raise Mismatch(f"{what}: did not raise, expected {wanted}")
 
 
-def compare_results(got: Any, expected: Any, what: str, ulps: float = ULPS, strides: bool = False) -> None:
+def compare_results(
+    got: Any, expected: Any, what: str, ulps: float = ULPS, strides: bool = False
+) -> None:
     """Compare tensors, and whatever else was returned."""
     mine, theirs = leaves(got), leaves(expected)
     if len(mine) != len(theirs):
@@ -237,11 +255,17 @@ def compare_results(got: Any, expected: Any, what: str, ulps: float = ULPS, stri
         compare_tensors(a, b, f"{what}: output {i}", ulps, strides)
     if not theirs and not isinstance(expected, (list, tuple, dict)):
         same = got == to_ours(expected)
-        if not same and not (isinstance(expected, float) and math.isclose(got, expected, rel_tol=1e-6)) and not (expected != expected and got != got):
+        if (
+            not same
+            and not (isinstance(expected, float) and math.isclose(got, expected, rel_tol=1e-6))
+            and not (expected != expected and got != got)
+        ):
             raise Mismatch(f"{what}: returned {got!r}, expected {expected!r}")
 
 
-def _compare_gradients(what: str, ulps: float, double: bool, seed: int, theirs: Any, mine: Any) -> None:
+def _compare_gradients(
+    what: str, ulps: float, double: bool, seed: int, theirs: Any, mine: Any
+) -> None:
     (real_outs, real_inputs), (our_outs, our_inputs) = theirs, mine
     generator = real.Generator().manual_seed(seed)
     weights = [real.randn(t.shape, dtype=t.dtype, generator=generator) for t in real_outs]
@@ -249,10 +273,14 @@ def _compare_gradients(what: str, ulps: float, double: bool, seed: int, theirs: 
         weights = [w.requires_grad_() for w in weights]
     our_weights = [to_ours(w) for w in weights]
     try:
-        expected = real.autograd.grad(real_outs, real_inputs, weights, allow_unused=True, create_graph=double)
+        expected = real.autograd.grad(
+            real_outs, real_inputs, weights, allow_unused=True, create_graph=double
+        )
     except Exception:
         return  # PyTorch has no derivative here
-    got = ours.autograd.grad(our_outs, our_inputs, our_weights, allow_unused=True, create_graph=double)
+    got = ours.autograd.grad(
+        our_outs, our_inputs, our_weights, allow_unused=True, create_graph=double
+    )
     pairs = []
     size_in = max(largest(numbers(w)) for w in weights)  # what cancels leaves its rounding error
     # A view of a leaf that was made without recording says that it requires grad, and gets none.
@@ -263,7 +291,9 @@ def _compare_gradients(what: str, ulps: float, double: bool, seed: int, theirs: 
         if b is None or a is None:
             if (a is None or not numbers(a).any()) and (b is None or not numbers(b).any()):
                 continue
-            raise Mismatch(f"{what}: gradient {i} is {'missing' if a is None else 'there'}, PyTorch's is {'missing' if b is None else 'there'}")
+            raise Mismatch(
+                f"{what}: gradient {i} is {'missing' if a is None else 'there'}, PyTorch's is {'missing' if b is None else 'there'}"
+            )
         compare_tensors(a, b, f"{what}: gradient {i}", ulps * 4, scale=size_in)
         if double and b.requires_grad:
             if not a.requires_grad:
@@ -273,10 +303,17 @@ def _compare_gradients(what: str, ulps: float, double: bool, seed: int, theirs: 
         return
     again = [real.randn(b.shape, dtype=b.dtype, generator=generator) for _, b in pairs]
     try:
-        expected2 = real.autograd.grad([b for _, b in pairs], [*real_inputs, *weights], again, allow_unused=True)
+        expected2 = real.autograd.grad(
+            [b for _, b in pairs], [*real_inputs, *weights], again, allow_unused=True
+        )
     except Exception:
         return
-    got2 = ours.autograd.grad([a for a, _ in pairs], [*our_inputs, *our_weights], [to_ours(w) for w in again], allow_unused=True)
+    got2 = ours.autograd.grad(
+        [a for a, _ in pairs],
+        [*our_inputs, *our_weights],
+        [to_ours(w) for w in again],
+        allow_unused=True,
+    )
     scale = max(size_in, *(largest(numbers(b)) for _, b in pairs))
     for i, (a, b) in enumerate(zip(got2, expected2, strict=True)):
         if i < len(lost) and lost[i]:
@@ -284,5 +321,7 @@ def _compare_gradients(what: str, ulps: float, double: bool, seed: int, theirs: 
         if a is None or b is None:
             if (a is None or not numbers(a).any()) and (b is None or not numbers(b).any()):
                 continue
-            raise Mismatch(f"{what}: second gradient {i} is {'missing' if a is None else 'there'}, PyTorch's is {'missing' if b is None else 'there'}")
+            raise Mismatch(
+                f"{what}: second gradient {i} is {'missing' if a is None else 'there'}, PyTorch's is {'missing' if b is None else 'there'}"
+            )
         compare_tensors(a, b, f"{what}: second gradient {i}", ulps * 16, scale=scale)

@@ -20,12 +20,26 @@ import minitorch.torch as ours
 
 from .oracle import Mismatch, compare_tensors, to_ours
 
+
 class Unspecified(Exception):
     """A program comes to where PyTorch's own behaviour is an accident."""
 
 
 Step = tuple[int, int, int, int]
-SHAPES = [(), (1,), (3,), (2, 3), (3, 2), (1, 3), (2, 1), (2, 2), (2, 3, 2), (1, 2, 3), (0, 3), (4,)]
+SHAPES = [
+    (),
+    (1,),
+    (3,),
+    (2, 3),
+    (3, 2),
+    (1, 3),
+    (2, 1),
+    (2, 2),
+    (2, 3, 2),
+    (1, 2, 3),
+    (0, 3),
+    (4,),
+]
 DTYPES = ["float64", "float64", "float64", "float32", "int64", "bool"]
 
 
@@ -59,11 +73,76 @@ def _shape_for(x: Any, a: int) -> tuple[int, ...]:
     return [(n,), (-1, 1), (1, n), (-1, 2), (2, -1), tuple(reversed(x.shape))][a % 6]
 
 
-UNARY = ["sin", "cos", "tanh", "sigmoid", "neg", "abs", "exp", "relu", "floor", "sign", "square", "erf", "logical_not", "isfinite", "sgn", "round", "cosh", "trunc", "sqrt", "log1p"]
-BINARY = ["add", "sub", "mul", "maximum", "minimum", "div", "eq", "lt", "ge", "atan2", "logaddexp", "fmod", "remainder", "floor_divide", "pow", "hypot", "copysign", "logical_and", "bitwise_xor", "fmax"]
-UNARY_TWINS = ["sin_", "tanh_", "neg_", "sigmoid_", "relu_", "zero_", "abs_", "square_", "floor_", "exp_"]
+UNARY = [
+    "sin",
+    "cos",
+    "tanh",
+    "sigmoid",
+    "neg",
+    "abs",
+    "exp",
+    "relu",
+    "floor",
+    "sign",
+    "square",
+    "erf",
+    "logical_not",
+    "isfinite",
+    "sgn",
+    "round",
+    "cosh",
+    "trunc",
+    "sqrt",
+    "log1p",
+]
+BINARY = [
+    "add",
+    "sub",
+    "mul",
+    "maximum",
+    "minimum",
+    "div",
+    "eq",
+    "lt",
+    "ge",
+    "atan2",
+    "logaddexp",
+    "fmod",
+    "remainder",
+    "floor_divide",
+    "pow",
+    "hypot",
+    "copysign",
+    "logical_and",
+    "bitwise_xor",
+    "fmax",
+]
+UNARY_TWINS = [
+    "sin_",
+    "tanh_",
+    "neg_",
+    "sigmoid_",
+    "relu_",
+    "zero_",
+    "abs_",
+    "square_",
+    "floor_",
+    "exp_",
+]
 BINARY_TWINS = ["add_", "mul_", "sub_", "copy_", "div_", "lt_", "pow_", "remainder_", "atan2_"]
-REDUCTIONS = ["sum", "mean", "amax", "amin", "prod", "var", "std", "any", "all", "logsumexp", "argmax"]
+REDUCTIONS = [
+    "sum",
+    "mean",
+    "amax",
+    "amin",
+    "prod",
+    "var",
+    "std",
+    "any",
+    "all",
+    "logsumexp",
+    "argmax",
+]
 NUMBERS = [2, -1, 0.5, 3.0, True, 0]
 
 
@@ -116,14 +195,18 @@ VIEWS: dict[str, Action] = {
 WRITES: dict[str, Action] = {
     "fill_": lambda lib, x, a, b: x[0].fill_(NUMBERS[a % 4]),
     "setitem int": lambda lib, x, a, b: x[0].__setitem__(a % 3, x[1]),
-    "setitem slice": lambda lib, x, a, b: x[0].__setitem__(slice(a % 2, None, 1 + b % 2), NUMBERS[b % 4]),
+    "setitem slice": lambda lib, x, a, b: x[0].__setitem__(
+        slice(a % 2, None, 1 + b % 2), NUMBERS[b % 4]
+    ),
     "setitem mask": lambda lib, x, a, b: x[0].__setitem__(x[0] > 0, NUMBERS[b % 4]),
     "setitem list": lambda lib, x, a, b: x[0].__setitem__(_index(x[0], a)[:1], x[1]),
     "masked_fill_": lambda lib, x, a, b: x[0].masked_fill_(x[1] > 0, NUMBERS[a % 4]),
     "no_grad add_": lambda lib, x, a, b: _no_grad_add(lib, x),
     "clamp_": lambda lib, x, a, b: x[0].clamp_(-1, 1),
     "augmented": lambda lib, x, a, b: x[0].__imul__(x[1]),
-    "index_add_": lambda lib, x, a, b: x[0].index_add_(0, lib.tensor(_index(x[0], a)), x[0][_index(x[0], a)]),
+    "index_add_": lambda lib, x, a, b: x[0].index_add_(
+        0, lib.tensor(_index(x[0], a)), x[0][_index(x[0], a)]
+    ),
 }
 OTHERS: dict[str, Action] = {
     "clone": lambda lib, x, a, b: x[0].clone(),
@@ -146,7 +229,9 @@ OTHERS: dict[str, Action] = {
     "repeat": lambda lib, x, a, b: x[0].repeat((2, *[1] * x[0].ndim)),
     "tril": lambda lib, x, a, b: x[0].tril(),
     "softmax": lambda lib, x, a, b: x[0].softmax(-1) if x[0].numel() else x[0].clone(),
-    "grad": lambda lib, x, a, b: lib.autograd.grad(x[0].sum(), x[1], create_graph=True, allow_unused=True)[0],
+    "grad": lambda lib, x, a, b: lib.autograd.grad(
+        x[0].sum(), x[1], create_graph=True, allow_unused=True
+    )[0],
 }
 
 
@@ -176,11 +261,15 @@ def new_leaf(world: World, a: int, b: int) -> None:
     values = np.random.default_rng(a * 31 + b).uniform(-2, 2, shape)
     theirs = real.tensor(np.round(values, 1) if b % 2 else values).to(getattr(real, kind))
     if b % 5 == 4 and theirs.ndim == 2:
-        theirs = real.empty_strided(theirs.shape, (1, theirs.shape[0]), dtype=theirs.dtype).copy_(theirs)
+        theirs = real.empty_strided(theirs.shape, (1, theirs.shape[0]), dtype=theirs.dtype).copy_(
+            theirs
+        )
     if kind.startswith("float") and b % 4 != 3:
         theirs.requires_grad_()
     world.leaves.append(len(world.mine))
-    world.story.append(f"t{len(world.mine)} = leaf {kind}{list(shape)}{' requires grad' if theirs.requires_grad else ''}")
+    world.story.append(
+        f"t{len(world.mine)} = leaf {kind}{list(shape)}{' requires grad' if theirs.requires_grad else ''}"
+    )
     world.add(to_ours(theirs), theirs)
 
 
@@ -193,7 +282,7 @@ def take_step(world: World, step: Step) -> None:
     if name == "copy_" and i == j:
         return
     world.story.append(f"t{n} = {name}(t{i}, t{j}; {a}, {b})")
-    error = None
+    error = theirs = None
     try:
         theirs = action(real, [world.theirs[i], world.theirs[j]], a, b)
     except Exception as e:
@@ -206,7 +295,9 @@ def take_step(world: World, step: Step) -> None:
         if error is None:
             raise Mismatch(f"raised {type(own).__name__}: {own}") from own
         if not isinstance(own, type(error)) and not isinstance(error, type(own)):
-            raise Mismatch(f"raised {type(own).__name__}({own}), expected {type(error).__name__}({error})") from own
+            raise Mismatch(
+                f"raised {type(own).__name__}({own}), expected {type(error).__name__}({error})"
+            ) from own
         world.story[-1] += f"  raises {type(error).__name__}"
         return
     if error is not None:
@@ -231,9 +322,13 @@ def finish(world: World) -> None:
         compare_tensors(mine, theirs, f"t{n}", 4096.0, scale=1.0, eps=eps)
         first_mine, first_theirs = world.versions[n]
         if mine._version - first_mine != theirs._version - first_theirs:
-            raise Mismatch(f"t{n}: written {mine._version - first_mine} times, expected {theirs._version - first_theirs}")
+            raise Mismatch(
+                f"t{n}: written {mine._version - first_mine} times, expected {theirs._version - first_theirs}"
+            )
         if _history(mine) != _history(theirs):
-            raise Mismatch(f"t{n}: leaf, requires grad {_history(mine)}, expected {_history(theirs)}")
+            raise Mismatch(
+                f"t{n}: leaf, requires grad {_history(mine)}, expected {_history(theirs)}"
+            )
     tracked = [n for n, t in enumerate(world.theirs) if _history(t) == (False, True)]
     if not tracked:
         return
@@ -292,7 +387,10 @@ def random_program(seed: int) -> tuple[list[tuple[int, int]], list[Step]]:
     """A program from a number."""
     draw = np.random.default_rng(seed)
     leaves = [tuple(draw.integers(0, 60, 2).tolist()) for _ in range(draw.integers(1, 4))]
-    steps = [tuple(draw.integers(0, 10_000, 2).tolist() + draw.integers(0, 12, 2).tolist()) for _ in range(draw.integers(1, 14))]
+    steps = [
+        tuple(draw.integers(0, 10_000, 2).tolist() + draw.integers(0, 12, 2).tolist())
+        for _ in range(draw.integers(1, 14))
+    ]
     return leaves, steps  # type: ignore[return-value]
 
 
@@ -313,4 +411,9 @@ def main(count: int, first: int = 0) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 2000, int(sys.argv[2]) if len(sys.argv) > 2 else 0))
+    sys.exit(
+        main(
+            int(sys.argv[1]) if len(sys.argv) > 1 else 2000,
+            int(sys.argv[2]) if len(sys.argv) > 2 else 0,
+        )
+    )

@@ -151,7 +151,7 @@ def grad_of_what_needs_none(torch: Any) -> Any:
 @program
 def third_derivative(torch: Any) -> Any:
     x = leaf(torch)
-    y = (x**4).sum()
+    g = y = (x**4).sum()
     for _ in range(3):
         (g,) = torch.autograd.grad(y, x, create_graph=True)
         y = g.sum()

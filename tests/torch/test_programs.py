@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from .programs import random_program, run
 
 SMALL = st.integers(0, 59)
-STEP = st.tuples(st.integers(0, 9_999), st.integers(0, 9_999), st.integers(0, 11), st.integers(0, 11))
+STEP = st.tuples(
+    st.integers(0, 9_999), st.integers(0, 9_999), st.integers(0, 11), st.integers(0, 11)
+)
 
 
 @given(st.lists(st.tuples(SMALL, SMALL), min_size=1, max_size=3), st.lists(STEP, max_size=13))

@@ -26,7 +26,9 @@ def _roots(outputs: Sequence[Tensor], gradients: Sequence[Any]) -> list[tuple[No
     roots = []
     for i, (out, gradient) in enumerate(zip(outputs, gradients, strict=True)):
         if not isinstance(out, Tensor):
-            raise TypeError(f"expected Tensor as element {i} of the outputs, got {type(out).__name__}")
+            raise TypeError(
+                f"expected Tensor as element {i} of the outputs, got {type(out).__name__}"
+            )
         edge = edge_of(out)
         if edge is None:
             raise RuntimeError(NOT_RECORDED.format(i))
@@ -76,7 +78,9 @@ def backward(
         for i, x in enumerate(named):
             edge = edge_of(x)
             if edge is None:
-                raise RuntimeError(f"One of the differentiated Tensors does not require grad (input {i})")
+                raise RuntimeError(
+                    f"One of the differentiated Tensors does not require grad (input {i})"
+                )
             if x._edge is not None:
                 x.retain_grad()
             targets.append(edge)
@@ -102,13 +106,17 @@ def grad(
     if is_grads_batched:
         return _batched(outs, ins, gradients, create_graph, allow_unused)
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True"
+        )
     keep = create_graph if retain_graph is None else retain_graph
     targets = []
     for i, x in enumerate(ins):
         edge = edge_of(x)
         if edge is None:
-            raise RuntimeError(f"One of the differentiated Tensors does not require grad (input {i})")
+            raise RuntimeError(
+                f"One of the differentiated Tensors does not require grad (input {i})"
+            )
         targets.append(edge)
     found = backward_pass(_roots(outs, gradients), targets, keep, create_graph)
     if materialize_grads:
@@ -124,7 +132,11 @@ def grad(
 
 
 def _batched(
-    outs: list[Tensor], ins: list[Tensor], gradients: list[Any], create_graph: bool, allow_unused: Any
+    outs: list[Tensor],
+    ins: list[Tensor],
+    gradients: list[Any],
+    create_graph: bool,
+    allow_unused: Any,
 ) -> tuple[Any, ...]:
     """One walk for each row of the gradients."""
     rows = [
@@ -148,4 +160,3 @@ def _backward_method(
 
 
 Tensor.backward = _backward_method  # type: ignore[attr-defined]
-

@@ -22,7 +22,9 @@ def _fresh(inputs: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
         if not isinstance(x, Tensor):
             raise TypeError(f"The inputs must be Tensors, but got {type(x).__name__}")
     if create_graph:
-        return tuple(x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in inputs)
+        return tuple(
+            x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in inputs
+        )
     return tuple(x.detach().requires_grad_() for x in inputs)
 
 
@@ -47,7 +49,9 @@ def _finish(value: Any, create_graph: bool) -> Any:
 
 def _zeros_for_none(found: Any, inputs: Any, strict: bool, what: str) -> list[Tensor]:
     if strict and any(f is None for f in found):
-        raise RuntimeError(f"The {what} is independent of an input. This is not allowed in strict mode.")
+        raise RuntimeError(
+            f"The {what} is independent of an input. This is not allowed in strict mode."
+        )
     return [x.new_zeros(x.shape) if f is None else f for f, x in zip(found, inputs, strict=True)]
 
 
@@ -57,7 +61,9 @@ def _grad_or_zeros(
     if not out.requires_grad:
         found: Any = [None] * len(inputs)
     else:
-        found = grad(out, inputs, weight, retain_graph=True, create_graph=create_graph, allow_unused=True)
+        found = grad(
+            out, inputs, weight, retain_graph=True, create_graph=create_graph, allow_unused=True
+        )
     return _zeros_for_none(found, inputs, strict, "output")
 
 
@@ -72,7 +78,9 @@ def jacobian(
         table = []
         for out in _tuple(result):
             flat = out.reshape(-1)
-            rows = [_grad_or_zeros(flat[j], xs, None, create_graph, strict) for j in range(flat.numel())]
+            rows = [
+                _grad_or_zeros(flat[j], xs, None, create_graph, strict) for j in range(flat.numel())
+            ]
             table.append(
                 tuple(
                     _stacked([row[k] for row in rows], x).reshape((*out.shape, *x.shape))
@@ -100,7 +108,9 @@ def hessian(
     def gradient(*xs: Any) -> Any:
         out = func(*xs)
         if not isinstance(out, Tensor) or out.numel() != 1:
-            raise RuntimeError("The Tensor returned by the function given to hessian should contain a single element")
+            raise RuntimeError(
+                "The Tensor returned by the function given to hessian should contain a single element"
+            )
         found = tuple(_grad_or_zeros(out.reshape(()), xs, None, True, strict))
         return found if isinstance(inputs, (tuple, list)) else found[0]
 
@@ -117,7 +127,9 @@ def _vector(v: Any, like: Any, what: str) -> list[Tensor]:
     vectors = list(_tuple(v))
     for i, (a, b) in enumerate(zip(vectors, like, strict=True)):
         if a.shape != b.shape:
-            raise RuntimeError(f"v has invalid size: should be {list(b.shape)} but got {list(a.shape)} (entry {i})")
+            raise RuntimeError(
+                f"v has invalid size: should be {list(b.shape)} but got {list(a.shape)} (entry {i})"
+            )
     return vectors
 
 
@@ -125,7 +137,13 @@ def _like(results: list[Any], given: Any) -> Any:
     return tuple(results) if isinstance(given, (tuple, list)) else results[0]
 
 
-def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def vjp(
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> Any:
     """The outputs, and a vector times the Jacobian."""
     with enable_grad():
         xs = _fresh(_tuple(inputs), create_graph)
@@ -137,7 +155,13 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     return _finish(result, create_graph), _finish(_like(products, inputs), create_graph)
 
 
-def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def jvp(
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> Any:
     """The outputs, and the Jacobian times a vector: the gradient of a vector-Jacobian product."""
     with enable_grad():
         xs = _fresh(_tuple(inputs), create_graph)
@@ -150,14 +174,26 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         )
         linked = [(b, w) for b, w in zip(backwards, vectors, strict=True) if b.requires_grad]
         if linked:
-            found = grad([b for b, _ in linked], dummies, [w for _, w in linked], create_graph=create_graph, allow_unused=True)
+            found = grad(
+                [b for b, _ in linked],
+                dummies,
+                [w for _, w in linked],
+                create_graph=create_graph,
+                allow_unused=True,
+            )
         else:
             found = [None] * len(outs)
         products = _zeros_for_none(found, outs, strict, "output")
     return _finish(result, create_graph), _finish(_like(products, result), create_graph)
 
 
-def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def vhp(
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> Any:
     """The output, and a vector times the Hessian."""
     with enable_grad():
         xs = _fresh(_tuple(inputs), create_graph)
@@ -167,11 +203,23 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         linked = [(f, w) for f, w in zip(first, vectors, strict=True) if f.requires_grad]
         found: Any = [None] * len(xs)
         if linked:
-            found = grad([f for f, _ in linked], xs, [w for _, w in linked], create_graph=create_graph, allow_unused=True)
+            found = grad(
+                [f for f, _ in linked],
+                xs,
+                [w for _, w in linked],
+                create_graph=create_graph,
+                allow_unused=True,
+            )
         products = _zeros_for_none(found, xs, strict, "gradient")
     return _finish(out, create_graph), _finish(_like(products, inputs), create_graph)
 
 
-def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def hvp(
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> Any:
     """The output, and the Hessian times a vector: the same as `vhp`, since it is symmetric."""
     return vhp(func, inputs, v, create_graph, strict)

@@ -23,9 +23,7 @@ def _outputs(value: Any) -> list[Tensor]:
     return [o for o in _tuple(value) if isinstance(o, Tensor) and o.dtype.kind >= 2]
 
 
-def _numerical(
-    fn: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, eps: float
-) -> list[Any]:
+def _numerical(fn: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, eps: float) -> list[Any]:
     """For each output, how it changes with each element of x: rows of a Jacobian.
 
     A complex x is moved along both axes: the row is d/dre + i d/dim, conjugated as
@@ -87,7 +85,9 @@ def gradcheck(
     try:
         for x in checked:
             if not x._array.flags.c_contiguous and 0 in x._array.strides:
-                raise RuntimeError("The inputs must not overlap in memory: gradcheck moves each element.")
+                raise RuntimeError(
+                    "The inputs must not overlap in memory: gradcheck moves each element."
+                )
         _compare(func, given, checked, eps, atol, rtol, nondet_tol)
     except GradcheckError:
         if raise_exception:
@@ -134,7 +134,9 @@ def _row(out: Tensor, x: Tensor, j: int, unit: complex) -> Any:
     """The gradient of one element of an output."""
     seed = np.zeros(out._array.size, out._array.dtype)
     seed[j] = unit
-    (found,) = grad(out, x, wrap(seed.reshape(out._array.shape)), retain_graph=True, allow_unused=True)
+    (found,) = grad(
+        out, x, wrap(seed.reshape(out._array.shape)), retain_graph=True, allow_unused=True
+    )
     zeros = np.zeros(x._array.size, x._array.dtype)
     return zeros if found is None else found._array.reshape(-1)
 

@@ -131,7 +131,9 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
     edge = edge_of(tensor)
     if edge is None:
-        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require gradients"
+        )
     return GradientEdge(*edge)
 
 
@@ -242,7 +244,9 @@ def backward_pass(
                 elif node.variable._hooks:
                     collected[node, 0] = _after_hooks(node.variable._hooks, arrived[0])
                 continue
-            if targets is not None and not any(e is not None and e[0] in wanted for e in node.edges):
+            if targets is not None and not any(
+                e is not None and e[0] in wanted for e in node.edges
+            ):
                 continue
             gradients = _step(node, [arrived.get(i) for i in range(max(arrived) + 1)])
             del arrived

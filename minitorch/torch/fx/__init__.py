@@ -13,4 +13,6 @@ def wrap(fn_or_name: str | Callable[..., Any]) -> Any:
 
 def symbolic_trace(root: Any, concrete_args: Any = None) -> Any:
     """Refuse: programs are not traced into graphs here."""
-    raise NotImplementedError("torch.fx.symbolic_trace is not supported by minitorch.torch: call the module itself")
+    raise NotImplementedError(
+        "torch.fx.symbolic_trace is not supported by minitorch.torch: call the module itself"
+    )

@@ -1,6 +1,7 @@
 """All operations: importing a family declares its records."""
 
 from . import elementwise as elementwise
+
 from . import arithmetic as arithmetic  # isort: skip
 from . import analysis as analysis  # isort: skip
 

@@ -39,7 +39,9 @@ def _declare(name: str, draw: Callable[..., Array], doc: str) -> None:
         resolve(device)
         shape = sizes_of(size or (named["size"],))
         if any(s < 0 for s in shape):
-            raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
+            )
         kind = dtype or (out.dtype if out is not None else dtypes.get_default_dtype())
         _check_floating(name, kind)
         made = new_tensor_of(draw(shape, kind.numpy, generator=generator), requires_grad)
@@ -100,7 +102,9 @@ def randint(
     if high is None:
         raise TypeError("randint() received an invalid combination of arguments: `high` is missing")
     if int(low) >= int(high):
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
     kind = dtype or (out.dtype if out is not None else dtypes.int64)
     array = sampling.integers(sizes_of((size,)), kind.numpy, int(low), int(high), generator)
     made = new_tensor_of(array, requires_grad)
@@ -108,13 +112,28 @@ def randint(
 
 
 @function
-def randint_like(input: Tensor, *bounds: Any, low: int = 0, high: Any = None, dtype: Any = None, generator: Any = None, **kwargs: Any) -> Tensor:
+def randint_like(
+    input: Tensor,
+    *bounds: Any,
+    low: int = 0,
+    high: Any = None,
+    dtype: Any = None,
+    generator: Any = None,
+    **kwargs: Any,
+) -> Tensor:
     """`randint` of another tensor's shape and type."""
     if len(bounds) == 2:
         low, high = bounds
     elif bounds:
         high = bounds[0]
-    return randint(low, high, tuple(input._array.shape), dtype=dtype or input.dtype, generator=generator, **kwargs)
+    return randint(
+        low,
+        high,
+        tuple(input._array.shape),
+        dtype=dtype or input.dtype,
+        generator=generator,
+        **kwargs,
+    )
 
 
 @function
@@ -130,7 +149,16 @@ def randperm(
 
 
 @function
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, dtype: Any = None, **kwargs: Any) -> Tensor:
+def normal(
+    mean: Any = 0.0,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Any = None,
+    out: Any = None,
+    dtype: Any = None,
+    **kwargs: Any,
+) -> Tensor:
     """Numbers normally spread around `mean`, which may be a tensor, as `std` may be."""
     if size is not None:
         kind = dtype or dtypes.get_default_dtype()
@@ -148,20 +176,33 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
     array = input._array
     if p is None:
         if array.dtype.kind not in "fV":
-            raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{kind_name(array)}'")
+            raise NotImplementedError(
+                f"\"bernoulli_tensor_cpu_p_\" not implemented for '{kind_name(array)}'"
+            )
         if ((array < 0) | (array > 1)).any():
             raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true")
-    made = new_tensor_of(sampling.bernoulli(array.shape, array.dtype, array if p is None else p, generator))
+    made = new_tensor_of(
+        sampling.bernoulli(array.shape, array.dtype, array if p is None else p, generator)
+    )
     return made if out is None else into(out, made, "bernoulli")
 
 
 @function_and_method
-def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Any = None) -> Tensor:
+def multinomial(
+    input: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Any = None,
+    out: Any = None,
+) -> Tensor:
     """Places drawn by weight from each row."""
     if input.ndim not in (1, 2):
         raise RuntimeError(f"prob_dist must be 1 or 2 dim, got {input.ndim}")
     if input.dtype.kind != dtypes.FLOATING:
-        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {kind_name(input._array)}")
+        raise RuntimeError(
+            f"multinomial only supports floating-point dtypes for input, got: {kind_name(input._array)}"
+        )
     made = new_tensor_of(sampling.multinomial(input._array, num_samples, replacement, generator))
     return made if out is None else into(out, made, "multinomial")
 
@@ -197,7 +238,9 @@ def _fill(self: Tensor, drawn: Array, name: str) -> Tensor:
     return bind_in_place(_DRAWN, self, (), {"drawn": _in_memory_order(drawn, self._array)})
 
 
-def _declare_fill(name: str, draw: Callable[..., Array], parameters: dict[str, Any], doc: str) -> None:
+def _declare_fill(
+    name: str, draw: Callable[..., Array], parameters: dict[str, Any], doc: str
+) -> None:
     """`x.normal_(mean, std)`: a method with parameters that have defaults."""
 
     def call(self: Tensor, *args: Any, generator: Any = None, **named: Any) -> Tensor:
@@ -207,18 +250,35 @@ def _declare_fill(name: str, draw: Callable[..., Array], parameters: dict[str, A
             if key not in parameters:
                 raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
             values[key] = value
-        return _fill(self, draw(self._array.shape, self._array.dtype, *values.values(), generator=generator), name)
+        return _fill(
+            self,
+            draw(self._array.shape, self._array.dtype, *values.values(), generator=generator),
+            name,
+        )
 
     call.__name__, call.__doc__ = name, doc
     method(name, call)
 
 
-_declare_fill("uniform_", sampling.uniform, {"from": 0.0, "to": 1.0}, "Fill with numbers evenly spread.")
-_declare_fill("normal_", sampling.normal, {"mean": 0.0, "std": 1.0}, "Fill with numbers normally spread.")
-_declare_fill("log_normal_", sampling.log_normal, {"mean": 1.0, "std": 2.0}, "Fill with exp of normally spread numbers.")
+_declare_fill(
+    "uniform_", sampling.uniform, {"from": 0.0, "to": 1.0}, "Fill with numbers evenly spread."
+)
+_declare_fill(
+    "normal_", sampling.normal, {"mean": 0.0, "std": 1.0}, "Fill with numbers normally spread."
+)
+_declare_fill(
+    "log_normal_",
+    sampling.log_normal,
+    {"mean": 1.0, "std": 2.0},
+    "Fill with exp of normally spread numbers.",
+)
 _declare_fill("exponential_", sampling.exponential, {"lambd": 1.0}, "Fill with waiting times.")
-_declare_fill("geometric_", sampling.geometric, {"p": 0.5}, "Fill with numbers of trials until a success.")
-_declare_fill("cauchy_", sampling.cauchy, {"median": 0.0, "sigma": 1.0}, "Fill with Cauchy-spread numbers.")
+_declare_fill(
+    "geometric_", sampling.geometric, {"p": 0.5}, "Fill with numbers of trials until a success."
+)
+_declare_fill(
+    "cauchy_", sampling.cauchy, {"median": 0.0, "sigma": 1.0}, "Fill with Cauchy-spread numbers."
+)
 
 
 @only_method
@@ -227,7 +287,11 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     probability = p._array if isinstance(p, Tensor) else p
     if np.any(np.asarray(probability) < 0) or np.any(np.asarray(probability) > 1):
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return _fill(self, sampling.bernoulli(self._array.shape, self._array.dtype, probability, generator), "bernoulli_")
+    return _fill(
+        self,
+        sampling.bernoulli(self._array.shape, self._array.dtype, probability, generator),
+        "bernoulli_",
+    )
 
 
 @only_method
@@ -239,6 +303,10 @@ def random_(self: Tensor, *bounds: Any, generator: Any = None) -> Tensor:
     else:
         low, high = (0, bounds[0]) if len(bounds) == 1 else bounds
         if high is not None and int(low) >= int(high):
-            raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-        drawn = sampling.integers(shape, kind, int(low), None if high is None else int(high), generator)
+            raise RuntimeError(
+                f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+            )
+        drawn = sampling.integers(
+            shape, kind, int(low), None if high is None else int(high), generator
+        )
     return _fill(self, drawn, "random_")

@@ -144,7 +144,11 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
 
 
 def _several(
-    op: Op, inputs: Sequence[Any], params: dict[str, Any], results: tuple[Array, ...], recording: bool
+    op: Op,
+    inputs: Sequence[Any],
+    params: dict[str, Any],
+    results: tuple[Array, ...],
+    recording: bool,
 ) -> list[Tensor]:
     """The outputs of an operation that has more than one."""
     arrays = [np.asarray(r) for r in results]
@@ -179,7 +183,9 @@ class _Plan(NamedTuple):
     outputs: bool | None  # None: none; False: the first; True: a list of all
     named: tuple[int, ...]  # outputs that are saved each by itself
     keeps_nothing: bool  # of inputs and parameters
-    calls: tuple[tuple[int | None, Callable[..., Any], tuple[int, ...]], ...]  # None: for all arguments
+    calls: tuple[
+        tuple[int | None, Callable[..., Any], tuple[int, ...]], ...
+    ]  # None: for all arguments
 
 
 def _plan(op: Op, wanted: int) -> _Plan:
@@ -195,7 +201,9 @@ def _plan(op: Op, wanted: int) -> _Plan:
     rest = op.many and op.args[last] in needed
     special = {"g", "needs", "out", "outs", "shapes", *op.args, *op.outputs}
     defaults = inspect.signature(op.compute).parameters
-    params = [(n, defaults[n].default if n in defaults else None) for n in needed if n not in special]
+    params = [
+        (n, defaults[n].default if n in defaults else None) for n in needed if n not in special
+    ]
     outputs = "outs" if "outs" in needed else "out" if "out" in needed else None
     order = ["g", "needs", *(op.args[i] for i in inputs), *([op.args[last]] if rest else [])]
     order += [*(n for n, _ in params), *(["shapes"] if "shapes" in needed else [])]

@@ -208,12 +208,20 @@ def operator(symbol: str, op: Op, reflected: bool = True, has_twin: bool = True)
     """Let a binary operation be a Python operator: `__add__`, `__radd__`, `__iadd__`."""
 
     def forward(self: Tensor, other: Any) -> Any:
-        return bind(op, (self, other), {}) if isinstance(other, _ACCEPTED) else _foreign(self, other, forward)
+        return (
+            bind(op, (self, other), {})
+            if isinstance(other, _ACCEPTED)
+            else _foreign(self, other, forward)
+        )
 
     def backward(self: Tensor, other: Any) -> Any:
         if not isinstance(self, Tensor):
             raise TypeError(f"'__r{symbol}__' requires a Tensor, not {type(self).__name__}")
-        return bind(op, (other, self), {}) if isinstance(other, _ACCEPTED) else _foreign(self, other, backward)
+        return (
+            bind(op, (other, self), {})
+            if isinstance(other, _ACCEPTED)
+            else _foreign(self, other, backward)
+        )
 
     def augmented(self: Tensor, other: Any) -> Any:
         if not isinstance(other, _ACCEPTED):

@@ -97,8 +97,11 @@ def _fits(arrays: Sequence[Any]) -> bool:
 def check_writable(target: Tensor, recording: bool, overlapping: bool = False) -> None:
     """RuntimeError where Torch refuses a write: leaves that are recorded, memory used twice."""
     array = target._array
-    if not overlapping and 0 in array.strides and array.size and any(
-        s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)
+    if (
+        not overlapping
+        and 0 in array.strides
+        and array.size
+        and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
     ):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "

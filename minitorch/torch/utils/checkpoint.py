@@ -92,7 +92,9 @@ def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
     """A row of functions in so many checkpointed segments; the last one is kept whole."""
-    steps: Sequence[Any] = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    steps: Sequence[Any] = (
+        list(functions.children()) if hasattr(functions, "children") else list(functions)
+    )
 
     def run(start: int, end: int) -> Callable[[Any], Any]:
         def segment(x: Any) -> Any:

@@ -20,7 +20,17 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numba import carray, config, get_num_threads, int64, njit, prange, typeof, types, void
+from numba import (
+    carray,  # pyright: ignore[reportPrivateImportUsage]
+    config,
+    get_num_threads,
+    int64,
+    njit,
+    prange,
+    typeof,
+    types,
+    void,
+)
 from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
 from numba.core.imputils import impl_ret_borrowed
@@ -134,7 +144,7 @@ def run_at(real: Any) -> Any:
 
     @part
     def run(address: int, count: int) -> Any:
-        return carray(pointer_at(address), (count,))
+        return carray(pointer_at(address), (count,))  # pyright: ignore[reportCallIssue]
 
     return run
 

@@ -14,7 +14,6 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 from numba.np.arrayobj import make_array
 
