@@ -37,19 +37,18 @@ def elementwise(name: str, operands: tuple[Any, ...], out: Array | None = None) 
             the full shape
         out: where to write; by default a new array laid out like the first full operand
     """
-    arrays = [x for x in operands if isinstance(x, np.ndarray)]
-    shape = arrays[0].shape
-    if any(x.shape != shape for x in arrays):
-        shape = np.broadcast_shapes(*(x.shape for x in arrays))
-    if out is not None and not is_dense(out):
+    kind = next(x.dtype for x in operands if isinstance(x, np.ndarray))
+    own = [_walkable(x) if isinstance(x, np.ndarray) else np.array((x,), kind) for x in operands]
+    shape = own[0].shape
+    if any(x.shape != shape for x in own):
+        shape = np.broadcast_shapes(*(x.shape for x in operands if isinstance(x, np.ndarray)))
+    if out is not None and not _can_hold(out, shape, own):
         out[...] = elementwise(name, operands)
         return out
-    target = _output(arrays, shape) if out is None else out
+    target = _output(own, shape) if out is None else out
     if target.size == 0:
         return target
-    kind = target.dtype
-    own = [_walkable(x) if isinstance(x, np.ndarray) else np.array((x,), kind) for x in operands]
-    plan = _plan(kind.itemsize, *((x.shape, x.strides) for x in (target, *own)))
+    plan = _plan(kind.itemsize, *[(x.shape, x.strides) for x in (target, *own)])
     runs = [_memory(x) for x in own]
     runs += runs[:1] * (SLOTS - len(runs))
     address, loop = _body(name, kind.type, len(own)), _loop(kind.type)
@@ -71,6 +70,15 @@ def is_dense(x: Array) -> bool:
     return x.flags.c_contiguous or x.transpose(_order(x.shape, x.strides)).flags.c_contiguous
 
 
+def _can_hold(out: Array, shape: tuple[int, ...], operands: list[Array]) -> bool:
+    """Whether results can be written straight into an array, though it may be an operand itself."""
+    for x in operands:
+        same = x.shape == out.shape and x.strides == out.strides
+        if np.may_share_memory(x, out) and not (same and x.ctypes.data == out.ctypes.data):
+            return False
+    return out.shape == shape and out.flags.aligned and is_dense(out)
+
+
 def _output(arrays: list[Array], shape: tuple[int, ...]) -> Array:
     """A new array, laid out like the first that has its shape."""
     for x in arrays:
@@ -81,17 +89,18 @@ def _output(arrays: list[Array], shape: tuple[int, ...]) -> Array:
 
 def _walkable(x: Array) -> Array:
     """An array that can be walked in whole steps forwards: itself, or else a copy."""
-    if x.flags.c_contiguous and x.flags.aligned:
+    flags = x.flags
+    if flags.c_contiguous and flags.aligned:
         return x
     forwards = all(s >= 0 and s % x.itemsize == 0 for s in x.strides)
-    return x if forwards and x.flags.aligned else x.copy()
+    return x if forwards and flags.aligned else x.copy()
 
 
 def _memory(x: Array) -> Array:
     """The run of memory from an array's first element to its last."""
+    if x.flags.carray:
+        return x.ravel()
     x = usable(x)
-    if x.flags.c_contiguous:
-        return x.reshape(-1)
     extent = 1 + sum((n - 1) * s for n, s in zip(x.shape, x.strides, strict=True)) // x.itemsize
     return np.lib.stride_tricks.as_strided(x, (extent,), (x.itemsize,))
 

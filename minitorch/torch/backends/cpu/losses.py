@@ -61,9 +61,8 @@ def _row_logsums(logits: Array) -> Array:
         from . import softmax_kernels
 
         return softmax_kernels.row_logsums(np.ascontiguousarray(logits))
-    with np.errstate(all="ignore"):
-        top = logits.max(axis=1, keepdims=True)
-        return np.hstack([top, np.log(np.exp(logits - top).sum(axis=1, keepdims=True))])
+    top = logits.max(axis=1, keepdims=True)
+    return np.hstack([top, np.log(np.exp(logits - top).sum(axis=1, keepdims=True))])
 
 
 def _spread(logits: Array, logsums: Array, weight: Array | None) -> Array:
@@ -111,5 +110,4 @@ def _scaled_softmax(logits: Array, logsums: Array, scale: Array) -> Array:
         from . import softmax_kernels
 
         return softmax_kernels.scaled_softmax(np.ascontiguousarray(logits), logsums, scale)
-    with np.errstate(all="ignore"):
-        return np.exp((logits - logsums[:, :1]) - logsums[:, 1:]) * scale[:, None]
+    return np.exp((logits - logsums[:, :1]) - logsums[:, 1:]) * scale[:, None]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -38,15 +39,19 @@ def define(name: str, formula: Map, start: int) -> Map:
     """
 
     def apply(*operands: Any, out: Array | None = None) -> Array:
-        size, kind = _size_and_type(operands)
-        if size >= start and kind in KERNEL_TYPES:
-            from .loops import elementwise
+        for x in operands:
+            if isinstance(x, np.ndarray) and (x.size >= start or x.itemsize == 2):
+                return large_or_half(operands, x.size >= start, out)
+        result = formula(*operands)
+        return result if out is None else _put(result, out)
 
-            return elementwise(name, operands, out)
-        if kind.itemsize == 2 and kind.kind in "fV":
+    def large_or_half(operands: tuple[Any, ...], large: bool, out: Array | None) -> Array:
+        kind = _common_type(operands)
+        if large and kind in KERNEL_TYPES and (out is None or out.dtype == kind):
+            return _loops().elementwise(name, operands, out)
+        if kind is not None and kind.itemsize == 2 and kind.kind in "fV":
             return _rounded(apply, operands, kind, out)
-        with np.errstate(all="ignore"):
-            result = formula(*operands)
+        result = formula(*operands)
         return result if out is None else _put(result, out)
 
     apply.__name__ = name
@@ -55,13 +60,18 @@ def define(name: str, formula: Map, start: int) -> Map:
     return apply
 
 
-def _size_and_type(operands: tuple[Any, ...]) -> tuple[int, Any]:
-    """The size and the type of the largest array among the operands."""
-    size, kind = -1, None
-    for x in operands:
-        if isinstance(x, np.ndarray) and x.size > size:
-            size, kind = x.size, x.dtype
-    return size, kind
+@cache
+def _loops() -> Any:
+    """What needs Numba, when it is needed."""
+    from . import loops
+
+    return loops
+
+
+def _common_type(operands: tuple[Any, ...]) -> Any:
+    """The type of all arrays among the operands, or None."""
+    kinds = {x.dtype for x in operands if isinstance(x, np.ndarray)}
+    return kinds.pop() if len(kinds) == 1 else None
 
 
 def _rounded(apply: Map, operands: tuple[Any, ...], kind: Any, out: Array | None) -> Array:

@@ -93,11 +93,10 @@ def _normalise_rows(
     centred: bool, rows: Array, weight: Maybe, bias: Maybe, eps: float
 ) -> tuple[Array, Array, Array]:
     n = rows.dtype.type(rows.shape[1])
-    with np.errstate(all="ignore"):
-        total = np.add.reduce(rows, axis=1, keepdims=True)
-        mean = total / n if centred else np.zeros_like(total)
-        out = rows - mean
-        rstd = 1 / np.sqrt(np.add.reduce(out * out, axis=1, keepdims=True) / n + eps)
+    total = np.add.reduce(rows, axis=1, keepdims=True)
+    mean = total / n if centred else np.zeros_like(total)
+    out = rows - mean
+    rstd = 1 / np.sqrt(np.add.reduce(out * out, axis=1, keepdims=True) / n + eps)
     out *= rstd
     if weight is not None:
         out *= weight
@@ -164,8 +163,7 @@ def group_norm(
         return out.astype(x.dtype), mean, rstd
     n, channels = x.shape[:2]
     variance, mean = reductions.var_mean(x.reshape(n * groups, -1), (1,), correction=0)
-    with np.errstate(all="ignore"):
-        rstd = 1 / np.sqrt(variance + x.dtype.type(eps))
+    rstd = 1 / np.sqrt(variance + x.dtype.type(eps))
     each = channels // groups
     scale = np.repeat(rstd.reshape(n, groups), each, axis=1)
     if weight is not None:
@@ -216,8 +214,7 @@ def batch_norm(x: Array, weight: Maybe, bias: Maybe, eps: float) -> tuple[Array,
         out, mean, rstd = batch_norm(x32, weight, bias, eps)
         return out.astype(x.dtype), mean, rstd
     variance, mean = reductions.var_mean(x, (0, *range(2, x.ndim)), correction=0)
-    with np.errstate(all="ignore"):
-        rstd = 1 / np.sqrt(variance + x.dtype.type(eps))
+    rstd = 1 / np.sqrt(variance + x.dtype.type(eps))
     return _apply_statistics(x, mean, rstd, weight, bias), mean, rstd
 
 
@@ -228,8 +225,7 @@ def batch_norm_eval(
     if is_half(x):
         wide = widen(x, mean, variance, weight, bias)
         return batch_norm_eval(wide[0], wide[1], wide[2], wide[3], wide[4], eps).astype(x.dtype)
-    with np.errstate(all="ignore"):
-        rstd = 1 / np.sqrt(variance + variance.dtype.type(eps))
+    rstd = 1 / np.sqrt(variance + variance.dtype.type(eps))
     return _apply_statistics(x, mean, rstd, weight, bias)
 
 

@@ -35,10 +35,7 @@ def mean(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
     if is_half(x):
         return mean(x.astype(np.float32), dims, keepdim).astype(x.dtype)
     total = sum(x, dims, keepdim)
-    with np.errstate(all="ignore"):
-        return np.divide(
-            total, x.dtype.type(x.size / total.size if total.size else 0), dtype=x.dtype
-        )
+    return np.divide(total, x.dtype.type(x.size / total.size if total.size else 0), dtype=x.dtype)
 
 
 def prod(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
@@ -87,9 +84,8 @@ def var_mean(
         centre = x.mean(axis=dims, keepdims=True) if count else np.full((), np.nan, x.dtype)
         squares = np.square(np.abs(x - centre)).sum(axis=dims, keepdims=keepdim)
         means = x.mean(axis=dims, keepdims=keepdim) if count else squares * np.nan
-    with np.errstate(all="ignore"):
-        freedom = np.float64(max(count - correction, 0))
-        return (squares / freedom).astype(squares.dtype), means
+    freedom = np.float64(max(count - correction, 0))
+    return (squares / freedom).astype(squares.dtype), means
 
 
 def var(x: Array, dims: Dims = None, correction: float = 1, keepdim: bool = False) -> Array:
@@ -148,12 +144,10 @@ def _fold(name: str, plain: Callable[..., Array], x: Array, dims: Dims, keepdim:
     if is_half(x):
         return _fold(name, plain, x.astype(np.float32), dims, keepdim).astype(x.dtype)
     if not is_large(x, LARGE) or dims == ():
-        with np.errstate(all="ignore"):
-            return np.asarray(plain(x, axis=dims, keepdims=keepdim))
+        return np.asarray(plain(x, axis=dims, keepdims=keepdim))
     pieces, axes, shape = _pieces(name, x, _dims(x, dims), keepdim)
     again = np.add.reduce if name == "squares" else plain
-    with np.errstate(all="ignore"):
-        return again(pieces, axis=axes).astype(x.dtype).reshape(shape)
+    return again(pieces, axis=axes).astype(x.dtype).reshape(shape)
 
 
 def _moments(x: Array, dims: Dims, keepdim: bool) -> tuple[Array, Array, int]:

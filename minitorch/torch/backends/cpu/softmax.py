@@ -21,9 +21,8 @@ def softmax(x: Array, dim: int) -> Array:
         return _by_kernel("softmax", dim, x)
     if is_half(x):
         return softmax(x.astype(np.float32), dim).astype(x.dtype)
-    with np.errstate(all="ignore"):
-        e = np.exp(x - _top(x, dim))
-        return e / e.sum(axis=dim, keepdims=True)
+    e = np.exp(x - _top(x, dim))
+    return e / e.sum(axis=dim, keepdims=True)
 
 
 def softmax_backward(g: Array, out: Array, dim: int) -> Array:
@@ -32,8 +31,7 @@ def softmax_backward(g: Array, out: Array, dim: int) -> Array:
         return _by_kernel("softmax_backward", dim, g, out)
     if is_half(out):
         return softmax_backward(g.astype(np.float32), out.astype(np.float32), dim).astype(out.dtype)
-    with np.errstate(all="ignore"):
-        return out * (g - (g * out).sum(axis=dim, keepdims=True))
+    return out * (g - (g * out).sum(axis=dim, keepdims=True))
 
 
 def log_softmax(x: Array, dim: int) -> Array:
@@ -42,9 +40,8 @@ def log_softmax(x: Array, dim: int) -> Array:
         return _by_kernel("log_softmax", dim, x)
     if is_half(x):
         return log_softmax(x.astype(np.float32), dim).astype(x.dtype)
-    with np.errstate(all="ignore"):
-        shifted = x - _top(x, dim)
-        return shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True))
+    shifted = x - _top(x, dim)
+    return shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True))
 
 
 def log_softmax_backward(g: Array, out: Array, dim: int) -> Array:
@@ -54,8 +51,7 @@ def log_softmax_backward(g: Array, out: Array, dim: int) -> Array:
     if is_half(out):
         wide = log_softmax_backward(g.astype(np.float32), out.astype(np.float32), dim)
         return wide.astype(out.dtype)
-    with np.errstate(all="ignore"):
-        return g - np.exp(out) * g.sum(axis=dim, keepdims=True)
+    return g - np.exp(out) * g.sum(axis=dim, keepdims=True)
 
 
 def logsumexp(x: Array, dims: tuple[int, ...], keepdim: bool = False) -> Array:
@@ -64,10 +60,9 @@ def logsumexp(x: Array, dims: tuple[int, ...], keepdim: bool = False) -> Array:
         return logsumexp(x.astype(np.float32), dims, keepdim).astype(x.dtype)
     if is_large(x, LARGE):
         return _large_logsumexp(x, tuple(d % x.ndim for d in dims), keepdim)
-    with np.errstate(all="ignore"):
-        top = x.max(axis=dims, keepdims=True)
-        top = np.where(np.isinf(top), x.dtype.type(0), top)
-        out = np.log(np.exp(x - top).sum(axis=dims, keepdims=True)) + top
+    top = x.max(axis=dims, keepdims=True)
+    top = np.where(np.isinf(top), x.dtype.type(0), top)
+    out = np.log(np.exp(x - top).sum(axis=dims, keepdims=True)) + top
     return out if keepdim else np.squeeze(out, dims)
 
 
