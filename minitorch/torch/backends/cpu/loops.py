@@ -39,9 +39,8 @@ def elementwise(name: str, operands: tuple[Any, ...], out: Array | None = None) 
     """
     kind = next(x.dtype for x in operands if isinstance(x, np.ndarray))
     own = [_walkable(x) if isinstance(x, np.ndarray) else np.array((x,), kind) for x in operands]
-    shape = own[0].shape
-    if any(x.shape != shape for x in own):
-        shape = np.broadcast_shapes(*(x.shape for x in operands if isinstance(x, np.ndarray)))
+    shapes = {x.shape for x in operands if isinstance(x, np.ndarray)}
+    shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
     if out is not None and not _can_hold(out, shape, own):
         out[...] = elementwise(name, operands)
         return out

@@ -7,8 +7,9 @@ float64, are then folded by NumPy. Sums are at least as exact as pairwise summat
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache, lru_cache
 from math import prod as _product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -80,7 +81,7 @@ def var_mean(
     if is_large(x, LARGE):
         squares, means, count = _moments(x, dims, keepdim)
     else:
-        count = _product(x.shape[d] for d in _dims(x, dims))
+        count = _product(x.shape if dims is None else (x.shape[d] for d in dims))
         centre = x.mean(axis=dims, keepdims=True) if count else np.full((), np.nan, x.dtype)
         squares = np.square(np.abs(x - centre)).sum(axis=dims, keepdims=keepdim)
         means = x.mean(axis=dims, keepdims=keepdim) if count else squares * np.nan
@@ -111,9 +112,7 @@ def _place(
 ) -> Array:
     if dim is None or not is_large(x, LARGE) or dim % x.ndim == x.ndim - 1:
         return np.asarray(plain(x, axis=dim, keepdims=keepdim))
-    from . import reduction_kernels
-
-    places = reduction_kernels.places(name, np.ascontiguousarray(x), dim % x.ndim)
+    places = _kernels().places(name, np.ascontiguousarray(x), dim % x.ndim)
     return np.expand_dims(places, dim) if keepdim else places
 
 
@@ -125,18 +124,12 @@ def cumsum(x: Array, dim: int) -> Array:
     if is_half(x):
         return cumsum(x.astype(np.float32), dim).astype(x.dtype)
     if is_large(x, LARGE):
-        from . import reduction_kernels
-
-        return reduction_kernels.cumsum(np.ascontiguousarray(x), dim % x.ndim)
+        return _kernels().cumsum(np.ascontiguousarray(x), dim % x.ndim)
     wide = np.float64 if x.dtype == np.float32 else None
     return np.cumsum(x, axis=dim, dtype=wide).astype(x.dtype, copy=False)
 
 
 # --- How a reduction is taken apart -------------------------------------------------------------------
-
-
-def _dims(x: Array, dims: Dims) -> tuple[int, ...]:
-    return tuple(range(x.ndim)) if dims is None else tuple(d % x.ndim for d in dims)
 
 
 def _fold(name: str, plain: Callable[..., Array], x: Array, dims: Dims, keepdim: bool) -> Array:
@@ -145,46 +138,63 @@ def _fold(name: str, plain: Callable[..., Array], x: Array, dims: Dims, keepdim:
         return _fold(name, plain, x.astype(np.float32), dims, keepdim).astype(x.dtype)
     if not is_large(x, LARGE) or dims == ():
         return np.asarray(plain(x, axis=dims, keepdims=keepdim))
-    pieces, axes, shape = _pieces(name, x, _dims(x, dims), keepdim)
-    again = np.add.reduce if name == "squares" else plain
-    return again(pieces, axis=axes).astype(x.dtype).reshape(shape)
+    plan = _plan(x.shape, dims, keepdim)
+    pieces = _kernels().fold(name, np.ascontiguousarray(x).reshape(plan.view), plan.pieces)
+    if pieces.size > _product(plan.result):
+        pieces = (np.add.reduce if name == "squares" else plain)(pieces, axis=plan.axes)
+    return pieces.astype(x.dtype).reshape(plan.result)
 
 
 def _moments(x: Array, dims: Dims, keepdim: bool) -> tuple[Array, Array, int]:
     """The sum of squared distances from the mean, the mean, and the count."""
-    (means, squares, counts), axes, shape = _pieces("moments", x, _dims(x, dims), keepdim)
-    count = x.size // _product(shape)
-    mean = (means * counts).sum(axis=axes, keepdims=True) / count
-    squares = (squares + counts * np.square(means - mean)).sum(axis=axes)
-    return squares.astype(x.dtype).reshape(shape), mean.astype(x.dtype).reshape(shape), count
+    plan = _plan(x.shape, dims, keepdim)
+    view = np.ascontiguousarray(x).reshape(plan.view)
+    means, squares, counts = _kernels().fold("moments", view, plan.pieces)
+    count = x.size // _product(plan.result)
+    mean = (means * counts).sum(axis=plan.axes, keepdims=True) / count
+    squares = (squares + counts * np.square(means - mean)).sum(axis=plan.axes)
+    kind, shape = x.dtype, plan.result
+    return squares.astype(kind).reshape(shape), mean.astype(kind).reshape(shape), count
 
 
-def _pieces(name: str, x: Array, dims: tuple[int, ...], keepdim: bool) -> tuple[Any, Any, Any]:
-    """Fold the innermost run of reduced dimensions by a kernel.
-
-    Returns:
-        the results of pieces; the axes of these that are still to be folded; the shape of
-        the final result
-    """
+@cache
+def _kernels() -> Any:
+    """What needs Numba, when it is needed."""
     from . import reduction_kernels
 
-    shape = tuple(1 if d in dims else n for d, n in enumerate(x.shape) if keepdim or d not in dims)
-    groups = _groups(x.shape, dims)
-    last = max(i for i, (_, reduced) in enumerate(groups) if reduced)
+    return reduction_kernels
+
+
+class _Plan(NamedTuple):
+    """How a reduction is taken apart: kernels fold the innermost run of reduced dimensions."""
+
+    view: tuple[int, int, int]  # (before, along, after) that run
+    pieces: tuple[int, ...]  # the shape of the results of pieces of it
+    axes: tuple[int, ...]  # of these, which are still to be folded
+    result: tuple[int, ...]  # the shape in the end
+
+
+@lru_cache(1024)
+def _plan(shape: tuple[int, ...], dims: Dims, keepdim: bool) -> _Plan:
+    reduced = set(range(len(shape)) if dims is None else (d % len(shape) for d in dims))
+    groups = _groups(shape, reduced)
+    last = max(i for i, (_, is_reduced) in enumerate(groups) if is_reduced)
     before = [n for n, _ in groups[:last]]
     after = _product(n for n, _ in groups[last + 1 :])
-    view = np.ascontiguousarray(x).reshape(_product(before), groups[last][0], after)
-    pieces = reduction_kernels.fold(name, view, (*before, -1, after))
-    axes = (*(i for i in range(last) if groups[i][1]), last)
-    return pieces, axes, shape
+    return _Plan(
+        (_product(before), groups[last][0], after),
+        (*before, -1, after),
+        (*(i for i in range(last) if groups[i][1]), last),
+        tuple(1 if d in reduced else n for d, n in enumerate(shape) if keepdim or d not in reduced),
+    )
 
 
-def _groups(shape: tuple[int, ...], dims: tuple[int, ...]) -> list[tuple[int, bool]]:
+def _groups(shape: tuple[int, ...], reduced: set[int]) -> list[tuple[int, bool]]:
     """Runs of neighbouring dimensions that are all reduced or all kept: size, and which."""
     groups: list[tuple[int, bool]] = []
     for d, n in enumerate(shape):
-        if groups and groups[-1][1] == (d in dims):
-            groups[-1] = (groups[-1][0] * n, d in dims)
+        if groups and groups[-1][1] == (d in reduced):
+            groups[-1] = (groups[-1][0] * n, d in reduced)
         else:
-            groups.append((n, d in dims))
+            groups.append((n, d in reduced))
     return groups
