@@ -1,3 +1,10 @@
 """Building blocks of networks."""
 
 from . import functional as functional
+from . import modules as modules
+from . import parameter as parameter
+from .modules import Module as Module
+from .parameter import Buffer as Buffer
+from .parameter import Parameter as Parameter
+from .parameter import UninitializedBuffer as UninitializedBuffer
+from .parameter import UninitializedParameter as UninitializedParameter

@@ -139,12 +139,12 @@ def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
 
 @function
 def typename(obj: Any) -> str:
-    """The name of an object's type."""
-    return (
-        obj.type()
-        if isinstance(obj, Tensor)
-        else f"{type(obj).__module__}.{type(obj).__qualname__}"
-    )
+    """The name of an object's type, or of a class or function, with its module as Torch's."""
+    if isinstance(obj, Tensor):
+        return obj.type()
+    named = obj if hasattr(obj, "__qualname__") else obj.__class__
+    module = (named.__module__ or "").replace("minitorch.torch", "torch", 1)
+    return named.__qualname__ if module in ("", "builtins") else f"{module}.{named.__qualname__}"
 
 
 # --- What it is not, or what takes no effort here ---------------------------------------------------

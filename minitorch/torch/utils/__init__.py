@@ -1,3 +1,4 @@
-"""Torch's `utils`: checkpointing; data loading comes with the layers."""
+"""Torch's `utils`: hooks of modules, checkpointing."""
 
 from . import checkpoint as checkpoint
+from . import hooks as hooks

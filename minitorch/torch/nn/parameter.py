@@ -1,0 +1,205 @@
+"""Tensors that belong to modules: parameters, buffers, and those whose shape is not known yet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..device import resolve
+from ..tensor import Size, Tensor, counter_of
+
+
+def _over(cls: type[Any], data: Tensor) -> Any:
+    """A tensor of a class over another's memory, outside the graph."""
+    made = object.__new__(cls)
+    made._array = data._array
+    made._counter = counter_of(data)
+    return made
+
+
+def _empty(cls: type[Any]) -> Any:
+    """A tensor of a class without elements."""
+    made = object.__new__(cls)
+    made._array = np.empty(0, dtypes.get_default_dtype().numpy)
+    return made
+
+
+class Parameter(Tensor):
+    """A tensor that training changes: a module that it is assigned to lists it."""
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
+        """A parameter over the memory of `data`."""
+        made = _empty(cls) if data is None else _over(cls, data.detach())
+        if requires_grad:
+            if made._array.dtype.kind not in "fcV":
+                raise RuntimeError(
+                    "Only Tensors of floating point and complex dtype can require gradients"
+                )
+            made._requires_grad = True
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        """A parameter with memory of its own, without a gradient."""
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
+        return memo[id(self)]
+
+    def __repr__(self, **kwargs: Any) -> str:
+        """The numbers, under a title."""
+        return "Parameter containing:\n" + super().__repr__(**kwargs)
+
+
+class Buffer(Tensor):
+    """A tensor that a module keeps but training does not change."""
+
+    persistent: bool
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Buffer:
+        """A buffer over the memory of `data`; `persistent` says whether state dicts have it."""
+        made = _empty(cls) if data is None else _over(cls, data.detach())
+        made.persistent = persistent
+        made._requires_grad = data is not None and data.requires_grad
+        return made
+
+
+class UninitializedTensorMixin:
+    """What tensors without a shape share: it comes with the first input that the module sees."""
+
+    cls_to_become: type[Tensor]
+    _kind: dtypes.dtype
+
+    @property
+    def _array(self) -> Any:
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {type(self).__name__}. This error "
+            "happens when you are using a `LazyModule` or explicitly manipulating "
+            f"`torch.nn.parameter.{type(self).__name__}` objects. When using LazyModules Call "
+            "`forward` with a dummy batch to initialize the parameters before calling torch "
+            "functions"
+        )
+
+    @property
+    def shape(self) -> Size:
+        """An error: there is none yet."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually "
+            "happens in `load_state_dict` when trying to load an uninitialized parameter into an "
+            "initialized module. Call `forward` to initialize the parameters before accessing "
+            "their attributes."
+        )
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The type that the elements will have."""
+        return self._kind
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Become a tensor of a shape, with memory that nobody has written yet."""
+        resolve(device)
+        kind = self._kind if dtype is None else dtype
+        self.__class__ = self.cls_to_become  # type: ignore[assignment]
+        del self.__dict__["_kind"]
+        self._array = np.empty(tuple(shape), kind.numpy)  # type: ignore[misc]
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """The same, to be of another type."""
+        kinds = [a for a in (*args, *kwargs.values()) if isinstance(a, dtypes.dtype)]
+        return self._again(dtype=kinds[-1] if kinds else self._kind)
+
+    def detach(self) -> Any:
+        """Itself: there is no history."""
+        return self
+
+    @property
+    def data(self) -> Any:
+        """Itself: there is no memory."""
+        return self
+
+    @data.setter
+    def data(self, other: Any) -> None:
+        if isinstance(other, UninitializedTensorMixin):
+            self._kind = other._kind
+            return
+        self.materialize(other.shape, dtype=other.dtype)
+        self._array = other._array  # type: ignore[misc]
+
+    def _again(self, dtype: dtypes.dtype) -> Any:
+        raise NotImplementedError
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """Another without a shape."""
+        if id(self) not in memo:
+            memo[id(self)] = self._again(self._kind)
+        return memo[id(self)]
+
+    def __repr__(self) -> str:
+        """Its class."""
+        return f"<{type(self).__name__}>"
+
+
+for _name in ("float", "double", "half", "bfloat16"):
+
+    def _cast(self: Any, *, _kind: dtypes.dtype = dtypes.NAMES[_name]) -> Any:
+        return self._again(_kind)
+
+    setattr(UninitializedTensorMixin, _name, _cast)
+for _name in ("cpu", "share_memory_"):
+    setattr(UninitializedTensorMixin, _name, lambda self: self)
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter whose shape is not known yet."""
+
+    cls_to_become = Parameter
+
+    def __new__(
+        cls, requires_grad: bool = True, device: Any = None, dtype: Any = None
+    ) -> UninitializedParameter:
+        """A parameter that waits for its shape."""
+        resolve(device)
+        made = object.__new__(cls)
+        made._kind = dtypes.get_default_dtype() if dtype is None else dtype
+        made._requires_grad = requires_grad
+        return made
+
+    def _again(self, dtype: dtypes.dtype) -> UninitializedParameter:
+        return type(self)(self._requires_grad, None, dtype)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """How a pickle makes it again."""
+        return UninitializedParameter, (self._requires_grad, None, self._kind)
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Buffer):
+    """A buffer whose shape is not known yet."""
+
+    cls_to_become = Tensor
+
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        persistent: bool = True,
+    ) -> UninitializedBuffer:
+        """A buffer that waits for its shape."""
+        resolve(device)
+        made = object.__new__(cls)
+        made._kind = dtypes.get_default_dtype() if dtype is None else dtype
+        made._requires_grad = requires_grad
+        made.persistent = persistent
+        return made
+
+    def _again(self, dtype: dtypes.dtype) -> UninitializedBuffer:
+        return type(self)(self._requires_grad, None, dtype, self.persistent)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """How a pickle makes it again."""
+        return UninitializedBuffer, (self._requires_grad, None, self._kind, self.persistent)
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether a tensor has no shape yet."""
+    return isinstance(param, UninitializedTensorMixin)
