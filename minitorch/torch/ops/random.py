@@ -148,6 +148,16 @@ def randperm(
     return made if out is None else into(out, made, "randperm")
 
 
+def _zeros(g: Any) -> Any:
+    """The derivative of what chance decides."""
+    return g.new_zeros(()).expand(g.shape)
+
+
+_NORMAL = Op("normal", ("mean", "std"),
+             lambda mean, std, generator: sampling.normal_around(mean, std, generator=generator),
+             {"mean": _zeros, "std": _zeros}, doc="Numbers normally spread around a mean.")  # fmt: skip
+
+
 @function
 def normal(
     mean: Any = 0.0,
@@ -164,9 +174,11 @@ def normal(
         kind = dtype or dtypes.get_default_dtype()
         made = new_tensor_of(sampling.normal(sizes_of((size,)), kind.numpy, mean, std, generator))
     else:
-        arrays = [v._array if isinstance(v, Tensor) else v for v in (mean, std)]
-        broadcast_shapes("normal", *(np.shape(a) for a in arrays))
-        made = new_tensor_of(sampling.normal_around(*arrays, generator=generator))
+        shapes = [tuple(v.shape) for v in (mean, std) if isinstance(v, Tensor)]
+        if not shapes:
+            raise TypeError("normal() received two numbers, and no size")
+        broadcast_shapes("normal", *shapes)
+        made = _NORMAL(mean, std, generator=generator)
     return made if out is None else into(out, made, "normal")
 
 
@@ -203,13 +215,15 @@ def multinomial(
         raise RuntimeError(
             f"multinomial only supports floating-point dtypes for input, got: {kind_name(input._array)}"
         )
+    if out is not None and out.dtype is not dtypes.int64:
+        raise RuntimeError(f"multinomial expects Long tensor out, got: {kind_name(out._array)}")
     made = new_tensor_of(sampling.multinomial(input._array, num_samples, replacement, generator))
     return made if out is None else into(out, made, "multinomial")
 
 
 def _drawn_from(name: str, draw: Callable[..., Array], doc: str) -> None:
     op = Op(name, ("input",), lambda input, generator: draw(input, generator),
-            {"input": lambda g: g.new_zeros(()).expand(g.shape)}, doc=doc)  # fmt: skip
+            {"input": _zeros}, doc=doc)  # fmt: skip
 
     def call(input: Tensor, generator: Any = None) -> Tensor:
         return op(input, generator=generator)
@@ -230,7 +244,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
 # --- Filling ---------------------------------------------------------------------------------------
 
 _DRAWN = Op("fill_random", ("input",), lambda input, drawn: drawn,
-            {"input": lambda g: g.new_zeros(()).expand(g.shape)})  # fmt: skip
+            {"input": _zeros})  # fmt: skip
 
 
 def _fill(self: Tensor, drawn: Array, name: str) -> Tensor:
