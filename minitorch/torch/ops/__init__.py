@@ -47,6 +47,7 @@ from . import loss as loss  # isort: skip
 from . import likelihood as likelihood  # isort: skip
 from . import ctc as ctc  # isort: skip
 from . import attention as attention  # isort: skip
+from . import recurrent as recurrent  # isort: skip
 from . import interpolation as interpolation  # isort: skip
 from . import vision as vision  # isort: skip
 from . import fourier as fourier  # isort: skip

@@ -1,0 +1,287 @@
+"""One layer of a recurrent network, in one direction, over all steps; and its derivative.
+
+Rows of all steps lie below each other, those of one step together: step t has `sizes[t]` rows,
+and sizes do not grow (a packed sequence; a padded batch has equal ones). The products with the
+input, and those that give the gradients of weights, are taken for all steps at once. A step
+itself is one product with the state and one pass over its gates.
+
+The state has a row per sequence. Going forward, rows that a step no longer has keep their last
+state; going backward, rows that it does not have yet keep their first one. Either way the state
+after the last step is the final one, and the derivative walks the same steps in the other order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .kinds import KERNEL_TYPES
+
+Array = Any
+
+LARGE = 65_536
+"""From this many gates in all steps on, a kernel computes them."""
+
+
+# --- What all cells share ---------------------------------------------------------------------------
+
+
+def _walk(sizes: Sequence[int], backward: bool) -> Iterator[tuple[slice, int]]:
+    """The rows of each step, and how many they are."""
+    ends = np.cumsum(sizes).tolist()
+    steps = range(len(sizes))
+    for t in reversed(steps) if backward else steps:
+        yield slice(ends[t] - sizes[t], ends[t]), sizes[t]
+
+
+def _from_input(x: Array, w_ih: Array, *biases: Array | None) -> Array:
+    """The part of all gates that the input gives."""
+    out = np.matmul(x.reshape(-1, x.shape[-1]), w_ih.T)
+    for bias in biases:
+        if bias is not None:
+            out += bias
+    return out
+
+
+def _like_input(x: Array, rows: Array) -> Array:
+    """Rows of all steps in the shape of the input: (steps, batch, n) or (rows, n)."""
+    return rows.reshape(*x.shape[:-1], rows.shape[-1])
+
+
+def _flat(x: Array) -> Array:
+    """Rows of all steps below each other, in memory's order."""
+    return np.ascontiguousarray(x.reshape(-1, x.shape[-1]))
+
+
+def _own(state: Array) -> Array:
+    """A copy of a state that steps may write into."""
+    return np.array(state, order="C")
+
+
+def _chosen(name: str, gates: Array) -> Any:
+    """The pass over a step's gates: a kernel's if the whole of them is large, else NumPy's."""
+    if gates.size < LARGE or gates.dtype not in KERNEL_TYPES:
+        return globals()[f"_{name}"]
+    from . import recurrent_kernels
+
+    return recurrent_kernels.compiled(name, gates.dtype.type)
+
+
+def _sigmoid(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
+
+
+def _empty(like: Array) -> Array:
+    return np.empty(0, like.dtype)
+
+
+# --- LSTM ---------------------------------------------------------------------------------------------
+
+
+def lstm(
+    x: Array, h0: Array, c0: Array, w_ih: Array, w_hh: Array,
+    b_ih: Array | None, b_hh: Array | None, w_hr: Array | None,
+    sizes: Sequence[int], reverse: bool,
+) -> tuple[Array, ...]:  # fmt: skip
+    """Long short-term memory.
+
+    Returns:
+        the output, the last state and cell; and for the derivative the gates, the states before
+        each step, the cells before it, and tanh of those after it
+    """
+    gates = _from_input(x, w_ih, b_ih, b_hh)
+    h, c = _own(h0), _own(c0)
+    count, hidden = len(gates), c.shape[1]
+    cells, tanhs = np.empty((2, count, hidden), x.dtype)
+    out, before = (np.empty((count, h.shape[1]), x.dtype) for _ in range(2))
+    product, full = np.empty((len(h), 4 * hidden), x.dtype), np.empty_like(c)
+    step = _chosen("lstm_step", gates)
+    for rows, n in _walk(sizes, reverse):
+        before[rows] = h[:n]
+        np.matmul(h[:n], w_hh.T, out=product[:n])
+        made = out[rows] if w_hr is None else full[:n]
+        step(gates[rows], product[:n], c[:n], cells[rows], tanhs[rows], made)
+        if w_hr is not None:
+            np.matmul(made, w_hr.T, out=out[rows])
+        h[:n] = out[rows]
+    return _like_input(x, out), h, c, gates, before, cells, tanhs
+
+
+def _lstm_step(
+    gates: Array, product: Array, c: Array, cells: Array, tanhs: Array, h: Array
+) -> None:
+    """Gates from what input and state give; from them the next cell and state."""
+    gates += product
+    i, f, g, o = np.split(gates, 4, 1)
+    for gate in (i, f, o):
+        gate[...] = _sigmoid(gate)
+    np.tanh(g, out=g)
+    cells[...] = c
+    c[...] = f * c + i * g
+    np.tanh(c, out=tanhs)
+    np.multiply(o, tanhs, out=h)
+
+
+def lstm_backward(
+    gy: Array, gh: Array, gc: Array, x: Array, w_ih: Array, w_hh: Array, w_hr: Array | None,
+    gates: Array, before: Array, cells: Array, tanhs: Array,
+    sizes: Sequence[int], reverse: bool, wanted: Sequence[str],
+) -> tuple[Array, ...]:  # fmt: skip
+    """The gradients of the wanted arguments of `lstm`."""
+    gy, dh, dc, slopes = _flat(gy), _own(gh), _own(gc), np.empty_like(gates)
+    full = None if w_hr is None else gates[:, -cells.shape[1] :] * tanhs
+    projected = None if w_hr is None else np.empty_like(gy)
+    step = _chosen("lstm_step_backward", gates)
+    for rows, n in _walk(sizes, not reverse):
+        arrived = dh[:n]
+        arrived += gy[rows]
+        if projected is not None:
+            projected[rows] = arrived
+            arrived = np.matmul(arrived, w_hr)
+        step(gates[rows], cells[rows], tanhs[rows], arrived, dc[:n], slopes[rows])
+        np.matmul(slopes[rows], w_hh, out=dh[:n])
+    return _gathered(
+        wanted, x, before, slopes, slopes, w_ih, h0=lambda: dh, c0=lambda: dc,
+        w_hr=lambda: projected.T @ full,
+    )  # fmt: skip
+
+
+def _lstm_step_backward(
+    gates: Array, cells: Array, tanhs: Array, dh: Array, dc: Array, slopes: Array
+) -> None:
+    """The gradients of the gates before their curves; dc becomes that of the cell before."""
+    i, f, g, o = np.split(gates, 4, 1)
+    di, df, dg, do = np.split(slopes, 4, 1)
+    dc += dh * o * (1 - tanhs * tanhs)
+    np.multiply(dh * tanhs, o * (1 - o), out=do)
+    np.multiply(dc * g, i * (1 - i), out=di)
+    np.multiply(dc * cells, f * (1 - f), out=df)
+    np.multiply(dc * i, 1 - g * g, out=dg)
+    dc *= f
+
+
+def _gathered(
+    wanted: Sequence[str], x: Array, before: Array, by_input: Array, by_state: Array, w_ih: Array,
+    **others: Any,
+) -> tuple[Array, ...]:  # fmt: skip
+    """The wanted gradients, of weights by one product each, from those of all gates."""
+    known = {
+        "input": lambda: _like_input(x, np.matmul(by_input, w_ih)),
+        "w_ih": lambda: np.matmul(by_input.T, x.reshape(-1, x.shape[-1])),
+        "w_hh": lambda: np.matmul(by_state.T, before),
+        "b_ih": lambda: by_input.sum(axis=0),
+        "b_hh": lambda: by_state.sum(axis=0),
+        **others,
+    }
+    return tuple(known[name]() for name in wanted)
+
+
+# --- GRU ----------------------------------------------------------------------------------------------
+
+
+def gru(
+    x: Array, h0: Array, c0: None, w_ih: Array, w_hh: Array,
+    b_ih: Array | None, b_hh: Array | None, w_hr: None,
+    sizes: Sequence[int], reverse: bool,
+) -> tuple[Array, ...]:  # fmt: skip
+    """Gated recurrent unit.
+
+    Returns:
+        the output, the last state, nothing; and for the derivative the gates, the states before
+        each step, and what the state gave to the last gate
+    """
+    gates = _from_input(x, w_ih, b_ih)
+    h = _own(h0)
+    out, before, inner = (np.empty((len(gates), h.shape[1]), x.dtype) for _ in range(3))
+    product = np.empty((len(h), gates.shape[1]), x.dtype)
+    bias = np.zeros(gates.shape[1], x.dtype) if b_hh is None else np.ascontiguousarray(b_hh)
+    step = _chosen("gru_step", gates)
+    for rows, n in _walk(sizes, reverse):
+        before[rows] = h[:n]
+        np.matmul(h[:n], w_hh.T, out=product[:n])
+        step(gates[rows], product[:n], bias, h[:n], inner[rows], out[rows])
+    return _like_input(x, out), h, _empty(x), gates, before, inner, _empty(x)
+
+
+def _gru_step(
+    gates: Array, product: Array, bias: Array, h: Array, inner: Array, out: Array
+) -> None:
+    """Gates from what input and state give; from them the next state."""
+    product += bias
+    r, z, new = np.split(gates, 3, 1)
+    pr, pz, pn = np.split(product, 3, 1)
+    r[...] = _sigmoid(r + pr)
+    z[...] = _sigmoid(z + pz)
+    inner[...] = pn
+    new += r * pn
+    np.tanh(new, out=new)
+    h -= new
+    h *= z
+    h += new
+    out[...] = h
+
+
+def gru_backward(
+    gy: Array, gh: Array, gc: Any, x: Array, w_ih: Array, w_hh: Array, w_hr: None,
+    gates: Array, before: Array, inner: Array, unused: Any,
+    sizes: Sequence[int], reverse: bool, wanted: Sequence[str],
+) -> tuple[Array, ...]:  # fmt: skip
+    """The gradients of the wanted arguments of `gru`."""
+    gy, dh = _flat(gy), _own(gh)
+    by_input, by_state = np.empty((2, *gates.shape), gates.dtype)
+    step = _chosen("gru_step_backward", gates)
+    for rows, n in _walk(sizes, not reverse):
+        step(gates[rows], before[rows], inner[rows], gy[rows], dh[:n], by_input[rows], by_state[rows])  # fmt: skip
+        dh[:n] += np.matmul(by_state[rows], w_hh)
+    return _gathered(wanted, x, before, by_input, by_state, w_ih, h0=lambda: dh)
+
+
+def _gru_step_backward(
+    gates: Array, before: Array, inner: Array, gy: Array, dh: Array, by_input: Array, by_state: Array
+) -> None:  # fmt: skip
+    """The gradients of the gates before their curves; dh becomes what passed straight through."""
+    r, z, new = np.split(gates, 3, 1)
+    dr, dz, dn = np.split(by_input, 3, 1)
+    dh += gy
+    np.multiply(dh * (1 - z), 1 - new * new, out=dn)
+    np.multiply(dh * (before - new), z * (1 - z), out=dz)
+    np.multiply(dn * inner, r * (1 - r), out=dr)
+    by_state[...] = by_input
+    by_state[:, -r.shape[1] :] *= r
+    dh *= z
+
+
+# --- The plain cell -----------------------------------------------------------------------------------
+
+
+def plain(
+    x: Array, h0: Array, c0: None, w_ih: Array, w_hh: Array,
+    b_ih: Array | None, b_hh: Array | None, w_hr: None,
+    sizes: Sequence[int], reverse: bool, curve: str,
+) -> tuple[Array, ...]:  # fmt: skip
+    """State to state by one curve, "tanh" or "relu"."""
+    out = _from_input(x, w_ih, b_ih, b_hh)
+    h, before = _own(h0), np.empty_like(out)
+    for rows, n in _walk(sizes, reverse):
+        before[rows] = h[:n]
+        made = out[rows]
+        made += np.matmul(h[:n], w_hh.T)
+        np.tanh(made, out=made) if curve == "tanh" else np.maximum(made, 0, out=made)
+        h[:n] = made
+    return _like_input(x, out), h, _empty(x), out.copy(), before, _empty(x), _empty(x)
+
+
+def plain_backward(
+    gy: Array, gh: Array, gc: Any, x: Array, w_ih: Array, w_hh: Array, w_hr: None,
+    out: Array, before: Array, unused: Any, unused_too: Any,
+    sizes: Sequence[int], reverse: bool, wanted: Sequence[str], curve: str,
+) -> tuple[Array, ...]:  # fmt: skip
+    """The gradients of the wanted arguments of `plain`."""
+    gy, dh = _flat(gy), _own(gh)
+    slopes = 1 - out * out if curve == "tanh" else (out > 0).astype(out.dtype)
+    for rows, n in _walk(sizes, not reverse):
+        slopes[rows] *= gy[rows] + dh[:n]
+        np.matmul(slopes[rows], w_hh, out=dh[:n])
+    return _gathered(wanted, x, before, slopes, slopes, w_ih, h0=lambda: dh)

@@ -1,0 +1,293 @@
+"""Recurrent networks: sequences read step by step, with a state that goes along.
+
+One record is one layer in one direction. `lstm`, `gru`, `rnn_tanh` and `rnn_relu` stack layers, as
+Torch's functions of these names do; the cells are layers of one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..autograd.backward import grad
+from ..autograd.graph import modes
+from ..autograd.modes import enable_grad
+from ..backends.cpu import recurrent as cpu
+from ..tensor import Tensor, tracks
+from .elementwise import kind_name
+from .linear import linear
+from .precision import in_single
+from .record import Op, bind
+from .surface import FUNCTIONS, function
+
+ARGUMENTS = ("input", "h0", "c0", "w_ih", "w_hh", "b_ih", "b_hh", "w_hr")
+"""Of a layer; h0 and c0 are the first state and cell, w_hr projects the state."""
+
+SAVED = ("gates", "before", "cells", "tanhs")
+"""What a layer returns besides its output, last state and last cell, for its derivative."""
+
+
+# --- Records --------------------------------------------------------------------------------------
+
+
+def layer(
+    name: str,
+    forward: Callable[..., Any],
+    backward: Callable[..., Any],
+    step: Callable[..., Any],
+    **fixed: Any,
+) -> Op:
+    """Declare a layer in one direction, and its backward.
+
+    Args:
+        name: of the record
+        forward: from the arguments, `sizes` (rows of each step) and `reverse` to output, last state,
+            last cell and SAVED
+        backward: from gradients of the first three, arguments, SAVED and which gradients are wanted
+        step: one step from tensors, the meaning of forward and what is differentiated twice
+        **fixed: parameters of forward and backward
+    """
+
+    def gradients(
+        g: Any, needs: Any, input: Any, h0: Any, c0: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any,
+        w_hr: Any, gates: Any, before: Any, cells: Any, tanhs: Any, sizes: Any, reverse: bool,
+    ) -> Any:  # fmt: skip
+        wanted = tuple(n for n, need in zip(ARGUMENTS, needs, strict=True) if need)
+        params = {"sizes": sizes, "reverse": reverse, "wanted": wanted}
+        given = (*g, input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr, gates, before, cells, tanhs)
+        found = dict(zip(wanted, bind(back, given, params), strict=True))
+        return [found.get(n) for n in ARGUMENTS]
+
+    def compute_backward(
+        gy: Any, gh: Any, gc: Any, input: Any, h0: Any, c0: Any, w_ih: Any, w_hh: Any, b_ih: Any,
+        b_hh: Any, w_hr: Any, gates: Any, before: Any, cells: Any, tanhs: Any, **params: Any,
+    ) -> Any:  # fmt: skip
+        kept = gates, before, cells, tanhs
+        return backward(gy, gh, gc, input, w_ih, w_hh, w_hr, *kept, **params, **fixed)
+
+    def again(
+        g: Any, gy: Any, gh: Any, gc: Any, input: Any, h0: Any, c0: Any, w_ih: Any, w_hh: Any,
+        b_ih: Any, b_hh: Any, w_hr: Any, sizes: Any, reverse: bool, wanted: Any,
+    ) -> Any:  # fmt: skip
+        given = (gy, gh, gc, input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr)
+        recording = modes.grad
+        with enable_grad():
+            (gy, gh, gc), arguments = (own := [_alias(x, recording) for x in given])[:3], own[3:]
+            outs = [o for o in unrolled(step, *arguments, sizes, reverse) if o is not None]
+            inputs = [arguments[ARGUMENTS.index(name)] for name in wanted]
+            first = grad(outs, inputs, [gy, gh, gc][: len(outs)], create_graph=True)
+            variables = [x for x in own if x is not None]
+            second = grad(first, variables, list(g), create_graph=recording, allow_unused=True)
+        found = iter(second)
+        return [None if x is None else next(found) for x in own] + [None] * len(SAVED)
+
+    back = Op(
+        f"{name}_backward", ("gy", "gh", "gc", *ARGUMENTS, *SAVED), in_single(compute_backward), again,
+        doc="The gradients of one layer in one direction.",
+    )  # fmt: skip
+    return Op(
+        name, ARGUMENTS, in_single(lambda *args, **params: forward(*args, **params, **fixed)), gradients,
+        differentiable=3, outputs=("out", "hn", "cn", *SAVED), doc="One layer in one direction.",
+    )  # fmt: skip
+
+
+def _alias(x: Tensor | None, recording: bool) -> Tensor | None:
+    """The same numbers as a variable to differentiate by."""
+    if x is None:
+        return None
+    return x.view_as(x) if recording and tracks(x) else x.detach().requires_grad_()
+
+
+def unrolled(
+    step: Callable[..., Any],
+    input: Tensor,
+    h: Tensor,
+    c: Tensor | None,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None,
+    b_hh: Tensor | None,
+    w_hr: Tensor | None,
+    sizes: Sequence[int],
+    reverse: bool,
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """A layer in ordinary operations: output, last state, last cell."""
+    pieces = list(input.reshape(-1, input.shape[-1]).split(list(sizes)))
+    outs: list[Any] = [None] * len(pieces)
+    for t in reversed(range(len(sizes))) if reverse else range(len(sizes)):
+        n = sizes[t]
+        given = linear(pieces[t], w_ih, b_ih)
+        made, cell = step(given, h[:n], None if c is None else c[:n], w_hh, b_hh, w_hr)
+        outs[t], h = made, _replaced(h, made)
+        c = None if c is None else _replaced(c, cell)
+    out = FUNCTIONS["cat"](outs)
+    return out.reshape(*input.shape[:-1], out.shape[-1]), h, c
+
+
+def _replaced(state: Tensor, first: Tensor) -> Tensor:
+    """A state with other first rows."""
+    if len(first) == len(state):
+        return first
+    return FUNCTIONS["cat"]([first, state[len(first) :]])
+
+
+def _lstm_step(given: Tensor, h: Tensor, c: Any, w_hh: Any, b_hh: Any, w_hr: Any) -> Any:
+    i, f, g, o = (given + linear(h, w_hh, b_hh)).chunk(4, 1)
+    cell = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    made = o.sigmoid() * cell.tanh()
+    return made if w_hr is None else linear(made, w_hr), cell
+
+
+def _gru_step(given: Tensor, h: Tensor, c: None, w_hh: Any, b_hh: Any, w_hr: None) -> Any:
+    (ri, zi, ni), (rh, zh, nh) = given.chunk(3, 1), linear(h, w_hh, b_hh).chunk(3, 1)
+    z, new = (zi + zh).sigmoid(), (ni + (ri + rh).sigmoid() * nh).tanh()
+    return (h - new) * z + new, None
+
+
+def _plain_step(curve: str) -> Callable[..., Any]:
+    def step(given: Tensor, h: Tensor, c: None, w_hh: Any, b_hh: Any, w_hr: None) -> Any:
+        return FUNCTIONS[curve](given + linear(h, w_hh, b_hh)), None
+
+    return step
+
+
+LSTM = layer("lstm_layer", cpu.lstm, cpu.lstm_backward, _lstm_step)
+GRU = layer("gru_layer", cpu.gru, cpu.gru_backward, _gru_step)
+PLAIN = {
+    curve: layer(f"rnn_{curve}_layer", cpu.plain, cpu.plain_backward, _plain_step(curve), curve=curve)
+    for curve in ("tanh", "relu")
+}  # fmt: skip
+
+
+# --- Stacks of layers -------------------------------------------------------------------------------
+
+
+def _stacked(
+    op: Op, input: Tensor, sizes: Sequence[int], states: Sequence[Tensor], params: Sequence[Tensor],
+    has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool,
+) -> list[Tensor]:  # fmt: skip
+    """Layers on layers: the output of the last, and the last states of all."""
+    directions = 2 if bidirectional else 1
+    each = len(params) // (num_layers * directions)
+    _check_types(input, states, params)
+    firsts = [state.unbind(0) for state in states]
+    finals: list[list[Tensor]] = [[] for _ in states]
+    for k in range(num_layers):
+        outs = []
+        for d in range(directions):
+            at = k * directions + d
+            weights = _weights(params[at * each : (at + 1) * each], has_biases)
+            h0, c0 = firsts[0][at], firsts[1][at] if len(states) == 2 else None
+            made = bind(op, (input, h0, c0, *weights), {"sizes": sizes, "reverse": d == 1})
+            outs.append(made[0])
+            for final, state in zip(finals, made[1:], strict=False):
+                final.append(state)
+        input = outs[0] if directions == 1 else FUNCTIONS["cat"](outs, -1)
+        if dropout and train and k < num_layers - 1:
+            input = FUNCTIONS["dropout"](input, dropout, True)
+    return [input, *(_together(final) for final in finals)]
+
+
+def _together(states: list[Tensor]) -> Tensor:
+    return states[0].unsqueeze(0) if len(states) == 1 else FUNCTIONS["stack"](states)
+
+
+def _weights(params: Sequence[Tensor], has_biases: bool) -> tuple[Tensor | None, ...]:
+    """w_ih, w_hh, b_ih, b_hh and w_hr of one layer, None for what it does not have."""
+    weights, biases = params[:2], params[2:4] if has_biases else (None, None)
+    rest = params[4:] if has_biases else params[2:]
+    return (*weights, *biases, rest[0] if rest else None)
+
+
+def _check_types(input: Tensor, states: Sequence[Tensor], params: Sequence[Tensor]) -> None:
+    for what, tensors in (("hidden", states), ("parameter", params)):
+        for x in tensors:
+            if x._array.dtype != input._array.dtype:
+                raise ValueError(
+                    f"Input and {what} tensors are not the same dtype, found input tensor with "
+                    f"{kind_name(input._array)} and {what} tensor with {kind_name(x._array)}"
+                )
+
+
+def _network(op: Op, input: Tensor, second: Any, third: Any, rest: tuple[Any, ...]) -> list[Tensor]:
+    """A network on padded sequences (states, parameters, ...) or packed ones (sizes, states, ...)."""
+    one_state = op is not LSTM
+    packed = isinstance(third, Tensor) if one_state else isinstance(second, Tensor)
+    if packed:
+        params, *options = rest
+        states = [third] if one_state else list(third)
+        return _stacked(op, input, second.tolist(), states, params, *options)
+    *options, batch_first = rest
+    states = [second] if one_state else list(second)
+    steps = input.transpose(0, 1) if batch_first else input
+    length, batch = steps._array.shape[:2]
+    if not length:
+        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+    out, *finals = _stacked(op, steps, [batch] * length, states, third, *options)
+    return [out.transpose(0, 1) if batch_first else out, *finals]
+
+
+def _declare(name: str, op: Op) -> None:
+    def call(input: Tensor, second: Any, third: Any, *rest: Any) -> tuple[Tensor, ...]:
+        return tuple(_network(op, input, second, third, rest))
+
+    call.__name__ = name
+    call.__doc__ = """Layers of a recurrent network.
+
+    Called as (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first), or
+    for packed sequences (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train,
+    bidirectional). Returns the output and the last states.
+    """
+    function(call)
+
+
+_declare("lstm", LSTM)
+_declare("gru", GRU)
+_declare("rnn_tanh", PLAIN["tanh"])
+_declare("rnn_relu", PLAIN["relu"])
+
+
+# --- Cells: layers of one step ------------------------------------------------------------------------
+
+
+def _one_step(
+    op: Op, input: Tensor, hx: Tensor, c: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any
+) -> Any:
+    _check_cell(input, hx, w_ih, w_hh)
+    weights = (w_ih, w_hh, b_ih, b_hh, None)
+    return bind(op, (input, hx, c, *weights), {"sizes": [len(input)], "reverse": False})
+
+
+def _check_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor) -> None:
+    x, h, wi, wh = (list(v._array.shape) for v in (input, hx, w_ih, w_hh))
+    if x[-1] != wi[-1] or h[-1] != wh[-1] or x[0] != h[0]:
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied: a cell got input {x}, state {h}, and weights "
+            f"{wi} and {wh}"
+        )
+
+
+@function
+def lstm_cell(
+    input: Tensor, hx: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Any = None, b_hh: Any = None
+) -> tuple[Tensor, Tensor]:
+    """The next state and cell of an LSTM."""
+    if not isinstance(hx, (tuple, list)) or len(hx) != 2:
+        raise RuntimeError("lstm_cell expects two hidden states")
+    made = _one_step(LSTM, input, hx[0], hx[1], w_ih, w_hh, b_ih, b_hh)
+    return made[1], made[2]
+
+
+def _declare_cell(name: str, op: Op) -> None:
+    def call(
+        input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Any = None, b_hh: Any = None
+    ) -> Tensor:
+        return _one_step(op, input, hx, None, w_ih, w_hh, b_ih, b_hh)[0]
+
+    call.__name__, call.__doc__ = name, "The next state."
+    function(call)
+
+
+_declare_cell("gru_cell", GRU)
+_declare_cell("rnn_tanh_cell", PLAIN["tanh"])
+_declare_cell("rnn_relu_cell", PLAIN["relu"])
