@@ -21,6 +21,7 @@ from . import jit as jit
 from . import linalg as linalg
 from . import masked as masked
 from . import nn as nn
+from . import optim as optim
 from . import quiet as _quiet  # noqa: F401
 from . import random as random
 from . import serialization as serialization

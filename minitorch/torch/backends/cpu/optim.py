@@ -1,0 +1,91 @@
+"""Steps of optimizers over all parameters at once.
+
+`update` is given a formula and, for each parameter, its arrays and the numbers of this step. Large
+models take one kernel call for all parameters, on all cores. Small ones are computed by NumPy at
+first: loading a kernel pays after some steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .kinds import KERNEL_TYPES, is_half
+
+Array = Any
+Formula = Callable[..., tuple[Any, ...]]
+Job = tuple[list[Array], Sequence[float]]
+"""A parameter, its gradient and what is remembered of it; the numbers of this step."""
+
+LARGE = 65_536
+"""With this many elements in all, kernels pay from the first step on."""
+
+PATIENCE = 300
+"""After so many parameters that NumPy has updated, kernels pay for small models too."""
+
+_updated: dict[Formula, int] = {}
+
+
+def update(formula: Formula, jobs: list[Job]) -> None:
+    """Take one step: write new parameters, and what is to be remembered, into their arrays."""
+    if not jobs:
+        return
+    done = _updated.get(formula, 0)
+    if done <= PATIENCE:
+        _updated[formula] = done + len(jobs)
+        if sum(arrays[0].size for arrays, _ in jobs) < LARGE:
+            for arrays, numbers in jobs:
+                _by_numpy(formula, arrays, numbers)
+            return
+        _updated[formula] = PATIENCE + 1
+    ready: dict[Any, list[Job]] = {kind: [] for kind in KERNEL_TYPES}
+    for arrays, numbers in jobs:
+        kind = arrays[0].dtype
+        if kind in ready and _are_runs(arrays):
+            ready[kind].append((arrays, numbers))
+        else:
+            _by_numpy(formula, arrays, numbers)
+    for kind, some in ready.items():
+        if some:
+            _kernels().run(formula, kind, some)
+
+
+@cache
+def _kernels() -> Any:
+    """What needs Numba, when it is needed."""
+    from . import optim_kernels
+
+    return optim_kernels
+
+
+def _are_runs(arrays: list[Array]) -> bool:
+    """Whether kernels can walk over all arrays side by side; the gradient is copied if need be."""
+    for i, array in enumerate(arrays):
+        flags = array.flags
+        if not (flags.c_contiguous and flags.aligned):
+            if i != 1:
+                return False
+            arrays[1] = np.ascontiguousarray(array)
+    return True
+
+
+def _by_numpy(formula: Formula, arrays: list[Array], numbers: Sequence[float]) -> None:
+    """The same by NumPy, for any type and layout."""
+    arrays = [_real_parts(a) for a in arrays]
+    wide = [a.astype(np.float32) for a in arrays] if is_half(arrays[0]) else arrays
+    real = wide[0].dtype.type
+    with np.errstate(all="ignore"):
+        results = formula(*wide, *[real(n) for n in numbers])
+    arrays[0][...] = results[0]
+    for kept, new in zip(arrays[2:], results[1:], strict=True):
+        kept[...] = new
+
+
+def _real_parts(array: Array) -> Array:
+    """Complex numbers as pairs of real ones, which optimizers treat each by itself."""
+    if array.dtype.kind != "c":
+        return array
+    return array[..., None].view(array.real.dtype)

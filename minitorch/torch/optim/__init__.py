@@ -1,0 +1,20 @@
+"""Optimizers: how parameters change by their gradients."""
+
+from . import lr_scheduler as lr_scheduler
+from . import swa_utils as swa_utils
+from ._adafactor import Adafactor as Adafactor
+from ._muon import Muon as Muon
+from .adadelta import Adadelta as Adadelta
+from .adagrad import Adagrad as Adagrad
+from .adam import Adam as Adam
+from .adamax import Adamax as Adamax
+from .adamw import AdamW as AdamW
+from .asgd import ASGD as ASGD
+from .lbfgs import LBFGS as LBFGS
+from .nadam import NAdam as NAdam
+from .optimizer import Optimizer as Optimizer
+from .radam import RAdam as RAdam
+from .rmsprop import RMSprop as RMSprop
+from .rprop import Rprop as Rprop
+from .sgd import SGD as SGD
+from .sparse_adam import SparseAdam as SparseAdam

@@ -1,0 +1,96 @@
+"""Muon: momentum whose matrices are made orthogonal."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import dtypes
+from ..autograd.modes import no_grad
+from ..tensor import Tensor
+from .optimizer import Closure, Optimizer, ParamsT, as_float, evaluated, zeros_like
+
+
+class Muon(Optimizer):
+    """Orthogonalized momentum for matrices (Jordan, 2024)."""
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float = 1e-3,
+        weight_decay: float = 0.1,
+        momentum: float = 0.95,
+        nesterov: bool = True,
+        ns_coefficients: tuple[float, float, float] = (3.4445, -4.7750, 2.0315),
+        eps: float = 1e-7,
+        ns_steps: int = 5,
+        adjust_lr_fn: str | None = None,
+    ) -> None:
+        if isinstance(lr, Tensor) and lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        checks = {"Learning rate": lr, "momentum": momentum, "weight decay": weight_decay}
+        for name, value in checks.items():
+            if not value >= 0.0:
+                raise ValueError(f"{name} should be >= 0 but is: {value}")
+        if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
+            raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
+        defaults = {
+            "lr": lr, "weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov,
+            "ns_coefficients": ns_coefficients, "eps": eps, "ns_steps": ns_steps,
+            "adjust_lr_fn": adjust_lr_fn,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.ndim != 2:
+                    raise ValueError(
+                        "Muon only supports 2D parameters whereas we found a parameter with size: "
+                        f"{p.shape}"
+                    )
+
+    @no_grad()
+    def step(self, closure: Closure = None) -> Any:
+        """Change the parameters once; return the closure's loss."""
+        loss = evaluated(closure)
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    self._update(group, p, p.grad)
+        return loss
+
+    def _update(self, group: dict[str, Any], p: Any, gradient: Any) -> None:
+        state, lr, momentum = self.state[p], as_float(group["lr"]), group["momentum"]
+        if "momentum_buffer" not in state:
+            state["momentum_buffer"] = zeros_like(p)
+        velocity = state["momentum_buffer"]
+        velocity.lerp_(gradient, 1 - momentum)
+        direction = gradient.lerp(velocity, momentum) if group["nesterov"] else velocity
+        direction = _orthogonal(
+            direction, group["ns_coefficients"], group["ns_steps"], group["eps"]
+        )
+        p.mul_(1 - lr * group["weight_decay"])
+        p.add_(direction, alpha=-_rate(lr, group["adjust_lr_fn"], p.shape))
+
+
+def _orthogonal(matrix: Any, coefficients: Any, steps: int, eps: float) -> Any:
+    """The nearest orthogonal matrix, roughly, by Newton-Schulz iteration in bfloat16."""
+    if steps >= 100:
+        raise ValueError("Number of steps must be less than 100 for computational efficiency")
+    if len(coefficients) != 3:
+        raise ValueError("Coefficients must be a tuple of exactly 3 values")
+    a, b, c = coefficients
+    tall = matrix.shape[0] > matrix.shape[1]
+    x = matrix.to(dtypes.bfloat16)
+    x = x.T if tall else x
+    x = x / x.norm().clamp(min=eps)
+    for _ in range(steps):
+        gram = x @ x.T
+        x = x.addmm(gram.addmm(gram, gram, beta=b, alpha=c), x, beta=a)
+    return x.T if tall else x
+
+
+def _rate(lr: float, way: str | None, shape: tuple[int, ...]) -> float:
+    """The learning rate for a matrix of a shape."""
+    if way == "match_rms_adamw":
+        return lr * 0.2 * math.sqrt(max(shape[:2]))
+    return lr * math.sqrt(max(1, shape[0] / shape[1]))

@@ -1,0 +1,533 @@
+"""What all optimizers share: groups of parameters with options, and a state for each parameter."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..autograd.modes import enable_grad, no_grad
+from ..backends.cpu.optim import update
+from ..tensor import Tensor, bump_version, wrap
+
+Closure = Callable[[], Any] | None
+Group = dict[str, Any]
+State = dict[str, Any]
+ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+"""What an optimizer is made from: tensors, groups of them, or tensors with names."""
+
+
+class _Required:
+    """Stands for an option that every group must give."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()
+
+
+# --- Hooks --------------------------------------------------------------------------------
+
+
+class _HookHandle:
+    """Takes a hook away again."""
+
+    count = 0
+
+    def __init__(self, hooks: OrderedDict[int, Any], hook: Any, prepend: bool = False) -> None:
+        _HookHandle.count += 1
+        self.hooks, self.id = hooks, _HookHandle.count
+        hooks[self.id] = hook
+        if prepend:
+            hooks.move_to_end(self.id, last=False)
+
+    def remove(self) -> None:
+        """Take the hook away."""
+        self.hooks.pop(self.id, None)
+
+    def __enter__(self) -> _HookHandle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+_before_every_step: OrderedDict[int, Any] = OrderedDict()
+_after_every_step: OrderedDict[int, Any] = OrderedDict()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> _HookHandle:
+    """Call `hook(optimizer, args, kwargs)` before each step of every optimizer."""
+    return _HookHandle(_before_every_step, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> _HookHandle:
+    """Call `hook(optimizer, args, kwargs)` after each step of every optimizer."""
+    return _HookHandle(_after_every_step, hook)
+
+
+def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A `step` around which hooks run."""
+
+    @functools.wraps(step)
+    def call(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
+        if not (before or after or _before_every_step or _after_every_step):
+            return step(self, *args, **kwargs)
+        for hook in [*_before_every_step.values(), *before.values()]:
+            changed = hook(self, args, kwargs)
+            if changed is not None:
+                if not (isinstance(changed, tuple) and len(changed) == 2):
+                    raise RuntimeError(
+                        f"{step} must return None or a tuple of (new_args, new_kwargs), "
+                        f"but got {changed}."
+                    )
+                args, kwargs = changed
+        result = step(self, *args, **kwargs)
+        for hook in [*after.values(), *_after_every_step.values()]:
+            hook(self, args, kwargs)
+        return result
+
+    call.hooked = True  # type: ignore[attr-defined]
+    return call
+
+
+_HOOKS = (
+    "step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre",
+    "load_state_dict_post",
+)  # fmt: skip
+
+
+# --- The base -----------------------------------------------------------------------------
+
+
+class Optimizer:
+    """Changes parameters by their gradients.
+
+    Args:
+        params: tensors, or dicts with "params" and options of their own
+        defaults: options of groups that do not give them
+
+    Attributes:
+        param_groups: dicts with "params" and options
+        state: what is remembered of each parameter
+    """
+
+    _optimizer_step_pre_hooks: OrderedDict[int, Any]
+    _optimizer_step_post_hooks: OrderedDict[int, Any]
+    _optimizer_state_dict_pre_hooks: OrderedDict[int, Any]
+    _optimizer_state_dict_post_hooks: OrderedDict[int, Any]
+    _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Any]
+    _optimizer_load_state_dict_post_hooks: OrderedDict[int, Any]
+
+    def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        self._prepare()
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, "
+                f"but got {_type_name(params)}"
+            )
+        self.state: defaultdict[Any, Any] = defaultdict(dict)
+        self.param_groups: list[Group] = []
+        groups: list[Any] = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def _prepare(self) -> None:
+        """Give this optimizer its hooks, and its class a step that runs them."""
+        for name in _HOOKS:
+            vars(self).setdefault(f"_optimizer_{name}_hooks", OrderedDict())
+        cls = type(self)
+        if not getattr(cls.step, "hooked", False):
+            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._prepare()
+        self.defaults.setdefault("differentiable", False)
+        for group in self.param_groups:
+            for name, value in self._added_later.items():
+                group.setdefault(name, value)
+            for p in group["params"]:
+                remembered = self.state.get(p)
+                if remembered:
+                    self._renew(remembered)
+
+    _added_later: dict[str, Any] = {}  # noqa: RUF012
+    """Options that groups in old files do not have."""
+
+    def _renew(self, state: State) -> None:
+        """Bring the state of a parameter from an old file to today's form."""
+        if "step" in state and not isinstance(state["step"], Tensor):
+            state["step"] = number(state["step"])
+
+    def __repr__(self) -> str:
+        groups = ""
+        for i, group in enumerate(self.param_groups):
+            options = [f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params"]
+            groups += f"\nParameter Group {i}\n{''.join(options)}"
+        return f"{type(self).__name__} ({groups})"
+
+    # --- Hooks ---------------------------------------------------------------------------
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> _HookHandle:
+        """Call `hook(optimizer, args, kwargs)` before each step; it may return other arguments."""
+        return _HookHandle(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> _HookHandle:
+        """Call `hook(optimizer, args, kwargs)` after each step."""
+        return _HookHandle(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> _HookHandle:
+        """Call `hook(optimizer)` before `state_dict`."""
+        return _HookHandle(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> _HookHandle:
+        """Call `hook(optimizer, state_dict)` after `state_dict`; it may return another."""
+        return _HookHandle(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> _HookHandle:
+        """Call `hook(optimizer, state_dict)` before loading; it may return another."""
+        return _HookHandle(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> _HookHandle:
+        """Call `hook(optimizer)` after loading."""
+        return _HookHandle(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+
+    # --- State ---------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """State and groups, with numbers in the place of parameters."""
+        for hook in self._optimizer_state_dict_pre_hooks.values():
+            hook(self)
+        everyone = chain.from_iterable(group["params"] for group in self.param_groups)
+        places: dict[int, int] = {}
+        for i, p in enumerate(everyone):
+            places.setdefault(id(p), i)
+        packed = {
+            "state": {
+                places[id(key)] if isinstance(key, Tensor) else key: value
+                for key, value in self.state.items()
+            },
+            "param_groups": [
+                {
+                    **{k: v for k, v in group.items() if k != "params"},
+                    "params": [places[id(p)] for p in group["params"]],
+                }
+                for group in self.param_groups
+            ],
+        }
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            changed = hook(self, packed)
+            packed = packed if changed is None else changed
+        return packed
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` gave, of this optimizer or of one with equal groups."""
+        state_dict = dict(state_dict)
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+            changed = hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
+        groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
+        if len(groups) != len(saved):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(g["params"]) != len(s["params"]) for g, s in zip(groups, saved, strict=True)):
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of "
+                "optimizer's group"
+            )
+        numbers = chain.from_iterable(group["params"] for group in saved)
+        params = chain.from_iterable(group["params"] for group in groups)
+        param_of = dict(zip(numbers, params, strict=True))
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            if key in param_of:
+                state[param_of[key]] = _fitted(value, param_of[key])
+            else:
+                state[key] = value
+        for group, new in zip(groups, saved, strict=True):
+            new["params"] = group["params"]
+            if "param_names" in group:
+                new.setdefault("param_names", group["param_names"])
+        self.__setstate__({"state": state, "param_groups": saved})
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)
+
+    # --- Groups --------------------------------------------------------------------------
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Optimize some more parameters: a dict with "params" and options."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params, names = _listed(param_group["params"])
+        param_group["params"] = params
+        if names:
+            param_group["param_names"] = names
+        for p in params:
+            self._check_param(p)
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(
+                    "parameter group didn't specify a value of required optimization parameter "
+                    f"{name}"
+                )
+            param_group.setdefault(name, default)
+        ids = {id(p) for p in params}
+        if len(params) != len(ids):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this "
+                "will cause an error; see github.com/pytorch/pytorch/issues/40967 for more "
+                "information",
+                stacklevel=3,
+            )
+        self._check_names(bool(names))
+        if any(id(p) in ids for group in self.param_groups for p in group["params"]):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append(param_group)
+
+    def _check_param(self, p: Any) -> None:
+        if not isinstance(p, Tensor):
+            raise TypeError(
+                f"optimizer can only optimize Tensors, but one of the params is {_type_name(p)}"
+            )
+        if not self.defaults.get("differentiable") and not (p.is_leaf or p.retains_grad):
+            raise ValueError("can't optimize a non-leaf Tensor")
+
+    def _check_names(self, named: bool) -> None:
+        if self.param_groups and ("param_names" in self.param_groups[0]) != named:
+            raise ValueError(
+                "all optimizer param groups should be with/without names. cannot add param group "
+                f"{'with names' if named else 'without names'} to the optimizer"
+            )
+
+    # --- Steps ---------------------------------------------------------------------------
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget all gradients, or make them 0."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                if set_to_none:
+                    p._grad = None
+                elif p._grad is not None:
+                    if p._grad.grad_fn is not None:
+                        p._grad.detach_()
+                    else:
+                        p._grad.requires_grad_(False)
+                    p._grad.zero_()
+
+    def step(self, closure: Closure = None) -> Any:
+        """Change the parameters once."""
+        raise NotImplementedError
+
+
+def _type_name(value: Any) -> str:
+    """The name of a value's type, as Torch writes it."""
+    if isinstance(value, Tensor):
+        return f"torch.{value.dtype.type_name}"
+    kind = type(value)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+def _listed(params: Any) -> tuple[list[Any], list[str]]:
+    """The parameters of a group, and their names if they have any."""
+    if isinstance(params, Tensor):
+        return [params], []
+    if isinstance(params, set):
+        raise TypeError(
+            "optimizer parameters need to be organized in ordered collections, but the ordering of "
+            "tensors in sets will change between runs. Please use a list instead."
+        )
+    given = list(params)
+    names = [p[0] for p in given if isinstance(p, tuple)]
+    if names and len(names) != len(given):
+        raise ValueError(
+            "all optimizer params should be with/without names. Some param names are missing"
+        )
+    return [p[1] if isinstance(p, tuple) else p for p in given], names
+
+
+def _fitted(value: Any, param: Tensor, key: Any = None) -> Any:
+    """A copy of a loaded state whose tensors have the parameter's type, but for counts of steps."""
+    if isinstance(value, Tensor):
+        if key == "step" or param.dtype.kind < dtypes.FLOATING:
+            return value
+        return value.to(param.dtype)
+    if isinstance(value, dict):
+        return {k: _fitted(v, param, k) for k, v in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return type(value)(_fitted(v, param) for v in value)
+    return value
+
+
+# --- Pieces for optimizers ----------------------------------------------------------------
+
+
+def number(value: float) -> Tensor:
+    """A number that a state keeps: a tensor without dimensions, as in Torch's files."""
+    double = dtypes.get_default_dtype() is dtypes.float64
+    return wrap(np.array(float(value), np.float64 if double else np.float32))
+
+
+def as_float(value: Any) -> Any:
+    """A number that may be given as a tensor."""
+    return value.item() if isinstance(value, Tensor) else value
+
+
+def check_lr(lr: Any) -> None:
+    """ValueError if a learning rate makes no sense."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    if not lr >= 0.0:
+        raise ValueError(f"Invalid learning rate: {lr}")
+
+
+def check_range(value: Any, text: str, high: float | None = None) -> None:
+    """ValueError with a text unless a number is at least 0, and below `high`."""
+    if not value >= 0.0 or (high is not None and not value < high):
+        raise ValueError(f"{text}: {value}")
+
+
+def check_betas(betas: Any) -> None:
+    """ValueError unless both of Adam's rates are in [0, 1)."""
+    for i in range(2):
+        check_range(betas[i], f"Invalid beta parameter at index {i}", 1.0)
+
+
+def check_switches(fused: Any, foreach: Any, differentiable: bool) -> None:
+    """RuntimeError for ways of computing that exclude each other."""
+    if fused and differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+def evaluated(closure: Closure) -> Any:
+    """The loss that a closure computes, with gradients."""
+    if closure is None:
+        return None
+    with enable_grad():
+        return closure()
+
+
+class ElementwiseOptimizer(Optimizer):
+    """An optimizer whose step treats each element of a parameter by itself.
+
+    A subclass says which formula of `backends/cpu/optim_formulas.py` it computes, what of the
+    state that takes, and the formula's numbers. All parameters of a group are then updated in one
+    call.
+    """
+
+    def _formula(self, group: Group) -> tuple[Callable[..., Any], tuple[str, ...]]:
+        """The formula for a group, and the tensors of the state that it takes."""
+        raise NotImplementedError
+
+    def _numbers(self, group: Group) -> Callable[[State], tuple[float, ...]]:
+        """From a parameter's state to the formula's numbers in this step."""
+        raise NotImplementedError
+
+    def _start(self, group: Group, p: Tensor, state: State) -> None:
+        """Fill the state of a parameter before its first step."""
+        state["step"] = number(0.0)
+        for name in self._formula(group)[1]:
+            state[name] = zeros_like(p)
+
+    def step(self, closure: Closure = None) -> Any:
+        """Change the parameters once; return the closure's loss."""
+        loss = evaluated(closure)
+        for group in self.param_groups:
+            if group.get("differentiable"):
+                self._recorded_step(group)
+            else:
+                self._fused_step(group)
+        return loss
+
+    def _fused_step(self, group: Group) -> None:
+        formula, names = self._formula(group)
+        numbers = self._numbers(group)
+        jobs = []
+        for p, gradient, state in self._ready(group):
+            arrays = [p._array, gradient._array]
+            for name in names:
+                arrays.append(state[name]._array)
+            jobs.append((arrays, numbers(state)))
+            bump_version(p)
+        update(formula, jobs)
+
+    def _recorded_step(self, group: Group) -> None:
+        """The same with operations that are recorded, so that one can differentiate through it."""
+        formula, names = self._formula(group)
+        numbers = self._numbers(group)
+        formula = _on_tensors(formula)
+        for p, gradient, state in self._ready(group):
+            new = formula(p, gradient, *[state[name] for name in names], *numbers(state))
+            p.copy_(new[0])
+            for name, value in zip(names, new[1:], strict=True):
+                state[name] = value
+
+    def _ready(self, group: Group) -> list[tuple[Tensor, Tensor, State]]:
+        """The parameters that have a gradient, with it and their states."""
+        ready = []
+        states = self.state
+        for p in group["params"]:
+            gradient = p._grad
+            if gradient is not None:
+                state = states.get(p)
+                if not state:
+                    state = {}
+                    self._start(group, p, state)
+                    if state:
+                        states[p] = state
+                ready.append((p, gradient, state))
+        return ready
+
+
+def zeros_like(p: Tensor) -> Tensor:
+    """Zeros in the shape and memory layout of a parameter."""
+    return wrap(np.zeros_like(p._array))
+
+
+def counted(state: State) -> float:
+    """Count one more step of a parameter, and say how many there are now."""
+    count = state["step"]._array
+    steps = count.item() + 1
+    count[...] = steps
+    return steps
+
+
+def _on_tensors(formula: Callable[..., Any]) -> Callable[..., Any]:
+    """A formula over tensors: NumPy's functions in it are replaced by operations of the same name."""
+    from types import FunctionType, SimpleNamespace
+
+    from ..ops.surface import FUNCTIONS
+
+    return FunctionType(formula.__code__, {"np": SimpleNamespace(**FUNCTIONS)})
+
+
+__all__ = [
+    "Optimizer", "no_grad", "register_optimizer_step_post_hook",
+    "register_optimizer_step_pre_hook",
+]  # fmt: skip
