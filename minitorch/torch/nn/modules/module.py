@@ -102,6 +102,9 @@ class Module(Calls, States, course.Module):
                 f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given"
             )
 
+    def _settle(self) -> None:
+        """Make of the arguments what the layer needs; for layers that are declared."""
+
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the module's output; every subclass that is called writes its own."""
         raise NotImplementedError(
@@ -354,9 +357,9 @@ class Module(Calls, States, course.Module):
             raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
         above, _, last = target.rpartition(".")
         parent = self.get_submodule(above)
-        if strict or hasattr(parent, last):
-            if not isinstance(_attribute(parent, last), Module):
-                raise AttributeError(f"`{last}` is not an nn.Module")
+        wanted = strict or hasattr(parent, last)
+        if wanted and not isinstance(_attribute(parent, last), Module):
+            raise AttributeError(f"`{last}` is not an nn.Module")
         setattr(parent, last, module)
 
     def get_parameter(self, target: str) -> Parameter:

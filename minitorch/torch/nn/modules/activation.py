@@ -1,0 +1,334 @@
+"""Activations: layers without a shape of their own."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+from ...tensor import Tensor
+from .. import functional as F
+from .layer import add_parameters, layer
+from .module import Module
+
+# --- Pieces of lines -----------------------------------------------------------------------------
+
+
+@layer(shows="threshold={threshold}, value={value}")
+class Threshold(Module):
+    """The input above a threshold, a value elsewhere."""
+
+    threshold: float
+    value: float
+    inplace: bool = False
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.threshold(input, self.threshold, self.value, self.inplace)
+
+
+@layer(shows="")
+class ReLU(Module):
+    """The input where it is positive, zero elsewhere."""
+
+    inplace: bool = False
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.relu(input, self.inplace)
+
+
+@layer(shows="lower={lower}, upper={upper}")
+class RReLU(Module):
+    """Below zero the input times a slope, which in training is drawn for each element."""
+
+    lower: float = 1.0 / 8
+    upper: float = 1.0 / 3
+    inplace: bool = False
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+
+@layer(shows="min_val={min_val}, max_val={max_val}")
+class Hardtanh(Module):
+    """The input, held between two values."""
+
+    min_val: float = -1.0
+    max_val: float = 1.0
+    inplace: bool = False
+    min_value: float | None = None
+    max_value: float | None = None
+
+    def _settle(self) -> None:
+        for old, new in (("min_value", "min_val"), ("max_value", "max_val")):
+            value = self.__dict__.pop(old)
+            if value is not None:
+                warnings.warn(
+                    f"keyword argument `{old}` is deprecated and rename to `{new}`",
+                    FutureWarning,
+                    stacklevel=3,
+                )
+                setattr(self, new, value)
+        if not self.max_val > self.min_val:
+            raise AssertionError(
+                f"max_val must be larger than min_val, got {self.max_val} and {self.min_val}"
+            )
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
+
+
+class ReLU6(Hardtanh):
+    """The input, held between 0 and 6."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(0.0, 6.0, inplace)
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
+
+
+@layer(shows="negative_slope={negative_slope}")
+class LeakyReLU(Module):
+    """Below zero the input times a slope."""
+
+    negative_slope: float = 1e-2
+    inplace: bool = False
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.leaky_relu(input, self.negative_slope, self.inplace)
+
+
+@layer()
+class Hardsigmoid(Module):
+    """A sigmoid of three straight pieces."""
+
+    inplace: bool = False
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardsigmoid(input, self.inplace)
+
+
+@layer()
+class Hardswish(Module):
+    """The input times its hard sigmoid."""
+
+    inplace: bool = False
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardswish(input, self.inplace)
+
+
+@layer(shows="{lambd}")
+class Hardshrink(Module):
+    """The input, zero where it is small."""
+
+    lambd: float = 0.5
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardshrink(input, self.lambd)
+
+
+@layer(shows="{lambd}")
+class Softshrink(Module):
+    """The input, nearer to zero by a constant."""
+
+    lambd: float = 0.5
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softshrink(input, self.lambd)
+
+
+# --- Curves --------------------------------------------------------------------------------------
+
+
+class Sigmoid(Module):
+    """1 / (1 + exp(-x))."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.sigmoid()
+
+
+class Tanh(Module):
+    """The hyperbolic tangent."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.tanh()
+
+
+@layer(shows="")
+class SiLU(Module):
+    """The input times its sigmoid."""
+
+    inplace: bool = False
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.silu(input, self.inplace)
+
+
+@layer(shows="")
+class Mish(Module):
+    """The input times the hyperbolic tangent of its softplus."""
+
+    inplace: bool = False
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.mish(input, self.inplace)
+
+
+@layer(shows="alpha={alpha}")
+class ELU(Module):
+    """Below zero alpha * (exp(x) - 1)."""
+
+    alpha: float = 1.0
+    inplace: bool = False
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.elu(input, self.alpha, self.inplace)
+
+
+@layer(shows="alpha={alpha}")
+class CELU(Module):
+    """Below zero alpha * (exp(x / alpha) - 1)."""
+
+    alpha: float = 1.0
+    inplace: bool = False
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.celu(input, self.alpha, self.inplace)
+
+
+@layer(shows="")
+class SELU(Module):
+    """ELU, scaled so that layers keep mean 0 and variance 1."""
+
+    inplace: bool = False
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.selu(input, self.inplace)
+
+
+@layer(shows="dim={dim}")
+class GLU(Module):
+    """One half of the input times the sigmoid of the other."""
+
+    dim: int = -1
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.glu(input, self.dim)
+
+
+@layer(shows="approximate={approximate!r}")
+class GELU(Module):
+    """The input times the probability that a normal number is below it."""
+
+    approximate: str = "none"
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.gelu(input, approximate=self.approximate)
+
+
+class LogSigmoid(Module):
+    """The logarithm of the sigmoid."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.logsigmoid(input)
+
+
+@layer(shows="beta={beta}, threshold={threshold}")
+class Softplus(Module):
+    """A smooth ReLU: log(1 + exp(beta * x)) / beta."""
+
+    beta: float = 1.0
+    threshold: float = 20.0
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softplus(input, self.beta, self.threshold)
+
+
+class Softsign(Module):
+    """x / (1 + |x|)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softsign(input)
+
+
+class Tanhshrink(Module):
+    """x - tanh(x)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.tanhshrink(input)
+
+
+class PReLU(Module):
+    """Below zero the input times a slope that is learned, one for all channels or one for each."""
+
+    __constants__: ClassVar = ["num_parameters"]
+
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.num_parameters = num_parameters
+        self.init = init
+        add_parameters(self, device, dtype, weight=(num_parameters,))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set all slopes to their first value."""
+        self.weight.data.fill_(self.init)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.prelu(input, self.weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}"
+
+
+# --- Shares of one -------------------------------------------------------------------------------
+
+
+class _OverDim(Module):
+    """A function along a dimension."""
+
+    __constants__: ClassVar = ["dim"]
+    dim: int | None
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.__dict__.setdefault("dim", None)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class Softmax(_OverDim):
+    """Exponentials along a dimension, scaled so that they sum up to 1."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmax(input, self.dim, _stacklevel=5)
+
+
+class LogSoftmax(_OverDim):
+    """The logarithm of the softmax."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.log_softmax(input, self.dim, _stacklevel=5)
+
+
+class Softmin(_OverDim):
+    """The softmax of the negative input."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmin(input, self.dim, _stacklevel=5)
+
+
+class Softmax2d(Module):
+    """The softmax over the channels of an image."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.ndim not in (3, 4):
+            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead")
+        return F.softmax(input, -3, _stacklevel=5)

@@ -1,0 +1,41 @@
+"""Images as columns of their windows, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...tensor import Tensor
+from .. import functional as F
+from .layer import layer
+from .module import Module
+
+_WINDOW = "kernel_size={kernel_size}, dilation={dilation}, padding={padding}, stride={stride}"
+
+
+@layer(shows="output_size={output_size}, " + _WINDOW)
+class Fold(Module):
+    """Columns of windows added up to images."""
+
+    output_size: Any
+    kernel_size: Any
+    dilation: Any = 1
+    padding: Any = 0
+    stride: Any = 1
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.fold(
+            input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride
+        )
+
+
+@layer(shows=_WINDOW)
+class Unfold(Module):
+    """The windows of images as columns."""
+
+    kernel_size: Any
+    dilation: Any = 1
+    padding: Any = 0
+    stride: Any = 1
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)

@@ -1,0 +1,127 @@
+"""Layers that are constants and a function, declared like dataclasses.
+
+    @layer(shows="alpha={alpha}")
+    class ELU(Module):
+        "alpha * (exp(x) - 1) below zero."
+
+        alpha: float = 1.0
+        inplace: bool = False
+
+        def forward(self, input):
+            return F.elu(input, self.alpha, self.inplace)
+
+The annotations are the constructor's arguments, in order (but for a `ClassVar`). Each becomes
+an attribute; then `_settle`, if the class has it, makes of them what the layer needs.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from inspect import Parameter as Argument
+from typing import Any, TypeVar, dataclass_transform
+
+from ...ops.surface import FUNCTIONS
+from ...tensor import Size
+from ..parameter import Parameter
+from .module import Module
+
+_NOT_CONSTANT = ("size_average", "reduce", "weight", "pos_weight", "_random_samples")
+Layer = TypeVar("Layer", bound=type[Module])
+
+
+@dataclass_transform(eq_default=False)
+def layer(*, shows: str | None = None, keyword_only: bool = False) -> Callable[[Layer], Layer]:
+    """Make a class's `__init__`, `__constants__` and `extra_repr` from its annotations.
+
+    Args:
+        shows: what stands in the brackets when it is printed; `inplace=True` follows where set
+        keyword_only: whether all arguments must be named
+    """
+
+    def declare(cls: Layer) -> Layer:
+        annotations = inspect.get_annotations(cls)
+        fields = [name for name, kind in annotations.items() if "ClassVar" not in str(kind)]
+        defaults = {name: getattr(cls, name) for name in fields if name in vars(cls)}
+        for name in defaults:  # a class attribute would hide a buffer of that name
+            delattr(cls, name)
+        cls.__init__ = _constructor(cls, fields, defaults, keyword_only)
+        constants = [name for name in fields if name not in _NOT_CONSTANT]
+        cls.__constants__ = constants
+        if shows is not None:
+            cls.extra_repr = _text(shows, "inplace" in fields)
+        return cls
+
+    return declare
+
+
+def _constructor(
+    cls: type[Module], fields: list[str], defaults: dict[str, Any], keyword_only: bool
+) -> Callable[..., None]:
+    """An `__init__` that takes the fields and sets them."""
+    kind = Argument.KEYWORD_ONLY if keyword_only else Argument.POSITIONAL_OR_KEYWORD
+    arguments = [
+        Argument(name, kind, default=defaults.get(name, Argument.empty)) for name in fields
+    ]
+    own = Argument("self", Argument.POSITIONAL_OR_KEYWORD)
+    signature = inspect.Signature([own, *arguments])
+
+    def construct(self: Any, *args: Any, **kwargs: Any) -> None:
+        Module.__init__(self)
+        given = dict(zip(fields, args, strict=False))
+        if (
+            len(given) < len(args)
+            or not kwargs.keys() <= set(fields) - given.keys()
+            or keyword_only
+        ):
+            _bind(cls, signature, self, args, kwargs)
+        given |= kwargs
+        for name in fields:
+            if name in given:
+                setattr(self, name, given[name])
+            elif name in defaults:
+                setattr(self, name, defaults[name])
+            else:
+                _bind(cls, signature, self, args, kwargs)
+        self._settle()
+
+    __init__.__signature__ = signature
+    __init__.__qualname__ = f"{cls.__qualname__}.__init__"
+    return __init__
+
+
+def _bind(cls: type, signature: inspect.Signature, *call: Any) -> None:
+    """TypeError, in Python's words, if a call does not fit."""
+    own, args, kwargs = call
+    try:
+        signature.bind(own, *args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{cls.__name__}.__init__() {error}") from None
+
+
+def _text(shows: str, has_inplace: bool) -> Callable[[Any], str]:
+    """An `extra_repr` from a format."""
+    flagged = has_inplace and "inplace" not in shows
+
+    def extra_repr(self: Any) -> str:
+        text = shows.format_map(self.__dict__)
+        if flagged and self.inplace:
+            text += ", inplace=True" if text else "inplace=True"
+        return text
+
+    return extra_repr
+
+
+def as_many(value: Any, count: int) -> tuple[Any, ...]:
+    """One number for each of some dimensions: a single one is repeated."""
+    return tuple(value) if isinstance(value, (tuple, list, Size)) else (value,) * count
+
+
+def add_parameters(
+    module: Module, device: Any, dtype: Any, **shapes: tuple[int, ...] | None
+) -> None:
+    """Give a module parameters that nobody has written yet; None leaves the place empty."""
+    empty = FUNCTIONS["empty"]
+    for name, shape in shapes.items():
+        made = None if shape is None else Parameter(empty(shape, device=device, dtype=dtype))
+        module.register_parameter(name, made)

@@ -1,0 +1,72 @@
+"""Modules that learn the shapes of their parameters from their first input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..parameter import UninitializedBuffer, UninitializedParameter, is_lazy
+
+
+class LazyModuleMixin:
+    """Stands before a module's class: the first call makes its parameters, then it is that class.
+
+    Subclasses write `initialize_parameters(*args)`, and may say in `cls_to_become` what they
+    are afterwards.
+    """
+
+    cls_to_become: type[Any] | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        module: Any = self
+        module._load_hook = module._register_load_state_dict_pre_hook(self._lazy_load_hook)
+        module._initialize_hook = module.register_forward_pre_hook(
+            self._infer_parameters, with_kwargs=True
+        )
+
+    def _lazy_load_hook(self, state_dict: Any, prefix: str, *_: Any) -> None:
+        """Take the shapes from a state dict that has them."""
+        for name, mine in self._tensors():
+            given = state_dict.get(prefix + name)
+            if is_lazy(mine) and given is not None and not is_lazy(given):
+                mine.materialize(given.shape)
+
+    def _tensors(self) -> list[tuple[str, Any]]:
+        module: Any = self
+        return [*module._parameters.items(), *module._buffers.items()]
+
+    def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
+        """Make the parameters for an input; for subclasses to write."""
+        raise NotImplementedError(
+            f"initialize_parameters is not implemented for {type(self).__name__}"
+        )
+
+    def has_uninitialized_params(self) -> bool:
+        """Whether some parameter or buffer has no shape yet."""
+        return any(is_lazy(tensor) for _, tensor in self._tensors())
+
+    def _infer_parameters(
+        self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
+    ) -> None:
+        """Before the first call: make the parameters, and stop being lazy."""
+        module.initialize_parameters(*args, **(kwargs or {}))
+        if module.has_uninitialized_params():
+            raise RuntimeError(f"module {module._get_name()} has not been fully initialized")
+        for hook in ("_initialize_hook", "_load_hook"):
+            getattr(module, hook).remove()
+            delattr(module, hook)
+        if module.cls_to_become is not None:
+            module.__class__ = module.cls_to_become
+
+
+def await_parameters(module: Any, device: Any, dtype: Any, **wanted: bool) -> None:
+    """Give a module parameters without a shape, where they are wanted."""
+    for name, is_wanted in wanted.items():
+        if is_wanted:
+            setattr(module, name, UninitializedParameter(device=device, dtype=dtype))
+
+
+def await_buffers(module: Any, device: Any, dtype: Any, *names: str) -> None:
+    """Give a module buffers without a shape."""
+    for name in names:
+        setattr(module, name, UninitializedBuffer(device=device, dtype=dtype))

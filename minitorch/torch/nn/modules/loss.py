@@ -1,0 +1,449 @@
+"""Losses: how far outputs are from targets."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from ...tensor import Tensor
+from .. import _reduction
+from .. import functional as F
+from .distance import PairwiseDistance
+from .layer import layer
+from .linear import Linear
+from .module import Module
+
+
+@layer()
+class _Loss(Module):
+    """What losses share: whether they give the mean, the sum, or one number for each element."""
+
+    size_average: Any = None
+    reduce: Any = None
+    reduction: str = "mean"
+
+    def _settle(self) -> None:
+        size_average, reduce = (self.__dict__.pop(n, None) for n in ("size_average", "reduce"))
+        if size_average is not None or reduce is not None:
+            self.reduction = _reduction.legacy_get_string(size_average, reduce)
+
+    def _as_buffer(self, name: str) -> None:
+        """Let a tensor that was given be part of the state."""
+        value = getattr(self, name)
+        delattr(self, name)
+        self.register_buffer(name, value)
+
+
+@layer()
+class _WeightedLoss(_Loss):
+    """A loss with a weight for each class."""
+
+    weight: Tensor | None = None
+    size_average: Any = None
+    reduce: Any = None
+    reduction: str = "mean"
+
+    def _settle(self) -> None:
+        super()._settle()
+        self._as_buffer("weight")
+
+
+# --- Of numbers ----------------------------------------------------------------------------------
+
+
+class L1Loss(_Loss):
+    """|input - target|."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.l1_loss(input, target, reduction=self.reduction)
+
+
+class MSELoss(_Loss):
+    """(input - target)^2."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.mse_loss(input, target, reduction=self.reduction)
+
+
+@layer()
+class SmoothL1Loss(_Loss):
+    """The absolute difference, but a parabola where it is below beta."""
+
+    size_average: Any = None
+    reduce: Any = None
+    reduction: str = "mean"
+    beta: float = 1.0
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+
+
+@layer()
+class HuberLoss(_Loss):
+    """Half the squared difference, but a line where it is above delta."""
+
+    reduction: str = "mean"
+    delta: float = 1.0
+
+    def _settle(self) -> None:
+        super()._settle()
+        if not isinstance(self.delta, (float, int)):
+            raise TypeError(f"delta must be a float or int, got: {type(self.delta)}")
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
+
+
+@layer()
+class PoissonNLLLoss(_Loss):
+    """How unlikely counts are, if they are Poisson's."""
+
+    log_input: bool = True
+    full: bool = False
+    size_average: Any = None
+    eps: float = 1e-8
+    reduce: Any = None
+    reduction: str = "mean"
+
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+        return F.poisson_nll_loss(
+            log_input, target, log_input=self.log_input, full=self.full, eps=self.eps,
+            reduction=self.reduction,
+        )  # fmt: skip
+
+
+@layer(keyword_only=True)
+class GaussianNLLLoss(_Loss):
+    """How unlikely targets are, if they are normal around the input."""
+
+    full: bool = False
+    eps: float = 1e-6
+    reduction: str = "mean"
+
+    def forward(self, input: Tensor, target: Tensor, var: Any) -> Tensor:
+        return F.gaussian_nll_loss(
+            input, target, var, full=self.full, eps=self.eps, reduction=self.reduction
+        )
+
+
+@layer()
+class KLDivLoss(_Loss):
+    """How far a distribution is from another, given as logarithms."""
+
+    size_average: Any = None
+    reduce: Any = None
+    reduction: str = "mean"
+    log_target: bool = False
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+
+
+# --- Of classes ----------------------------------------------------------------------------------
+
+
+@layer()
+class NLLLoss(_WeightedLoss):
+    """The negative logarithm of the probability of the right class, given as logarithms."""
+
+    weight: Tensor | None = None
+    size_average: Any = None
+    ignore_index: int = -100
+    reduce: Any = None
+    reduction: str = "mean"
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.nll_loss(
+            input, target, weight=self.weight, ignore_index=self.ignore_index,
+            reduction=self.reduction,
+        )  # fmt: skip
+
+
+class NLLLoss2d(NLLLoss):
+    """`NLLLoss`, under its old name for images."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement "
+            "and see https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more details.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__(*args, **kwargs)
+
+
+@layer()
+class CrossEntropyLoss(_WeightedLoss):
+    """The negative logarithm of the probability of the right class, given as scores."""
+
+    weight: Tensor | None = None
+    size_average: Any = None
+    ignore_index: int = -100
+    reduce: Any = None
+    reduction: str = "mean"
+    label_smoothing: float = 0.0
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.cross_entropy(
+            input, target, weight=self.weight, ignore_index=self.ignore_index,
+            reduction=self.reduction, label_smoothing=self.label_smoothing,
+        )  # fmt: skip
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """`CrossEntropyLoss` of a linear layer's outputs."""
+
+    __constants__: ClassVar = [
+        "num_classes",
+        "out_features",
+        "reduction",
+        "ignore_index",
+        "label_smoothing",
+    ]
+
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        *,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: Any = None,
+    ) -> None:
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise RuntimeError(
+                f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}"
+            )
+        if label_smoothing < 0 or label_smoothing > 1.0:
+            raise RuntimeError(
+                f"expected label_smoothing to be in range [0, 1], got {label_smoothing}"
+            )
+        super().__init__(weight=weight, reduction=reduction)
+        self.num_classes = num_classes
+        self.out_features = out_features
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        outputs = math.prod(out_features, start=num_classes)
+        self.linear = Linear(in_features, outputs, bias, device, dtype)
+        self.options = options
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        linear, classes = self.linear, (self.num_classes, *self.out_features)
+        return F.linear_cross_entropy(
+            input, linear.weight.reshape((*classes, linear.in_features)), target,
+            linear_bias=None if linear.bias is None else linear.bias.reshape(classes),
+            weight=self.weight, reduction=self.reduction, ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing, options=self.options,
+        )  # fmt: skip
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.linear.in_features}, num_classes={self.num_classes}, "
+            f"out_features={self.out_features}, bias={self.linear.bias is not None}, "
+            f"reduction={self.reduction}, ignore_index={self.ignore_index}, "
+            f"label_smoothing={self.label_smoothing}, options={self.options}"
+        )
+
+
+class BCELoss(_WeightedLoss):
+    """The negative logarithm of the probability of yes or no."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
+
+
+@layer()
+class BCEWithLogitsLoss(_WeightedLoss):
+    """The negative logarithm of the probability of yes or no, given as a score."""
+
+    weight: Tensor | None = None
+    size_average: Any = None
+    reduce: Any = None
+    reduction: str = "mean"
+    pos_weight: Tensor | None = None
+
+    def _settle(self) -> None:
+        super()._settle()
+        self._as_buffer("pos_weight")
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy_with_logits(
+            input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction
+        )
+
+
+# --- Of margins ----------------------------------------------------------------------------------
+
+
+@layer()
+class HingeEmbeddingLoss(_Loss):
+    """A distance, or what it lacks to a margin, as the target is 1 or -1."""
+
+    margin: float = 1.0
+    size_average: Any = None
+    reduce: Any = None
+    reduction: str = "mean"
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
+
+
+class MultiLabelMarginLoss(_Loss):
+    """By how much scores of wrong classes come near those of right ones."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
+
+
+class SoftMarginLoss(_Loss):
+    """log(1 + exp(-target * input))."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.soft_margin_loss(input, target, reduction=self.reduction)
+
+
+class MultiLabelSoftMarginLoss(_WeightedLoss):
+    """The mean over classes of the loss of a yes or no for each."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multilabel_soft_margin_loss(
+            input, target, weight=self.weight, reduction=self.reduction
+        )
+
+
+@layer()
+class CosineEmbeddingLoss(_Loss):
+    """How far vectors point apart, or together, as the target is 1 or -1."""
+
+    margin: float = 0.0
+    size_average: Any = None
+    reduce: Any = None
+    reduction: str = "mean"
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        return F.cosine_embedding_loss(
+            input1, input2, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+@layer()
+class MarginRankingLoss(_Loss):
+    """By how much one number is not above, or below, the other."""
+
+    margin: float = 0.0
+    size_average: Any = None
+    reduce: Any = None
+    reduction: str = "mean"
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        return F.margin_ranking_loss(
+            input1, input2, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+@layer()
+class MultiMarginLoss(_WeightedLoss):
+    """By how much scores of wrong classes come near that of the right one."""
+
+    p: int = 1
+    margin: float = 1.0
+    weight: Tensor | None = None
+    size_average: Any = None
+    reduce: Any = None
+    reduction: str = "mean"
+
+    def _settle(self) -> None:
+        super()._settle()
+        if self.p not in (1, 2):
+            raise ValueError("only p == 1 and p == 2 supported")
+        if self.weight is not None and self.weight.ndim != 1:
+            raise ValueError(
+                "MultiMarginLoss: expected weight to be None or 1D tensor, got "
+                f"{self.weight.ndim}D instead"
+            )
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multi_margin_loss(
+            input, target, p=self.p, margin=self.margin, weight=self.weight,
+            reduction=self.reduction,
+        )  # fmt: skip
+
+
+def _check_margin(loss: Any) -> None:
+    if loss.margin <= 0:
+        raise ValueError(
+            f"{type(loss).__name__}: expected margin to be greater than 0, got {loss.margin} instead"
+        )
+
+
+@layer()
+class TripletMarginLoss(_Loss):
+    """By how much an anchor is not nearer to what is like it than to what is not."""
+
+    margin: float = 1.0
+    p: float = 2.0
+    eps: float = 1e-6
+    swap: bool = False
+    size_average: Any = None
+    reduce: Any = None
+    reduction: str = "mean"
+
+    def _settle(self) -> None:
+        super()._settle()
+        _check_margin(self)
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        return F.triplet_margin_loss(
+            anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps, swap=self.swap,
+            reduction=self.reduction,
+        )  # fmt: skip
+
+
+@layer(keyword_only=True)
+class TripletMarginWithDistanceLoss(_Loss):
+    """`TripletMarginLoss` with a distance of one's own."""
+
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None
+    margin: float = 1.0
+    swap: bool = False
+    reduction: str = "mean"
+
+    def _settle(self) -> None:
+        super()._settle()
+        _check_margin(self)
+        if self.distance_function is None:
+            self.distance_function = PairwiseDistance()
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        return F.triplet_margin_with_distance_loss(
+            anchor, positive, negative, distance_function=self.distance_function,
+            margin=self.margin, swap=self.swap, reduction=self.reduction,
+        )  # fmt: skip
+
+
+# --- Of sequences --------------------------------------------------------------------------------
+
+
+@layer()
+class CTCLoss(_Loss):
+    """How unlikely labels are, over all ways to lay them along a longer sequence."""
+
+    blank: int = 0
+    reduction: str = "mean"
+    zero_infinity: bool = False
+
+    def forward(
+        self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
+    ) -> Tensor:
+        return F.ctc_loss(
+            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction,
+            self.zero_infinity,
+        )  # fmt: skip
