@@ -47,7 +47,7 @@ def layer(*, shows: str | None = None, keyword_only: bool = False) -> Callable[[
             delattr(cls, name)
         cls.__init__ = _constructor(cls, fields, defaults, keyword_only)
         constants = [name for name in fields if name not in _NOT_CONSTANT]
-        cls.__constants__ = constants
+        cls.__constants__ = constants  # type: ignore[attr-defined]
         if shows is not None:
             cls.extra_repr = _text(shows, "inplace" in fields)
         return cls
@@ -68,35 +68,18 @@ def _constructor(
 
     def construct(self: Any, *args: Any, **kwargs: Any) -> None:
         Module.__init__(self)
-        given = dict(zip(fields, args, strict=False))
-        if (
-            len(given) < len(args)
-            or not kwargs.keys() <= set(fields) - given.keys()
-            or keyword_only
-        ):
-            _bind(cls, signature, self, args, kwargs)
-        given |= kwargs
+        try:
+            bound = signature.bind(self, *args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{cls.__name__}.__init__() {error}") from None
+        bound.apply_defaults()
         for name in fields:
-            if name in given:
-                setattr(self, name, given[name])
-            elif name in defaults:
-                setattr(self, name, defaults[name])
-            else:
-                _bind(cls, signature, self, args, kwargs)
+            setattr(self, name, bound.arguments[name])
         self._settle()
 
-    __init__.__signature__ = signature
-    __init__.__qualname__ = f"{cls.__qualname__}.__init__"
-    return __init__
-
-
-def _bind(cls: type, signature: inspect.Signature, *call: Any) -> None:
-    """TypeError, in Python's words, if a call does not fit."""
-    own, args, kwargs = call
-    try:
-        signature.bind(own, *args, **kwargs)
-    except TypeError as error:
-        raise TypeError(f"{cls.__name__}.__init__() {error}") from None
+    construct.__signature__ = signature  # type: ignore[attr-defined]
+    construct.__name__, construct.__qualname__ = "__init__", f"{cls.__qualname__}.__init__"
+    return construct
 
 
 def _text(shows: str, has_inplace: bool) -> Callable[[Any], str]:
