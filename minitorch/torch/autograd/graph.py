@@ -47,7 +47,7 @@ modes = _Modes()
 class Node:
     """One recorded operation. `next_functions`, `name()` and hooks are as in Torch."""
 
-    edges: Sequence[Edge | None]
+    edges: Sequence[Edge | None] = ()
     number: int
     layout: Layout | None = None  # of its output; None where it has several, or any
     # Class-level until they are set, so that making a node is cheap.
@@ -166,7 +166,7 @@ class AccumulateGrad(Node):
     """Where the walk ends: a leaf, whose `grad` grows."""
 
     def __init__(self, variable: Tensor) -> None:
-        super().__init__(())
+        self.number = next(numbers)
         self.variable = variable
 
     def name(self) -> str:

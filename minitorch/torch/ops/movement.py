@@ -6,6 +6,7 @@ strides in strides.py.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -70,10 +71,7 @@ def sizes_of(sizes: Sequence[Any]) -> tuple[int, ...]:
 def _inferred(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     """A shape with its -1 worked out; RuntimeError where it cannot hold `size` elements."""
     if -1 not in shape:
-        known = 1
-        for s in shape:
-            known *= s if s >= 0 else -size - 1
-        if known != size:
+        if math.prod(shape) != size or (shape and min(shape) < 0):
             raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
         return shape
     if shape.count(-1) > 1:
@@ -104,9 +102,7 @@ def strided(array: Array, shape: tuple[int, ...], strides: tuple[int, ...]) -> A
 def _reshaped(array: Array, shape: tuple[int, ...]) -> Array | None:
     """A view of another shape, or None where that would need a copy."""
     out = array.reshape(shape)
-    if array.flags.c_contiguous or not array.size or np.may_share_memory(out, array):
-        return out
-    return None
+    return out if out.base is array or out.base is array.base else None
 
 
 def _view(input: Array, shape: tuple[int, ...]) -> Array:

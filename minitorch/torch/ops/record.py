@@ -358,7 +358,11 @@ def make_node(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> OpNode:
     wanted = 0
     bit, last = 1, op.last_bit
     for x in inputs:
-        edge = edge_of(x) if isinstance(x, Tensor) else None
+        edge = None
+        if isinstance(x, Tensor):
+            edge = x._edge
+            if edge is None or x._base is not None:
+                edge = edge_of(x)
         edges.append(edge)
         if edge is not None:
             wanted |= bit
@@ -397,7 +401,9 @@ def _kept(op: Op, plan: _Plan, inputs: Sequence[Any], params: dict[str, Any]) ->
         saved.append([save(x) for x in inputs[len(op.args) - 1 :]])
     for name, default in plan.params:
         saved.append(params.get(name, default))
-    if plan.shapes:
+    if plan.shapes and len(inputs) == 1:
+        saved.append((inputs[0]._array.shape,))
+    elif plan.shapes:
         saved.append(tuple([x._array.shape if isinstance(x, Tensor) else None for x in inputs]))
     return saved
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,8 @@ def on_copy(write: Callable[..., None]) -> Callable[..., Array]:
 
 
 def _gather(input: Array, index: Array, dim: int) -> Array:
+    if index.size >= kernels.LARGE and input.ndim:
+        return kernels.gather(input, dim, index)  # which checks the bounds
     check_bounds("gather", index, size_of(input, dim), dim)
     if not index.size:
         return np.empty(index.shape, input.dtype)
@@ -86,15 +89,23 @@ def _gather(input: Array, index: Array, dim: int) -> Array:
         return np.broadcast_to(input, index.shape).copy()
     if not index.ndim:
         return input.reshape(-1)[index]
-    if index.size >= kernels.LARGE:
-        return kernels.gather(input, dim, index)
     return input[_grid(index, dim)]
 
 
+def _put_back(input: Array, index: Array, shape: tuple[int, ...], dim: int) -> Array:
+    """What was gathered, added up where it came from."""
+    out = np.zeros(shape, input.dtype)
+    _scatter_add_into(out, index, input, dim, fresh=True)
+    return out
+
+
 GATHER = Op("gather", ("input", "index"), _gather, {
-    "input": lambda g, shapes, index, dim: g.new_zeros(shapes[0]).scatter_add(dim, index, g),
+    "input": lambda g, shapes, index, dim: GATHER_BACKWARD(g, index, shape=shapes[0], dim=dim),
     "index": None,
 }, doc="Elements at places along a dimension.")  # fmt: skip
+GATHER_BACKWARD = Op("gather_backward", ("input", "index"), _put_back, {
+    "input": lambda g, index, dim: GATHER(g, index, dim=dim), "index": None,
+})  # fmt: skip
 
 
 def _part_of(src: Any, index: Array) -> Any:
@@ -104,17 +115,20 @@ def _part_of(src: Any, index: Array) -> Any:
     return src.reshape(src.shape or (1,))[tuple(slice(0, s) for s in index.shape)]
 
 
-def _scatter_into(target: Array, index: Array, src: Any, dim: int, combining: Any = None) -> None:
+def _scatter_into(
+    target: Array, index: Array, src: Any, dim: int, combining: Any = None, fresh: bool = False
+) -> None:
     """Write values along a dimension, or let a ufunc combine them with what is there."""
-    check_bounds("scatter", index, size_of(target, dim), dim)
     if not index.size:
         return
+    size = size_of(target, dim)
     target, index = target.reshape(target.shape or (1,)), index.reshape(index.shape or (1,))
     values = _part_of(src, index)
     if index.size >= kernels.LARGE and combining in (None, np.add) and target.dtype in KERNEL_TYPES:
         move = kernels.scatter if combining is None else kernels.scatter_add
-        move(target, dim, index, values, in_place=True)
+        move(target, dim, index, values, in_place=True, fresh=fresh)  # which checks the bounds
         return
+    check_bounds("scatter", index, size, dim)
     at = _grid(index, dim)
     if combining is None:
         target[at] = values
@@ -122,8 +136,8 @@ def _scatter_into(target: Array, index: Array, src: Any, dim: int, combining: An
         combine(combining, target, at, values)
 
 
-def _scatter_add_into(target: Array, index: Array, src: Any, dim: int) -> None:
-    _scatter_into(target, index, src, dim, np.add)
+def _scatter_add_into(target: Array, index: Array, src: Any, dim: int, fresh: bool = False) -> None:
+    _scatter_into(target, index, src, dim, np.add, fresh)
 
 
 def _to_source(g: Any, index: Any, dim: int, shapes: Any) -> Any:
@@ -141,10 +155,10 @@ def _grown(g: Any, shape: Any) -> Any:
     return g
 
 
-SCATTER = Op("scatter", ("input", "index", "src"), on_copy(_scatter_into), {
+SCATTER = Op("scatter", ("input", "index", "src"), on_copy(partial(_scatter_into, fresh=True)), {
     "input": lambda g, index, dim: g.scatter(dim, index, 0), "index": None, "src": _to_source,
 }, write=_scatter_into, doc="Values written at places along a dimension.")  # fmt: skip
-SCATTER_ADD = Op("scatter_add", ("input", "index", "src"), on_copy(_scatter_add_into), {
+SCATTER_ADD = Op("scatter_add", ("input", "index", "src"), on_copy(partial(_scatter_add_into, fresh=True)), {
     "input": lambda g: g, "index": None, "src": _to_source,
 }, write=_scatter_add_into, doc="Values added at places along a dimension.")  # fmt: skip
 

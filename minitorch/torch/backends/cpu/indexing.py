@@ -108,26 +108,34 @@ def gather(x: Array, dim: int, index: Array) -> Array:
     if not x.ndim or not index.ndim:
         return gather(np.atleast_1d(x), 0, np.atleast_1d(index)).reshape(index.shape)
     dim %= x.ndim
-    _check_places(index, x.shape[dim], dim)
     x = _crop(x, index.shape, dim)
     if index.size < LARGE:
+        _check_places(index, x.shape[dim], dim)
         return np.take_along_axis(x, index, dim)
     from . import index_kernels
 
     out = np.empty(index.shape, x.dtype)
     compact, places = np.ascontiguousarray(x), np.ascontiguousarray(index, np.int64)
-    index_kernels.gather(_view(compact, dim), _view(places, dim), _view(out, dim))
+    if not index_kernels.gather(_view(compact, dim), _view(places, dim), _view(out, dim)):
+        _check_places(index, x.shape[dim], dim)
     return out
 
 
-def scatter(x: Array, dim: int, index: Array, source: Any, in_place: bool = False) -> Array:
-    """x, with elements of source (or one number) put where an array of indices says."""
-    return _scatter("put", x, dim, index, source, in_place)
+def scatter(
+    x: Array, dim: int, index: Array, source: Any, in_place: bool = False, fresh: bool = False
+) -> Array:
+    """x, with elements of source (or one number) put where an array of indices says.
+
+    A fresh array, which nobody has seen, may be half written when a wrong index is found.
+    """
+    return _scatter("put", x, dim, index, source, in_place, fresh)
 
 
-def scatter_add(x: Array, dim: int, index: Array, source: Any, in_place: bool = False) -> Array:
+def scatter_add(
+    x: Array, dim: int, index: Array, source: Any, in_place: bool = False, fresh: bool = False
+) -> Array:
     """x, with elements of source added where an array of indices says, in order."""
-    return _scatter("sum", x, dim, index, source, in_place)
+    return _scatter("sum", x, dim, index, source, in_place, fresh)
 
 
 def scatter_reduce(
@@ -185,13 +193,14 @@ ORDERED: dict[str, Callable[..., None]] = {
 """NumPy's folds by index, one element after the other."""
 
 
-def _scatter(name: str, x: Array, dim: int, index: Array, source: Any, in_place: bool) -> Array:
+def _scatter(
+    name: str, x: Array, dim: int, index: Array, source: Any, in_place: bool, fresh: bool = False
+) -> Array:
     if not x.ndim or not index.ndim:
         flat = source.reshape(-1) if isinstance(source, np.ndarray) else source
         one = _scatter(name, np.atleast_1d(x).copy(), 0, np.atleast_1d(index), flat, True)
         return _finish(x, one.reshape(x.shape), in_place)
     dim %= x.ndim
-    _check_places(index, x.shape[dim], dim)
     if is_half(x) and name != "put":
         wide = source.astype(np.float32) if isinstance(source, np.ndarray) else source
         result = _scatter(name, x.astype(np.float32), dim, index, wide, True).astype(x.dtype)
@@ -200,12 +209,18 @@ def _scatter(name: str, x: Array, dim: int, index: Array, source: Any, in_place:
     if isinstance(source, np.ndarray):
         source = source[tuple(slice(n) for n in index.shape)]
     target = _crop(out, index.shape, dim)
-    if index.size >= LARGE and target.flags.c_contiguous and (name == "put" or is_large(x, 0)):
+    in_kernel = (
+        index.size >= LARGE and target.flags.c_contiguous and (name == "put" or is_large(x, 0))
+    )
+    if not in_kernel or (in_place and not fresh):
+        _check_places(index, x.shape[dim], dim)
+    if in_kernel:
         from . import index_kernels
 
         values = np.ascontiguousarray(np.broadcast_to(np.asarray(source, x.dtype), index.shape))
         places = np.ascontiguousarray(index, np.int64)
-        index_kernels.scatter(name, _view(target, dim), _view(places, dim), _view(values, dim))
+        if not index_kernels.scatter(name, *(_view(v, dim) for v in (target, places, values))):
+            _check_places(index, x.shape[dim], dim)
     elif name == "put":
         np.put_along_axis(target, index, np.asarray(source, x.dtype), dim)
     else:
@@ -238,8 +253,16 @@ def _check_places(index: Array, size: int, dim: int) -> None:
     _check(index, size, RuntimeError, message, dim)
 
 
+def _all_within(index: Array, size: int) -> bool:
+    if index.size < LARGE or not index.flags.c_contiguous or index.dtype.kind != "i":
+        return not index.size or bool(index.min() >= 0 and index.max() < size)
+    from . import index_kernels
+
+    return index_kernels.all_within(index.reshape(-1), size)
+
+
 def _check(index: Array, size: int, error: type[Exception], message: str, dim: int = 0) -> None:
     """Raise an error if some index is not one of so many places."""
-    if index.size and (index.min() < 0 or index.max() >= size):
+    if not _all_within(index, size):
         wrong = index[(index < 0) | (index >= size)].flat[0]
         raise error(message.format(wrong, dim, size))
