@@ -17,7 +17,9 @@ from .surface import check_tensor, function
 
 def _linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
     """All rows of the input in one product; the bias goes into the fresh result."""
-    rows = input if input.ndim < 3 else input.reshape(-1, input.shape[-1])
+    rows = input
+    if input.ndim > 2:
+        rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
     out = np.asarray(rows @ weight.T)
     if bias is not None:
         out += bias
@@ -31,7 +33,7 @@ def _by_input(g: Any, weight: Any) -> Any:
 
 
 def _by_weight(g: Any, input: Any, shapes: Any) -> Any:
-    rows = conj(input).reshape(-1, shapes[1][-1])
+    rows = conj(input).reshape(math.prod(shapes[0][:-1]), shapes[1][-1])
     columns = g.reshape(rows._array.shape[0], math.prod(shapes[1][:-1]))
     return MM(columns.t(), rows).reshape(shapes[1])
 

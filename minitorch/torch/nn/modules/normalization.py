@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ...tensor import Tensor
+import numpy as np
+
+from ...tensor import Tensor, wrap
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
@@ -148,7 +150,10 @@ class LocalResponseNorm(Module):
 
 @layer(shows=_NEIGHBOURS)
 class CrossMapLRN2d(Module):
-    """`LocalResponseNorm` of images, as Torch once named it."""
+    """Images divided by a power of a mean square over channels, as Torch did at first.
+
+    Like `LocalResponseNorm`, but the first channel counts for all later ones too.
+    """
 
     size: int
     alpha: float = 1e-4
@@ -156,4 +161,11 @@ class CrossMapLRN2d(Module):
     k: float = 1
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+        channels = input.shape[1]
+        reach = int((self.size - 1) / 2 + 1)
+        apart = np.subtract.outer(np.arange(channels), np.arange(channels))
+        counts = np.abs(apart) < reach
+        counts[reach:, 0] = True
+        counted = wrap(counts.astype(input._array.dtype) * (self.alpha / self.size)).to(input.dtype)
+        squares = (counted @ input.square().flatten(2)).reshape(input.shape)
+        return input * (squares + self.k).pow(-self.beta)
