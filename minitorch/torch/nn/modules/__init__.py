@@ -143,6 +143,14 @@ from .pooling import MaxPool3d as MaxPool3d
 from .pooling import MaxUnpool1d as MaxUnpool1d
 from .pooling import MaxUnpool2d as MaxUnpool2d
 from .pooling import MaxUnpool3d as MaxUnpool3d
+from .rnn import GRU as GRU
+from .rnn import LSTM as LSTM
+from .rnn import RNN as RNN
+from .rnn import GRUCell as GRUCell
+from .rnn import LSTMCell as LSTMCell
+from .rnn import RNNBase as RNNBase
+from .rnn import RNNCell as RNNCell
+from .rnn import RNNCellBase as RNNCellBase
 from .sparse import Embedding as Embedding
 from .sparse import EmbeddingBag as EmbeddingBag
 from .upsampling import Upsample as Upsample

@@ -215,11 +215,11 @@ class _ConvTransposeNd(_ConvNd):
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         dims = self._dims
-        sizes = (as_many(x, dims) for x in (kernel_size, stride, padding, dilation))
-        rest = (groups, bias, padding_mode, device, dtype)
         _ConvNd.__init__(
-            self, in_channels, out_channels, *sizes, True, as_many(output_padding, dims), *rest
-        )
+            self, in_channels, out_channels, as_many(kernel_size, dims), as_many(stride, dims),
+            as_many(padding, dims), as_many(dilation, dims), True, as_many(output_padding, dims),
+            groups, bias, padding_mode, device, dtype,
+        )  # fmt: skip
 
     def _output_padding(self, input: Tensor, output_size: Any) -> Any:
         """How much to add at one side, so that the output has a size."""

@@ -49,7 +49,7 @@ def layer(*, shows: str | None = None, keyword_only: bool = False) -> Callable[[
         constants = [name for name in fields if name not in _NOT_CONSTANT]
         cls.__constants__ = constants  # type: ignore[attr-defined]
         if shows is not None:
-            cls.extra_repr = _text(shows, "inplace" in fields)
+            cls.extra_repr = _text(shows, "inplace" in fields)  # type: ignore[assignment]
         return cls
 
     return declare
