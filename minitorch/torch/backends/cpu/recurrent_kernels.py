@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from .kernels import parallel
+from .kernels import parallel, part, step
 from .runs import share
 from .scalars import functions
 
@@ -18,16 +18,36 @@ def compiled(name: str, real: Any) -> Callable[..., None]:
     """The kernel of this name for a type of number, to be called as its twin in NumPy."""
     run = parallel(next(body for body in (*_lstm(real), *_gru(real)) if body.__name__ == name))
 
-    def step(*arrays: Array) -> None:
+    def call(*arrays: Array) -> None:
         run(arrays[0].size, *arrays)
 
-    return step
+    return call
+
+
+# Loops begin at 0 and look at slices: an index that is a sum could be negative, for all that the
+# compiler knows, and it would not use vector instructions.
+
+
+@part
+def _quarters(row: Array, n: int) -> Any:
+    """The first four parts, of n elements each."""
+    return row[:n], row[n : 2 * n], row[2 * n : 3 * n], row[3 * n :]
 
 
 @cache
 def _lstm(real: Any) -> tuple[Callable[..., None], ...]:
     sigmoid, tanh = functions(real)["sigmoid"], functions(real)["tanh"]
     one = real(1)
+
+    @step
+    def open_gates(gate: Array, given: Array) -> None:
+        for j in range(len(gate)):
+            gate[j] = sigmoid(gate[j] + given[j])
+
+    @step
+    def bend(gate: Array, given: Array) -> None:
+        for j in range(len(gate)):
+            gate[j] = tanh(gate[j] + given[j])
 
     def lstm_step(
         task: int, tasks: int, gates: Array, product: Array, c: Array,
@@ -37,19 +57,19 @@ def _lstm(real: Any) -> tuple[Callable[..., None], ...]:
         n = c.shape[1]
         for row in range(first, last):
             gate, given = gates[row], product[row]
-            for j in range(2 * n):
-                gate[j] = sigmoid(gate[j] + given[j])
-            for j in range(2 * n, 3 * n):
-                gate[j] = tanh(gate[j] + given[j])
-            for j in range(3 * n, 4 * n):
-                gate[j] = sigmoid(gate[j] + given[j])
+            open_gates(gate[: 2 * n], given[: 2 * n])
+            bend(gate[2 * n : 3 * n], given[2 * n : 3 * n])
+            open_gates(gate[3 * n :], given[3 * n :])
+            i, f, g, o = _quarters(gate, n)
             cell, old, curved, h = c[row], cells[row], tanhs[row], out[row]
             for j in range(n):
                 old[j] = cell[j]
-                cell[j] = gate[n + j] * cell[j] + gate[j] * gate[2 * n + j]
+            for j in range(n):
+                cell[j] = f[j] * cell[j] + i[j] * g[j]
             for j in range(n):
                 curved[j] = tanh(cell[j])
-                h[j] = gate[3 * n + j] * curved[j]
+            for j in range(n):
+                h[j] = o[j] * curved[j]
 
     def lstm_step_backward(
         task: int, tasks: int, gates: Array, cells: Array, tanhs: Array,
@@ -58,20 +78,21 @@ def _lstm(real: Any) -> tuple[Callable[..., None], ...]:
         first, last = share(task, tasks, len(gates))
         n = cells.shape[1]
         for row in range(first, last):
-            gate, old, curved = gates[row], cells[row], tanhs[row]
-            h, c, slope = dh[row], dc[row], slopes[row]
+            i, f, g, o = _quarters(gates[row], n)
+            di, df, dg, do = _quarters(slopes[row], n)
+            old, curved, h, c = cells[row], tanhs[row], dh[row], dc[row]
             for j in range(n):
-                o, t = gate[3 * n + j], curved[j]
-                c[j] += h[j] * o * (one - t * t)
-                slope[3 * n + j] = h[j] * t * o * (one - o)
+                c[j] += h[j] * o[j] * (one - curved[j] * curved[j])
             for j in range(n):
-                i, g = gate[j], gate[2 * n + j]
-                slope[j] = c[j] * g * i * (one - i)
-                slope[2 * n + j] = c[j] * i * (one - g * g)
+                do[j] = h[j] * curved[j] * o[j] * (one - o[j])
             for j in range(n):
-                f = gate[n + j]
-                slope[n + j] = c[j] * old[j] * f * (one - f)
-                c[j] *= f
+                di[j] = c[j] * g[j] * i[j] * (one - i[j])
+            for j in range(n):
+                dg[j] = c[j] * i[j] * (one - g[j] * g[j])
+            for j in range(n):
+                df[j] = c[j] * old[j] * f[j] * (one - f[j])
+            for j in range(n):
+                c[j] *= f[j]
 
     return lstm_step, lstm_step_backward
 
@@ -81,6 +102,16 @@ def _gru(real: Any) -> tuple[Callable[..., None], ...]:
     sigmoid, tanh = functions(real)["sigmoid"], functions(real)["tanh"]
     one = real(1)
 
+    @step
+    def open_gates(gate: Array, given: Array, bias: Array) -> None:
+        for j in range(len(gate)):
+            gate[j] = sigmoid(gate[j] + (given[j] + bias[j]))
+
+    @step
+    def bend(new: Array, r: Array, inner: Array) -> None:
+        for j in range(len(new)):
+            new[j] = tanh(new[j] + r[j] * inner[j])
+
     def gru_step(
         task: int, tasks: int, gates: Array, product: Array, bias: Array,
         state: Array, inner: Array, out: Array,
@@ -88,16 +119,16 @@ def _gru(real: Any) -> tuple[Callable[..., None], ...]:
         first, last = share(task, tasks, len(gates))
         n = state.shape[1]
         for row in range(first, last):
-            gate, given = gates[row], product[row]
-            for j in range(2 * n):
-                gate[j] = sigmoid(gate[j] + (given[j] + bias[j]))
-            h, kept, o = state[row], inner[row], out[row]
+            gate, given, h, kept, o = gates[row], product[row], state[row], inner[row], out[row]
+            r, z, new, _ = _quarters(gate, n)
+            open_gates(gate[: 2 * n], given[: 2 * n], bias[: 2 * n])
+            given_new, bias_new = given[2 * n :], bias[2 * n :]
             for j in range(n):
-                kept[j] = given[2 * n + j] + bias[2 * n + j]
-                gate[2 * n + j] = tanh(gate[2 * n + j] + gate[j] * kept[j])
+                kept[j] = given_new[j] + bias_new[j]
+            bend(new, r, kept)
             for j in range(n):
-                new = gate[2 * n + j]
-                h[j] = (h[j] - new) * gate[n + j] + new
+                h[j] = (h[j] - new[j]) * z[j] + new[j]
+            for j in range(n):
                 o[j] = h[j]
 
     def gru_step_backward(
@@ -107,19 +138,23 @@ def _gru(real: Any) -> tuple[Callable[..., None], ...]:
         first, last = share(task, tasks, len(gates))
         n = before.shape[1]
         for row in range(first, last):
-            gate, old, kept = gates[row], before[row], inner[row]
-            d, given, a, b = dh[row], gy[row], by_input[row], by_state[row]
+            r, z, new, _ = _quarters(gates[row], n)
+            dr, dz, dn, _ = _quarters(by_input[row], n)
+            old, kept, d, given, a, b = before[row], inner[row], dh[row], gy[row], by_input[row], by_state[row]  # fmt: skip
             for j in range(n):
-                z, new = gate[n + j], gate[2 * n + j]
                 d[j] += given[j]
-                a[2 * n + j] = d[j] * (one - z) * (one - new * new)
-                a[n + j] = d[j] * (old[j] - new) * z * (one - z)
-                d[j] *= z
             for j in range(n):
-                r = gate[j]
-                a[j] = a[2 * n + j] * kept[j] * r * (one - r)
-                b[2 * n + j] = a[2 * n + j] * r
+                dn[j] = d[j] * (one - z[j]) * (one - new[j] * new[j])
+            for j in range(n):
+                dz[j] = d[j] * (old[j] - new[j]) * z[j] * (one - z[j])
+            for j in range(n):
+                dr[j] = dn[j] * kept[j] * r[j] * (one - r[j])
+            for j in range(n):
+                d[j] *= z[j]
             for j in range(2 * n):
                 b[j] = a[j]
+            by_new = b[2 * n :]
+            for j in range(n):
+                by_new[j] = dn[j] * r[j]
 
     return gru_step, gru_step_backward

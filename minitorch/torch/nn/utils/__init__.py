@@ -1,0 +1,3 @@
+"""What goes with modules: sequences, gradients, parameters as one."""
+
+from . import rnn as rnn
