@@ -423,7 +423,7 @@ def test_plateau(options):
     for lib in (torch, oracle):
         optimizer, _ = _scheduled(lib, "LambdaLR")
         pairs.append((optimizer, lib.optim.lr_scheduler.ReduceLROnPlateau(optimizer, **options)))
-    (mine, ours), (theirs, other) = pairs
+    (_, ours), (_, other) = pairs
     for measure in measures:
         ours.step(measure)
         other.step(measure)
@@ -432,13 +432,13 @@ def test_plateau(options):
 
 
 def test_warnings():
-    optimizer, scheduler = _scheduled(torch, "StepLR")
+    _, scheduler = _scheduled(torch, "StepLR")
     with pytest.warns(UserWarning, match="before `optimizer.step"):
         scheduler.step()
     with pytest.warns(UserWarning, match="get_last_lr"):
         scheduler.get_lr()
+    p = torch.ones(2, requires_grad=True)
     with pytest.warns(UserWarning, match="duplicate parameters"):
-        p = torch.ones(2, requires_grad=True)
         torch.optim.SGD([p, p], lr=0.1)
 
 

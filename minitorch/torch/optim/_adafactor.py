@@ -57,8 +57,6 @@ class Adafactor(Optimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    _added_later = {"foreach": None}
-
     @no_grad()
     def step(self, closure: Closure = None) -> Any:
         """Change the parameters once; return the closure's loss."""

@@ -46,13 +46,6 @@ class Adadelta(ElementwiseOptimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    _added_later = {
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
-
     def _formula(self, group: Group) -> tuple[Callable[..., Any], tuple[str, ...]]:
         return formulas.adadelta, ("square_avg", "acc_delta")
 

@@ -56,8 +56,6 @@ class Adagrad(ElementwiseOptimizer):
             for p in group["params"]:
                 self._start(group, p, self.state[p])
 
-    _added_later = {"foreach": None, "maximize": False, "differentiable": False, "fused": None}
-
     def _start(self, group: Group, p: Tensor, state: State) -> None:
         state["step"] = number(0.0)
         value = self.defaults["initial_accumulator_value"]

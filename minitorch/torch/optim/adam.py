@@ -61,11 +61,6 @@ class Adam(ElementwiseOptimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    _added_later = {
-        "amsgrad": False, "maximize": False, "foreach": None, "capturable": False,
-        "differentiable": False, "decoupled_weight_decay": False, "fused": None,
-    }  # fmt: skip
-
     def _formula(self, group: Group) -> tuple[Callable[..., Any], tuple[str, ...]]:
         if group["amsgrad"]:
             return formulas.amsgrad, ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")

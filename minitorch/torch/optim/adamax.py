@@ -46,13 +46,6 @@ class Adamax(ElementwiseOptimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    _added_later = {
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
-
     def _formula(self, group: Group) -> tuple[Callable[..., Any], tuple[str, ...]]:
         return formulas.adamax, ("exp_avg", "exp_inf")
 

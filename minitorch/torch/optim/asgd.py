@@ -46,13 +46,6 @@ class ASGD(ElementwiseOptimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    _added_later = {
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
-
     def _renew(self, state: State) -> None:
         for name in ("step", "eta", "mu"):
             if name in state and not isinstance(state[name], Tensor):

@@ -54,11 +54,6 @@ class NAdam(ElementwiseOptimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    _added_later = {
-        "maximize": False, "foreach": None, "capturable": False, "differentiable": False,
-        "decoupled_weight_decay": False,
-    }  # fmt: skip
-
     def _renew(self, state: State) -> None:
         super()._renew(state)
         if not isinstance(state.get("mu_product"), Tensor):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
@@ -161,16 +162,14 @@ class Optimizer:
         vars(self).update(state)
         self._prepare()
         self.defaults.setdefault("differentiable", False)
+        added = _default_options(type(self))
         for group in self.param_groups:
-            for name, value in self._added_later.items():
+            for name, value in added.items():
                 group.setdefault(name, value)
             for p in group["params"]:
                 remembered = self.state.get(p)
                 if remembered:
                     self._renew(remembered)
-
-    _added_later: dict[str, Any] = {}  # noqa: RUF012
-    """Options that groups in old files do not have."""
 
     def _renew(self, state: State) -> None:
         """Bring the state of a parameter from an old file to today's form."""
@@ -342,6 +341,17 @@ class Optimizer:
     def step(self, closure: Closure = None) -> Any:
         """Change the parameters once."""
         raise NotImplementedError
+
+
+@functools.cache
+def _default_options(kind: type[Optimizer]) -> dict[str, Any]:
+    """The options of an optimizer and their defaults: groups in old files lack those added later."""
+    if not kind.__module__.startswith(__name__.rpartition(".")[0]):
+        return {}
+    parameters = inspect.signature(kind).parameters.values()
+    return {
+        p.name: p.default for p in parameters if p.default is not p.empty and p.name != "params"
+    }
 
 
 def _type_name(value: Any) -> str:

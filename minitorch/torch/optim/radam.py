@@ -49,11 +49,6 @@ class RAdam(ElementwiseOptimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    _added_later = {
-        "foreach": None, "maximize": False, "differentiable": False,
-        "decoupled_weight_decay": False, "capturable": False,
-    }  # fmt: skip
-
     def _formula(self, group: Group) -> tuple[Callable[..., Any], tuple[str, ...]]:
         return formulas.radam, ("exp_avg", "exp_avg_sq")
 

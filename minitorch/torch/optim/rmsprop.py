@@ -48,11 +48,6 @@ class RMSprop(ElementwiseOptimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    _added_later = {
-        "momentum": 0, "centered": False, "foreach": None, "maximize": False,
-        "differentiable": False, "capturable": False,
-    }  # fmt: skip
-
     def _formula(self, group: Group) -> tuple[Callable[..., Any], tuple[str, ...]]:
         if group["momentum"] > 0 and group["centered"]:
             names = "square_avg", "momentum_buffer", "grad_avg"

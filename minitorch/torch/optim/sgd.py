@@ -50,11 +50,6 @@ class SGD(ElementwiseOptimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    _added_later = {
-        "nesterov": False, "maximize": False, "foreach": None, "differentiable": False,
-        "fused": False,
-    }  # fmt: skip
-
     def _formula(self, group: Group) -> tuple[Callable[..., Any], tuple[str, ...]]:
         if group["momentum"] == 0:
             return formulas.sgd, ()
