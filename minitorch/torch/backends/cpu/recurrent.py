@@ -36,13 +36,17 @@ def _walk(sizes: Sequence[int], backward: bool) -> Iterator[tuple[slice, int]]:
         yield slice(ends[t] - sizes[t], ends[t]), sizes[t]
 
 
-def _from_input(x: Array, w_ih: Array, *biases: Array | None) -> Array:
+def _from_input(x: Array, w_ih: Array, bias: Array | None = None) -> Array:
     """The part of all gates that the input gives."""
     out = np.matmul(x.reshape(-1, x.shape[-1]), w_ih.T)
-    for bias in biases:
-        if bias is not None:
-            out += bias
+    if bias is not None:
+        out += bias
     return out
+
+
+def _added(b_ih: Array | None, b_hh: Array | None, width: int, kind: Any) -> Array:
+    """Both biases as one; zeros where there are none."""
+    return np.zeros(width, kind) if b_ih is None or b_hh is None else b_ih + b_hh
 
 
 def _like_input(x: Array, rows: Array) -> Array:
@@ -91,37 +95,47 @@ def lstm(
         the output, the last state and cell; and for the derivative the gates, the states before
         each step, the cells before it, and tanh of those after it
     """
-    gates = _from_input(x, w_ih, b_ih, b_hh)
+    gates = _from_input(x, w_ih)
+    bias = _added(b_ih, b_hh, gates.shape[1], x.dtype)
     h, c = _own(h0), _own(c0)
     count, hidden = len(gates), c.shape[1]
     cells, tanhs = np.empty((2, count, hidden), x.dtype)
     out, before = (np.empty((count, h.shape[1]), x.dtype) for _ in range(2))
-    product, full = np.empty((len(h), 4 * hidden), x.dtype), np.empty_like(c)
+    product, full, spare = (
+        np.empty((len(h), 4 * hidden), x.dtype),
+        np.empty_like(c),
+        np.empty_like(c),
+    )
     step = _chosen("lstm_step", gates)
     for rows, n in _walk(sizes, reverse):
-        before[rows] = h[:n]
         np.matmul(h[:n], w_hh.T, out=product[:n])
-        made = out[rows] if w_hr is None else full[:n]
-        step(gates[rows], product[:n], c[:n], cells[rows], tanhs[rows], made)
-        if w_hr is not None:
-            np.matmul(made, w_hr.T, out=out[rows])
-        h[:n] = out[rows]
+        given = gates[rows], product[:n], bias, c[:n], cells[rows], tanhs[rows]
+        if w_hr is None:
+            step(*given, h[:n], before[rows], out[rows])
+        else:
+            step(*given, full[:n], spare[:n], spare[:n])
+            before[rows] = h[:n]
+            np.matmul(full[:n], w_hr.T, out=out[rows])
+            h[:n] = out[rows]
     return _like_input(x, out), h, c, gates, before, cells, tanhs
 
 
 def _lstm_step(
-    gates: Array, product: Array, c: Array, cells: Array, tanhs: Array, h: Array
-) -> None:
+    gates: Array, product: Array, bias: Array, c: Array, cells: Array, tanhs: Array,
+    h: Array, before: Array, out: Array,
+) -> None:  # fmt: skip
     """Gates from what input and state give; from them the next cell and state."""
     gates += product
+    gates += bias
     i, f, g, o = np.split(gates, 4, 1)
     for gate in (i, f, o):
         gate[...] = _sigmoid(gate)
     np.tanh(g, out=g)
-    cells[...] = c
+    cells[...], before[...] = c, h
     c[...] = f * c + i * g
     np.tanh(c, out=tanhs)
     np.multiply(o, tanhs, out=h)
+    out[...] = h
 
 
 def lstm_backward(
@@ -132,15 +146,14 @@ def lstm_backward(
     """The gradients of the wanted arguments of `lstm`."""
     gy, dh, dc, slopes = _flat(gy), _own(gh), _own(gc), np.empty_like(gates)
     full = None if w_hr is None else gates[:, -cells.shape[1] :] * tanhs
-    projected = None if w_hr is None else np.empty_like(gy)
+    projected, none = (None if w_hr is None else np.empty_like(gy)), np.zeros_like(dc)
     step = _chosen("lstm_step_backward", gates)
     for rows, n in _walk(sizes, not reverse):
-        arrived = dh[:n]
-        arrived += gy[rows]
+        arrived, given = dh[:n], gy[rows]
         if projected is not None:
-            projected[rows] = arrived
-            arrived = np.matmul(arrived, w_hr)
-        step(gates[rows], cells[rows], tanhs[rows], arrived, dc[:n], slopes[rows])
+            projected[rows] = arrived + given
+            arrived, given = np.matmul(projected[rows], w_hr), none[:n]
+        step(gates[rows], cells[rows], tanhs[rows], arrived, given, dc[:n], slopes[rows])
         np.matmul(slopes[rows], w_hh, out=dh[:n])
     return _gathered(
         wanted, x, before, slopes, slopes, w_ih, h0=lambda: dh, c0=lambda: dc,
@@ -149,9 +162,10 @@ def lstm_backward(
 
 
 def _lstm_step_backward(
-    gates: Array, cells: Array, tanhs: Array, dh: Array, dc: Array, slopes: Array
+    gates: Array, cells: Array, tanhs: Array, dh: Array, gy: Array, dc: Array, slopes: Array
 ) -> None:
     """The gradients of the gates before their curves; dc becomes that of the cell before."""
+    dh += gy
     i, f, g, o = np.split(gates, 4, 1)
     di, df, dg, do = np.split(slopes, 4, 1)
     dc += dh * o * (1 - tanhs * tanhs)
@@ -199,16 +213,16 @@ def gru(
     bias = np.zeros(gates.shape[1], x.dtype) if b_hh is None else np.ascontiguousarray(b_hh)
     step = _chosen("gru_step", gates)
     for rows, n in _walk(sizes, reverse):
-        before[rows] = h[:n]
         np.matmul(h[:n], w_hh.T, out=product[:n])
-        step(gates[rows], product[:n], bias, h[:n], inner[rows], out[rows])
+        step(gates[rows], product[:n], bias, h[:n], before[rows], inner[rows], out[rows])
     return _like_input(x, out), h, _empty(x), gates, before, inner, _empty(x)
 
 
 def _gru_step(
-    gates: Array, product: Array, bias: Array, h: Array, inner: Array, out: Array
+    gates: Array, product: Array, bias: Array, h: Array, before: Array, inner: Array, out: Array
 ) -> None:
     """Gates from what input and state give; from them the next state."""
+    before[...] = h
     product += bias
     r, z, new = np.split(gates, 3, 1)
     pr, pz, pn = np.split(product, 3, 1)
@@ -262,7 +276,7 @@ def plain(
     sizes: Sequence[int], reverse: bool, curve: str,
 ) -> tuple[Array, ...]:  # fmt: skip
     """State to state by one curve, "tanh" or "relu"."""
-    out = _from_input(x, w_ih, b_ih, b_hh)
+    out = _from_input(x, w_ih, _added(b_ih, b_hh, len(w_ih), x.dtype))
     h, before = _own(h0), np.empty_like(out)
     for rows, n in _walk(sizes, reverse):
         before[rows] = h[:n]

@@ -40,47 +40,53 @@ def _lstm(real: Any) -> tuple[Callable[..., None], ...]:
     one = real(1)
 
     @step
-    def open_gates(gate: Array, given: Array) -> None:
+    def open_gates(gate: Array, given: Array, bias: Array) -> None:
         for j in range(len(gate)):
-            gate[j] = sigmoid(gate[j] + given[j])
+            gate[j] = sigmoid(gate[j] + (given[j] + bias[j]))
 
     @step
-    def bend(gate: Array, given: Array) -> None:
+    def bend(gate: Array, given: Array, bias: Array) -> None:
         for j in range(len(gate)):
-            gate[j] = tanh(gate[j] + given[j])
+            gate[j] = tanh(gate[j] + (given[j] + bias[j]))
 
     def lstm_step(
-        task: int, tasks: int, gates: Array, product: Array, c: Array,
-        cells: Array, tanhs: Array, out: Array,
+        task: int, tasks: int, gates: Array, product: Array, bias: Array, c: Array,
+        cells: Array, tanhs: Array, state: Array, before: Array, out: Array,
     ) -> None:  # fmt: skip
         first, last = share(task, tasks, len(gates))
         n = c.shape[1]
         for row in range(first, last):
             gate, given = gates[row], product[row]
-            open_gates(gate[: 2 * n], given[: 2 * n])
-            bend(gate[2 * n : 3 * n], given[2 * n : 3 * n])
-            open_gates(gate[3 * n :], given[3 * n :])
+            open_gates(gate[: 2 * n], given[: 2 * n], bias[: 2 * n])
+            bend(gate[2 * n : 3 * n], given[2 * n : 3 * n], bias[2 * n : 3 * n])
+            open_gates(gate[3 * n :], given[3 * n :], bias[3 * n :])
             i, f, g, o = _quarters(gate, n)
-            cell, old, curved, h = c[row], cells[row], tanhs[row], out[row]
+            cell, old, curved = c[row], cells[row], tanhs[row]
+            h, previous, made = state[row], before[row], out[row]
             for j in range(n):
                 old[j] = cell[j]
+                previous[j] = h[j]
             for j in range(n):
                 cell[j] = f[j] * cell[j] + i[j] * g[j]
             for j in range(n):
                 curved[j] = tanh(cell[j])
             for j in range(n):
                 h[j] = o[j] * curved[j]
+            for j in range(n):
+                made[j] = h[j]
 
     def lstm_step_backward(
         task: int, tasks: int, gates: Array, cells: Array, tanhs: Array,
-        dh: Array, dc: Array, slopes: Array,
+        dh: Array, gy: Array, dc: Array, slopes: Array,
     ) -> None:  # fmt: skip
         first, last = share(task, tasks, len(gates))
         n = cells.shape[1]
         for row in range(first, last):
             i, f, g, o = _quarters(gates[row], n)
             di, df, dg, do = _quarters(slopes[row], n)
-            old, curved, h, c = cells[row], tanhs[row], dh[row], dc[row]
+            old, curved, h, c, given = cells[row], tanhs[row], dh[row], dc[row], gy[row]
+            for j in range(n):
+                h[j] += given[j]
             for j in range(n):
                 c[j] += h[j] * o[j] * (one - curved[j] * curved[j])
             for j in range(n):
@@ -114,12 +120,15 @@ def _gru(real: Any) -> tuple[Callable[..., None], ...]:
 
     def gru_step(
         task: int, tasks: int, gates: Array, product: Array, bias: Array,
-        state: Array, inner: Array, out: Array,
+        state: Array, before: Array, inner: Array, out: Array,
     ) -> None:  # fmt: skip
         first, last = share(task, tasks, len(gates))
         n = state.shape[1]
         for row in range(first, last):
             gate, given, h, kept, o = gates[row], product[row], state[row], inner[row], out[row]
+            previous = before[row]
+            for j in range(n):
+                previous[j] = h[j]
             r, z, new, _ = _quarters(gate, n)
             open_gates(gate[: 2 * n], given[: 2 * n], bias[: 2 * n])
             given_new, bias_new = given[2 * n :], bias[2 * n :]
