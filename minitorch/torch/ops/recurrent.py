@@ -73,7 +73,8 @@ def layer(
         recording = modes.grad
         with enable_grad():
             (gy, gh, gc), arguments = (own := [_alias(x, recording) for x in given])[:3], own[3:]
-            outs = [o for o in unrolled(step, *arguments, sizes, reverse) if o is not None]
+            made = unrolled(step, sizes, reverse, *arguments)
+            outs = [out for out in made if out is not None]
             inputs = [arguments[ARGUMENTS.index(name)] for name in wanted]
             first = grad(outs, inputs, [gy, gh, gc][: len(outs)], create_graph=True)
             variables = [x for x in own if x is not None]
@@ -100,16 +101,16 @@ def _alias(x: Tensor | None, recording: bool) -> Tensor | None:
 
 def unrolled(
     step: Callable[..., Any],
-    input: Tensor,
-    h: Tensor,
-    c: Tensor | None,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None,
-    b_hh: Tensor | None,
-    w_hr: Tensor | None,
     sizes: Sequence[int],
     reverse: bool,
+    input: Any,
+    h: Any,
+    c: Any,
+    w_ih: Any,
+    w_hh: Any,
+    b_ih: Any,
+    b_hh: Any,
+    w_hr: Any,
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """A layer in ordinary operations: output, last state, last cell."""
     pieces = list(input.reshape(-1, input.shape[-1]).split(list(sizes)))

@@ -99,7 +99,7 @@ def lstm(
     bias = _added(b_ih, b_hh, gates.shape[1], x.dtype)
     h, c = _own(h0), _own(c0)
     count, hidden = len(gates), c.shape[1]
-    cells, tanhs = np.empty((2, count, hidden), x.dtype)
+    cells, tanhs = (np.empty((count, hidden), x.dtype) for _ in range(2))
     out, before = (np.empty((count, h.shape[1]), x.dtype) for _ in range(2))
     product, full, spare = (
         np.empty((len(h), 4 * hidden), x.dtype),
@@ -139,25 +139,25 @@ def _lstm_step(
 
 
 def lstm_backward(
-    gy: Array, gh: Array, gc: Array, x: Array, w_ih: Array, w_hh: Array, w_hr: Array | None,
+    gy: Array, gh: Array, gc: Array, x: Array, w_ih: Array, w_hh: Array, w_hr: Any,
     gates: Array, before: Array, cells: Array, tanhs: Array,
     sizes: Sequence[int], reverse: bool, wanted: Sequence[str],
 ) -> tuple[Array, ...]:  # fmt: skip
     """The gradients of the wanted arguments of `lstm`."""
     gy, dh, dc, slopes = _flat(gy), _own(gh), _own(gc), np.empty_like(gates)
-    full = None if w_hr is None else gates[:, -cells.shape[1] :] * tanhs
-    projected, none = (None if w_hr is None else np.empty_like(gy)), np.zeros_like(dc)
+    projected = np.empty_like(gy[: 0 if w_hr is None else None])
+    none = np.zeros_like(dc)
     step = _chosen("lstm_step_backward", gates)
     for rows, n in _walk(sizes, not reverse):
         arrived, given = dh[:n], gy[rows]
-        if projected is not None:
+        if w_hr is not None:
             projected[rows] = arrived + given
             arrived, given = np.matmul(projected[rows], w_hr), none[:n]
         step(gates[rows], cells[rows], tanhs[rows], arrived, given, dc[:n], slopes[rows])
         np.matmul(slopes[rows], w_hh, out=dh[:n])
     return _gathered(
         wanted, x, before, slopes, slopes, w_ih, h0=lambda: dh, c0=lambda: dc,
-        w_hr=lambda: projected.T @ full,
+        w_hr=lambda: projected.T @ (gates[:, -cells.shape[1] :] * tanhs),
     )  # fmt: skip
 
 
@@ -244,7 +244,7 @@ def gru_backward(
 ) -> tuple[Array, ...]:  # fmt: skip
     """The gradients of the wanted arguments of `gru`."""
     gy, dh = _flat(gy), _own(gh)
-    by_input, by_state = np.empty((2, *gates.shape), gates.dtype)
+    by_input, by_state = np.empty_like(gates), np.empty_like(gates)
     step = _chosen("gru_step_backward", gates)
     for rows, n in _walk(sizes, not reverse):
         step(gates[rows], before[rows], inner[rows], gy[rows], dh[:n], by_input[rows], by_state[rows])  # fmt: skip
