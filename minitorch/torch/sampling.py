@@ -500,7 +500,7 @@ def multinomial(
     keys = weights / waits  # the first event of all is that of the highest key
     if count == 1:
         return keys.argmax(axis=-1, keepdims=True)
-    return np.argsort(-keys, axis=-1, kind="stable")[..., :count]
+    return np.argsort(-keys, axis=-1, kind="stable")[..., :count].copy()
 
 
 def _drawn_with_replacement(weights: Array, count: int, generator: Generator | None) -> Array:

@@ -66,7 +66,7 @@ def _power_by_base(g: Any, input: Any, other: Any) -> Any:
 
 def _power_by_exponent(g: Any, input: Any, other: Any, out: Any) -> Any:
     """out log(input); nothing where 0 is raised to a power of 0 or above."""
-    base = input if isinstance(input, Tensor) else out.new_tensor(input)
+    base = input.to(out.dtype) if isinstance(input, Tensor) else out.new_tensor(input)
     nothing = (base == 0) & (other.real >= 0)
     return (g * conj(out * base.log())).masked_fill(nothing, 0)
 

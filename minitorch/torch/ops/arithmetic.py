@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Array, Tensor
 from .elementwise import binary, conj, exactly, flat, kind_name, not_for, unary, unknown
+from .layout import following
 from .record import Op, bind
 from .surface import (
     FUNCTIONS,
@@ -57,7 +58,7 @@ def _whole_division(compute: Callable[..., Array]) -> Callable[..., Array]:
     """Whole numbers cannot be divided by 0; floating point ones can."""
 
     def run(a: Array, b: Array) -> Array:
-        if a.dtype.kind in "iu" and not np.all(b):
+        if a.dtype.kind in "iu" and a.size and not np.all(b):
             raise RuntimeError("ZeroDivisionError")
         return compute(a, b)
 
@@ -122,10 +123,10 @@ DIV = binary("div", np.true_divide,
 FLOOR_DIVIDE = binary("floor_divide", not_for("div_floor_cpu", "b", _whole_division(_floor_divide)), (None, None),
                       "The quotient, rounded down.", symbol="floordiv", exact_numbers=True)
 DIV_TRUNC = Op("div_trunc", ("input", "other"),
-               lambda input, other: exactly(_whole_division(_truncated_divide), input, other, False),
+               following(lambda input, other: exactly(_whole_division(_truncated_divide), input, other, False)),
                {"input": flat, "other": flat}, doc="The quotient, rounded towards 0.")
 DIV_FLOOR = Op("div_floor", ("input", "other"),
-               lambda input, other: exactly(_whole_division(_floor_divide), input, other, False),
+               following(lambda input, other: exactly(_whole_division(_floor_divide), input, other, False)),
                {"input": flat, "other": flat}, doc="The quotient, rounded down.")
 binary("remainder", not_for("remainder_cpu", "b", _whole_division(np.remainder)),
        (lambda g: g, lambda g, input, other: -g * DIV_FLOOR(input, other)),

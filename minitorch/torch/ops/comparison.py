@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Array, Tensor
 from .elementwise import binary, flat, not_for, unary
+from .layout import laid_out
 from .promotion import broadcast_error, broadcast_shapes, meet, result_type
 from .record import Op, bind
 from .surface import (
@@ -58,7 +59,7 @@ def _logical(name: str, compute: np.ufunc, doc: str) -> None:
 
 def _broadcast(name: str, compute: np.ufunc, input: Array, other: Array) -> Array:
     broadcast_shapes(name, input.shape, other.shape)
-    return compute(input.astype(bool), other.astype(bool))
+    return laid_out(compute(input.astype(bool), other.astype(bool)), (input, other))
 
 
 _logical("logical_and", np.logical_and, "Whether both are true.")
@@ -137,7 +138,8 @@ def __invert__(self: Tensor) -> Tensor:  # noqa: N807
 
 def _where(condition: Array, input: Any, other: Any) -> Array:
     try:
-        return np.where(condition, *meet((input, other)))
+        result = np.where(condition, *meet((input, other)))
+        return laid_out(result, (condition, input, other))
     except ValueError:
         raise broadcast_error("where", (condition, input, other)) from None
 

@@ -11,6 +11,7 @@ from .. import dtypes
 from ..tensor import Array, Tensor
 from .elementwise import conj as conjugate
 from .elementwise import kind_name, unary
+from .layout import following
 from .promotion import broadcast_shapes
 from .record import Op
 from .surface import (
@@ -167,7 +168,10 @@ def _complex(real: Array, imag: Array) -> Array:
 
 
 COMPLEX = Op(
-    "complex", ("real", "imag"), _complex, {"real": lambda g: g.real, "imag": lambda g: g.imag}
+    "complex",
+    ("real", "imag"),
+    following(_complex),
+    {"real": lambda g: g.real, "imag": lambda g: g.imag},
 )
 
 

@@ -11,6 +11,7 @@ from ..device import device as device_type
 from ..device import resolve
 from ..dtypes import dtype as dtype_type
 from ..tensor import Array, Tensor, tracks, wrap
+from .layout import has_channels_last, laid_out
 from .record import Op, bind
 from .surface import function, method, only_method
 
@@ -20,7 +21,9 @@ from .surface import function, method, only_method
 def _cast(input: Array, kind: Any) -> Array:
     if input.dtype.kind == "c" and kind.kind != "c":
         input = input.real
-    return input.astype(kind)
+    return (
+        input.astype(kind) if input.flags.c_contiguous else laid_out(input.astype(kind), (input,))
+    )
 
 
 CAST = Op("_to_copy", ("input",), _cast, {"input": lambda g: g}, doc="A copy of another type.")
@@ -34,11 +37,19 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         wanted = args[0].numpy
         return self if wanted == self._array.dtype else bind(CAST, (self,), {"kind": wanted})
     kind, copy, memory_format = _destination(args, dict(kwargs))
-    if memory_format is not None:
+    if _asks_for_layout(self, memory_format, copy or (kind is not None and kind is not self.dtype)):
         self = self.contiguous(memory_format=memory_format)
     if kind is None or kind is self.dtype:
         return self.clone() if copy else self
     return CAST(self, kind=kind.numpy)
+
+
+def _asks_for_layout(x: Tensor, memory_format: Any, copying: bool) -> bool:
+    """Whether a copy is asked for that lies in another way; without it, images have the say."""
+    wanted = str(memory_format)
+    if memory_format is None or wanted.endswith("preserve_format"):
+        return False
+    return copying or "channels_last" in wanted or has_channels_last(x._array)
 
 
 def _destination(
@@ -74,7 +85,9 @@ def _destination(
 
 def _named_cast(name: str, kind: dtype_type) -> None:
     def call(self: Tensor, memory_format: Any = None) -> Tensor:
-        return self.to(kind)
+        return (
+            self.to(kind) if memory_format is None else self.to(kind, memory_format=memory_format)
+        )
 
     call.__name__, call.__doc__ = name, f"`to({kind})`."
     method(name, call)

@@ -13,6 +13,7 @@ from typing import Any
 from ..backends.cpu.conv import conv_forward, conv_input_gradient, conv_weight_gradient
 from ..tensor import Array, Tensor
 from .elementwise import conj, kind_name
+from .layout import as_image
 from .record import Op, bind
 from .surface import FUNCTIONS, check_tensor, function
 
@@ -85,7 +86,7 @@ def _per_channel(g: Any) -> Any:
 
 _STEPS = ("stride", "padding", "dilation", "groups")
 CONVOLUTION = Op(
-    "convolution", ("input", "weight", "bias"), _convolution,
+    "convolution", ("input", "weight", "bias"), as_image(_convolution),
     {
         "input": lambda g, weight, shapes, stride, padding, dilation, groups:
             _transpose(g, weight, shapes[0], stride, padding, dilation, groups),
@@ -96,7 +97,7 @@ CONVOLUTION = Op(
     doc="Each window of the input times the weight.",
 )  # fmt: skip
 TRANSPOSED = Op(
-    "conv_transpose", ("input", "weight", "bias"), _transposed,
+    "conv_transpose", ("input", "weight", "bias"), as_image(_transposed),
     {
         "input": lambda g, weight, shapes, stride, padding, dilation, groups:
             _cropped(_convolve(g, weight, stride, padding, dilation, groups), shapes[0]),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Array, Tensor
+from .layout import laid_out
 from .record import Op
 from .surface import check_tensor, function_and_method, only_method
 
@@ -17,7 +18,9 @@ def _channels_last(array: Array) -> Array:
 
 
 def _copy(input: Array, order: Any = "K") -> Array:
-    return _channels_last(input) if order == "channels_last" else np.array(input, order=order)
+    if order == "channels_last":
+        return _channels_last(input)
+    return np.array(input, order="C") if order == "C" else laid_out(np.array(input), (input,))
 
 
 CLONE = Op("clone", ("input",), _copy, {"input": lambda g: g}, doc="A copy in memory of its own.")
@@ -33,20 +36,17 @@ def order_of_memory(array: Array, memory_format: Any) -> str:
                 f"required rank {need} tensor to use {wanted} format, got {array.ndim} dimensions"
             )
         return "channels_last"
-    return "C" if wanted.endswith("contiguous_format") or 0 in array.strides else "K"
+    return "C" if wanted.endswith("contiguous_format") else "K"
 
 
 def same_layout(array: Array, like: Array, memory_format: Any = None) -> Array:
-    """A fresh array, laid out in memory as another is if that one has no gaps, or as asked for."""
+    """A fresh array, laid out in memory as another is, or as asked for."""
     if memory_format is None and (like.flags.c_contiguous or like.ndim < 2):
         return array
     order = order_of_memory(like, memory_format)
     if order == "channels_last":
         return _channels_last(array)
-    axes = sorted(range(like.ndim), key=lambda d: -like.strides[d])
-    if order == "C" or not like.transpose(axes).flags.c_contiguous:
-        return array
-    return np.ascontiguousarray(array.transpose(axes)).transpose(np.argsort(axes))
+    return array if order == "C" else laid_out(array, (like,))
 
 
 @function_and_method

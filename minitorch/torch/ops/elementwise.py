@@ -15,6 +15,7 @@ from .. import dtypes
 from ..backends.cpu.kinds import KERNEL_TYPES
 from ..backends.cpu.maps import MAPS as KERNELS
 from ..tensor import Array, Tensor
+from .layout import laid_out
 from .promotion import broadcast_error, meet
 from .record import Op, Rule
 from .surface import (
@@ -49,11 +50,14 @@ def unary(
     kernel = KERNELS.get(name)
 
     def run(input: Array) -> Array:
+        given = input
         if to_float and input.dtype.kind in "biu":
             input = input.astype(dtypes.get_default_dtype().numpy)
         if input.size >= LARGE and kernel is not None and input.dtype in KERNEL_TYPES:
-            return kernel(input)
-        return compute(input)
+            result = kernel(input)
+        else:
+            result = compute(input)
+        return result if given.flags.c_contiguous else laid_out(result, (given,))
 
     ufunc = _on_all_cores(compute, kernel) if isinstance(compute, np.ufunc) else None
     op = Op(name, ("input",), run, {"input": gradient}, ufunc=ufunc, doc=doc)
@@ -96,15 +100,21 @@ def binary(
                     if other.dtype == kind and not (to_float and kind.kind in "biu"):
                         many = input.size >= LARGE or other.size >= LARGE
                         if many and kernel is not None and kind in KERNEL_TYPES:
-                            return kernel(input, other)
-                        return compute(input, other)
+                            result = kernel(input, other)
+                        else:
+                            result = compute(input, other)
+                        if input.flags.c_contiguous and other.flags.c_contiguous:
+                            return result
+                        return laid_out(result, (input, other))
                 elif type(other) is float and kind.kind == "f" and kind.itemsize > 2:
                     if input.size >= LARGE and kernel is not None:
-                        return kernel(input, other)
-                    return compute(input, kind.type(other))
+                        result = kernel(input, other)
+                    else:
+                        result = compute(input, kind.type(other))
+                    return result if input.flags.c_contiguous else laid_out(result, (input,))
             if exact_numbers:
-                return exactly(compute, input, other, to_float)
-            return compute(*meet((input, other), to_float))
+                return laid_out(exactly(compute, input, other, to_float), (input, other))
+            return laid_out(compute(*meet((input, other), to_float)), (input, other))
         except ValueError:
             raise broadcast_error(name, (input, other)) from None
 

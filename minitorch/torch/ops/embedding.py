@@ -9,6 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..backends.cpu import indexing
 from ..tensor import Array, Tensor, wrap
+from .layout import ordered
 from .precision import is_half, widened
 from .record import Op, bind
 from .surface import FUNCTIONS
@@ -230,7 +231,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("num_classes should be positive")
     elif num_classes <= indices.max():
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return wrap((indices[..., None] == np.arange(num_classes)).astype(np.int64))
+    return wrap((ordered(indices)[..., None] == np.arange(num_classes)).astype(np.int64))
 
 
 def _torch_embedding(

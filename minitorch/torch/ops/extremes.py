@@ -10,6 +10,7 @@ import numpy as np
 from ..backends.cpu import reductions
 from ..tensor import Array, Tensor
 from .elementwise import kind_name
+from .layout import ordered
 from .movement import wrap_dim
 from .precision import widened
 from .record import Op, bind
@@ -53,8 +54,8 @@ def at_indices_gradient(g: Any, shapes: Any, outs: Any, dim: int, keepdim: bool)
 def _folding(small: np.ufunc, large: Callable[..., Array]) -> Callable[..., Array]:
     def compute(input: Array, dim: Dims, keepdim: bool = False) -> Array:
         if input.size < reductions.LARGE:
-            return small.reduce(input, axis=dim, keepdims=keepdim)
-        return large(input, dim, keepdim)
+            return ordered(small.reduce(input, axis=dim, keepdims=keepdim))
+        return ordered(large(input, dim, keepdim))
 
     return compute
 
@@ -134,7 +135,7 @@ def _along(fold: Callable[..., Array], find: Callable[..., Array]) -> Callable[.
         if not input.ndim:
             return input.copy(), np.zeros((), np.int64)
         at = find(widened(input), dim, keepdim)
-        return fold(input, (dim,), keepdim), at
+        return fold(input, (dim,), keepdim), ordered(at)
 
     return run
 
@@ -188,7 +189,7 @@ _declare_max("min", MIN_DIM, MIN, "minimum")
 def _declare_place(name: str, find: Callable[..., Array]) -> None:
     def place(input: Array, dim: int | None, keepdim: bool) -> Array:
         if dim is not None and input.ndim:
-            return find(widened(input), dim, keepdim)
+            return ordered(find(widened(input), dim, keepdim))
         at = find(widened(input).reshape(-1), 0, False)
         return at.reshape((1,) * input.ndim) if keepdim else at
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..tensor import Array, Tensor, wrap
 from .elementwise import kind_name
+from .layout import arranged
 from .memory import COPY
 from .parts import SELECT, part
 from .promotion import NUMBERS
@@ -146,7 +147,24 @@ def _taken(input: Array, key: Key) -> Array:
         out = input[key]
     except IndexError as e:
         raise _index_error(e, input.shape, key) from None
+    arrays = [input, *(k for k in key if isinstance(k, np.ndarray))]
+    if out.ndim > 1 and not all(a.flags.c_contiguous for a in arrays):
+        return arranged(out, _strides_in_result(input, key))
     return out if out.flags.c_contiguous else out.copy()
+
+
+def _strides_in_result(input: Array, key: Key) -> list[tuple[int, ...]]:
+    """Of what is indexed, and of each index: its strides in the dimensions of the result."""
+    parts = [p for k in key for p in (np.nonzero(k) if _is_mask(k) else (k,))]
+    parts += [slice(None)] * (input.ndim - len(parts))
+    at = [d for d, p in enumerate(parts) if isinstance(p, np.ndarray)]
+    indices = np.broadcast_arrays(*(parts[d] for d in at))
+    first = at[0] if at == list(range(at[0], at[-1] + 1)) else 0
+    kept = tuple(s for s, p in zip(input.strides, parts, strict=True) if isinstance(p, slice))
+    none = (0,) * indices[0].ndim
+    before, after = (0,) * first, (0,) * (len(kept) - first)
+    own = kept[:first] + none + kept[first:]
+    return [own, *(before + i.strides + after for i in indices)]
 
 
 def _index_error(error: IndexError, shape: tuple[int, ...], key: Key) -> IndexError:
@@ -256,7 +274,7 @@ INDEX_PUT = Op(
         "input": lambda g, key, accumulate: g if accumulate else INDEX_PUT(g, g.new_zeros(()), key=key, accumulate=False),
         "values": lambda g, key: INDEX(g, key=key),
     },
-    write=_put_into,
+    write=_put_into, overlapping=True,
 )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..tensor import Array, Tensor
+from .layout import as_image
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from .precision import in_single, require_floats
 from .record import Op, bind
@@ -90,7 +91,7 @@ def _resample_back(grad: Array, tables: tuple[Taps, ...]) -> Array:
 
 
 RESAMPLE = Op(
-    "upsample", ("input",), in_single(_resample),
+    "upsample", ("input",), as_image(in_single(_resample)),
     {"input": lambda g, tables: bind(RESAMPLE_BACKWARD, (g,), {"tables": tables})},
     doc="Sums of inputs, by a table for each dimension.",
 )  # fmt: skip

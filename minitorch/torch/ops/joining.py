@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tensor import Array, Tensor, wrap
+from .layout import has_channels_last, in_order, laid_out, ordered
 from .movement import sizes_of, wrap_dim, wrap_dims
 from .parts import SLICE, UNBIND
 from .promotion import result_type
@@ -46,12 +47,20 @@ def _cat_gradient(g: Any, shapes: Any, dim: int) -> list[Any]:
     return pieces
 
 
+def _cat_arrays(*tensors: Array, dim: int) -> Array:
+    """In order in memory, or with channels last if all of them have."""
+    result = np.concatenate(_in_one_type(tensors), dim)
+    if result.flags.c_contiguous or all(map(has_channels_last, tensors)):
+        return result
+    return ordered(result)
+
+
 def _stack(*tensors: Array, dim: int) -> Array:
     place = (slice(None),) * dim + (None, ...)
-    return np.concatenate([t[place] for t in _in_one_type(tensors)], dim)
+    return ordered(np.concatenate([t[place] for t in _in_one_type(tensors)], dim))
 
 
-CAT = Op("cat", ("*tensors",), lambda *tensors, dim: np.concatenate(_in_one_type(tensors), dim),
+CAT = Op("cat", ("*tensors",), _cat_arrays,
          {"tensors": _cat_gradient}, doc="Tensors one after the other.")  # fmt: skip
 STACK = Op("stack", ("*tensors",), _stack,
            {"tensors": lambda g, dim: UNBIND(g, dim=dim)}, doc="Tensors along a new dimension.")  # fmt: skip
@@ -279,9 +288,19 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 # --- Turned and repeated -----------------------------------------------------------------------------
 
-FLIP = Op("flip", ("input",), lambda input, dims: np.flip(input, dims).copy(order="K"),
+
+def _copies_added(g: Any, shapes: Any, times: tuple[int, ...]) -> Any:
+    """The sum of the gradients of all copies."""
+    own = (1,) * (len(times) - len(shapes[0])) + shapes[0]
+    apart = g.reshape([v for pair in zip(times, own, strict=True) for v in pair])
+    return apart.sum(tuple(range(0, apart.ndim, 2))).reshape(shapes[0]) if times else g
+
+
+FLIP = Op("flip", ("input",), lambda input, dims: laid_out(np.flip(input, dims).copy(), (input,)),
           {"input": lambda g, dims: FLIP(g, dims=dims)}, doc="Some dimensions in reverse order.")  # fmt: skip
-ROLL = Op("roll", ("input",), lambda input, shifts, dims: np.roll(input, shifts, dims),
+REPEAT = Op("repeat", ("input",), in_order(lambda input, times: np.tile(input, times)),
+            {"input": _copies_added}, doc="Copies of the whole tensor side by side.")  # fmt: skip
+ROLL = Op("roll", ("input",), in_order(lambda input, shifts, dims: np.roll(input, shifts, dims)),
           {"input": lambda g, shifts, dims: ROLL(g, shifts=tuple(-s for s in shifts), dims=dims)})  # fmt: skip
 
 
@@ -351,15 +370,7 @@ def repeat(self: Tensor, *sizes: Any, **named: Any) -> Tensor:
         )
     if any(n < 0 for n in times):
         raise RuntimeError(f"Trying to create tensor with negative dimension: {list(times)}")
-    own = (1,) * (len(times) - self.ndim) + self._array.shape
-    pairs = list(zip(times, own, strict=True))
-    apart = self.reshape(
-        [v for s in own for v in (1, s)]
-    )  # a place for the copies before each size
-    copies = apart.expand([v for pair in pairs for v in pair]).clone(
-        memory_format="contiguous_format"
-    )
-    return copies.view([n * s for n, s in pairs])
+    return REPEAT(self, times=times)
 
 
 @function_and_method

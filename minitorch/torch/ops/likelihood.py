@@ -13,6 +13,7 @@ from ..backends.cpu import losses
 from ..tensor import Array, Tensor
 from .activation import logsigmoid
 from .elementwise import kind_name
+from .layout import following, in_order
 from .linear import linear
 from .loss import how_reduced, reduced, with_numbers
 from .precision import in_single, require_floats, widened
@@ -74,7 +75,7 @@ def _nll_backward(
 
 
 NLL = Op(
-    "nll_loss", ("input", "target", "weight"), in_single(_nll),
+    "nll_loss", ("input", "target", "weight"), in_order(in_single(_nll)),
     {
         "input": lambda g, target, weight, shapes, reduction, ignore_index: bind(
             NLL_BACKWARD, (g, target, weight), {"shape": shapes[0], "reduction": reduction, "ignore_index": ignore_index}
@@ -338,7 +339,7 @@ def _binary(input: Array, target: Array) -> Array:
 
 
 BINARY = Op(
-    "binary_cross_entropy", ("input", "target"), in_single(_binary),
+    "binary_cross_entropy", ("input", "target"), following(in_single(_binary)),
     {
         "input": lambda g, input, target: bind(BINARY_BACKWARD, (g, input, target), {}),
         "target": lambda g, input: g * ((1 - input).log() - input.log()),

@@ -134,8 +134,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Any = None) -> Any:
     array = input._array
     found = np.nonzero(array.reshape(array.shape or (1,)))
     if as_tuple:
-        return tuple(wrap(f.astype(np.int64, copy=False)) for f in found)
-    rows = np.stack(found, axis=1) if array.ndim else np.zeros((len(found[0]), 0), np.int64)
+        return tuple(wrap(np.array(f, np.int64)) for f in found)
+    rows = np.stack(found).T if array.ndim else np.zeros((len(found[0]), 0), np.int64)
     result = wrap(rows.astype(np.int64, copy=False))
     return result if out is None else into(out, result, "nonzero")
 

@@ -106,8 +106,14 @@ def _reshaped(array: Array, shape: tuple[int, ...]) -> Array | None:
 
 
 def _view(input: Array, shape: tuple[int, ...]) -> Array:
-    out = _reshaped(input, shape)
-    if out is None:
+    """The same memory in another shape; NumPy says whether that can be, Torch how it is put."""
+    try:
+        out = input.reshape(shape)
+    except (TypeError, ValueError):
+        out = None
+    if out is None or out.shape != shape:
+        out = input.reshape(_inferred(sizes_of(shape), input.size))
+    if out.base is not input and out.base is not input.base:  # a copy
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension "
             "spans across two contiguous subspaces). Use .reshape(...) instead."
@@ -155,7 +161,7 @@ def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
     """The same memory in another shape, or as another type."""
     if dtype is not None or (len(shape) == 1 and isinstance(shape[0], dtypes.dtype)):
         return _view_as_type(self, dtype or shape[0])
-    return bind(VIEW, (self,), {"shape": _inferred(sizes_of(shape), self._array.size)})
+    return bind(VIEW, (self,), {"shape": shape})
 
 
 def _view_as_type(input: Tensor, kind: dtypes.dtype) -> Tensor:
@@ -181,10 +187,11 @@ def _view_as_type(input: Tensor, kind: dtypes.dtype) -> Tensor:
 @function_and_method
 def reshape(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     """The same elements in another shape: a view where memory allows, else a copy."""
-    array = input._array
-    wanted = _inferred(sizes_of(shape or (named["shape"],)), array.size)
-    if not array.flags.c_contiguous and _reshaped(array, wanted) is None:
-        input = CLONE(input, order="C")
+    array, wanted = input._array, shape or (named["shape"],)
+    if not array.flags.c_contiguous:
+        wanted = _inferred(sizes_of(wanted), array.size)
+        if _reshaped(array, wanted) is None:
+            input = CLONE(input, order="C")
     return bind(VIEW, (input,), {"shape": wanted})
 
 

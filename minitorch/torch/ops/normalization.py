@@ -16,6 +16,7 @@ import numpy as np
 from .. import dtypes
 from ..backends.cpu import norms, reductions
 from ..tensor import Array, Tensor, bump_version
+from .layout import as_image
 from .padding import pad
 from .pooling import avg_pool2d, avg_pool3d
 from .precision import is_half, require_floats, widened
@@ -128,7 +129,7 @@ RMS_NORM = normalization(
     _over_last, _as_it_is, centred=False,
 )  # fmt: skip
 BATCH_NORM = normalization(
-    "native_batch_norm", _batch_norm_forward,
+    "native_batch_norm", as_image(_batch_norm_forward),
     lambda g, input, weight, mean, r, by: norms.batch_norm_backward(g, input, mean, r, weight),
     _over_channel, _on_channels,
 )  # fmt: skip
@@ -154,7 +155,7 @@ def _scale(var: Any, weight: Any, eps: float) -> Any:
 
 BATCH_NORM_EVAL = Op(
     "batch_norm_eval", ("input", "mean", "var", "weight", "bias"),
-    lambda input, mean, var, weight, bias, eps: norms.batch_norm_eval(input, mean, var, weight, bias, eps),
+    as_image(lambda input, mean, var, weight, bias, eps: norms.batch_norm_eval(input, mean, var, weight, bias, eps)),
     {
         "input": lambda g, input, var, weight, eps: g * _on_channels(_scale(var, weight, eps), g),
         "mean": None,

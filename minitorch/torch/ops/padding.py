@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tensor import Array, Tensor, wrap
+from .layout import as_image, has_channels_last
 from .record import Op, bind
 from .surface import check_tensor, function
 
@@ -28,7 +29,7 @@ def _constant_pad(input: Array, widths: Widths, value: Any) -> Array:
 
 
 CONSTANT_PAD = Op(
-    "constant_pad_nd", ("input",), _constant_pad,
+    "constant_pad_nd", ("input",), as_image(_constant_pad),
     {"input": lambda g, widths: CONSTANT_PAD(g, widths=tuple((-a, -b) for a, b in widths), value=0)},
     doc="A tensor with a number around it.",
 )  # fmt: skip
@@ -135,4 +136,7 @@ def _repeat_own(input: Tensor, widths: Widths, mode: str) -> Tensor:
                     f"but got: padding ({before}, {after}) at dimension {d} of input {list(input.shape)}"
                 )
             out = out.index_select(d, wrap(_PLACES[mode](size, before, after)))
-    return out if out is not input else input.clone()
+    if out is input:
+        return input.clone()
+    last = mode != "circular" and has_channels_last(input._array)
+    return out.contiguous(memory_format="channels_last") if last else out

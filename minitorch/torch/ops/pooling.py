@@ -14,6 +14,7 @@ import numpy as np
 from .. import sampling
 from ..backends.cpu import pool
 from ..tensor import Array, Tensor, wrap
+from .layout import as_image
 from .precision import require_floats
 from .record import Op, bind
 from .surface import FUNCTIONS, check_tensor, function
@@ -39,12 +40,12 @@ FROM_PLACES = Op(
     doc="The elements at the places that windows chose.",
 )  # fmt: skip
 UNPOOL = Op(
-    "max_unpool", ("input", "indices"), lambda input, indices, size: pool.max_unpool(input, indices, size),
+    "max_unpool", ("input", "indices"), as_image(lambda input, indices, size: pool.max_unpool(input, indices, size)),
     {"input": lambda g, indices, size: FROM_PLACES(g, indices, dims=len(size)), "indices": None},
     doc="Zeros, with the elements at the places that windows chose.",
 )  # fmt: skip
 AVG_POOL = Op(
-    "avg_pool", ("input",), lambda input, window: pool.avg_pool_forward(input, *window),
+    "avg_pool", ("input",), as_image(lambda input, window: pool.avg_pool_forward(input, *window)),
     {"input": lambda g, shapes, window: AVG_POOL_BACKWARD(g, shape=shapes[0], window=window)},
     doc="The mean of each window.",
 )  # fmt: skip
@@ -53,7 +54,7 @@ AVG_POOL_BACKWARD = Op(
     {"grad": lambda g, window: AVG_POOL(g, window=window)},
 )  # fmt: skip
 ADAPTIVE_AVG = Op(
-    "adaptive_avg_pool", ("input",), lambda input, size: pool.adaptive_avg_pool_forward(input, size),
+    "adaptive_avg_pool", ("input",), as_image(lambda input, size: pool.adaptive_avg_pool_forward(input, size)),
     {"input": lambda g, shapes, size: ADAPTIVE_AVG_BACKWARD(g, shape=shapes[0], size=size)},
     doc="The mean of each of so many windows.",
 )  # fmt: skip
@@ -68,7 +69,7 @@ def _maximum(name: str, compute: Callable[..., tuple[Array, Array]]) -> Op:
     return Op(
         name,
         ("input",),
-        compute,
+        as_image(compute),
         {"input": _by_places},
         differentiable=1,
         doc="The largest element of each window.",

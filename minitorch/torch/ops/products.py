@@ -11,6 +11,7 @@ from .. import dtypes
 from ..tensor import Array, Tensor
 from .einsum import contract
 from .elementwise import conj, kind_name
+from .layout import ordered
 from .movement import wrap_dim
 from .promotion import broadcast_shapes
 from .record import Op, bind
@@ -33,7 +34,7 @@ def _product(a: Array, b: Array) -> Array:
         return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
     if a.dtype == np.bool_:
         raise NotImplementedError(f"\"addmm_impl_cpu_\" not implemented for '{kind_name(a)}'")
-    return np.matmul(a, b)
+    return ordered(np.matmul(a, b))
 
 
 def _transposed(x: Any) -> Any:

@@ -13,6 +13,7 @@ from ..device import resolve
 from ..dtypes import dtype as dtype_type
 from ..tensor import Array, Tensor, wrap
 from .creation import new_tensor_of
+from .layout import in_order
 from .movement import wrap_dim
 from .parts import DIAGONAL_BACKWARD
 from .record import Op
@@ -173,7 +174,7 @@ def eye(
 
 def _triangle(name: str, keep: Callable[..., Array], doc: str) -> None:
     """`torch.tril(x)`, `x.tril_()`, and the places that are kept, `torch.tril_indices(2, 3)`."""
-    op = Op(name, ("input",), lambda input, diagonal: keep(input, diagonal),
+    op = Op(name, ("input",), in_order(lambda input, diagonal: keep(input, diagonal)),
             {"input": lambda g, diagonal: op(g, diagonal=diagonal)}, doc=doc)  # fmt: skip
 
     def call(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -169,7 +170,8 @@ def _several(
 # --- What a node keeps ---------------------------------------------------------------------
 
 
-class _Plan(NamedTuple):
+@dataclass(slots=True)  # quicker to read than a named tuple
+class _Plan:
     """What to save, for one choice of arguments that want a gradient.
 
     What a derivative takes is found by its place among: the gradient, which inputs want one,
@@ -183,6 +185,7 @@ class _Plan(NamedTuple):
     outputs: bool | None  # None: none; False: the first; True: a list of all
     named: tuple[int, ...]  # outputs that are saved each by itself
     keeps_nothing: bool  # of inputs and parameters
+    keeps_shape: bool  # of the one input, and nothing else
     calls: tuple[
         tuple[int | None, Callable[..., Any], tuple[int, ...]], ...
     ]  # None: for all arguments
@@ -214,7 +217,9 @@ def _plan(op: Op, wanted: int) -> _Plan:
     return _Plan(
         tuple(inputs), rest, tuple(params), "shapes" in needed,
         None if outputs is None else outputs == "outs", tuple(named),
-        not (inputs or rest or params or "shapes" in needed), tuple(calls),
+        not (inputs or rest or params or "shapes" in needed),
+        "shapes" in needed and op.args == ("input",) and not (inputs or rest or params),
+        tuple(calls),
     )  # fmt: skip
 
 
@@ -363,9 +368,9 @@ def make_node(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> OpNode:
             edge = x._edge
             if edge is None or x._base is not None:
                 edge = edge_of(x)
+            if edge is not None:
+                wanted |= bit
         edges.append(edge)
-        if edge is not None:
-            wanted |= bit
         if bit != last:
             bit <<= 1
     plan = op.plans.get(wanted)
@@ -378,6 +383,8 @@ def make_node(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> OpNode:
     node.number = next(numbers)
     if plan.keeps_nothing:
         node.saved = []
+    elif plan.keeps_shape:
+        node.saved = [(inputs[0]._array.shape,)]
     else:
         node.saved = _kept(op, plan, inputs, params)
     if modes.anomaly:
@@ -401,9 +408,7 @@ def _kept(op: Op, plan: _Plan, inputs: Sequence[Any], params: dict[str, Any]) ->
         saved.append([save(x) for x in inputs[len(op.args) - 1 :]])
     for name, default in plan.params:
         saved.append(params.get(name, default))
-    if plan.shapes and len(inputs) == 1:
-        saved.append((inputs[0]._array.shape,))
-    elif plan.shapes:
+    if plan.shapes:
         saved.append(tuple([x._array.shape if isinstance(x, Tensor) else None for x in inputs]))
     return saved
 

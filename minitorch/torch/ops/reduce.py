@@ -13,6 +13,7 @@ from ..backends.cpu import reductions
 from ..backends.cpu import softmax as cpu_softmax
 from ..tensor import Array, Tensor
 from .elementwise import conj, kind_name
+from .layout import in_order, ordered
 from .movement import expanded, sizes_of, wrap_dims
 from .precision import is_half
 from .record import Op, bind
@@ -81,12 +82,12 @@ def _folding(small: np.ufunc, large: Callable[..., Array]) -> Callable[..., Arra
     def compute(input: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
         kind = summing_kind(input, dtype)
         if input.dtype.kind in "biu" and kind.kind in "biu":
-            return small.reduce(input, axis=dim, keepdims=keepdim, dtype=kind)
+            return ordered(small.reduce(input, axis=dim, keepdims=keepdim, dtype=kind))
         if input.dtype != kind:
             input = input.astype(kind)
         if _is_plain(input):
-            return small.reduce(input, axis=dim, keepdims=keepdim)
-        return large(input, dim, keepdim)
+            return ordered(small.reduce(input, axis=dim, keepdims=keepdim))
+        return ordered(large(input, dim, keepdim))
 
     return compute
 
@@ -97,9 +98,10 @@ _sum = _folding(np.add, reductions.sum)
 def _mean(input: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
     wide = input if dtype is None or input.dtype == dtype else input.astype(dtype)
     if not _is_plain(wide):
-        return reductions.mean(wide, dim, keepdim)
+        return ordered(reductions.mean(wide, dim, keepdim))
     count = _count(input.shape, dim)
-    return np.add.reduce(wide, axis=dim, keepdims=keepdim) / wide.dtype.type(count or np.nan)
+    total = np.add.reduce(wide, axis=dim, keepdims=keepdim)
+    return ordered(total / wide.dtype.type(count or np.nan))
 
 
 def _prod_gradient(g: Any, input: Any, out: Any, dim: Dims) -> Any:
@@ -209,7 +211,7 @@ def _declare_truth(name: str, compute: np.ufunc, doc: str) -> None:
     def answer(input: Array, dim: Dims, keepdim: bool) -> Array:
         kind = np.uint8 if input.dtype == np.uint8 else bool
         truth = compute.reduce(input.astype(bool, copy=False), axis=dim, keepdims=keepdim)
-        return np.asarray(truth).astype(kind, copy=False)
+        return ordered(np.asarray(truth)).astype(kind, copy=False)
 
     op = Op(name, ("input",), answer, {"input": None}, doc=doc)
 
@@ -241,11 +243,11 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
 
 def _var(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
     if not _is_plain(input) or input.dtype.kind == "c":
-        return reductions.var(input, dim, correction, keepdim)
+        return ordered(reductions.var(input, dim, correction, keepdim))
     count = _count(input.shape, dim)
     center = np.add.reduce(input, axis=dim, keepdims=True) / input.dtype.type(count or np.nan)
     squares = np.add.reduce(np.square(input - center), axis=dim, keepdims=keepdim)
-    return squares / input.dtype.type(max(count - correction, 0))
+    return ordered(squares / input.dtype.type(max(count - correction, 0)))
 
 
 def _std(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
@@ -254,8 +256,10 @@ def _std(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
 
 def _var_gradient(g: Any, input: Any, dim: Dims, correction: float) -> Any:
     freedom = _count(input._array.shape, dim) - correction
+    if not input.ndim and freedom <= 0:
+        return g * FUNCTIONS["where"](input == input, math.nan, math.inf)
     away = input - input.mean(dim, True)
-    scale = 2 / freedom if freedom > 0 else math.nan
+    scale = 2 / freedom if freedom else math.inf
     return spread(g * scale, input._array.shape, dim) * away
 
 
@@ -344,7 +348,7 @@ def _logsumexp_gradient(g: Any, input: Any, out: Any, dim: Dims) -> Any:
     return spread(g, shape, dim) * conj((input - spread(out, shape, dim)).exp())
 
 
-LOGSUMEXP = Op("logsumexp", ("input",), _logsumexp, {"input": _logsumexp_gradient})
+LOGSUMEXP = Op("logsumexp", ("input",), in_order(_logsumexp), {"input": _logsumexp_gradient})
 
 
 @function_and_method

@@ -13,6 +13,7 @@ from ..backends.cpu import reductions
 from ..tensor import Array, Tensor
 from .analysis import add_exponentials
 from .elementwise import conj
+from .layout import in_order
 from .movement import wrap_dim
 from .precision import in_single, widened
 from .record import Op, bind
@@ -74,9 +75,13 @@ def _cumsum_gradient(g: Any, dim: int) -> Any:
 
 
 CUMSUM = Op(
-    "cumsum", ("input",), _running(_cumsum), {"input": _cumsum_gradient}, doc="The running sum."
+    "cumsum",
+    ("input",),
+    in_order(_running(_cumsum)),
+    {"input": _cumsum_gradient},
+    doc="The running sum.",
 )
-CUMPROD = Op("cumprod", ("input",), _running(_cumprod), {"input": _cumprod_gradient},
+CUMPROD = Op("cumprod", ("input",), in_order(_running(_cumprod)), {"input": _cumprod_gradient},
              doc="The running product.")  # fmt: skip
 
 
@@ -125,7 +130,7 @@ def _running_extreme_gradient(g: Any, outs: Any, dim: int) -> Any:
 
 
 def _declare_running_extreme(name: str, larger: np.ufunc, doc: str) -> None:
-    op = Op(name, ("input",), _running_extreme(larger), {"input": _running_extreme_gradient},
+    op = Op(name, ("input",), in_order(_running_extreme(larger)), {"input": _running_extreme_gradient},
             differentiable=1, doc=doc)  # fmt: skip
 
     def call(input: Tensor, dim: int, *, out: Any = None) -> Any:
@@ -170,7 +175,9 @@ def _logcumsumexp_gradient(g: Any, input: Any, out: Any, dim: int) -> Any:
     return weighed(positive) - weighed(negative)
 
 
-LOGCUMSUMEXP = Op("logcumsumexp", ("input",), _logcumsumexp, {"input": _logcumsumexp_gradient})
+LOGCUMSUMEXP = Op(
+    "logcumsumexp", ("input",), in_order(_logcumsumexp), {"input": _logcumsumexp_gradient}
+)
 
 
 @function_and_method

@@ -12,6 +12,7 @@ from .. import dtypes
 from ..backends.cpu import indexing as kernels
 from ..backends.cpu.kinds import KERNEL_TYPES
 from ..tensor import Array, Tensor
+from .layout import in_order
 from .movement import wrap_dim
 from .parts import SLICE_BACKWARD
 from .record import Op, bind
@@ -99,7 +100,7 @@ def _put_back(input: Array, index: Array, shape: tuple[int, ...], dim: int) -> A
     return out
 
 
-GATHER = Op("gather", ("input", "index"), _gather, {
+GATHER = Op("gather", ("input", "index"), in_order(_gather), {
     "input": lambda g, shapes, index, dim: GATHER_BACKWARD(g, index, shape=shapes[0], dim=dim),
     "index": None,
 }, doc="Elements at places along a dimension.")  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..backends.cpu import softmax as cpu
 from ..tensor import Array, Tensor
+from .layout import ordered
 from .movement import wrap_dim
 from .precision import require_floats
 from .record import Op, bind
@@ -23,7 +24,7 @@ def _along_dimension(compute: Callable[..., Array], name: str = "") -> Callable[
         if name:
             require_floats(f"{name}_lastdim_kernel_impl", arrays[0])
         if arrays[0].ndim:
-            return compute(*arrays, dim)
+            return ordered(compute(*arrays, dim))
         return compute(*(x.reshape(1) for x in arrays), 0).reshape(())
 
     return run

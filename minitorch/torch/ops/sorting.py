@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Array, Tensor
 from .extremes import at_indices_gradient, at_places_gradient, overall_gradient
+from .layout import in_order, laid_out
 from .movement import wrap_dim
 from .precision import widened
 from .record import Op
@@ -56,7 +57,8 @@ def with_dimension(compute: Callable[..., Any]) -> Callable[..., Any]:
 @with_dimension
 def _sort(input: Array, dim: int, descending: bool, stable: bool) -> tuple[Array, Array]:
     at = order_of(input, dim, descending, stable)
-    return np.take_along_axis(input, at, dim), at
+    values = np.take_along_axis(input, at, dim)
+    return laid_out(values, (input,)), laid_out(at, (input,))
 
 
 SORT = Op("sort", ("input",), _sort, {"input": at_places_gradient}, differentiable=1)
@@ -111,7 +113,7 @@ def _topk(input: Array, dim: int, k: int, largest: bool) -> tuple[Array, Array]:
     return np.take_along_axis(input, at, dim), at
 
 
-TOPK = Op("topk", ("input",), _topk, {"input": at_places_gradient}, differentiable=1)
+TOPK = Op("topk", ("input",), in_order(_topk), {"input": at_places_gradient}, differentiable=1)
 
 
 @function_and_method

@@ -11,6 +11,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Array, Tensor
 from .elementwise import conj, kind_name
+from .layout import laid_out
 from .precision import in_single
 from .promotion import broadcast_error, meet, result_type
 from .record import Op, bind
@@ -28,7 +29,7 @@ def broadcasting(name: str, compute: Callable[..., Array]) -> Callable[..., Arra
 
     def run(*arrays: Any, **params: Any) -> Array:
         try:
-            return compute(*arrays, **params)
+            return laid_out(np.asarray(compute(*arrays, **params)), arrays)
         except ValueError:
             raise broadcast_error(name, arrays) from None
 
@@ -51,7 +52,8 @@ def _clamp(input: Array, min: Any, max: Any) -> Array:
         out = next(met)
         if min is not None:
             out = np.maximum(out, next(met))
-        return out if max is None else np.minimum(out, next(met))
+        out = out if max is None else np.minimum(out, next(met))
+        return laid_out(out, (input, *given))
     except ValueError:
         raise broadcast_error("clamp", [input, *given]) from None
 

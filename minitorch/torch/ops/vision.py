@@ -91,7 +91,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n, kept = len(batch), channels // (r * r)
     split = input.reshape(*batch, kept, r, r, height, width)
     moved = split.permute(*range(n + 1), n + 3, n + 1, n + 4, n + 2)
-    return moved.reshape(*batch, kept, height * r, width * r)
+    copy = moved.clone(memory_format="contiguous_format")
+    return copy.view(*batch, kept, height * r, width * r)
 
 
 @function

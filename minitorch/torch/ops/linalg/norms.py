@@ -10,6 +10,7 @@ import numpy as np
 from ... import dtypes
 from ...tensor import Array, Tensor, tracks
 from ..elementwise import kind_name
+from ..layout import in_order
 from ..movement import wrap_dim, wrap_dims
 from ..promotion import result_type
 from ..record import Op
@@ -72,7 +73,9 @@ def _vector_norm_gradient(g: Any, input: Any, out: Any, ord: float, dim: tuple[i
     return direction * each((g / out.pow(ord - 1)).masked_fill(out == 0, 0))
 
 
-VECTOR_NORM = Op("linalg_vector_norm", ("input",), _vector_norm, {"input": _vector_norm_gradient})
+VECTOR_NORM = Op(
+    "linalg_vector_norm", ("input",), in_order(_vector_norm), {"input": _vector_norm_gradient}
+)
 
 
 def _in_type(name: str, x: Tensor, dtype: Any) -> Tensor:

@@ -1,0 +1,135 @@
+"""How the result of an elementwise operation lies in memory: as Torch lays it out.
+
+NumPy and Torch both let a result follow its inputs, but differ where those disagree: Torch asks
+one input after the other, and takes 0 strides for no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Array
+
+
+def laid_out(result: Array, inputs: Sequence[Any]) -> Array:
+    """A result of broadcast inputs with Torch's strides; a copy if it has others."""
+    shape = result.shape
+    if len(shape) < 2 or result.size < 2:
+        return result
+    if result.flags.c_contiguous and all(x.flags.c_contiguous for x in inputs if _counts(x)):
+        return result
+    return arranged(result, [_broadcast_strides(x, shape) for x in inputs if _counts(x)])
+
+
+def arranged(result: Array, strides: list[tuple[int, ...]]) -> Array:
+    """A result that lies as the strides of its inputs say, the first that say anything."""
+    order = _memory_order(result.shape, strides)
+    in_order = result.transpose(order)
+    if in_order.flags.c_contiguous:
+        return result
+    return np.ascontiguousarray(in_order).transpose(np.argsort(order))
+
+
+def _counts(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.ndim > 0
+
+
+def _broadcast_strides(array: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of an array in a larger shape: 0 where it is repeated."""
+    missing = len(shape) - array.ndim
+    own = zip(array.shape, array.strides, shape[missing:], strict=True)
+    return (0,) * missing + tuple(0 if n == 1 != size else s for n, s, size in own)
+
+
+def _memory_order(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> list[int]:
+    """Dimensions from the outermost in memory to the innermost."""
+    order = list(range(len(shape)))[::-1]
+    for end in range(1, len(order)):
+        moving = end
+        for before in range(end - 1, -1, -1):
+            comparison = _compare(order[before], order[moving], shape, strides)
+            if comparison > 0:
+                order[before], order[moving] = order[moving], order[before]
+                moving = before
+            elif comparison < 0:
+                break
+    return order[::-1]
+
+
+def _compare(a: int, b: int, shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> int:
+    """Above 0 if dimension b should lie further in than a, below 0 if not; 0: no input says."""
+    for own in strides:
+        if own[a] and own[b]:
+            if own[a] != own[b]:
+                return 1 if own[a] > own[b] else -1
+            if shape[a] > shape[b]:
+                return 1
+    return 0
+
+
+# --- Rules for whole operations ---------------------------------------------------------------
+
+
+def following(compute: Callable[..., Array]) -> Callable[..., Array]:
+    """Let the result of a computation on broadcast arrays lie as they do."""
+
+    @wraps(compute)
+    def run(*arrays: Any, **params: Any) -> Array:
+        return laid_out(np.asarray(compute(*arrays, **params)), arrays)
+
+    return run
+
+
+def in_order(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Let the results of a computation lie in order, however its inputs lie."""
+
+    @wraps(compute)
+    def run(*arrays: Any, **params: Any) -> Any:
+        result = compute(*arrays, **params)
+        return tuple(map(ordered, result)) if type(result) is tuple else ordered(result)
+
+    return run
+
+
+def ordered(array: Array) -> Array:
+    """An array whose elements lie in order: itself, or a copy."""
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+
+def as_image(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Let results lie in order, or with channels last if those of the first input do."""
+
+    @wraps(compute)
+    def run(input: Array, *others: Any, **params: Any) -> Any:
+        last = has_channels_last(input)
+
+        def put(array: Array) -> Array:
+            return (
+                _channels_innermost(array) if last and array.ndim == input.ndim else ordered(array)
+            )
+
+        result = compute(input, *others, **params)
+        return tuple(map(put, result)) if type(result) is tuple else put(result)
+
+    return run
+
+
+def has_channels_last(array: Array) -> bool:
+    """Whether an image (N, C, ...) lies in memory with its channels innermost, as Torch decides it."""
+    if array.flags.c_contiguous or array.ndim not in (4, 5) or not array.strides[1]:
+        return False
+    reached = 0
+    for d in (1, *range(array.ndim - 1, 1, -1), 0):
+        size, stride = array.shape[d], array.strides[d]
+        if not size or stride < reached or (d == 0 and reached == array.strides[1]):
+            return False
+        reached = stride * size
+    return True
+
+
+def _channels_innermost(array: Array) -> Array:
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 1, -1)), -1, 1)
