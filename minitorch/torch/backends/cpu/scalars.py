@@ -243,6 +243,47 @@ def _erf(x: Any) -> Any:
     return near if a < f32(1) else far
 
 
+# --- The normal distribution ---------------------------------------------------------------------
+
+
+@part
+def _small_exp2(x: Any) -> Any:
+    """2 to a power between -126 and 127, to within its last two bits."""
+    k, whole = _nearest(x)
+    r = x - k
+    p = f32(0.00015467364573851228)
+    p = p * r + f32(0.0013400432653725147)
+    p = p * r + f32(0.009618035517632961)
+    p = p * r + f32(0.05550327152013779)
+    p = p * r + f32(0.24022650718688965)
+    p = p * r + f32(0.6931471824645996)
+    return (p * r + f32(1)) * _power_of_two(whole)
+
+
+@part
+def _normal_below(x: Any) -> Any:
+    """How much is below x: on the shorter side 2 to a polynomial, and nothing from 5.7 on."""
+    a = abs(x)
+    p = f32(5.128528641762387e-07)
+    p = p * a + f32(-9.560118996887468e-06)
+    p = p * a + f32(7.49732498661615e-05)
+    p = p * a + f32(-0.0002843461115844548)
+    p = p * a + f32(1.4988533621362876e-05)
+    p = p * a + f32(0.006931121926754713)
+    p = p * a + f32(-0.0524347648024559)
+    p = p * a + f32(-0.4592214524745941)
+    p = p * a + f32(-1.1511043310165405)
+    shorter = f32(0) if a > f32(5.7) else _small_exp2(p * a - f32(1))
+    return shorter if x < f32(0) else f32(1) - shorter
+
+
+@part
+def _normal_density(x: Any) -> Any:
+    """The density at x."""
+    power = x * x * f32(-0.7213475204444817) + f32(-1.3257480647361592)
+    return f32(0) if power < f32(-126) else _small_exp2(power)
+
+
 @part
 def _erfc(x: Any) -> Any:
     """1 - erf(x), computed in float64: its values far out are small and would be lost."""
@@ -336,6 +377,16 @@ def _erfc_64(x: Any) -> Any:
 
 
 @part
+def _normal_below_64(x: Any) -> Any:
+    return 0.5 * (1.0 + math.erf(x * 0.7071067811865476))
+
+
+@part
+def _normal_density_64(x: Any) -> Any:
+    return math.exp(x * x * -0.5) * 0.3989422804014327
+
+
+@part
 def _sin_64(x: Any) -> Any:
     return math.sin(x)
 
@@ -348,11 +399,13 @@ def _cos_64(x: Any) -> Any:
 PRIMITIVES = {
     np.float32: {
         "exp": _exp, "exp2": _exp2, "expm1": _expm1, "log": _log, "log1p": _log1p, "tanh": _tanh,
-        "erf": _erf, "erfc": _erfc, "sin": _sin, "cos": _cos,
+        "erf": _erf, "erfc": _erfc, "normal_below": _normal_below,
+        "normal_density": _normal_density, "sin": _sin, "cos": _cos,
     },
     np.float64: {
         "exp": _exp_64, "exp2": _exp2_64, "expm1": _expm1_64, "log": _log_64, "log1p": _log1p_64,
-        "tanh": _tanh_64, "erf": _erf_64, "erfc": _erfc_64, "sin": _sin_64, "cos": _cos_64,
+        "tanh": _tanh_64, "erf": _erf_64, "erfc": _erfc_64, "normal_below": _normal_below_64,
+        "normal_density": _normal_density_64, "sin": _sin_64, "cos": _cos_64,
     },
 }  # fmt: skip
 
@@ -367,7 +420,8 @@ def functions(real: Any) -> dict[str, Any]:
     """
     table = dict(PRIMITIVES[real])
     exp, expm1, log, log1p = table["exp"], table["expm1"], table["log"], table["log1p"]
-    tanh, erf = table["tanh"], table["erf"]
+    tanh = table["tanh"]
+    normal_below, normal_density = table["normal_below"], table["normal_density"]
 
     def body(fn: Any) -> Any:
         table[fn.__name__] = part(fn)
@@ -529,13 +583,11 @@ def functions(real: Any) -> dict[str, Any]:
 
     @body
     def gelu(x: Any) -> Any:
-        return x * real(0.5) * (real(1) + erf(x * real(0.7071067811865476)))
+        return x * normal_below(x)
 
     @body
     def gelu_backward(g: Any, x: Any) -> Any:
-        below = real(0.5) * (real(1) + erf(x * real(0.7071067811865476)))
-        density = exp(x * x * real(-0.5)) * real(0.3989422804014327)
-        return g * (below + x * density)
+        return g * (normal_below(x) + x * normal_density(x))
 
     @body
     def gelu_tanh(x: Any) -> Any:
