@@ -247,7 +247,8 @@ def test_layers(text: str, inputs: str) -> None:
     real.manual_seed(3)
     given = eval(f"({inputs},)", globals() | {"torch": real})
     if "Lazy" in text:
-        run(ours, mine, to_ours(given)), run(real, theirs, given)
+        run(ours, mine, to_ours(given))
+        run(real, theirs, given)
         assert repr(mine) == repr(theirs)
         assert type(mine).__name__ == type(theirs).__name__
     compare_states(mine, theirs, exact="Lazy" not in text)

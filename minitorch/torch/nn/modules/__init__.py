@@ -156,3 +156,6 @@ from .sparse import EmbeddingBag as EmbeddingBag
 from .upsampling import Upsample as Upsample
 from .upsampling import UpsamplingBilinear2d as UpsamplingBilinear2d
 from .upsampling import UpsamplingNearest2d as UpsamplingNearest2d
+
+# pyright: reportUnsupportedDunderAll=false
+__all__ = [name for name, value in list(globals().items()) if isinstance(value, type)]

@@ -1,0 +1,108 @@
+"""Gradients held within bounds."""
+
+from __future__ import annotations
+
+import types
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+from ...autograd.modes import no_grad
+from ...ops.linalg.norms import vector_norm
+from ...ops.surface import FUNCTIONS
+from ...tensor import Tensor
+
+Tensors = Tensor | Iterable[Tensor]
+
+
+def _listed(tensors: Tensors) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def _gradients(parameters: Tensors) -> list[Tensor]:
+    return [p.grad for p in _listed(parameters) if p.grad is not None]
+
+
+@no_grad()
+def get_total_norm(
+    tensors: Tensors,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """The norm of tensors as if they were one vector.
+
+    Args:
+        tensors: one or several
+        norm_type: which norm
+        error_if_nonfinite: whether a norm that is no number is an error
+        foreach: accepted; there is one way here
+    """
+    listed = _listed(tensors)
+    norm_type = float(norm_type)
+    if not listed:
+        return FUNCTIONS["tensor"](0.0)
+    norms = FUNCTIONS["stack"]([vector_norm(t, norm_type) for t in listed])
+    total = vector_norm(norms, norm_type)
+    if error_if_nonfinite and not total.isfinite():
+        raise RuntimeError(
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so "
+            "it cannot be clipped. To disable this error and scale the gradients by the non-finite "
+            "norm anyway, set `error_if_nonfinite=False`"
+        )
+    return total
+
+
+@no_grad()
+def clip_grads_with_norm_(
+    parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
+    """Scale the gradients of parameters so that their norm, which is given, is at most `max_norm`."""
+    scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    if scale.item() != 1.0:
+        for gradient in _gradients(parameters):
+            gradient.mul_(scale)
+
+
+@no_grad()
+def clip_grad_norm_(
+    parameters: Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Scale the gradients of parameters so that their norm together is at most `max_norm`.
+
+    Returns:
+        the norm before
+    """
+    listed = _listed(parameters)
+    if isinstance(parameters, types.GeneratorType) and not listed:
+        warnings.warn(
+            "`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=3
+        )
+    total = get_total_norm(_gradients(listed), norm_type, error_if_nonfinite, foreach)
+    clip_grads_with_norm_(listed, max_norm, total, foreach)
+    return total
+
+
+def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
+    """`clip_grad_norm_`, under its old name."""
+    warnings.warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
+        "`torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return clip_grad_norm_(*args, **kwargs)
+
+
+@no_grad()
+def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
+    """Hold each element of the gradients between -clip_value and clip_value."""
+    for gradient in _gradients(parameters):
+        gradient.clamp_(min=-float(clip_value), max=float(clip_value))
+
+
+_get_total_norm, _clip_grads_with_norm_ = get_total_norm, clip_grads_with_norm_

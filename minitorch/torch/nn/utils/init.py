@@ -1,0 +1,22 @@
+"""Modules without first values."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from ...random import get_rng_state, set_rng_state
+from ..modules.module import Module
+
+
+def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
+    """A module whose parameters are for others to fill; no random number is drawn for them."""
+    if not issubclass(module_cls, Module):
+        raise RuntimeError(f"Expected a Module; got {module_cls}")
+    if "device" not in inspect.signature(module_cls).parameters:
+        raise RuntimeError("Module must support a 'device' arg to skip initialization")
+    state = get_rng_state()
+    try:
+        return module_cls(*args, **kwargs)
+    finally:
+        set_rng_state(state)
