@@ -108,6 +108,11 @@ def _by(sizes: Any) -> str:
 # --- The three products ------------------------------------------------------------------
 
 
+def _is_pointwise(weight: Sizes, stride: Sizes, padding: Sizes) -> bool:
+    """Whether a convolution mixes the channels of each place by themselves: a product of matrices."""
+    return prod(weight[2:]) == prod(stride) == 1 and not any(padding)
+
+
 def conv_forward(
     x: Array,
     weight: Array,
@@ -124,7 +129,8 @@ def conv_forward(
             f"Given weight of size {list(weight.shape)}, expected bias to be 1-dimensional with "
             f"{weight.shape[0]} elements, but got bias of size {list(bias.shape)} instead"
         )
-    if _is_large(prod(shape) * prod(weight.shape[1:]), x):
+    pointwise = _is_pointwise(weight.shape, stride, padding)
+    if not pointwise and _is_large(prod(shape) * prod(weight.shape[1:]), x):
         from .conv_large import convolve
 
         y = convolve(
@@ -139,7 +145,9 @@ def conv_forward(
         )
         return y.astype(x.dtype, copy=False)
     rows = _group_rows(weight, groups)  # (G, O/G, C/G * taps)
-    columns = unroll(widen(x), weight.shape[2:], shape[2:], stride, padding, dilation)
+    columns = widen(x)
+    if not pointwise:
+        columns = unroll(columns, weight.shape[2:], shape[2:], stride, padding, dilation)
     columns = columns.reshape(x.shape[0], groups, rows.shape[2], prod(shape[2:]))
     y = (rows @ columns).reshape(shape)
     if bias is not None:
@@ -164,7 +172,8 @@ def conv_input_gradient(
     _check_transposed(g, weight, input_shape, groups)
     _check_steps(stride, padding, dilation)
     _check_places(input_shape[2:], weight.shape[2:], g.shape[2:], stride, padding, dilation)
-    if _is_large(g.size * prod(weight.shape[1:]), g):
+    pointwise = _is_pointwise(weight.shape, stride, padding) and g.shape[2:] == input_shape[2:]
+    if not pointwise and _is_large(g.size * prod(weight.shape[1:]), g):
         from .conv_large import convolve_transposed
 
         x = convolve_transposed(
@@ -174,6 +183,8 @@ def conv_input_gradient(
     rows = _group_rows(weight, groups)  # (G, O/G, C/G * taps)
     parts = widen(g).reshape(g.shape[0], groups, rows.shape[1], prod(g.shape[2:]))
     columns = rows.swapaxes(1, 2) @ parts  # (N, G, C/G * taps, places)
+    if pointwise:
+        return columns.reshape(input_shape).astype(g.dtype, copy=False)
     columns = columns.reshape(*input_shape[:2], *weight.shape[2:], *g.shape[2:])
     return roll(columns, input_shape[2:], stride, padding, dilation).astype(g.dtype, copy=False)
 
