@@ -298,7 +298,7 @@ def test_containers() -> None:
             len(by_name),
         ]
         seen += [
-            [*(by_name | nn.ParameterDict({"d": t.ones(1)})).keys()],
+            [*by_name.__or__(nn.ParameterDict({"d": t.ones(1)}))],
             by_name.pop("a"),
             by_name.popitem()[0],
         ]

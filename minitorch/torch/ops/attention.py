@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 import warnings
-from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from .. import dtypes
-from ..backends.cpu.softmax import softmax as softmax_of
+from ..backends.cpu import attention as cpu
 from ..tensor import Array, Tensor
 from .dropout import dropout
 from .elementwise import kind_name
@@ -20,28 +17,9 @@ from .precision import in_single
 from .record import Op, bind
 from .softmax import SOFTMAX_BACKWARD
 from .surface import FUNCTIONS
+from .twice import second_gradients
 
-# --- Shares: how much each query takes of each key ---------------------------------------------------
-
-
-def _shares(query: Array, key: Array, mask: Array | None, scale: float, causal: bool) -> Array:
-    """softmax(scale query keyᵀ + mask); the scores (..., L, S) are fresh memory, and masked in it."""
-    scores = np.matmul(query * query.dtype.type(scale), key.swapaxes(-2, -1))
-    if causal:
-        np.copyto(scores, -np.inf, where=_later(*scores.shape[-2:]))
-    if mask is None:
-        return softmax_of(scores, scores.ndim - 1)
-    hidden = ~mask if mask.dtype == np.bool_ else mask == -np.inf
-    scores = np.where(hidden, -np.inf, scores) if mask.dtype == np.bool_ else scores + mask
-    out = softmax_of(scores.astype(query.dtype, copy=False), scores.ndim - 1)
-    blind = hidden.all(axis=-1, keepdims=True)  # a query that may look nowhere sees zeros
-    return np.where(blind, query.dtype.type(0), out) if blind.any() else out
-
-
-@lru_cache(maxsize=16)
-def _later(queries: int, keys: int) -> Array:
-    """Which keys stand after each query."""
-    return ~np.tri(queries, keys, dtype=bool)
+# --- Records -----------------------------------------------------------------------------------------
 
 
 def _shares_gradients(g: Any, query: Any, key: Any, out: Any, scale: float, needs: Any) -> Any:
@@ -54,8 +32,45 @@ def _shares_gradients(g: Any, query: Any, key: Any, out: Any, scale: float, need
 
 
 SHARES = Op(
-    "scaled_dot_product_shares", ("query", "key", "mask"), in_single(_shares), _shares_gradients,
-    doc="softmax(scale query keyᵀ + mask).",
+    "scaled_dot_product_shares", ("query", "key", "mask"), in_single(cpu.shares), _shares_gradients,
+    doc="How much each query takes of each key: softmax(scale query keyᵀ + mask).",
+)  # fmt: skip
+
+
+def _attention_gradients(
+    g: Any, query: Any, key: Any, value: Any, mask: Any, shares: Any, needs: Any, scale: float, causal: bool
+) -> Any:  # fmt: skip
+    params = {"scale": scale, "causal": causal, "with_mask": needs[3]}
+    found = bind(ATTENTION_BACKWARD, (g, query, key, value, mask, shares), params)
+    return found if needs[3] else [*found, None]
+
+
+def _attention_backward(
+    g: Array, query: Array, key: Array, value: Array, mask: Array | None, shares: Array,
+    scale: float, causal: bool, with_mask: bool,
+) -> tuple[Array, ...]:  # fmt: skip
+    found = cpu.attention_backward(g, query, key, value, mask, shares, scale, causal)
+    return found if with_mask else found[:3]
+
+
+def _attention_again(
+    g: Any, grad: Any, query: Any, key: Any, value: Any, mask: Any, scale: float, causal: bool, with_mask: bool
+) -> Any:  # fmt: skip
+    def compose(query: Any, key: Any, value: Any, mask: Any) -> list[Tensor]:
+        return [bind(SHARES, (query, key, mask), {"scale": scale, "causal": causal}) @ value]
+
+    inputs = (query, key, value, mask)
+    return [*second_gradients(compose, (grad,), inputs, range(3 + with_mask), g), None]
+
+
+ATTENTION = Op(
+    "scaled_dot_product_attention", ("query", "key", "value", "mask"), in_single(cpu.attention),
+    _attention_gradients, differentiable=1, outputs=("out", "shares"),
+    doc="softmax(scale query keyᵀ + mask) value.",
+)  # fmt: skip
+ATTENTION_BACKWARD = Op(
+    "scaled_dot_product_attention_backward", ("grad", "query", "key", "value", "mask", "shares"),
+    in_single(_attention_backward), _attention_again,
 )  # fmt: skip
 
 
@@ -88,13 +103,16 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key, value = _shared_heads(query, key, value)
     factor = 1 / math.sqrt(query._array.shape[-1]) if scale is None else scale
+    params = {"scale": factor, "causal": is_causal}
     try:
-        shares = bind(SHARES, (query, key, attn_mask), {"scale": factor, "causal": is_causal})
+        if not dropout_p:
+            return bind(ATTENTION, (query, key, value, attn_mask), params)[0]
+        shares = bind(SHARES, (query, key, attn_mask), params)
     except ValueError:
         given = {"query": query, "key": key, "attn_mask": attn_mask}
         shapes = {name: list(x.shape) for name, x in given.items() if x is not None}
         raise RuntimeError(f"scaled_dot_product_attention: {shapes} do not broadcast") from None
-    return (dropout(shares, dropout_p) if dropout_p else shares) @ value
+    return dropout(shares, dropout_p) @ value
 
 
 def _shared_heads(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:

@@ -143,12 +143,12 @@ def _cross_entropy(
     if reduction == "none":
         return each, sums, np.ones((), sums.dtype)
     total = np.asarray(widened(each).sum())
-    kept = (
-        _nll_weights(target, weight, ignore_index, sums.dtype)[1]
-        if reduction == "mean"
-        else np.ones((), sums.dtype)
-    )
-    count = np.asarray(kept.sum())
+    if reduction == "sum":
+        count = np.ones((), sums.dtype)
+    elif weight is None:
+        count = np.array(np.count_nonzero(target != ignore_index), sums.dtype)
+    else:
+        count = np.asarray(_nll_weights(target, weight, ignore_index, sums.dtype)[1].sum())
     return (total / count).astype(input.dtype), sums, count
 
 

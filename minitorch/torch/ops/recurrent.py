@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..autograd.backward import grad
-from ..autograd.graph import modes
-from ..autograd.modes import enable_grad
 from ..backends.cpu import recurrent as cpu
-from ..tensor import Tensor, tracks
+from ..tensor import Tensor
 from .elementwise import kind_name
 from .linear import linear
 from .precision import in_single
 from .record import Op, bind
 from .surface import FUNCTIONS, function
+from .twice import second_gradients
 
 ARGUMENTS = ("input", "h0", "c0", "w_ih", "w_hh", "b_ih", "b_hh", "w_hr")
 """Of a layer; h0 and c0 are the first state and cell, w_hr projects the state."""
@@ -69,18 +67,13 @@ def layer(
         g: Any, gy: Any, gh: Any, gc: Any, input: Any, h0: Any, c0: Any, w_ih: Any, w_hh: Any,
         b_ih: Any, b_hh: Any, w_hr: Any, sizes: Any, reverse: bool, wanted: Any,
     ) -> Any:  # fmt: skip
-        given = (gy, gh, gc, input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr)
-        recording = modes.grad
-        with enable_grad():
-            (gy, gh, gc), arguments = (own := [_alias(x, recording) for x in given])[:3], own[3:]
-            made = unrolled(step, sizes, reverse, *arguments)
-            outs = [out for out in made if out is not None]
-            inputs = [arguments[ARGUMENTS.index(name)] for name in wanted]
-            first = grad(outs, inputs, [gy, gh, gc][: len(outs)], create_graph=True)
-            variables = [x for x in own if x is not None]
-            second = grad(first, variables, list(g), create_graph=recording, allow_unused=True)
-        found = iter(second)
-        return [None if x is None else next(found) for x in own] + [None] * len(SAVED)
+        def compose(*arguments: Any) -> list[Tensor]:
+            return [out for out in unrolled(step, sizes, reverse, *arguments) if out is not None]
+
+        given = (input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr)
+        places = [ARGUMENTS.index(name) for name in wanted]
+        found = second_gradients(compose, (gy, gh, gc), given, places, g)
+        return found + [None] * len(SAVED)
 
     back = Op(
         f"{name}_backward", ("gy", "gh", "gc", *ARGUMENTS, *SAVED), in_single(compute_backward), again,
@@ -90,13 +83,6 @@ def layer(
         name, ARGUMENTS, in_single(lambda *args, **params: forward(*args, **params, **fixed)), gradients,
         differentiable=3, outputs=("out", "hn", "cn", *SAVED), doc="One layer in one direction.",
     )  # fmt: skip
-
-
-def _alias(x: Tensor | None, recording: bool) -> Tensor | None:
-    """The same numbers as a variable to differentiate by."""
-    if x is None:
-        return None
-    return x.view_as(x) if recording and tracks(x) else x.detach().requires_grad_()
 
 
 def unrolled(

@@ -17,6 +17,8 @@ LARGE = 8_192
 def check_targets(target: Array, classes: int, ignore_index: int) -> Array:
     """Where targets count; IndexError if one that counts is not a class."""
     counts = target != ignore_index
+    if target.size and target.min() >= 0 and target.max() < classes:
+        return counts
     wrong = counts & ((target < 0) | (target >= classes))
     if wrong.any():
         raise IndexError(f"Target {target[wrong][0]} is out of bounds.")
@@ -45,14 +47,15 @@ def cross_entropy(
         return losses.astype(logits.dtype), logsums
     counts = check_targets(target, logits.shape[1], ignore_index)
     logsums = _row_logsums(logits)
-    classes = np.where(counts, target, 0)
+    all_count = counts.all()
+    classes = target if all_count else np.where(counts, target, 0)
     losses = logsums[:, 1] - (logits[np.arange(len(classes)), classes] - logsums[:, 0])
     if weight is not None:
         losses = losses * weight[classes]
     if label_smoothing:
         spread = _spread(logits, logsums, weight) / logits.shape[1]
         losses = (1 - label_smoothing) * losses + label_smoothing * spread
-    return np.where(counts, losses, logits.dtype.type(0)), logsums
+    return losses if all_count else np.where(counts, losses, logits.dtype.type(0)), logsums
 
 
 def _row_logsums(logits: Array) -> Array:
