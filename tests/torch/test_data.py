@@ -333,6 +333,7 @@ def test_errors_in_workers(monkeypatch):
         assert lines[1] == "Original Traceback (most recent call last):"
         assert lines[-1].startswith(f"{kind.__name__}: ")
         del caught
+        gc.collect()
     with pytest.raises(RuntimeError, match=r"worker \(pid\(s\) \d+\) exited unexpectedly"):
         list(data.DataLoader(Broken("die"), batch_size=2, num_workers=1))
     started = time.monotonic()
