@@ -295,6 +295,8 @@ def __setitem__(self: Tensor, key: Any, value: Any) -> None:  # noqa: N807
             value = FUNCTIONS["as_tensor"](value).to(self.dtype)
     basic, advanced = _split_key(self._array.shape, key)
     view = self if _keeps_all(basic) else bind(BASIC, (self,), {"at": basic})
+    if not value._array.ndim and value._counter is view._counter:
+        value = value.clone()  # one element may fill the memory that it is part of
     if advanced is None:
         bind_in_place(COPY, view, (_without_leading_ones(value, view._array.ndim),), {})
         return
@@ -305,7 +307,7 @@ def __setitem__(self: Tensor, key: Any, value: Any) -> None:  # noqa: N807
             return
     value = _without_leading_ones(value, _taken(view._array, advanced).ndim)
     _check_same_type(self, value)
-    if value is view:
+    if value is view and view._array.shape[0] != 1:
         raise RuntimeError(OVERLAP)
     check_overlap(view._array, value._array, same_allowed=False)
     bind_in_place(INDEX_PUT, view, (value,), {"key": advanced, "accumulate": False})

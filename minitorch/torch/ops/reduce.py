@@ -131,7 +131,7 @@ def _product_of_others(input: Any, shape: Dims, dim: Dims) -> Any:
 SUM = Op("sum", ("input",), _sum, {"input": lambda g, shapes, dim: spread(g, shapes[0], dim)},
          doc="The sum of elements: all, or along dimensions.")  # fmt: skip
 MEAN = Op("mean", ("input",), _mean,
-          {"input": lambda g, shapes, dim: spread(g / _count(shapes[0], dim), shapes[0], dim)},
+          {"input": lambda g, shapes, dim: spread(g, shapes[0], dim) / _count(shapes[0], dim)},
           doc="The mean of elements: all, or along dimensions.")  # fmt: skip
 PROD = Op("prod", ("input",), _folding(np.multiply, reductions.prod), {"input": _prod_gradient},
           doc="The product of elements: all, or along dimensions.")  # fmt: skip

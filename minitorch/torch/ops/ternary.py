@@ -51,8 +51,8 @@ def _clamp(input: Array, min: Any, max: Any) -> Array:
         met = iter(meet((input, *given)))
         out = next(met)
         if min is not None:
-            out = np.maximum(out, next(met))
-        out = out if max is None else np.minimum(out, next(met))
+            out = np.maximum(next(met), out)
+        out = out if max is None else np.minimum(next(met), out)
         return laid_out(out, (input, *given))
     except ValueError:
         raise broadcast_error("clamp", [input, *given]) from None

@@ -199,7 +199,7 @@ def _gelu_tanh_backward(g: Array, x: Array) -> Array:
     return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope)
 
 
-relu = define("relu", lambda x: np.maximum(x, x.dtype.type(0)), CHEAP)
+relu = define("relu", lambda x: np.maximum(x.dtype.type(0), x), CHEAP)
 threshold_backward = define(
     "threshold_backward", lambda g, x, threshold: np.where(x <= threshold, 0, g), CHEAP
 )

@@ -502,7 +502,7 @@ def functions(real: Any) -> dict[str, Any]:
 
     @body
     def relu(x: Any) -> Any:
-        return real(0) if x <= real(0) else x
+        return real(0) if x < real(0) else x
 
     @body
     def threshold_backward(g: Any, x: Any, threshold: Any) -> Any:
