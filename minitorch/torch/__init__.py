@@ -12,10 +12,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import accelerator as accelerator
+from . import amp as amp
 from . import autograd as autograd
+from . import cpu as cpu
 from . import cuda as cuda
 from . import dtypes as _dtypes
 from . import fft as fft
+from . import func as func
 from . import fx as fx
 from . import jit as jit
 from . import linalg as linalg
@@ -32,6 +35,9 @@ from . import storage as storage
 from . import testing as testing
 from . import utils as utils
 from . import version as version
+from .amp.autocast_mode import FUNCTIONS as _AUTOCAST
+from .amp.autocast_mode import autocast as autocast
+from .amp.autocast_mode import is_autocast_available as is_autocast_available
 from .autograd.modes import enable_grad as enable_grad
 from .autograd.modes import inference_mode as inference_mode
 from .autograd.modes import is_anomaly_enabled as is_anomaly_enabled
@@ -42,6 +48,7 @@ from .autograd.modes import set_grad_enabled as set_grad_enabled
 from .backends import cuda as _cuda_switches  # noqa: F401
 from .backends import cudnn as _cudnn_switches  # noqa: F401
 from .backends import mps as _mps_switches  # noqa: F401
+from .cuda import amp as _cuda_amp  # noqa: F401
 from .device import device as device
 from .dtypes import dtype as dtype
 from .dtypes import finfo as finfo
@@ -70,7 +77,7 @@ from .tensor import Size as Size
 from .tensor import Tensor as Tensor
 from .version import __version__ as __version__
 
-globals().update(_FUNCTIONS, **_dtypes.NAMES, **_TYPES)
+globals().update(_FUNCTIONS, **_AUTOCAST, **_dtypes.NAMES, **_TYPES)
 
 if TYPE_CHECKING:  # the functions come from the records
 

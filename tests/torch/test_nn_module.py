@@ -645,6 +645,12 @@ def trained(t: Library) -> Any:
         lambda t, u, n: u.fuse_conv_bn_eval(t.nn.Conv1d(4, 2, 1, bias=False).eval(), t.nn.BatchNorm1d(2).eval())(batch(t)),
         lambda t, u, n: u.stateless.functional_call(n, {"0.bias": t.ones(4), "2.weight": t.ones(2, 4)}, batch(t)),
         lambda t, u, n: u.stateless.functional_call(n, {"0.bias": t.ones(4)}, batch(t), strict=True),
+        lambda t, u, n: t.func.functional_call(n, ({"0.bias": t.ones(4)}, {"2.bias": t.ones(2)}), batch(t)),
+        lambda t, u, n: t.func.functional_call(n, ({"0.bias": t.ones(4)}, {"0.bias": t.ones(4)}), batch(t)),
+        lambda t, u, n: t.func.stack_module_state([n, copy.deepcopy(n)]),
+        lambda t, u, n: t.nn.DataParallel(n)(batch(t)),
+        lambda t, u, n: t.nn.grad.conv1d_input((1, 4, 3), t.ones(2, 4, 2), t.ones(1, 2, 2)),
+        lambda t, u, n: t.nn.grad.conv1d_weight(batch(t)[None], (2, 2, 2), t.ones(1, 2, 2), groups=2),
     ],
 )  # fmt: skip
 def test_utils(act: Callable[[Any, Any, Any], Any]) -> None:

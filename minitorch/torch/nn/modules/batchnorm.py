@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ...ops.surface import FUNCTIONS
-from ...tensor import Tensor
+from ...tensor import Tensor, bump_version
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
@@ -109,10 +111,12 @@ class _BatchNorm(_NormBase):
         self._check_input_dim(input)
         factor = self.momentum
         tracked = self.training and self.track_running_stats
-        if tracked and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
+        batches = self.num_batches_tracked
+        if tracked and batches is not None:
+            np.add(batches._array, 1, out=batches._array)
+            bump_version(batches)
             if factor is None:  # the mean over all batches
-                factor = 1.0 / float(self.num_batches_tracked)
+                factor = 1.0 / float(batches)
         mean, var = self.running_mean, self.running_var
         by_batch = self.training or (mean is None and var is None)
         if self.training and not tracked:

@@ -83,21 +83,22 @@ class Calls:
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` when the inputs' gradients are known."""
-        self._choose_backward_hooks(full=True)
+        _choose_backward_hooks(self, full=True)
         return add_hook(self._backward_hooks, hook, prepend)
 
     def register_backward_hook(self, hook: Hook) -> RemovableHandle:
         """As `register_full_backward_hook`, but of the last operation alone, as Torch once did."""
-        self._choose_backward_hooks(full=False)
+        _choose_backward_hooks(self, full=False)
         return add_hook(self._backward_hooks, hook)
 
-    def _choose_backward_hooks(self, full: bool) -> None:
-        if self._is_full_backward_hook is (not full):
-            raise RuntimeError(
-                "Cannot use both regular backward hooks and full backward hooks on a "
-                "single Module. Please use only one of them."
-            )
-        self._is_full_backward_hook = full
+
+def _choose_backward_hooks(module: Any, full: bool) -> None:
+    if module._is_full_backward_hook is (not full):
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks on a "
+            "single Module. Please use only one of them."
+        )
+    module._is_full_backward_hook = full
 
 
 def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

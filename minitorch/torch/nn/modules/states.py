@@ -116,18 +116,10 @@ class States:
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         """Put what this module alone knows into a dict."""
-        for name, value in self._local_state().items():
+        for name, value in _local_state(self).items():
             destination[prefix + name] = value if keep_vars else value.detach()
         if type(self).get_extra_state is not States.get_extra_state:
             destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
-
-    def _local_state(self) -> dict[str, Tensor]:
-        """The parameters and persistent buffers of this module alone."""
-        state = {name: p for name, p in self._parameters.items() if p is not None}
-        for name, buffer in self._buffers.items():
-            if buffer is not None and name not in self._non_persistent_buffers_set:
-                state[name] = buffer
-        return state
 
     def get_extra_state(self) -> Any:
         """What else a state dict should have; for subclasses to write."""
@@ -190,7 +182,7 @@ class States:
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, *lists)
         assign = local_metadata.get("assign_to_params_buffers", False)
-        state = self._local_state()
+        state = _local_state(self)
         for name, target in state.items():
             key = prefix + name
             if key in state_dict:
@@ -199,32 +191,9 @@ class States:
                     error_msgs.append(error)
             elif strict:
                 missing_keys.append(key)
-        self._load_extra_state(state_dict, prefix, strict, missing_keys, unexpected_keys)
+        _load_extra_state(self, state_dict, prefix, strict, missing_keys, unexpected_keys)
         if strict:
-            unexpected_keys += self._keys_without_place(state_dict, prefix, state)
-
-    def _load_extra_state(
-        self, state_dict: Any, prefix: str, strict: bool, missing: list[str], unexpected: list[str]
-    ) -> None:
-        key = prefix + _EXTRA_STATE_KEY_SUFFIX
-        wanted = type(self).set_extra_state is not States.set_extra_state
-        if wanted and key in state_dict:
-            self.set_extra_state(state_dict[key])
-        elif strict and wanted:
-            missing.append(key)
-        elif strict and key in state_dict:
-            unexpected.append(key)
-
-    def _keys_without_place(self, state_dict: Any, prefix: str, state: Any) -> list[str]:
-        """Names that begin with the prefix and belong to neither this module nor a child."""
-        extra = prefix + _EXTRA_STATE_KEY_SUFFIX
-        found = []
-        for key in state_dict:
-            if key.startswith(prefix) and key != extra:
-                first, dot, _ = key[len(prefix) :].partition(".")
-                if first not in (self._modules if dot else state):
-                    found.append(key)
-        return found
+            unexpected_keys += _keys_without_place(self, state_dict, prefix, state)
 
     # --- Hooks -----------------------------------------------------------------------------
 
@@ -259,6 +228,45 @@ class States:
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, incompatible_keys)` after this module has loaded."""
         return add_hook(self._load_state_dict_post_hooks, hook)
+
+
+def _local_state(module: Any) -> dict[str, Tensor]:
+    """The parameters and persistent buffers of this module alone."""
+    state = {name: p for name, p in module._parameters.items() if p is not None}
+    for name, buffer in module._buffers.items():
+        if buffer is not None and name not in module._non_persistent_buffers_set:
+            state[name] = buffer
+    return state
+
+
+def _load_extra_state(
+    module: Any,
+    state_dict: Any,
+    prefix: str,
+    strict: bool,
+    missing: list[str],
+    unexpected: list[str],
+) -> None:
+    key = prefix + _EXTRA_STATE_KEY_SUFFIX
+    wanted = type(module).set_extra_state is not States.set_extra_state
+    if wanted and key in state_dict:
+        module.set_extra_state(state_dict[key])
+    elif strict and wanted:
+        missing.append(key)
+    elif strict and key in state_dict:
+        unexpected.append(key)
+
+
+def _keys_without_place(module: Any, state_dict: Any, prefix: str, state: Any) -> list[str]:
+    """Names that begin with the prefix and belong to neither this module nor a child."""
+    extra = prefix + _EXTRA_STATE_KEY_SUFFIX
+    found = []
+    for key in state_dict:
+        if key.startswith(prefix) and key != extra:
+            first, dot, _ = key[len(prefix) :].partition(".")
+            if first not in (module._modules if dot else state):
+                found.append(key)
+    return found
 
 
 class _Loading:

@@ -7,11 +7,16 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from ...autograd.modes import no_grad
-from ...ops.linalg.norms import vector_norm
-from ...ops.surface import FUNCTIONS
-from ...tensor import Tensor
+import numpy as np
 
+from ...autograd.modes import no_grad
+from ...ops.linalg.norms import VECTOR_NORM, vector_norm
+from ...ops.surface import FUNCTIONS
+from ...tensor import Tensor, bump_version, wrap
+
+_norm_of = VECTOR_NORM.compute
+LARGE = 65_536
+"""With this many elements, kernels on all cores pay."""
 Tensors = Tensor | Iterable[Tensor]
 
 
@@ -42,8 +47,8 @@ def get_total_norm(
     norm_type = float(norm_type)
     if not listed:
         return FUNCTIONS["tensor"](0.0)
-    norms = FUNCTIONS["stack"]([vector_norm(t, norm_type) for t in listed])
-    total = vector_norm(norms, norm_type)
+    norms = [_norm_of(t._array, norm_type, tuple(range(t.ndim)), False) for t in listed]
+    total = vector_norm(wrap(np.array(norms)), norm_type)
     if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so "
@@ -61,7 +66,11 @@ def clip_grads_with_norm_(
     scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     if scale.item() != 1.0:
         for gradient in _gradients(parameters):
-            gradient.mul_(scale)
+            if gradient._array.size < LARGE:
+                np.multiply(gradient._array, scale._array, gradient._array, casting="same_kind")
+                bump_version(gradient)
+            else:
+                gradient.mul_(scale)
 
 
 @no_grad()

@@ -1,0 +1,99 @@
+"""Modules in other types and places: every parameter, gradient and buffer of a tree, converted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+from ...autograd.modes import no_grad
+from ...dtypes import dtype as dtype_type
+from ...ops.conversion import _destination
+from ...tensor import Tensor
+
+
+class Conversions:
+    """The part of a module that converts it."""
+
+    _parameters: dict[str, Any]
+    _buffers: dict[str, Any]
+    children: Callable[[], Iterator[Any]]
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Put what `fn` makes of each parameter, gradient and buffer in its place."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        with no_grad():
+            for parameter in self._parameters.values():
+                if parameter is None:
+                    continue
+                parameter.data = fn(parameter)
+                if parameter._grad is not None:
+                    parameter._grad.data = fn(parameter._grad)
+            for name, buffer in self._buffers.items():
+                if buffer is not None:
+                    self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """The module with its floating point tensors as another type, or on another device."""
+        kind, _, memory_format = _destination(args, dict(kwargs))
+        if kind is not None and not (kind.is_floating_point or kind.is_complex):
+            raise TypeError(
+                "nn.Module.to only accepts floating point or complex dtypes, but got desired "
+                f"dtype={kind}"
+            )
+
+        def convert(tensor: Tensor) -> Tensor:
+            if kind is not None and (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
+                tensor = tensor.to(kind)
+            if memory_format is not None and tensor.ndim in (4, 5):
+                tensor = tensor.to(memory_format=memory_format)
+            return tensor
+
+        return self._apply(convert)
+
+    def type(self, dst_type: dtype_type | str) -> Self:
+        """The module with all its tensors as another type."""
+        return self._apply(lambda tensor: tensor.type(dst_type))
+
+    def float(self) -> Self:
+        """The module in single precision."""
+        return _as_floating(self, "float")
+
+    def double(self) -> Self:
+        """The module in double precision."""
+        return _as_floating(self, "double")
+
+    def half(self) -> Self:
+        """The module in half precision."""
+        return _as_floating(self, "half")
+
+    def bfloat16(self) -> Self:
+        """The module in bfloat16."""
+        return _as_floating(self, "bfloat16")
+
+    def cpu(self) -> Self:
+        """The module in the machine's main memory."""
+        return self._apply(lambda tensor: tensor.cpu())
+
+    def cuda(self, device: Any = None) -> Self:
+        """The module on a GPU."""
+        return self._apply(lambda tensor: tensor.cuda(device))
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """The module on a device, its memory not written yet."""
+        return self._apply(
+            lambda tensor: tensor.new_empty(tensor.shape, device=device), recurse=recurse
+        )
+
+    def share_memory(self) -> Self:
+        """The module in memory that processes share."""
+        return self._apply(lambda tensor: tensor.share_memory_())
+
+
+def _as_floating(module: Any, name: str) -> Any:
+    """The module with its floating point tensors as another type, by the name of the method."""
+    return module._apply(
+        lambda tensor: getattr(tensor, name)() if tensor.dtype.is_floating_point else tensor
+    )

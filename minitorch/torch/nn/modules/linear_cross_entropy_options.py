@@ -1,0 +1,17 @@
+"""How Torch computes the cross entropy of a linear layer's outputs in pieces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(slots=True, frozen=True)
+class LinearCrossEntropyOptions:
+    """Accepted: the outputs are computed at once here."""
+
+    allow_retain_graph: bool = False
+    batch_chunk_size: int | None = None
+    chunking_method: str | None = "auto"
+    acc_policy: str = "auto"
+    acc_dtype: Any = None
