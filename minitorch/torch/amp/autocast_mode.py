@@ -1,0 +1,328 @@
+"""`torch.autocast`: within it, products run in bfloat16, and losses in float32.
+
+Which functions are cast, and how, is a table. When the first region opens, these functions are
+replaced, wherever they are known, by ones that ask whether a region is open; a program without
+regions pays nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+import types
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..autograd.modes import _Mode
+from ..device import device
+from ..tensor import Tensor
+
+# --- Which functions are cast ------------------------------------------------------------------
+
+FAST = ["conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "linear", "prelu", "mm", "bmm", "matmul", "__matmul__", "__rmatmul__", "addmm", "addbmm", "baddbmm", "scaled_dot_product_attention", "vecdot"]
+"""Functions that run in the region's own type."""
+
+EXACT = ["avg_pool3d", "binary_cross_entropy", "binary_cross_entropy_with_logits", "grid_sample", "polar", "prod", "quantile", "nanquantile", "stft", "cdist", "trace", "view_as_complex", "cholesky", "cholesky_inverse", "cholesky_solve", "inverse", "lu_solve", "orgqr", "ormqr", "pinverse", "max_pool3d", "max_unpool2d", "max_unpool3d", "adaptive_avg_pool3d", "mse_loss", "cosine_embedding_loss", "nll_loss", "hinge_embedding_loss", "poisson_nll_loss", "smooth_l1_loss", "cross_entropy", "l1_loss", "huber_loss", "margin_ranking_loss", "soft_margin_loss", "triplet_margin_loss", "multi_margin_loss", "ctc_loss", "kl_div", "multilabel_margin_loss"]
+"""Functions that run in float32."""
+
+SUPPORTED = (dtypes.bfloat16, dtypes.float16)
+DEVICES = ("cpu", "cuda", "xpu", "hpu", "mtia", "mps", "xla", "ipu", "privateuseone")
+
+
+class _State(threading.local):
+    """What this thread casts."""
+
+    def __init__(self) -> None:
+        self.enabled = dict.fromkeys(DEVICES, False)
+        self.types = {**dict.fromkeys(DEVICES, dtypes.float16), "cpu": dtypes.bfloat16}
+        self.types["xla"] = dtypes.bfloat16
+        self.caching = True
+        self.depth = 0
+        self.cache: dict[int, tuple[Tensor, Tensor]] = {}
+
+
+_state = _State()
+
+
+def _castable(fn: Callable[..., Any], exact: bool) -> Callable[..., Any]:
+    """A function whose arguments are cast where a region is open."""
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not _state.enabled["cpu"]:
+            return fn(*args, **kwargs)
+        wanted = dtypes.float32 if exact else _state.types["cpu"]
+        cast = [_cast(x, wanted) for x in args]
+        named = {name: _cast(x, wanted) for name, x in kwargs.items()}
+        _state.enabled["cpu"] = False  # what it is made of runs in the same type
+        try:
+            return fn(*cast, **named)
+        finally:
+            _state.enabled["cpu"] = True
+
+    return call
+
+
+@functools.cache
+def _replace_functions() -> None:
+    """Let all who know a function of the tables know one that can be cast."""
+    from .. import linalg, nn
+    from ..nn import functional
+    from ..ops import surface
+
+    replaced: dict[int, Any] = {}
+    for names, exact in ((FAST, False), (EXACT, True)):
+        for name in names:
+            for place in (surface.FUNCTIONS, vars(functional), vars(linalg), vars(Tensor)):
+                fn = place.get(name)
+                if isinstance(fn, types.FunctionType) and id(fn) not in replaced:
+                    replaced[id(fn)] = _castable(fn, exact)
+    for module in list(sys.modules.values()):
+        _replace_in(module, replaced)
+    for each in list(vars(nn).values()):
+        if isinstance(each, type):
+            _replace_in(each, replaced)
+    _replace_in(Tensor, replaced)
+
+
+def _replace_in(place: Any, replaced: dict[int, Any]) -> None:
+    """Replace functions that a module, or a class, knows by name."""
+    for name, value in list(getattr(place, "__dict__", {}).items()):
+        known = value.__func__ if type(value) is staticmethod else value
+        if id(known) in replaced:
+            new = replaced[id(known)]
+            setattr(place, name, staticmethod(new) if known is not value else new)
+
+
+def _cast(x: Any, wanted: dtypes.dtype) -> Any:
+    """A tensor of at most 32 bits in another type; anything else as it is."""
+    if not isinstance(x, Tensor):
+        return x
+    have = x.dtype
+    if have is wanted or have.kind != dtypes.FLOATING or have is dtypes.float64:
+        return x
+    is_weight = have is dtypes.float32 and x._requires_grad and x._edge is None
+    if not is_weight or not _state.caching or x._base is not None:
+        return x.to(wanted)
+    known = _state.cache.get(id(x))
+    if known is None:
+        known = _state.cache[id(x)] = x, x.to(wanted)
+    return known[1]
+
+
+# --- Settings -----------------------------------------------------------------------------------
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Whether a device has regions of mixed precision."""
+    return device_type in DEVICES
+
+
+def _check_device(device_type: str) -> None:
+    if device_type not in DEVICES:
+        raise RuntimeError(f"unknown device type for autocast: {device_type}")
+
+
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
+    """Whether operations are cast on a device."""
+    _check_device(device_type)
+    return _state.enabled[device_type]
+
+
+def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
+    """Cast operations on a device, or not."""
+    if enabled is None:
+        device_type, enabled = "cuda", bool(device_type)
+    _check_device(device_type)
+    _state.enabled[device_type] = enabled
+    _replace_functions()
+
+
+def get_autocast_dtype(device_type: str) -> dtypes.dtype:
+    """The type that operations are cast to on a device."""
+    _check_device(device_type)
+    return _state.types[device_type]
+
+
+def set_autocast_dtype(device_type: str, dtype: dtypes.dtype) -> None:
+    """Set the type that operations are cast to on a device."""
+    _check_device(device_type)
+    _state.types[device_type] = dtype
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """Whether operations are cast on the CPU."""
+    return _state.enabled["cpu"]
+
+
+def get_autocast_cpu_dtype() -> dtypes.dtype:
+    """The type that operations are cast to on the CPU."""
+    return _state.types["cpu"]
+
+
+def get_autocast_gpu_dtype() -> dtypes.dtype:
+    """The type that operations are cast to on a GPU."""
+    return _state.types["cuda"]
+
+
+def is_autocast_cache_enabled() -> bool:
+    """Whether weights are cast once in a region."""
+    return _state.caching
+
+
+def set_autocast_cache_enabled(enabled: bool) -> None:
+    """Cast weights once in a region, or each time."""
+    _state.caching = enabled
+
+
+def clear_autocast_cache() -> None:
+    """Forget weights that were cast."""
+    _state.cache.clear()
+
+
+FUNCTIONS = {
+    fn.__name__: fn
+    for fn in (
+        is_autocast_enabled, set_autocast_enabled, get_autocast_dtype, set_autocast_dtype,
+        is_autocast_cpu_enabled, get_autocast_cpu_dtype, get_autocast_gpu_dtype,
+        is_autocast_cache_enabled, set_autocast_cache_enabled, clear_autocast_cache,
+    )
+}  # fmt: skip
+"""What `torch` itself offers of this."""
+
+
+# --- Regions -------------------------------------------------------------------------------------
+
+
+class autocast(_Mode):  # noqa: N801
+    """A region of mixed precision: `with torch.autocast("cpu"):`, or a decorator."""
+
+    def __init__(
+        self,
+        device_type: str,
+        dtype: dtypes.dtype | None = None,
+        enabled: bool = True,
+        cache_enabled: bool | None = None,
+    ) -> None:
+        if not isinstance(device_type, str):
+            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+        device(device_type)  # refuses unknown names
+        if not is_autocast_available(device_type):
+            raise RuntimeError(
+                f"User specified an unsupported autocast device_type '{device_type}'"
+            )
+        self.device = device_type
+        self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
+        self._cache_enabled = _state.caching if cache_enabled is None else cache_enabled
+        self._enabled = enabled and self._is_possible()
+
+    def _is_possible(self) -> bool:
+        if self.device == "cuda":
+            warnings.warn(
+                "CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=4
+            )
+            return False
+        if self.fast_dtype in SUPPORTED:
+            return True
+        name = self.device.upper()
+        warnings.warn(
+            f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n"
+            f"{name} Autocast only supports dtypes of {', '.join(map(str, SUPPORTED))} currently.",
+            stacklevel=4,
+        )
+        return False
+
+    def __enter__(self) -> autocast:
+        place = self.device
+        self.before = _state.enabled[place], _state.types[place], _state.caching
+        _state.enabled[place], _state.types[place] = self._enabled, self.fast_dtype
+        _state.caching = self._cache_enabled
+        _state.depth += 1
+        if self._enabled:
+            _replace_functions()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        place = self.device
+        _state.enabled[place], _state.types[place], _state.caching = self.before
+        _state.depth -= 1
+        if _state.depth == 0:
+            clear_autocast_cache()
+
+    def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        if not callable(func):
+            raise TypeError(
+                f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you "
+                "mean to use autocast as a context manager? For example:\n"
+                "    with torch.autocast(device_type=...):\n        output = model(input)"
+            )
+        return super().__call__(func)
+
+    def clone(self) -> autocast:
+        """The same region again."""
+        return self
+
+
+def autocast_decorator(autocast_instance: autocast, func: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that runs within a region."""
+    return autocast_instance(func)
+
+
+# --- For autograd functions ----------------------------------------------------------------------
+
+
+def _cast_all(value: Any, device_type: str, dtype: dtypes.dtype) -> Any:
+    """Tensors in a type, also within containers."""
+    if isinstance(value, Tensor):
+        eligible = value.is_floating_point() and value.dtype is not dtypes.float64
+        return value.to(dtype) if eligible and value.device.type == device_type else value
+    if isinstance(value, (str, bytes, np.ndarray)):
+        return value
+    if isinstance(value, Mapping):
+        return {k: _cast_all(v, device_type, dtype) for k, v in value.items()}
+    if isinstance(value, Iterable):
+        cast = (_cast_all(v, device_type, dtype) for v in value)
+        return type(value)(cast) if isinstance(value, (list, tuple)) else cast  # type: ignore[call-arg]
+    return value
+
+
+def custom_fwd(
+    fwd: Callable[..., Any] | None = None,
+    *,
+    device_type: str,
+    cast_inputs: dtypes.dtype | None = None,
+) -> Any:
+    """Decorate `forward` of an autograd Function: its inputs are cast, and regions end."""
+    if fwd is None:
+        return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
+
+    @functools.wraps(fwd)
+    def call(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        ctx._dtype = get_autocast_dtype(device_type)
+        inside = is_autocast_enabled(device_type)
+        ctx._fwd_used_autocast = inside and cast_inputs is None
+        if cast_inputs is None or not inside:
+            return fwd(ctx, *args, **kwargs)
+        with autocast(device_type, enabled=False):
+            args, kwargs = (_cast_all(v, device_type, cast_inputs) for v in (args, kwargs))
+            return fwd(ctx, *args, **kwargs)
+
+    return call
+
+
+def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Any:
+    """Decorate `backward` of an autograd Function: it is in a region if `forward` was."""
+    if bwd is None:
+        return functools.partial(custom_bwd, device_type=device_type)
+
+    @functools.wraps(bwd)
+    def call(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        with autocast(device_type, enabled=ctx._fwd_used_autocast, dtype=ctx._dtype):
+            return bwd(ctx, *args, **kwargs)
+
+    return call

@@ -1,0 +1,5 @@
+"""The old names of mixed precision, with the device in the name."""
+
+from .autocast_mode import autocast as autocast
+from .common import amp_definitely_not_available as amp_definitely_not_available
+from .grad_scaler import GradScaler as GradScaler
