@@ -26,24 +26,62 @@ def _linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
     return out if input.ndim < 3 else out.reshape(*input.shape[:-1], *weight.shape[:-1])
 
 
-def _by_input(g: Any, weight: Any) -> Any:
+def _gradients(g: Any, input: Any, weight: Any, needs: Any) -> Any:
+    """All gradients that are wanted, in one operation."""
+    found = iter(bind(LINEAR_BACKWARD, (g, input, weight), {"wanted": tuple(needs)}))
+    return [next(found) if needed else None for needed in needs]
+
+
+def _backward(grad: Array, input: Array, weight: Array, wanted: tuple[bool, ...]) -> Any:
+    """Of input, weight and bias, the wanted gradients: g W, gᵀ x, and the sum of g's rows."""
+    rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
+    columns = weight.reshape(math.prod(weight.shape[:-1]), weight.shape[-1])
+    g = grad.reshape(rows.shape[0], columns.shape[0])
+    if g.dtype.kind == "c":
+        rows, columns = rows.conj(), columns.conj()
+    found = []
+    if wanted[0]:
+        found.append(g.dot(columns).reshape(input.shape))
+    if wanted[1]:
+        found.append(g.T.dot(rows).reshape(weight.shape))
+    if wanted[2]:
+        found.append(np.add.reduce(g, 0).reshape(weight.shape[:-1]))
+    return tuple(found)
+
+
+def _again(g: Any, grad: Any, input: Any, weight: Any, wanted: tuple[bool, ...]) -> Any:
+    """The derivatives of the backward, from the gradients of the three that were wanted."""
+    arrived = iter(g)
+    by_input, by_weight, by_bias = (next(arrived) if w else None for w in wanted)
+    by_grad = grad.new_zeros(grad.shape)
+    other_input = other_weight = None
+    if by_input is not None:
+        by_grad = by_grad + LINEAR(by_input, weight, None)
+        other_weight = _products(grad, conj(by_input), weight._array.shape)
+    if by_weight is not None:
+        by_grad = by_grad + LINEAR(input, by_weight, None)
+        other_input = _back(grad, conj(by_weight))
+    return by_grad if by_bias is None else by_grad + by_bias, other_input, other_weight
+
+
+def _back(g: Any, weight: Any) -> Any:
     if weight.ndim == 1:
-        return g.unsqueeze(-1) * conj(weight)
-    return bind(LINEAR, (g, conj(weight).t(), None), {})
+        return g.unsqueeze(-1) * weight
+    return LINEAR(g, weight.t(), None)
 
 
-def _by_weight(g: Any, input: Any, shapes: Any) -> Any:
-    rows = conj(input).reshape(math.prod(shapes[0][:-1]), shapes[1][-1])
-    columns = g.reshape(rows._array.shape[0], math.prod(shapes[1][:-1]))
-    return MM(columns.t(), rows).reshape(shapes[1])
+def _products(g: Any, input: Any, shape: tuple[int, ...]) -> Any:
+    rows = input.reshape(math.prod(input.shape[:-1]), shape[-1])
+    columns = g.reshape(rows._array.shape[0], math.prod(shape[:-1]))
+    return MM(columns.t(), rows).reshape(shape)
 
 
 LINEAR = Op(
-    "linear", ("input", "weight", "bias"), in_single(_linear),
-    {"input": _by_input, "weight": _by_weight, "bias": lambda g: g},
+    "linear", ("input", "weight", "bias"), in_single(_linear), _gradients,
     doc="Each row of the input times the weight's rows, plus the bias.",
 )  # fmt: skip
 LINEAR.node_name = "AddmmBackward0"
+LINEAR_BACKWARD = Op("linear_backward", ("grad", "input", "weight"), in_single(_backward), _again)
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -43,6 +43,23 @@ def _max_plane(
                 o += 1
 
 
+def _halve_plane(x: Any, height: int, width: int, values: Any, indices: Any) -> None:
+    """The same for windows of 2 by 2 side by side, the most common ones."""
+    o = 0
+    for j in range(height // 2):
+        for k in range(width // 2):
+            first = 2 * j * width + 2 * k
+            best, place = get(x, first), first
+            for w in (first + 1, first + width, first + width + 1):
+                number = get(x, w)
+                better = (number > best) | (number != number)
+                best = number if better else best
+                place = w if better else place
+            put(values, o, best)
+            put(indices, o, place)
+            o += 1
+
+
 def _add_plane(g: Any, indices: Any, gradient: Any) -> None:
     """Add each g at its place; places outside the plane are passed over."""
     gradient[:] = 0
@@ -86,6 +103,7 @@ def _share_plane(g: Any, sizes: Any, firsts: Any, ends: Any, divisors: Any, grad
 
 
 max_plane = compile_part(_max_plane)
+halve_plane = compile_part(_halve_plane)
 add_plane = compile_part(_add_plane)
 mean_plane = compile_part(_mean_plane)
 share_plane = compile_part(_share_plane)
@@ -97,6 +115,12 @@ def _max_planes(
     """The largest element of each window of every plane."""
     for plane in prange(len(x)):
         max_plane(x[plane], sizes, firsts, ends, steps, values[plane], indices[plane])
+
+
+def _halve_planes(x: Any, height: int, width: int, values: Any, indices: Any) -> None:
+    """The largest element of each window of 2 by 2 of every plane."""
+    for plane in prange(len(x)):
+        halve_plane(x[plane], height, width, values[plane], indices[plane])
 
 
 def _add_planes(g: Any, indices: Any, gradient: Any) -> None:
@@ -118,6 +142,7 @@ def _share_planes(g: Any, sizes: Any, firsts: Any, ends: Any, divisors: Any, gra
 
 
 max_planes = compile_kernel(_max_planes, _max_plane, parallel=True)
+halve_planes = compile_kernel(_halve_planes, _halve_plane, parallel=True)
 add_planes = compile_kernel(_add_planes, _add_plane, parallel=True)
 mean_planes = compile_kernel(_mean_planes, _mean_plane, parallel=True)
 share_planes = compile_kernel(_share_planes, _share_plane, parallel=True)

@@ -1,0 +1,274 @@
+"""Whole training steps of `minitorch.torch` against PyTorch's, eager, side by side in one run.
+
+    python benchmarks/torch_steps.py [--quick] [--only NAME ...] [--json FILE] [--cpu-time]
+
+A step is zero_grad, forward, loss, backward, and the optimizer's step. Both libraries start
+from one seed, and the losses of the first steps are compared before anything is timed. The
+two take turns; each number is the median over turns. Peak memory of the GPT's step is measured
+in processes of their own. With `--cpu-time`, on one core, processor time is measured in place
+of the clock's: on a machine that does other things at the same time, that is the fair one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+PAUSE = 0.12  # seconds in which the other library's threads go to sleep
+Step = Callable[[], float]
+
+
+# --- The models, each a function of the library ---------------------------------------------------
+
+
+def mlp(torch: Any) -> Step:
+    """2-100-100-1, batch 10, SGD."""
+    nn = torch.nn
+    model = nn.Sequential(
+        nn.Linear(2, 100), nn.ReLU(), nn.Linear(100, 100), nn.ReLU(), nn.Linear(100, 1)
+    )
+    x, y = torch.randn(10, 2), torch.rand(10, 1).round()
+    loss = nn.BCEWithLogitsLoss()
+    return _step(torch.optim.SGD(model.parameters(), lr=0.05), lambda: loss(model(x), y))
+
+
+def lenet(torch: Any) -> Step:
+    """LeNet-5 on 28 x 28 images, batch 16, Adam."""
+    nn = torch.nn
+    model = nn.Sequential(
+        nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+        nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10),
+    )  # fmt: skip
+    x, y = torch.randn(16, 1, 28, 28), torch.randint(0, 10, (16,))
+    loss = nn.CrossEntropyLoss()
+    return _step(torch.optim.Adam(model.parameters()), lambda: loss(model(x), y))
+
+
+def resnet(torch: Any) -> Step:
+    """A small residual network, 3 x 32 x 32 images, batch 32, SGD with momentum."""
+    nn, functional = torch.nn, torch.nn.functional
+
+    class Block(nn.Module):
+        def __init__(self, inputs: int, outputs: int, stride: int) -> None:
+            super().__init__()
+            self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+            self.bn1 = nn.BatchNorm2d(outputs)
+            self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
+            self.bn2 = nn.BatchNorm2d(outputs)
+            self.short = nn.Sequential()
+            if stride != 1:
+                self.short = nn.Sequential(
+                    nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs)
+                )
+
+        def forward(self, x: Any) -> Any:
+            out = functional.relu(self.bn1(self.conv1(x)))
+            return functional.relu(self.bn2(self.conv2(out)) + self.short(x))
+
+    model = nn.Sequential(
+        nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(),
+        Block(16, 16, 1), Block(16, 32, 2), Block(32, 64, 2),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10),
+    )  # fmt: skip
+    x, y = torch.randn(32, 3, 32, 32), torch.randint(0, 10, (32,))
+    loss = nn.CrossEntropyLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=5e-4)
+    return _step(optimizer, lambda: loss(model(x), y))
+
+
+def gpt(torch: Any) -> Step:
+    """Four layers, 128 wide, 4 heads, 65 characters, batch 12 x 64, AdamW."""
+    nn, functional = torch.nn, torch.nn.functional
+    width, heads, length, characters = 128, 4, 64, 65
+
+    class Block(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.wide, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+        def attend(self, x: Any) -> Any:
+            b, t, c = x.shape
+            q, k, v = (
+                part.view(b, t, heads, c // heads).transpose(1, 2)  # (B, H, T, C / H)
+                for part in self.qkv(x).split(width, dim=2)
+            )
+            y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+            return self.out(y.transpose(1, 2).contiguous().view(b, t, c))
+
+        def forward(self, x: Any) -> Any:
+            x = x + self.attend(self.norm1(x))
+            return x + self.narrow(functional.gelu(self.wide(self.norm2(x))))
+
+    class GPT(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.tokens, self.places = (
+                nn.Embedding(characters, width),
+                nn.Embedding(length, width),
+            )
+            self.blocks = nn.Sequential(*(Block() for _ in range(4)))
+            self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, characters, bias=False)
+
+        def forward(self, tokens: Any) -> Any:
+            x = self.tokens(tokens) + self.places(torch.arange(tokens.shape[1]))
+            return self.head(self.norm(self.blocks(x)))
+
+    model = GPT()
+    x, y = (torch.randint(0, characters, (12, length)) for _ in range(2))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    return _step(
+        optimizer, lambda: functional.cross_entropy(model(x).view(-1, characters), y.view(-1))
+    )
+
+
+def tagger(torch: Any) -> Step:
+    """An LSTM that tags each of 32 words of 16 sentences, Adam."""
+    nn = torch.nn
+
+    class Tagger(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.words = nn.Embedding(1000, 64)
+            self.lstm = nn.LSTM(64, 64, batch_first=True)
+            self.tags = nn.Linear(64, 12)
+
+        def forward(self, words: Any) -> Any:
+            return self.tags(self.lstm(self.words(words))[0])
+
+    model = Tagger()
+    x, y = torch.randint(0, 1000, (16, 32)), torch.randint(0, 12, (16, 32))
+    loss = nn.CrossEntropyLoss()
+    return _step(
+        torch.optim.Adam(model.parameters()), lambda: loss(model(x).view(-1, 12), y.view(-1))
+    )
+
+
+MODELS = {
+    "MLP 2-100-100-1": mlp,
+    "LeNet": lenet,
+    "small ResNet": resnet,
+    "GPT": gpt,
+    "LSTM tagger": tagger,
+}
+
+
+def _step(optimizer: Any, loss_of: Callable[[], Any]) -> Step:
+    def step() -> float:
+        optimizer.zero_grad()
+        loss = loss_of()
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    return step
+
+
+# --- Measuring --------------------------------------------------------------------------------------
+
+
+def prepared(name: str, torch: Any) -> tuple[Step, list[float]]:
+    """A model's step, and the losses of its first three steps."""
+    torch.manual_seed(0)
+    step = MODELS[name](torch)
+    return step, [step() for _ in range(3)]
+
+
+def measure(name: str, turns: int, clock: Callable[[], float]) -> dict[str, Any]:
+    """Median seconds of a step in both libraries, and how far their losses are apart."""
+    import torch as real
+
+    import minitorch.torch as ours
+
+    steps, losses = {}, {}
+    for label, torch in (("ours", ours), ("pytorch", real)):
+        steps[label], losses[label] = prepared(name, torch)
+    times: dict[str, list[float]] = {label: [] for label in steps}
+    for _ in range(turns):
+        for label, step in steps.items():
+            time.sleep(PAUSE if clock is time.perf_counter else 0)
+            step()
+            start = clock()
+            for _ in range(3):
+                step()
+            times[label].append((clock() - start) / 3)
+    middle = {label: statistics.median(t) for label, t in times.items()}
+    apart = max(abs(a - b) for a, b in zip(losses["ours"], losses["pytorch"], strict=True))
+    return {"what": name, **middle, "ratio": middle["ours"] / middle["pytorch"], "apart": apart}
+
+
+def peak_memory(name: str, library: str) -> float:
+    """MiB that a model and ten of its steps add to a process, at their peak, once all is compiled."""
+    code = (
+        f"import sys, gc; sys.path.insert(0, {str(ROOT / 'benchmarks')!r})\n"
+        f"import {library} as torch, torch_steps\n"
+        f"torch_steps.prepared({name!r}, torch); gc.collect()\n"
+        "open('/proc/self/clear_refs', 'w').write('5')  # the peak begins anew\n"
+        "status = lambda: dict(line.split(':') for line in open('/proc/self/status'))\n"
+        "before = int(status()['VmRSS'].split()[0])\n"
+        f"step, _ = torch_steps.prepared({name!r}, torch)\n"
+        "for _ in range(10): step()\n"
+        "print(int(status()['VmHWM'].split()[0]) - before)"
+    )
+    given_back = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "0"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True,
+        env=os.environ | given_back,  # what is freed does not stay with the process
+    )  # fmt: skip
+    return int(done.stdout) / 1024
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Training steps against PyTorch, side by side.")
+    parser.add_argument("--quick", action="store_true", help="fewer turns")
+    parser.add_argument("--only", nargs="*", default=[], help="models whose name contains one")
+    parser.add_argument("--json", metavar="FILE", help="write the numbers there too")
+    parser.add_argument("--cpu-time", action="store_true", help="processor time of one core")
+    options = parser.parse_args(argv)
+    if options.cpu_time:
+        for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+            os.environ[name] = "1"
+    clock = time.process_time if options.cpu_time else time.perf_counter
+    cores = "one core" if options.cpu_time else f"{os.cpu_count()} cores"
+    print(f"{platform.processor() or platform.machine()}, {cores}, milliseconds of a step\n")
+    rows = []
+    for name in MODELS:
+        if options.only and not any(part in name for part in options.only):
+            continue
+        row = measure(name, 5 if options.quick else 21, clock)
+        rows.append(row)
+        print(
+            f"{name:18} ours {1e3 * row['ours']:8.2f}   PyTorch {1e3 * row['pytorch']:8.2f}   "
+            f"ratio {row['ratio']:5.2f}   losses apart {row['apart']:.1e}",
+            flush=True,
+        )
+    if rows:
+        mean = math.exp(statistics.fmean(math.log(row["ratio"]) for row in rows))
+        print(f"\ngeometric mean of the ratios: {mean:.2f}")
+    memory = {}
+    if not options.only or "GPT" in options.only:
+        memory = {label: peak_memory("GPT", label) for label in ("minitorch.torch", "torch")}
+        print(
+            f"peak memory of the GPT's steps: ours {memory['minitorch.torch']:.0f} MiB, "
+            f"PyTorch {memory['torch']:.0f} MiB"
+        )
+    if options.json:
+        Path(options.json).write_text(json.dumps({"steps": rows, "memory": memory}, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
