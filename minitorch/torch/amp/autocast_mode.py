@@ -24,14 +24,85 @@ from ..tensor import Tensor
 
 # --- Which functions are cast ------------------------------------------------------------------
 
-FAST = ["conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "linear", "prelu", "mm", "bmm", "matmul", "__matmul__", "__rmatmul__", "addmm", "addbmm", "baddbmm", "scaled_dot_product_attention", "vecdot"]
+FAST = [
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_tbc",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "linear",
+    "prelu",
+    "mm",
+    "bmm",
+    "matmul",
+    "__matmul__",
+    "__rmatmul__",
+    "addmm",
+    "addbmm",
+    "baddbmm",
+    "scaled_dot_product_attention",
+    "vecdot",
+]
 """Functions that run in the region's own type."""
 
-EXACT = ["avg_pool3d", "binary_cross_entropy", "binary_cross_entropy_with_logits", "grid_sample", "polar", "prod", "quantile", "nanquantile", "stft", "cdist", "trace", "view_as_complex", "cholesky", "cholesky_inverse", "cholesky_solve", "inverse", "lu_solve", "orgqr", "ormqr", "pinverse", "max_pool3d", "max_unpool2d", "max_unpool3d", "adaptive_avg_pool3d", "mse_loss", "cosine_embedding_loss", "nll_loss", "hinge_embedding_loss", "poisson_nll_loss", "smooth_l1_loss", "cross_entropy", "l1_loss", "huber_loss", "margin_ranking_loss", "soft_margin_loss", "triplet_margin_loss", "multi_margin_loss", "ctc_loss", "kl_div", "multilabel_margin_loss"]
+EXACT = [
+    "avg_pool3d",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "grid_sample",
+    "polar",
+    "prod",
+    "quantile",
+    "nanquantile",
+    "stft",
+    "cdist",
+    "trace",
+    "view_as_complex",
+    "cholesky",
+    "cholesky_inverse",
+    "cholesky_solve",
+    "inverse",
+    "lu_solve",
+    "orgqr",
+    "ormqr",
+    "pinverse",
+    "max_pool3d",
+    "max_unpool2d",
+    "max_unpool3d",
+    "adaptive_avg_pool3d",
+    "mse_loss",
+    "cosine_embedding_loss",
+    "nll_loss",
+    "hinge_embedding_loss",
+    "poisson_nll_loss",
+    "smooth_l1_loss",
+    "cross_entropy",
+    "l1_loss",
+    "huber_loss",
+    "margin_ranking_loss",
+    "soft_margin_loss",
+    "triplet_margin_loss",
+    "multi_margin_loss",
+    "ctc_loss",
+    "kl_div",
+    "multilabel_margin_loss",
+]
 """Functions that run in float32."""
 
 SUPPORTED = (dtypes.bfloat16, dtypes.float16)
-DEVICES = ("cpu", "cuda", "xpu", "hpu", "mtia", "mps", "xla", "ipu", "privateuseone")
+DEVICES: tuple[str, ...] = (
+    "cpu",
+    "cuda",
+    "xpu",
+    "hpu",
+    "mtia",
+    "mps",
+    "xla",
+    "ipu",
+    "privateuseone",
+)
 
 
 class _State(threading.local):

@@ -89,7 +89,7 @@ class LBFGS(Optimizer):
 
 def _flat(array: Array) -> Array:
     """An array as a vector of real numbers."""
-    flat = np.ascontiguousarray(array).reshape(-1)
+    flat: Any = np.ascontiguousarray(array).reshape(-1)
     return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
 
 
@@ -313,7 +313,7 @@ def strong_wolfe(
         left, right = min(e.t for e in ends), max(e.t for e in ends)
         if (right - left) * largest < tolerance:
             break
-        t, stuck = _inside(_cubic_minimum(*ends), left, right, stuck)
+        t, stuck = _inside(_cubic_minimum(ends[0], ends[1]), left, right, stuck)
         now = look(t)
         tries += 1
         if too_high(now) or now.loss >= ends[low].loss:

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numba.np.unsafe.ndarray import to_fixed_tuple
+from numba.np.unsafe import ndarray
 
 from .kernels import INSIDE, parallel, part, run_at, step
 from .runs import share
 
 Array = Any
+to_fixed_tuple: Any = ndarray.to_fixed_tuple
 
 LIGHT = 64
 """How many elements take as long as one of other kernels: cores help when there are millions."""

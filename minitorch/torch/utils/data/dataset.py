@@ -176,7 +176,7 @@ class Subset(Dataset[_T_co]):
 
 def samples_at(dataset: Any, indices: Sequence[Any]) -> list[Any]:
     """Several samples: all at once, if the data set can do that."""
-    together = getattr(dataset, "__getitems__", None)
+    together: Any = getattr(dataset, "__getitems__", None)
     return together(indices) if callable(together) else [dataset[i] for i in indices]
 
 
