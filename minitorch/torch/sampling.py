@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -351,15 +351,18 @@ def normal(
     mean: float = 0.0,
     std: float = 1.0,
     generator: Generator | None = None,
+    *,
+    singly: bool = False,
 ) -> Array:
-    """Normally distributed numbers: `randn` and `normal_`."""
+    """Normally distributed numbers: `randn` and `normal_`; many are drawn in blocks, or singly."""
     dtype = np.dtype(dtype)
     _require(std >= 0, f"normal expects std >= 0.0, but found std {std}")
     if dtype.kind == "c":
-        return _filled_complex(normal, shape, dtype, mean, std / math.sqrt(2), generator)
+        fill = partial(normal, singly=singly)
+        return _filled_complex(fill, shape, dtype, mean, std / math.sqrt(2), generator)
     generator = chosen(generator)
     out = np.empty(shape, dtype)
-    if out.size < 16:
+    if out.size < 16 or singly:
         out[...] = _stored(_fused(_normals(out.size, generator), std, mean), dtype).reshape(shape)
     else:
         _fill_in_blocks(out.reshape(-1), mean, std, generator)
@@ -496,7 +499,10 @@ def multinomial(
     _check_multinomial(weights, count, replacement)
     if replacement and count > 1:
         return _drawn_with_replacement(weights, count, generator)
-    waits = exponential(weights.shape, weights.dtype, 1.0, generator)
+    by_columns = weights.ndim == 2 and weights.strides[0] < weights.strides[1]
+    like = weights.T if by_columns else weights  # waiting times fall in the order of memory
+    waits = exponential(like.shape, weights.dtype, 1.0, generator)
+    waits = waits.T if by_columns else waits
     keys = weights / waits  # the first event of all is that of the highest key
     if count == 1:
         return keys.argmax(axis=-1, keepdims=True)

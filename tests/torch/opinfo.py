@@ -86,7 +86,7 @@ def _reordered(fn: Any, order: tuple[int, ...]) -> Any:
 
 def samples(info: Any, dtype: Any, requires_grad: bool, limit: int) -> Iterator[Any]:
     """Sample inputs of an operation, the first so many."""
-    made = info.sample_inputs("cpu", dtype, requires_grad=requires_grad)
+    made = info.sample_inputs("cpu", dtype, requires_grad=requires_grad) if dtype else ()
     for i, sample in enumerate(made):
         if i >= limit:
             return
@@ -184,19 +184,113 @@ def _then(fn: Any, name: str, process: Any) -> Any:
     return call
 
 
-# Where small gaps between singular values or small pivots magnify rounding, it shows that two
-# libraries round in another order.
-_BY_ORDER_OF_ROUNDING = (
-    "svd linalg.svd linalg.svdvals linalg.pinv linalg.eig linalg.eigvals linalg.eigh linalg.eigvalsh "
-    "linalg.lstsq linalg.cond linalg.det logdet linalg.slogdet norm linalg.norm linalg.matrix_norm pinverse"
-)
-# PyTorch's values are correct to single precision only, also in float64.
+# PyTorch's values are correct to single precision only, also in float64 (mpmath agrees with ours).
 _IN_SINGLE_PRECISION = "airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1"
-ULPS_FOR: dict[str, float] = dict.fromkeys(_BY_ORDER_OF_ROUNDING.split(), 4096.0) | {
-    "linalg.householder_product": 2.0**30,  # PyTorch's second derivative is the coarser one
-    **dict.fromkeys([f"special.{n}" for n in _IN_SINGLE_PRECISION.split()], 2.0**37),
-}
+ULPS_FOR: dict[str, float] = {f"special.{n}": 2.0**37 for n in _IN_SINGLE_PRECISION.split()}
 """Operations whose rounding differs for a known reason, and by how much."""
+
+
+# --- Other places in memory, other shapes -----------------------------------------------------
+
+
+def _reversed(t: Any) -> Any:
+    """A copy that lies in memory with its first dimension innermost."""
+    backwards = tuple(range(t.ndim))[::-1]
+    return t.permute(backwards).clone(memory_format=real.contiguous_format).permute(backwards)
+
+
+def _with_gaps(t: Any) -> Any:
+    """A copy whose elements do not lie side by side."""
+    return real.stack([t, t], -1).select(-1, 0)
+
+
+def _channels_last(t: Any) -> Any:
+    return t.to(memory_format=real.channels_last) if t.ndim == 4 else t
+
+
+def _expanded(t: Any) -> Any:
+    """The first of each row in all of its places."""
+    return t.narrow(-1, 0, 1).expand(t.shape) if t.ndim and t.shape[-1] else t
+
+
+_LAYOUTS = {"reversed": _reversed, "gaps": _with_gaps, "channels last": _channels_last}
+# Operations whose results lie in memory in a way of their own.
+_OWN_LAYOUT = {
+    "einsum",  # a product without a sum: by the order of its letters
+    "nn.functional.conv2d",  # one image beside a weight with its channels last
+    "nn.functional.conv_transpose2d",  # the same
+    "nn.functional.pixel_shuffle",  # an image with its channels last
+    "nn.functional.scaled_dot_product_attention",  # by the kernel that PyTorch chooses
+    "stack",  # images with their channels last, one dimension more
+}
+# Operations that PyTorch refuses, or not, by accident.
+_OWN_EDGES = {
+    "__getitem__",  # the samples' indices are out of bounds
+    "nn.functional.avg_pool2d",  # a tensor without dimensions: IndexError, in others RuntimeError
+    "nn.functional.max_unpool2d",  # the same
+}
+_VIEWS_ONLY = {"take_along_dim"}  # PyTorch refuses what does not lie in order, where it need not
+
+
+def check_layouts(name: str, limit: int) -> int:
+    """Compare values and strides for inputs that lie in memory in other ways."""
+    info = all_operations()[name]
+    mine, theirs = resolve(ours, info), resolve(real, info)
+    dtype = _main_type(info)
+    count = 0
+    if info.name in _VIEWS_ONLY:
+        return 0
+    for how, change in _LAYOUTS.items():
+        for i, sample in enumerate(samples(info, dtype, False, limit)):
+            moved = sample.transform(lambda t, c=change: c(t) if _is_plain(t) else t)
+            _compare_steadily(
+                _then(mine, info.name, sample.output_process_fn_grad),
+                _then(theirs, info.name, sample.output_process_fn_grad),
+                (moved.input, *moved.args), moved.kwargs, what=f"{name}[{how}, sample {i}]({_brief(sample)})",
+                gradients=False, double=False, ulps=ULPS_FOR.get(info.name, 64.0), strides=info.name not in _OWN_LAYOUT,
+            )  # fmt: skip
+            count += 1
+    return count
+
+
+def _is_plain(t: Any) -> bool:
+    return isinstance(t, real.Tensor) and t.layout == real.strided and t.ndim > 1
+
+
+def _main_type(info: Any) -> Any:
+    """The type to try an operation with: float64 if it takes that."""
+    return next((d for d in DTYPES if info.supports_dtype(d, "cpu")), None)
+
+
+EDGES = [(), (1,), (0,), (0, 3), (2, 0, 1)]
+"""Shapes at which operations are tried whose samples have tensors of one shape."""
+
+
+def check_edges(name: str) -> int:
+    """Compare an operation on tensors of one element or none, where all have one shape."""
+    info = all_operations()[name]
+    mine, theirs = resolve(ours, info), resolve(real, info)
+    sample = next(iter(samples(info, _main_type(info), False, 1)), None)
+    if (
+        sample is None
+        or len({t.shape for t in leaves((sample.input, sample.args, sample.kwargs))}) != 1
+    ):
+        return 0
+    for shape in EDGES:
+        small = sample.transform(
+            lambda t, s=shape: _shaped(t, s) if isinstance(t, real.Tensor) else t
+        )
+        compare(
+            _then(mine, info.name, lambda x: x), _then(theirs, info.name, lambda x: x),
+            (small.input, *small.args), small.kwargs, what=f"{name}[of shape {shape}]({_brief(small)})", gradients=False,
+        )  # fmt: skip
+    return len(EDGES)
+
+
+def _shaped(t: Any, shape: tuple[int, ...]) -> Any:
+    """A tensor of a shape of one element or none."""
+    size = 0 if 0 in shape else 1
+    return t.reshape(-1)[:size].reshape(shape) if t.numel() else t.new_ones(shape)
 
 
 # Wrong inputs that are wrong by accident.

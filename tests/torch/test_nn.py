@@ -180,13 +180,13 @@ def bits(tensor: Any) -> bytes:
     return np.ascontiguousarray(numbers(tensor)).tobytes()
 
 
-def compare_states(mine: Any, theirs: Any, exact: bool = False) -> None:
+def compare_states(mine: Any, theirs: Any, exact: bool = False, scale: float = 0.0) -> None:
     """Names in order, shapes, and values."""
     own, wanted = mine.state_dict(), theirs.state_dict()
     assert list(own) == list(wanted)
     assert own._metadata == wanted._metadata
     for name, tensor in wanted.items():
-        compare_tensors(own[name], tensor, name)
+        compare_tensors(own[name], tensor, name, scale=scale)
         assert not exact or bits(own[name]) == bits(tensor), name
 
 
@@ -232,6 +232,18 @@ def compare_runs(mine: Any, theirs: Any, inputs: tuple[Any, ...], what: str) -> 
     compare_states(mine, theirs)
 
 
+def take_steps(library: Any, module: Any, inputs: tuple[Any, ...], count: int = 10) -> None:
+    """Go down the gradient of the outputs' squares."""
+    for _ in range(count):
+        outputs = leaves(run(library, module, inputs))
+        loss = sum((out * out).mean() for out in outputs if out.requires_grad)
+        module.zero_grad()
+        loss.backward()
+        with library.no_grad():
+            for parameter in module.parameters():
+                parameter -= 0.1 * parameter.grad
+
+
 def shape_of(module: Any) -> list[tuple[str, Any, Any]]:
     """The arguments of a constructor."""
     arguments = inspect.signature(type(module)).parameters.values()
@@ -254,6 +266,10 @@ def test_layers(text: str, inputs: str) -> None:
     compare_states(mine, theirs, exact="Lazy" not in text)
     for train in (True, False):
         compare_runs(mine.train(train), theirs.train(train), given, f"train={train}")
+    if any(True for _ in theirs.parameters()):
+        take_steps(ours, mine.train(), to_ours(given))
+        take_steps(real, theirs.train(), given)
+        compare_states(mine, theirs, scale=1.0)
     carry_over(mine, theirs)
     for again in (copy.deepcopy(mine), pickle.loads(pickle.dumps(mine))):
         assert repr(again) == repr(mine)

@@ -202,8 +202,8 @@ def multi_head_attention_forward(
     if is_causal and attn_mask is None:
         raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
     use_hint = is_causal and key_padding_mask is None and not need_weights
-    padding = _additive(key_padding_mask, "key_padding_mask", query)
-    mask = None if use_hint else _additive(attn_mask, "attn_mask", query)
+    padding = additive_mask(key_padding_mask, "key_padding_mask", query)
+    mask = None if use_hint else additive_mask(attn_mask, "attn_mask", query)
     mask = _mask_of_heads(mask, (length, key._array.shape[0]), batch * num_heads)
 
     weights = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
@@ -290,7 +290,7 @@ def _joined(tensors: list[Tensor], dim: int) -> Tensor:
     return FUNCTIONS["cat"](tensors, dim)
 
 
-def _additive(mask: Tensor | None, name: str, query: Tensor) -> Tensor | None:
+def additive_mask(mask: Tensor | None, name: str, query: Tensor) -> Tensor | None:
     """A mask as numbers to add to scores."""
     if mask is None or mask.dtype.is_floating_point:
         return mask
@@ -350,9 +350,14 @@ def _check_heads(
         want = (heads, query.shape[0], key.shape[0])
         if tuple(mask.shape) != want:
             raise AssertionError(f"Expected `attn_mask` shape to be {want} but got {mask.shape}")
-    if padding is not None and mask is not None and padding.dtype is not mask.dtype:
-        warnings.warn(
-            "Support for mismatched key_padding_mask and attn_mask is deprecated. Use same type for both instead.",
-            stacklevel=3,
-        )
+    warn_of_two_kinds(padding, "key_padding_mask", mask, "attn_mask")
     return query.ndim == 3
+
+
+def warn_of_two_kinds(a: Tensor | None, name: str, b: Tensor | None, other: str) -> None:
+    """Warn if two masks are of different types."""
+    if a is not None and b is not None and a.dtype is not b.dtype:
+        warnings.warn(
+            f"Support for mismatched {name} and {other} is deprecated. Use same type for both instead.",
+            stacklevel=4,
+        )

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import sampling
 from ..tensor import Tensor, wrap
+from .layout import in_memory_order
 from .precision import is_half
 from .surface import function
 
@@ -28,10 +29,11 @@ def _check_probability(p: float) -> None:
 
 def _mask(input: Tensor, p: float, features: bool) -> Any:
     """Ones to keep and zeros to drop: one for each element, or for each channel of each sample."""
-    shape = input._array.shape
+    array = input._array
     if features:
-        shape = shape[:2] + (1,) * (len(shape) - 2)
-    return sampling.bernoulli(shape, input._array.dtype, 1 - p)
+        shape = array.shape[:2] + (1,) * (array.ndim - 2)
+        return sampling.bernoulli(shape, array.dtype, 1 - p)
+    return in_memory_order(sampling.bernoulli(array.shape, array.dtype, 1 - p), array)
 
 
 def _dropped(

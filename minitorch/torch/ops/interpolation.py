@@ -245,6 +245,7 @@ def interpolate(
     sizes, scales = _target(
         input, size, scale_factor, dims, bool(recompute_scale_factor) or mode == "area"
     )
+    _check_dimensions(input, mode)
     if mode == "area":
         return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[dims - 1](
             input, sizes
@@ -280,6 +281,9 @@ def _check_mode(input: Tensor, mode: str, align_corners: bool | None, antialias:
         raise ValueError(
             "Lanczos mode requires antialias=True and does not support align_corners=True"
         )
+
+
+def _check_dimensions(input: Tensor, mode: str) -> None:
     if input.ndim - 2 not in _DIMENSIONS.get(mode, ()):
         raise NotImplementedError(
             f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | linear | "

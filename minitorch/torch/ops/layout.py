@@ -25,6 +25,14 @@ def laid_out(result: Array, inputs: Sequence[Any]) -> Array:
     return arranged(result, [_broadcast_strides(x, shape) for x in inputs if _counts(x)])
 
 
+def in_memory_order(drawn: Array, like: Array) -> Array:
+    """Numbers that fall into memory that is laid out as another array's, one after the other."""
+    if like.flags.c_contiguous:
+        return drawn
+    order = _memory_order(like.shape, [like.strides])
+    return drawn.reshape([like.shape[d] for d in order]).transpose(np.argsort(order))
+
+
 def arranged(result: Array, strides: list[tuple[int, ...]]) -> Array:
     """A result that lies as the strides of its inputs say, the first that say anything."""
     order = _memory_order(result.shape, strides)

@@ -363,6 +363,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 @function_and_method
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """One dimension as several."""
+    if not input.ndim:
+        raise RuntimeError("unflatten: a tensor without dimensions cannot be unflattened")
     d = wrap_dim(dim, input.ndim)
     shape = input._array.shape
     sizes = tuple(sizes)
@@ -394,6 +396,8 @@ method(
 
 
 def _matrix_transpose(self: Tensor) -> Tensor:
+    if not self.ndim:
+        return self
     if self.ndim < 2:
         raise RuntimeError(
             f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."

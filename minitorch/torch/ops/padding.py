@@ -112,13 +112,13 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Any = 
             f"Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: "
             f"{mode} padding of {list(input.shape)} by {list(pad)}"
         )
-    return _repeat_own(input, _widths(pad, input.ndim), mode)
+    return _repeat_own(input, _widths(pad, input.ndim), mode, input.ndim == dims + 2)
 
 
-def _repeat_own(input: Tensor, widths: Widths, mode: str) -> Tensor:
+def _repeat_own(input: Tensor, widths: Widths, mode: str, batched: bool) -> Tensor:
     if mode != "circular" and input.dtype is dtypes.bool_:
         raise NotImplementedError(f"\"{mode}_padding\" not implemented for 'Bool'")
-    if mode != "circular" and 0 in input._array.shape[1:]:
+    if mode != "circular" and 0 in input._array.shape[batched:]:
         raise RuntimeError(
             f"Expected input to have non-zero size for non-batch dimensions, but got {list(input.shape)}"
         )

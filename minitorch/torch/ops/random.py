@@ -10,8 +10,9 @@ import numpy as np
 from .. import dtypes, sampling
 from ..device import resolve
 from ..tensor import Array, Tensor
-from .creation import new_tensor_of, same_layout
+from .creation import new_tensor_of
 from .elementwise import kind_name
+from .layout import in_memory_order
 from .movement import sizes_of
 from .promotion import broadcast_shapes
 from .record import Op
@@ -55,8 +56,8 @@ def _declare(name: str, draw: Callable[..., Array], doc: str) -> None:
         resolve(device)
         kind = dtype or input.dtype
         _check_floating(name, kind)
-        array = draw(input._array.shape, kind.numpy, generator=generator)
-        return new_tensor_of(_in_memory_order(array, input._array), requires_grad)
+        array = _drawn_for(draw, input._array, kind.numpy, generator=generator)
+        return new_tensor_of(array, requires_grad)
 
     call.__name__, like.__name__ = name, f"{name}_like"
     call.__doc__, like.__doc__ = doc, f"`{name}` of another tensor's shape and type."
@@ -70,13 +71,13 @@ def _check_floating(name: str, kind: dtypes.dtype) -> None:
         )
 
 
-def _in_memory_order(drawn: Array, like: Array) -> Array:
-    """Numbers in the order in which they were drawn, laid out in memory as another array."""
-    out = same_layout(drawn, like)
-    if out is not drawn:
-        order = sorted(range(like.ndim), key=lambda d: -like.strides[d])
-        np.copyto(out.transpose(order), drawn.reshape([like.shape[d] for d in order]))
-    return out
+def _drawn_for(
+    draw: Callable[..., Array], like: Array, kind: Any, *args: Any, **named: Any
+) -> Array:
+    """Numbers for memory that is laid out as an array's; where it has gaps, normal ones come singly."""
+    if draw is sampling.normal and not like.flags.c_contiguous:
+        named["singly"] = True
+    return in_memory_order(draw(like.shape, kind, *args, **named), like)
 
 
 _declare("rand", sampling.uniform, "Numbers from 0 to 1, evenly spread.")
@@ -249,7 +250,7 @@ _DRAWN = Op("fill_random", ("input",), lambda input, drawn: drawn,
 
 def _fill(self: Tensor, drawn: Array, name: str) -> Tensor:
     """Write what was drawn; numbers fall in the order of the tensor's memory."""
-    return bind_in_place(_DRAWN, self, (), {"drawn": _in_memory_order(drawn, self._array)})
+    return bind_in_place(_DRAWN, self, (), {"drawn": drawn})
 
 
 def _declare_fill(
@@ -264,11 +265,9 @@ def _declare_fill(
             if key not in parameters:
                 raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
             values[key] = value
-        return _fill(
-            self,
-            draw(self._array.shape, self._array.dtype, *values.values(), generator=generator),
-            name,
-        )
+        array = self._array
+        drawn = _drawn_for(draw, array, array.dtype, *values.values(), generator=generator)
+        return _fill(self, drawn, name)
 
     call.__name__, call.__doc__ = name, doc
     method(name, call)
@@ -301,11 +300,8 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     probability = p._array if isinstance(p, Tensor) else p
     if np.any(np.asarray(probability) < 0) or np.any(np.asarray(probability) > 1):
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return _fill(
-        self,
-        sampling.bernoulli(self._array.shape, self._array.dtype, probability, generator),
-        "bernoulli_",
-    )
+    drawn = sampling.bernoulli(self._array.shape, self._array.dtype, probability, generator)
+    return _fill(self, in_memory_order(drawn, self._array), "bernoulli_")
 
 
 @only_method
@@ -323,4 +319,4 @@ def random_(self: Tensor, *bounds: Any, generator: Any = None) -> Tensor:
         drawn = sampling.integers(
             shape, kind, int(low), None if high is None else int(high), generator
         )
-    return _fill(self, drawn, "random_")
+    return _fill(self, in_memory_order(drawn, self._array), "random_")

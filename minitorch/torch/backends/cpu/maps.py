@@ -201,12 +201,12 @@ def _gelu_tanh_backward(g: Array, x: Array) -> Array:
 
 relu = define("relu", lambda x: np.maximum(x.dtype.type(0), x), CHEAP)
 threshold_backward = define(
-    "threshold_backward", lambda g, x, threshold: np.where(x <= threshold, 0, g), CHEAP
+    "threshold_backward", lambda g, x, threshold: np.where(x <= threshold, 0, g), COSTLY
 )
 clamp = define("clamp", np.clip, CHEAP)
-leaky_relu = define("leaky_relu", lambda x, slope: np.where(x > 0, x, x * slope), CHEAP)
+leaky_relu = define("leaky_relu", lambda x, slope: np.where(x > 0, x, x * slope), COSTLY)
 leaky_relu_backward = define(
-    "leaky_relu_backward", lambda g, x, slope: np.where(x > 0, g, g * slope), CHEAP
+    "leaky_relu_backward", lambda g, x, slope: np.where(x > 0, g, g * slope), COSTLY
 )
 elu = define("elu", lambda x, alpha: np.where(x <= 0, alpha * np.expm1(x), x), COSTLY)
 elu_backward = define(

@@ -102,6 +102,7 @@ from .loss import SoftMarginLoss as SoftMarginLoss
 from .loss import TripletMarginLoss as TripletMarginLoss
 from .loss import TripletMarginWithDistanceLoss as TripletMarginWithDistanceLoss
 from .module import Module as Module
+from .multihead import MultiheadAttention as MultiheadAttention
 from .normalization import CrossMapLRN2d as CrossMapLRN2d
 from .normalization import GroupNorm as GroupNorm
 from .normalization import LayerNorm as LayerNorm
@@ -154,6 +155,11 @@ from .rnn import RNNCell as RNNCell
 from .rnn import RNNCellBase as RNNCellBase
 from .sparse import Embedding as Embedding
 from .sparse import EmbeddingBag as EmbeddingBag
+from .transformer import Transformer as Transformer
+from .transformer import TransformerDecoder as TransformerDecoder
+from .transformer import TransformerDecoderLayer as TransformerDecoderLayer
+from .transformer import TransformerEncoder as TransformerEncoder
+from .transformer import TransformerEncoderLayer as TransformerEncoderLayer
 from .upsampling import Upsample as Upsample
 from .upsampling import UpsamplingBilinear2d as UpsamplingBilinear2d
 from .upsampling import UpsamplingNearest2d as UpsamplingNearest2d

@@ -177,7 +177,9 @@ class Subset(Dataset[_T_co]):
 def samples_at(dataset: Any, indices: Sequence[Any]) -> list[Any]:
     """Several samples: all at once, if the data set can do that."""
     together: Any = getattr(dataset, "__getitems__", None)
-    return together(indices) if callable(together) else [dataset[i] for i in indices]
+    if callable(together):
+        return list(together(indices))
+    return [dataset[i] for i in indices]
 
 
 def random_split(
