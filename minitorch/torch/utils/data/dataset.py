@@ -176,9 +176,8 @@ class Subset(Dataset[_T_co]):
 
 def samples_at(dataset: Any, indices: Sequence[Any]) -> list[Any]:
     """Several samples: all at once, if the data set can do that."""
-    together: Any = getattr(dataset, "__getitems__", None)
-    if callable(together):
-        return list(together(indices))
+    if callable(getattr(dataset, "__getitems__", None)):
+        return dataset.__getitems__(indices)
     return [dataset[i] for i in indices]
 
 
