@@ -200,7 +200,10 @@ def multi_head_attention_forward(
     if width % num_heads:
         raise AssertionError(f"embed_dim {width} not divisible by num_heads {num_heads}")
     if is_causal and attn_mask is None:
-        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+            "`generate_square_subsequent_mask` to create this mask."
+        )
     use_hint = is_causal and key_padding_mask is None and not need_weights
     padding = additive_mask(key_padding_mask, "key_padding_mask", query)
     mask = None if use_hint else additive_mask(attn_mask, "attn_mask", query)
