@@ -7,6 +7,7 @@ import inspect
 import io
 import pickle
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,16 @@ import minitorch.torch as ours
 from minitorch.torch import nn
 
 from .oracle import compare_results, compare_tensors, leaves, numbers, to_ours
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread() -> Iterator[None]:
+    """Small layers take PyTorch longer on several threads."""
+    before = real.get_num_threads()
+    real.set_num_threads(1)
+    yield
+    real.set_num_threads(before)
+
 
 # --- Inputs --------------------------------------------------------------------------------------
 
