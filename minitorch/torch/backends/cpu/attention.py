@@ -63,7 +63,8 @@ def _masked(scores: Array, mask: Array) -> Array:
     kind = scores.dtype
     hidden = ~mask if mask.dtype == np.bool_ else mask == -np.inf
     scores = np.where(hidden, -np.inf, scores) if mask.dtype == np.bool_ else scores + mask
-    out = softmax(scores.astype(kind, copy=False), scores.ndim - 1)
+    with np.errstate(invalid="ignore"):
+        out = softmax(scores.astype(kind, copy=False), scores.ndim - 1)
     blind = hidden.all(axis=-1, keepdims=True)  # a query that may look nowhere sees zeros
     return np.where(blind, kind.type(0), out) if blind.any() else out
 
