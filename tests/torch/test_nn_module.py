@@ -480,6 +480,33 @@ def test_assign_takes_the_tensors_themselves() -> None:
     assert isinstance(net.norm.weight, ours.nn.Parameter)
 
 
+def test_state_of_a_parallel_module() -> None:
+    def program(t: Library) -> Any:
+        inner = t.nn.Sequential(t.nn.Linear(2, 2), t.nn.BatchNorm1d(2))
+        state = t.nn.DataParallel(inner).state_dict()
+        names = [*state]
+        t.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")
+        return names, [*state], state._metadata, repr(inner.load_state_dict(state))
+
+    both(program)
+
+
+def test_other_layouts_and_kinds_of_norms() -> None:
+    def program(t: Library) -> Any:
+        net = t.nn.Sequential(t.nn.Conv2d(3, 4, 3), t.nn.Sequential(t.nn.BatchNorm2d(4)))
+        net.to(memory_format=t.channels_last)
+        synced = t.nn.SyncBatchNorm.convert_sync_batchnorm(net)
+        same = synced[1][0].weight is net[1][0].weight
+        return (
+            net[0].weight.stride(),
+            repr(synced),
+            same,
+            synced(t.arange(96.0).sin().reshape(2, 3, 4, 4)),
+        )
+
+    both(program)
+
+
 def test_old_batch_norms_load() -> None:
     def program(t: Library) -> Any:
         norm = t.nn.BatchNorm1d(2)

@@ -10,6 +10,7 @@ from . import parallel as parallel
 from . import parameter as parameter
 from . import utils as utils
 from .modules import *  # noqa: F403
+from .modules.utils import factory_kwargs as factory_kwargs
 from .parallel import DataParallel as DataParallel
 from .parameter import Buffer as Buffer
 from .parameter import Parameter as Parameter
