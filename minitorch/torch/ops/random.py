@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes, sampling
 from ..device import resolve
 from ..tensor import Array, Tensor
-from .creation import new_tensor_of
+from .creation import new_tensor_of, same_layout
 from .elementwise import kind_name
 from .layout import in_memory_order
 from .movement import sizes_of
@@ -56,7 +56,8 @@ def _declare(name: str, draw: Callable[..., Array], doc: str) -> None:
         resolve(device)
         kind = dtype or input.dtype
         _check_floating(name, kind)
-        array = _drawn_for(draw, input._array, kind.numpy, generator=generator)
+        lying = same_layout(np.empty(input._array.shape, kind.numpy), input._array)
+        array = _drawn_for(draw, lying, kind.numpy, generator=generator)
         return new_tensor_of(array, requires_grad)
 
     call.__name__, like.__name__ = name, f"{name}_like"
