@@ -23,6 +23,7 @@ from . import fx as fx
 from . import jit as jit
 from . import linalg as linalg
 from . import masked as masked
+from . import multiprocessing as multiprocessing
 from . import nn as nn
 from . import optim as optim
 from . import quiet as _quiet  # noqa: F401

@@ -167,13 +167,11 @@ def _always(name: str, answer: Callable[..., Any], doc: str) -> None:
 
 _always("get_device", lambda self: -1, "The number of the GPU: there is none.")
 _always("has_names", lambda self: False, "Whether dimensions have names: never.")
-_always("is_shared", lambda self: False, "Whether processes share the memory: not by itself.")
 _always("is_pinned", lambda self, device=None: False, "Whether the memory is pinned: never.")
 _always("is_distributed", lambda self: False, "Whether the tensor lies on several machines: never.")
 _always(
     "pin_memory", lambda self, device=None: self, "The tensor itself: memory is not pinned here."
 )
-_always("share_memory_", lambda self: self, "The tensor itself.")
 _always("record_stream", lambda self, stream: None, "Nothing: the CPU has no streams.")
 _always("to_dense", lambda self, dtype=None, masked_grad=None: self if dtype is None else self.to(dtype),
         "The tensor itself: it is dense.")  # fmt: skip
