@@ -408,7 +408,9 @@ def _kept(op: Op, plan: _Plan, inputs: Sequence[Any], params: dict[str, Any]) ->
         saved.append([save(x) for x in inputs[len(op.args) - 1 :]])
     for name, default in plan.params:
         saved.append(params.get(name, default))
-    if plan.shapes:
+    if plan.shapes and len(inputs) == 1:
+        saved.append((inputs[0]._array.shape,))
+    elif plan.shapes:
         saved.append(tuple([x._array.shape if isinstance(x, Tensor) else None for x in inputs]))
     return saved
 
