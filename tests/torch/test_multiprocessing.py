@@ -56,7 +56,8 @@ def test_share_memory() -> None:
     view = x[2:4]
     assert not x.is_shared()
     assert view.share_memory_() is view
-    assert x.is_shared() and view.is_shared()
+    assert x.is_shared()
+    assert view.is_shared()
     x[2] = 9
     assert view.tolist() == [9, 3]
     model = torch.nn.Linear(2, 2)
@@ -89,7 +90,8 @@ def test_queues() -> None:
         expected = (tensor + 1).tolist()
         questions.put(tensor)
         returned, total = answers.get()
-        assert tensor.is_shared() and returned.is_shared()
+        assert tensor.is_shared()
+        assert returned.is_shared()
         assert returned.tolist() == tensor.tolist() == expected
         assert total == tensor.sum()
     questions.put(None)

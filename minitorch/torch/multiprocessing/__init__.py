@@ -8,8 +8,8 @@ all parameters.
 from __future__ import annotations
 
 import multiprocessing as _multiprocessing
-from multiprocessing import *  # noqa: F403
 from multiprocessing import reduction as reduction
+from typing import Any
 
 from . import shared as reductions
 from .spawning import ProcessContext as ProcessContext
@@ -43,5 +43,10 @@ def set_sharing_strategy(new_strategy: str) -> None:
     _STRATEGY = new_strategy
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
+    """Everything else is Python's: Process, Queue, Pool, get_context, set_start_method, ..."""
     return getattr(_multiprocessing, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_multiprocessing.__all__})

@@ -11,7 +11,7 @@ from multiprocessing import connection
 from typing import Any
 
 
-class ProcessException(Exception):
+class ProcessException(Exception):  # noqa: N818
     """A process that was started did not end well."""
 
     def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
