@@ -9,7 +9,8 @@ tensor([2., 4.])
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
 from . import accelerator as accelerator
 from . import amp as amp
@@ -18,22 +19,15 @@ from . import cpu as cpu
 from . import cuda as cuda
 from . import dtypes as _dtypes
 from . import fft as fft
-from . import func as func
-from . import fx as fx
-from . import jit as jit
 from . import linalg as linalg
-from . import masked as masked
 from . import multiprocessing as multiprocessing
 from . import nn as nn
-from . import optim as optim
 from . import quiet as _quiet  # noqa: F401
 from . import random as random
 from . import serialization as serialization
-from . import signal as signal
 from . import sparse as sparse
 from . import special as special
 from . import storage as storage
-from . import testing as testing
 from . import utils as utils
 from . import version as version
 from .amp.autocast_mode import FUNCTIONS as _AUTOCAST
@@ -80,6 +74,13 @@ from .version import __version__ as __version__
 
 globals().update(_FUNCTIONS, **_AUTOCAST, **_dtypes.NAMES, **_TYPES)
 
-if TYPE_CHECKING:  # the functions come from the records
+_LATER = frozenset(
+    ("distributions", "func", "fx", "jit", "masked", "optim", "profiler", "signal", "testing")
+)  # fmt: skip
+"""Modules that load when they are first asked for."""
 
-    def __getattr__(name: str) -> Any: ...
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
