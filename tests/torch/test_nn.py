@@ -213,6 +213,18 @@ def carry_over(mine: Any, theirs: Any) -> None:
     assert str(theirs.load_state_dict(real.load(file))) == "<All keys matched successfully>"
 
 
+def travel(mine: Any, theirs: Any) -> None:
+    """Whole modules through files, each into the other library, with the same attributes."""
+    assert vars(mine).keys() == vars(theirs).keys()
+    for source, sent, target in ((ours, mine, real), (real, theirs, ours)):
+        file = io.BytesIO()
+        source.save(sent, file)
+        file.seek(0)
+        got = target.load(file, weights_only=False)
+        assert repr(got) == repr(sent)
+        assert type(got).__module__.startswith(f"{target.__name__}.nn")
+
+
 def run(library: Any, module: Any, inputs: tuple[Any, ...]) -> Any:
     """Outputs from one seed; what is written into is a copy."""
     library.manual_seed(5)
@@ -247,7 +259,7 @@ def take_steps(library: Any, module: Any, inputs: tuple[Any, ...], count: int = 
     """Go down the gradient of the outputs' squares."""
     for _ in range(count):
         outputs = leaves(run(library, module, inputs))
-        loss = sum((out * out).mean() for out in outputs if out.requires_grad)
+        loss: Any = sum((out * out).mean() for out in outputs if out.requires_grad)
         module.zero_grad()
         loss.backward()
         with library.no_grad():
@@ -282,6 +294,7 @@ def test_layers(text: str, inputs: str) -> None:
         take_steps(real, theirs.train(), given)
         compare_states(mine, theirs, scale=1.0)
     carry_over(mine, theirs)
+    travel(mine, theirs)
     for again in (copy.deepcopy(mine), pickle.loads(pickle.dumps(mine))):
         assert repr(again) == repr(mine)
         assert [bits(t) for t in again.state_dict().values()] == [

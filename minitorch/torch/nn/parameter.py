@@ -51,16 +51,21 @@ class Parameter(Tensor):
         return "Parameter containing:\n" + super().__repr__(**kwargs)
 
 
-class Buffer(Tensor):
-    """A tensor that a module keeps but training does not change."""
+class _MarkedAsBuffer(type):
+    """Tensors that are marked are instances of `Buffer`, whatever their class."""
 
-    persistent: bool
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and "_is_buffer" in vars(instance)
 
-    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Buffer:
+
+class Buffer(Tensor, metaclass=_MarkedAsBuffer):
+    """A tensor that a module keeps but training does not change: a plain one with a mark."""
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         """A buffer over the memory of `data`; `persistent` says whether state dicts have it."""
-        made = _empty(cls) if data is None else _over(cls, data.detach())
-        made.persistent = persistent
+        made = _empty(Tensor) if data is None else data.detach()
         made._requires_grad = data is not None and data.requires_grad
+        made.persistent, made._is_buffer = persistent, True
         return made
 
 
@@ -172,10 +177,12 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
         return UninitializedParameter, (self._requires_grad, None, self._kind)
 
 
-class UninitializedBuffer(UninitializedTensorMixin, Buffer):
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape is not known yet."""
 
     cls_to_become = Tensor
+    persistent: bool
+    _is_buffer: bool
 
     def __new__(
         cls,
@@ -189,7 +196,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Buffer):
         made = object.__new__(cls)
         made._kind = dtypes.get_default_dtype() if dtype is None else dtype
         made._requires_grad = requires_grad
-        made.persistent = persistent
+        made.persistent, made._is_buffer = persistent, True
         return made
 
     def _again(self, dtype: dtypes.dtype) -> UninitializedBuffer:

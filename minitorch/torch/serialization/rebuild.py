@@ -138,7 +138,9 @@ def own_attributes(tensor: Tensor) -> dict[str, Any]:
 
 def _is_free(tensor: Tensor, name: Any) -> bool:
     """Whether a name has no meaning for tensors, so that a program may use it."""
-    return isinstance(name, str) and not name.startswith("_") and not hasattr(type(tensor), name)
+    if not isinstance(name, str) or hasattr(type(tensor), name):
+        return False
+    return not name.startswith("_") or name == "_is_buffer"  # the mark of nn.Buffer
 
 
 def _set_attributes(tensor: Tensor, state: Any) -> Tensor:

@@ -38,16 +38,21 @@ class Calls:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         own = self.__dict__
-        if (
-            own["_forward_hooks"]
-            or own["_forward_pre_hooks"]
-            or own["_backward_hooks"]
-            or own["_backward_pre_hooks"]
-            or _global_forward_hooks
-            or _global_forward_pre_hooks
-            or _global_backward_hooks
-            or _global_backward_pre_hooks
-        ):
+        try:
+            is_hooked = (
+                own["_forward_hooks"]
+                or own["_forward_pre_hooks"]
+                or own["_backward_hooks"]
+                or own["_backward_pre_hooks"]
+                or _global_forward_hooks
+                or _global_forward_pre_hooks
+                or _global_backward_hooks
+                or _global_backward_pre_hooks
+            )
+        except KeyError as error:  # its __init__ has not called Module's
+            name = type(self).__name__
+            raise AttributeError(f"'{name}' object has no attribute {error}") from None
+        if is_hooked:
             return call_with_hooks(self, args, kwargs)
         return self.forward(*args, **kwargs)
 
