@@ -789,6 +789,41 @@ def test_parametrizations_of_ones_own() -> None:
     both(program)  # fmt: skip
 
 
+# --- Wrong and rarer calls of layers -------------------------------------------------------------
+
+WRONG = """
+nn.Conv2d(3, 4, 3, groups=2)|nn.Conv2d(4, 3, 3, groups=2)|nn.Conv2d(4, 4, 3, groups=0)|nn.Conv2d(4, 4, 3, 2, 'same')
+nn.ConvTranspose2d(2, 2, 3, padding_mode='circular')|nn.Dropout(1.5)|nn.Dropout2d(-0.1)|nn.GroupNorm(3, 4)|nn.Embedding(3, 2, 3)
+nn.Embedding(3, 2, -4)|nn.Embedding(3, 2, _weight=torch.ones(2, 2))|nn.Embedding.from_pretrained(torch.ones(3))|nn.Hardtanh(1.0, 0.0)
+nn.TripletMarginLoss(-1.0)|nn.TripletMarginWithDistanceLoss(margin=0)|nn.MultiMarginLoss(3)|nn.MultiMarginLoss(1, 1.0, torch.ones(2, 2))
+nn.FractionalMaxPool2d(2)|nn.FractionalMaxPool2d(2, 3, 0.5)|nn.FractionalMaxPool2d(2, output_ratio=1.5)|nn.Unflatten(1, 'ab')
+nn.Unflatten(1, (2, 'a'))|nn.AdaptiveLogSoftmaxWithLoss(4, 5, [])|nn.AdaptiveLogSoftmaxWithLoss(4, 5, [3, 2])|nn.Bilinear(0, 2, 2)
+nn.BatchNorm1d(3)(torch.ones(2, 3, 4, 5))|nn.BatchNorm2d(3)(torch.ones(2, 3))|nn.InstanceNorm2d(3, affine=True)(torch.ones(2, 4, 3, 3))
+nn.SyncBatchNorm(3)(torch.ones(3))|nn.BatchNorm1d(3)(torch.ones(1, 3))|nn.Softmax2d()(torch.ones(2, 2))|nn.ModuleList([nn.ReLU()])(torch.ones(1))
+nn.ConvTranspose1d(1, 1, 3, 2)(torch.ones(1, 1, 4), output_size=[20])|nn.ConvTranspose1d(1, 1, 3, 2)(torch.ones(1, 1, 4), output_size=[1, 2, 3, 4])
+nn.AdaptiveLogSoftmaxWithLoss(4, 5, [2])(torch.ones(2, 4), torch.tensor([1, 5]))|nn.AdaptiveLogSoftmaxWithLoss(4, 5, [2])(torch.ones(2, 4), torch.tensor([1]))
+nn.LazyConv2d(2, 3)(torch.ones(2, 2))|nn.LinearCrossEntropyLoss(2, 3, label_smoothing=2.0)|nn.HuberLoss(delta='a')
+"""  # fmt: skip
+RARE = """
+nn.ConvTranspose1d(1, 1, 3, 2)(torch.ones(1, 1, 4), output_size=[10])|nn.ConvTranspose2d(1, 2, 3, 2, 1)(torch.ones(1, 1, 4, 4), output_size=torch.Size([1, 2, 8, 7]))
+nn.Embedding.from_pretrained(torch.eye(3), padding_idx=1)(torch.tensor([0, 1]))|nn.Embedding.from_pretrained(torch.eye(3)).weight.requires_grad
+nn.EmbeddingBag.from_pretrained(torch.eye(3), mode='sum')(torch.tensor([[0, 1]]), per_sample_weights=torch.tensor([[2.0, 3.0]]))
+nn.Linear(2, 2, dtype=torch.float64, device='cpu')(torch.ones(1, 2, dtype=torch.float64))|nn.Conv1d(1, 1, 1, device=torch.device('cpu')).weight
+nn.AdaptiveLogSoftmaxWithLoss(8, 12, [3, 7], 2.0).predict(torch.eye(8))|nn.AdaptiveLogSoftmaxWithLoss(8, 12, [3, 7], 2.0).log_prob(torch.eye(8))
+nn.MaxUnpool1d(2)(torch.ones(1, 1, 2), torch.tensor([[[0, 2]]]), output_size=[5])|nn.PReLU(3).double().weight|nn.Softmax()(torch.eye(2))
+nn.init._calculate_fan_in_and_fan_out(nn.Conv2d(2, 4, 3).weight)|nn.Identity(1, 2, a=3)(5)|nn.Flatten(0)(torch.eye(2))
+nn.Module().extra_repr()|nn.CrossEntropyLoss(reduction='sum').reduction|nn.MSELoss(reduce=False).reduction|nn.MSELoss(False).reduction
+nn.BCEWithLogitsLoss(pos_weight=torch.ones(2)).state_dict()|nn.CrossEntropyLoss(weight=torch.ones(2)).double().weight|nn.Hardtanh(min_value=-3.0).min_val
+"""  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "call", [c for line in (WRONG + RARE).split("\n") for c in line.split("|") if c]
+)
+def test_calls_of_layers(call: str) -> None:
+    both(lambda t: eval(call, {"nn": t.nn, "torch": t}))
+
+
 # --- Under `import torch` ------------------------------------------------------------------------
 
 SCRIPT = """

@@ -297,7 +297,7 @@ def _move(running: Tensor | None, now: Array, momentum: float) -> None:
 def _need_several(shape: Shape) -> None:
     if shape[0] * math.prod(shape[2:]) == 1:
         raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {list(shape)}"
+            f"Expected more than 1 value per channel when training, got input size torch.Size({list(shape)})"
         )
 
 

@@ -9,6 +9,7 @@ from ...tensor import Tensor
 from .. import functional as F
 from .layer import add_parameters, layer
 from .module import Module
+from .multihead import MultiheadAttention as MultiheadAttention
 
 # --- Pieces of lines -----------------------------------------------------------------------------
 
@@ -69,7 +70,7 @@ class Hardtanh(Module):
                 setattr(self, new, value)
         if not self.max_val > self.min_val:
             raise AssertionError(
-                f"max_val must be larger than min_val, got {self.max_val} and {self.min_val}"
+                f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})"
             )
 
     def forward(self, input: Tensor) -> Tensor:
@@ -332,3 +333,6 @@ class Softmax2d(Module):
         if input.ndim not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead")
         return F.softmax(input, -3, _stacklevel=5)
+
+
+MultiheadAttention.__module__ = __name__  # where Torch's files say that it is
