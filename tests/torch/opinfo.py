@@ -86,9 +86,14 @@ def _reordered(fn: Any, order: tuple[int, ...]) -> Any:
 
 def samples(info: Any, dtype: Any, requires_grad: bool, limit: int) -> Iterator[Any]:
     """Sample inputs of an operation, the first so many."""
-    made = info.sample_inputs("cpu", dtype, requires_grad=requires_grad) if dtype else ()
-    for i, sample in enumerate(made):
-        if i >= limit:
+    if dtype is None:
+        return
+    # Not by `info.sample_inputs`, which looks through the stack for every sample.
+    made = iter(info.sample_inputs_func(info, "cpu", dtype, requires_grad))
+    for i in range(limit):
+        real.manual_seed(1234 + i)
+        sample = next(made, None)
+        if sample is None:
             return
         yield sample
 
@@ -306,7 +311,7 @@ def check_errors(name: str) -> int:
     if mine is None or info.error_inputs_func is None:
         return 0
     count = 0
-    for i, bad in enumerate(info.error_inputs("cpu")):
+    for i, bad in enumerate(info.error_inputs_func(info, "cpu")):
         sample = bad.sample_input
         what = f"{name}[wrong input {i}]({_brief(sample)})"
         args = (sample.input, *sample.args)
