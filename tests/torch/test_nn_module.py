@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch as real
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import minitorch.torch as ours
 from minitorch.module import Module as CourseModule
@@ -178,6 +180,41 @@ def test_modules_are_the_courses() -> None:
 )  # fmt: skip
 def test_trees(ask: Callable[[Any], Any]) -> None:
     both(lambda t: ask(network(t)))
+
+
+LEAVES = [
+    "nn.Linear(2, 3)",
+    "nn.BatchNorm1d(2, affine=False)",
+    "nn.ReLU(True)",
+    "nn.ParameterList([torch.ones(2)])",
+    "shared",
+]
+TREES = st.recursive(
+    st.sampled_from(LEAVES),
+    lambda below: st.one_of(
+        st.lists(below, max_size=3).map(lambda b: f"nn.Sequential({', '.join(b)})"),
+        st.lists(below, max_size=3).map(lambda b: f"nn.ModuleList([{', '.join(b)}])"),
+        st.dictionaries(st.sampled_from("abc"), below, max_size=3).map(
+            lambda b: f"nn.ModuleDict(dict({', '.join(f'{k}={v}' for k, v in b.items())}))"
+        ),
+    ),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None)
+@given(TREES)
+def test_any_tree(text: str) -> None:
+    def program(t: Library) -> Any:
+        tree = eval(text, {"nn": t.nn, "torch": t, "shared": t.nn.Conv1d(1, 1, 1)})
+        other = copy.deepcopy(tree)
+        names = [[n for n, _ in m.named_parameters()] for m in (tree, other)]
+        modules = [(n, type(m).__name__) for n, m in tree.named_modules()]
+        twice = [n for n, _ in tree.named_modules(remove_duplicate=False)]
+        loaded = repr(other.load_state_dict(tree.state_dict()))
+        return repr(tree), names, modules, twice, [*tree.state_dict()], loaded
+
+    both(program)
 
 
 def test_assigning_before_init() -> None:

@@ -164,7 +164,9 @@ class Module(Calls, States, Trees, Conversions, course.Module):
         elif name in own.get("_modules", ()):
             _only_none("child module", name, value, "torch.nn.Module")
             _set_module(self, name, value)
-        elif isinstance(value, Buffer) or name in own.get("_buffers", ()):
+        elif name in own.get("_buffers", ()) or (
+            isinstance(value, Tensor) and isinstance(value, Buffer)
+        ):
             _set_buffer(self, name, value)
         else:
             object.__setattr__(self, name, value)
