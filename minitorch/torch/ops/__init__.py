@@ -16,6 +16,7 @@ from . import complex_numbers as complex_numbers  # isort: skip
 from . import ternary as ternary  # isort: skip
 from . import facts as facts  # isort: skip
 from . import conversion as conversion  # isort: skip
+from . import dlpack as dlpack  # isort: skip
 from . import memory as memory  # isort: skip
 from . import creation as creation  # isort: skip
 from . import ranges as ranges  # isort: skip
@@ -48,6 +49,7 @@ from . import likelihood as likelihood  # isort: skip
 from . import ctc as ctc  # isort: skip
 from . import attention as attention  # isort: skip
 from . import recurrent as recurrent  # isort: skip
+from . import reparametrized as reparametrized  # isort: skip
 from . import interpolation as interpolation  # isort: skip
 from . import vision as vision  # isort: skip
 from . import fourier as fourier  # isort: skip

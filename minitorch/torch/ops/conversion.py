@@ -282,18 +282,6 @@ def from_numpy(ndarray: Array) -> Tensor:
     return wrap(np.asarray(ndarray))
 
 
-@function
-def from_dlpack(ext_tensor: Any) -> Tensor:
-    """A tensor over the memory of another library's array."""
-    return wrap(_writable(np.from_dlpack(ext_tensor)))
-
-
-def _writable(array: Array) -> Array:
-    return array
-
-
-method("__dlpack__", lambda self, **kwargs: self.numpy().__dlpack__(**kwargs))
-method("__dlpack_device__", lambda self: self._array.__dlpack_device__())
 method("__array_interface__", property(lambda self: self.numpy().__array_interface__))
 
 # --- Text, copies, files ----------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from . import checkpoint as checkpoint
+from . import dlpack as dlpack
 from . import hooks as hooks
 
 

@@ -1,0 +1,124 @@
+"""Memory shared with other libraries by DLPack, both ways.
+
+NumPy speaks DLPack for all types but bfloat16, which it lends and borrows as 16-bit whole
+numbers; the type that a capsule names is then exchanged.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..device import resolve
+from ..tensor import Array, Tensor, tracks, wrap
+from .surface import function, only_method
+
+_UNSIGNED, _BFLOAT = 1, 4
+"""What DLPack calls the two kinds of number."""
+# Where a capsule's memory names its type: (kind, bits), after the version and what frees it.
+_TYPE_AT = {b"dltensor": 20, b"dltensor_versioned": 52}
+
+_get_name = ctypes.pythonapi.PyCapsule_GetName
+_get_name.restype, _get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+_get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_get_pointer.restype, _get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+_is_capsule = ctypes.pythonapi.PyCapsule_IsValid
+_is_capsule.restype, _is_capsule.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
+
+
+def _type_of(capsule: Any) -> Any:
+    """The two bytes, which can be written, that say what a capsule holds."""
+    for name, offset in _TYPE_AT.items():
+        if _is_capsule(capsule, name):
+            return (ctypes.c_uint8 * 2).from_address(_get_pointer(capsule, name) + offset)
+    raise RuntimeError(
+        "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only "
+        "once, so you might have already constructed a tensor from it once."
+    )
+
+
+class _Lender:
+    """A capsule as an object that NumPy borrows from."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **asked: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+class _Memory:
+    """The memory of an array that was lent without saying whether it may be written."""
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+        place = array.__array_interface__["data"][0]
+        self.__array_interface__ = {**array.__array_interface__, "data": (place, False)}
+
+
+# --- Lending ------------------------------------------------------------------------------------
+
+
+@only_method
+def __dlpack__(  # noqa: N807
+    self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+) -> Any:  # fmt: skip
+    """A capsule through which another library can use this memory."""
+    if tracks(self):
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    array = self._array
+    narrow = self.dtype is dtypes.bfloat16
+    if narrow:
+        array = array.view(np.uint16)
+    device = None if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+    capsule = array.__dlpack__(max_version=max_version, dl_device=device, copy=copy)
+    if narrow:
+        _type_of(capsule)[0] = _BFLOAT
+    return capsule
+
+
+@only_method
+def __dlpack_device__(self: Tensor) -> tuple[int, int]:  # noqa: N807
+    """The kind and number of the device whose memory it is."""
+    return self._array.__dlpack_device__()
+
+
+@function
+def to_dlpack(tensor: Tensor) -> Any:
+    """A capsule through which another library can use a tensor's memory."""
+    return tensor.__dlpack__()
+
+
+# --- Borrowing ----------------------------------------------------------------------------------
+
+
+@function
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor over the memory of another library's array, or behind a capsule."""
+    if device is not None:
+        resolve(device)
+    capsule = _capsule_of(ext_tensor) if hasattr(ext_tensor, "__dlpack__") else ext_tensor
+    kind = _type_of(capsule)
+    narrow = tuple(kind) == (_BFLOAT, 16)
+    if narrow:
+        kind[0] = _UNSIGNED
+    dated = _get_name(capsule) == b"dltensor_versioned"
+    array = np.from_dlpack(_Lender(capsule))
+    if not dated and not array.flags.writeable:
+        array = np.asarray(_Memory(array))
+    if narrow:
+        array = array.view(dtypes.bfloat16.numpy)
+    return wrap(array.copy() if copy else array)
+
+
+def _capsule_of(lender: Any) -> Any:
+    try:
+        return lender.__dlpack__(max_version=(1, 0))
+    except TypeError:  # from before there were versions
+        return lender.__dlpack__()
