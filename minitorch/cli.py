@@ -42,7 +42,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _add_train(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    from .training import images, points, sentences
+    from .training import images, points, sentences, torch_images
 
     train = commands.add_parser(
         "train",
@@ -61,6 +61,8 @@ def _add_train(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     images.add_arguments(digits, "digits")
     mnist = add("mnist", "70,000 handwritten digits of 28 x 28 pixels", images.run)
     images.add_arguments(mnist, "mnist")
+    cnn = add("cnn", "digits or MNIST with minitorch.torch, in float32", torch_images.run)
+    torch_images.add_arguments(cnn)
     sentiment = add("sentiment", "sentences of film reviews, good or bad (SST-2)", sentences.run)
     sentences.add_arguments(sentiment)
     for name, make in datasets.items():

@@ -14,6 +14,11 @@ import random
 import sys
 from pathlib import Path
 
+# Several processes share the cores: threads that wait must not keep others from working. To be
+# set before NumPy loads; the processes that run the tests inherit it.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import hypothesis
 import numpy as np
 import pytest

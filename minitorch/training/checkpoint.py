@@ -102,7 +102,9 @@ def set_random_state(state: Arrays) -> None:
 
 
 def parameter_arrays(model: Module) -> Arrays:
-    """A copy of every parameter of a model, by dotted name."""
+    """A copy of every parameter of a model, by dotted name; of the upper floor's, its state dict."""
+    if hasattr(model, "state_dict"):
+        return {name: value.numpy().copy() for name, value in model.state_dict().items()}
     return {name: _to_array(name, p.value) for name, p in model.named_parameters()}
 
 
@@ -116,6 +118,14 @@ def _to_array(name: str, value: Any) -> npt.NDArray[np.float64]:
 
 def load_parameters(model: Module, arrays: Arrays) -> None:
     """Give a model the parameters of a checkpoint, after checking every name and shape."""
+    if hasattr(model, "load_state_dict"):
+        from ..torch import from_numpy
+
+        try:
+            model.load_state_dict({name: from_numpy(array) for name, array in arrays.items()})
+        except RuntimeError as error:
+            raise CheckpointError(f"the checkpoint is of another model: {error}") from None
+        return
     named = dict(model.named_parameters())
     missing, unknown = sorted(named.keys() - arrays.keys()), sorted(arrays.keys() - named.keys())
     if missing or unknown:

@@ -1,0 +1,174 @@
+"""The same digits on the upper floor: a convolutional network in float32, trained with AdamW.
+
+What lesson 4 trains with its own tensors, this trains with `minitorch.torch`: `nn.Module`,
+`optim`, `DataLoader`. The session around it, with log, checkpoint and picture, is the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+import numpy as np
+
+from .checkpoint import Arrays
+from .data_files import load_digits, load_mnist
+from .recipe import Recipe, add_recipe_arguments
+from .session import FAILED, OK, Session, run_options, set_seed
+from .summary import summarise
+
+RECIPE = Recipe(epochs=8, rate=2e-3, batch=64, decay=0.6)
+DATA = ("digits", "mnist")
+
+
+def network(size: int) -> Any:
+    """Two convolutions with pooling, dropout, two linear layers: (batch, 1, size, size) -> (batch, 10)."""
+    from ..torch import nn
+
+    return nn.Sequential(
+        nn.Conv2d(1, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(16, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Dropout(0.25),
+        nn.Linear(32 * (size // 4) ** 2, 128), nn.ReLU(), nn.Linear(128, 10),
+    )  # fmt: skip
+
+
+def sets(name: str, limit: int | None = None) -> tuple[Any, Any]:
+    """Images and labels to train and to validate with, as data sets of tensors."""
+    if name == "mnist":
+        train, held_out = load_mnist("train"), load_mnist("test")
+    else:
+        images, labels = load_digits()
+        order = np.random.default_rng(0).permutation(len(images))
+        parts = np.split(order, [len(order) // 5])
+        held_out, train = ((images[part], labels[part]) for part in parts)
+    return _tensors(*train, limit), _tensors(*held_out, limit)
+
+
+def _tensors(images: Any, labels: Any, limit: int | None) -> Any:
+    from .. import torch
+    from ..torch.utils.data import TensorDataset
+
+    x = torch.from_numpy(np.ascontiguousarray(images[:limit, None], np.float32))
+    return TensorDataset(x, torch.from_numpy(np.ascontiguousarray(labels[:limit], np.int64)))
+
+
+class TorchImageTrain:
+    """Trains the network; keeps what a checkpoint needs beside the model.
+
+    Args:
+        model: from images to scores of the ten classes
+        rate: the learning rate of the first epoch
+        batch: how many images each step looks at
+        decay: what the rate is multiplied by after each epoch
+    """
+
+    def __init__(self, model: Any, rate: float, batch: int, decay: float) -> None:
+        from ..torch import optim
+
+        self.model = model
+        self.batch = batch
+        self.optimizer = optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
+        self.schedule = optim.lr_scheduler.ExponentialLR(self.optimizer, decay)
+
+    def train(self, data: Any, held_out: Any, session: Session, start: int) -> None:
+        """Go through all images in batches, in a new order each epoch; then validate on all."""
+        from ..torch import nn
+        from ..torch.utils.data import DataLoader
+
+        loader = DataLoader(data, self.batch, shuffle=True)
+        for epoch in range(start, session.epochs + 1):
+            self.model.train()
+            total, correct = 0.0, 0
+            for done, (x, y) in enumerate(loader, 1):
+                self.optimizer.zero_grad()
+                scores = self.model(x)  # (batch, 10)
+                loss = nn.functional.cross_entropy(scores, y)
+                loss.backward()
+                self.optimizer.step()
+                total += loss.item()
+                correct += int((scores.argmax(1) == y).sum())
+                session.within_epoch(done, len(loader))
+            self.schedule.step()
+            session.log(epoch, total, correct, validation=self.count_correct(held_out))
+
+    def count_correct(self, data: Any) -> int:
+        """How many images get the highest score for their own class."""
+        from ..torch import inference_mode
+        from ..torch.utils.data import DataLoader
+
+        self.model.eval()
+        with inference_mode():
+            return sum(
+                int((self.model(x).argmax(1) == y).sum()) for x, y in DataLoader(data, self.batch)
+            )
+
+    def state_arrays(self) -> Arrays:
+        """What the optimizer, the schedule and the random numbers are at."""
+        from ..torch import get_rng_state
+
+        kept = {"rng": get_rng_state().numpy().copy()}
+        schedule = self.schedule.state_dict()
+        kept["schedule"] = np.array([schedule["last_epoch"], schedule["_last_lr"][0]])
+        for number, values in self.optimizer.state_dict()["state"].items():
+            for name, value in values.items():
+                kept[f"{number}/{name}"] = value.numpy().copy()
+        return kept
+
+    def load_state_arrays(self, arrays: Arrays) -> None:
+        """Take back what was kept."""
+        from ..torch import from_numpy, set_rng_state
+
+        set_rng_state(from_numpy(arrays["rng"]))
+        epoch, rate = arrays["schedule"].tolist()
+        self.schedule.load_state_dict({"last_epoch": int(epoch), "_last_lr": [rate]})
+        state: dict[int, dict[str, Any]] = {}
+        for key, array in arrays.items():
+            number, _, name = key.partition("/")
+            if name:
+                state.setdefault(int(number), {})[name] = from_numpy(array)
+        now = self.optimizer.state_dict()
+        now["param_groups"][0]["lr"] = rate
+        self.optimizer.load_state_dict({"state": state, "param_groups": now["param_groups"]})
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of a run."""
+    parser.add_argument(
+        "--data", choices=DATA, default="digits", help="what to learn (default: %(default)s)"
+    )
+    add_recipe_arguments(parser, RECIPE, "images")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train as the arguments say, in a session; return the exit code."""
+    from ..torch import manual_seed
+
+    options = run_options(args)
+    options.every = 1
+    set_seed(options.seed)
+    manual_seed(options.seed)
+    try:
+        data, held_out = sets(args.data, args.PTS)
+    except (FileNotFoundError, ImportError, ValueError) as error:
+        sys.stderr.write(f"{error}\n")
+        return FAILED
+    trainer = TorchImageTrain(network(data[0][0].shape[-1]), args.RATE, args.BATCH, args.DECAY)
+    session = Session(
+        f"cnn-{args.data}",
+        options,
+        epochs=args.EPOCHS,
+        points=len(data),
+        validation_points=len(held_out),
+        settings={"rate": args.RATE, "batch": args.BATCH, "decay": args.DECAY},
+        rate=args.RATE,
+    )
+    exit_code = session.run(
+        trainer.model,
+        lambda log_fn, start: trainer.train(data, held_out, session, start),
+        keeper=trainer,
+    )
+    if exit_code == OK:
+        summarise(session)
+    return exit_code
