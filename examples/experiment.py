@@ -1,0 +1,72 @@
+"""What every example shares: its options, its steps, its log."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice, repeat
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+
+Batch = TypeVar("Batch")
+
+
+def options(name: str, about: str | None, steps: int, log_every: int) -> argparse.ArgumentParser:
+    """The options that all examples have; each adds its own."""
+    parser = argparse.ArgumentParser(
+        prog=name,
+        description=about,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--steps", type=int, default=steps, help=f"optimizer steps ({steps})")
+    parser.add_argument("--seed", type=int, default=1, help="of all random numbers (1)")
+    parser.add_argument("--log-every", type=int, default=log_every, help="steps per printed line")
+    parser.add_argument("--out", type=Path, default=Path("runs", name), help="folder of results")
+    return parser
+
+
+def start(parser: argparse.ArgumentParser) -> tuple[argparse.Namespace, Log]:
+    """Read the command line, seed the random numbers, open the log."""
+    args = parser.parse_args()
+    torch.manual_seed(args.seed)
+    args.out.mkdir(parents=True, exist_ok=True)
+    return args, Log(args.out, args.log_every, go_on=getattr(args, "resume", False))
+
+
+def take(batches: Iterable[Batch], steps: int) -> Iterator[tuple[int, Batch]]:
+    """Go through the batches again and again; number them from 1 to `steps`."""
+    epochs = chain.from_iterable(repeat(batches))
+    return enumerate(islice(epochs, steps), start=1)
+
+
+class Log:
+    """Prints lines such as `step 10 | loss 1.2345` and writes their full digits to a file."""
+
+    def __init__(self, folder: Path, every: int, go_on: bool = False) -> None:
+        self.folder, self.every = folder, every
+        if not go_on:
+            (folder / "log.jsonl").write_text("")
+
+    def progress(self, step: int, **values: Any) -> None:
+        """Report one of many steps: every few are shown."""
+        if step % self.every == 0:
+            self.result(step, **values)
+
+    def result(self, step: int, **values: Any) -> None:
+        """Report numbers (or tensors of one number) that are always shown."""
+        numbers = {
+            name: value.item() if isinstance(value, torch.Tensor) else float(value)
+            for name, value in values.items()
+        }
+        words = [f"{name.replace('_', ' ')} {number:.4f}" for name, number in numbers.items()]
+        print(" | ".join([f"step {step}", *words]), flush=True)  # noqa: T201
+        with (self.folder / "log.jsonl").open("a") as file:
+            file.write(json.dumps({"step": step, **numbers}) + "\n")
+
+    def text(self, text: str) -> None:
+        """Show a text and keep it."""
+        print(text)  # noqa: T201
+        (self.folder / "text.txt").write_text(text)
