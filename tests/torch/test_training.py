@@ -21,7 +21,7 @@ def train(folder: Path, *more: str) -> int:
 def test_a_run_learns_and_writes_its_log(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert train(tmp_path, "--epochs", "6") == 0
+    assert train(tmp_path, "--epochs", "6", "--decay", "1") == 0
     shown = capsys.readouterr().out
     assert "Epoch 6/6 | loss" in shown
     assert "| validation" in shown
