@@ -20,6 +20,7 @@ from types import ModuleType
 ALIASES = {
     "torch": "minitorch.torch",
     "safetensors": "minitorch.torch.safetensors",
+    "torchvision": "minitorch.torchvision",
 }
 """Packages that programs import, and the modules that they get."""
 

@@ -163,7 +163,8 @@ def test_wrong_command_lines(
 
 def test_names_of_modules() -> None:
     assert aliases.real_name("torch.nn.functional") == "minitorch.torch.nn.functional"
-    assert aliases.real_name("torchvision.models") is None
+    assert aliases.real_name("torchvision.models") == "minitorch.torchvision.models"
+    assert aliases.real_name("torchaudio.models") is None
     assert aliases.find_module("torch.autograd").__name__ == "minitorch.torch.autograd"
     assert aliases.find_module("safetensors.torch").__name__ == "minitorch.torch.safetensors"
     for name in ("torch.nonsense", "torch.nonsense.deep", "torch.autograd.nonsense"):

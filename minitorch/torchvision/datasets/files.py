@@ -1,0 +1,71 @@
+"""Where data sets are found: below their root, or where MINITORCH_DATA says."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+
+DATA_VARIABLE = "MINITORCH_DATA"
+
+
+def places(root: str, folders: Sequence[str]) -> list[Path]:
+    """The folders in which files of a data set may lie."""
+    bases = [Path(root).expanduser()]
+    if os.environ.get(DATA_VARIABLE):
+        bases.append(Path(os.environ[DATA_VARIABLE]).expanduser())
+    return [base / folder for base in bases for folder in folders]
+
+
+def find(root: str, folders: Sequence[str], names: Sequence[str]) -> Path | None:
+    """The first file that is there, by one of some names, gzipped or not."""
+    for place in places(root, folders):
+        for name in names:
+            for path in (place / name, place / f"{name}.gz"):
+                if path.is_file():
+                    return path
+    return None
+
+
+def download(target: Path, urls: Sequence[str], md5: str | None = None) -> None:
+    """Get a file from the first address that gives it; the error names all that was tried."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    problems = []
+    for url in urls:
+        try:
+            with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as partial:
+                try:
+                    with urllib.request.urlopen(url, timeout=20) as answer:
+                        shutil.copyfileobj(answer, partial)
+                    partial.flush()
+                    _check(Path(partial.name), md5)
+                except BaseException:
+                    os.unlink(partial.name)
+                    raise
+            os.replace(partial.name, target)
+            return
+        except (OSError, ValueError) as error:
+            problems.append(f"{url}: {error}")
+    raise RuntimeError(
+        f"{target.name} is not there, and could not be downloaded "
+        f"({'; '.join(problems) or 'there is no address for it'}). Put the data set's files below "
+        f"{target.parent}, or name a folder that has them in the variable {DATA_VARIABLE}."
+    )
+
+
+def _check(path: Path, md5: str | None) -> None:
+    if md5 is not None and hashlib.md5(path.read_bytes()).hexdigest() != md5:
+        raise ValueError("the file has another checksum than it should")
+
+
+def missing(name: str, root: str) -> RuntimeError:
+    """The error for a data set that is not there."""
+    return RuntimeError(
+        f"Dataset not found. You can use download=True to download it. ({name} was looked for "
+        f"below {root} and in the folder that the variable {DATA_VARIABLE} names, now "
+        f"{os.environ.get(DATA_VARIABLE) or 'not set'}.)"
+    )

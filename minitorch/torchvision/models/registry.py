@@ -1,0 +1,47 @@
+"""Models by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...torch.nn import Module
+
+MODELS: dict[str, Callable[..., Module]] = {}
+"""What makes each model."""
+
+
+def register(build: Callable[..., Module]) -> Callable[..., Module]:
+    """Offer a function that makes a model; it takes `weights` and `progress` as torchvision's do."""
+    name = build.__name__
+
+    def make(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> Module:
+        if kwargs.pop("pretrained", False) or weights is not None:
+            raise NotImplementedError(
+                f"{name}: weights are not downloaded here; make the model without them and load a "
+                "file with model.load_state_dict(torch.load(path))"
+            )
+        return build(**kwargs)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__, make.__module__ = build.__doc__, build.__module__
+    MODELS[name] = make
+    return make
+
+
+def list_models() -> list[str]:
+    """The names of all models."""
+    return sorted(MODELS)
+
+
+def get_model_builder(name: str) -> Callable[..., Module]:
+    """The function that makes a model."""
+    try:
+        return MODELS[name.lower()]
+    except KeyError:
+        raise ValueError(f"Unknown model {name}") from None
+
+
+def get_model(name: str, **config: Any) -> Module:
+    """A model by its name."""
+    return get_model_builder(name)(**config)

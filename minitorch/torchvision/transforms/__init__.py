@@ -1,0 +1,32 @@
+"""Transforms of pictures: Pillow's, or tensors (..., C, H, W)."""
+
+from . import functional as functional
+from . import v2 as v2
+from .functional import InterpolationMode as InterpolationMode
+from .transforms import CenterCrop as CenterCrop
+from .transforms import ColorJitter as ColorJitter
+from .transforms import Compose as Compose
+from .transforms import ConvertImageDtype as ConvertImageDtype
+from .transforms import FiveCrop as FiveCrop
+from .transforms import GaussianBlur as GaussianBlur
+from .transforms import Grayscale as Grayscale
+from .transforms import Lambda as Lambda
+from .transforms import Normalize as Normalize
+from .transforms import Pad as Pad
+from .transforms import PILToTensor as PILToTensor
+from .transforms import RandomAffine as RandomAffine
+from .transforms import RandomApply as RandomApply
+from .transforms import RandomChoice as RandomChoice
+from .transforms import RandomCrop as RandomCrop
+from .transforms import RandomErasing as RandomErasing
+from .transforms import RandomGrayscale as RandomGrayscale
+from .transforms import RandomHorizontalFlip as RandomHorizontalFlip
+from .transforms import RandomInvert as RandomInvert
+from .transforms import RandomOrder as RandomOrder
+from .transforms import RandomResizedCrop as RandomResizedCrop
+from .transforms import RandomRotation as RandomRotation
+from .transforms import RandomVerticalFlip as RandomVerticalFlip
+from .transforms import Resize as Resize
+from .transforms import TenCrop as TenCrop
+from .transforms import ToPILImage as ToPILImage
+from .transforms import ToTensor as ToTensor

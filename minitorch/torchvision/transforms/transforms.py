@@ -1,0 +1,670 @@
+"""Transforms as objects; random ones draw from Torch's generator."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ... import torch
+from ...torch import Tensor, nn
+from . import functional as F
+from .functional import InterpolationMode, Picture
+
+
+def _uniform(low: float, high: float) -> float:
+    """A random number between two."""
+    return float(torch.empty(1).uniform_(float(low), float(high)).item())
+
+
+def _draw(count: int) -> int:
+    """A random whole number below another."""
+    return int(torch.randint(0, count, size=(1,)).item())
+
+
+def _happens(probability: float) -> bool:
+    return bool(torch.rand(1) < probability)
+
+
+def _pair(size: Any, message: str) -> tuple[int, int]:
+    """A height and a width, from one number or two."""
+    if isinstance(size, int):
+        return size, size
+    if isinstance(size, Sequence) and len(size) == 1:
+        return size[0], size[0]
+    if len(size) != 2:
+        raise ValueError(message)
+    return tuple(size)
+
+
+class Transform(nn.Module):
+    """A transform of a picture, shown with the options that `_shown` names."""
+
+    _shown: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        options = ", ".join(f"{name}={self._text(name)}" for name in self._shown)
+        return f"{type(self).__name__}({options})"
+
+    def _text(self, name: str) -> Any:
+        value = getattr(self, name)
+        return value.value if isinstance(value, InterpolationMode) else value
+
+
+# --- Several ------------------------------------------------------------------------------------
+
+
+def _listed(kind: str, transforms: Sequence[Any]) -> str:
+    return "\n".join([f"{kind}(", *(f"    {t}" for t in transforms), ")"])
+
+
+class Compose:
+    """One transform after the other."""
+
+    def __init__(self, transforms: Sequence[Callable[[Any], Any]]) -> None:
+        self.transforms = transforms
+
+    def __call__(self, img: Any) -> Any:
+        for transform in self.transforms:
+            img = transform(img)
+        return img
+
+    def __repr__(self) -> str:
+        return _listed(type(self).__name__, self.transforms)
+
+
+class RandomApply(Transform):
+    """All of some transforms, or none."""
+
+    def __init__(self, transforms: Any, p: float = 0.5) -> None:
+        super().__init__()
+        self.transforms, self.p = transforms, p
+
+    def forward(self, img: Any) -> Any:
+        """The picture, transformed with probability p."""
+        if self.p < torch.rand(1):
+            return img
+        for transform in self.transforms:
+            img = transform(img)
+        return img
+
+    def __repr__(self) -> str:
+        lines = ["RandomApply(", f"    p={self.p}", *(f"    {t}" for t in self.transforms)]
+        return "\n".join([*lines, ")"])
+
+
+class RandomOrder:
+    """All of some transforms, in random order."""
+
+    def __init__(self, transforms: Sequence[Callable[[Any], Any]]) -> None:
+        self.transforms = transforms
+
+    def __call__(self, img: Any) -> Any:
+        order = list(range(len(self.transforms)))
+        random.shuffle(order)
+        for i in order:
+            img = self.transforms[i](img)
+        return img
+
+    def __repr__(self) -> str:
+        return _listed(type(self).__name__, self.transforms)
+
+
+class RandomChoice:
+    """One of some transforms."""
+
+    def __init__(
+        self, transforms: Sequence[Callable[[Any], Any]], p: Sequence[float] | None = None
+    ) -> None:
+        self.transforms, self.p = transforms, p
+
+    def __call__(self, *args: Any) -> Any:
+        return random.choices(self.transforms, weights=self.p)[0](*args)
+
+    def __repr__(self) -> str:
+        return f"{_listed(type(self).__name__, self.transforms)}(p={self.p})"
+
+
+class Lambda:
+    """A function of the program's own."""
+
+    def __init__(self, lambd: Callable[[Any], Any]) -> None:
+        if not callable(lambd):
+            raise TypeError(f"Argument lambd should be callable, got {type(lambd).__name__!r}")
+        self.lambd = lambd
+
+    def __call__(self, img: Any) -> Any:
+        return self.lambd(img)
+
+    def __repr__(self) -> str:
+        return "Lambda()"
+
+
+# --- From and to tensors ------------------------------------------------------------------------
+
+
+class ToTensor:
+    """A picture as a tensor (C, H, W) of numbers from 0 to 1."""
+
+    def __call__(self, pic: Any) -> Tensor:
+        return F.to_tensor(pic)
+
+    def __repr__(self) -> str:
+        return "ToTensor()"
+
+
+class PILToTensor:
+    """A picture as a tensor (C, H, W) of its own type."""
+
+    def __call__(self, pic: Any) -> Tensor:
+        return F.pil_to_tensor(pic)
+
+    def __repr__(self) -> str:
+        return "PILToTensor()"
+
+
+class ToPILImage:
+    """A tensor or an array as a picture."""
+
+    def __init__(self, mode: str | None = None) -> None:
+        self.mode = mode
+
+    def __call__(self, pic: Any) -> Any:
+        return F.to_pil_image(pic, self.mode)
+
+    def __repr__(self) -> str:
+        return "ToPILImage()" if self.mode is None else f"ToPILImage(mode={self.mode})"
+
+
+class ConvertImageDtype(Transform):
+    """A tensor picture in another type."""
+
+    def __init__(self, dtype: Any) -> None:
+        super().__init__()
+        if not isinstance(dtype, torch.dtype):
+            raise TypeError("Argument dtype should be of type torch.dtype")
+        self.dtype = dtype
+
+    def forward(self, image: Tensor) -> Tensor:
+        """The same picture in another type."""
+        return F.convert_image_dtype(image, self.dtype)
+
+
+class Normalize(Transform):
+    """Subtract a mean and divide by a deviation, for each channel."""
+
+    _shown = ("mean", "std")
+
+    def __init__(self, mean: Any, std: Any, inplace: bool = False) -> None:
+        super().__init__()
+        self.mean, self.std, self.inplace = mean, std, inplace
+
+    def forward(self, tensor: Tensor) -> Tensor:
+        """The normalized picture."""
+        return F.normalize(tensor, self.mean, self.std, self.inplace)
+
+
+# --- Size and place -------------------------------------------------------------------------------
+
+
+class Resize(Transform):
+    """A picture in another size."""
+
+    _shown = ("size", "interpolation", "max_size", "antialias")
+
+    def __init__(
+        self,
+        size: Any,
+        interpolation: Any = InterpolationMode.BILINEAR,
+        max_size: int | None = None,
+        antialias: bool | None = True,
+    ) -> None:
+        super().__init__()
+        if not isinstance(size, (int, Sequence)):
+            raise TypeError(f"Size should be int or sequence. Got {type(size)}")
+        if isinstance(size, Sequence) and len(size) not in (1, 2):
+            raise ValueError("If size is a sequence, it should have 1 or 2 values")
+        self.size, self.max_size = size, max_size
+        self.interpolation = F._way(interpolation)
+        self.antialias = antialias
+
+    def forward(self, img: Picture) -> Picture:
+        """The resized picture."""
+        return F.resize(img, self.size, self.interpolation, self.max_size, self.antialias)
+
+
+_TWO = "Please provide only two dimensions (h, w) for size."
+
+
+class CenterCrop(Transform):
+    """The middle of a picture."""
+
+    _shown = ("size",)
+
+    def __init__(self, size: Any) -> None:
+        super().__init__()
+        self.size = _pair(size, _TWO)
+
+    def forward(self, img: Picture) -> Picture:
+        """The middle."""
+        return F.center_crop(img, self.size)
+
+
+class FiveCrop(CenterCrop):
+    """The four corners and the middle."""
+
+    def forward(self, img: Picture) -> Any:
+        """Five pictures."""
+        return F.five_crop(img, self.size)
+
+
+class TenCrop(Transform):
+    """The four corners and the middle, also mirrored."""
+
+    _shown = ("size", "vertical_flip")
+
+    def __init__(self, size: Any, vertical_flip: bool = False) -> None:
+        super().__init__()
+        self.size, self.vertical_flip = _pair(size, _TWO), vertical_flip
+
+    def forward(self, img: Picture) -> Any:
+        """Ten pictures."""
+        return F.ten_crop(img, self.size, self.vertical_flip)
+
+
+class Pad(Transform):
+    """A picture with a border."""
+
+    _shown = ("padding", "fill", "padding_mode")
+
+    def __init__(self, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> None:
+        super().__init__()
+        if not isinstance(padding, (int, tuple, list)):
+            raise TypeError("Got inappropriate padding arg")
+        if padding_mode not in ("constant", "edge", "reflect", "symmetric"):
+            raise ValueError("Padding mode should be either constant, edge, reflect or symmetric")
+        F._sides(padding)
+        self.padding, self.fill, self.padding_mode = padding, fill, padding_mode
+
+    def forward(self, img: Picture) -> Picture:
+        """The picture with its border."""
+        return F.pad(img, self.padding, self.fill, self.padding_mode)
+
+
+class RandomCrop(Transform):
+    """A part of a picture, anywhere."""
+
+    _shown = ("size", "padding")
+
+    def __init__(
+        self,
+        size: Any,
+        padding: Any = None,
+        pad_if_needed: bool = False,
+        fill: Any = 0,
+        padding_mode: str = "constant",
+    ) -> None:
+        super().__init__()
+        self.size = _pair(size, _TWO)
+        self.padding, self.pad_if_needed = padding, pad_if_needed
+        self.fill, self.padding_mode = fill, padding_mode
+
+    @staticmethod
+    def get_params(img: Picture, output_size: tuple[int, int]) -> tuple[int, int, int, int]:
+        """Top, left, height and width of a random part."""
+        _, rows, columns = F.get_dimensions(img)
+        height, width = output_size
+        if rows < height or columns < width:
+            raise ValueError(
+                f"Required crop size {(height, width)} is larger than input image size "
+                f"{(rows, columns)}"
+            )
+        if (rows, columns) == (height, width):
+            return 0, 0, rows, columns
+        return _draw(rows - height + 1), _draw(columns - width + 1), height, width
+
+    def forward(self, img: Picture) -> Picture:
+        """A random part of the picture and its border."""
+        if self.padding is not None:
+            img = F.pad(img, self.padding, self.fill, self.padding_mode)
+        _, rows, columns = F.get_dimensions(img)
+        height, width = self.size
+        if self.pad_if_needed and columns < width:
+            img = F.pad(img, [width - columns, 0], self.fill, self.padding_mode)
+        if self.pad_if_needed and rows < height:
+            img = F.pad(img, [0, height - rows], self.fill, self.padding_mode)
+        return F.crop(img, *self.get_params(img, self.size))
+
+
+class RandomHorizontalFlip(Transform):
+    """Left and right exchanged, with probability p."""
+
+    _shown = ("p",)
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, img: Picture) -> Picture:
+        """The picture, or its mirror image."""
+        return F.hflip(img) if _happens(self.p) else img
+
+
+class RandomVerticalFlip(RandomHorizontalFlip):
+    """Top and bottom exchanged, with probability p."""
+
+    def forward(self, img: Picture) -> Picture:
+        """The picture, or its mirror image."""
+        return F.vflip(img) if _happens(self.p) else img
+
+
+class RandomInvert(RandomHorizontalFlip):
+    """The negative, with probability p."""
+
+    def forward(self, img: Picture) -> Picture:
+        """The picture, or its negative."""
+        return F.invert(img) if _happens(self.p) else img
+
+
+class RandomResizedCrop(Transform):
+    """A part of a picture, of random size and shape, in one size."""
+
+    def __init__(
+        self,
+        size: Any,
+        scale: tuple[float, float] = (0.08, 1.0),
+        ratio: tuple[float, float] = (3.0 / 4.0, 4.0 / 3.0),
+        interpolation: Any = InterpolationMode.BILINEAR,
+        antialias: bool | None = True,
+    ) -> None:
+        super().__init__()
+        self.size = _pair(size, _TWO)
+        self.interpolation, self.antialias = F._way(interpolation), antialias
+        self.scale, self.ratio = scale, ratio
+
+    @staticmethod
+    def get_params(
+        img: Picture, scale: Sequence[float], ratio: Sequence[float]
+    ) -> tuple[int, int, int, int]:
+        """Top, left, height and width of a random part; after ten tries, of the middle."""
+        _, rows, columns = F.get_dimensions(img)
+        low, high = torch.log(torch.as_tensor(ratio)).tolist()
+        for _ in range(10):
+            area = rows * columns * torch.empty(1).uniform_(scale[0], scale[1]).item()
+            shape = torch.exp(torch.empty(1).uniform_(low, high)).item()
+            width, height = round(math.sqrt(area * shape)), round(math.sqrt(area / shape))
+            if 0 < width <= columns and 0 < height <= rows:
+                return _draw(rows - height + 1), _draw(columns - width + 1), height, width
+        shape = columns / rows
+        width, height = columns, rows
+        if shape < min(ratio):
+            height = round(width / min(ratio))
+        elif shape > max(ratio):
+            width = round(height * max(ratio))
+        return (rows - height) // 2, (columns - width) // 2, height, width
+
+    def forward(self, img: Picture) -> Picture:
+        """A random part, resized."""
+        place = self.get_params(img, self.scale, self.ratio)
+        return F.resized_crop(img, *place, self.size, self.interpolation, self.antialias)
+
+    def __repr__(self) -> str:
+        return (
+            f"RandomResizedCrop(size={self.size}, "
+            f"scale={tuple(round(s, 4) for s in self.scale)}, "
+            f"ratio={tuple(round(r, 4) for r in self.ratio)}, "
+            f"interpolation={self.interpolation.value}, antialias={self.antialias})"
+        )
+
+
+def _range(value: Any, name: str) -> list[float]:
+    """From one number, as much to both sides of 0; or two as they are."""
+    if isinstance(value, (int, float)):
+        if value < 0:
+            raise ValueError(f"If {name} is a single number, it must be positive.")
+        return [-float(value), float(value)]
+    return [float(v) for v in value]
+
+
+class RandomRotation(Transform):
+    """A picture turned by a random angle."""
+
+    _shown = ("degrees", "interpolation", "expand")
+
+    def __init__(
+        self,
+        degrees: Any,
+        interpolation: Any = InterpolationMode.NEAREST,
+        expand: bool = False,
+        center: Sequence[int] | None = None,
+        fill: Any = 0,
+    ) -> None:
+        super().__init__()
+        self.degrees = _range(degrees, "degrees")
+        self.interpolation, self.expand = F._way(interpolation), expand
+        self.center, self.fill = center, fill
+
+    @staticmethod
+    def get_params(degrees: Sequence[float]) -> float:
+        """A random angle."""
+        return _uniform(degrees[0], degrees[1])
+
+    def forward(self, img: Picture) -> Picture:
+        """The picture, turned."""
+        angle = self.get_params(self.degrees)
+        return F.rotate(img, angle, self.interpolation, self.expand, self.center, self.fill)
+
+    def __repr__(self) -> str:
+        text = super().__repr__()[:-1]
+        text += f", center={self.center}" if self.center is not None else ""
+        return f"{text}, fill={self.fill})"
+
+
+class RandomAffine(Transform):
+    """A picture turned, moved, scaled and sheared at random."""
+
+    def __init__(
+        self,
+        degrees: Any,
+        translate: Sequence[float] | None = None,
+        scale: Sequence[float] | None = None,
+        shear: Any = None,
+        interpolation: Any = InterpolationMode.NEAREST,
+        fill: Any = 0,
+        center: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__()
+        self.degrees = _range(degrees, "degrees")
+        for t in translate or ():
+            if not 0.0 <= t <= 1.0:
+                raise ValueError("translation values should be between 0 and 1")
+        for s in scale or ():
+            if s <= 0:
+                raise ValueError("scale values should be positive")
+        self.translate, self.scale = translate, scale
+        self.shear = None if shear is None else _range(shear, "shear")
+        self.interpolation, self.fill, self.center = F._way(interpolation), fill, center
+
+    def __repr__(self) -> str:
+        options = {"degrees": self.degrees, "translate": self.translate, "scale": self.scale}
+        options["shear"] = self.shear
+        if self.interpolation is not InterpolationMode.NEAREST:
+            options["interpolation"] = self.interpolation.value
+        options["fill"], options["center"] = self.fill or None, self.center
+        text = ", ".join(f"{k}={v}" for k, v in options.items() if v is not None)
+        return f"RandomAffine({text})"
+
+    def forward(self, img: Picture) -> Picture:
+        """The picture, distorted."""
+        _, rows, columns = F.get_dimensions(img)
+        angle = _uniform(self.degrees[0], self.degrees[1])
+        moves = (0, 0)
+        if self.translate is not None:
+            most = self.translate[0] * columns, self.translate[1] * rows
+            moves = round(_uniform(-most[0], most[0])), round(_uniform(-most[1], most[1]))
+        scale = 1.0 if self.scale is None else _uniform(self.scale[0], self.scale[1])
+        shear_x = shear_y = 0.0
+        if self.shear is not None:
+            shear_x = _uniform(self.shear[0], self.shear[1])
+            shear_y = _uniform(*self.shear[2:]) if len(self.shear) == 4 else 0.0
+        return F.affine(
+            img, angle, moves, scale, (shear_x, shear_y), self.interpolation, self.fill,
+            self.center,
+        )  # fmt: skip
+
+
+# --- Color ------------------------------------------------------------------------------------------
+
+
+class Grayscale(Transform):
+    """A picture without color."""
+
+    _shown = ("num_output_channels",)
+
+    def __init__(self, num_output_channels: int = 1) -> None:
+        super().__init__()
+        self.num_output_channels = num_output_channels
+
+    def forward(self, img: Picture) -> Picture:
+        """The gray picture."""
+        return F.rgb_to_grayscale(img, self.num_output_channels)
+
+
+class RandomGrayscale(Transform):
+    """A picture without color, with probability p."""
+
+    _shown = ("p",)
+
+    def __init__(self, p: float = 0.1) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, img: Picture) -> Picture:
+        """The picture, or a gray one."""
+        channels = F.get_image_num_channels(img)
+        return F.rgb_to_grayscale(img, channels) if _happens(self.p) else img
+
+
+class ColorJitter(Transform):
+    """Brightness, contrast, saturation and hue changed at random, in random order."""
+
+    _shown = ("brightness", "contrast", "saturation", "hue")
+
+    def __init__(
+        self, brightness: Any = 0, contrast: Any = 0, saturation: Any = 0, hue: Any = 0
+    ) -> None:
+        super().__init__()
+        self.brightness = self._span(brightness, "brightness")
+        self.contrast = self._span(contrast, "contrast")
+        self.saturation = self._span(saturation, "saturation")
+        self.hue = self._span(hue, "hue", 0.0, (-0.5, 0.5), False)
+
+    @staticmethod
+    def _span(
+        value: Any, name: str, center: float = 1.0, bound: tuple[float, float] = (0, math.inf),
+        clip: bool = True,
+    ) -> tuple[float, float] | None:  # fmt: skip
+        """From where to where a factor is drawn; None where it would change nothing."""
+        if isinstance(value, (int, float)):
+            if value < 0:
+                raise ValueError(f"If {name} is a single number, it must be non negative.")
+            value = [center - float(value), center + float(value)]
+            value[0] = max(value[0], 0.0) if clip else value[0]
+        elif not isinstance(value, (tuple, list)) or len(value) != 2:
+            raise TypeError(f"{name} should be a single number or a list/tuple with length 2.")
+        if not bound[0] <= value[0] <= value[1] <= bound[1]:
+            raise ValueError(f"{name} values should be between {bound}, but got {value}.")
+        return None if value[0] == value[1] == center else tuple(value)
+
+    def forward(self, img: Picture) -> Picture:
+        """The picture in other colors."""
+        order = torch.randperm(4).tolist()
+        spans = [self.brightness, self.contrast, self.saturation, self.hue]
+        factors = [None if span is None else _uniform(*span) for span in spans]
+        changes = [
+            F.adjust_brightness, F.adjust_contrast, F.adjust_saturation, F.adjust_hue,
+        ]  # fmt: skip
+        for i in order:
+            factor = factors[i]
+            if factor is not None:
+                img = changes[i](img, factor)
+        return img
+
+
+class GaussianBlur(Transform):
+    """A picture blurred by a bell of random width."""
+
+    _shown = ("kernel_size", "sigma")
+
+    def __init__(self, kernel_size: Any, sigma: Any = (0.1, 2.0)) -> None:
+        super().__init__()
+        self.kernel_size = _pair(kernel_size, "Kernel size should be a tuple/list of two integers")
+        if any(size <= 0 or size % 2 == 0 for size in self.kernel_size):
+            raise ValueError("Kernel size value should be an odd and positive number.")
+        self.sigma = (sigma, sigma) if isinstance(sigma, (int, float)) else tuple(sigma)
+        if not 0.0 < self.sigma[0] <= self.sigma[1]:
+            raise ValueError("sigma values should be positive and of the form (min, max).")
+
+    def forward(self, img: Picture) -> Picture:
+        """The blurred picture."""
+        sigma = _uniform(self.sigma[0], self.sigma[1])
+        return F.gaussian_blur(img, self.kernel_size, [sigma, sigma])
+
+
+class RandomErasing(Transform):
+    """A random rectangle of a tensor picture erased, with probability p."""
+
+    _shown = ("p", "scale", "ratio", "value", "inplace")
+
+    def __init__(
+        self,
+        p: float = 0.5,
+        scale: tuple[float, float] = (0.02, 0.33),
+        ratio: tuple[float, float] = (0.3, 3.3),
+        value: Any = 0,
+        inplace: bool = False,
+    ) -> None:
+        super().__init__()
+        if isinstance(value, str) and value != "random":
+            raise ValueError("If value is str, it should be 'random'")
+        if not 0 <= scale[0] <= scale[1] <= 1:
+            raise ValueError("Scale should be between 0 and 1")
+        if not 0 <= p <= 1:
+            raise ValueError("Random erasing probability should be between 0 and 1")
+        self.p, self.scale, self.ratio = p, scale, ratio
+        self.value, self.inplace = value, inplace
+
+    @staticmethod
+    def get_params(
+        img: Tensor, scale: Sequence[float], ratio: Sequence[float], value: Any = None
+    ) -> tuple[int, int, int, int, Tensor]:
+        """Top, left, height and width of a rectangle, and what is put there."""
+        channels, rows, columns = img.shape[-3:]
+        low, high = torch.log(torch.as_tensor(ratio)).tolist()
+        for _ in range(10):
+            area = rows * columns * torch.empty(1).uniform_(scale[0], scale[1]).item()
+            shape = torch.exp(torch.empty(1).uniform_(low, high)).item()
+            height, width = round(math.sqrt(area * shape)), round(math.sqrt(area / shape))
+            if not (height < rows and width < columns):
+                continue
+            if value is None:
+                new = torch.empty([channels, height, width], dtype=torch.float32).normal_()
+            else:
+                new = torch.as_tensor(value)[:, None, None]
+            return _draw(rows - height + 1), _draw(columns - width + 1), height, width, new
+        return 0, 0, rows, columns, img
+
+    def forward(self, img: Tensor) -> Tensor:
+        """The picture, perhaps with a rectangle erased."""
+        if not _happens(self.p):
+            return img
+        value = [float(self.value)] if isinstance(self.value, (int, float)) else self.value
+        value = None if isinstance(value, str) else list(value)
+        if value is not None and len(value) not in (1, img.shape[-3]):
+            raise ValueError(
+                "If value is a sequence, it should have either a single value or "
+                f"{img.shape[-3]} (number of input channels)"
+            )
+        i, j, h, w, new = self.get_params(img, self.scale, self.ratio, value)
+        return F.erase(img, i, j, h, w, new, self.inplace)

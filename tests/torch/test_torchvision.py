@@ -1,0 +1,274 @@
+"""torchvision's part: names and sizes of models, transforms, data sets from files."""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+import random
+import struct
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import minitorch.torch as torch
+from minitorch import torchvision
+from minitorch.torchvision import datasets, models
+from minitorch.torchvision import transforms as T
+from minitorch.torchvision.transforms import functional as F
+
+Image = pytest.importorskip("PIL.Image")
+
+# --- Models: facts that torchvision publishes -----------------------------------------------------
+
+SIZES = {
+    "resnet18": (11_689_512, 122, "layer4.1.bn2.num_batches_tracked"),
+    "resnet50": (25_557_032, 320, "layer4.2.bn3.num_batches_tracked"),
+    "mobilenet_v2": (3_504_872, 314, "features.18.1.num_batches_tracked"),
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_models(name):
+    count, entries, last = SIZES[name]
+    model = models.get_model(name)
+    state = list(model.state_dict())
+    assert sum(p.numel() for p in model.parameters()) == count
+    assert len(state) == entries
+    assert state[-3] == last
+    assert name in models.list_models()
+
+
+def test_first_weights_are_torchvisions():
+    """From one seed, weights as torchvision's (noted from its release 0.28)."""
+    torch.manual_seed(1)
+    model = models.resnet18(num_classes=10)
+    weight = dict(model.named_parameters())["layer3.0.conv1.weight"]
+    assert [round(v, 6) for v in weight.flatten()[:3].tolist()] == FIRST
+    assert tuple(model(torch.zeros(2, 3, 32, 32)).shape) == (2, 10)
+
+
+FIRST = [-0.017449, -0.02502, -0.010866]
+
+
+def test_vision_transformer():
+    model = models.VisionTransformer(32, 8, 2, 2, 16, 32, num_classes=5, representation_size=7)
+    names = [n for n in model.state_dict() if "encoder_layer_1" not in n]
+    assert names == [
+        "class_token", "conv_proj.weight", "conv_proj.bias", "encoder.pos_embedding",
+        *(f"encoder.layers.encoder_layer_0.{n}" for n in (
+            "ln_1.weight", "ln_1.bias", "self_attention.in_proj_weight",
+            "self_attention.in_proj_bias", "self_attention.out_proj.weight",
+            "self_attention.out_proj.bias", "ln_2.weight", "ln_2.bias", "mlp.0.weight",
+            "mlp.0.bias", "mlp.3.weight", "mlp.3.bias",
+        )),
+        "encoder.ln.weight", "encoder.ln.bias", "heads.pre_logits.weight", "heads.pre_logits.bias",
+        "heads.head.weight", "heads.head.bias",
+    ]  # fmt: skip
+    assert tuple(model(torch.randn(3, 3, 32, 32)).shape) == (3, 5)
+    with pytest.raises(AssertionError, match="Wrong image height"):
+        model(torch.randn(1, 3, 16, 32))
+    assert tuple(models.lenet()(torch.zeros(2, 1, 28, 28)).shape) == (2, 10)
+    with pytest.raises(NotImplementedError, match="load_state_dict"):
+        models.resnet18(weights="DEFAULT")
+    with pytest.raises(ValueError, match="Unknown model nothing"):
+        models.get_model("nothing")
+
+
+# --- Transforms -----------------------------------------------------------------------------------
+
+
+def _picture(height=12, width=9, channels=3):
+    pixels = np.random.default_rng(0).integers(0, 256, (height, width, channels), dtype=np.uint8)
+    return Image.fromarray(pixels if channels > 1 else pixels[:, :, 0])
+
+
+def test_tensors_and_pictures():
+    picture = _picture()
+    made = F.to_tensor(picture)
+    assert made.dtype is torch.float32
+    np.testing.assert_array_equal(
+        made.numpy(), np.asarray(picture).transpose(2, 0, 1).astype(np.float32) / np.float32(255)
+    )
+    np.testing.assert_array_equal(np.asarray(F.to_pil_image(F.pil_to_tensor(picture))), picture)
+    gray = _picture(channels=1)
+    assert F.to_tensor(gray).shape == (1, 12, 9)
+    assert F.to_pil_image(F.pil_to_tensor(gray)).mode == "L"
+    assert F.to_tensor(np.zeros((4, 5))).dtype is torch.float64
+    half = F.convert_image_dtype(torch.tensor([[0, 128, 255]], dtype=torch.uint8), torch.float32)
+    assert half.tolist() == [[0.0, pytest.approx(128 / 255), 1.0]]
+    assert F.convert_image_dtype(half, torch.uint8).tolist() == [[0, 128, 255]]
+    normalized = T.Normalize((0.5,), (0.25,))(torch.full((1, 2, 2), 0.75))
+    assert normalized.tolist() == [[[1.0, 1.0], [1.0, 1.0]]]
+    for wrong, error in (
+        (lambda: F.to_tensor("x"), TypeError),
+        (lambda: F.to_tensor(np.zeros(3)), ValueError),
+    ):
+        with pytest.raises(error, match="pic should be"):
+            wrong()
+
+
+ALL = [
+    T.Resize(7), T.Resize((20, 5)), T.CenterCrop(6), T.CenterCrop(16), T.Pad((1, 2), fill=3),
+    T.Pad(2, padding_mode="reflect"), T.RandomCrop(8, padding=2), T.RandomHorizontalFlip(1.0),
+    T.RandomVerticalFlip(1.0), T.Grayscale(3), T.RandomResizedCrop(6), T.RandomInvert(1.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("transform", ALL, ids=repr)
+def test_pictures_and_tensors_agree(transform):
+    """A tensor goes the same way as the picture it was made from."""
+    picture = _picture()
+    torch.manual_seed(5)
+    one = F.pil_to_tensor(transform(picture))
+    torch.manual_seed(5)
+    two = transform(F.pil_to_tensor(picture))
+    assert one.shape == two.shape
+    assert (one.to(torch.int32) - two.to(torch.int32)).abs().max() <= 1
+
+
+def test_random_transforms_draw_as_torchvision():
+    """Each draws as many numbers as torchvision's: what comes next was noted from release 0.28."""
+    picture = _picture(32, 32)
+    transforms = [
+        T.RandomCrop(28, padding=4), T.RandomRotation(15), T.ColorJitter(0.2, 0.2, 0.2, 0.1),
+        T.RandomAffine(10, (0.1, 0.1), (0.9, 1.1), 5), T.RandomGrayscale(), T.RandomApply([T.Pad(1)]),
+        T.RandomResizedCrop(20), T.GaussianBlur(3),
+    ]  # fmt: skip
+    torch.manual_seed(3)
+    random.seed(3)
+    after = []
+    for transform in transforms:
+        transform(picture)
+        after.append(round(torch.rand(1).item(), 4))
+    erased = T.RandomErasing(1.0)(torch.ones(3, 16, 16))
+    assert 0 < (erased == 0).sum() < erased.numel()
+    assert [*after, round(torch.rand(1).item(), 4)] == DRAWN
+
+
+DRAWN = [0.2858, 0.4716, 0.1498, 0.8473, 0.6483, 0.9493, 0.5997, 0.1148, 0.254]
+
+
+def test_compositions():
+    made = T.Compose([T.ToTensor(), T.Normalize((0.1307,), (0.3081,))])
+    assert repr(made) == (
+        "Compose(\n    ToTensor()\n    Normalize(mean=(0.1307,), std=(0.3081,))\n)"
+    )
+    assert made(_picture(channels=1)).shape == (1, 12, 9)
+    assert T.RandomChoice([T.Pad(1)])(_picture()).size == (11, 14)
+    assert T.RandomOrder([T.Pad(1), T.Pad(2)])(_picture()).size == (15, 18)
+    assert T.Lambda(lambda x: x * 2)(3) == 6
+    assert len(T.TenCrop(5)(_picture())) == 10
+    turned = F.rotate(torch.arange(12.0).reshape(1, 3, 4), 180)
+    assert turned.flatten().tolist() == list(range(11, -1, -1))
+    image = T.v2.Compose([T.v2.ToImage(), T.v2.ToDtype(torch.float32, scale=True)])(_picture())
+    assert image.dtype is torch.float32
+
+
+def test_grid(tmp_path):
+    images = torch.arange(5.0).view(5, 1, 1, 1).expand(5, 1, 2, 3) / 4
+    grid = torchvision.utils.make_grid(images, nrow=2, padding=1, pad_value=0.5)
+    assert tuple(grid.shape) == (3, 10, 9)
+    assert grid[0, 1:3, 1:4].unique().tolist() == [0.0]
+    assert grid[2, 7:9, 1:4].unique().tolist() == [1.0]
+    assert grid[0, 0].unique().tolist() == [0.5]
+    path = tmp_path / "grid.png"
+    torchvision.utils.save_image(images, path, normalize=True)
+    assert Image.open(path).size == (5 * 5 + 2, 6)
+
+
+# --- Data sets ------------------------------------------------------------------------------------
+
+
+def _write_idx(path, array):
+    header = bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape)
+    content = header + array.astype(np.uint8).tobytes()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+
+
+def test_mnist(tmp_path, monkeypatch):
+    images = np.random.default_rng(0).integers(0, 256, (6, 28, 28))
+    for part in ("train", "t10k"):
+        _write_idx(tmp_path / f"MNIST/raw/{part}-images-idx3-ubyte", images)
+        _write_idx(tmp_path / f"MNIST/raw/{part}-labels-idx1-ubyte.gz", np.arange(6))
+    data = datasets.MNIST(tmp_path, train=True, download=True)
+    image, label = data[3]
+    assert (image.mode, image.size, label, len(data)) == ("L", (28, 28), 3, 6)
+    np.testing.assert_array_equal(np.asarray(image), images[3])
+    assert data.class_to_idx["7 - seven"] == 7
+    assert repr(data) == (
+        f"Dataset MNIST\n    Number of datapoints: 6\n    Root location: {tmp_path}\n    Split: Train"
+    )
+    loader = torch.utils.data.DataLoader(
+        datasets.MNIST(tmp_path, False, T.ToTensor(), lambda y: y + 1), batch_size=4
+    )
+    batch, labels = next(iter(loader))
+    assert tuple(batch.shape) == (4, 1, 28, 28)
+    assert labels.tolist() == [1, 2, 3, 4]
+
+    elsewhere = tmp_path / "elsewhere"
+    _write_idx(elsewhere / "fashion_mnist/train10k-images-idx3-ubyte.gz", images)
+    _write_idx(elsewhere / "fashion_mnist/train10k-labels-idx1-ubyte.gz", np.arange(6))
+    with pytest.raises(RuntimeError, match=r"Dataset not found.*MINITORCH_DATA"):
+        datasets.FashionMNIST(tmp_path / "nothing")
+    monkeypatch.setenv("MINITORCH_DATA", str(elsewhere))
+    assert len(datasets.FashionMNIST(tmp_path / "nothing")) == 6
+    monkeypatch.setattr(datasets.FashionMNIST, "mirrors", ["file:///nowhere/"])
+    with pytest.raises(RuntimeError, match=r"could not be downloaded.*MINITORCH_DATA"):
+        datasets.FashionMNIST(tmp_path / "nothing", train=False, download=True)
+
+
+class Dangerous:
+    def __reduce__(self):
+        return print, ("this must not run",)
+
+
+def test_cifar(tmp_path, capsys):
+    folder = tmp_path / "cifar-10-batches-py"
+    folder.mkdir()
+    pixels = np.random.default_rng(0).integers(0, 256, (4, 3072)).astype(np.uint8)
+    for name in [*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"]:
+        content = {"data": pixels, "labels": [0, 1, 2, 3]}
+        (folder / name).write_bytes(pickle.dumps(content, protocol=2))
+    (folder / "batches.meta").write_bytes(pickle.dumps({"label_names": list("abcd")}))
+    data = datasets.CIFAR10(tmp_path)
+    image, label = data[5]
+    assert (len(data), image.mode, label, data.class_to_idx["c"]) == (20, "RGB", 1, 2)
+    np.testing.assert_array_equal(
+        np.asarray(image), pixels[1].reshape(3, 32, 32).transpose(1, 2, 0)
+    )
+    (folder / "test_batch").write_bytes(pickle.dumps(Dangerous()))
+    with pytest.raises(pickle.UnpicklingError, match="which is no array"):
+        datasets.CIFAR10(tmp_path, train=False)
+    assert capsys.readouterr().out == ""
+
+
+def test_fake_data_and_folders(tmp_path):
+    fake = datasets.FakeData(3, (1, 4, 4), num_classes=5)
+    assert [fake[i][1] for i in range(3)] == [fake[i][1] for i in range(3)]
+    with pytest.raises(IndexError):
+        fake[3]
+    for name in ("cat/1.png", "cat/2.png", "dog/deep/3.png"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        _picture().save(tmp_path / name)
+    folder = datasets.ImageFolder(tmp_path, transform=T.ToTensor())
+    assert (folder.classes, folder.targets) == (["cat", "dog"], [0, 0, 1])
+    image, target = folder[2]
+    assert (tuple(image.shape), target) == ((3, 12, 9), 1)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match="no valid file for the classes empty"):
+        datasets.ImageFolder(tmp_path)
+
+
+def test_no_pillow_at_import():
+    code = (
+        "import sys; import minitorch.torchvision as v; "
+        "assert not any(m.startswith(('PIL', 'numba', 'scipy')) for m in sys.modules); "
+        "sys.modules['PIL'] = None\n"
+        "try: v.datasets.FakeData()[0]\n"
+        "except ImportError as e: print(e)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert found.stdout.startswith("pictures need Pillow"), found.stderr
