@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch as theirs
 
@@ -33,10 +35,8 @@ CASES = {
     "time_series": "time_series --signals 4 --length 16 --ahead 4 --width 6 --iterations 4",
 }
 GPT = "gpt --layers 2 --heads 2 --width 16 --length 16 --dropout 0.1 --eval-every 100 --write 5"
-# An uninterrupted training, and one whose second half the other library does.
 RUNS = [f"{case} --steps 5 --out {name}" for name, case in CASES.items()]
-RUNS += [f"{GPT} --steps 6 --out gpt", f"{GPT} --steps 3 --out gpt_half"]
-RESUMED = [f"{GPT} --steps 6 --out {place} --resume" for place in ("gpt_half", "../{other}/gpt_half")]
+RUNS += [f"{GPT} --steps 6 --out gpt", f"{GPT} --steps 3 --out half"]
 
 # Runs examples one after the other in one process: its arguments are a library and command lines.
 DRIVER = """
@@ -66,7 +66,7 @@ def drive(folder: Path, library: str, lines: list[str]) -> str:
     """Run command lines of examples with one library in a folder; what they wrote to stderr."""
     (folder / library).mkdir(exist_ok=True)
     command = [sys.executable, "-c", DRIVER, library, str(EXAMPLES), json.dumps(lines)]
-    environment = {**os.environ, "MINITORCH_DATA": str(folder / "no-data")}
+    environment = {**os.environ, "MINITORCH_DATA": "no-data", "OMP_NUM_THREADS": "1"}
     process = subprocess.run(
         command, cwd=folder / library, env=environment, capture_output=True, text=True, timeout=250
     )
@@ -74,25 +74,59 @@ def drive(folder: Path, library: str, lines: list[str]) -> str:
     return process.stderr
 
 
+def resumed(half: Path, copy: str) -> str:
+    """A command line that finishes a half-finished training, in a copy of its folder."""
+    shutil.copytree(half, half.parents[1] / copy)
+    return f"{GPT} --steps 6 --resume --out ../{copy}"
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the results of all examples, below `ours` and `theirs`."""
     folder = tmp_path_factory.mktemp("examples")
-    errors = [drive(folder, library, RUNS) for library in ("ours", "theirs")]
-    assert "FAILED" not in "".join(errors), "\n".join(errors)
+    errors = drive(folder, "ours", RUNS)
+    errors += drive(folder, "theirs", [*RUNS, resumed(folder / "ours/half", "ours_then_theirs")])
+    halves = [("ours/half", "ours_then_ours"), ("theirs/half", "theirs_then_ours")]
+    errors += drive(folder, "ours", [resumed(folder / half, copy) for half, copy in halves])
+    (folder / "errors.txt").write_text(errors)
     return folder
 
 
+def test_all_examples_run(results: Path) -> None:
+    errors = (results / "errors.txt").read_text()
+    assert "FAILED" not in errors, errors
+
+
 def log(folder: Path) -> list[dict[str, float]]:
+    """The numbers that an example printed, in full."""
     return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
-
-
-def assert_same_log(one: Path, other: Path) -> None:
-    assert len(log(one)) == len(log(other)) >= 5
-    for mine, right in zip(log(one), log(other), strict=True):
-        assert mine == pytest.approx(right, rel=1e-4, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", [*CASES, "gpt"])
 def test_losses_are_pytorchs(results: Path, name: str) -> None:
-    assert_same_log(results / "ours" / name, results / "theirs" / name)
+    mine, right = log(results / "ours" / name), log(results / "theirs" / name)
+    assert len(mine) == len(right) >= 5
+    for line, right_line in zip(mine, right, strict=True):
+        assert line == pytest.approx(right_line, rel=2e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_models_are_read_by_both(results: Path, name: str) -> None:
+    names = []
+    for library in ("ours", "theirs"):
+        path = results / library / name / "model.pt"
+        mine, right = ours.load(path), theirs.load(path)
+        assert list(mine) == list(right)
+        assert all(np.array_equal(mine[key].numpy(), right[key].numpy()) for key in right)
+        names.append(list(mine))
+    assert names[0] == names[1]
+
+
+@pytest.mark.parametrize("way", ["ours_then_ours", "ours_then_theirs", "theirs_then_ours"])
+def test_resumed_training_equals_uninterrupted(results: Path, way: str) -> None:
+    whole = log(results / way.split("_")[-1] / "gpt")
+    parts = [line for line in log(results / way) if "loss" in line or line["step"] == 6]
+    assert len(parts) == len(whole) == 7
+    for line, right_line in zip(parts, whole, strict=True):
+        exact = way == "ours_then_ours"
+        assert line == (right_line if exact else pytest.approx(right_line, rel=2e-6))
