@@ -4,15 +4,14 @@ from . import elementwise as elementwise
 
 from . import arithmetic as arithmetic  # isort: skip
 from . import analysis as analysis  # isort: skip
-
 from . import comparison as comparison  # isort: skip
 from . import copies as copies  # isort: skip
 from . import movement as movement  # isort: skip
 from . import parts as parts  # isort: skip
 from . import strides as strides  # isort: skip
-from . import view_copies as view_copies  # isort: skip
 from . import joining as joining  # isort: skip
 from . import complex_numbers as complex_numbers  # isort: skip
+from . import view_copies as view_copies  # isort: skip
 from . import ternary as ternary  # isort: skip
 from . import facts as facts  # isort: skip
 from . import conversion as conversion  # isort: skip
@@ -56,5 +55,6 @@ from . import fourier as fourier  # isort: skip
 from . import short_time as short_time  # isort: skip
 from . import windows as windows  # isort: skip
 from . import special_functions as special_functions  # isort: skip
+from . import native as native  # isort: skip
 from . import numpy_names as numpy_names  # isort: skip
 from .surface import FUNCTIONS as FUNCTIONS

@@ -1,0 +1,70 @@
+"""The categorical distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from .. import dtypes
+from ..ops.surface import FUNCTIONS
+from ..tensor import Size, Tensor
+from . import constraints
+from .distribution import OfProbabilities, validated, which
+
+
+class Categorical(OfProbabilities):
+    """The number of one of some classes, which have probabilities along the last dimension."""
+
+    arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    has_enumerate_support = True
+    _binary = False
+
+    def __init__(
+        self,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        self._given = which(probs, logits)
+        given: Any = logits if probs is None else probs
+        if given.ndim < 1:
+            raise ValueError(f"`{self._given}` parameter must be at least one-dimensional.")
+        if probs is not None:
+            self.probs = probs / probs.sum(-1, keepdim=True)
+        else:
+            self.logits = given - given.logsumexp(dim=-1, keepdim=True)
+        self._num_events = given.shape[-1]
+        super().__init__(given.shape[:-1], validate_args=validate_args)
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> constraints.Constraint:
+        return constraints.integer_interval(0, self._num_events - 1)
+
+    @property
+    def mean(self) -> Tensor:
+        return self._param.new_full(self._extended_shape(), math.nan)
+
+    @property
+    def mode(self) -> Tensor:
+        return self.probs.argmax(dim=-1)
+
+    @property
+    def variance(self) -> Tensor:
+        return self._param.new_full(self._extended_shape(), math.nan)
+
+    def sample(self, sample_shape: Any = Size()) -> Tensor:
+        rows, count = self.probs.reshape(-1, self._num_events), Size(sample_shape).numel()
+        drawn = FUNCTIONS["multinomial"](rows.detach(), count, True)
+        return drawn.T.reshape(self._extended_shape(sample_shape))
+
+    @validated
+    def log_prob(self, value: Tensor) -> Tensor:
+        value, logits = FUNCTIONS["broadcast_tensors"](value.long().unsqueeze(-1), self.logits)
+        return logits.gather(-1, value[..., :1]).squeeze(-1)
+
+    def entropy(self) -> Tensor:
+        finite = self.logits.clamp(min=dtypes.finfo(self.logits.dtype).min)
+        return -(finite * self.probs).sum(-1)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        return self._enumerated(FUNCTIONS["arange"](self._num_events), expand)

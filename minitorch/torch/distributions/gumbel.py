@@ -1,0 +1,61 @@
+"""The Gumbel distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from .. import dtypes
+from ..ops.surface import FUNCTIONS
+from ..tensor import Tensor
+from . import constraints
+from .distribution import validated
+from .transformed_distribution import TransformedDistribution
+from .transforms import AffineTransform, ExpTransform
+from .uniform import Uniform
+from .utils import euler_constant
+
+
+class Gumbel(TransformedDistribution):
+    """The largest of many numbers: loc - scale log(-log u)."""
+
+    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    loc: Tensor
+    scale: Tensor
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self._hold(loc=loc, scale=scale)
+        like, info = FUNCTIONS["full_like"], dtypes.finfo(self.loc.dtype)
+        base = Uniform(
+            like(self.loc, info.tiny), like(self.loc, 1 - info.eps), validate_args=validate_args
+        )
+        steps = [
+            ExpTransform().inv, AffineTransform(0, -FUNCTIONS["ones_like"](self.scale)),
+            ExpTransform().inv, AffineTransform(loc, -self.scale),
+        ]  # fmt: skip
+        super().__init__(base, steps, validate_args=validate_args)
+
+    @validated
+    def log_prob(self, value: Tensor) -> Tensor:
+        y = (self.loc - value) / self.scale
+        return (y - y.exp()) - self.scale.log()
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc + self.scale * euler_constant
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+    @property
+    def stddev(self) -> Tensor:
+        return (math.pi / math.sqrt(6)) * self.scale
+
+    @property
+    def variance(self) -> Tensor:
+        return self.stddev.pow(2)
+
+    def entropy(self) -> Tensor:
+        return self.scale.log() + (1 + euler_constant)

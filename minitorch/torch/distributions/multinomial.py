@@ -1,0 +1,84 @@
+"""The multinomial distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from ..ops.surface import FUNCTIONS
+from ..tensor import Size, Tensor
+from . import constraints
+from .binomial import Binomial
+from .categorical import Categorical
+from .distribution import Distribution, validated
+from .utils import broadcast_all
+
+
+class Multinomial(Distribution):
+    """How often each of some classes comes in `total_count` draws."""
+
+    arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    total_count: int
+
+    def __init__(
+        self,
+        total_count: int = 1,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if not isinstance(total_count, int):
+            raise NotImplementedError("inhomogeneous total_count is not supported")
+        self.total_count = total_count
+        self._categorical = Categorical(probs=probs, logits=logits)
+        shape = self._categorical.param_shape
+        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
+
+    @constraints.dependent_property(is_discrete=True, event_dim=1)
+    def support(self) -> constraints.Constraint:
+        return constraints.multinomial(self.total_count)
+
+    @property
+    def probs(self) -> Tensor:
+        """The probabilities."""
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> Tensor:
+        """The logarithms of the probabilities."""
+        return self._categorical.logits
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter."""
+        return self._categorical.param_shape
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs * self.total_count
+
+    @property
+    def variance(self) -> Tensor:
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Any = Size()) -> Tensor:
+        drawn = self._categorical.sample(Size((self.total_count,)) + Size(sample_shape)).movedim(
+            0, -1
+        )
+        counts = drawn.new_zeros(self._extended_shape(sample_shape))
+        counts.scatter_add_(-1, drawn, FUNCTIONS["ones_like"](drawn))
+        return counts.type_as(self.probs)
+
+    @validated
+    def log_prob(self, value: Tensor) -> Tensor:
+        logits, value = broadcast_all(self.logits, value)
+        logits = logits.masked_fill(value.eq(0) & logits.eq(-math.inf), 0)
+        orders = (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1)
+        return orders + (logits * value).sum(-1)
+
+    def entropy(self) -> Tensor:
+        n = FUNCTIONS["tensor"](self.total_count)
+        each = Binomial(self.total_count, probs=self.probs)
+        counts = each.enumerate_support(expand=False)[1:]
+        spread = (each.log_prob(counts).exp() * (counts + 1).lgamma()).sum([0, -1])
+        return n * self._categorical.entropy() - (n + 1).lgamma() + spread

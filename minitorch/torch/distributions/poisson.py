@@ -1,0 +1,52 @@
+"""The Poisson distribution."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from ..autograd.modes import no_grad
+from ..ops.surface import FUNCTIONS
+from ..tensor import Size, Tensor
+from . import constraints
+from .distribution import validated
+from .exp_family import ExponentialFamily
+from .utils import broadcast_all
+
+
+class Poisson(ExponentialFamily):
+    """How many events happen where `rate` are expected."""
+
+    arg_constraints: ClassVar = {"rate": constraints.nonnegative}
+    support = constraints.nonnegative_integer
+    rate: Tensor
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        super().__init__(self._hold(rate=rate), validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.rate
+
+    @property
+    def mode(self) -> Tensor:
+        return self.rate.floor()
+
+    @property
+    def variance(self) -> Tensor:
+        return self.rate
+
+    def sample(self, sample_shape: Any = Size()) -> Tensor:
+        with no_grad():
+            return FUNCTIONS["poisson"](self.rate.expand(self._extended_shape(sample_shape)))
+
+    @validated
+    def log_prob(self, value: Tensor) -> Tensor:
+        rate, value = broadcast_all(self.rate, value)
+        return value.xlogy(rate) - rate - (value + 1).lgamma()
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (self.rate.log(),)
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        return natural_params[0].exp()

@@ -1,0 +1,657 @@
+"""Transforms of random tensors, with the logarithm of how much they stretch volumes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from .. import dtypes
+from ..nn.functional import logsigmoid, pad, softplus
+from ..ops.surface import FUNCTIONS
+from ..tensor import Size, Tensor
+from . import constraints
+from .utils import NUMBERS, broadcast_all, lazy_property, sum_rightmost
+
+
+class Transform:
+    """A map of tensors: `t(x)`, `t.inv(y)`, `t.log_abs_det_jacobian(x, y)`.
+
+    With `cache_size=1` it keeps its last pair, so that the inverse of what it has just made
+    is exact.
+    """
+
+    bijective: Any = False
+    domain: Any
+    codomain: Any
+    sign: Any = property(lambda self: _missing())
+
+    def __init__(self, cache_size: int = 0) -> None:
+        if cache_size not in (0, 1):
+            raise ValueError("cache_size must be 0 or 1")
+        self._cache_size = cache_size
+        self._inv: Transform | None = None
+        self._cached_x_y: tuple[Any, Any] = None, None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_inv": None}
+
+    @property
+    def event_dim(self) -> int:
+        """How many dimensions it takes together."""
+        if self.domain.event_dim == self.codomain.event_dim:
+            return self.domain.event_dim
+        raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
+
+    @property
+    def inv(self) -> Transform:
+        """The inverse."""
+        if self._inv is None:
+            self._inv = _InverseTransform(self)
+        return self._inv
+
+    def _arguments(self) -> tuple[Any, ...]:
+        """What another one like this is made of."""
+        return ()
+
+    def with_cache(self, cache_size: int = 1) -> Any:
+        """The same transform, with or without a cache."""
+        if self._cache_size == cache_size:
+            return self
+        return type(self)(*self._arguments(), cache_size=cache_size)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are of one kind and made of the same."""
+        if self is other:
+            return True
+        if type(self) is not type(other) or not isinstance(other, Transform):
+            return False
+        if type(self).__init__ is Transform.__init__:
+            return type(self).__module__ == __name__
+        mine, theirs = self._arguments(), other._arguments()
+        return len(mine) > 0 and all(_same(a, b) for a, b in zip(mine, theirs, strict=True))
+
+    __hash__ = object.__hash__
+
+    def __call__(self, x: Tensor) -> Tensor:
+        if self._cache_size and x is self._cached_x_y[0]:
+            return self._cached_x_y[1]
+        y = self._call(x)
+        if self._cache_size:
+            self._cached_x_y = x, y
+        return y
+
+    def _inv_call(self, y: Tensor) -> Tensor:
+        if self._cache_size and y is self._cached_x_y[1]:
+            return self._cached_x_y[0]
+        x = self._inverse(y)
+        if self._cache_size:
+            self._cached_x_y = x, y
+        return x
+
+    def _call(self, x: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """The logarithm of how much volumes around x grow."""
+        raise NotImplementedError
+
+    def forward_shape(self, shape: Any) -> Any:
+        """The shape of what it makes of a tensor."""
+        return shape
+
+    def inverse_shape(self, shape: Any) -> Any:
+        """The shape of what it makes a tensor of."""
+        return shape
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+def _missing() -> Any:
+    raise NotImplementedError
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, Tensor) or isinstance(b, Tensor):
+        return bool(FUNCTIONS["as_tensor"](a).eq(b).all())
+    return a == b
+
+
+class _InverseTransform(Transform):
+    """A transform the other way round."""
+
+    _inv: Transform
+
+    def __init__(self, transform: Transform) -> None:
+        super().__init__(cache_size=transform._cache_size)
+        self._inv = transform
+
+    domain = property(lambda self: self._inv.codomain)
+    codomain = property(lambda self: self._inv.domain)
+    bijective = property(lambda self: self._inv.bijective)
+    sign = property(lambda self: self._inv.sign)
+
+    @property
+    def inv(self) -> Transform:
+        """The transform itself."""
+        return self._inv
+
+    def with_cache(self, cache_size: int = 1) -> Any:
+        """The same transform, with or without a cache."""
+        return self.inv.with_cache(cache_size).inv
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _InverseTransform) and self._inv == other._inv
+
+    __hash__ = object.__hash__
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return self._inv._inv_call(x)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """The logarithm of how much volumes around x grow."""
+        return -self._inv.log_abs_det_jacobian(y, x)
+
+    def forward_shape(self, shape: Any) -> Any:
+        """The shape of what it makes of a tensor."""
+        return self._inv.inverse_shape(shape)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        """The shape of what it makes a tensor of."""
+        return self._inv.forward_shape(shape)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._inv!r})"
+
+
+# --- Transforms of transforms ------------------------------------------------------------------------
+
+
+def _wider(region: Any, event_dim: int) -> Any:
+    """A region that takes at least so many dimensions together."""
+    more = event_dim - region.event_dim
+    return constraints.independent(region, more) if more > 0 else region
+
+
+class ComposeTransform(Transform):
+    """Transforms one after the other."""
+
+    def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else parts
+
+    def _arguments(self) -> tuple[Any, ...]:
+        return (self.parts,)
+
+    @property
+    def domain(self) -> Any:
+        """What it takes."""
+        if not self.parts:
+            return constraints.real
+        event = self.parts[-1].codomain.event_dim
+        for part in reversed(self.parts):
+            event += part.domain.event_dim - part.codomain.event_dim
+            event = max(event, part.domain.event_dim)
+        return _wider(self.parts[0].domain, event)
+
+    @property
+    def codomain(self) -> Any:
+        """What it gives."""
+        if not self.parts:
+            return constraints.real
+        event = self.parts[0].domain.event_dim
+        for part in self.parts:
+            event += part.codomain.event_dim - part.domain.event_dim
+            event = max(event, part.codomain.event_dim)
+        return _wider(self.parts[-1].codomain, event)
+
+    @lazy_property
+    def bijective(self) -> bool:
+        """Whether all parts are."""
+        return all(part.bijective for part in self.parts)
+
+    @lazy_property
+    def sign(self) -> Any:
+        """Whether it rises or falls."""
+        return math.prod((part.sign for part in self.parts), start=1)
+
+    @property
+    def inv(self) -> Transform:
+        """The inverses, the last first."""
+        if self._inv is None:
+            self._inv = ComposeTransform([part.inv for part in reversed(self.parts)])
+            self._inv._inv = self
+        return self._inv
+
+    def __call__(self, x: Tensor) -> Tensor:
+        for part in self.parts:
+            x = part(x)
+        return x
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """The logarithm of how much volumes around x grow."""
+        if not self.parts:
+            return FUNCTIONS["zeros_like"](x)
+        event, total = self.domain.event_dim, 0.0
+        for k, part in enumerate(self.parts):
+            made = y if k == len(self.parts) - 1 else part(x)
+            growth = part.log_abs_det_jacobian(x, made)
+            total = total + sum_rightmost(growth, event - part.domain.event_dim)
+            event += part.codomain.event_dim - part.domain.event_dim
+            x = made
+        return total  # type: ignore[return-value]
+
+    def forward_shape(self, shape: Any) -> Any:
+        """The shape of what it makes of a tensor."""
+        for part in self.parts:
+            shape = part.forward_shape(shape)
+        return shape
+
+    def inverse_shape(self, shape: Any) -> Any:
+        """The shape of what it makes a tensor of."""
+        for part in reversed(self.parts):
+            shape = part.inverse_shape(shape)
+        return shape
+
+    def __repr__(self) -> str:
+        parts = ",\n    ".join(repr(part) for part in self.parts)
+        return f"{type(self).__name__}(\n    {parts}\n)"
+
+
+identity_transform = ComposeTransform([])
+
+
+class IndependentTransform(Transform):
+    """A transform that takes more dimensions together."""
+
+    def __init__(
+        self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0
+    ) -> None:
+        super().__init__(cache_size=cache_size)
+        self.base_transform = base_transform.with_cache(cache_size)
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+
+    def _arguments(self) -> tuple[Any, ...]:
+        return self.base_transform, self.reinterpreted_batch_ndims
+
+    def _widened(self, region: Any) -> Any:
+        return constraints.independent(region, self.reinterpreted_batch_ndims)
+
+    domain = property(lambda self: self._widened(self.base_transform.domain))
+    codomain = property(lambda self: self._widened(self.base_transform.codomain))
+    bijective = property(lambda self: self.base_transform.bijective)
+    sign = property(lambda self: self.base_transform.sign)
+
+    def _call(self, x: Tensor) -> Tensor:
+        if x.ndim < self.domain.event_dim:
+            raise ValueError("Too few dimensions on input")
+        return self.base_transform(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        if y.ndim < self.codomain.event_dim:
+            raise ValueError("Too few dimensions on input")
+        return self.base_transform.inv(y)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """The logarithm of how much volumes around x grow."""
+        inner = self.base_transform.log_abs_det_jacobian(x, y)
+        return sum_rightmost(inner, self.reinterpreted_batch_ndims)
+
+    def forward_shape(self, shape: Any) -> Any:
+        """The shape of what it makes of a tensor."""
+        return self.base_transform.forward_shape(shape)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        """The shape of what it makes a tensor of."""
+        return self.base_transform.inverse_shape(shape)
+
+    def __repr__(self) -> str:
+        count = self.reinterpreted_batch_ndims
+        return f"{type(self).__name__}({self.base_transform!r}, {count})"
+
+
+class ReshapeTransform(Transform):
+    """Another shape for the same numbers."""
+
+    bijective = True
+
+    def __init__(self, in_shape: Any, out_shape: Any, cache_size: int = 0) -> None:
+        self.in_shape, self.out_shape = Size(in_shape), Size(out_shape)
+        if self.in_shape.numel() != self.out_shape.numel():
+            raise ValueError("in_shape, out_shape have different numbers of elements")
+        super().__init__(cache_size=cache_size)
+
+    def _arguments(self) -> tuple[Any, ...]:
+        return self.in_shape, self.out_shape
+
+    domain = property(lambda self: constraints.independent(constraints.real, len(self.in_shape)))
+    codomain = property(lambda self: constraints.independent(constraints.real, len(self.out_shape)))
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.reshape(x.shape[: x.ndim - len(self.in_shape)] + self.out_shape)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.reshape(y.shape[: y.ndim - len(self.out_shape)] + self.in_shape)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """Zeros."""
+        return x.new_zeros(x.shape[: x.ndim - len(self.in_shape)])
+
+    def forward_shape(self, shape: Any) -> Any:
+        """The shape of what it makes of a tensor."""
+        return _exchanged(Size(shape), self.in_shape, self.out_shape)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        """The shape of what it makes a tensor of."""
+        return _exchanged(Size(shape), self.out_shape, self.in_shape)
+
+
+def _exchanged(shape: Size, old: Size, new: Size) -> Size:
+    """A shape with another end."""
+    cut = len(shape) - len(old)
+    if cut < 0:
+        raise ValueError("Too few dimensions on input")
+    if shape[cut:] != old:
+        raise ValueError(f"Shape mismatch: expected {shape[cut:]} but got {old}")
+    return shape[:cut] + new
+
+
+# --- Numbers ----------------------------------------------------------------------------------------
+
+
+class ExpTransform(Transform):
+    """exp(x)."""
+
+    domain = constraints.real
+    codomain = constraints.positive
+    bijective = True
+    sign = +1
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.exp()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.log()
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """The logarithm of the derivative."""
+        return x
+
+
+class PowerTransform(Transform):
+    """x to the power of an exponent."""
+
+    domain = constraints.positive
+    codomain = constraints.positive
+    bijective = True
+
+    def __init__(self, exponent: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        (self.exponent,) = broadcast_all(exponent)
+
+    def _arguments(self) -> tuple[Any, ...]:
+        return (self.exponent,)
+
+    @property
+    def sign(self) -> Any:
+        """Whether it rises or falls."""
+        return self.exponent.sign()
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.pow(self.exponent)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.pow(1 / self.exponent)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """The logarithm of the derivative."""
+        return (self.exponent * y / x).abs().log()
+
+    def forward_shape(self, shape: Any) -> Any:
+        """The shape of what it makes of a tensor."""
+        return FUNCTIONS["broadcast_shapes"](shape, self.exponent.shape)
+
+    inverse_shape = forward_shape
+
+
+def _clipped_sigmoid(x: Tensor) -> Tensor:
+    info = dtypes.finfo(x.dtype)
+    return x.sigmoid().clamp(min=info.tiny, max=1.0 - info.eps)
+
+
+class SigmoidTransform(Transform):
+    """1 / (1 + exp(-x)), kept off 0 and 1."""
+
+    domain = constraints.real
+    codomain = constraints.unit_interval
+    bijective = True
+    sign = +1
+
+    def _call(self, x: Tensor) -> Tensor:
+        return _clipped_sigmoid(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        info = dtypes.finfo(y.dtype)
+        y = y.clamp(min=info.tiny, max=1.0 - info.eps)
+        return y.log() - (-y).log1p()
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """The logarithm of the derivative."""
+        return -softplus(-x) - softplus(x)
+
+
+class SoftplusTransform(Transform):
+    """log(1 + exp(x))."""
+
+    domain = constraints.real
+    codomain = constraints.positive
+    bijective = True
+    sign = +1
+
+    def _call(self, x: Tensor) -> Tensor:
+        return softplus(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return (-y).expm1().neg().log() + y
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """The logarithm of the derivative."""
+        return -softplus(-x)
+
+
+class TanhTransform(Transform):
+    """tanh(x)."""
+
+    domain = constraints.real
+    codomain = constraints.interval(-1.0, 1.0)
+    bijective = True
+    sign = +1
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.tanh()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.atanh()
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """The logarithm of the derivative, 1 - tanh(x)², where that is close to 0 too."""
+        return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
+
+
+class AbsTransform(Transform):
+    """|x|."""
+
+    domain = constraints.real
+    codomain = constraints.positive
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.abs()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y
+
+
+class AffineTransform(Transform):
+    """loc + scale x."""
+
+    bijective = True
+
+    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        self.loc, self.scale, self._event_dim = loc, scale, event_dim
+
+    def _arguments(self) -> tuple[Any, ...]:
+        return self.loc, self.scale, self._event_dim
+
+    @property
+    def event_dim(self) -> int:
+        """How many dimensions it takes together."""
+        return self._event_dim
+
+    domain = property(lambda self: _wider(constraints.real, self._event_dim))
+    codomain = property(lambda self: _wider(constraints.real, self._event_dim))
+
+    @property
+    def sign(self) -> Any:
+        """Whether it rises or falls."""
+        if isinstance(self.scale, NUMBERS):
+            return (float(self.scale) > 0) - (float(self.scale) < 0)
+        return self.scale.sign()
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self.loc + self.scale * x
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return (y - self.loc) / self.scale
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """The logarithm of |scale|."""
+        if isinstance(self.scale, NUMBERS):
+            growth = FUNCTIONS["full_like"](x, math.log(abs(self.scale)))
+        else:
+            growth = self.scale.abs().log()
+        event = self._event_dim
+        shape = x.shape[:-event] if event else x.shape
+        return sum_rightmost(growth, event).expand(shape)
+
+    def forward_shape(self, shape: Any) -> Any:
+        """The shape of what it makes of a tensor."""
+        others = (getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))
+        return FUNCTIONS["broadcast_shapes"](shape, *others)
+
+    inverse_shape = forward_shape
+
+
+# --- Vectors and matrices -----------------------------------------------------------------------------
+
+
+class SoftmaxTransform(Transform):
+    """exp(x) as shares of their sum."""
+
+    domain = constraints.real_vector
+    codomain = constraints.simplex
+
+    def _call(self, x: Tensor) -> Tensor:
+        probs = (x - x.max(-1, keepdim=True)[0]).exp()
+        return probs / probs.sum(-1, keepdim=True)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.log()
+
+
+class StickBreakingTransform(Transform):
+    """Shares broken off one stick, each the sigmoid of a number of what was left."""
+
+    domain = constraints.real_vector
+    codomain = constraints.simplex
+    bijective = True
+
+    def _call(self, x: Tensor) -> Tensor:
+        z = _clipped_sigmoid(x - _left(x).log())
+        return pad(z, [0, 1], value=1) * pad((1 - z).cumprod(-1), [1, 0], value=1)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        broken = y[..., :-1]
+        rest = (1 - broken.cumsum(-1)).clamp(min=dtypes.finfo(y.dtype).tiny)
+        return broken.log() - rest.log() + _left(broken).log()
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """The logarithm of how much volumes around x grow."""
+        x = x - _left(x).log()
+        return (-x + logsigmoid(x) + y[..., :-1].log()).sum(-1)
+
+    def forward_shape(self, shape: Any) -> Any:
+        """One more."""
+        return (*shape[:-1], shape[-1] + 1)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        """One less."""
+        return (*shape[:-1], shape[-1] - 1)
+
+
+def _left(x: Tensor) -> Tensor:
+    """How many shares are still to come after each."""
+    return x.shape[-1] + 1 - x.new_ones(x.shape[-1]).cumsum(-1)
+
+
+class LowerCholeskyTransform(Transform):
+    """The lower triangle, with the exponential of the diagonal."""
+
+    domain = constraints.independent(constraints.real, 2)
+    codomain = constraints.lower_cholesky
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
+
+
+class PositiveDefiniteTransform(Transform):
+    """L Lᵀ of such a triangle L."""
+
+    domain = constraints.independent(constraints.real, 2)
+    codomain = constraints.positive_definite
+
+    def _call(self, x: Tensor) -> Tensor:
+        tril = LowerCholeskyTransform()(x)
+        return tril @ tril.mT
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        from ..linalg import cholesky
+
+        return LowerCholeskyTransform().inv(cholesky(y))
+
+
+class StackTransform(Transform):
+    """A transform for each place along a dimension."""
+
+    bijective = property(lambda self: all(t.bijective for t in self.transforms))
+    domain = property(lambda self: constraints.stack([t.domain for t in self.transforms], self.dim))
+    codomain = property(lambda self: constraints.stack([t.codomain for t in self.transforms], self.dim))  # fmt: skip
+
+    def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        self.transforms, self.dim = [t.with_cache(cache_size) for t in tseq], dim
+
+    def _arguments(self) -> tuple[Any, ...]:
+        return self.transforms, self.dim
+
+    def _each(self, *tensors: Tensor) -> Any:
+        parts = [x.unbind(self.dim) for x in tensors]
+        return zip(self.transforms, *parts, strict=True)
+
+    def _call(self, x: Tensor) -> Tensor:
+        return FUNCTIONS["stack"]([t(v) for t, v in self._each(x)], self.dim)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return FUNCTIONS["stack"]([t.inv(v) for t, v in self._each(y)], self.dim)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """The logarithm of how much volumes around x grow."""
+        growths = [t.log_abs_det_jacobian(v, w) for t, v, w in self._each(x, y)]
+        return FUNCTIONS["stack"](growths, self.dim)

@@ -1,0 +1,52 @@
+"""The Weibull distribution."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from ..ops.surface import FUNCTIONS
+from ..tensor import Tensor
+from . import constraints
+from .exponential import Exponential
+from .transformed_distribution import TransformedDistribution
+from .transforms import AffineTransform, PowerTransform
+from .utils import euler_constant
+
+
+class Weibull(TransformedDistribution):
+    """scale times a power of an exponential number."""
+
+    arg_constraints: ClassVar = {
+        "scale": constraints.positive,
+        "concentration": constraints.positive,
+    }
+    support = constraints.positive
+    scale: Tensor
+    concentration: Tensor
+
+    def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
+        self._hold(scale=scale, concentration=concentration)
+        self.concentration_reciprocal = self.concentration.reciprocal()
+        base = Exponential(FUNCTIONS["ones_like"](self.scale), validate_args=validate_args)
+        power = PowerTransform(exponent=self.concentration_reciprocal)
+        super().__init__(base, [power, AffineTransform(0, self.scale)], validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.scale * (1 + self.concentration_reciprocal).lgamma().exp()
+
+    @property
+    def mode(self) -> Tensor:
+        a = self.concentration
+        return self.scale * ((a - 1) / a) ** a.reciprocal()
+
+    @property
+    def variance(self) -> Tensor:
+        inverse = self.concentration_reciprocal
+        return self.scale.pow(2) * (
+            (1 + 2 * inverse).lgamma().exp() - (2 * (1 + inverse).lgamma()).exp()
+        )
+
+    def entropy(self) -> Tensor:
+        inverse = self.concentration_reciprocal
+        return euler_constant * (1 - inverse) + (self.scale * inverse).log() + 1
