@@ -282,6 +282,7 @@ def test_layers(text: str, inputs: str) -> None:
     real.manual_seed(3)
     given = eval(f"({inputs},)", globals() | {"torch": real})
     if "Lazy" in text:
+        travel(mine, theirs)
         run(ours, mine, to_ours(given))
         run(real, theirs, given)
         assert repr(mine) == repr(theirs)

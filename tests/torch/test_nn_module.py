@@ -618,6 +618,13 @@ def test_deepcopies_are_apart() -> None:
     assert all(p.grad is None for p in other.parameters())
     other.free.data.fill_(3)
     assert not net.free.any()
+    layer = ours.nn.ReLU()
+    layer.handle = layer.register_forward_hook(max, always_call=True)
+    for twin in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        twin.handle.remove()
+        assert not twin._forward_hooks
+        assert not twin._forward_hooks_always_called
+    assert layer._forward_hooks
     clone = pickle.loads(pickle.dumps(model(ours)))
     assert repr(clone) == repr(model(ours))
 
@@ -645,6 +652,7 @@ def test_lazy_modules() -> None:
         lazy.double()
         x = t.arange(36.0, dtype=t.float64).reshape(1, 1, 6, 6).sin()
         texts += [lazy(x), repr(lazy), str(lazy[3].weight.dtype), len(lazy[0]._forward_pre_hooks)]
+        texts.append(repr(nn.LazyLinear(3).load_state_dict(nn.LazyLinear(3).state_dict())))
         other = nn.LazyLinear(3)
         texts.append(repr(other.load_state_dict(nn.Linear(4, 3).state_dict())))
         texts += [other.weight, other(t.ones(1, 4)), repr(other)]

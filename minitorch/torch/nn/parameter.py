@@ -117,6 +117,10 @@ class UninitializedTensorMixin:
         """Itself: there is no history."""
         return self
 
+    def copy_(self, src: Any, non_blocking: bool = False) -> Any:
+        """Itself, from another without a shape; an error from any other."""
+        return self if is_lazy(src) else self._array
+
     @property
     def data(self) -> Any:
         """Itself: there is no memory."""

@@ -67,7 +67,7 @@ class _NamesAsTorch:
     def reducer_override(self, obj: Any) -> Any:
         if type(obj) in _PLAIN:
             return NotImplemented
-        if isinstance(obj, Tensor):
+        if isinstance(obj, Tensor) and type(obj).__reduce_ex__ is Tensor.__reduce_ex__:
             return _reduce_tensor(obj)
         if type(obj) is Size:
             return Size, (tuple(obj),)

@@ -31,11 +31,13 @@ class RemovableHandle:
             if place is not None:
                 place.pop(self.id, None)
 
-    def __getstate__(self) -> tuple[int, list[Any]]:
-        return self.id, [reference() for reference in self._places]
+    def __getstate__(self) -> tuple[Any, int, tuple[Any, ...]]:
+        first, *extra = [reference() for reference in self._places]
+        return first, self.id, tuple(extra)
 
-    def __setstate__(self, state: tuple[int, list[Any]]) -> None:
-        self.id, places = state
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        first, self.id, *extra = state
+        places = [first, *(extra[0] if extra and extra[0] else ())]
         self._places = [weakref.ref(OrderedDict() if p is None else p) for p in places]
         RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
 

@@ -26,6 +26,7 @@ from .conversions import Conversions
 from .states import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX
 from .states import States
 from .states import _IncompatibleKeys as _IncompatibleKeys
+from .states import _WrappedHook as _WrappedHook
 from .trees import Trees
 
 _HOOKS = (

@@ -32,6 +32,8 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
 class _WrappedHook:
     """A hook that is given its module, which it does not keep alive."""
 
+    __module__ = "minitorch.torch.nn.modules.module"  # where Torch's files say that it is
+
     def __init__(self, hook: Callable[..., Any], module: Any = None) -> None:
         self.hook = hook
         self.module = None if module is None else weakref.ref(module)
