@@ -115,7 +115,7 @@ class _IndependentConstraint(Constraint):
         more = self.reinterpreted_batch_ndims
         if result.ndim < more:
             raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.ndim}")
-        return result.reshape((*result.shape[:result.ndim - more], -1)).all(-1)
+        return result.reshape((*result.shape[: result.ndim - more], -1)).all(-1)
 
     def __repr__(self) -> str:
         return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
@@ -143,7 +143,7 @@ class MixtureSameFamilyConstraint(Constraint):
         if value.ndim < event:
             raise ValueError(f"Expected value.dim() >= {event} but got {value.ndim}")
         result = self.base_constraint.check(value.unsqueeze(-1 - event))
-        return result.reshape((*result.shape[:value.ndim - event], -1)).all(-1)
+        return result.reshape((*result.shape[: value.ndim - event], -1)).all(-1)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_constraint!r})"

@@ -1,3 +1,4 @@
+# ruff: noqa: N999
 """Student's t distribution."""
 
 from __future__ import annotations

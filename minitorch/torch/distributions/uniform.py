@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..tensor import Size, Tensor
 from . import constraints
@@ -13,18 +13,17 @@ from .utils import uniform
 class Uniform(Distribution):
     """All numbers from `low` to `high` alike."""
 
-    arg_constraints: ClassVar = {
-        "low": constraints.dependent(is_discrete=False, event_dim=0),
-        "high": constraints.dependent(is_discrete=False, event_dim=0),
-    }
     has_rsample = True
     low: Tensor
     high: Tensor
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         super().__init__(self._hold(low=low, high=high), validate_args=validate_args)
-        if self._validate_args and not bool((self.low < self.high).all()):
-            raise ValueError("Uniform is not defined when low>= high")
+
+    @property
+    def arg_constraints(self) -> dict[str, constraints.Constraint]:  # type: ignore[override]
+        """Each bound depends on the other."""
+        return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> constraints.Constraint:
