@@ -55,17 +55,15 @@ class TransformedDistribution(Distribution):
         new._batch_shape = Size(batch_shape)
         return new
 
-    @constraints.dependent_property(is_discrete=False)
-    def support(self) -> constraints.Constraint:
+    def _region(self) -> constraints.Constraint:
         if not self.transforms:
             return self.base_dist.support
         last = self.transforms[-1].codomain
         more = len(self.event_shape) - last.event_dim
         return constraints.independent(last, more) if more > 0 else last
 
-    @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
-        return self.base_dist.has_rsample
+    support: Any = constraints.dependent_property(_region, is_discrete=False)
+    has_rsample: Any = property(lambda self: self.base_dist.has_rsample)
 
     def _transformed(self, x: Tensor) -> Tensor:
         for transform in self.transforms:

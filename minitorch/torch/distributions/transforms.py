@@ -30,7 +30,7 @@ class Transform:
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
         self._cache_size = cache_size
-        self._inv: Transform | None = None
+        self._inv: Any = None
         self._cached_x_y: tuple[Any, Any] = None, None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -123,8 +123,6 @@ def _same(a: Any, b: Any) -> bool:
 
 class _InverseTransform(Transform):
     """A transform the other way round."""
-
-    _inv: Transform
 
     def __init__(self, transform: Transform) -> None:
         super().__init__(cache_size=transform._cache_size)

@@ -13,7 +13,7 @@ from ..ops.surface import FUNCTIONS
 from ..tensor import Tensor
 
 euler_constant = 0.5772156649015329
-NUMBERS = (int, float, bool, complex)
+NUMBERS: tuple[type, ...] = (int, float, bool, complex)
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
