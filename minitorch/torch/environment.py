@@ -12,10 +12,11 @@ from typing import Any
 
 __all__ = [
     "are_deterministic_algorithms_enabled", "channels_last", "channels_last_3d", "compiled_with_cxx11_abi",
-    "contiguous_format", "e", "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
-    "inf", "is_deterministic_algorithms_warn_only_enabled", "layout", "memory_format", "nan", "newaxis", "pi",
+    "contiguous_format", "e", "get_default_device", "get_deterministic_debug_mode", "get_device_module",
+    "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
+    "inf", "is_deterministic_algorithms_warn_only_enabled", "is_vulkan_available", "is_warn_always_enabled", "layout", "memory_format", "nan", "newaxis", "pi",
     "preserve_format", "set_default_device", "set_default_tensor_type", "set_deterministic_debug_mode",
-    "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "set_num_threads",
+    "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "set_num_threads", "set_warn_always",
     "sparse_coo", "strided", "use_deterministic_algorithms",
 ]  # fmt: skip
 
@@ -50,6 +51,7 @@ class _Settings:
     warn_only = False
     matmul_precision = "highest"
     threads: int | None = None
+    warn_always = False
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
@@ -120,6 +122,42 @@ def set_default_device(device: Any) -> None:
     from .device import resolve
 
     resolve(device)
+
+
+def get_default_device() -> Any:
+    """Where new tensors go."""
+    from .device import CPU
+
+    return CPU
+
+
+def get_device_module(device: Any = None) -> Any:
+    """The module of a kind of device: `torch.cpu`."""
+    from importlib import import_module
+
+    from .device import device as place
+
+    return import_module(f"{__package__}.{place(device or 'cpu').type}")
+
+
+def get_deterministic_debug_mode() -> int:
+    """0: anything goes; 1: warn; 2: deterministic algorithms only."""
+    return _Settings.deterministic * (1 if _Settings.warn_only else 2)
+
+
+def is_warn_always_enabled() -> bool:
+    """Whether warnings come each time."""
+    return _Settings.warn_always
+
+
+def set_warn_always(mode: bool) -> None:
+    """Note the wish; Python's `warnings` decide how often a warning comes."""
+    _Settings.warn_always = bool(mode)
+
+
+def is_vulkan_available() -> bool:
+    """There is no Vulkan here."""
+    return False
 
 
 def set_default_tensor_type(t: Any) -> None:

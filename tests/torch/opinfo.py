@@ -98,6 +98,11 @@ def samples(info: Any, dtype: Any, requires_grad: bool, limit: int) -> Iterator[
         yield sample
 
 
+# Where PyTorch itself is wrong.
+_WRONG_TYPES = {"matrix_exp": {real.bfloat16}}  # NaN, where float32 gives numbers
+_WRONG_GRADIENTS = {"as_strided_scatter"}  # it goes to what was overwritten, not to the rest
+
+
 def check(name: str, limit: int = 1000, dtypes: tuple[Any, ...] = DTYPES) -> int:
     """Compare an operation on its samples; `Mismatch` or any error says what is wrong.
 
@@ -105,15 +110,16 @@ def check(name: str, limit: int = 1000, dtypes: tuple[Any, ...] = DTYPES) -> int
         how many samples were compared
     """
     info = all_operations()[name]
-    mine, theirs = resolve(ours, info), resolve(real, info)
+    mine, theirs = resolve(ours, info), resolve(real, info) or info.op
     if mine is None:
         raise NotImplementedError(f"{info.name} is not there")
     count = 0
     for dtype in dtypes:
-        if not info.supports_dtype(dtype, "cpu"):
+        if not info.supports_dtype(dtype, "cpu") or dtype in _WRONG_TYPES.get(name, ()):
             continue
         grad = (
             (dtype in (real.float64, real.complex128))
+            and name not in _WRONG_GRADIENTS
             and info.supports_autograd
             and dtype in info.supported_backward_dtypes("cpu")
         )
@@ -241,7 +247,7 @@ _VIEWS_ONLY = {"take_along_dim"}  # PyTorch refuses what does not lie in order, 
 def check_layouts(name: str, limit: int) -> int:
     """Compare values and strides for inputs that lie in memory in other ways."""
     info = all_operations()[name]
-    mine, theirs = resolve(ours, info), resolve(real, info)
+    mine, theirs = resolve(ours, info), resolve(real, info) or info.op
     dtype = _main_type(info)
     count = 0
     if info.name in _VIEWS_ONLY:
@@ -275,7 +281,7 @@ EDGES = [(), (1,), (0,), (0, 3), (2, 0, 1)]
 def check_edges(name: str) -> int:
     """Compare an operation on tensors of one element or none, where all have one shape."""
     info = all_operations()[name]
-    mine, theirs = resolve(ours, info), resolve(real, info)
+    mine, theirs = resolve(ours, info), resolve(real, info) or info.op
     sample = next(iter(samples(info, _main_type(info), False, 1)), None)
     if sample is None or info.name in _OWN_EDGES:
         return 0
@@ -300,6 +306,7 @@ def _shaped(t: Any, shape: tuple[int, ...]) -> Any:
 
 # Wrong inputs that are wrong by accident.
 _ACCIDENTS = {
+    ("narrow_copy", 1),  # RuntimeError, where `narrow` has IndexError
     ("gather", 7),  # an `out=` of the wrong size: PyTorch grows it in place, over the index
 }
 
@@ -307,7 +314,7 @@ _ACCIDENTS = {
 def check_errors(name: str) -> int:
     """Compare an operation on the wrong inputs that OpInfo has for it: both must raise one class."""
     info = all_operations()[name]
-    mine, theirs = resolve(ours, info), resolve(real, info)
+    mine, theirs = resolve(ours, info), resolve(real, info) or info.op
     if mine is None or info.error_inputs_func is None:
         return 0
     count = 0

@@ -184,12 +184,12 @@ def layer_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """Mean 0 and variance 1 over the last dimensions, then scaled element by element."""
-    shape = _last_shape("layer_norm", input, normalized_shape, weight, bias)
+    shape = last_shape("layer_norm", input, normalized_shape, weight, bias)
     require_floats("LayerNormKernelImpl", input._array)
     return bind(LAYER_NORM, (input, weight, bias), {"by": shape, "eps": eps})[0]
 
 
-def _last_shape(name: str, input: Tensor, normalized_shape: Any, *affine: Tensor | None) -> Shape:
+def last_shape(name: str, input: Tensor, normalized_shape: Any, *affine: Tensor | None) -> Shape:
     """The shape to normalize over; RuntimeError unless it is the input's last and the weight's."""
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     if not shape:
@@ -216,7 +216,7 @@ def rms_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
     """Numbers over the root of their mean square along the last dimensions, then scaled."""
-    shape = _last_shape("rms_norm", input, normalized_shape, weight)
+    shape = last_shape("rms_norm", input, normalized_shape, weight)
     kind = dtypes.float32 if is_half(input._array) else input.dtype
     least = dtypes.finfo(kind).eps if eps is None else eps
     if input.dtype.is_complex:

@@ -150,7 +150,9 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
 
 @function_and_method
 def mm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
-    """The product of two matrices."""
+    """The product of two matrices; the first may be sparse."""
+    if getattr(input, "is_sparse", False) and not isinstance(input, Tensor):
+        return input @ mat2
     _check_matrices("mm", 2, input, mat2)
     result = bind(MM, (input, mat2), {})
     return result if out is None else into(out, result, "mm")

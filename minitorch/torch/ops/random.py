@@ -184,6 +184,14 @@ def normal(
     return made if out is None else into(out, made, "normal")
 
 
+def _bernoulli(input: Array, p: Any, generator: Any) -> Array:
+    chances = input if p is None else p
+    return in_memory_order(sampling.bernoulli(input.shape, input.dtype, chances, generator), input)
+
+
+_BERNOULLI = Op("bernoulli", ("input",), _bernoulli, {"input": _zeros})
+
+
 @function_and_method
 def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any = None) -> Tensor:
     """1 with the probability that each element says, or `p`; else 0."""
@@ -195,9 +203,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
             )
         if ((array < 0) | (array > 1)).any():
             raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true")
-    made = new_tensor_of(
-        sampling.bernoulli(array.shape, array.dtype, array if p is None else p, generator)
-    )
+    made = _BERNOULLI(input, p=p, generator=generator)
     return made if out is None else into(out, made, "bernoulli")
 
 

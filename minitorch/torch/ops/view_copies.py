@@ -26,6 +26,8 @@ for _name in (
     "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze", "view",
 ):  # fmt: skip
     _copied(_name, getattr(Tensor, _name))
+for _name in ("view_as_complex", "view_as_real"):
+    _copied(_name, FUNCTIONS[_name])
 _copied("alias", lambda input: input)
 _copied("slice", slice_view)
 method("narrow_copy", FUNCTIONS["narrow_copy"])

@@ -1,0 +1,159 @@
+"""Torch's operations under the names of its kernels, which return all that the kernels find."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor, wrap
+from .convolution import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
+from .dropout import dropout
+from .normalization import (
+    BATCH_NORM,
+    LAYER_NORM,
+    batch_norm,
+    group_norm,
+    last_shape,
+)
+from .record import bind
+from .softmax import LOG_SOFTMAX_BACKWARD, SOFTMAX_BACKWARD
+from .surface import FUNCTIONS, as_functions, function
+
+Found = tuple[Tensor, Tensor, Tensor]
+
+# --- Norms --------------------------------------------------------------------------------------
+
+
+@function
+def native_layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Any, bias: Any, eps: float
+) -> Found:
+    """Layer norm, the means, and one over the deviations."""
+    shape = last_shape("native_layer_norm", input, normalized_shape, weight, bias)
+    out, mean, r = bind(LAYER_NORM, (input, weight, bias), {"by": shape, "eps": eps})
+    outer = input._array.shape[: input.ndim - len(shape)] + (1,) * len(shape)
+    kind = (input if weight is None else weight).dtype
+    return out, mean.detach().reshape(outer).to(kind), r.detach().reshape(outer).to(kind)
+
+
+@function
+def native_group_norm(
+    input: Tensor, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float  # noqa: N803
+) -> Found:  # fmt: skip
+    """Group norm, the means, and one over the deviations."""
+    out = group_norm(input.reshape(N, C, HxW), group, weight, bias, eps)
+    rows = input.reshape(N, group, C // group * HxW)
+    r = (rows.var(-1, correction=0) + eps).rsqrt()
+    return out.reshape(input.shape), rows.mean(-1), r
+
+
+@function
+def native_batch_norm(
+    input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
+    eps: float, *, out: Any = None,
+) -> Found:  # fmt: skip
+    """Batch norm, the means, and one over the deviations; after training there are none of these."""
+    normed = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    if training:
+        mean, r = bind(BATCH_NORM, (input, None, None), {"by": None, "eps": eps})[1:3]
+        kind = (input if weight is None else weight).dtype
+        return normed, mean.detach().to(kind), r.detach().to(kind)
+    return normed, wrap(np.empty(0, input._array.dtype)), wrap(np.empty(0, input._array.dtype))
+
+
+def _native_batch_norm_legit(input: Tensor, weight: Any, bias: Any, *args: Any) -> Found:
+    """`native_batch_norm`, with running statistics or without."""
+    running = (None, None) if isinstance(args[0], bool) else args[:2]
+    return native_batch_norm(input, weight, bias, *running, *args[-3:])
+
+
+FUNCTIONS["_native_batch_norm_legit"] = _native_batch_norm_legit
+
+# --- Dropout and products -----------------------------------------------------------------------
+
+
+@function
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    """Dropout, and what was kept."""
+    if train is False or p == 0:
+        return input.clone(), FUNCTIONS["ones_like"](input, dtype=dtypes.bool_)
+    kept = dropout(FUNCTIONS["ones_like"](input), p) > 0
+    return input * kept * (1 / (1 - p) if p < 1 else 0), kept
+
+
+@function
+def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
+    """The gradient taken through dropout."""
+    return grad_output * mask * scale
+
+
+_CONVOLUTIONS = {
+    False: {3: conv1d, 4: conv2d, 5: conv3d},
+    True: {3: conv_transpose1d, 4: conv_transpose2d, 5: conv_transpose3d},
+}
+
+
+@function
+def convolution(
+    input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
+    output_padding: Any, groups: int,
+) -> Tensor:  # fmt: skip
+    """The convolution of one to three dimensions, or the transposed one."""
+    convolve = _CONVOLUTIONS[transposed][weight.ndim]
+    if transposed:
+        return convolve(input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return convolve(input, weight, bias, stride, padding, dilation, groups)
+
+
+def _softmax_backward_data(
+    grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any
+) -> Tensor:
+    """The gradient taken through a softmax."""
+    found = bind(SOFTMAX_BACKWARD, (grad_output, output), {"dim": dim % max(output.ndim, 1)})
+    return found.to(input_dtype)
+
+
+def _log_softmax_backward_data(
+    grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any
+) -> Tensor:
+    """The gradient taken through the logarithm of a softmax."""
+    found = bind(LOG_SOFTMAX_BACKWARD, (grad_output, output), {"dim": dim % max(output.ndim, 1)})
+    return found.to(input_dtype)
+
+
+FUNCTIONS["_softmax_backward_data"] = _softmax_backward_data
+FUNCTIONS["_log_softmax_backward_data"] = _log_softmax_backward_data
+
+# --- Methods as functions ------------------------------------------------------------------------
+
+as_functions("addmv_", "detach", "detach_")
+
+# --- Norms of matrices; samplers ------------------------------------------------------------------
+
+
+@function
+def frobenius_norm(
+    input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None
+) -> Tensor:
+    """The root of the sum of squares."""
+    return FUNCTIONS["norm"](input, "fro", dim or None, keepdim, out=out)
+
+
+@function
+def nuclear_norm(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None
+) -> Tensor:
+    """The sum of the singular values of matrices."""
+    return FUNCTIONS["norm"](input, "nuc", dim, keepdim, out=out)
+
+
+FUNCTIONS["grid_sampler_2d"] = FUNCTIONS["grid_sampler_3d"] = FUNCTIONS["grid_sampler"]
