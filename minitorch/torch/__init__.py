@@ -33,6 +33,7 @@ from . import version as version
 from .amp.autocast_mode import FUNCTIONS as _AUTOCAST
 from .amp.autocast_mode import autocast as autocast
 from .amp.autocast_mode import is_autocast_available as is_autocast_available
+from .autograd import profiler as _autograd_profiler  # noqa: F401
 from .autograd.modes import enable_grad as enable_grad
 from .autograd.modes import inference_mode as inference_mode
 from .autograd.modes import is_anomaly_enabled as is_anomaly_enabled
