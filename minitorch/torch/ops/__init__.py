@@ -56,5 +56,8 @@ from . import short_time as short_time  # isort: skip
 from . import windows as windows  # isort: skip
 from . import special_functions as special_functions  # isort: skip
 from . import native as native  # isort: skip
+from . import control_flow as control_flow  # isort: skip
+from . import segments as segments  # isort: skip
+from . import old_names as old_names  # isort: skip
 from . import numpy_names as numpy_names  # isort: skip
 from .surface import FUNCTIONS as FUNCTIONS

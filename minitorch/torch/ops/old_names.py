@@ -1,0 +1,118 @@
+"""What Torch keeps of its past, and what it answers when a dense tensor is asked about sparsity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tensor import Tensor
+from .surface import FUNCTIONS, function, method, only_method
+
+# --- Removed ------------------------------------------------------------------------------------
+
+
+def _removed(name: str, instead: str) -> None:
+    """A function that only says what to call in its place."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            f"This function was deprecated since version 1.9 and is now removed. `torch.{name}` is "
+            f"deprecated in favor of `torch.linalg.{instead}`."
+        )
+
+    call.__name__, call.__doc__ = name, f"Removed: `linalg.{instead}` is what to call."
+    function(call)
+    if name != "matrix_rank":
+        method(name, call)
+
+
+for _name, _instead in {
+    "eig": "eig", "lstsq": "lstsq", "matrix_rank": "matrix_rank", "solve": "solve", "symeig": "eigh",
+}.items():  # fmt: skip
+    _removed(_name, _instead)
+
+
+@only_method
+def resize(self: Tensor, *sizes: Any) -> Tensor:
+    """`reshape`, by an old name."""
+    return self.reshape(*sizes)
+
+
+@only_method
+def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
+    """`reshape_as`, by an old name."""
+    return self.reshape(tensor.shape)
+
+
+@only_method
+def as_subclass(self: Tensor, cls: type) -> Tensor:
+    """The tensor itself; there is one class of tensors."""
+    if cls is not Tensor:
+        raise TypeError(f"as_subclass: tensors of class {cls.__name__} are not supported")
+    return self
+
+
+@only_method
+def _is_all_true(self: Tensor) -> Tensor:
+    return self.all()
+
+
+@only_method
+def _is_any_true(self: Tensor) -> Tensor:
+    return self.any()
+
+
+@only_method
+def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What a module keeps when `other` is loaded in this tensor's place."""
+    return other if assign else self.copy_(other).detach()
+
+
+method("volatile", property(lambda self: False, doc="Removed; always False."))
+method("grad_dtype", property(lambda self: self.dtype, doc="The type of the gradient."))
+
+# --- Sparsity -----------------------------------------------------------------------------------
+
+
+def _only_sparse(name: str, layout: str) -> None:
+    """A method that dense tensors do not have."""
+
+    def call(self: Tensor) -> Any:
+        raise RuntimeError(f"{name} expected sparse {layout}tensor layout but got Strided")
+
+    call.__name__, call.__doc__ = name, "Of sparse tensors only."
+    method(name, call)
+
+
+for _name, _layout in {
+    "coalesce": "coordinate ", "indices": "coordinate ", "is_coalesced": "coordinate ", "values": "",
+    "crow_indices": "row compressed ", "col_indices": "row compressed ",
+    "ccol_indices": "column compressed ", "row_indices": "column compressed ",
+}.items():  # fmt: skip
+    _only_sparse(_name, _layout)
+
+
+@only_method
+def sparse_dim(self: Tensor) -> int:
+    """How many dimensions are sparse: none."""
+    return 0
+
+
+@only_method
+def dense_dim(self: Tensor) -> int:
+    """How many dimensions are dense: all."""
+    return self._array.ndim
+
+
+@only_method
+def to_sparse_coo(self: Tensor) -> Any:
+    """A sparse tensor of the elements that are not 0."""
+    return self.to_sparse()
+
+
+@function
+def smm(input: Any, mat: Tensor) -> Any:
+    """The product of a sparse matrix with a dense one, sparse again."""
+    return (input @ mat).to_sparse()
+
+
+FUNCTIONS["dsmm"] = FUNCTIONS["hsmm"] = FUNCTIONS["mm"]

@@ -1,0 +1,90 @@
+"""Reductions of runs of neighbours, each of a length of its own."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor
+from .movement import wrap_dim
+from .surface import FUNCTIONS, check_tensor, function
+
+_OF_NOTHING = {"sum": 0.0, "prod": 1.0, "mean": float("nan"), "max": -float("inf"), "min": float("inf")}  # fmt: skip
+_FOLDED = {"sum": "sum", "prod": "prod", "mean": "mean", "max": "amax", "min": "amin"}
+
+
+@function
+def segment_reduce(
+    data: Tensor, reduce: str, *, lengths: Any = None, indices: Any = None, offsets: Any = None, axis: int = 0,
+    unsafe: bool = False, initial: Any = None,
+) -> Tensor:  # fmt: skip
+    """The sum, mean, product or extreme of each run of neighbours along a dimension.
+
+    Args:
+        data: what to reduce
+        reduce: sum, mean, prod, max or min
+        lengths: of the runs, for each place of the dimensions before `axis`
+        indices: not supported, as in Torch
+        offsets: where the runs begin, and where the last one ends, in place of lengths
+        axis: the dimension
+        unsafe: whether lengths are trusted to add up
+        initial: what each run starts from
+    """
+    check_tensor("segment_reduce", data, "data")
+    if reduce not in _FOLDED:
+        raise RuntimeError(f"segment_reduce: unknown reduction {reduce!r}")
+    if indices is not None:
+        raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
+    if (lengths is None) == (offsets is None):
+        raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
+    d = wrap_dim(axis, data.ndim)
+    ends = offsets._array if lengths is None else _ends(lengths._array)
+    if not unsafe and lengths is not None and (ends[..., -1] != data.shape[d]).any():
+        raise RuntimeError(
+            f"segment_reduce(): Expected all rows of lengths along axis to sum to data.size({d}) "
+            f"when !unsafe: {list(data.shape)}"
+        )
+    return _runs(data, reduce, ends, d, initial)
+
+
+def _ends(lengths: Any) -> Any:
+    """Where runs begin, and where the last one ends."""
+    return np.concatenate([np.zeros_like(lengths[..., :1]), np.cumsum(lengths, -1)], -1)
+
+
+def _runs(data: Tensor, reduce: str, ends: Any, d: int, initial: Any) -> Tensor:
+    """All runs of one row of ends; several rows go with the places of the first dimension."""
+    stack = FUNCTIONS["stack"]
+    if ends.ndim > 1:
+        parts = data.unbind(0)
+        return stack(
+            [_runs(x, reduce, e, d - 1, initial) for x, e in zip(parts, ends, strict=True)]
+        )
+    runs = [data.narrow(d, int(a), int(b - a)) for a, b in pairwise(ends)]
+    if not runs:
+        return data.narrow(d, 0, 0)
+    return stack([_folded(run, reduce, d, initial) for run in runs], d)
+
+
+def _folded(run: Tensor, reduce: str, d: int, initial: Any) -> Tensor:
+    """One run as one place; of nothing, what it starts from."""
+    size = run._array.shape[d]
+    if not size:
+        shape = run._array.shape[:d] + run._array.shape[d + 1 :]
+        return run.new_full(shape, _OF_NOTHING[reduce] if initial is None else initial)
+    if initial is None:
+        return getattr(run, _FOLDED[reduce])(d)
+    start = run.narrow(d, 0, 1) * 0 + initial
+    if reduce == "mean":
+        return (run.sum(d) + initial) / size
+    return getattr(FUNCTIONS["cat"]([start.detach(), run], d), _FOLDED[reduce])(d)
+
+
+def _segment_reduce(data: Tensor, reduce: str, **options: Any) -> Tensor:
+    """`segment_reduce`, by the name of its kernel."""
+    return segment_reduce(data, reduce, **options)
+
+
+FUNCTIONS["_segment_reduce"] = _segment_reduce
