@@ -63,18 +63,27 @@ def _kernels() -> Any:
 
 def _are_runs(arrays: list[Array]) -> bool:
     """Whether kernels can walk over all arrays side by side; the gradient is copied if need be."""
+    first = arrays[0]
     for i, array in enumerate(arrays):
+        if array.dtype != first.dtype or array.size != first.size:
+            return False
         flags = array.flags
-        if not (flags.c_contiguous and flags.aligned):
-            if i != 1:
-                return False
-            arrays[1] = np.ascontiguousarray(array)
+        if i == 1:
+            if not (flags.c_contiguous and flags.aligned):
+                arrays[1] = np.ascontiguousarray(array)
+        elif not (flags.c_contiguous and flags.aligned and flags.writeable):
+            return False
     return True
 
 
 def _by_numpy(formula: Formula, arrays: list[Array], numbers: Sequence[float]) -> None:
     """The same by NumPy, for any type and layout."""
     arrays = [_real_parts(a) for a in arrays]
+    if arrays[1].shape != arrays[0].shape:
+        raise RuntimeError(
+            f"optimizer: the gradient has shape {list(arrays[1].shape)}, the parameter "
+            f"{list(arrays[0].shape)}"
+        )
     wide = [a.astype(np.float32) for a in arrays] if is_half(arrays[0]) else arrays
     real = wide[0].dtype.type
     with np.errstate(all="ignore"):
