@@ -64,13 +64,18 @@ def _own(state: Array) -> Array:
     return np.array(state, order="C")
 
 
-def _chosen(name: str, gates: Array) -> Any:
-    """The pass over a step's gates: a kernel's if the whole of them is large, else NumPy's."""
+def _kernels(gates: Array) -> Any:
+    """The kernels for a layer, if it is large enough for them and they can run here."""
     if gates.size < LARGE or gates.dtype not in KERNEL_TYPES:
-        return globals()[f"_{name}"]
+        return None
     from . import recurrent_kernels
 
-    return recurrent_kernels.compiled(name, gates.dtype.type)
+    return recurrent_kernels if recurrent_kernels.can_run(gates.dtype.type) else None
+
+
+def _steps(sizes: Sequence[int], backward: bool) -> Array:
+    """The first row and the number of rows of each step, as kernels take them."""
+    return np.array([(rows.start, n) for rows, n in _walk(sizes, backward)]).reshape(-1, 2)
 
 
 def _sigmoid(x: Array) -> Array:
@@ -101,29 +106,28 @@ def lstm(
     count, hidden = len(gates), c.shape[1]
     cells, tanhs = (np.empty((count, hidden), x.dtype) for _ in range(2))
     out, before = (np.empty((count, h.shape[1]), x.dtype) for _ in range(2))
-    product, full, spare = (
-        np.empty((len(h), 4 * hidden), x.dtype),
-        np.empty_like(c),
-        np.empty_like(c),
-    )
-    step = _chosen("lstm_step", gates)
+    product, full = np.empty((len(h), 4 * hidden), x.dtype), np.empty_like(c)
+    if kernels := _kernels(gates):
+        projection = np.empty((0, hidden), x.dtype) if w_hr is None else w_hr
+        kernels.run(
+            "lstm", _steps(sizes, reverse), gates, w_hh, bias, projection, h, c, out, before, cells, tanhs,
+            product, full,
+        )  # fmt: skip
+        return _like_input(x, out), h, c, gates, before, cells, tanhs
     for rows, n in _walk(sizes, reverse):
         np.matmul(h[:n], w_hh.T, out=product[:n])
-        given = gates[rows], product[:n], bias, c[:n], cells[rows], tanhs[rows]
-        if w_hr is None:
-            step(*given, h[:n], before[rows], out[rows])
-        else:
-            step(*given, full[:n], spare[:n], spare[:n])
-            before[rows] = h[:n]
-            np.matmul(full[:n], w_hr.T, out=out[rows])
-            h[:n] = out[rows]
+        made = out[rows] if w_hr is None else full[:n]
+        _lstm_step(gates[rows], product[:n], bias, c[:n], cells[rows], tanhs[rows], made)
+        if w_hr is not None:
+            np.matmul(made, w_hr.T, out=out[rows])
+        before[rows] = h[:n]
+        h[:n] = out[rows]
     return _like_input(x, out), h, c, gates, before, cells, tanhs
 
 
 def _lstm_step(
-    gates: Array, product: Array, bias: Array, c: Array, cells: Array, tanhs: Array,
-    h: Array, before: Array, out: Array,
-) -> None:  # fmt: skip
+    gates: Array, product: Array, bias: Array, c: Array, cells: Array, tanhs: Array, h: Array
+) -> None:
     """Gates from what input and state give; from them the next cell and state."""
     gates += product
     gates += bias
@@ -131,11 +135,10 @@ def _lstm_step(
     for gate in (i, f, o):
         gate[...] = _sigmoid(gate)
     np.tanh(g, out=g)
-    cells[...], before[...] = c, h
+    cells[...] = c
     c[...] = f * c + i * g
     np.tanh(c, out=tanhs)
     np.multiply(o, tanhs, out=h)
-    out[...] = h
 
 
 def lstm_backward(
@@ -146,15 +149,23 @@ def lstm_backward(
     """The gradients of the wanted arguments of `lstm`."""
     gy, dh, dc, slopes = _flat(gy), _own(gh), _own(gc), np.empty_like(gates)
     projected = np.empty_like(gy[: 0 if w_hr is None else None])
-    none = np.zeros_like(dc)
-    step = _chosen("lstm_step_backward", gates)
-    for rows, n in _walk(sizes, not reverse):
-        arrived, given = dh[:n], gy[rows]
-        if w_hr is not None:
-            projected[rows] = arrived + given
-            arrived, given = np.matmul(projected[rows], w_hr), none[:n]
-        step(gates[rows], cells[rows], tanhs[rows], arrived, given, dc[:n], slopes[rows])
-        np.matmul(slopes[rows], w_hh, out=dh[:n])
+    if kernels := _kernels(gates):
+        projection = np.empty((0, cells.shape[1]), x.dtype) if w_hr is None else w_hr
+        kernels.run(
+            "lstm_backward", _steps(sizes, not reverse), gates, w_hh, projection, gy, dh, dc, cells, tanhs,
+            slopes, projected, np.empty_like(dc),
+        )  # fmt: skip
+    else:
+        for rows, n in _walk(sizes, not reverse):
+            arrived = dh[:n]
+            arrived += gy[rows]
+            if w_hr is not None:
+                projected[rows] = arrived
+                arrived = np.matmul(arrived, w_hr)
+            _lstm_step_backward(
+                gates[rows], cells[rows], tanhs[rows], arrived, dc[:n], slopes[rows]
+            )
+            np.matmul(slopes[rows], w_hh, out=dh[:n])
     return _gathered(
         wanted, x, before, slopes, slopes, w_ih, h0=lambda: dh, c0=lambda: dc,
         w_hr=lambda: projected.T @ (gates[:, -cells.shape[1] :] * tanhs),
@@ -162,10 +173,9 @@ def lstm_backward(
 
 
 def _lstm_step_backward(
-    gates: Array, cells: Array, tanhs: Array, dh: Array, gy: Array, dc: Array, slopes: Array
+    gates: Array, cells: Array, tanhs: Array, dh: Array, dc: Array, slopes: Array
 ) -> None:
     """The gradients of the gates before their curves; dc becomes that of the cell before."""
-    dh += gy
     i, f, g, o = np.split(gates, 4, 1)
     di, df, dg, do = np.split(slopes, 4, 1)
     dc += dh * o * (1 - tanhs * tanhs)
@@ -211,18 +221,21 @@ def gru(
     out, before, inner = (np.empty((len(gates), h.shape[1]), x.dtype) for _ in range(3))
     product = np.empty((len(h), gates.shape[1]), x.dtype)
     bias = np.zeros(gates.shape[1], x.dtype) if b_hh is None else np.ascontiguousarray(b_hh)
-    step = _chosen("gru_step", gates)
-    for rows, n in _walk(sizes, reverse):
-        np.matmul(h[:n], w_hh.T, out=product[:n])
-        step(gates[rows], product[:n], bias, h[:n], before[rows], inner[rows], out[rows])
+    if kernels := _kernels(gates):
+        arrays = w_hh, bias, h, out, before, inner, product
+        kernels.run("gru", _steps(sizes, reverse), gates, *arrays)
+    else:
+        for rows, n in _walk(sizes, reverse):
+            np.matmul(h[:n], w_hh.T, out=product[:n])
+            before[rows] = h[:n]
+            _gru_step(gates[rows], product[:n], bias, h[:n], inner[rows], out[rows])
     return _like_input(x, out), h, _empty(x), gates, before, inner, _empty(x)
 
 
 def _gru_step(
-    gates: Array, product: Array, bias: Array, h: Array, before: Array, inner: Array, out: Array
+    gates: Array, product: Array, bias: Array, h: Array, inner: Array, out: Array
 ) -> None:
     """Gates from what input and state give; from them the next state."""
-    before[...] = h
     product += bias
     r, z, new = np.split(gates, 3, 1)
     pr, pz, pn = np.split(product, 3, 1)
@@ -245,20 +258,24 @@ def gru_backward(
     """The gradients of the wanted arguments of `gru`."""
     gy, dh = _flat(gy), _own(gh)
     by_input, by_state = np.empty_like(gates), np.empty_like(gates)
-    step = _chosen("gru_step_backward", gates)
-    for rows, n in _walk(sizes, not reverse):
-        step(gates[rows], before[rows], inner[rows], gy[rows], dh[:n], by_input[rows], by_state[rows])  # fmt: skip
-        dh[:n] += np.matmul(by_state[rows], w_hh)
+    if kernels := _kernels(gates):
+        arrays = w_hh, gy, dh, before, inner, by_input, by_state, np.empty_like(dh)
+        kernels.run("gru_backward", _steps(sizes, not reverse), gates, *arrays)
+    else:
+        for rows, n in _walk(sizes, not reverse):
+            dh[:n] += gy[rows]
+            given = gates[rows], before[rows], inner[rows], dh[:n], by_input[rows], by_state[rows]
+            _gru_step_backward(*given)
+            dh[:n] += np.matmul(by_state[rows], w_hh)
     return _gathered(wanted, x, before, by_input, by_state, w_ih, h0=lambda: dh)
 
 
 def _gru_step_backward(
-    gates: Array, before: Array, inner: Array, gy: Array, dh: Array, by_input: Array, by_state: Array
-) -> None:  # fmt: skip
+    gates: Array, before: Array, inner: Array, dh: Array, by_input: Array, by_state: Array
+) -> None:
     """The gradients of the gates before their curves; dh becomes what passed straight through."""
     r, z, new = np.split(gates, 3, 1)
     dr, dz, dn = np.split(by_input, 3, 1)
-    dh += gy
     np.multiply(dh * (1 - z), 1 - new * new, out=dn)
     np.multiply(dh * (before - new), z * (1 - z), out=dz)
     np.multiply(dn * inner, r * (1 - r), out=dr)
