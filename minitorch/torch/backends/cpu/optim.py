@@ -7,6 +7,7 @@ first: loading a kernel pays after some steps.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -23,24 +24,23 @@ Job = tuple[list[Array], Sequence[float]]
 LARGE = 65_536
 """With this many elements in all, kernels pay from the first step on."""
 
-PATIENCE = 300
-"""After so many parameters that NumPy has updated, kernels pay for small models too."""
+PATIENCE = {True: 300, False: 30_000}
+"""After so many parameters that NumPy has updated, kernels pay for small models too: soon, where
+Numba is loaded already."""
 
 _updated: dict[Formula, int] = {}
+_compiled: set[Formula] = set()
 
 
 def update(formula: Formula, jobs: list[Job]) -> None:
     """Take one step: write new parameters, and what is to be remembered, into their arrays."""
     if not jobs:
         return
-    done = _updated.get(formula, 0)
-    if done <= PATIENCE:
-        _updated[formula] = done + len(jobs)
-        if sum(arrays[0].size for arrays, _ in jobs) < LARGE:
-            for arrays, numbers in jobs:
-                _by_numpy(formula, arrays, numbers)
-            return
-        _updated[formula] = PATIENCE + 1
+    if formula not in _compiled and not _is_worth_it(formula, jobs):
+        for arrays, numbers in jobs:
+            _by_numpy(formula, arrays, numbers)
+        return
+    _compiled.add(formula)
     ready: dict[Any, list[Job]] = {kind: [] for kind in KERNEL_TYPES}
     for arrays, numbers in jobs:
         kind = arrays[0].dtype
@@ -51,6 +51,14 @@ def update(formula: Formula, jobs: list[Job]) -> None:
     for kind, some in ready.items():
         if some:
             _kernels().run(formula, kind, some)
+
+
+def _is_worth_it(formula: Formula, jobs: list[Job]) -> bool:
+    """Whether it is time to load, or to compile, a formula's kernel."""
+    done = _updated[formula] = _updated.get(formula, 0) + len(jobs)
+    if done > PATIENCE["numba" in sys.modules]:
+        return True
+    return sum(arrays[0].size for arrays, _ in jobs) >= LARGE
 
 
 @cache
