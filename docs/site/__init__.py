@@ -1,0 +1,1 @@
+"""The documentation site: pages read, run, turned into notebooks, and built."""
