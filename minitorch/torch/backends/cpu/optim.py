@@ -28,34 +28,34 @@ PATIENCE = {True: 300, False: 30_000}
 """After so many parameters that NumPy has updated, kernels pay for small models too: soon, where
 Numba is loaded already."""
 
-_updated: dict[Formula, int] = {}
-_compiled: set[Formula] = set()
+_updated: dict[Any, int] = {}  # by formula and type
+_compiled: set[Any] = set()
 
 
 def update(formula: Formula, jobs: list[Job]) -> None:
     """Take one step: write new parameters, and what is to be remembered, into their arrays."""
     if not jobs:
         return
-    if formula not in _compiled and not _is_worth_it(formula, jobs):
-        for arrays, numbers in jobs:
-            _by_numpy(formula, arrays, numbers)
+    which = formula, jobs[0][0][0].dtype
+    if which not in _compiled and not _is_worth_it(which, jobs):
+        _by_numpy(formula, jobs)
         return
-    _compiled.add(formula)
+    _compiled.add(which)
     ready: dict[Any, list[Job]] = {kind: [] for kind in KERNEL_TYPES}
     for arrays, numbers in jobs:
         kind = arrays[0].dtype
         if kind in ready and _are_runs(arrays):
             ready[kind].append((arrays, numbers))
         else:
-            _by_numpy(formula, arrays, numbers)
+            _by_numpy(formula, [(arrays, numbers)])
     for kind, some in ready.items():
         if some:
             _kernels().run(formula, kind, some)
 
 
-def _is_worth_it(formula: Formula, jobs: list[Job]) -> bool:
-    """Whether it is time to load, or to compile, a formula's kernel."""
-    done = _updated[formula] = _updated.get(formula, 0) + len(jobs)
+def _is_worth_it(which: Any, jobs: list[Job]) -> bool:
+    """Whether it is time to load, or to compile, a formula's kernel for a type."""
+    done = _updated[which] = _updated.get(which, 0) + len(jobs)
     if done > PATIENCE["numba" in sys.modules]:
         return True
     return sum(arrays[0].size for arrays, _ in jobs) >= LARGE
@@ -84,8 +84,14 @@ def _are_runs(arrays: list[Array]) -> bool:
     return True
 
 
-def _by_numpy(formula: Formula, arrays: list[Array], numbers: Sequence[float]) -> None:
+def _by_numpy(formula: Formula, jobs: list[Job]) -> None:
     """The same by NumPy, for any type and layout."""
+    with np.errstate(all="ignore"):
+        for arrays, numbers in jobs:
+            _update_one(formula, arrays, numbers)
+
+
+def _update_one(formula: Formula, arrays: list[Array], numbers: Sequence[float]) -> None:
     arrays = [_real_parts(a) for a in arrays]
     if arrays[1].shape != arrays[0].shape:
         raise RuntimeError(
@@ -94,8 +100,7 @@ def _by_numpy(formula: Formula, arrays: list[Array], numbers: Sequence[float]) -
         )
     wide = [a.astype(np.float32) for a in arrays] if is_half(arrays[0]) else arrays
     real = wide[0].dtype.type
-    with np.errstate(all="ignore"):
-        results = formula(*wide, *[real(n) for n in numbers])
+    results = formula(*wide, *[real(n) for n in numbers])
     arrays[0][...] = results[0]
     for kept, new in zip(arrays[2:], results[1:], strict=True):
         kept[...] = new
