@@ -70,10 +70,24 @@ def test_vision_transformer():
     with pytest.raises(AssertionError, match="Wrong image height"):
         model(torch.randn(1, 3, 16, 32))
     assert tuple(models.lenet()(torch.zeros(2, 1, 28, 28)).shape) == (2, 10)
-    with pytest.raises(NotImplementedError, match="load_state_dict"):
-        models.resnet18(weights="DEFAULT")
     with pytest.raises(ValueError, match="Unknown model nothing"):
         models.get_model("nothing")
+
+
+def test_published_weights(tmp_path, monkeypatch):
+    weights = models.AlexNet_Weights.DEFAULT  # type: ignore[attr-defined]
+    assert repr(weights) == "AlexNet_Weights.IMAGENET1K_V1"
+    assert models.get_weight("ResNet50_Weights.DEFAULT").filename == "resnet50-11ad3fa6.pth"
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"resnet18-f37072fd.pth is not there"):
+        models.resnet18(pretrained=True)
+    model = models.resnet18()
+    monkeypatch.setenv("MINITORCH_DATA", str(tmp_path))
+    torch.save(model.state_dict(), tmp_path / "resnet18-f37072fd.pth")
+    again = models.resnet18(weights="DEFAULT")
+    for one, two in zip(model.parameters(), again.parameters(), strict=True):
+        assert torch.equal(one, two)
+    assert tuple(weights.transforms()(_picture(300, 280)).shape) == (3, 224, 224)
 
 
 # --- Transforms -----------------------------------------------------------------------------------

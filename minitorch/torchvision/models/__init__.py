@@ -30,3 +30,9 @@ from .vision_transformer import VisionTransformer as VisionTransformer
 from .vision_transformer import vit_b_16 as vit_b_16
 from .vision_transformer import vit_b_32 as vit_b_32
 from .vision_transformer import vit_l_16 as vit_l_16
+from .weights import WEIGHTS as _WEIGHTS
+from .weights import WeightsEnum as WeightsEnum
+from .weights import get_model_weights as get_model_weights
+from .weights import get_weight as get_weight
+
+globals().update({kind.__name__: kind for kind in _WEIGHTS.values()})

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...torch.nn import Module
+from .weights import chosen
 
 MODELS: dict[str, Callable[..., Module]] = {}
 """What makes each model."""
@@ -16,12 +17,11 @@ def register(build: Callable[..., Module]) -> Callable[..., Module]:
     name = build.__name__
 
     def make(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> Module:
-        if kwargs.pop("pretrained", False) or weights is not None:
-            raise NotImplementedError(
-                f"{name}: weights are not downloaded here; make the model without them and load a "
-                "file with model.load_state_dict(torch.load(path))"
-            )
-        return build(**kwargs)
+        wanted = chosen(name, weights, kwargs.pop("pretrained", False))
+        model = build(**kwargs)
+        if wanted is not None:
+            model.load_state_dict(wanted.get_state_dict())
+        return model
 
     make.__name__ = make.__qualname__ = name
     make.__doc__, make.__module__ = build.__doc__, build.__module__
