@@ -200,3 +200,27 @@ def test_output_can_be_written() -> None:
     net.zero_grad()
     net(x)[0].sum().backward()
     assert ours.allclose(doubled, 2 * net.weight_ih_l0.grad)
+
+
+@pytest.mark.filterwarnings("ignore:LSTM with projections")
+@pytest.mark.parametrize(
+    ("name", "options"), [("LSTM", {"proj_size": 5}), ("LSTM", {}), ("GRU", {})]
+)
+def test_kernels(name: str, options: dict[str, Any]) -> None:
+    """Packed sequences that are large enough for kernels, both ways."""
+    theirs = getattr(real.nn, name)(12, 40, 2, bidirectional=True, dtype=real.float64, **options)
+    mine = getattr(ours.nn, name)(12, 40, 2, bidirectional=True, dtype=ours.float64, **options)
+    mine.load_state_dict(to_ours(dict(theirs.state_dict())))
+    sizes = real.tensor([13] * 30 + [9] * 20 + [2] * 20 + [1] * 5)
+    data = real.randn(int(sizes.sum()), 12, dtype=real.float64)
+
+    def run(lib: Any, module: Any, data: Any, sizes: Any) -> list[Any]:
+        data.requires_grad_()
+        packed, last = module(lib.nn.utils.rnn.PackedSequence(data, sizes))
+        out = packed.data
+        ((out * out).sum() + sum(state.sum() for state in _flat(last))).backward()
+        return [out.detach(), data.grad, *(p.grad for p in module.parameters())]
+
+    got, expected = run(ours, mine, to_ours(data), to_ours(sizes)), run(real, theirs, data, sizes)
+    for i, (a, b) in enumerate(zip(got, expected, strict=True)):
+        compare_tensors(a, b, f"{name}: {i}", ulps=512)

@@ -64,7 +64,9 @@ def _products(real: Any) -> tuple[Any, Any]:
             multiply(blas, rows, count, k, a, k, b, k, c, n, False, True)
 
     @step
-    def by_matrix(blas: int, x: Array, first: int, rows: int, w: Array, out: Array, to: int) -> None:
+    def by_matrix(
+        blas: int, x: Array, first: int, rows: int, w: Array, out: Array, to: int
+    ) -> None:
         """Rows of out, from `to` on, become those of x, from `first` on, times w."""
         k, n = w.shape
         piece = max(SMALL // max(rows * k, 1), 8)
@@ -139,9 +141,7 @@ def _lstm(real: Any) -> tuple[Callable[..., None], ...]:
                     state[j] = made[j]
 
     @step
-    def retreat(
-        gate: Array, old: Array, curved: Array, h: Array, c: Array, slope: Array
-    ) -> None:
+    def retreat(gate: Array, old: Array, curved: Array, h: Array, c: Array, slope: Array) -> None:
         """One row: gradients of the gates before their curves; c's becomes that of the cell before."""
         n = len(c)
         i, f, g, o = _quarters(gate, n)
