@@ -12,11 +12,13 @@ import subprocess
 import sys
 import time
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
 import torch as oracle
 import torch.utils.data as oracle_data
+import torch.utils.data._utils.worker as oracle_worker
 
 import minitorch.torch as torch
 from minitorch.torch.utils import data
@@ -227,7 +229,7 @@ class Seeds:
         return 4
 
     def __getitem__(self, i):
-        info = data.get_worker_info() if self.lib is torch else oracle_data.get_worker_info()
+        info: Any = data.get_worker_info() if self.lib is torch else oracle_data.get_worker_info()
         return (
             info.id, info.num_workers, info.seed % 1000, self.lib.initial_seed() % 1000,
             float(self.lib.rand(1)), float(np.random.rand()), random.random(),  # noqa: NPY002
@@ -240,7 +242,7 @@ def test_seeds_of_workers():
 
     assert len(_same(loaded)[1]) == 2
     base = 2**40 + 5
-    assert list(numpy_seed(base, 1)) == oracle_data._utils.worker._generate_state(base, 1)
+    assert list(numpy_seed(base, 1)) == oracle_worker._generate_state(base, 1)
 
 
 class Stream(data.IterableDataset):
@@ -255,7 +257,7 @@ class Stream(data.IterableDataset):
     def __iter__(self):
         info = data.get_worker_info()
         start, step = (0, 1) if info is None else (info.id, info.num_workers)
-        yield from (torch.tensor(i) for i in range(start, self.length, step))
+        yield from (torch.as_tensor(i) for i in range(start, self.length, step))
 
 
 class OracleStream(oracle_data.IterableDataset):
@@ -290,15 +292,13 @@ def test_persistent_workers_and_broken_passes():
     )
     whole = [x.tolist() for x, _ in loader]
     pids = {w.process.pid for w in loader._iterator._workers}
-    for x, _ in loader:
-        assert x.tolist() == whole[0]
-        break
+    assert next(iter(loader))[0].tolist() == whole[0]
     assert [x.tolist() for x, _ in loader] == whole
     assert {w.process.pid for w in loader._iterator._workers} == pids
     stream = data.DataLoader(Stream(9), batch_size=2, num_workers=2, persistent_workers=True)
     assert [x.tolist() for x in stream] == [x.tolist() for x in stream]
     folder = loader._iterator._folder
-    del loader, stream, x
+    del loader, stream
     gc.collect()
     assert not multiprocessing.active_children()
     assert not os.path.exists(folder)

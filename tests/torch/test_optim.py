@@ -7,6 +7,7 @@ import io
 import math
 import pickle
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,11 +53,11 @@ OPTIONS = [
 SHAPES = [(4, 3), (5,), (), (2, 3, 2)]
 
 
-def _twins(dtype=np.float32, shapes=SHAPES, seed=0):
+def _twins(dtype: Any = np.float32, shapes=SHAPES, seed=0):
     """Equal parameters in both libraries."""
     random = np.random.default_rng(seed)
     values = [random.standard_normal(s).astype(dtype) for s in shapes]
-    mine = [torch.tensor(v, requires_grad=True) for v in values]
+    mine = [torch.as_tensor(v).requires_grad_() for v in values]
     theirs = [oracle.tensor(v, requires_grad=True) for v in values]
     return mine, theirs
 
@@ -64,7 +65,7 @@ def _twins(dtype=np.float32, shapes=SHAPES, seed=0):
 def _give_gradients(mine, theirs, random):
     for m, t in zip(mine, theirs, strict=True):
         gradient = random.standard_normal(t.shape).astype(t.detach().numpy().dtype)
-        m.grad, t.grad = torch.tensor(gradient), oracle.tensor(gradient)
+        m.grad, t.grad = torch.as_tensor(gradient), oracle.tensor(gradient)
 
 
 def _run(mine, theirs, first, second, steps=10, seed=1):
@@ -75,7 +76,7 @@ def _run(mine, theirs, first, second, steps=10, seed=1):
         theirs.step()
 
 
-def _agree(mine, theirs, dtype=np.float32):
+def _agree(mine, theirs, dtype: Any = np.float32):
     tolerance = 2e-6 if dtype == np.float32 else 1e-13
     for m, t in zip(mine, theirs, strict=True):
         np.testing.assert_allclose(
@@ -134,7 +135,7 @@ def test_muon_and_sparse_adam():
     for rows in ([0, 2], [2, 4], [1, 2]):
         index, values = oracle.tensor([rows]), oracle.randn(2, 3)
         theirs[0].grad = oracle.sparse_coo_tensor(index, values, (5, 3))
-        mine[0].grad = torch.tensor(theirs[0].grad.to_dense().numpy())
+        mine[0].grad = torch.as_tensor(theirs[0].grad.to_dense().numpy())
         first.step()
         second.step()
     _agree(mine, theirs)
@@ -205,7 +206,7 @@ def test_groups_hooks_and_gradients():
         o.register_state_dict_post_hook(lambda opt, state: {**state, "more": 1})
         pair.append(o)
     assert repr(pair[0]) == repr(pair[1])
-    _run(*pair, mine, theirs, steps=2)
+    _run(pair[0], pair[1], mine, theirs, steps=2)
     assert calls == ["before", "after"] * 4
     assert pair[0].state_dict()["more"] == 1
     _agree(mine, theirs)
@@ -303,7 +304,8 @@ def test_kernels_equal_numpy(formula, memories):
             for n in (70_000, 3, 1001, 1)
         ]
 
-    by_kernel, by_numpy = jobs(), jobs()
+    by_kernel: Any = jobs()
+    by_numpy: Any = jobs()
     fused.update(formula, by_kernel)
     fused._by_numpy(formula, by_numpy)
     for (one, _), (two, _) in zip(by_kernel, by_numpy, strict=True):
@@ -369,12 +371,11 @@ def _plain(state):
 
 @pytest.mark.parametrize("name", list(_every_scheduler(torch)))
 def test_thirty_epochs(name):
-    pairs = [_scheduled(torch, name), _scheduled(oracle, name)]
+    (mine, ours), (theirs, other) = _scheduled(torch, name), _scheduled(oracle, name)
     for _ in range(30):
-        for optimizer, scheduler in pairs:
+        for optimizer, scheduler in ((mine, ours), (theirs, other)):
             optimizer.step()
             scheduler.step()
-        (mine, ours), (theirs, other) = pairs
         assert ours.get_last_lr() == other.get_last_lr()
         assert repr(mine) == repr(theirs)
     assert _plain(ours.state_dict()) == _plain(other.state_dict())

@@ -110,7 +110,7 @@ def test_tensors_and_pictures():
     assert F.to_tensor(gray).shape == (1, 12, 9)
     assert F.to_pil_image(F.pil_to_tensor(gray)).mode == "L"
     assert F.to_tensor(np.zeros((4, 5))).dtype is torch.float64
-    half = F.convert_image_dtype(torch.tensor([[0, 128, 255]], dtype=torch.uint8), torch.float32)
+    half = F.convert_image_dtype(torch.as_tensor([[0, 128, 255]], dtype=torch.uint8), torch.float32)
     assert half.tolist() == [[0.0, pytest.approx(128 / 255), 1.0]]
     assert F.convert_image_dtype(half, torch.uint8).tolist() == [[0, 128, 255]]
     normalized = T.Normalize((0.5,), (0.25,))(torch.full((1, 2, 2), 0.75))
