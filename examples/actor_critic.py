@@ -53,7 +53,7 @@ class Games:
                 self.lengths.append(game.steps)
                 state = game.reset()
             states.append(state)
-            rewards.append(reward)
+            rewards.append(reward / 10)  # values of a size that the critic can say
             alive.append(1.0 - over)
         self.states = torch.stack(states)
         return torch.tensor(rewards), torch.tensor(alive)
@@ -74,13 +74,13 @@ def targets(rewards: Tensor, alive: Tensor, last: Tensor, discount: float) -> Te
 
 def main() -> None:
     """Play a few moves, learn from them, again and again."""
-    parser = options("actor_critic", __doc__, steps=3000, log_every=100)
+    parser = options("actor_critic", __doc__, steps=2000, log_every=50)
     parser.add_argument("--games", type=int, default=8)
     parser.add_argument("--moves", type=int, default=16, help="per optimizer step (16)")
     parser.add_argument("--width", type=int, default=64)
-    parser.add_argument("--lr", type=float, default=1e-3)
-    parser.add_argument("--discount", type=float, default=0.99)
-    parser.add_argument("--goal", type=float, default=475.0, help="mean length to reach (475)")
+    parser.add_argument("--lr", type=float, default=3e-3)
+    parser.add_argument("--discount", type=float, default=0.98)
+    parser.add_argument("--goal", type=float, default=195.0, help="mean length to reach (195)")
     args, log = start(parser)
 
     model, games = ActorCritic(args.width), Games(args.games)
@@ -97,7 +97,7 @@ def main() -> None:
         with torch.no_grad():
             wanted = targets(rewards, alive, model(games.states)[1], args.discount)  # (T, N)
         advantages = wanted - values.detach()
-        acting = -(logs * advantages).mean()
+        acting = -(logs * advantages / (advantages.std() + 1e-6)).mean()
         judging = F.smooth_l1_loss(values, wanted)
         loss = acting + 0.5 * judging - 0.01 * entropies.mean()
         optimizer.zero_grad()

@@ -18,7 +18,7 @@ class CartPole:
     gravity, force, interval = 9.8, 10.0, 0.02
     pole_mass, total_mass, half_length = 0.1, 1.1, 0.5
 
-    def __init__(self, limit: int = 500) -> None:
+    def __init__(self, limit: int = 200) -> None:
         self.limit = limit
         self.reset()
 

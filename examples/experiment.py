@@ -61,7 +61,7 @@ class Log:
             name: value.item() if isinstance(value, torch.Tensor) else float(value)
             for name, value in values.items()
         }
-        words = [f"{name.replace('_', ' ')} {number:.4f}" for name, number in numbers.items()]
+        words = [f"{name.replace('_', ' ')} {shown(number)}" for name, number in numbers.items()]
         print(" | ".join([f"step {step}", *words]), flush=True)  # noqa: T201
         with (self.folder / "log.jsonl").open("a") as file:
             file.write(json.dumps({"step": step, **numbers}) + "\n")
@@ -70,3 +70,8 @@ class Log:
         """Show a text and keep it."""
         print(text)  # noqa: T201
         (self.folder / "text.txt").write_text(text)
+
+
+def shown(number: float) -> str:
+    """Four digits after the point, or as many that count if the number is small."""
+    return f"{number:.4f}" if number == 0 or abs(number) >= 0.01 else f"{number:.4g}"

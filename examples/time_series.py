@@ -3,7 +3,8 @@
     python examples/time_series.py          with PyTorch
     minitorch run examples/time_series.py   with MiniTorch
 
-Shows: an optimizer that evaluates its closure several times a step, LSTM cells by hand, float64.
+Shows: an optimizer that evaluates its closure several times a step and searches along a line, LSTM
+cells by hand, float64.
 `runs/time_series/forecast.csv` has the continuations that were forecast and the true ones.
 """
 
@@ -16,13 +17,14 @@ import torch.nn.functional as F
 from experiment import options, start
 from torch import Tensor, nn
 
+LISTEN = 8  # steps before a signal's place in its period can be known
+
 
 def signals(count: int, length: int) -> Tensor:
-    """Waves of two frequencies and random phases, (N, T)."""
+    """Waves with an overtone, each from a random point on, (N, T)."""
     time = torch.arange(length, dtype=torch.float64)
-    phase = 2 * math.pi * torch.rand(count, 2, 1, dtype=torch.float64)
-    slow, fast = torch.sin(time / 8 + phase[:, 0]), torch.sin(time / 3 + phase[:, 1])
-    return 0.7 * slow + 0.3 * fast
+    angle = time / 6 + 2 * math.pi * torch.rand(count, 1, dtype=torch.float64)  # (N, T)
+    return 0.7 * torch.sin(angle) + 0.3 * torch.sin(3 * angle)
 
 
 class Forecaster(nn.Module):
@@ -50,24 +52,26 @@ class Forecaster(nn.Module):
 
 def main() -> None:
     """Train on whole signals, forecast new ones."""
-    parser = options("time_series", __doc__, steps=12, log_every=1)
-    parser.add_argument("--signals", type=int, default=40)
-    parser.add_argument("--length", type=int, default=120)
+    parser = options("time_series", __doc__, steps=10, log_every=1)
+    parser.add_argument("--signals", type=int, default=20)
+    parser.add_argument("--length", type=int, default=80)
     parser.add_argument("--ahead", type=int, default=60, help="steps to forecast (60)")
     parser.add_argument("--width", type=int, default=24)
     parser.add_argument("--iterations", type=int, default=20, help="of L-BFGS per step (20)")
-    parser.add_argument("--lr", type=float, default=0.8)
     args, log = start(parser)
 
     train = signals(args.signals, args.length)  # (N, T)
     tests = signals(4, args.length + args.ahead)
     model = Forecaster(args.width).double()
-    optimizer = torch.optim.LBFGS(model.parameters(), lr=args.lr, max_iter=args.iterations)
+    optimizer = torch.optim.LBFGS(
+        model.parameters(), max_iter=args.iterations, line_search_fn="strong_wolfe"
+    )
     forecast = tests
 
     def closure() -> Tensor:
         optimizer.zero_grad()
-        loss = F.mse_loss(model(train[:, :-1]), train[:, 1:])
+        guess = model(train[:, :-1])  # (N, T - 1)
+        loss = F.mse_loss(guess[:, LISTEN:], train[:, LISTEN + 1 :])
         loss.backward()
         return loss
 
