@@ -340,6 +340,7 @@ def test_errors_in_workers(monkeypatch):
     with pytest.raises(RuntimeError, match=r"timed out after 0\.3 seconds"):
         list(data.DataLoader(Broken("sleep"), batch_size=2, num_workers=2, timeout=0.3))
     assert time.monotonic() - started < 15
+    gc.collect()
     assert not multiprocessing.active_children()
 
     def failing(worker_id):
@@ -359,6 +360,7 @@ class Large:
 
 
 def test_large_batches_share_memory():
+    gc.collect()
     kept = list(data.DataLoader(Large(), batch_size=None, num_workers=2))
     for i, sample in enumerate(kept):
         assert sample["big"].sum().item() == 4096 * i

@@ -74,17 +74,17 @@ class ExceptionWrapper:
 
     def reraise(self) -> None:
         """Raise it here, with where it happened."""
+        raise self._again() from None  # not kept in a variable: its traceback would hold it
+
+    def _again(self) -> BaseException:
         kind = self.exc_type
         message = f"Caught {kind.__name__} {self.where}.\nOriginal {self.exc_msg}"
         if kind is KeyError:
-            raise KeyError(_KeyErrorMessage(message))
-        if getattr(kind, "message", None):
-            raise kind(message=message)
+            return KeyError(_KeyErrorMessage(message))
         try:
-            exception = kind(message)
+            return kind(message=message) if getattr(kind, "message", None) else kind(message)
         except Exception:
-            raise RuntimeError(message) from None
-        raise exception
+            return RuntimeError(message)
 
 
 @dataclass
