@@ -20,6 +20,7 @@ from ._utils.collate import default_collate, default_convert
 from ._utils.fetch import _DatasetKind
 from ._utils.transfer import make_folder, receive
 from ._utils.worker import Ended, ExceptionWrapper, Resume, Task, run_worker
+from ._utils.worker import get_worker_info as get_worker_info
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from .seeds import draw_seed
