@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .kinds import is_large
+from .kinds import KERNEL_TYPES, is_large
 from .softmax import softmax, softmax_backward
 
 Array = Any
@@ -23,19 +23,34 @@ def attention(
     query: Array, key: Array, value: Array, mask: Array | None, scale: float, causal: bool
 ) -> tuple[Array, Array]:
     """The values (..., L, Ev) mixed by the shares softmax(scale query keyᵀ + mask), and the shares."""
+    if mask is None and scale > 0 and (kernels := _kernels(query, key, value)):
+        shared = np.empty((*query.shape[:-1], key.shape[-2]), query.dtype)
+        out = _by_position(shared, value)
+        kernels.forward(query, key, value, scale, causal, shared, out)
+        return out, shared
     shared = shares(query, key, mask, scale, causal)
-    if shared.ndim != 4:
+    if shared.ndim != 4 or shared.shape[:2] != value.shape[:2]:
         return np.matmul(shared, value), shared
-    return _by_position(shared, value), shared
+    return np.matmul(shared, value, out=_by_position(shared, value)), shared
 
 
 def _by_position(shared: Array, value: Array) -> Array:
-    """The product (batch, heads, L, Ev) in memory where the heads of a position are neighbours."""
-    batch, heads, length, _ = shared.shape
-    if value.shape[:2] != (batch, heads):
-        return np.matmul(shared, value)
-    out = np.empty((batch, length, heads, value.shape[-1]), shared.dtype).transpose(0, 2, 1, 3)
-    return np.matmul(shared, value, out=out)
+    """Memory for (batch, heads, L, Ev) in which the heads of a position are neighbours."""
+    *batch, length, _ = shared.shape
+    if len(batch) != 2:
+        return np.empty((*batch, length, value.shape[-1]), shared.dtype)
+    shape = (batch[0], length, batch[1], value.shape[-1])
+    return np.empty(shape, shared.dtype).transpose(0, 2, 1, 3)
+
+
+def _kernels(query: Array, key: Array, value: Array) -> Any:
+    """The kernels for whole heads, if these are many numbers in all and they can run here."""
+    scores = query.size // max(query.shape[-1], 1) * key.shape[-2]
+    if scores < LARGE or query.dtype not in KERNEL_TYPES:
+        return None
+    from . import attention_kernels
+
+    return attention_kernels if attention_kernels.takes(query, key, value) else None
 
 
 def shares(query: Array, key: Array, mask: Array | None, scale: float, causal: bool) -> Array:
@@ -77,6 +92,10 @@ def attention_backward(
     scale: float, causal: bool,
 ) -> tuple[Array, ...]:  # fmt: skip
     """The gradients of query, key and value; where there is a mask, of the scores too."""
+    if mask is None and (kernels := _kernels(query, key, value)):
+        made = [_memory_like(x) for x in (query, key, value)]
+        kernels.backward(g, query, key, value, scale, np.ascontiguousarray(shared), *made)
+        return tuple(made)
     slopes = np.matmul(g, value.swapaxes(-2, -1))
     by_value = _product(shared.swapaxes(-2, -1), g, value)
     if mask is None and is_large(slopes, LARGE):
@@ -96,8 +115,15 @@ def _product(a: Array, b: Array, like: Array) -> Array:
     """The product of matrices, in the shape of another array and in memory of the same order."""
     shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
     if shape == like.shape:
-        return np.matmul(a, b, out=np.empty_like(like, order="K"))
+        return np.matmul(a, b, out=_memory_like(like))
     return _summed_to(np.matmul(a, b), like.shape)
+
+
+def _memory_like(x: Array) -> Array:
+    """Memory in the same order as that of x, if the numbers of a row are neighbours there."""
+    out = np.empty_like(x, order="K")
+    whole = out.strides[-1] == out.itemsize and out.strides[-2] >= out.shape[-1] * out.itemsize
+    return out if whole else np.empty(x.shape, x.dtype)
 
 
 def _summed_to(x: Array, shape: tuple[int, ...]) -> Array:
