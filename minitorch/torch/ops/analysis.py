@@ -12,7 +12,7 @@ from ..backends.cpu.maps import MAPS as KERNELS
 from ..tensor import Array, Tensor
 from .elementwise import LARGE, binary, conj, flat, not_for, unary
 from .record import Op, Rule
-from .surface import alias
+from .surface import FUNCTIONS, alias
 
 
 def floating(name: str, compute: Callable[[Array], Array], gradient: Rule, doc: str) -> Op:
@@ -61,14 +61,14 @@ def _refusing_fractions(compute: Callable[..., Array]) -> Callable[..., Array]:
 def _power_by_base(g: Any, input: Any, other: Any) -> Any:
     if not isinstance(other, Tensor):
         return g.mul(0) if other == 0 else g * conj(other * input.pow(other - 1))
-    return (g * conj(other * input.pow(other - 1))).masked_fill(other == 0, 0)
+    return FUNCTIONS["where"](other == 0, 0, g * conj(other * input.pow(other - 1)))
 
 
 def _power_by_exponent(g: Any, input: Any, other: Any, out: Any) -> Any:
     """out log(input); nothing where 0 is raised to a power of 0 or above."""
     base = input.to(out.dtype) if isinstance(input, Tensor) else out.new_tensor(input)
     nothing = (base == 0) & (other.real >= 0)
-    return (g * conj(out * base.log())).masked_fill(nothing, 0)
+    return g * conj(FUNCTIONS["where"](nothing, 0, out * base.log()))
 
 
 def _square(x: Array) -> Array:

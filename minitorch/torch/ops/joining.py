@@ -42,14 +42,18 @@ def _cat_gradient(g: Any, shapes: Any, dim: int) -> list[Any]:
     """Each tensor's part of the gradient."""
     pieces, start = [], 0
     for shape in shapes:
+        if shape == (0,):
+            pieces.append(g.new_zeros(shape))
+            continue
         pieces.append(SLICE(g, at=(dim, start, start + shape[dim], 1)))
         start += shape[dim]
     return pieces
 
 
 def _cat_arrays(*tensors: Array, dim: int) -> Array:
-    """In order in memory, or with channels last if all of them have."""
-    result = np.concatenate(_in_one_type(tensors), dim)
+    """In order in memory, or with channels last if all of them have; empty vectors do not count."""
+    alike = _in_one_type(tensors)
+    result = np.concatenate([x for x in alike if x.shape != (0,)] or alike[:1], dim)
     if result.flags.c_contiguous or all(map(has_channels_last, tensors)):
         return result
     return ordered(result)
@@ -125,10 +129,7 @@ def _cat(tensors: Sequence[Tensor], dim: int) -> Tensor:
         raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated")
     d = wrap_dim(dim, ndim)
     _check_joinable(there, d)
-    if len(there) < len(given):  # they still have a say about the type
-        kind = result_type(*given)
-        there = [x.to(kind) for x in there]
-    return bind(CAT, there, {"dim": d})
+    return bind(CAT, given, {"dim": d})
 
 
 FUNCTIONS["concat"] = FUNCTIONS["concatenate"] = cat

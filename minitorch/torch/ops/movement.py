@@ -140,6 +140,7 @@ def _as_before(g: Any, shapes: Any) -> Any:
 
 
 VIEW = Op("view", ("input",), _view, {"input": _as_before}, view=True)
+UNSAFE_VIEW = Op("_unsafe_view", ("input",), _view, {"input": _as_before})  # of a fresh copy
 SQUEEZE = Op(
     "squeeze", ("input",), lambda input, dims: input.squeeze(dims), {"input": _as_before}, view=True
 )
@@ -191,7 +192,7 @@ def reshape(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     if not array.flags.c_contiguous:
         wanted = _inferred(sizes_of(wanted), array.size)
         if _reshaped(array, wanted) is None:
-            input = CLONE(input, order="C")
+            return bind(UNSAFE_VIEW, (CLONE(input, order="C"),), {"shape": wanted})
     return bind(VIEW, (input,), {"shape": wanted})
 
 
