@@ -479,3 +479,20 @@ def test_rates_are_finite():
     assert all(math.isfinite(lr) for lr in scheduler.get_last_lr())
     with pytest.raises(ValueError, match="Tried to step 32 times"):
         scheduler.step()
+
+
+def test_statistics_of_an_average():
+    """`update_bn` computes running statistics over all batches of a loader."""
+    results = []
+    for lib in (torch, oracle):
+        lib.manual_seed(0)
+        model = lib.nn.Sequential(lib.nn.Linear(3, 4), lib.nn.BatchNorm1d(4, momentum=0.3))
+        loader = [(lib.randn(5, 3), None) for _ in range(3)]
+        model.eval()
+        lib.optim.swa_utils.update_bn(loader, model)
+        norm = model[1]
+        assert norm.momentum == 0.3
+        assert not model.training
+        results.append([norm.running_mean.numpy(), norm.running_var.numpy()])
+    for mine, theirs in zip(*results, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
