@@ -12,7 +12,8 @@ import sys
 import threading
 import types
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -25,71 +26,25 @@ from ..tensor import Tensor
 # --- Which functions are cast ------------------------------------------------------------------
 
 FAST = [
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_tbc",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "linear",
-    "prelu",
-    "mm",
-    "bmm",
-    "matmul",
-    "__matmul__",
-    "__rmatmul__",
-    "addmm",
-    "addbmm",
-    "baddbmm",
-    "scaled_dot_product_attention",
-    "vecdot",
-]
+    "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d",
+    "conv_transpose3d", "linear", "prelu", "mm", "bmm", "matmul", "__matmul__", "__rmatmul__",
+    "addmm", "addbmm", "baddbmm", "scaled_dot_product_attention", "vecdot",
+]  # fmt: skip
 """Functions that run in the region's own type."""
 
 EXACT = [
-    "avg_pool3d",
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "grid_sample",
-    "polar",
-    "prod",
-    "quantile",
-    "nanquantile",
-    "stft",
-    "cdist",
-    "trace",
-    "view_as_complex",
-    "cholesky",
-    "cholesky_inverse",
-    "cholesky_solve",
-    "inverse",
-    "lu_solve",
-    "orgqr",
-    "ormqr",
-    "pinverse",
-    "max_pool3d",
-    "max_unpool2d",
-    "max_unpool3d",
-    "adaptive_avg_pool3d",
-    "mse_loss",
-    "cosine_embedding_loss",
-    "nll_loss",
-    "hinge_embedding_loss",
-    "poisson_nll_loss",
-    "smooth_l1_loss",
-    "cross_entropy",
-    "l1_loss",
-    "huber_loss",
-    "margin_ranking_loss",
-    "soft_margin_loss",
-    "triplet_margin_loss",
-    "multi_margin_loss",
-    "ctc_loss",
-    "kl_div",
-    "multilabel_margin_loss",
-]
+    "avg_pool3d", "binary_cross_entropy", "binary_cross_entropy_with_logits", "grid_sample", "polar",
+    "prod", "quantile", "nanquantile", "stft", "cdist", "trace", "view_as_complex", "cholesky",
+    "cholesky_inverse", "cholesky_solve", "inverse", "lu_solve", "orgqr", "ormqr", "pinverse",
+    "max_pool3d", "max_unpool2d", "max_unpool3d", "adaptive_avg_pool3d", "mse_loss", "nll_loss",
+    "cosine_embedding_loss", "hinge_embedding_loss", "poisson_nll_loss", "smooth_l1_loss",
+    "cross_entropy", "l1_loss", "huber_loss", "margin_ranking_loss", "soft_margin_loss",
+    "triplet_margin_loss", "multi_margin_loss", "ctc_loss", "kl_div", "multilabel_margin_loss",
+]  # fmt: skip
 """Functions that run in float32."""
+
+AS_THEY_ARE = ["mv", "addmv"]
+"""Functions that are not cast, though what they are made of is."""
 
 SUPPORTED = (dtypes.bfloat16, dtypes.float16)
 DEVICES: tuple[str, ...] = (
@@ -120,23 +75,46 @@ class _State(threading.local):
 _state = _State()
 
 
-def _castable(fn: Callable[..., Any], exact: bool) -> Callable[..., Any]:
-    """A function whose arguments are cast where a region is open."""
+def _castable(fn: Callable[..., Any], exact: bool | None) -> Callable[..., Any]:
+    """A function whose arguments are cast where a region is open: exactly, or None: not at all."""
 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
         if not _state.enabled["cpu"]:
             return fn(*args, **kwargs)
-        wanted = dtypes.float32 if exact else _state.types["cpu"]
-        cast = [_cast(x, wanted) for x in args]
-        named = {name: _cast(x, wanted) for name, x in kwargs.items()}
-        _state.enabled["cpu"] = False  # what it is made of runs in the same type
-        try:
-            return fn(*cast, **named)
-        finally:
-            _state.enabled["cpu"] = True
+        if exact is not None:
+            wanted = dtypes.float32 if exact else _state.types["cpu"]
+            args = tuple([_cast(x, wanted) for x in args])
+            kwargs = {name: _cast(x, wanted) for name, x in kwargs.items()}
+        with _outside():  # what it is made of runs in the same type
+            return fn(*args, **kwargs)
 
     return call
+
+
+def _recurrent(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """A recurrent network's `forward`: inside in float32, what comes out in the region's type."""
+
+    @functools.wraps(forward)
+    def call(self: Any, input: Any, hx: Any = None) -> Any:
+        if not _state.enabled["cpu"]:
+            return forward(self, input, hx)
+        input, hx = (_cast_all(x, "cpu", dtypes.float32) for x in (input, hx))
+        with _outside():
+            result = forward(self, input, hx)
+        return _cast_all(result, "cpu", _state.types["cpu"])
+
+    return call
+
+
+@contextmanager
+def _outside() -> Iterator[None]:
+    """As if no region were open."""
+    _state.enabled["cpu"] = False
+    try:
+        yield
+    finally:
+        _state.enabled["cpu"] = True
 
 
 @functools.cache
@@ -147,7 +125,7 @@ def _replace_functions() -> None:
     from ..ops import surface
 
     replaced: dict[int, Any] = {}
-    for names, exact in ((FAST, False), (EXACT, True)):
+    for names, exact in ((FAST, False), (EXACT, True), (AS_THEY_ARE, None)):
         for name in names:
             for place in (surface.FUNCTIONS, vars(functional), vars(linalg), vars(Tensor)):
                 fn = place.get(name)
@@ -159,6 +137,7 @@ def _replace_functions() -> None:
         if isinstance(each, type):
             _replace_in(each, replaced)
     _replace_in(Tensor, replaced)
+    nn.RNNBase.forward = _recurrent(nn.RNNBase.forward)  # type: ignore[method-assign]
 
 
 def _replace_in(place: Any, replaced: dict[int, Any]) -> None:
@@ -349,11 +328,15 @@ def autocast_decorator(autocast_instance: autocast, func: Callable[..., Any]) ->
 
 def _cast_all(value: Any, device_type: str, dtype: dtypes.dtype) -> Any:
     """Tensors in a type, also within containers."""
+    from ..nn.utils.rnn import PackedSequence
+
     if isinstance(value, Tensor):
         eligible = value.is_floating_point() and value.dtype is not dtypes.float64
         return value.to(dtype) if eligible and value.device.type == device_type else value
     if isinstance(value, (str, bytes, np.ndarray)):
         return value
+    if isinstance(value, PackedSequence):
+        return value.to(dtype)
     if isinstance(value, Mapping):
         return {k: _cast_all(v, device_type, dtype) for k, v in value.items()}
     if isinstance(value, Iterable):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..autograd.modes import enable_grad, no_grad
+from ..autograd.modes import enable_grad
 from ..backends.cpu.optim import update
 from ..tensor import Tensor, bump_version, wrap
 
@@ -538,6 +538,6 @@ def _on_tensors(formula: Callable[..., Any]) -> Callable[..., Any]:
 
 
 __all__ = [
-    "Optimizer", "no_grad", "register_optimizer_step_post_hook",
+    "Optimizer", "register_optimizer_step_post_hook",
     "register_optimizer_step_pre_hook",
 ]  # fmt: skip
