@@ -240,7 +240,7 @@ OTHERS: dict[str, Action] = {
 
 
 def _no_grad_add(lib: Any, x: list[Any]) -> None:
-    if x[0]._is_view() or 0 in x[0].stride():
+    if x[0]._is_view() or 0 in strides_in_use(x[0]):
         return
     with lib.no_grad():
         x[0].add_(1)
