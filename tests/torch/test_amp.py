@@ -51,6 +51,32 @@ def test_types_of_results():
     assert mine == theirs
 
 
+def test_layers():
+    """What layers give in a region, after another layer has given bfloat16."""
+
+    def run(lib):
+        nn = lib.nn
+        rows, image = nn.Linear(3, 4)(lib.randn(5, 3)), nn.Conv2d(3, 4, 3)(lib.randn(2, 3, 8, 8))
+        with lib.autocast("cpu"):
+            first, maps = (
+                nn.Linear(3, 4)(lib.randn(5, 3)),
+                nn.Conv2d(3, 4, 3)(lib.randn(2, 3, 8, 8)),
+            )
+            results = [
+                nn.LayerNorm(4)(first), nn.BatchNorm1d(4)(first), nn.GroupNorm(2, 4)(maps),
+                nn.BatchNorm2d(4)(maps), nn.MultiheadAttention(4, 2)(first, first, first)[0],
+                nn.GRU(4, 5)(first)[0], nn.LSTMCell(4, 5)(first)[0], nn.PReLU()(first),
+                first + rows, lib.mv(lib.randn(3, 3), lib.randn(3)),
+                nn.functional.max_pool2d(maps, 2) + image[..., :3, :3], first @ lib.randn(4),
+                nn.CrossEntropyLoss(label_smoothing=0.1)(first, lib.tensor([0, 1, 2, 3, 0])),
+            ]  # fmt: skip
+        lib.stack([r.float().sum() for r in results]).sum().backward()
+        return [str(r.dtype) for r in results]
+
+    mine, theirs = _both(run)
+    assert mine == theirs
+
+
 def test_gradients_are_float32():
     def run(lib):
         model = lib.nn.Sequential(lib.nn.Linear(6, 8), lib.nn.ReLU(), lib.nn.Linear(8, 3))
