@@ -1,0 +1,8 @@
+"""All figures: importing this registers them in `style.FIGURES`."""
+
+from . import autodiff as autodiff
+from . import efficiency as efficiency
+from . import foundations as foundations
+from . import networks as networks
+from . import tensors as tensors
+from . import upper_floor as upper_floor
