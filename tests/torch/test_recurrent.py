@@ -208,11 +208,11 @@ def test_output_can_be_written() -> None:
 )
 def test_kernels(name: str, options: dict[str, Any]) -> None:
     """Packed sequences that are large enough for kernels, both ways."""
-    theirs = getattr(real.nn, name)(12, 40, 2, bidirectional=True, dtype=real.float64, **options)
-    mine = getattr(ours.nn, name)(12, 40, 2, bidirectional=True, dtype=ours.float64, **options)
+    theirs = getattr(real.nn, name)(12, 40, 2, bidirectional=True, **options)
+    mine = getattr(ours.nn, name)(12, 40, 2, bidirectional=True, **options)
     mine.load_state_dict(to_ours(dict(theirs.state_dict())))
     sizes = real.tensor([13] * 30 + [9] * 20 + [2] * 20 + [1] * 5)
-    data = real.randn(int(sizes.sum()), 12, dtype=real.float64)
+    data = real.randn(int(sizes.sum()), 12)
 
     def run(lib: Any, module: Any, data: Any, sizes: Any) -> list[Any]:
         data.requires_grad_()

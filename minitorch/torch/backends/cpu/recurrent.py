@@ -13,6 +13,7 @@ after the last step is the final one, and the derivative walks the same steps in
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from .kinds import KERNEL_TYPES
 
 Array = Any
 
-LARGE = 65_536
+LARGE = 1_024
 """From this many gates in all steps on, a kernel computes them."""
 
 
@@ -30,7 +31,7 @@ LARGE = 65_536
 
 def _walk(sizes: Sequence[int], backward: bool) -> Iterator[tuple[slice, int]]:
     """The rows of each step, and how many they are."""
-    ends = np.cumsum(sizes).tolist()
+    ends = list(accumulate(sizes))
     steps = range(len(sizes))
     for t in reversed(steps) if backward else steps:
         yield slice(ends[t] - sizes[t], ends[t]), sizes[t]

@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 
 from .blas import SMALL, address_of_product, product
-from .kernels import parallel, part, step
-from .runs import share
+from .kernels import parallel, part, run_at, step
+from .runs import folds, share
 from .scalars import functions
 
 Array = Any
+
+FEW = 2
+"""Up to so many rows a product is done without the BLAS, which would copy the whole matrix first."""
 
 
 def can_run(real: Any) -> bool:
@@ -49,6 +52,7 @@ def _quarters(row: Array, n: int) -> Any:
 def _products(real: Any) -> tuple[Any, Any]:
     """Products of rows with a matrix, and with its transpose, in pieces that stay on this core."""
     multiply, size = product(real), np.dtype(real).itemsize
+    run, dot = run_at(real), folds(real).product
 
     @step
     def by_transposed(
@@ -56,12 +60,36 @@ def _products(real: Any) -> tuple[Any, Any]:
     ) -> None:
         """Rows of out, from `to` on, become those of x, from `first` on, times wᵀ."""
         n, k = w.shape
-        piece = max(SMALL // max(rows * k, 1), 8)
         a = x.ctypes.data + first * k * size
+        if rows <= FEW:
+            for r in range(rows):
+                row, o = run(a + r * k * size, k), out[to + r]
+                for j in range(n):
+                    o[j] = dot(row, run(w.ctypes.data + j * k * size, k))
+            return
+        piece = max(SMALL // (rows * k), 8)
         for j in range(0, n, piece):
             count = min(piece, n - j)
             b, c = w.ctypes.data + j * k * size, out.ctypes.data + (to * n + j) * size
             multiply(blas, rows, count, k, a, k, b, k, c, n, False, True)
+
+    @step
+    def add_rows(factors: Array, w: Array, out: Array) -> None:
+        """Let out be the sum of the rows of w times factors, four at a time."""
+        k, n = w.shape
+        for j in range(n):
+            out[j] = real(0)
+        for i in range(0, k - 3, 4):
+            a, b, c, d = factors[i], factors[i + 1], factors[i + 2], factors[i + 3]
+            at = w.ctypes.data + i * n * size
+            p, q = run(at, n), run(at + n * size, n)
+            r, s = run(at + 2 * n * size, n), run(at + 3 * n * size, n)
+            for j in range(n):
+                out[j] += (a * p[j] + b * q[j]) + (c * r[j] + d * s[j])
+        for i in range(k // 4 * 4, k):
+            p, a = run(w.ctypes.data + i * n * size, n), factors[i]
+            for j in range(n):
+                out[j] += a * p[j]
 
     @step
     def by_matrix(
@@ -69,8 +97,12 @@ def _products(real: Any) -> tuple[Any, Any]:
     ) -> None:
         """Rows of out, from `to` on, become those of x, from `first` on, times w."""
         k, n = w.shape
-        piece = max(SMALL // max(rows * k, 1), 8)
         a = x.ctypes.data + first * k * size
+        if rows <= FEW:
+            for r in range(rows):
+                add_rows(run(a + r * k * size, k), w, out[to + r])
+            return
+        piece = max(SMALL // (rows * k), 8)
         for j in range(0, n, piece):
             count = min(piece, n - j)
             b, c = w.ctypes.data + j * size, out.ctypes.data + (to * n + j) * size
