@@ -1,4 +1,4 @@
-"""The command line: `minitorch train`, `minitorch run`, `minitorch doctor`."""
+"""The command line: `minitorch train`, `minitorch run`, `minitorch course`, `minitorch doctor`."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_train(commands)
     _add_run(commands)
+    _add_course(commands)
     _add_doctor(commands)
     return parser
 
@@ -97,6 +98,12 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("script", nargs="?", help="the script")
     parser.add_argument("arguments", nargs=rest, help="its arguments")
     parser.set_defaults(command=run)
+
+
+def _add_course(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from .course.commands import add_commands
+
+    add_commands(commands)
 
 
 def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

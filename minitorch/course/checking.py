@@ -1,0 +1,190 @@
+"""Running a task's tests on a workspace, and saying what came out."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .tasks import Task
+
+INSIDE = Path(__file__).parent / "inside" / "run.py"
+LIMIT = 240
+"""Seconds that one task's checks may take."""
+
+
+@dataclass
+class Test:
+    """What became of one test."""
+
+    id: str
+    outcome: str
+    about: str = ""
+    message: str = ""
+    where: str = ""
+    unwritten: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The test's own name, without its file."""
+        return self.id.split("::", 1)[-1]
+
+
+@dataclass
+class Result:
+    """What a run of a task's checks gave."""
+
+    task: Task
+    tests: list[Test] = field(default_factory=list)
+    probes: dict[str, Any] = field(default_factory=dict)
+    error: dict[str, str] | None = None
+    output: str = ""
+    seconds: float = 0.0
+
+    def count(self, *outcomes: str) -> int:
+        """How many tests ended in one of these ways."""
+        return sum(test.outcome in outcomes for test in self.tests)
+
+    @property
+    def failures(self) -> list[Test]:
+        """Tests that failed, those of unwritten functions last."""
+        bad = [test for test in self.tests if test.outcome in ("failed", "error")]
+        return sorted(bad, key=lambda test: test.unwritten is not None)
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything ran and passed: skipped is not passed."""
+        return (
+            self.error is None
+            and bool(self.tests)
+            and not self.failures
+            and self.count("passed") > 0
+            and self.count("skipped") == 0
+        )
+
+
+def arguments(task: Task, seed: int | None = None, first: bool = False) -> list[str]:
+    """What pytest is called with."""
+    usual = ["-q", "-m", task.marker, "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    usual += ["-p", "no:timeout", "-W", "ignore", "--no-header"]
+    if seed is not None:
+        usual += ["--seed", str(seed)]
+    if first:
+        usual.append("-x")
+    return [*usual, *[f"tests/course/{file}" for file in task.tests]]
+
+
+def request(root: Path, task: Task, **options: Any) -> dict[str, Any]:
+    """A request for `inside/run.py`."""
+    environment = options.pop("environment", {})
+    only_import = options.pop("only_import", False)
+    if options.pop("quick", False):
+        environment["MINITORCH_TEST_EXAMPLES"] = "5"
+    seed, first = options.pop("seed", None), options.pop("first", False)
+    return {
+        "root": str(root),
+        "arguments": None if only_import else arguments(task, seed, first),
+        "task": None if only_import else task.number,
+        "environment": environment,
+        "nonce": secrets.token_hex(16),
+        "limit": LIMIT,
+        **options,
+    }
+
+
+def environment() -> dict[str, str]:
+    """What a run's process finds in its environment: nothing that leads to another minitorch."""
+    kept = {n: v for n, v in os.environ.items() if not n.startswith(("PYTEST_", "COV_"))}
+    kept.pop("PYTHONPATH", None)
+    return kept | {"OMP_WAIT_POLICY": "PASSIVE", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def read_answer(line: str, nonce: str, task: Task) -> Result:
+    """The result that a line holds; one that does not begin with the nonce counts for nothing."""
+    given, _, text = line.partition(" ")
+    if given != nonce:
+        error = {"kind": "died", "text": "the process ended before it could report"}
+        return Result(task, error=error)
+    data = json.loads(text)
+    return Result(
+        task,
+        [Test(**test) for test in data["tests"]],
+        data["probes"],
+        data["error"],
+        data["output"],
+        data.get("seconds", 0.0),
+    )
+
+
+def check(root: Path, task: Task, seed: int | None = None, **options: Any) -> Result:
+    """Run a task's tests in a new process."""
+    asked = request(root, task, seed=seed, **options)
+    reader, writer = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, str(INSIDE), str(writer)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        pass_fds=[writer],
+        env=environment(),
+        text=True,
+    )
+    os.close(writer)
+    try:
+        process.communicate(json.dumps(asked) + "\n", timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        os.close(reader)
+        return Result(task, error={"kind": "time", "text": f"no end after {LIMIT} s"})
+    with os.fdopen(reader) as answers:
+        return read_answer(answers.readline(), asked["nonce"], task)
+
+
+class Server:
+    """A process that has loaded what every run needs, and runs each request in a fork."""
+
+    def __init__(self, modules: Sequence[str] = ()) -> None:
+        reader, writer = os.pipe()
+        self.process = subprocess.Popen(
+            [sys.executable, str(INSIDE), str(writer), "--serve", *modules],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[writer],
+            env=environment(),
+            text=True,
+        )
+        os.close(writer)
+        self.answers = os.fdopen(reader)
+
+    def check(self, root: Path, task: Task, **options: Any) -> Result:
+        """Run a task's tests."""
+        return self.ask(request(root, task, **options), task)
+
+    def ask(self, asked: dict[str, Any], task: Task) -> Result:
+        """Send a request and wait for its answer."""
+        if self.process.stdin is None:
+            raise RuntimeError("the server has no input")
+        self.process.stdin.write(json.dumps(asked) + "\n")
+        self.process.stdin.flush()
+        return read_answer(self.answers.readline(), asked["nonce"], task)
+
+    def close(self) -> None:
+        """End the process."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        self.process.wait(10)
+        self.answers.close()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

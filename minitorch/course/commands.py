@@ -1,0 +1,429 @@
+"""`minitorch course ...`: what each command does and prints."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .checking import Result, Server, check
+from .stubs import body_of, solution_file
+from .tasks import TASKS, Task, find_task
+from .workspace import CourseError, Workspace, create
+
+Command = Callable[[argparse.Namespace], int]
+
+
+def say(text: str = "") -> None:
+    """Print a line."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def guarded(command: Command) -> Command:
+    """The command, with a user's errors as one line and exit code 2."""
+
+    def run(args: argparse.Namespace) -> int:
+        try:
+            return command(args)
+        except (CourseError, ValueError) as error:
+            sys.stderr.write(f"minitorch course: {error}\n")
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            sys.stderr.write(f"minitorch course: {error.filename or ''}: {error.strerror}\n")
+        return 2
+
+    return run
+
+
+def add_commands(commands: Any) -> None:
+    """Add `course` to the parser of `minitorch`."""
+    course = commands.add_parser(
+        "course",
+        help="build MiniTorch yourself: workspaces, checks, hints, grading",
+        description="Build MiniTorch yourself, task by task.",
+        epilog="Begin: `minitorch course new my-minitorch`, then `cd my-minitorch` and "
+        "`minitorch course check 0.1`.",
+    )
+    sub = course.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    def add(name: str, what: str, command: Command) -> argparse.ArgumentParser:
+        text = what[0].upper() + what[1:] + "."
+        parser = sub.add_parser(name, help=what, description=text)
+        parser.set_defaults(command=guarded(command))
+        return parser
+
+    new = add("new", "make a workspace, or add what is missing to one", run_new)
+    new.add_argument("folder", metavar="DIR")
+    start = add("start", "begin with a module, in the workspace you are in", run_start)
+    start.add_argument("module", type=int, choices=range(5), metavar="N")
+    start.add_argument(
+        "--fill", action="store_true", help="put our solutions where earlier modules are unwritten"
+    )
+    checked = add("check", "run a task's checks on your code", run_check)
+    checked.add_argument("tasks", metavar="TASK", nargs="*", help="such as 0.1; default: the next")
+    checked.add_argument("--seed", type=int, help="draw other random examples")
+    checked.add_argument("-v", "--verbose", action="store_true", help="show every failing check")
+    add("status", "show which tasks are open, written, and passed", run_status)
+    hint = add("hint", "give a hint: 1 is the faintest, 3 nearly the answer", run_hint)
+    hint.add_argument("task", metavar="TASK")
+    hint.add_argument("level", type=int, choices=[1, 2, 3], nargs="?", default=1)
+    hint.add_argument("--function", help="only this one")
+    solution = add("solution", "compare your code with ours, once you have passed", run_solution)
+    solution.add_argument("task", metavar="TASK")
+    reset = add("reset", "make a file as it was at the start (yours is kept as a copy)", run_reset)
+    reset.add_argument("file", metavar="FILE")
+    add("doctor", "say whether this machine and this workspace are fit", run_doctor)
+    watch = add("watch", "check the task you work on each time you save", run_watch)
+    watch.add_argument("task", metavar="TASK", nargs="?", help="default: the first open one")
+    watch.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
+    from . import teaching
+
+    teaching.add_commands(add)
+
+
+# --- Workspaces --------------------------------------------------------------------------
+
+
+def run_new(args: argparse.Namespace) -> int:
+    """`new DIR`."""
+    workspace, written = create(Path(args.folder))
+    if written:
+        say(f"{workspace.root}: {written} files written, yours to edit.")
+    else:
+        say(f"{workspace.root} has everything already; nothing was changed.")
+    say(f"Next: cd {args.folder} && minitorch course check 0.1")
+    return 0
+
+
+def run_start(args: argparse.Namespace) -> int:
+    """`start N`."""
+    workspace = Workspace.find()
+    earlier = [task for task in TASKS if task.module < args.module]
+    missing = [task for task in earlier if workspace.open_places(task)]
+    if missing and args.fill:
+        files = {place.file for task in missing for place in task.places}
+        saved = workspace.backup(workspace.file(name) for name in files)
+        done = workspace.put_solutions(missing)
+        say(f"{len(done)} functions of earlier modules filled in; your files are in {saved}")
+    elif missing:
+        say("Still open in earlier modules: " + ", ".join(t.number for t in missing))
+        say("Later tasks build on them; `--fill` puts our solutions there.")
+    workspace.note(module=args.module)
+    say(f"Module {args.module}:")
+    for task in TASKS:
+        if task.module == args.module:
+            where = ", ".join(f"minitorch/{file}" for file in task.files) or "nothing to write"
+            say(f"  {task.number:<5}{task.title:<28}{where}")
+    return 0
+
+
+def run_reset(args: argparse.Namespace) -> int:
+    """`reset FILE`."""
+    workspace = Workspace.find()
+    path, saved = workspace.reset(args.file)
+    say(f"{path.relative_to(workspace.root)} is as it was at the start.")
+    if saved:
+        say(f"What it was before: {saved}")
+    return 0
+
+
+def run_status(args: argparse.Namespace) -> int:
+    """`status`."""
+    workspace = Workspace.find()
+    notes = workspace.notes()
+    for task in TASKS:
+        open_places = workspace.open_places(task)
+        written = len(task.places) - len(open_places)
+        if task.number in notes["passed"] and not open_places:
+            mark, text = "passed", notes["passed"][task.number]
+        elif not task.places:
+            mark, text = "-", "tests only"
+        elif open_places:
+            mark = "open" if not written else "begun"
+            text = f"{written} of {len(task.places)} functions written"
+        else:
+            mark, text = "written", f"run `minitorch course check {task.number}`"
+        say(f"  {task.number:<5}{task.title:<28}{mark:<9}{text}")
+    last = notes.get("last")
+    if last:
+        say(f"\nLast failing check, task {last['task']}: {last['message']}")
+    return 0
+
+
+# --- Checks --------------------------------------------------------------------------------
+
+
+def next_task(workspace: Workspace) -> Task:
+    """The first task that was not passed, from the current module on."""
+    notes = workspace.notes()
+    later = [t for t in TASKS if t.module >= notes.get("module", 0)]
+    for task in later:
+        if task.number not in notes["passed"]:
+            return task
+    return later[-1]
+
+
+def run_check(args: argparse.Namespace) -> int:
+    """`check TASK...`."""
+    workspace = Workspace.find()
+    tasks = [find_task(text) for text in args.tasks] or [next_task(workspace)]
+    passed = True
+    for task in tasks:
+        result = check(workspace.root, task, args.seed)
+        report(workspace, result, args.verbose)
+        passed = passed and result.passed
+    return 0 if passed else 1
+
+
+def report(workspace: Workspace, result: Result, verbose: bool = False) -> None:
+    """Say what came out, and remember it."""
+    task, notes = result.task, workspace.notes()
+    head = f"Task {task.number}, {task.title}:"
+    if result.passed:
+        say(f"{head} passed ({_counts(result)}, {result.seconds:.1f} s)")
+        if task.module == 3 and task.number in ("3.3", "3.4") and _simulated():
+            n = result.count("passed")
+            say(f"  {n} checks run in the simulator, 0 on a GPU (none found). Passed, not timed.")
+        workspace.note(passed=notes["passed"] | {task.number: time.strftime("%Y-%m-%d %H:%M")})
+        if (notes.get("last") or {}).get("task") == task.number:
+            workspace.note(last=None)
+        return
+    passed = {n: t for n, t in notes["passed"].items() if n != task.number}
+    messages = explain(workspace, result)
+    workspace.note(passed=passed, last={"task": task.number, "message": messages[0]})
+    if result.error is not None:
+        say(f"{head} could not run")
+    else:
+        say(f"{head} not yet ({_counts(result)}, {result.seconds:.1f} s)")
+    for message in messages:
+        say("  " + message.replace("\n", "\n  "))
+    shown = result.failures if verbose else [f for f in result.failures if not f.unwritten][:3]
+    for test in shown:
+        say(f"\n  {test.name}" + (f"\n    {test.about}" if test.about else ""))
+        say("    " + test.message.replace("\n", "\n    "))
+        if test.where:
+            say(f"    at {test.where}")
+    say(f"\n  hint: minitorch course hint {task.number} 1     guide: {task.guide}")
+
+
+def _simulated() -> bool:
+    return not any(Path("/dev").glob("nvidia[0-9]*"))
+
+
+def _counts(result: Result) -> str:
+    failed = result.count("failed", "error")
+    parts = [f"{result.count('passed')} of {len(result.tests)} checks pass"]
+    if failed:
+        parts.append(f"{failed} fail")
+    if result.count("skipped"):
+        parts.append(f"{result.count('skipped')} skipped, which is not passed")
+    return ", ".join(parts)
+
+
+def explain(workspace: Workspace, result: Result) -> list[str]:
+    """What is wrong, in words: an error, known mistakes, or what is still to be written."""
+    if result.error is not None:
+        return [_explain_error(workspace, result.error)]
+    from .recognition import recognise
+
+    messages = [found.message for found in recognise(result.task.number, result.probes)]
+    open_places = workspace.open_places(result.task)
+    if open_places:
+        names = ", ".join(place.name for place in open_places[:6])
+        more = f" and {len(open_places) - 6} more" if len(open_places) > 6 else ""
+        messages.append(f"Still to write: {names}{more} (minitorch/{open_places[0].file})")
+    earlier = {t.unwritten for t in result.failures if t.unwritten} - {result.task.number}
+    if earlier:
+        messages.append(f"Needs what is still open in task {', '.join(sorted(earlier))}.")
+    if result.count("skipped"):
+        why = next(t.message for t in result.tests if t.outcome == "skipped")
+        messages.append(f"Some checks were skipped: {why}")
+    missing = [t.message for t in result.failures if "No module named 'torch'" in t.message]
+    if missing:
+        messages.append("Some checks compare with PyTorch: pip install torch")
+    if not messages:
+        first = result.failures[0] if result.failures else None
+        text = f"{first.name}: {first.message.splitlines()[0]}" if first else "no check ran"
+        messages.append(text)
+    return messages
+
+
+def _explain_error(workspace: Workspace, error: dict[str, str]) -> str:
+    kind, text = error["kind"], error["text"]
+    if kind == "import":
+        return f"Your minitorch cannot be imported. {text}"
+    if kind == "elsewhere":
+        return f"Python imports minitorch from {text}, not from {workspace.root}. See `doctor`."
+    if kind == "time":
+        return "The checks did not come to an end: is there a loop that never stops?"
+    if kind == "died":
+        return f"Python itself died while running your code ({text})."
+    return text
+
+
+# --- Help ------------------------------------------------------------------------------------
+
+
+def run_hint(args: argparse.Namespace) -> int:
+    """`hint TASK LEVEL`."""
+    task = find_task(args.task)
+    say(f"Task {task.number}, {task.title}. Guide: {task.guide}")
+    if args.level == 1 or not task.places:
+        say(task.about)
+    try:
+        workspace: Workspace | None = Workspace.find()
+    except CourseError:
+        workspace = None
+    places = [p for p in task.places if args.function in (None, p.name, p.name.split(".")[-1])]
+    if not places and task.places:
+        names = ", ".join(place.name for place in task.places)
+        raise CourseError(f"task {task.number} has no function {args.function}; it has {names}")
+    unwritten = [p for p in places if workspace is not None and workspace.is_open(p)]
+    last = None
+    for place in unwritten or places:
+        hint = hint_for(task, place.name, args.level)
+        say(f"\n{place}:" if hint != last else f"{place}: the same")
+        if hint != last:
+            say(f"  {hint}")
+        last = hint
+    return 0
+
+
+def hint_for(task: Task, name: str, level: int) -> str:
+    """One of the three hints for a function."""
+    place = next(p for p in task.places if p.name == name)
+    if level == 1:
+        return what(place.file, place.name)
+    return place.idea if level == 2 else place.nearly
+
+
+def what(file: str, name: str) -> str:
+    """What a function must do: its docstring, in one line."""
+    import ast
+
+    from .stubs import _find
+
+    tree = ast.parse(solution_file(file))
+    parts = name.split(".")
+    for depth in range(len(parts), 0, -1):
+        try:
+            node: Any = _find(tree, ".".join(parts[:depth]))
+        except LookupError:
+            continue
+        text = ast.get_docstring(node)
+        if text:
+            return text.split("\n\n")[0].replace("\n", " ")
+    return f"What Python's own operator does: {parts[-1]}."
+
+
+def run_solution(args: argparse.Namespace) -> int:
+    """`solution TASK`."""
+    workspace = Workspace.find()
+    task = find_task(args.task)
+    if task.number not in workspace.notes()["passed"]:
+        raise CourseError(
+            f"task {task.number} is not passed yet: `minitorch course check {task.number}` first. "
+            f"Stuck? `minitorch course hint {task.number} 3` says nearly everything"
+        )
+    same = 0
+    for place in task.places:
+        mine = body_of(workspace.text(place.file), place.name).splitlines()
+        ours = body_of(solution_file(place.file), place.name).splitlines()
+        if [line.strip() for line in mine] == [line.strip() for line in ours]:
+            same += 1
+            continue
+        diff = difflib.unified_diff(mine, ours, "yours", "ours", lineterm="", n=100)
+        say(f"\n{place}")
+        for line in list(diff)[3:]:
+            say(f"  {line}")
+    if same:
+        say(f"\n{same} of {len(task.places)} functions are the same as ours, line by line.")
+    return 0
+
+
+def run_doctor(args: argparse.Namespace) -> int:
+    """`doctor`."""
+    from .. import doctor
+
+    code = 0
+    for finding in (doctor.check_python(), *doctor.check_packages()):
+        if finding.name in ("python", "numpy", "numba", "torch"):
+            say(finding.line())
+            code = code if finding.ok or not finding.required else 1
+    for name in ("pytest", "hypothesis"):
+        version = doctor._version(name)
+        advice = f"the checks need it: pip install {name}"
+        finding = doctor.Finding(
+            name, version is not None, version or "not installed", advice, required=True
+        )
+        say(finding.line())
+        code = code if finding.ok else 1
+    try:
+        workspace = Workspace.find()
+    except CourseError as error:
+        say(f"  -    workspace      {error}")
+        return code
+    result = check(workspace.root, TASKS[0], only_import=True)
+    error = result.error
+    text = str(workspace.root) if error is None else _explain_error(workspace, error)
+    say(doctor.Finding("workspace", error is None, text, required=True).line())
+    here = Path.cwd()
+    script = doctor.check_location(here=here)
+    if "PYTHONPATH" in os.environ:
+        say(f"  -    PYTHONPATH     {os.environ['PYTHONPATH']} (not used for checks)")
+    if not script.ok:
+        say(
+            "  ok   reference      the commands come from "
+            f"{Path(doctor.__file__).parent}; checks run the minitorch of this workspace"
+        )
+        say(f"       your scripts    `pip install --editable {workspace.root}` makes Python use it")
+    return code if error is None else 1
+
+
+# --- Watch -------------------------------------------------------------------------------------
+
+
+def run_watch(args: argparse.Namespace) -> int:
+    """`watch`."""
+    workspace = Workspace.find()
+    fixed = find_task(args.task) if args.task else None
+    heavy = ["numba", "torch"] if (fixed or next_task(workspace)).module >= 3 else []
+    say("Checking each time a file is saved; Ctrl-C ends.")
+    with Server(heavy) as server:
+        seen: dict[Path, int] = {}
+        while True:
+            now = _saved(workspace)
+            if now != seen:
+                seen = now
+                task = fixed or next_task(workspace)
+                result = server.check(workspace.root, task, quick=True, first=True)
+                say(f"\n[{time.strftime('%H:%M:%S')}]")
+                report(workspace, result)
+                if args.once:
+                    return 0 if result.passed else 1
+                if result.passed and fixed is None:
+                    seen = {}  # on to the next task
+                    if next_task(workspace) is task:
+                        return 0
+            time.sleep(0.2)
+
+
+def _saved(workspace: Workspace) -> dict[Path, int]:
+    files = [
+        *(workspace.root / "minitorch").rglob("*.py"),
+        *(workspace.root / "tests").rglob("*.py"),
+    ]
+    saved = {}
+    for path in files:
+        try:
+            saved[path] = path.stat().st_mtime_ns
+        except OSError:
+            continue  # an editor is just replacing it
+    return saved

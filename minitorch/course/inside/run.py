@@ -1,0 +1,256 @@
+"""Runs a task's tests and probes on the `minitorch` of a workspace, in a process of its own.
+
+This file imports nothing of MiniTorch but the workspace's copy: it is run by its path. A request
+is a line of JSON on standard input, the answer a line of JSON on the file descriptor that the
+command line names, after the request's nonce:
+
+    {"root": ..., "arguments": [...], "task": "0.1", ...}  ->  NONCE {"tests": [...], ...}
+
+With `--serve` it loads what every run needs once, and answers each request from a fork.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import json
+import os
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+
+
+# --- One run ---------------------------------------------------------------------------
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """Run what is asked for; whatever goes wrong is part of the answer."""
+    began = time.monotonic()
+    root = request["root"]
+    os.chdir(root)
+    sys.path.insert(0, root)
+    for name, value in request.get("environment", {}).items():
+        os.environ[name] = value
+    result: dict[str, Any] = {"tests": [], "probes": {}, "error": None, "output": ""}
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+        try:
+            result["error"] = _import_error(root)
+            if result["error"] is None:
+                if request.get("arguments") is not None:
+                    result["tests"], result["status"] = _run_tests(request["arguments"])
+                if request.get("task"):
+                    result["probes"] = _run_probes(request["task"])
+        except BaseException as error:
+            result["error"] = {"kind": "runner", "text": _describe(error)}
+    result["output"] = output.getvalue()[-20_000:]
+    result["seconds"] = round(time.monotonic() - began, 3)
+    return result
+
+
+def _import_error(root: str) -> dict[str, str] | None:
+    """What is wrong with importing the workspace's library, if anything."""
+    try:
+        import minitorch
+    except BaseException as error:
+        return {"kind": "import", "text": _describe(error)}
+    place = Path(str(minitorch.__file__)).resolve()
+    if not place.is_relative_to(Path(root).resolve()):
+        return {"kind": "elsewhere", "text": str(place.parent)}
+    return None
+
+
+def _describe(error: BaseException) -> str:
+    """An error as one or two lines: what, where in the user's files, and why."""
+    text = f"{type(error).__name__}: {error}"
+    if isinstance(error, SyntaxError):
+        return f"{text.split(' (')[0]}, in {_short(error.filename or '?')} line {error.lineno}"
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if "minitorch" in f.filename]
+    if frames:
+        text += f", in {_short(frames[-1].filename)} line {frames[-1].lineno}"
+    return text
+
+
+def _short(path: str) -> str:
+    parts = Path(path).parts
+    return "/".join(parts[-2:])
+
+
+def _run_tests(arguments: list[str]) -> tuple[list[dict[str, Any]], int]:
+    import pytest
+
+    plugin = Collector()
+    status = pytest.main(arguments, plugins=[plugin])
+    return list(plugin.tests.values()), int(status)
+
+
+class Collector:
+    """A pytest plugin that keeps what became of each test."""
+
+    def __init__(self) -> None:
+        self.tests: dict[str, dict[str, Any]] = {}
+
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
+        """Keep the outcome of the worst phase of a test."""
+        import pytest
+
+        entry = self.tests.setdefault(
+            item.nodeid, {"id": item.nodeid, "outcome": "passed", "about": _about(item)}
+        )
+        if call.excinfo is None:
+            return
+        if call.excinfo.errisinstance(pytest.skip.Exception):
+            entry |= {"outcome": "skipped", "message": str(call.excinfo.value)}
+            return
+        entry |= {
+            "outcome": "failed" if call.when == "call" else "error",
+            "message": _message(call.excinfo.value),
+            "where": _user_line(call.excinfo.value),
+            "unwritten": _unwritten(call.excinfo.value),
+        }
+
+    def pytest_collectreport(self, report: Any) -> None:
+        """A test file that cannot be loaded is an error of its own."""
+        if report.failed:
+            text = str(report.longrepr).strip().splitlines()
+            last = next((x for x in reversed(text) if x.startswith("E ")), text[-1] if text else "")
+            self.tests[report.nodeid] = {
+                "id": report.nodeid,
+                "outcome": "error",
+                "about": "",
+                "message": last.removeprefix("E").strip(),
+                "where": "",
+                "unwritten": None,
+            }
+
+
+def _about(item: Any) -> str:
+    doc = getattr(getattr(item, "function", None), "__doc__", None) or ""
+    return doc.strip().split("\n")[0]
+
+
+def _message(error: BaseException) -> str:
+    lines = str(error).strip().splitlines() or [""]
+    notes = getattr(error, "__notes__", [])
+    falsified = [n for n in notes if n.startswith("Falsifying")][:1]
+    text = "\n".join([f"{type(error).__name__}: {lines[0]}", *lines[1:6], *falsified])
+    return text[:1500]
+
+
+def _user_line(error: BaseException) -> str:
+    """The innermost line of the library that the error went through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if f"{os.sep}minitorch{os.sep}" in f.filename]
+    return f"{_short(own[-1].filename)} line {own[-1].lineno}, in {own[-1].name}" if own else ""
+
+
+def _unwritten(error: BaseException) -> str | None:
+    """The task whose place to write was reached, if that is what went wrong."""
+    queue, seen = [error], set()
+    while queue:
+        current = queue.pop()
+        if current is None or id(current) in seen:
+            continue
+        seen.add(id(current))
+        text = str(current)
+        if "Need to implement for Task" in text:
+            return text.split("Need to implement for Task", 1)[1].split()[0].strip("'\")")
+        queue += [current.__cause__, current.__context__]  # type: ignore[list-item]
+        queue += list(getattr(current, "exceptions", ()))
+    return None
+
+
+def _run_probes(task: str) -> dict[str, Any]:
+    spec = importlib.util.spec_from_file_location("_course_probes", HERE / "probes.py")
+    if spec is None or spec.loader is None:
+        return {}
+    probes = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(probes)
+    return probes.run(task)
+
+
+# --- The server --------------------------------------------------------------------------
+
+_WARM_UP = """
+from hypothesis import given, settings, strategies as st
+@settings(database=None, max_examples=3)
+@given(st.floats(), st.lists(st.integers()))
+def test(x, ls): pass
+"""
+
+
+def _warm_up(modules: list[str]) -> None:
+    """Load what every run needs: forks then begin with all of it."""
+    import gc
+    import random  # noqa: F401
+
+    import numpy  # noqa: F401
+    import pytest
+
+    for name in modules:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "test_warm_up.py").write_text(_WARM_UP)
+        silent = io.StringIO()
+        with contextlib.redirect_stdout(silent), contextlib.redirect_stderr(silent):
+            arguments = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-c", os.devnull]
+            pytest.main([*arguments, "--rootdir", folder, folder])
+    gc.collect()
+    gc.freeze()
+
+
+def _serve(out: int) -> None:
+    for line in sys.stdin:
+        request = json.loads(line)
+        child = os.fork()
+        if child == 0:
+            _send(out, request, answer(request))
+            os._exit(0)
+        deadline = time.monotonic() + request.get("limit", 120)
+        while True:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                break
+            if time.monotonic() > deadline:
+                os.kill(child, 9)
+            time.sleep(0.005)
+        if status:
+            kind = "time" if time.monotonic() > deadline else "died"
+            error = {"kind": kind, "text": f"the process ended with status {status}"}
+            _send(out, request, {"tests": [], "probes": {}, "error": error, "output": ""})
+
+
+def _send(out: int, request: dict[str, Any], result: dict[str, Any]) -> None:
+    text = f"{request.get('nonce', '')} {json.dumps(result)}\n".encode()
+    while text:
+        text = text[os.write(out, text) :]
+
+
+def main() -> None:
+    """Answer one request, or all of them with --serve."""
+    out = int(sys.argv[1])
+    os.set_inheritable(out, False)
+    if sys.argv[2:3] == ["--serve"]:
+        _warm_up(sys.argv[3:])
+        _serve(out)
+        return
+    request = json.loads(sys.stdin.readline())
+    if request.get("confine"):
+        import confine
+
+        confine.confine(request["root"], request["confine"])
+    result = answer(request)
+    _send(out, request, result)
+    sys.stdout.flush()
+    os._exit(0)  # threads and exit handlers of what was run have no say any more
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+"""`minitorch course` for teachers."""
+
+
+def add_commands(add):
+    pass

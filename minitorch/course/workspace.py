@@ -1,0 +1,273 @@
+"""A student's workspace: the library's course files with places to write, tests and scripts.
+
+Nothing that a student wrote is ever overwritten without a copy in `.minitorch/backup`.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .stubs import LIBRARY, is_open, put_back, solution_file, stub_file
+from .tasks import TASKS, Place, Task
+
+MARK = Path(".minitorch") / "course.json"
+LEFT_OUT = {"cli.py", "training/torch_images.py"}
+"""Files of the library that only the upper floor or the command line needs."""
+
+
+class CourseError(Exception):
+    """Something the user can put right; its text says how."""
+
+
+def material(name: str) -> Path:
+    """The folder of the tests or of the scripts, beside the package or packed into it."""
+    for folder in (LIBRARY.parent / name, Path(__file__).parent / "material" / name):
+        if folder.is_dir():
+            return folder
+    raise CourseError(f"this installation of minitorch has no {name}: reinstall it")
+
+
+def course_files() -> list[str]:
+    """The files of the package that a workspace has, relative to `minitorch/`."""
+    files = [*LIBRARY.glob("*.py"), *(LIBRARY / "training").glob("*.py")]
+    names = sorted(path.relative_to(LIBRARY).as_posix() for path in files)
+    return [name for name in names if name not in LEFT_OUT]
+
+
+def test_files() -> list[str]:
+    """The files of `tests/` that a workspace has."""
+    own = sorted({file for task in TASKS for file in task.tests} | {"test_datasets.py"})
+    return [
+        "__init__.py",
+        "conftest.py",
+        *[f"course/{file}" for file in ["__init__.py", "strategies.py", *own]],
+    ]
+
+
+@dataclass
+class Workspace:
+    """A folder with a student's library."""
+
+    root: Path
+
+    # --- Where things are ----------------------------------------------------------------
+
+    @classmethod
+    def find(cls, start: Path | None = None) -> Workspace:
+        """The workspace that a folder is in."""
+        here = (start or Path.cwd()).resolve()
+        for folder in (here, *here.parents):
+            if (folder / MARK).is_file():
+                return cls(folder)
+        raise CourseError(
+            f"{here} is not inside a workspace. Make one with `minitorch course new DIR`, "
+            "then go there: cd DIR"
+        )
+
+    def file(self, name: str) -> Path:
+        """A file of the package."""
+        return self.root / "minitorch" / name
+
+    def text(self, name: str) -> str:
+        """What a file of the package says; CourseError if it cannot be read."""
+        try:
+            return self.file(name).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise CourseError(
+                f"minitorch/{name} is gone. `minitorch course reset minitorch/{name}` makes it new"
+            ) from None
+        except UnicodeDecodeError:
+            raise CourseError(f"minitorch/{name} is no text in UTF-8") from None
+
+    # --- Notes ---------------------------------------------------------------------------
+
+    def notes(self) -> dict[str, Any]:
+        """What the tools remember: the current module, what was passed."""
+        try:
+            return json.loads((self.root / MARK).read_text())
+        except (OSError, ValueError):
+            return {"module": 0, "passed": {}, "last": None}
+
+    def note(self, **changes: Any) -> None:
+        """Remember something."""
+        path = self.root / MARK
+        path.parent.mkdir(exist_ok=True)
+        fresh = path.with_suffix(".new")
+        fresh.write_text(json.dumps(self.notes() | changes, indent=1))
+        fresh.replace(path)
+
+    # --- What is written -------------------------------------------------------------------
+
+    def open_places(self, task: Task) -> list[Place]:
+        """The functions of a task that are still to be written (or cannot be found)."""
+        return [place for place in task.places if self.is_open(place)]
+
+    def is_open(self, place: Place) -> bool:
+        """Whether a function is still to be written."""
+        try:
+            return is_open(self.text(place.file), place.name)
+        except SyntaxError:
+            return False
+        except LookupError:
+            return True
+
+    # --- Writing -----------------------------------------------------------------------------
+
+    def backup(self, paths: Iterable[Path]) -> Path | None:
+        """Copy files away before they change; the folder with the copies."""
+        existing = [path for path in paths if path.is_file()]
+        if not existing:
+            return None
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        folder = self.root / ".minitorch" / "backup" / stamp
+        count = 1
+        while folder.exists():
+            count += 1
+            folder = folder.with_name(f"{stamp}-{count}")
+        for path in existing:
+            copy = folder / path.relative_to(self.root)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, copy)
+        return folder
+
+    def put_solutions(self, tasks: Iterable[Task], keep_written: bool = True) -> list[Place]:
+        """Write the solution into functions that are still open, or into all; returns which."""
+        done: list[Place] = []
+        for task in tasks:
+            for place in task.places:
+                if keep_written and not self.is_open(place):
+                    continue
+                path = self.file(place.file)
+                path.write_text(put_back(self.text(place.file), place), encoding="utf-8")
+                done.append(place)
+        return done
+
+    def reset(self, name: str) -> tuple[Path, Path | None]:
+        """Make a file as it was at the start; the file, and where the old one was put."""
+        path, fresh = self._original(name)
+        saved = self.backup([path])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(fresh)
+        return path, saved
+
+    def _original(self, name: str) -> tuple[Path, bytes]:
+        given = Path(name)
+        absolute = given if given.is_absolute() else Path.cwd() / given
+        options = [given.as_posix(), f"minitorch/{given.as_posix()}"]
+        if absolute.resolve().is_relative_to(self.root):
+            options.insert(0, absolute.resolve().relative_to(self.root).as_posix())
+        contents = dict(_contents())
+        for option in options:
+            if option in contents:
+                return self.root / option, contents[option]
+        raise CourseError(
+            f"{name} is no file of the course. `minitorch course reset minitorch/operators.py`, "
+            "for example, makes that file new"
+        )
+
+
+# --- Making one ----------------------------------------------------------------------------
+
+
+def create(root: Path) -> tuple[Workspace, int]:
+    """Make a workspace, or add to one what is missing; never overwrites. Also: files written."""
+    root = root.resolve()
+    if root.exists() and not root.is_dir():
+        raise CourseError(f"{root} is a file, not a folder")
+    if (
+        root.is_relative_to(LIBRARY.parent)
+        and (LIBRARY.parent / "pyproject.toml").exists()
+        and root == LIBRARY.parent
+    ):
+        raise CourseError(f"{root} holds the reference library; choose another folder")
+    foreign = root.is_dir() and any(root.iterdir()) and not (root / MARK).is_file()
+    if foreign and (root / "minitorch").exists():
+        raise CourseError(
+            f"{root} has a folder minitorch already that is no workspace; choose another folder"
+        )
+    written = 0
+    for name, content in _contents():
+        path = root / name
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            written += 1
+    workspace = Workspace(root)
+    if not (root / MARK).is_file():
+        workspace.note(module=0, passed={}, last=None)
+    return workspace, written
+
+
+def _contents() -> Iterable[tuple[str, bytes]]:
+    """Every file of a fresh workspace."""
+    with_places = {place.file for task in TASKS for place in task.places}
+    for name in course_files():
+        if name in with_places:
+            yield f"minitorch/{name}", stub_file(name).encode()
+        else:
+            yield f"minitorch/{name}", (LIBRARY / name).read_bytes()
+    tests = material("tests")
+    for name in test_files():
+        yield f"tests/{name}", (tests / name).read_bytes()
+    for path in sorted(material("project").glob("*.py")):
+        yield f"project/{path.name}", path.read_bytes()
+    yield "pyproject.toml", project_file().encode()
+    yield "README.md", _README.encode()
+    yield ".gitignore", b"__pycache__/\n.minitorch/backup/\n.hypothesis/\n.pytest_cache/\n"
+
+
+def project_file() -> str:
+    """The settings of pytest, with a marker per task."""
+    numbers = {f"{t.number[0]}_{t.number[2]}": t.title.split(" (")[0] for t in reversed(TASKS)}
+    lines = [f'  "task{n}_0: set-up",' for n in range(5)]
+    lines += [f'  "task{n}: {title}",' for n, title in sorted(numbers.items())]
+    return _PROJECT.format(markers="\n".join(sorted(lines)))
+
+
+_PROJECT = """\
+[project]
+name = "minitorch"
+version = "0.0.0"
+description = "My own MiniTorch"
+requires-python = ">=3.11"
+dependencies = ["numpy>=2.0", "numba>=0.61"]
+
+[tool.pytest.ini_options]
+testpaths = ["tests"]
+addopts = "--strict-markers"
+filterwarnings = ["ignore:.*Grid size .* under-utilization"]
+markers = [
+{markers}
+  "slow: takes more than a few seconds",
+]
+"""
+
+_README = """\
+# My MiniTorch
+
+The library `minitorch/` in this folder is yours: wherever it says
+
+    raise NotImplementedError("Need to implement for Task 0.1")
+
+you write the code. Begin with
+
+    minitorch course status
+    minitorch course check 0.1
+
+`minitorch course hint 0.1 1` gives a hint (2 and 3 say more), `minitorch course watch` checks each
+time you save, `minitorch course solution 0.1` compares with ours once you have passed. The tests
+are in `tests/course`, the scripts that train with your code in `project`.
+"""
+
+
+def finished_file(name: str) -> bytes:
+    """A file of the package as a finished workspace has it."""
+    if name in {place.file for task in TASKS for place in task.places}:
+        return solution_file(name).encode()
+    return (LIBRARY / name).read_bytes()
