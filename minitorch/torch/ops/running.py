@@ -39,7 +39,7 @@ def _accumulated(ufunc: np.ufunc, input: Array, dim: int) -> Array:
 def _cumsum(input: Array, dim: int) -> Array:
     if input.size >= reductions.LARGE and input.dtype.kind == "f":
         return reductions.cumsum(input, dim)
-    return _accumulated(np.add, input, dim)
+    return _accumulated(np.add, input, dim) + input.dtype.type(0)  # a sum starts from 0, not -0
 
 
 def _cumprod(input: Array, dim: int) -> Array:
