@@ -35,7 +35,8 @@ class Cell:
 def guides() -> list[str]:
     """The names of the guides, in the order in which the table of contents links them."""
     index = (GUIDE / "index.md").read_text()
-    return [link[:-3] for link in _LINK.findall(index) if "/" not in link and link.endswith(".md")]
+    names = [link[:-3] for link in _LINK.findall(index) if "/" not in link and link.endswith(".md")]
+    return [name for name in names if not name.startswith("module")]
 
 
 def cells(text: str) -> Iterator[Cell]:
