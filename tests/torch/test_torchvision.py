@@ -203,6 +203,7 @@ def _write_idx(path, array):
 
 
 def test_mnist(tmp_path, monkeypatch):
+    monkeypatch.delenv("MINITORCH_DATA", raising=False)
     images = np.random.default_rng(0).integers(0, 256, (6, 28, 28))
     for part in ("train", "t10k"):
         _write_idx(tmp_path / f"MNIST/raw/{part}-images-idx3-ubyte", images)
