@@ -1,5 +1,185 @@
-"""`minitorch course` for teachers."""
+"""`minitorch course` for teachers: release, verify, grade, export."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .commands import say
+from .grading import Grade, Limits, as_gradescope, as_json, as_rows, grade, verify
+from .tasks import TASKS, Task, find_task
+from .workspace import CourseError, create
+
+Add = Callable[[str, str, Callable[[argparse.Namespace], int]], argparse.ArgumentParser]
 
 
-def add_commands(add):
-    pass
+def add_commands(add: Add) -> None:
+    """Add the teacher's commands."""
+    release = add("release", "make the folder (and zip file) to hand out", run_release)
+    release.add_argument("folder", metavar="DIR")
+    release.add_argument(
+        "--module", type=int, choices=range(5), help="with the modules before it solved"
+    )
+    release.add_argument("--zip", action="store_true", help="also make DIR.zip")
+    verified = add(
+        "verify",
+        "show that every stub fails for that reason alone, every solution passes",
+        run_verify,
+    )
+    _add_tasks(verified)
+    verified.add_argument("--full", action="store_true", help="compiled, with all examples (slow)")
+    graded = add("grade", "mark submissions, each in a process of its own", run_grade)
+    graded.add_argument("folders", metavar="DIR", nargs="+")
+    _add_tasks(graded)
+    graded.add_argument("--csv", metavar="FILE", help="write a table")
+    graded.add_argument("--json", metavar="FILE", help="write everything")
+    graded.add_argument("--gradescope", metavar="FILE", help="write results.json (one submission)")
+    graded.add_argument("--hidden", metavar="DIR", help="a folder with more test_*.py of yours")
+    graded.add_argument("--seconds", type=int, default=120, help="for each task (default: 120)")
+    graded.add_argument("--memory", type=float, default=8, help="GiB, for each task (default: 8)")
+    export = add("export", "write the files with which a service grades", run_export)
+    export.add_argument("service", choices=["github", "gradescope"])
+    export.add_argument("folder", metavar="DIR")
+    _add_tasks(export)
+
+
+def _add_tasks(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--tasks", metavar="TASK", nargs="+", default=[], help="such as 0.1 0.3")
+    parser.add_argument("--modules", metavar="N", type=int, nargs="+", choices=range(5), default=[])
+
+
+def _chosen(args: argparse.Namespace) -> list[Task]:
+    named = [find_task(text) for text in args.tasks]
+    chosen = [t for t in TASKS if t in named or t.module in args.modules]
+    return chosen or list(TASKS)
+
+
+def run_release(args: argparse.Namespace) -> int:
+    """`release DIR`."""
+    folder = Path(args.folder)
+    if folder.exists() and any(folder.iterdir()):
+        raise CourseError(f"{folder} is not empty; a release goes into a new folder")
+    workspace, written = create(folder)
+    earlier = [t for t in TASKS if args.module is not None and t.module < args.module]
+    workspace.put_solutions(earlier)
+    if args.module is not None:
+        workspace.note(module=args.module)
+    say(
+        f"{workspace.root}: {written} files" + (f", {len(earlier)} tasks solved" if earlier else "")
+    )
+    if args.zip:
+        root = workspace.root
+        say(shutil.make_archive(str(root), "zip", root.parent, root.name))
+    return 0
+
+
+def run_verify(args: argparse.Namespace) -> int:
+    """`verify`."""
+    wrong = 0
+    for task, problem in verify(_chosen(args), quick=not args.full):
+        say(f"  {'ok  ' if not problem else 'FAIL'} {task.number:<5}{task.title}")
+        if problem:
+            wrong += 1
+            say(f"       {problem}")
+    say("Every task makes the round trip." if not wrong else f"{wrong} tasks do not.")
+    return 1 if wrong else 0
+
+
+def run_grade(args: argparse.Namespace) -> int:
+    """`grade DIR...`."""
+    folders = [Path(folder) for folder in args.folders]
+    for folder in folders:
+        if not folder.is_dir():
+            raise CourseError(f"{folder} is no folder")
+    if args.gradescope and len(folders) != 1:
+        raise CourseError("--gradescope takes one submission")
+    if args.seconds < 1 or args.memory <= 0:
+        raise CourseError("--seconds and --memory must be positive")
+    limits = Limits(seconds=args.seconds, memory=int(args.memory * (1 << 30)))
+    hidden = Path(args.hidden) if args.hidden else None
+    grades: list[Grade] = []
+    for g in grade(folders, _chosen(args), limits, hidden):
+        grades.append(g)
+        of = sum(mark.task.points for mark in g.marks)
+        say(f"{g.name}: {g.points:g} of {of}")
+        for mark in g.marks:
+            if not mark.complete:
+                say(f"  {mark.task.number:<5}{mark.passed}/{mark.total}  {mark.note}")
+        for line in g.review:
+            say(f"  look: {line}")
+    _write_reports(args, grades)
+    return 0
+
+
+def _write_reports(args: argparse.Namespace, grades: list[Grade]) -> None:
+    if args.json:
+        Path(args.json).write_text(json.dumps(as_json(grades), indent=1) + "\n")
+    if args.gradescope:
+        Path(args.gradescope).write_text(json.dumps(as_gradescope(grades[0]), indent=1) + "\n")
+    if args.csv:
+        rows: list[dict[str, Any]] = as_rows(grades)
+        with open(args.csv, "w", newline="") as file:
+            table = csv.DictWriter(file, list(rows[0]))
+            table.writeheader()
+            table.writerows(rows)
+
+
+# --- Services ----------------------------------------------------------------------------------
+
+_GITHUB = """\
+name: course
+on: [push]
+jobs:
+  grade:
+    runs-on: ubuntu-latest
+    timeout-minutes: 60
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with:
+          python-version: "3.12"
+      - run: pip install minitorch pytest hypothesis torch
+      - run: minitorch course grade . {options} --json grade.json
+      - uses: actions/upload-artifact@v4
+        with:
+          name: grade
+          path: grade.json
+"""
+
+_SETUP = """\
+#!/usr/bin/env bash
+set -e
+apt-get update && apt-get install -y python3 python3-pip
+pip install --break-system-packages minitorch pytest hypothesis torch
+"""
+
+_AUTOGRADER = """\
+#!/usr/bin/env bash
+minitorch course grade /autograder/submission {options} --gradescope /autograder/results/results.json
+"""
+
+
+def run_export(args: argparse.Namespace) -> int:
+    """`export github|gradescope DIR`."""
+    chosen = _chosen(args)
+    options = "" if len(chosen) == len(TASKS) else "--tasks " + " ".join(t.number for t in chosen)
+    folder = Path(args.folder)
+    if args.service == "github":
+        files = {".github/workflows/course.yml": _GITHUB}
+    else:
+        files = {"setup.sh": _SETUP, "run_autograder": _AUTOGRADER}
+    for name, text in files.items():
+        path = folder / name
+        if path.exists():
+            raise CourseError(f"{path} is there already; take it away first")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace("{options} ", f"{options} " if options else ""))
+        if path.suffix != ".yml":
+            path.chmod(0o755)
+        say(str(path))
+    return 0

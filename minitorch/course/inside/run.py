@@ -115,6 +115,11 @@ class Collector:
             "unwritten": _unwritten(call.excinfo.value),
         }
 
+    def pytest_collection_finish(self, session: Any) -> None:
+        """With --collect-only, the names are all there is."""
+        if session.config.option.collectonly:
+            self.tests = {i.nodeid: {"id": i.nodeid, "outcome": "collected"} for i in session.items}
+
     def pytest_collectreport(self, report: Any) -> None:
         """A test file that cannot be loaded is an error of its own."""
         if report.failed:
