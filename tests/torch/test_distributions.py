@@ -58,6 +58,10 @@ CASES: dict[str, tuple[Make, tuple[Any, ...]]] = {
     "Pareto": (lambda d, a, b: d.Pareto(a, b + 2), (A, B)),
     "RelaxedBernoulli": (lambda d, t, p: d.RelaxedBernoulli(t, p), (A[:1], P)),
     "RelaxedOneHot": (lambda d, t, p: d.RelaxedOneHotCategorical(t, p), (A[:1], ROWS)),
+    "ContinuousBernoulli": (lambda d, p: d.ContinuousBernoulli(p), (P,)),
+    "Kumaraswamy": (lambda d, a, b: d.Kumaraswamy(a, b), (A, B)),
+    "LogisticNormal": (lambda d, a, b: d.LogisticNormal(a, b), (A, B)),
+    "LowRank": (lambda d, m, w, c: d.LowRankMultivariateNormal(m, w, c), (TWO, MATRIX[:, :1], B[:2])),
     "Independent": (lambda d, a, b: d.Independent(d.Normal(a, b), 1), (A, B)),
     "mixture": (
         lambda d, p, a, b: d.MixtureSameFamily(d.Categorical(p), d.Normal(a, b)), (ROWS[0], A, B)),
@@ -187,6 +191,28 @@ def test_divergence(p: str, q: str) -> None:
         return d.kl_divergence(first, make_q(d, *(convert(x) for x in other)))
 
     same(both(mine, to_ours), both(theirs, lambda x: x), f"KL({p} || {q})")
+
+
+def test_regions() -> None:
+    """Transforms from all numbers into a region give PyTorch's numbers, and their inverse."""
+    regions: list[Callable[[Any], Any]] = [
+        lambda c: c.real, lambda c: c.positive, lambda c: c.unit_interval, lambda c: c.interval(-1.0, 3.0),
+        lambda c: c.less_than(2.0), lambda c: c.simplex, lambda c: c.independent(c.nonnegative, 1),
+    ]  # fmt: skip
+    x = real.tensor([[-1.0, 0.5, 2.0]], dtype=real.float64)
+    for region in regions:
+        for name in ("biject_to", "transform_to"):
+            a = getattr(mine, name)(region(mine.constraints))
+            b = getattr(theirs, name)(region(theirs.constraints))
+            same(a(to_ours(x)), b(x), repr(b))
+            if name == "biject_to":
+                same(a.inv(a(to_ours(x))), x, repr(b))
+                y = b(x)
+                growth = a.log_abs_det_jacobian(to_ours(x), to_ours(y))
+                same(growth, b.log_abs_det_jacobian(x, y), repr(b))
+    for name in ("lower_cholesky", "positive_definite"):
+        a, b = (d.transform_to(getattr(d.constraints, name)) for d in (mine, theirs))
+        same(a(to_ours(MATRIX)), b(MATRIX), name)
 
 
 def test_no_divergence() -> None:

@@ -12,6 +12,9 @@ from .binomial import Binomial as Binomial
 from .categorical import Categorical as Categorical
 from .cauchy import Cauchy as Cauchy
 from .chi2 import Chi2 as Chi2
+from .constraint_registry import biject_to as biject_to
+from .constraint_registry import transform_to as transform_to
+from .continuous_bernoulli import ContinuousBernoulli as ContinuousBernoulli
 from .dirichlet import Dirichlet as Dirichlet
 from .distribution import Distribution as Distribution
 from .exp_family import ExponentialFamily as ExponentialFamily
@@ -26,8 +29,11 @@ from .independent import Independent as Independent
 from .inverse_gamma import InverseGamma as InverseGamma
 from .kl import kl_divergence as kl_divergence
 from .kl import register_kl as register_kl
+from .kumaraswamy import Kumaraswamy as Kumaraswamy
 from .laplace import Laplace as Laplace
 from .log_normal import LogNormal as LogNormal
+from .logistic_normal import LogisticNormal as LogisticNormal
+from .lowrank_multivariate_normal import LowRankMultivariateNormal as LowRankMultivariateNormal
 from .mixture_same_family import MixtureSameFamily as MixtureSameFamily
 from .multinomial import Multinomial as Multinomial
 from .multivariate_normal import MultivariateNormal as MultivariateNormal
