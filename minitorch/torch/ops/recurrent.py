@@ -7,6 +7,7 @@ Torch's functions of these names do; the cells are layers of one step.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from ..backends.cpu import recurrent as cpu
@@ -20,6 +21,9 @@ from .twice import second_gradients
 
 ARGUMENTS = ("input", "h0", "c0", "w_ih", "w_hh", "b_ih", "b_hh", "w_hr")
 """Of a layer; h0 and c0 are the first state and cell, w_hr projects the state."""
+
+GATES = {"lstm_layer": 4, "gru_layer": 3}
+"""How many gates a cell has, if more than one."""
 
 SAVED = ("gates", "before", "cells", "tanhs")
 """What a layer returns besides its output, last state and last cell, for its derivative."""
@@ -165,6 +169,7 @@ def _stacked(
             at = k * directions + d
             weights = _weights(params[at * each : (at + 1) * each], has_biases)
             h0, c0 = firsts[0][at], firsts[1][at] if len(states) == 2 else None
+            _check_layer(op, sizes, input, h0, c0, *weights)
             made = bind(op, (input, h0, c0, *weights), {"sizes": sizes, "reverse": d == 1})
             outs.append(made[0])
             for final, state in zip(finals, made[1:], strict=False):
@@ -194,6 +199,30 @@ def _check_types(input: Tensor, states: Sequence[Tensor], params: Sequence[Tenso
                     f"Input and {what} tensors are not the same dtype, found input tensor with "
                     f"{kind_name(input._array)} and {what} tensor with {kind_name(x._array)}"
                 )
+
+
+def _check_layer(
+    op: Op, sizes: Sequence[int], x: Any, h0: Any, c0: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, w_hr: Any
+) -> None:  # fmt: skip
+    """RuntimeError, with the shapes, unless all that a layer is given fits together."""
+    gates, batch = w_hh._array.shape[0], sizes[0]
+    hidden = gates // GATES.get(op.name, 1)
+    state = hidden if w_hr is None else w_hr._array.shape[0]
+    expected = {
+        "h0": (h0, (batch, state)), "c0": (c0, (batch, hidden)), "w_ih": (w_ih, (gates, x._array.shape[-1])),
+        "w_hh": (w_hh, (gates, state)), "b_ih": (b_ih, (gates,)), "b_hh": (b_hh, (gates,)),
+        "w_hr": (w_hr, (state, hidden)),
+    }  # fmt: skip
+    for name, (tensor, shape) in expected.items():
+        if tensor is not None and tensor._array.shape != shape:
+            raise RuntimeError(
+                f"{op.name}: {name} has shape {list(tensor.shape)}, but {list(shape)} fits with an input of "
+                f"{list(x.shape)} and a state of {list(h0.shape)}"
+            )
+    if sum(sizes) * x._array.shape[-1] != x._array.size or any(b > a for a, b in pairwise(sizes)):
+        raise RuntimeError(
+            f"{op.name}: batch sizes {list(sizes)} do not fit with an input of {list(x.shape)}"
+        )
 
 
 def _network(op: Op, input: Tensor, second: Any, third: Any, rest: tuple[Any, ...]) -> list[Tensor]:
@@ -240,18 +269,9 @@ _declare("rnn_relu", PLAIN["relu"])
 def _one_step(
     op: Op, input: Tensor, hx: Tensor, c: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any
 ) -> Any:
-    _check_cell(input, hx, w_ih, w_hh)
-    weights = (w_ih, w_hh, b_ih, b_hh, None)
-    return bind(op, (input, hx, c, *weights), {"sizes": [len(input)], "reverse": False})
-
-
-def _check_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor) -> None:
-    x, h, wi, wh = (list(v._array.shape) for v in (input, hx, w_ih, w_hh))
-    if x[-1] != wi[-1] or h[-1] != wh[-1] or x[0] != h[0]:
-        raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied: a cell got input {x}, state {h}, and weights "
-            f"{wi} and {wh}"
-        )
+    sizes, weights = [len(input)], (w_ih, w_hh, b_ih, b_hh, None)
+    _check_layer(op, sizes, input, hx, c, *weights)
+    return bind(op, (input, hx, c, *weights), {"sizes": sizes, "reverse": False})
 
 
 @function

@@ -33,6 +33,8 @@ def takes(query: Array, key: Array, value: Array) -> bool:
     return (
         query.ndim <= 4
         and batch == key.shape[:-2] == value.shape[:-2]
+        and query.shape[-1] == key.shape[-1]
+        and key.shape[-2] == value.shape[-2]
         and query.size > query.shape[-2] * query.shape[-1]
         and 0 < each <= NEAR
         and address_of_product(query.dtype.type) != 0

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import float32, float64, int64, void
+from numba import config, float32, float64, int64, void
 
 from .kernels import function_at, part
 
@@ -30,8 +30,8 @@ _ROWS, _PLAIN, _TRANSPOSED = 101, 111, 112
 @cache
 def address_of_product(real: Any) -> int:
     """Where in memory the product of matrices of a type is; 0 if it is not known."""
-    if sys.platform != "linux":  # elsewhere arguments are passed in other ways
-        return 0
+    if sys.platform != "linux" or config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
+        return 0  # elsewhere arguments are passed in other ways
     routine = {np.float32: "sgemm", np.float64: "dgemm"}[real]
     library = ctypes.CDLL(np._core._multiarray_umath.__file__)  # type: ignore[attr-defined]
     for name in NAMES:
