@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 EPOCHS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help train test lint format types check-python bench clean
+.PHONY: help train test lint format types check-python bench docs clean
 
 help: ## Show the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -49,6 +49,13 @@ format: $(VENV)/.dev ## Put the code into shape
 
 bench: $(VENV)/.dev ## Measure against NumPy and PyTorch, side by side
 	$(BIN)/python benchmarks/course.py
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.docs ## Build the documentation site, warnings as errors
+	$(BIN)/python -m docs.site.build
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis *.egg-info

@@ -14,6 +14,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
+from minitorch.course.catalogue import MISTAKES
+
 from ..figures import every  # noqa: F401  registers all figures
 from ..figures.style import FIGURES, save
 from .notebooks import write_notebooks
@@ -69,6 +71,7 @@ def gather() -> None:
         save(name, SOURCE / "figures" / "svg")
     write_notebooks(SOURCE / "notebooks")
     _add_contents()
+    _write_mistakes()
     _write_reference()
 
 
@@ -80,7 +83,7 @@ def _copy(path: Path, to: Path) -> None:
 def _add_contents() -> None:
     """The order of the guides for the sidebar, the notebooks' page, a link to each notebook."""
     index = SOURCE / "guide" / "index.md"
-    modules = sorted(path.stem for path in (DOCS / "guide").glob("module?.md"))
+    modules = sorted(path.stem for path in (DOCS / "guide").glob("module[0-9].md"))
     listed = "\n".join([*guides(), *modules])
     index.write_text(f"{index.read_text()}\n```{{toctree}}\n:hidden:\n{listed}\n```\n")
     lines = ["# Notebooks", "", "Every guide as a notebook, made from the same source.", ""]
@@ -90,6 +93,40 @@ def _add_contents() -> None:
         lines.append(f"- [{title[2:]}](notebooks/{name}.ipynb)")
         page.write_text(f"{title}\n\n*[Open as a notebook](../notebooks/{name}.ipynb)*\n{rest}")
     (SOURCE / "notebooks.md").write_text("\n".join(lines) + "\n")
+
+
+def _write_mistakes() -> None:
+    """The whole catalogue on one page, and a link to it where a guide speaks of mistakes."""
+    tasks: dict[str, list[str]] = {}
+    for mistake in MISTAKES:
+        entry = f"- **{_as_text(mistake.name)}.** {_as_text(mistake.advice)}"
+        tasks.setdefault(mistake.number, []).append(entry)
+    lines = [
+        "# All mistakes",
+        "",
+        "Wrong answers that the checks recognise, and what they say.",
+        "",
+    ]
+    for number, entries in sorted(tasks.items()):
+        lines += [f"## Task {number}", "", *entries, ""]
+    (SOURCE / "mistakes.md").write_text("\n".join(lines))
+    for name in guides():
+        page = SOURCE / "guide" / f"{name}.md"
+        text = page.read_text()
+        known = [
+            task for task in re.findall(r"^## Task (\d\.\db?)", text, re.MULTILINE) if task in tasks
+        ]
+        links = ", ".join(f"[{t}](../mistakes.md#task-{t.replace('.', '')})" for t in known)
+        if links:
+            more = f"## Common mistakes\n\nAll that the checks recognise: task {links}.\n"
+            page.write_text(text.replace("## Common mistakes\n", more))
+
+
+def _as_text(words: str) -> str:
+    """Words in which no character is markup, outside of code."""
+    parts = re.split(r"(`[^`]+`)", words)
+    parts[::2] = [re.sub(r"([*_<>$\[\]])", r"\\\1", part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def _write_reference() -> None:

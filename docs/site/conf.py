@@ -3,10 +3,10 @@
 import sys
 from pathlib import Path
 
+import minitorch
+
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
-
-import minitorch
 
 project = "MiniTorch"
 copyright = "the authors of MiniTorch"

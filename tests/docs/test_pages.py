@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from docs.site.pages import DOCS, GUIDE, ROOT, anchors, code_cells, dead_links, guides, run_cell
+from minitorch.course.catalogue import MISTAKES
+from minitorch.course.tasks import TASKS
 
 PAGES = sorted(
     path
     for path in [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]
     if path.name != "torch-coverage.md"  # tables made by a program
+    and DOCS / "site" not in path.parents  # a page of the site only
 )
-EXCERPTS = {"design.md"}
-"""Pages whose blocks quote the library."""
+DECLARATIONS = "docs/design.md"
+"""A page whose blocks declare operations anew: they run in a process of their own."""
 
 
 def name_of(path: Path) -> str:
@@ -24,7 +29,7 @@ def name_of(path: Path) -> str:
 
 
 def pages_with_code() -> list[Path]:
-    return [path for path in PAGES if path.name not in EXCERPTS and code_cells(path)]
+    return [path for path in PAGES if name_of(path) != DECLARATIONS and code_cells(path)]
 
 
 @pytest.mark.parametrize("path", pages_with_code(), ids=name_of)
@@ -37,18 +42,16 @@ def test_examples_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert not failures, "\n".join(failures)
 
 
-@pytest.mark.parametrize("name", sorted(EXCERPTS))
-def test_excerpts_are_in_the_library(name: str) -> None:
-    library = "".join(
-        "".join(p.read_text().split()) for p in sorted((ROOT / "minitorch").rglob("*.py"))
-    )
-    for cell in code_cells(DOCS / name):
-        assert "".join(cell.source.split()) in library, cell.source
+def test_declarations_run() -> None:
+    names = "import numpy as np\nfrom minitorch.torch.ops.elementwise import conj, unary\n"
+    blocks = [cell.source for cell in code_cells(ROOT / DECLARATIONS)]
+    assert blocks
+    subprocess.run([sys.executable, "-c", names + "\n".join(blocks)], check=True, cwd=ROOT)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
 def test_links_lead_somewhere(path: Path) -> None:
-    assert dead_links(path, made={DOCS / "notebooks.md"}) == []
+    assert dead_links(path) == []
 
 
 @pytest.mark.parametrize("name", guides())
@@ -61,4 +64,40 @@ def test_a_guide_is_complete(name: str) -> None:
 
 
 def test_every_guide_is_in_the_contents() -> None:
-    assert sorted(guides()) == sorted(p.stem for p in GUIDE.glob("*.md") if p.stem != "index")
+    assert sorted(guides()) == sorted(
+        p.stem for p in GUIDE.glob("*.md") if not re.fullmatch(r"index|module\d", p.stem)
+    )
+
+
+# --- The tasks of the course -----------------------------------------------------------
+
+
+def sections() -> dict[str, list[str]]:
+    """For each task, as in `0.1`, the guides with a section on it."""
+    found: dict[str, list[str]] = {}
+    for name in guides():
+        for task in re.findall(
+            r"^## Task (\d\.\db?)", (GUIDE / f"{name}.md").read_text(), re.MULTILINE
+        ):
+            found.setdefault(task, []).append(name)
+    return found
+
+
+def test_every_mistake_has_a_section_in_a_guide() -> None:
+    tasks = {mistake.task.removeprefix("task").replace("_", ".") for mistake in MISTAKES}
+    assert tasks <= set(sections())
+
+
+def test_every_task_has_its_place() -> None:
+    """A section in a guide, and an entry on the page of its module that points there."""
+    for task in sections():
+        text = (GUIDE / f"module{task[0]}.md").read_text()
+        assert f"task-{task.replace('.', '')}" in anchors(text)
+
+
+def test_the_runner_points_into_the_guides() -> None:
+    for task in TASKS:
+        file, _, anchor = task.guide.partition("#")
+        page = ROOT / file
+        assert page.is_file(), task.guide
+        assert not anchor or anchor in anchors(page.read_text()), task.guide
