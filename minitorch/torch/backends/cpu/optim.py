@@ -86,21 +86,37 @@ def _are_runs(arrays: list[Array]) -> bool:
 
 def _by_numpy(formula: Formula, jobs: list[Job]) -> None:
     """The same by NumPy, for any type and layout."""
+    known: Any = None  # the last numbers, and what they were made to
     with np.errstate(all="ignore"):
         for arrays, numbers in jobs:
-            _update_one(formula, arrays, numbers)
+            if arrays[0].dtype not in KERNEL_TYPES:
+                _update_unusual(formula, arrays, numbers)
+                continue
+            real = arrays[0].dtype.type
+            if known is None or known[0] != numbers or known[1] is not real:
+                known = numbers, real, [real(n) for n in numbers]
+            _write(arrays, formula(*_checked(arrays), *known[2]))
 
 
-def _update_one(formula: Formula, arrays: list[Array], numbers: Sequence[float]) -> None:
-    arrays = [_real_parts(a) for a in arrays]
+def _update_unusual(formula: Formula, arrays: list[Array], numbers: Sequence[float]) -> None:
+    """Complex numbers are pairs of real ones; half precision is computed in float32."""
+    arrays = [_real_parts(a) for a in _checked(arrays)]
+    wide = [a.astype(np.float32) for a in arrays] if is_half(arrays[0]) else arrays
+    real = wide[0].dtype.type
+    _write(arrays, formula(*wide, *[real(n) for n in numbers]))
+
+
+def _checked(arrays: list[Array]) -> list[Array]:
     if arrays[1].shape != arrays[0].shape:
         raise RuntimeError(
             f"optimizer: the gradient has shape {list(arrays[1].shape)}, the parameter "
             f"{list(arrays[0].shape)}"
         )
-    wide = [a.astype(np.float32) for a in arrays] if is_half(arrays[0]) else arrays
-    real = wide[0].dtype.type
-    results = formula(*wide, *[real(n) for n in numbers])
+    return arrays
+
+
+def _write(arrays: list[Array], results: tuple[Array, ...]) -> None:
+    """Put new values where the old ones are."""
     arrays[0][...] = results[0]
     for kept, new in zip(arrays[2:], results[1:], strict=True):
         kept[...] = new
