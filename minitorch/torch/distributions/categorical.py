@@ -59,8 +59,11 @@ class Categorical(OfProbabilities):
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        value, logits = FUNCTIONS["broadcast_tensors"](value.long().unsqueeze(-1), self.logits)
-        return logits.gather(-1, value[..., :1]).squeeze(-1)
+        value, logits = value.long().unsqueeze(-1), self.logits
+        if value.shape[:-1] != logits.shape[:-1]:
+            value, logits = FUNCTIONS["broadcast_tensors"](value, logits)
+            value = value[..., :1]
+        return logits.gather(-1, value).squeeze(-1)
 
     def entropy(self) -> Tensor:
         finite = self.logits.clamp(min=dtypes.finfo(self.logits.dtype).min)

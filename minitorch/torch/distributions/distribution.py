@@ -60,7 +60,7 @@ class Distribution:
             if constraints.is_dependent(constraint) or (computed and name not in self.__dict__):
                 continue
             value = getattr(self, name)
-            if not bool(constraint.check(value).all()):
+            if not _holds(constraint, value):
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of "
                     f"distribution {self!r} to satisfy the constraint {constraint!r}, but found invalid "
@@ -193,7 +193,7 @@ class Distribution:
                 stacklevel=3,
             )
             return
-        if not bool(support.check(value).all()):
+        if not _holds(support, value):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within "
                 f"the support ({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
@@ -208,6 +208,12 @@ class Distribution:
         held = {k: self.__dict__[k] for k in self.arg_constraints if k in self.__dict__}
         shown = [f"{k}: {v if v.numel() == 1 else v.shape}" for k, v in held.items()]
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _holds(constraint: constraints.Constraint, value: Tensor) -> bool:
+    """Whether all values are inside a region."""
+    with no_grad():
+        return bool(constraint.check(value).all())
 
 
 def _not_there(self: Any, what: str) -> Any:

@@ -11,8 +11,10 @@ needed. Half precision is computed in float32 and rounded once.
 | norms.py      | layer_norm and backward |
 | reductions.py | sum, mean, prod, norm, amax, amin, argmax, argmin, var, var_mean, cumsum |
 | conv.py, pool.py | convolution and pooling |
+| attention.py  | shares of keys, values mixed by them, and backward |
+| recurrent.py  | a layer of LSTM, GRU or plain cells over all steps, and backward |
 
 Kernels: scalars.py (functions of one number), loops.py (the loop around them), runs.py (sums
-and maxima along a row), softmax_kernels.py, norm_kernels.py, reduction_kernels.py; kernels.py
+and maxima along a row), blas.py (products inside kernels), softmax_kernels.py, norm_kernels.py, reduction_kernels.py; kernels.py
 compiles them.
 """
