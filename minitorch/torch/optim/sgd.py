@@ -67,10 +67,11 @@ class SGD(ElementwiseOptimizer):
     def _numbers(self, group: Group) -> Callable[[State], tuple[float, ...]]:
         lr, decay = as_float(group["lr"]), as_float(group["weight_decay"])
         sign = -1.0 if group["maximize"] else 1.0
-        common = lr, decay, sign
         momentum = group["momentum"]
         if momentum == 0:
-            return lambda state: common
+            plain = 1.0 - lr * decay, lr * sign
+            return lambda state: plain
+        common = lr, decay, sign
         here, ahead = (1.0, momentum) if group["nesterov"] else (0.0, 1.0)
         first = *common, 0.0, 1.0, here, ahead
         later = *common, momentum, 1.0 - group["dampening"], here, ahead

@@ -21,9 +21,9 @@ Number = Any
 """A number, or an array of them."""
 
 
-def sgd(p: Number, g: Number, lr: Number, decay: Number, sign: Number) -> tuple[Number]:
-    """Down the gradient."""
-    return (p - lr * (sign * g + decay * p),)
+def sgd(p: Number, g: Number, keep: Number, lr: Number) -> tuple[Number]:
+    """Down the gradient; up, where `lr` is negative."""
+    return (keep * p - lr * g,)
 
 
 def momentum(
