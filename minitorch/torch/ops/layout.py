@@ -7,12 +7,14 @@ one input after the other, and takes 0 strides for no answer.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any
 
 import numpy as np
 
 from ..tensor import Array
+
+Strides = tuple[int, ...]
 
 
 def laid_out(result: Array, inputs: Sequence[Any]) -> Array:
@@ -20,41 +22,49 @@ def laid_out(result: Array, inputs: Sequence[Any]) -> Array:
     shape = result.shape
     if len(shape) < 2 or result.size < 2:
         return result
-    if result.flags.c_contiguous and all(x.flags.c_contiguous for x in inputs if _counts(x)):
+    arrays = [x for x in inputs if isinstance(x, np.ndarray) and x.ndim]
+    if result.flags.c_contiguous and all(x.flags.c_contiguous for x in arrays):
         return result
-    return arranged(result, [_broadcast_strides(x, shape) for x in inputs if _counts(x)])
+    return _put(result, *_order_of_inputs(shape, tuple([(x.shape, x.strides) for x in arrays])))
+
+
+@lru_cache(maxsize=4096)
+def _order_of_inputs(
+    shape: Strides, inputs: tuple[tuple[Strides, Strides], ...]
+) -> tuple[Strides, Strides]:
+    """The order of dimensions in memory, and the order that undoes it."""
+    return _memory_order(shape, [_broadcast_strides(*x, shape) for x in inputs])
+
+
+def _put(result: Array, order: Strides, back: Strides) -> Array:
+    in_order = result.transpose(order)
+    if in_order.flags.c_contiguous:
+        return result
+    return np.ascontiguousarray(in_order).transpose(back)
 
 
 def in_memory_order(drawn: Array, like: Array) -> Array:
     """Numbers that fall into memory that is laid out as another array's, one after the other."""
     if like.flags.c_contiguous:
         return drawn
-    order = _memory_order(like.shape, [like.strides])
-    return drawn.reshape([like.shape[d] for d in order]).transpose(np.argsort(order))
+    order, back = _memory_order(like.shape, [like.strides])
+    return drawn.reshape([like.shape[d] for d in order]).transpose(back)
 
 
-def arranged(result: Array, strides: list[tuple[int, ...]]) -> Array:
+def arranged(result: Array, strides: list[Strides]) -> Array:
     """A result that lies as the strides of its inputs say, the first that say anything."""
-    order = _memory_order(result.shape, strides)
-    in_order = result.transpose(order)
-    if in_order.flags.c_contiguous:
-        return result
-    return np.ascontiguousarray(in_order).transpose(np.argsort(order))
+    return _put(result, *_memory_order(result.shape, strides))
 
 
-def _counts(x: Any) -> bool:
-    return isinstance(x, np.ndarray) and x.ndim > 0
-
-
-def _broadcast_strides(array: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
+def _broadcast_strides(own: Strides, strides: Strides, shape: Strides) -> Strides:
     """The strides of an array in a larger shape: 0 where it is repeated."""
-    missing = len(shape) - array.ndim
-    own = zip(array.shape, array.strides, shape[missing:], strict=True)
-    return (0,) * missing + tuple(0 if n == 1 != size else s for n, s, size in own)
+    missing = len(shape) - len(own)
+    places = zip(own, strides, shape[missing:], strict=True)
+    return (0,) * missing + tuple(0 if n == 1 != size else s for n, s, size in places)
 
 
-def _memory_order(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> list[int]:
-    """Dimensions from the outermost in memory to the innermost."""
+def _memory_order(shape: Strides, strides: list[Strides]) -> tuple[Strides, Strides]:
+    """Dimensions from the outermost in memory to the innermost, and the order that undoes this."""
     order = list(range(len(shape)))[::-1]
     for end in range(1, len(order)):
         moving = end
@@ -65,10 +75,11 @@ def _memory_order(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> lis
                 moving = before
             elif comparison < 0:
                 break
-    return order[::-1]
+    outermost_first = tuple(order[::-1])
+    return outermost_first, tuple(sorted(range(len(shape)), key=outermost_first.__getitem__))
 
 
-def _compare(a: int, b: int, shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> int:
+def _compare(a: int, b: int, shape: Strides, strides: list[Strides]) -> int:
     """Above 0 if dimension b should lie further in than a, below 0 if not; 0: no input says."""
     for own in strides:
         if own[a] and own[b]:
