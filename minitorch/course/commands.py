@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .checking import Result, Server, check
+from .checking import Result, Server, check, has_gpu
 from .stubs import body_of, solution_file
 from .tasks import TASKS, Task, find_task
 from .workspace import CourseError, Workspace, create
@@ -188,7 +188,7 @@ def report(workspace: Workspace, result: Result, verbose: bool = False) -> None:
     head = f"Task {task.number}, {task.title}:"
     if result.passed:
         say(f"{head} passed ({_counts(result)}, {result.seconds:.1f} s)")
-        if task.module == 3 and task.number in ("3.3", "3.4") and _simulated():
+        if task.number in ("3.3", "3.4", "4.4b") and not has_gpu():
             n = result.count("passed")
             say(f"  {n} checks run in the simulator, 0 on a GPU (none found). Passed, not timed.")
         workspace.note(passed=notes["passed"] | {task.number: time.strftime("%Y-%m-%d %H:%M")})
@@ -211,10 +211,6 @@ def report(workspace: Workspace, result: Result, verbose: bool = False) -> None:
         if test.where:
             say(f"    at {test.where}")
     say(f"\n  hint: minitorch course hint {task.number} 1     guide: {task.guide}")
-
-
-def _simulated() -> bool:
-    return not any(Path("/dev").glob("nvidia[0-9]*"))
 
 
 def _counts(result: Result) -> str:
@@ -319,7 +315,7 @@ def what(file: str, name: str) -> str:
             continue
         text = ast.get_docstring(node)
         if text:
-            return text.split("\n\n")[0].replace("\n", " ")
+            return "In one line: " + text.split("\n\n")[0].replace("\n", " ")
     return f"What Python's own operator does: {parts[-1]}."
 
 

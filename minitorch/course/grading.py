@@ -11,6 +11,7 @@ need are reported, to be looked at.
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import os
 import shutil
@@ -18,6 +19,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -138,7 +140,7 @@ def take_submission(submission: Path, root: Path, review: list[str]) -> None:
 
 _UNUSUAL = frozenset(
     "pytest _pytest gc inspect ctypes subprocess socket multiprocessing importlib builtins "
-    "sys os shutil signal pathlib threading torch hypothesis tests atexit unittest".split()
+    "sys os shutil signal pathlib threading torch hypothesis tests atexit unittest".split()  # noqa: SIM905
 )
 
 
@@ -208,8 +210,6 @@ def run_confined(root: Path, task: Task, limits: Limits, hidden: Sequence[str]) 
     os.close(writer)
     line = ""
     try:
-        import threading
-
         lines: list[str] = []
         with os.fdopen(reader) as answers:
             waiting = threading.Thread(target=lambda: lines.append(answers.readline()), daemon=True)
@@ -225,10 +225,8 @@ def run_confined(root: Path, task: Task, limits: Limits, hidden: Sequence[str]) 
     except BrokenPipeError:
         pass
     finally:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         process.wait()
     return read_answer(line, asked["nonce"], task)
 

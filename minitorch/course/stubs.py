@@ -51,7 +51,7 @@ def stub_file(file: str, open_tasks: Iterable[Task] = TASKS) -> str:
         for place in task.places:
             if place.file == file:
                 function = _find(tree, place.name)
-                replaced.append((*_lines_of_body(function), _to_write(function, task)))
+                replaced.append((*_lines_of_body(lines, function), _to_write(function, task)))
     for first, last, body in sorted(replaced, reverse=True):  # from the end: positions stay
         lines[first:last] = [body]
     return "".join(lines)
@@ -83,24 +83,26 @@ def is_open(text: str, name: str) -> bool:
 
 def body_of(text: str, name: str) -> str:
     """The body of a function, without its docstring."""
-    first, last = _lines_of_body(_find(ast.parse(text), name))
+    first, last = _lines_of_body(text.splitlines(), _find(ast.parse(text), name))
     return "".join(text.splitlines(keepends=True)[first:last])
 
 
 def replace_body(text: str, name: str, body: str) -> str:
     """The text with another body, which is indented already, for one of its functions."""
     lines = text.splitlines(keepends=True)
-    first, last = _lines_of_body(_find(ast.parse(text), name))
+    first, last = _lines_of_body(text.splitlines(), _find(ast.parse(text), name))
     return "".join([*lines[:first], body, *lines[last:]])
 
 
-def _lines_of_body(function: Function) -> tuple[int, int]:
+def _lines_of_body(lines: list[str], function: Function) -> tuple[int, int]:
     """The lines, from one up to but not including the other, that are a function's body."""
     start = function.body[0]
     has_docstring = ast.get_docstring(function) is not None
     first = start.end_lineno if has_docstring else start.lineno - 1
     if first is None or function.end_lineno is None:
         raise ValueError(f"{function.name} has no position")
+    while not has_docstring and lines[first - 1].lstrip().startswith("#"):
+        first -= 1  # comments above the first statement belong to the body
     return first, function.end_lineno
 
 

@@ -363,7 +363,8 @@ class TwoInputs(scalar_functions.ScalarFunction):
 
 
 def _chain_rule(d: float, *inputs: Any) -> list[Any]:
-    return [(v.data, x) for v, x in TwoInputs.apply(*inputs).chain_rule(d)]
+    pairs: Any = TwoInputs.apply(*inputs).chain_rule(d)
+    return [(v.data, x) for v, x in pairs]
 
 
 def chain_rule_of_two(d: float) -> list[Any]:
@@ -541,7 +542,8 @@ def reduced(
 ) -> list[float]:
     out = _data([1 if d == dim else n for d, n in enumerate(shape)], out_order)
     out._storage[:] = start
-    minitorch.tensor_reduce(operators.add)(*out.tuple(), *_data(shape, in_order).tuple(), dim)
+    kernel: Any = minitorch.tensor_reduce(operators.add)
+    kernel(*out.tuple(), *_data(shape, in_order).tuple(), dim)
     return elements(out)
 
 

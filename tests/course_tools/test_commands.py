@@ -1,0 +1,109 @@
+"""The commands, as a student and a teacher type them."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from minitorch.cli import main
+from minitorch.course.catalogue import MISTAKES
+from minitorch.course.checking import Server
+from minitorch.course.commands import explain
+from minitorch.course.grading import verify
+from minitorch.course.stubs import solution_file
+from minitorch.course.tasks import TASKS, find_task
+from minitorch.course.workspace import Workspace, create
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    made, _ = create(tmp_path / "w")
+    monkeypatch.chdir(made.root)
+    return made
+
+
+def course(*arguments: str) -> int:
+    return main(["course", *arguments])
+
+
+def test_from_stub_to_solution(workspace: Workspace, capsys: Captured) -> None:
+    assert course("solution", "0.4") == 2
+    assert "not passed yet" in capsys.readouterr().err
+    assert course("check", "0.4") == 1
+    out = capsys.readouterr().out
+    assert "Still to write: Module.train" in out
+    assert "Traceback" not in out
+    workspace.put_solutions([find_task("0.4")])
+    assert course("check", "0.4") == 0
+    assert "passed (19 of 19" in capsys.readouterr().out
+    assert course("status") == 0
+    assert "Modules                     passed" in capsys.readouterr().out
+    assert course("solution", "0.4") == 0
+    assert "4 of 4 functions are the same" in capsys.readouterr().out
+    path = workspace.file("module.py")
+    path.write_text(path.read_text() + "\ndef broken(:\n")
+    assert course("check", "0.4") == 1
+    assert "cannot be imported. SyntaxError" in capsys.readouterr().out
+
+
+def test_hints(workspace: Workspace, capsys: Captured) -> None:
+    assert course("hint", "0.1", "3", "--function", "sigmoid") == 0
+    assert "math.exp" in capsys.readouterr().out
+    assert course("hint", "0.1", "1", "--function", "nothing") == 2
+    assert "has no function nothing" in capsys.readouterr().err
+
+
+def test_start(workspace: Workspace, capsys: Captured) -> None:
+    assert course("start", "1") == 0
+    assert "Still open in earlier modules: 0.1, 0.3, 0.4" in capsys.readouterr().out
+    assert course("start", "1", "--fill") == 0
+    assert not [t for t in TASKS if t.module == 0 and workspace.open_places(t)]
+    assert workspace.notes()["module"] == 1
+
+
+def test_user_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    monkeypatch.chdir(tmp_path)
+    for arguments in (["check"], ["status"], ["reset", "x.py"], ["grade", "nowhere"]):
+        assert course(*arguments) == 2
+        assert capsys.readouterr().err.startswith("minitorch course: ")
+    with pytest.raises(SystemExit):
+        course("start", "9")
+
+
+def test_release_and_export(tmp_path: Path, capsys: Captured) -> None:
+    assert course("release", str(tmp_path / "r"), "--module", "1", "--zip") == 0
+    released = Workspace(tmp_path / "r")
+    assert not released.open_places(find_task("0.1"))
+    assert released.open_places(find_task("1.1"))
+    assert "r/minitorch/operators.py" in zipfile.ZipFile(tmp_path / "r.zip").namelist()
+    assert course("release", str(tmp_path / "r")) == 2
+    assert course("export", "github", str(tmp_path / "g"), "--modules", "0") == 0
+    text = (tmp_path / "g" / ".github" / "workflows" / "course.yml").read_text()
+    assert "--tasks 0.1 0.2 0.3 0.4" in text
+    assert course("export", "gradescope", str(tmp_path / "s")) == 0
+    assert (tmp_path / "s" / "run_autograder").stat().st_mode & 0o100
+
+
+def test_round_trip() -> None:
+    """Every task: minitorch course verify."""
+    assert [problem for _, problem in verify([find_task("1.1"), find_task("1.3")])] == ["", ""]
+
+
+def test_a_warm_process_recognises_mistakes(workspace: Workspace) -> None:
+    """What `watch` does: a student's wrong answers, each with its message, in one process."""
+    workspace.put_solutions([t for t in TASKS if t.module <= 1])
+    with Server() as server:
+        for number in ("1.1", "1.3"):
+            mistake = next(m for m in MISTAKES if m.number == number)
+            text = solution_file(mistake.file)
+            path = workspace.file(mistake.file)
+            path.write_text(text.replace(mistake.right, mistake.wrong))
+            result = server.check(workspace.root, find_task(number), quick=True, first=True)
+            assert not result.passed
+            assert mistake.advice in explain(workspace, result)[0]
+            path.write_text(text)
+            assert server.check(workspace.root, find_task(number), quick=True).passed

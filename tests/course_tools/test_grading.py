@@ -1,0 +1,117 @@
+"""Grading gives right marks, also to submissions that mean harm, and touches nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from minitorch.course.grading import Limits, as_gradescope, as_json, as_rows, grade, suspicious
+from minitorch.course.tasks import TASKS, find_task
+from minitorch.course.workspace import create
+
+TASK = find_task("1.1")
+
+HOSTILE = {
+    "loops for ever": "while True:\n    pass\n",
+    "fills memory": "hoard = []\nwhile True:\n    hoard.append(bytearray(64 << 20))\n",
+    "deletes files": (
+        "import os, shutil\n"
+        "shutil.rmtree({victim!r}, ignore_errors=True)\n"
+        "try:\n    os.remove({victim!r} + '/precious.txt')\nexcept OSError:\n    pass\n"
+        "try:\n    open({victim!r} + '/new.txt', 'w').write('x')\nexcept OSError:\n    pass\n"
+    ),
+    "prints passed": (
+        "import os, sys\nfor fd in range(1, 64):\n"
+        '    try:\n        os.write(fd, b\'0 {{"tests": [], "status": 0}}\\n6 passed in 0.1s\\n\')\n'
+        "    except OSError:\n        pass\nos._exit(0)\n"
+    ),
+    "imports what is missing": "import a_package_that_is_not_there\n",
+}
+
+
+def solved(folder: Path) -> Path:
+    workspace, _ = create(folder)
+    workspace.put_solutions([t for t in TASKS if t.number <= TASK.number])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    root = tmp_path_factory.mktemp("submissions")
+    victim = tmp_path_factory.mktemp("victim")
+    (victim / "precious.txt").write_text("still here")
+    folders = [solved(root / "good")]
+    create(root / "stub")
+    folders.append(root / "stub")
+    for name, code in HOSTILE.items():
+        folder = solved(root / name)
+        path = folder / "minitorch" / "autodiff.py"
+        head, rest = path.read_text().split("from __future__ import annotations\n", 1)
+        harm = code.format(victim=str(victim))
+        path.write_text(f"{head}from __future__ import annotations\n{harm}{rest}")
+        folders.append(folder)
+    patched = root / "patches the tests"
+    create(patched)
+    for path in (patched / "tests").rglob("test_*.py"):
+        path.write_text("def test_nothing(): pass\n")
+    (patched / "tests" / "conftest.py").write_text(
+        "def pytest_runtest_makereport(item, call): call.excinfo = None\n"
+    )
+    (patched / "conftest.py").write_text((patched / "tests" / "conftest.py").read_text())
+    folders.append(patched)
+    (root / "empty").mkdir()
+    folders.append(root / "empty")
+    before = {path: path.read_bytes() for path in root.rglob("*.py")}
+    slow = [folder for folder in folders if folder.name in ("loops for ever", "fills memory")]
+    others = [folder for folder in folders if folder not in slow]
+    grades = list(grade(others, [TASK], Limits(seconds=100)))
+    grades += list(grade(slow, [TASK], Limits(seconds=5, memory=1 << 30)))
+    after = {path: path.read_bytes() for path in root.rglob("*.py")}
+    return {
+        "grades": grades,
+        "untouched": before == after,
+        "victim": sorted(path.name for path in victim.iterdir()),
+    }
+
+
+def test_marks(graded: dict) -> None:
+    points = {g.name: g.points for g in graded["grades"]}
+    expected = dict.fromkeys([*HOSTILE, "stub", "patches the tests", "empty"], 0.0)
+    expected |= {
+        "good": 10.0,
+        "deletes files": 10.0,
+    }  # what it deletes is not there, and it is right
+    assert points == expected, [m for g in graded["grades"] for m in g.marks]
+
+
+def test_nothing_else_is_touched(graded: dict) -> None:
+    assert graded["untouched"]
+    assert graded["victim"] == ["precious.txt"]
+
+
+def test_notes_say_why(graded: dict) -> None:
+    notes = {g.name: g.marks[0].note for g in graded["grades"]}
+    assert "Need to implement" in notes["stub"]
+    assert "a_package_that_is_not_there" in notes["imports what is missing"]
+    assert notes["loops for ever"]
+    assert "minitorch" in notes["empty"]
+    review = {g.name: g.review for g in graded["grades"]}
+    assert not review["good"]
+    assert any("uses os" in line for line in review["deletes files"])
+
+
+def test_reports(graded: dict) -> None:
+    grades = graded["grades"]
+    assert json.loads(json.dumps(as_json(grades)))[0]["tasks"][0]["points"] == 10.0
+    assert as_rows(grades)[0]["1.1"] == 10.0
+    results = as_gradescope(grades[1])
+    assert results["score"] == 0.0
+    assert results["tests"][0]["max_score"] == 10
+
+
+def test_suspicious_imports() -> None:
+    assert suspicious("operators.py", b"import math\n") == []
+    assert suspicious("operators.py", b"import gc, pytest\n") == ["uses gc", "uses pytest"]
+    assert suspicious("operators.py", b"def broken(:\n") == []

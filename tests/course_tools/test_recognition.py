@@ -1,0 +1,41 @@
+"""Every mistake of the catalogue is recognised, and said in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from minitorch.course.catalogue import MISTAKES, Mistake
+from minitorch.course.recognition import answers_of, key, recognise, signatures
+
+SOME = MISTAKES[::23]  # all of them: python -m minitorch.course.recognition, then git diff
+
+
+def right_answers(number: str) -> dict[str, str]:
+    return signatures()["right"]["0.1" if number == "0.2" else number]
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=key)
+def test_every_mistake_is_recognised(mistake: Mistake) -> None:
+    wrong = signatures()["wrong"][key(mistake)]
+    found = recognise(mistake.number, right_answers(mistake.number) | wrong)
+    assert [f.mistake for f in found] == [mistake]
+    assert mistake.advice in found[0].message
+    assert "expected" in found[0].message or "should raise" in found[0].message
+
+
+def test_right_answers_show_no_mistake() -> None:
+    for number, answers in signatures()["right"].items():
+        assert recognise(number, answers) == []
+
+
+def test_catalogue_is_large_enough() -> None:
+    assert len(MISTAKES) >= 80
+    assert set(signatures()["wrong"]) == {key(m) for m in MISTAKES}
+
+
+def test_signatures_are_up_to_date() -> None:
+    for mistake, number, answers in answers_of(SOME):
+        if mistake is None:
+            assert answers == right_answers(number)
+        else:
+            assert answers == right_answers(number) | signatures()["wrong"][key(mistake)]

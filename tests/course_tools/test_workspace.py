@@ -1,0 +1,98 @@
+"""Tasks as data, stubs by position, workspaces that never lose work."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from minitorch.course.stubs import body_of, is_open, replace_body, solution_file, stub_file
+from minitorch.course.tasks import TASKS, find_task
+from minitorch.course.workspace import CourseError, Workspace, course_files, create
+
+PLACES = [(task, place) for task in TASKS for place in task.places]
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    return create(tmp_path_factory.mktemp("w") / "w")[0]
+
+
+def test_every_function_has_three_hints() -> None:
+    from minitorch.course.commands import hint_for
+
+    assert len(PLACES) >= 100
+    for task, place in PLACES:
+        hints = [hint_for(task, place.name, level) for level in (1, 2, 3)]
+        assert all(len(hint) > 5 for hint in hints), place
+        assert len(set(hints)) == 3, place
+
+
+def test_tasks_are_those_of_the_course() -> None:
+    numbers = [f"{m}.{t}" for m in range(5) for t in range(1, 5)]
+    assert [task.number for task in TASKS] == [*numbers, "4.4b"]
+    assert find_task("task0_1") is find_task("0.1") is find_task("0_1")
+    with pytest.raises(ValueError, match="there is no task"):
+        find_task("7.7")
+
+
+@pytest.mark.parametrize("file", sorted({place.file for _, place in PLACES}))
+def test_only_bodies_are_taken_away(file: str) -> None:
+    """Docstrings, types and everything around the bodies stay, byte for byte."""
+    solution, stub = solution_file(file), stub_file(file)
+    for name in [place.name for _, place in PLACES if place.file == file]:
+        assert is_open(stub, name)
+        assert not is_open(solution, name)
+        solution = replace_body(solution, name, body_of(stub, name))
+    assert stub == solution
+    ast.parse(stub)
+
+
+def test_a_fresh_workspace_imports(workspace: Workspace) -> None:
+    code = (
+        "import minitorch as m; m.fast_ops, m.fast_conv, m.cuda_ops, m.cuda_conv; print(m.__file__)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=workspace.root,
+        env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert run.stdout.strip() == str(workspace.file("__init__.py")), run.stderr
+    assert not (workspace.root / "minitorch" / "torch").exists()
+    assert (workspace.root / "project" / "run_scalar.py").exists()
+    assert all(workspace.file(name).exists() for name in course_files())
+
+
+def test_nothing_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace, written = create(tmp_path / "w")
+    assert written > 50
+    path = workspace.file("operators.py")
+    path.write_text("mine = 1\n")
+    (workspace.root / "README.md").unlink()
+    assert create(tmp_path / "w")[1] == 1
+    assert path.read_text() == "mine = 1\n"
+    monkeypatch.chdir(workspace.root / "minitorch")
+    assert Workspace.find().root == workspace.root
+    _, saved = workspace.reset("operators.py")
+    assert saved is not None
+    assert (saved / "minitorch" / "operators.py").read_text() == "mine = 1\n"
+    assert path.read_text() == stub_file("operators.py")
+    with pytest.raises(CourseError, match="no file of the course"):
+        workspace.reset("../../etc/passwd")
+
+
+def test_other_peoples_folders_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "minitorch").mkdir()
+    with pytest.raises(CourseError, match="choose another folder"):
+        create(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CourseError, match="is a file"):
+        create(tmp_path / "file")
+    with pytest.raises(CourseError, match="not inside a workspace"):
+        Workspace.find(tmp_path)
