@@ -77,6 +77,8 @@ def arguments(task: Task, seed: int | None = None, first: bool = False) -> list[
         usual += ["--seed", str(seed)]
     if first:
         usual.append("-x")
+    if task.only:
+        usual += ["-k", task.only]
     return [*usual, *[f"tests/course/{file}" for file in task.tests]]
 
 
@@ -84,13 +86,17 @@ def request(root: Path, task: Task, **options: Any) -> dict[str, Any]:
     """A request for `inside/run.py`."""
     environment = options.pop("environment", {})
     only_import = options.pop("only_import", False)
+    only_probes = options.pop("only_probes", False)
+    if only_probes or only_import:
+        environment = {**environment, "NUMBA_DISABLE_JIT": "1"}
     if options.pop("quick", False):
         environment["MINITORCH_TEST_EXAMPLES"] = "5"
+    compiled = task.module >= 3  # probes run kernels as plain Python, tests compile them
     seed, first = options.pop("seed", None), options.pop("first", False)
     return {
         "root": str(root),
-        "arguments": None if only_import else arguments(task, seed, first),
-        "task": None if only_import else task.number,
+        "arguments": None if only_import or only_probes else arguments(task, seed, first),
+        "task": None if only_import or (compiled and not only_probes) else task.number,
         "environment": environment,
         "nonce": secrets.token_hex(16),
         "limit": LIMIT,
@@ -131,8 +137,14 @@ def read_answer(line: str, nonce: str, task: Task) -> Result:
 
 
 def check(root: Path, task: Task, seed: int | None = None, **options: Any) -> Result:
-    """Run a task's tests in a new process."""
-    asked = request(root, task, seed=seed, **options)
+    """Run a task's tests in a new process, and where kernels failed, its probes in another."""
+    result = _run(task, request(root, task, seed=seed, **options))
+    if task.module >= 3 and result.failures:
+        result.probes = _run(task, request(root, task, only_probes=True)).probes
+    return result
+
+
+def _run(task: Task, asked: dict[str, Any]) -> Result:
     reader, writer = os.pipe()
     process = subprocess.Popen(
         [sys.executable, str(INSIDE), str(writer)],

@@ -399,8 +399,8 @@ def run_watch(args: argparse.Namespace) -> int:
             if now != seen:
                 seen = now
                 task = fixed or next_task(workspace)
+                say(f"\n[{time.strftime('%H:%M:%S')}] {_first_word(server, workspace, task)}")
                 result = server.check(workspace.root, task, quick=True, first=True)
-                say(f"\n[{time.strftime('%H:%M:%S')}]")
                 report(workspace, result)
                 if args.once:
                     return 0 if result.passed else 1
@@ -409,6 +409,22 @@ def run_watch(args: argparse.Namespace) -> int:
                     if next_task(workspace) is task:
                         return 0
             time.sleep(0.2)
+
+
+def _first_word(server: Server, workspace: Workspace, task: Task) -> str:
+    """What a few direct questions tell, before the tests have run."""
+    from .recognition import recognise, wrong_answers
+
+    asked = server.check(workspace.root, task, only_probes=True)
+    if asked.error is not None:
+        return _explain_error(workspace, asked.error)
+    known = recognise(task.number, asked.probes)
+    wrong = wrong_answers(task.number, asked.probes)
+    right = len(asked.probes) - len(wrong)
+    head = f"{right} of {len(asked.probes)} quick questions answered right"
+    if known:
+        return f"{head}. {known[0].message}"
+    return f"{head}; {wrong[0]}" if wrong else f"{head}; now the tests ..."
 
 
 def _saved(workspace: Workspace) -> dict[Path, int]:

@@ -42,7 +42,79 @@ class Found:
         wanted = (
             f"should raise {expected}" if expected.endswith("Error") else f"expected {expected}"
         )
-        return f"{self.case} {got}, {wanted}. {self.mistake.advice}"
+        return f"{in_words(self.case)} {got}, {wanted}. {self.mistake.advice}"
+
+
+_WORDS = {
+    "order_problems(diamond())": 'topological_sort, case "z is used twice": what is out of order',
+    "order_problems(ladder())": "topological_sort, a short path beside a long one: what is out of order",
+    "order_problems(with_constant())": "topological_sort of x + 5: what is out of order",
+    "order_problems(deep(20_000))": "topological_sort of 20,000 operations",
+    "derivatives(diamond(), 1.0)": 'backpropagate, case "z is used twice": the derivative of z',
+    "derivatives(line(), 0.37)": "backpropagate, started with 0.37: the derivative of x",
+    "derivative_after_two_backwards()": "x.derivative after two times (x * 3).backward()",
+    "chain_rule_of_two(1.0)": "chain_rule(1.0) of 10 a + 100 b",
+    "chain_rule_of_two(0.37)": "chain_rule(0.37) of 10 a + 100 b",
+    "chain_rule_with_a_constant(1.0)": "chain_rule(1.0) of 10 a + 100 b, b constant,",
+    "called_by(sigmoid)": "The list of this file's functions that sigmoid calls",
+    "modes_after_eval(tree())": "After root.eval(), training of root, child, child, grandchild",
+    "names(tree())": "The names of a tree's parameters",
+    "len(tree().parameters())": "The number of a tree's parameters",
+    "tree().nothing": "An attribute that does not exist",
+    "names(replaced())": "After a parameter was replaced by a text, the names of parameters",
+    "asked_for_gradient()": "Whether Parameter(x) called x.requires_grad_(True)",
+    "constant_scalar().is_constant()": "After requires_grad_(False), is_constant()",
+    "constant_tensor().is_constant()": "After requires_grad_(False), is_constant()",
+    "last_function(Scalar(1.0).exp())": "The last function in the history of Scalar(1.0).exp()",
+    "view_back()": "The gradient of view(3, 2), for a permuted incoming gradient,",
+    "sum_back()": "The gradient of sum(0) of a 2 x 2 tensor, incoming [5, 6],",
+    "gradient_of_two_uses()": "x.grad after two times (x * 3).sum().backward()",
+    "gradient_is_its_own_tensor()": "x.grad, after the incoming tensor was changed,",
+    "constant_among_inputs()": "The number of gradients of x * constant",
+    "summed_where_copied()": "The gradient of the (2, 1) input in (2, 1) + (2, 3)",
+    "rows_differ()": "Whether dropout treats elements of a row differently",
+}
+
+
+def in_words(case: str) -> str:
+    """A case as a student reads it."""
+    if case in _WORDS:
+        return _WORDS[case]
+    for helper, method in (("scalar_back", "backward"), ("tensor_back", "backward")):
+        if case.startswith(helper):
+            name, d, *inputs = case.removeprefix(f"{helper}(").removesuffix(")").split(", ")
+            return f"{name.strip(chr(34))}.{method}, incoming {d}, at {', '.join(inputs)},"
+    for start, words in _CALLS.items():
+        if case.startswith(start + "("):
+            return f"{words} {case.removeprefix(start)}"
+    return case.removeprefix("numbers(").removesuffix(")") if case.startswith("numbers(") else case
+
+
+_CALLS = {
+    "counted": "A tensor that counts up, of shape",
+    "elements": "The elements of",
+    "index_of": "to_index",
+    "position": "index_to_position",
+    "broadcast": "broadcast_index",
+    "mapped": "tensor_map of x10, output and input",
+    "zipped": "tensor_zip of 100 x + y, output and inputs",
+    "reduced": "tensor_reduce of add, shape and dimension",
+    "permute_back": "The gradient of permute, shape and order",
+    "fast_mapped": "fast tensor_map of x10, input",
+    "fast_zipped": "fast tensor_zip of 100 x + y, inputs",
+    "fast_reduced": "fast tensor_reduce of add, shape and dimension",
+    "product": "The product of counting matrices",
+    "product_back": "The gradient of a product, shapes, shape of the result, which input:",
+    "conv1d_of": "conv1d, input and weight",
+    "conv2d_of": "conv2d, input and weight",
+    "conv1d_back": "The gradient of conv1d, input, weight, which:",
+    "tiled": "tile, image and kernel",
+    "tile_sizes": "New height and width of tile, image and kernel",
+    "averaged": "avgpool2d, image and kernel",
+    "max_back": "The gradient of max([1, 3, 2]), incoming",
+    "kept": "The share of elements that dropout keeps, at",
+    "largest_kept": "The largest element after dropout of ones, at",
+}
 
 
 def _cut(text: str) -> str:
@@ -81,6 +153,16 @@ def _group(number: str) -> str:
     return "0.1" if number == "0.2" else number
 
 
+def wrong_answers(number: str, answers: dict[str, str]) -> list[str]:
+    """What a student's code answers otherwise than ours does, in words."""
+    right: dict[str, str] = signatures()["right"].get(_group(number), {})
+    return [
+        f"{in_words(case)} gives {_cut(answers.get(case, '?'))}, expected {_cut(expected)}"
+        for case, expected in right.items()
+        if answers.get(case) != expected
+    ]
+
+
 @cache
 def signatures() -> dict[str, Any]:
     """The answers of the right library and of the wrong ones."""
@@ -99,7 +181,6 @@ def answers_of(mistakes: list[Mistake]) -> Iterator[tuple[Mistake | None, str, d
             root / "minitorch",
             ignore=shutil.ignore_patterns("__pycache__", "torch", "torchvision", "course"),
         )
-        os.environ["NUMBA_DISABLE_JIT"] = "1"
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
         with Server(["numba"]) as server:
             for number in dict.fromkeys(_group(m.number) for m in mistakes):
@@ -115,8 +196,8 @@ def answers_of(mistakes: list[Mistake]) -> Iterator[tuple[Mistake | None, str, d
 
 
 def _ask(server: Server, root: Path, number: str) -> dict[str, str]:
-    asked = request(root, BY_NUMBER[number])
-    result = server.ask(asked | {"arguments": None, "limit": 60}, BY_NUMBER[number])
+    asked = request(root, BY_NUMBER[number], only_probes=True)
+    result = server.ask(asked | {"limit": 60}, BY_NUMBER[number])
     if result.error is not None:
         return {"import": result.error["text"]}
     return result.probes

@@ -37,6 +37,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     sys.path.insert(0, root)
     for name, value in request.get("environment", {}).items():
         os.environ[name] = value
+    if "numba" in sys.modules and "NUMBA_DISABLE_JIT" in request.get("environment", {}):
+        sys.modules["numba"].config.DISABLE_JIT = 1
     result: dict[str, Any] = {"tests": [], "probes": {}, "error": None, "output": ""}
     output = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
