@@ -140,7 +140,7 @@ def take_submission(submission: Path, root: Path, review: list[str]) -> None:
 
 _UNUSUAL = frozenset(
     "pytest _pytest gc inspect ctypes subprocess socket multiprocessing importlib builtins "
-    "sys os shutil signal pathlib threading torch hypothesis tests atexit unittest".split()  # noqa: SIM905
+    "sys os shutil signal pathlib threading torch hypothesis tests atexit unittest".split()
 )
 
 

@@ -83,11 +83,11 @@ class _Guard:
 
     CHANGES = frozenset(
         "os.remove os.rmdir os.rename os.mkdir os.truncate os.chmod os.chown os.link os.symlink "
-        "shutil.rmtree shutil.move shutil.copyfile".split()  # noqa: SIM905
+        "shutil.rmtree shutil.move shutil.copyfile".split()
     )
     NEVER = frozenset(
         "os.system os.exec os.posix_spawn os.kill os.killpg socket.connect socket.bind "
-        "socket.__new__ ctypes.dlopen".split()  # noqa: SIM905
+        "socket.__new__ ctypes.dlopen".split()
     )
 
     def __init__(self, folder: str) -> None:
