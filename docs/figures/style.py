@@ -31,7 +31,7 @@ LIGHT_ORANGE = "#fbe3cc"
 LIGHT_GREEN = "#d8eee1"
 LIGHT_RED = "#f7d9d7"
 
-SETTINGS = {
+SETTINGS: dict[Any, Any] = {
     "figure.facecolor": PAPER,
     "savefig.facecolor": PAPER,
     "font.family": "sans-serif",

@@ -32,9 +32,13 @@ REFERENCE = {
     ],
     "The Torch floor": [
         "torch.tensor", "torch.ops.record", "torch.ops.surface", "torch.ops.elementwise",
-        "torch.ops.reduce", "torch.ops.movement", "torch.autograd.graph", "torch.nn.modules.module",
-        "torch.nn.modules.linear", "torch.nn.modules.conv", "torch.optim.optimizer", "torch.optim.sgd",
-        "torch.optim.adam", "torch.runner",
+        "torch.ops.reduce", "torch.ops.movement", "torch.autograd.graph", "torch.nn.functional",
+        "torch.nn.modules.module", "torch.nn.modules.container", "torch.nn.modules.linear",
+        "torch.nn.modules.conv", "torch.nn.modules.activation", "torch.nn.modules.loss",
+        "torch.nn.modules.normalization", "torch.nn.modules.rnn", "torch.nn.modules.transformer",
+        "torch.optim.optimizer", "torch.optim.sgd", "torch.optim.adam", "torch.optim.adamw",
+        "torch.optim.lr_scheduler", "torch.utils.data.dataset", "torch.utils.data.dataloader",
+        "torch.safetensors", "torch.runner",
     ],
 }  # fmt: skip
 """The modules of the reference, below `minitorch`."""
@@ -138,7 +142,7 @@ def _write_reference() -> None:
         index += [f"## {floor}", "", "```{toctree}", ":maxdepth: 1", *modules, "```", ""]
         for module in modules:
             name = f"minitorch.{module}"
-            text = f"# {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n```\n"
+            text = f"# {module}\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n```\n"
             (folder / f"{module}.md").write_text(text)
     (folder / "index.md").write_text("\n".join(index))
 
