@@ -35,7 +35,8 @@ class RecurrentModel(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Scores of the next word (B, T, words) after each of x (B, T)."""
-        states, _ = self.lstm(self.dropout(self.embedding(x)))  # (B, T, width)
+        words = self.embedding(x) * math.sqrt(self.embedding.embedding_dim)  # (B, T, width)
+        states, _ = self.lstm(self.dropout(words))
         return self.output(self.dropout(states))
 
 
