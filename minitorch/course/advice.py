@@ -218,6 +218,23 @@ ADVICE: dict[str, dict[str, str]] = {
             "MatMul.backward forgets the gradient": "The gradient of b is a transposed times grad_output, not times ones.",
         },
     ),
+    "3.3": _advice(
+        cuda_ops={
+            "map writes by ordinal": "Right for contiguous outputs only. The place in out is what _positions says.",
+            "zip reads b at a's place": "b has a place of its own: _positions returns it last.",
+            "no guard past the end": "CUDA: a thread past the end read a[i]; a real GPU returns rubbish there. Guard it: i < size.",
+            "the second half is left out": "Half of the cells never enter the sum: the first step adds cells 16 to 31.",
+            "reduce ignores the starting value": "Each thread's total starts from reduce_value, not from 0.",
+        }
+    ),
+    "3.4": _advice(
+        cuda_ops={
+            "the second matrix is read transposed": "Row i of a meets column j of b: b_cells[k, j].",
+        },
+        cuda_matmul={
+            "the tile of b is read transposed": "Row i of a's tile meets column j of b's: b_tile[k, j].",
+        },
+    ),
     "4.1": _advice(
         fast_conv={
             "backward anchored at the same end": "Backward is a convolution anchored at the other end: reverse=True.",

@@ -800,3 +800,54 @@ MISTAKES: list[Mistake] = [
         ("max pooling averages", "return max(tiles, 4)", "return tiles.mean(4)"),
     ),
 ]
+
+CUDA_MISTAKES: list[Mistake] = [
+    *_all(
+        "task3_3",
+        "cuda_ops.py",
+        (
+            "map writes by ordinal",
+            "out[position] = scalar(in_storage[from_in])",
+            "out[i] = scalar(in_storage[from_in])",
+        ),
+        (
+            "zip reads b at a's place",
+            "scalar(a_storage[from_a], b_storage[from_b])",
+            "scalar(a_storage[from_a], b_storage[from_a % len(b_storage)])",
+        ),
+        (
+            "no guard past the end",
+            "cells[thread] = a[i] if i < size else 0.0",
+            "cells[thread] = a[i]",
+        ),
+        (
+            "the second half is left out",
+            "    half = PRACTICE_BLOCK // 2",
+            "    half = PRACTICE_BLOCK // 4",
+        ),
+        (
+            "reduce ignores the starting value",
+            "        total = reduce_value",
+            "        total = 0.0",
+        ),
+    ),
+    *_all(
+        "task3_4",
+        "cuda_ops.py",
+        (
+            "the second matrix is read transposed",
+            "total += a_cells[i, k] * b_cells[k, j]",
+            "total += a_cells[i, k] * b_cells[j, k]",
+        ),
+    ),
+    *_all(
+        "task3_4",
+        "cuda_matmul.py",
+        (
+            "the tile of b is read transposed",
+            "total += a_tile[i, k] * b_tile[k, j]",
+            "total += a_tile[i, k] * b_tile[j, k]",
+        ),
+    ),
+]
+"""Those of the CUDA tasks, which take a GPU or its simulator to show."""

@@ -17,11 +17,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .catalogue import MISTAKES, Mistake
+from .catalogue import CUDA_MISTAKES, MISTAKES, Mistake
 from .checking import Server, request
 from .stubs import LIBRARY
 from .tasks import BY_NUMBER
 
+ALL = [*MISTAKES, *CUDA_MISTAKES]
 SIGNATURES = Path(__file__).with_name("signatures.json")
 
 
@@ -105,6 +106,11 @@ _CALLS = {
     "fast_reduced": "fast tensor_reduce of add, shape and dimension",
     "product": "The product of counting matrices",
     "product_back": "The gradient of a product, shapes, shape of the result, which input:",
+    "cuda_mapped": "CUDA tensor_map of neg, into",
+    "cuda_zipped": "CUDA tensor_zip of mul, inputs",
+    "cuda_reduced": "CUDA reduce of mul, shape and dimension",
+    "sums_of_32": "sum_practice of the numbers from 1, how many:",
+    "cuda_product": "The product of counting matrices, by",
     "conv1d_of": "conv1d, input and weight",
     "conv2d_of": "conv2d, input and weight",
     "conv1d_back": "The gradient of conv1d, input, weight, which:",
@@ -126,7 +132,7 @@ def recognise(number: str, answers: dict[str, str]) -> list[Found]:
     known = signatures()
     right: dict[str, str] = known["right"].get(_group(number), {})
     candidates: list[tuple[int, Mistake, dict[str, str]]] = []
-    for mistake in MISTAKES:
+    for mistake in ALL:
         if _group(mistake.number) != _group(number):
             continue
         wrong = known["wrong"].get(key(mistake), {})
@@ -203,10 +209,10 @@ def _ask(server: Server, root: Path, number: str) -> dict[str, str]:
     return result.probes
 
 
-def compute_signatures() -> dict[str, Any]:
-    """What `signatures.json` should hold."""
+def compute_signatures(mistakes: list[Mistake]) -> dict[str, Any]:
+    """What `signatures.json` should hold about mistakes."""
     made: dict[str, Any] = {"right": {}, "wrong": {}}
-    for mistake, number, answers in answers_of(MISTAKES):
+    for mistake, number, answers in answers_of(mistakes):
         if mistake is None:
             made["right"][number] = answers
         else:
@@ -216,5 +222,5 @@ def compute_signatures() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    SIGNATURES.write_text(json.dumps(compute_signatures(), indent=1) + "\n")
+    SIGNATURES.write_text(json.dumps(compute_signatures(ALL), indent=1) + "\n")
     sys.exit(0)

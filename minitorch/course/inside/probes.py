@@ -200,6 +200,17 @@ CASES: dict[str, str] = {
         product_back((2, 3), (3, 3), (2, 3), 0)
         product_back((2, 3), (3, 3), (2, 3), 1)
     """,
+    "3.3": """
+        cuda_mapped((2, 3), out_order=(1, 0))
+        cuda_zipped((2, 3), (2, 3), b_order=(1, 0))
+        cuda_reduced((2, 3), 1, start=1.0)
+        sums_of_32(40)
+        sums_of_32(64)
+    """,
+    "3.4": """
+        cuda_product(mm_practice, 3)
+        cuda_product(matmul, 3)
+    """,
     "4.1": """
         conv1d_of((1, 1, 4), (1, 1, 2))
         conv1d_of((2, 2, 3), (1, 2, 2))
@@ -675,6 +686,54 @@ def product_back(left: Any, right: Any, out: Any, i: int) -> Any:
     a, b = ramp(*left), ramp(*right)
     (a @ b).backward(ramp(*out, start=5.0).detach())
     return numbers((a, b)[i].grad)
+
+
+def _cuda() -> Any:
+    return minitorch.TensorBackend(minitorch.CudaOps)
+
+
+def _launched(kernel: Any, out: Any, *inputs: Any) -> list[float]:
+    arguments = [out, *inputs]
+    tuples = [minitorch.cuda_device.launch_arguments(a) for a in arguments]
+    kernel[1, 32](*tuples[0], out.size, *[x for t in tuples[1:] for x in t])
+    return elements(out)
+
+
+def _on_device(data: Any) -> Any:
+    data.to_cuda_()
+    return data
+
+
+def cuda_mapped(shape: Any, out_order: Any) -> list[float]:
+    out, a = _on_device(_data(shape, out_order, 0.0)), _on_device(_data(shape))
+    return _launched(minitorch.cuda_ops.tensor_map(operators.neg), out, a)
+
+
+def cuda_zipped(a: Any, b: Any, b_order: Any) -> list[float]:
+    data = [_on_device(_data(a, None, 0.0)), _on_device(_data(a)), _on_device(_data(b, b_order))]
+    return _launched(minitorch.cuda_ops.tensor_zip(operators.mul), *data)
+
+
+def cuda_reduced(shape: Any, dim: int, start: float) -> list[float]:
+    t = minitorch.Tensor(_data(shape), backend=_cuda())
+    return numbers(minitorch.CudaOps.reduce(operators.mul, start)(t, dim))
+
+
+def sums_of_32(n: int) -> list[float]:
+    return elements(minitorch.sum_practice(minitorch.Tensor(_data((n,)), backend=_cuda())))
+
+
+def mm_practice(a: Any, b: Any) -> Any:
+    return minitorch.mm_practice(a, b).to_numpy()
+
+
+def matmul(a: Any, b: Any) -> Any:
+    return (a @ b).to_numpy()
+
+
+def cuda_product(multiply: Any, n: int) -> list[float]:
+    a, b = (minitorch.Tensor(_data((n, n)), backend=_cuda()) for _ in range(2))
+    return multiply(a, b).ravel().tolist()
 
 
 def conv1d_of(shape: Any, weight: Any) -> list[float]:
