@@ -12,7 +12,7 @@ import pytest
 
 from docs.site.pages import DOCS, GUIDE, ROOT, anchors, code_cells, dead_links, guides, run_cell
 from minitorch.course.catalogue import MISTAKES
-from minitorch.course.tasks import TASKS
+from minitorch.course.tasks import TASKS, Task
 
 PAGES = sorted(
     path
@@ -22,6 +22,9 @@ PAGES = sorted(
 )
 DECLARATIONS = "docs/design.md"
 """A page whose blocks declare operations anew: they run in a process of their own."""
+
+OPERATORS = {"add": "+", "sub": "-", "mul": "*", "neg": "minus", "lt": "<", "gt": ">", "eq": "=="}
+"""How a guide may name the methods behind Python's operators."""
 
 
 def name_of(path: Path) -> str:
@@ -101,3 +104,13 @@ def test_the_runner_points_into_the_guides() -> None:
         page = ROOT / file
         assert page.is_file(), task.guide
         assert not anchor or anchor in anchors(page.read_text()), task.guide
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.number)
+def test_a_guide_names_what_its_task_asks_for(task: Task) -> None:
+    text = "".join((GUIDE / f"{name}.md").read_text() for name in sections()[task.number])
+    for place in task.places:
+        assert f"minitorch/{place.file}" in text, place
+        parts = [part.strip("_") for part in place.name.split(".")]
+        operator = OPERATORS.get(parts[-1], parts[-1])
+        assert operator in text or parts[0] in text, place
