@@ -3,8 +3,7 @@
     python examples/time_series.py          with PyTorch
     minitorch run examples/time_series.py   with MiniTorch
 
-Shows: an optimizer that evaluates its closure several times a step and searches along a line, LSTM
-cells by hand, float64.
+Shows: an optimizer that evaluates its closure several times a step, LSTM cells by hand, float64.
 `runs/time_series/forecast.csv` has the continuations that were forecast and the true ones.
 """
 
@@ -58,14 +57,13 @@ def main() -> None:
     parser.add_argument("--ahead", type=int, default=60, help="steps to forecast (60)")
     parser.add_argument("--width", type=int, default=24)
     parser.add_argument("--iterations", type=int, default=20, help="of L-BFGS per step (20)")
+    parser.add_argument("--lr", type=float, default=0.8)
     args, log = start(parser)
 
     train = signals(args.signals, args.length)  # (N, T)
     tests = signals(4, args.length + args.ahead)
     model = Forecaster(args.width).double()
-    optimizer = torch.optim.LBFGS(
-        model.parameters(), max_iter=args.iterations, line_search_fn="strong_wolfe"
-    )
+    optimizer = torch.optim.LBFGS(model.parameters(), lr=args.lr, max_iter=args.iterations)
     forecast = tests
 
     def closure() -> Tensor:
