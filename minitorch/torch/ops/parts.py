@@ -42,7 +42,7 @@ def _slice(input: Array, at: tuple[int, int, int, int]) -> Array:
 
 def _select(input: Array, at: tuple[int, int]) -> Array:
     dim, index = at
-    return input[(slice(None),) * dim + (index, ...)]
+    return input[(slice(None),) * dim + (index, ...)] if dim else input[index, ...]
 
 
 def _diagonal(input: Array, at: tuple[int, int, int]) -> Array:

@@ -68,6 +68,9 @@ def _is_plain(input: Array) -> bool:
 
 # --- Sums and products ----------------------------------------------------------------------------
 
+FEW = 4096
+"""Up to so many elements, finding out what is best costs more than it brings."""
+
 
 def summing_kind(input: Array, dtype: Any) -> Any:
     """The type of a sum: as asked for, else whole numbers as int64, others as they are."""
@@ -80,6 +83,9 @@ def _folding(small: np.ufunc, large: Callable[..., Array]) -> Callable[..., Arra
     """A sum or product, by NumPy for few elements, by a kernel for many."""
 
     def compute(input: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
+        if dtype is None and input.size < FEW and input.dtype.kind == "f" and input.itemsize > 2:
+            result = small.reduce(input, dim, None, None, keepdim)
+            return result if input.ndim < 3 else ordered(result)
         kind = summing_kind(input, dtype)
         if input.dtype.kind in "biu" and kind.kind in "biu":
             return ordered(small.reduce(input, axis=dim, keepdims=keepdim, dtype=kind))
