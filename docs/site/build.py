@@ -70,7 +70,7 @@ def gather() -> None:
     for name in ("CONTRIBUTING.md", "CHANGELOG.md"):
         text = (ROOT / name).read_text()
         (SOURCE / name).write_text(text.replace("](docs/", "]("))
-    shutil.copy(HERE / "index.md", SOURCE / "index.md")
+    _write_index()
     for name in FIGURES:
         save(name, SOURCE / "figures" / "svg")
     write_notebooks(SOURCE / "notebooks")
@@ -82,6 +82,17 @@ def gather() -> None:
 def _copy(path: Path, to: Path) -> None:
     to.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(path, to)
+
+
+def _write_index() -> None:
+    """The first page; pages of `docs/` that it does not name follow in the sidebar."""
+    text = (HERE / "index.md").read_text()
+    named = set(re.findall(r"^[\w/-]+$", text, re.MULTILINE))
+    others = sorted(path.stem for path in DOCS.glob("*.md") if path.stem not in named)
+    if others:
+        listed = "\n".join(others)
+        text += f"\n```{{toctree}}\n:hidden:\n:caption: More\n{listed}\n```\n"
+    (SOURCE / "index.md").write_text(text)
 
 
 def _add_contents() -> None:
