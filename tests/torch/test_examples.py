@@ -23,7 +23,7 @@ CASES = {
     "mnist_cnn": "mnist_cnn --batch-size 8",
     "vae": "vae --batch-size 8 --hidden 32",
     "gan": "gan --batch-size 8 --width 4",
-    "char_rnn": "char_rnn --batch-size 4 --length 8 --width 16 --write 5",
+    "char_rnn": "char_rnn --batch-size 4 --length 8 --width 16 --write 30",
     "lstm": f"{LANGUAGE} LSTM",
     "transformer": f"{LANGUAGE} Transformer",
     "reinforce": "reinforce --width 16",
@@ -34,7 +34,7 @@ CASES = {
     "regression": "regression --width 8",
     "time_series": "time_series --signals 4 --length 16 --ahead 4 --width 6 --iterations 4",
 }
-GPT = "gpt --layers 2 --heads 2 --width 16 --length 16 --dropout 0.1 --eval-every 100 --write 5"
+GPT = "gpt --layers 2 --heads 2 --width 16 --length 16 --dropout 0.1 --eval-every 100 --write 30"
 RUNS = [f"{case} --steps 5 --out {name}" for name, case in CASES.items()]
 RUNS += [f"{GPT} --steps 6 --out gpt", f"{GPT} --steps 3 --out half"]
 
@@ -108,6 +108,12 @@ def test_losses_are_pytorchs(results: Path, name: str) -> None:
     assert len(mine) == len(right) >= 5
     for line, right_line in zip(mine, right, strict=True):
         assert line == pytest.approx(right_line, rel=2e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["char_rnn", "gpt"])
+def test_texts_are_pytorchs(results: Path, name: str) -> None:
+    texts = [(results / library / name / "text.txt").read_text() for library in ("ours", "theirs")]
+    assert texts[0] == texts[1]
 
 
 @pytest.mark.parametrize("name", CASES)
