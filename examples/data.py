@@ -2,8 +2,8 @@
 
 The files are looked for in the folder that the variable MINITORCH_DATA names: MNIST's four idx
 files in `mnist/`, Shakespeare in `tinyshakespeare/input.txt`, gzipped (`.gz`) or not. Without them
-the examples still run: on scikit-learn's 1,797 small digits, and on the pages of Shakespeare that
-lie beside this file.
+the examples still run: on scikit-learn's 1,797 small digits, and on the guides of this project in
+place of Shakespeare.
 """
 
 from __future__ import annotations
@@ -54,9 +54,14 @@ def small_digits(train: bool) -> tuple[Tensor, Tensor]:
 
 
 def shakespeare() -> str:
-    """A million characters of plays, or the first twenty thousand of them."""
-    path = find("tinyshakespeare/input.txt") or Path(__file__).parent / "shakespeare.txt"
-    return read(path).decode("ascii")
+    """A million characters of plays; without them, the guides of this project."""
+    path = find("tinyshakespeare/input.txt")
+    if path is not None:
+        return read(path).decode("ascii")
+    guides = sorted((Path(__file__).parents[1] / "docs" / "guide").glob("*.md"))
+    if not guides:
+        raise FileNotFoundError("no text: put tinyshakespeare/input.txt below $MINITORCH_DATA")
+    return "\n".join(guide.read_text("utf-8") for guide in guides)
 
 
 class Characters:
