@@ -851,3 +851,13 @@ CUDA_MISTAKES: list[Mistake] = [
     ),
 ]
 """Those of the CUDA tasks, which take a GPU or its simulator to show."""
+
+
+def common_mistakes(number: str) -> list[tuple[str, str]]:
+    """(what goes wrong, what to do about it) of a task, for the guides.
+
+    >>> common_mistakes("1.1")[1][1]
+    'Twice too large: the two points are 2 * epsilon apart.'
+    """
+    entries = [m for m in [*MISTAKES, *CUDA_MISTAKES] if m.number == number]
+    return [(m.name, m.advice) for m in entries]

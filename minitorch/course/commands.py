@@ -401,6 +401,8 @@ def run_watch(args: argparse.Namespace) -> int:
                 task = fixed or next_task(workspace)
                 say(f"\n[{time.strftime('%H:%M:%S')}] {_first_word(server, workspace, task)}")
                 result = server.check(workspace.root, task, quick=True, first=True)
+                if result.passed:
+                    result = server.check(workspace.root, task)  # with all examples
                 report(workspace, result)
                 if args.once:
                     return 0 if result.passed else 1
