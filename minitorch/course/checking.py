@@ -109,6 +109,7 @@ def environment() -> dict[str, str]:
     kept = {n: v for n, v in os.environ.items() if not n.startswith(("PYTEST_", "COV_"))}
     kept.pop("PYTHONPATH", None)
     kept |= {"OMP_WAIT_POLICY": "PASSIVE", "OPENBLAS_NUM_THREADS": "1"}
+    kept["PYTHONDONTWRITEBYTECODE"] = "1"  # two saves within a second would look the same
     if not has_gpu():
         kept["NUMBA_ENABLE_CUDASIM"] = "1"
     return kept
@@ -170,7 +171,7 @@ def _run(task: Task, asked: dict[str, Any]) -> Result:
 class Server:
     """A process that has loaded what every run needs, and runs each request in a fork."""
 
-    def __init__(self, modules: Sequence[str] = ()) -> None:
+    def __init__(self, modules: Sequence[str] = (), **settings: str) -> None:
         reader, writer = os.pipe()
         self.process = subprocess.Popen(
             [sys.executable, str(INSIDE), str(writer), "--serve", *modules],
@@ -178,7 +179,7 @@ class Server:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             pass_fds=[writer],
-            env=environment(),
+            env=environment() | settings,
             text=True,
         )
         os.close(writer)

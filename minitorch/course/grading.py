@@ -372,9 +372,8 @@ def verify(tasks: Sequence[Task], quick: bool = True) -> Iterable[tuple[Task, st
     with tempfile.TemporaryDirectory(prefix="minitorch-verify-") as folder:
         workspace, _ = create(Path(folder) / "w")
         heavy = any(task.module >= 3 for task in tasks)
-        if quick:
-            os.environ["NUMBA_DISABLE_JIT"] = "1"
-        with Server(["numba", "torch"] if heavy else []) as server:
+        settings = {"NUMBA_DISABLE_JIT": "1"} if quick else {}
+        with Server(["numba", "torch"] if heavy else [], **settings) as server:
             done: list[Task] = []
             for task in TASKS:
                 if task not in tasks:

@@ -7,7 +7,6 @@ those answers in which it differs. `python -m minitorch.course.recognition` make
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 import tempfile
@@ -187,8 +186,7 @@ def answers_of(mistakes: list[Mistake]) -> Iterator[tuple[Mistake | None, str, d
             root / "minitorch",
             ignore=shutil.ignore_patterns("__pycache__", "torch", "torchvision", "course"),
         )
-        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-        with Server(["numba"]) as server:
+        with Server(["numba"], PYTHONDONTWRITEBYTECODE="1") as server:
             for number in dict.fromkeys(_group(m.number) for m in mistakes):
                 yield None, number, _ask(server, root, number)
             for mistake in mistakes:

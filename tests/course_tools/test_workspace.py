@@ -96,3 +96,10 @@ def test_other_peoples_folders_are_left_alone(tmp_path: Path) -> None:
         create(tmp_path / "file")
     with pytest.raises(CourseError, match="not inside a workspace"):
         Workspace.find(tmp_path)
+
+
+def test_the_guide_speaks_of_every_task() -> None:
+    guide = Path(__file__).parents[2] / "docs" / "guide"
+    for task in TASKS:
+        text = (guide / f"module{task.module}.md").read_text()
+        assert f"## Task {task.number}\n" in text, task.guide
