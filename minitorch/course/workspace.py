@@ -180,11 +180,7 @@ def create(root: Path) -> tuple[Workspace, int]:
     root = root.resolve()
     if root.exists() and not root.is_dir():
         raise CourseError(f"{root} is a file, not a folder")
-    if (
-        root.is_relative_to(LIBRARY.parent)
-        and (LIBRARY.parent / "pyproject.toml").exists()
-        and root == LIBRARY.parent
-    ):
+    if root == LIBRARY.parent:
         raise CourseError(f"{root} holds the reference library; choose another folder")
     foreign = root.is_dir() and any(root.iterdir()) and not (root / MARK).is_file()
     if foreign and (root / "minitorch").exists():

@@ -146,7 +146,8 @@ def _message(error: BaseException) -> str:
     lines = str(error).strip().splitlines() or [""]
     notes = getattr(error, "__notes__", [])
     falsified = [n for n in notes if n.startswith("Falsifying")][:1]
-    text = "\n".join([f"{type(error).__name__}: {lines[0]}", *lines[1:6], *falsified])
+    more = [line for line in lines[1:] if not line.lstrip().startswith("+")][:5]  # not how it came
+    text = "\n".join([f"{type(error).__name__}: {lines[0]}", *more, *falsified])
     return text[:1500]
 
 
