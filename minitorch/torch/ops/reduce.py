@@ -84,7 +84,7 @@ def _folding(small: np.ufunc, large: Callable[..., Array]) -> Callable[..., Arra
 
     def compute(input: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
         if dtype is None and input.size < FEW and input.dtype.kind == "f" and input.itemsize > 2:
-            result = small.reduce(input, dim, None, None, keepdim)
+            result = small.reduce(input, dim, keepdims=keepdim)
             return result if input.ndim < 3 else ordered(result)
         kind = summing_kind(input, dtype)
         if input.dtype.kind in "biu" and kind.kind in "biu":
