@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 
 from minitorch.torch.backends.cpu import indexing, losses, maps, norms, reductions, softmax
+from minitorch.torch.backends.cpu.matmul import matmul
 
 SMALL, LARGE = (5, 24), (160, 257)
 """A shape that NumPy computes, and one that kernels compute on all cores."""
@@ -553,3 +554,44 @@ def test_small_arrays_load_no_numba() -> None:
         "sys.exit('numba' in sys.modules or 'scipy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], timeout=120).returncode == 0
+
+
+# --- Products ---------------------------------------------------------------------------------------
+
+
+def layouts_of(x: np.ndarray) -> list[np.ndarray]:
+    """The same matrices in memory in other ways: turned, with gaps between rows, and elements."""
+    turned = np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)
+    gaps = np.zeros((*x.shape[:-1], x.shape[-1] + 3), x.dtype)[..., :-3]
+    gaps[...] = x
+    return [x, turned, gaps, np.repeat(x, 2, axis=-1)[..., ::2]]
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ((300, 70), (70, 90)), ((7, 500), (500, 200)), ((1, 3000), (3000, 200)),
+        ((3000, 1), (1, 200)), ((200, 3000), (3000, 1)), ((48, 64, 32), (48, 32, 64)),
+        ((64, 64, 32), (32, 64)), ((64, 256), (3, 256, 100)), ((2, 3, 40, 50), (3, 50, 60)),
+        ((5, 1, 50, 60), (1, 6, 60, 70)), ((4, 3), (3, 2)), ((300, 0), (0, 2000)),
+    ],
+)  # fmt: skip
+def test_large_products(left: tuple[int, ...], right: tuple[int, ...], kind: type) -> None:
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(shape).astype(kind) for shape in (left, right))
+    exact = np.matmul(a.astype(np.float64), b.astype(np.float64))
+    bound = np.matmul(np.abs(a).astype(np.float64), np.abs(b).astype(np.float64))
+    for x in layouts_of(a):
+        for y in layouts_of(b):
+            ours = matmul(x, y)
+            assert ours.dtype == kind
+            assert ours.shape == exact.shape
+            np.testing.assert_array_less(
+                np.abs(ours - exact), np.finfo(kind).eps * (left[-1] + 1) * bound + 1e-300
+            )
+
+
+def test_products_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match="mismatch"):
+        matmul(np.zeros((600, 700)), np.zeros((600, 700)))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.cpu.matmul import matmul
 from ..tensor import Array, Tensor
 from .elementwise import conj, kind_name
 from .precision import in_single
@@ -20,7 +21,7 @@ def _linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
     rows = input
     if input.ndim > 2:
         rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
-    out = np.asarray(rows @ weight.T)
+    out = np.asarray(matmul(rows, weight.T))
     if bias is not None:
         out += bias
     return out if input.ndim < 3 else out.reshape(*input.shape[:-1], *weight.shape[:-1])
@@ -41,9 +42,9 @@ def _backward(grad: Array, input: Array, weight: Array, wanted: tuple[bool, ...]
         rows, columns = rows.conj(), columns.conj()
     found = []
     if wanted[0]:
-        found.append(g.dot(columns).reshape(input.shape))
+        found.append(matmul(g, columns).reshape(input.shape))
     if wanted[1]:
-        found.append(g.T.dot(rows).reshape(weight.shape))
+        found.append(matmul(g.T, rows).reshape(weight.shape))
     if wanted[2]:
         found.append(np.add.reduce(g, 0).reshape(weight.shape[:-1]))
     return tuple(found)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.cpu.matmul import matmul as multiplied
 from ..tensor import Array, Tensor
 from .einsum import contract
 from .elementwise import conj, kind_name
@@ -31,10 +32,10 @@ from .surface import (
 def _product(a: Array, b: Array) -> Array:
     """A product of vectors or matrices; two-byte floats are multiplied in four bytes."""
     if a.dtype.itemsize == 2 and a.dtype.kind in "fV":
-        return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
+        return multiplied(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
     if a.dtype == np.bool_:
         raise NotImplementedError(f"\"addmm_impl_cpu_\" not implemented for '{kind_name(a)}'")
-    return ordered(np.matmul(a, b))
+    return ordered(multiplied(a, b))
 
 
 def _transposed(x: Any) -> Any:

@@ -6,6 +6,7 @@ needed. Half precision is computed in float32 and rounded once.
 
 | file          | functions |
 |---------------|-----------|
+| matmul.py     | products of matrices, shared out over the threads of the kernels |
 | maps.py       | add, sub, mul, ..., exp, log, tanh, gelu, ... and gelu_backward, ... of each element |
 | softmax.py    | softmax, log_softmax, logsumexp along a dimension, and backward |
 | norms.py      | layer_norm and backward |

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import widen
+from .matmul import matmul
 
 Array = Any
 Sizes = tuple[int, ...]
@@ -149,7 +150,7 @@ def conv_forward(
     if not pointwise:
         columns = unroll(columns, weight.shape[2:], shape[2:], stride, padding, dilation)
     columns = columns.reshape(x.shape[0], groups, rows.shape[2], prod(shape[2:]))
-    y = (rows @ columns).reshape(shape)
+    y = matmul(rows, columns).reshape(shape)
     if bias is not None:
         y += bias.reshape(-1, *(1,) * (x.ndim - 2))
     return y.astype(x.dtype, copy=False)
@@ -182,7 +183,7 @@ def conv_input_gradient(
         return x.astype(g.dtype, copy=False)
     rows = _group_rows(weight, groups)  # (G, O/G, C/G * taps)
     parts = widen(g).reshape(g.shape[0], groups, rows.shape[1], prod(g.shape[2:]))
-    columns = rows.swapaxes(1, 2) @ parts  # (N, G, C/G * taps, places)
+    columns = matmul(rows.swapaxes(1, 2), parts)  # (N, G, C/G * taps, places)
     if pointwise:
         return columns.reshape(input_shape).astype(g.dtype, copy=False)
     columns = columns.reshape(*input_shape[:2], *weight.shape[2:], *g.shape[2:])

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from .kinds import KERNEL_TYPES
+from .matmul import matmul
 
 Array = Any
 
@@ -39,7 +40,7 @@ def _walk(sizes: Sequence[int], backward: bool) -> Iterator[tuple[slice, int]]:
 
 def _from_input(x: Array, w_ih: Array, bias: Array | None = None) -> Array:
     """The part of all gates that the input gives."""
-    out = np.matmul(x.reshape(-1, x.shape[-1]), w_ih.T)
+    out = matmul(x.reshape(-1, x.shape[-1]), w_ih.T)
     if bias is not None:
         out += bias
     return out
@@ -193,9 +194,9 @@ def _gathered(
 ) -> tuple[Array, ...]:  # fmt: skip
     """The wanted gradients, of weights by one product each, from those of all gates."""
     known = {
-        "input": lambda: _like_input(x, np.matmul(by_input, w_ih)),
-        "w_ih": lambda: np.matmul(by_input.T, x.reshape(-1, x.shape[-1])),
-        "w_hh": lambda: np.matmul(by_state.T, before),
+        "input": lambda: _like_input(x, matmul(by_input, w_ih)),
+        "w_ih": lambda: matmul(by_input.T, x.reshape(-1, x.shape[-1])),
+        "w_hh": lambda: matmul(by_state.T, before),
         "b_ih": lambda: by_input.sum(axis=0),
         "b_hh": lambda: by_state.sum(axis=0),
         **others,

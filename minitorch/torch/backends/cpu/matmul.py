@@ -1,0 +1,71 @@
+"""Products of matrices on the threads that the kernels use.
+
+NumPy's BLAS has threads of its own. Where they and the threads of the kernels take turns on the
+same few cores, each keeps the other waiting: a training step takes several times as long. So
+large products are shared out here, and the BLAS is asked for parts of them, on one thread each.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+Array = Any
+
+LARGE = 262_144
+"""Products of up to so many multiplications a BLAS does on one thread anyway."""
+
+
+def matmul(a: Array, b: Array) -> Array:
+    """The product of two matrices, or of two stacks of them that broadcast."""
+    if a.ndim < 2 or b.ndim < 2 or a.dtype.char not in "fd" or a.dtype != b.dtype:
+        return np.matmul(a, b)
+    if a.shape[-1] != b.shape[-2]:
+        return np.matmul(a, b)  # which says what is wrong
+    if a.size * b.shape[-1] <= LARGE:
+        return a.dot(b) if a.ndim == b.ndim == 2 else np.matmul(a, b)  # dot: the same, sooner
+    kernels = _kernels()
+    if not kernels.usable(a.dtype.type):
+        return np.matmul(a, b)
+    shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    out = np.empty((*shape, a.shape[-2], b.shape[-1]), a.dtype)
+    if out.size and a.shape[-1]:
+        kernels.multiply(_stack(a, shape), _stack(b, shape), out.reshape(-1, *out.shape[-2:]))
+    else:
+        out[...] = 0
+    return out
+
+
+def _stack(x: Array, shape: tuple[int, ...]) -> Array:
+    """Matrices (count, rows, columns), each of which a BLAS can read; a shared one has step 0."""
+    rows, columns = x.strides[-2:]
+    size = x.itemsize
+    plain = columns == size and rows >= size * x.shape[-1] and rows % size == 0
+    turned = rows == size and columns >= size * x.shape[-2] and columns % size == 0
+    if not (plain or turned):
+        x = np.ascontiguousarray(x)
+    if x.ndim == 2:
+        return x[None]
+    if x.shape[:-2] != shape:
+        x = np.broadcast_to(x, (*shape, *x.shape[-2:]))
+    if x.ndim == 3:
+        return x
+    joined = x.reshape(-1, *x.shape[-2:])
+    return joined if _readable(joined) else np.ascontiguousarray(joined)
+
+
+def _readable(x: Array) -> bool:
+    size = x.itemsize
+    return (x.strides[-1] == size and x.strides[-2] >= size * x.shape[-1]) or (
+        x.strides[-2] == size and x.strides[-1] >= size * x.shape[-2]
+    )
+
+
+@cache
+def _kernels() -> Any:
+    """What needs Numba, when it is needed."""
+    from . import matmul_kernels
+
+    return matmul_kernels
