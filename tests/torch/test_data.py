@@ -400,6 +400,9 @@ def test_interrupt_ends_cleanly(tmp_path):
     _, errors = process.communicate(timeout=20)
     assert errors.count("Traceback") == 1
     assert errors.rstrip().endswith("KeyboardInterrupt")
+    deadline = time.monotonic() + 10  # a worker notices that its loader has gone, and goes too
+    while _running(group) and time.monotonic() < deadline:
+        time.sleep(0.05)
     assert not _running(group)
 
 
