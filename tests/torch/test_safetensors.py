@@ -200,3 +200,33 @@ def test_damaged_files(data: st.DataObject) -> None:
         load(bytes(content))
     except SafetensorError:
         return
+
+
+def test_a_model_computes_the_same_in_the_other_library(tmp_path: Path) -> None:
+    """Weights of one library, through a safetensors file, in a network of the other."""
+    import safetensors.torch as reference
+    import torch as theirs
+
+    import minitorch.torch as ours
+
+    def network(torch: Any) -> Any:
+        nn = torch.nn
+        layers = (nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(144, 5))
+        return nn.Sequential(*layers).eval()
+
+    x = np.random.default_rng(0).standard_normal((2, 1, 8, 8)).astype(np.float32)
+    ours.manual_seed(1)
+    theirs.manual_seed(2)
+    mine, other = network(ours), network(theirs)
+    save_file(mine.state_dict(), tmp_path / "mine.safetensors")
+    reference.save_file(other.state_dict(), tmp_path / "other.safetensors")
+    again, back = network(theirs), network(ours)
+    again.load_state_dict(reference.load_file(tmp_path / "mine.safetensors"))
+    back.load_state_dict(load_file(tmp_path / "other.safetensors"))
+    for a, b in ((mine, again), (back, other)):
+        np.testing.assert_allclose(
+            a(ours.from_numpy(x)).detach().numpy(),
+            b(theirs.from_numpy(x)).detach().numpy(),
+            2e-6,
+            2e-6,
+        )
