@@ -77,8 +77,6 @@ def arguments(task: Task, seed: int | None = None, first: bool = False) -> list[
         usual += ["--seed", str(seed)]
     if first:
         usual.append("-x")
-    if task.only:
-        usual += ["-k", task.only]
     return [*usual, *[f"tests/course/{file}" for file in task.tests]]
 
 

@@ -241,9 +241,6 @@ def explain(workspace: Workspace, result: Result) -> list[str]:
     if result.count("skipped"):
         why = next(t.message for t in result.tests if t.outcome == "skipped")
         messages.append(f"Some checks were skipped: {why}")
-    missing = [t.message for t in result.failures if "No module named 'torch'" in t.message]
-    if missing:
-        messages.append("Some checks compare with PyTorch: pip install torch")
     if not messages:
         first = result.failures[0] if result.failures else None
         text = f"{first.name}: {first.message.splitlines()[0]}" if first else "no check ran"
@@ -350,7 +347,7 @@ def run_doctor(args: argparse.Namespace) -> int:
 
     code = 0
     for finding in (doctor.check_python(), *doctor.check_packages()):
-        if finding.name in ("python", "numpy", "numba", "torch"):
+        if finding.name in ("python", "numpy", "numba"):
             say(finding.line())
             code = code if finding.ok or not finding.required else 1
     for name in ("pytest", "hypothesis"):
@@ -390,7 +387,7 @@ def run_watch(args: argparse.Namespace) -> int:
     """`watch`."""
     workspace = Workspace.find()
     fixed = find_task(args.task) if args.task else None
-    heavy = ["numba", "torch"] if (fixed or next_task(workspace)).module >= 3 else []
+    heavy = ["numba"] if (fixed or next_task(workspace)).module >= 3 else []
     say("Checking each time a file is saved; Ctrl-C ends.")
     with Server(heavy) as server:
         seen: dict[Path, int] = {}

@@ -39,7 +39,6 @@ class Task:
         tests: the files in `tests/course/` that hold its tests
         about: the first hint, for the task as a whole
         points: what it is worth when graded
-        only: what `pytest -k` is told, where the marker takes in too much
     """
 
     number: str
@@ -48,7 +47,6 @@ class Task:
     tests: tuple[str, ...]
     about: str
     points: int = 10
-    only: str = ""
 
     @property
     def module(self) -> int:
@@ -496,7 +494,6 @@ TASKS: tuple[Task, ...] = (
         ("test_cuda_ops.py",),
         "A kernel is what one thread does. Without a GPU, Numba's simulator runs it.",
         points=15,
-        only="not results_stay and not training_step",  # these multiply matrices: task 3.4
     ),
     Task(
         "3.4",

@@ -143,7 +143,7 @@ jobs:
       - uses: actions/setup-python@v5
         with:
           python-version: "3.12"
-      - run: pip install minitorch pytest hypothesis torch
+      - run: pip install 'minitorch[course]'
       - run: minitorch course grade . {options} --json grade.json
       - uses: actions/upload-artifact@v4
         with:
@@ -155,7 +155,7 @@ _SETUP = """\
 #!/usr/bin/env bash
 set -e
 apt-get update && apt-get install -y python3 python3-pip
-pip install --break-system-packages minitorch pytest hypothesis torch
+pip install --break-system-packages 'minitorch[course]'
 """
 
 _AUTOGRADER = """\

@@ -92,21 +92,6 @@ def test_shapes_are_copied_to_the_device_once() -> None:
 
 
 @task3_3
-def test_results_stay_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    a, b = on_cuda(numbers(3, 4)), on_cuda(numbers(4, 2))
-    minitorch.MatMul.apply(a, b).sum(0)  # the shapes are on the device now
-
-    def refuse(storage: Any) -> Any:
-        if cuda_device.is_on_device(storage):
-            return storage
-        raise AssertionError("host memory was copied to the device")
-
-    monkeypatch.setattr(cuda_device, "to_device", refuse)
-    out = (a @ b).relu().sum(0)
-    assert_on_device(out)
-
-
-@task3_3
 def test_without_a_gpu_the_error_says_what_to_do() -> None:
     program = """
 import minitorch
@@ -339,22 +324,6 @@ def test_gradients() -> None:
     minitorch.grad_check(f, on_cuda(numbers(3, 3), (1, 0)), on_cuda(numbers(1, 3)))
 
 
-@task3_3
-def test_training_step_matches_the_cpu() -> None:
-    def gradients(backend: minitorch.TensorBackend) -> list[Array]:
-        x = minitorch.tensor(numbers(6, 2), backend=backend, requires_grad=False)
-        w = minitorch.tensor(numbers(2, 3) - 1, backend=backend)
-        b = minitorch.tensor(numbers(3) - 1, backend=backend)
-        loss = ((x @ w + b).relu().sum(1).sigmoid() + 0.1).log().mean()
-        loss.backward()
-        assert w.grad is not None
-        assert b.grad is not None
-        return [loss.to_numpy(), w.grad.to_numpy(), b.grad.to_numpy()]
-
-    for got, expected in zip(gradients(CudaBackend), gradients(SimpleBackend), strict=True):
-        assert_close(got, expected, rtol=1e-10, atol=1e-12)
-
-
 # --- Task 3.4: matrix multiplication ------------------------------------------------------
 
 
@@ -483,3 +452,34 @@ def test_matmul_gradients() -> None:
         return a @ b
 
     minitorch.grad_check(f, on_cuda(numbers(2, 3, 2)), on_cuda(numbers(2, 3), (1, 0)))
+
+
+@task3_4
+def test_results_stay_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = on_cuda(numbers(3, 4)), on_cuda(numbers(4, 2))
+    minitorch.MatMul.apply(a, b).sum(0)  # the shapes are on the device now
+
+    def refuse(storage: Any) -> Any:
+        if cuda_device.is_on_device(storage):
+            return storage
+        raise AssertionError("host memory was copied to the device")
+
+    monkeypatch.setattr(cuda_device, "to_device", refuse)
+    out = (a @ b).relu().sum(0)
+    assert_on_device(out)
+
+
+@task3_4
+def test_training_step_matches_the_cpu() -> None:
+    def gradients(backend: minitorch.TensorBackend) -> list[Array]:
+        x = minitorch.tensor(numbers(6, 2), backend=backend, requires_grad=False)
+        w = minitorch.tensor(numbers(2, 3) - 1, backend=backend)
+        b = minitorch.tensor(numbers(3) - 1, backend=backend)
+        loss = ((x @ w + b).relu().sum(1).sigmoid() + 0.1).log().mean()
+        loss.backward()
+        assert w.grad is not None
+        assert b.grad is not None
+        return [loss.to_numpy(), w.grad.to_numpy(), b.grad.to_numpy()]
+
+    for got, expected in zip(gradients(CudaBackend), gradients(SimpleBackend), strict=True):
+        assert_close(got, expected, rtol=1e-10, atol=1e-12)

@@ -1,6 +1,6 @@
 """Runs pytest again and again, each time in a fork of a process that has loaded what it needs.
 
-Loading pytest, Hypothesis, NumPy and Torch takes longer than most tests. Here it is done
+Loading pytest, Hypothesis, NumPy and Numba takes longer than most tests. Here it is done
 once; a fork then loads `minitorch` and the tests from the folder that the command line names.
 A request is a line of JSON on standard input, the answer a line of JSON on standard output:
 
@@ -86,9 +86,7 @@ class NearestFirst:
 def warm_up() -> None:
     """Run a few tests, so that what they need is loaded, and forget the library and its tests."""
     import numba  # noqa: F401
-    import torch
 
-    torch.set_num_threads(1)  # threads do not survive a fork
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
         run(["-q", "-p", "no:cacheprovider", *WARM_UP])
     for name in list(sys.modules):
