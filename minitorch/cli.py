@@ -1,4 +1,4 @@
-"""The command line: `minitorch train`, `minitorch run`, `minitorch course`, `minitorch doctor`."""
+"""The command line: `minitorch train`, `run`, `course`, `app`, `doctor`."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_train(commands)
     _add_run(commands)
     _add_course(commands)
+    _add_app(commands)
     _add_doctor(commands)
     return parser
 
@@ -104,6 +105,17 @@ def _add_course(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     from .course.commands import add_commands
 
     add_commands(commands)
+
+
+def _add_app(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from .app.launch import add_arguments
+
+    parser = commands.add_parser(
+        "app",
+        help="open the visual app in a browser",
+        description="Open the visual app in a browser, on your workspace if you are in one.",
+    )
+    add_arguments(parser)
 
 
 def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -1,0 +1,268 @@
+"""What all pages share: sidebar, head, the choice of code, and the card where code is missing."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from ..course.stubs import LIBRARY
+from ..course.tasks import TASKS, Place, Task, find_task
+from ..course.workspace import CourseError, Workspace
+from .library import LIMIT, Answer, Library, Missing, Problem, Run
+from .rooms import MODULES, ROOMS, Room, find_room
+
+CHOICES = ("yours", "reference", "both")
+
+
+# --- The whole app -------------------------------------------------------------------------
+
+
+def show() -> None:
+    """Draw the sidebar and the chosen page."""
+    st.set_page_config("MiniTorch", ":material/local_fire_department:", layout="wide")
+    st.html(_STYLE)
+    last = chosen_module()
+    sections: dict[str, list[Any]] = {"": []}
+    for room in ROOMS:
+        if room.module is None or room.module <= last:
+            name = "" if room.module is None else MODULES[room.module]
+            sections.setdefault(name, []).append(_as_page(room))
+    page = st.navigation(sections, expanded=True)
+    with st.sidebar:
+        choose_code()
+    page.run()
+
+
+def chosen_module() -> int:
+    """The module that the command line names: pages of later ones are left out."""
+    given = sys.argv[1] if len(sys.argv) > 1 else ""
+    return int(given) if given in {str(number) for number in MODULES} else max(MODULES)
+
+
+def _as_page(room: Room) -> Any:
+    done = room.tasks and all(is_passed(find_task(number)) for number in room.tasks)
+    icon = "check_circle" if done else room.icon
+    return st.Page(
+        room.file, title=room.title, icon=f":material/{icon}:", default=room.name == "start"
+    )
+
+
+# --- Whose code ------------------------------------------------------------------------------
+
+
+def workspace() -> Workspace | None:
+    """The student's workspace: the one the app was started in or for."""
+    try:
+        return Workspace.find(Path(os.environ.get("MINITORCH_WORKSPACE") or Path.cwd()))
+    except CourseError:
+        return None
+
+
+def is_passed(task: Task) -> bool:
+    """Whether the student's code has passed a task's checks."""
+    own = workspace()
+    return own is not None and task.number in own.notes().get("passed", {})
+
+
+def choose_code() -> None:
+    """Let the user say on whose code the pages run."""
+    if workspace() is None:
+        st.caption(
+            "Running on the **reference**. With a workspace of your own "
+            "(`minitorch course new DIR`, then `minitorch app` in it) this runs on your code."
+        )
+        return
+    st.segmented_control(
+        "Run on",
+        CHOICES,
+        default="yours",
+        required=True,
+        key="code",
+        bind="query-params",
+        help="Your code, ours, or both side by side",
+    )
+
+
+@dataclass
+class View:
+    """One library that a page runs on, and the column it is shown in."""
+
+    name: str
+    library: Library
+    room: Room
+
+    def ask(self, call: str, limit: float = LIMIT, **args: Any) -> Any | None:
+        """What a lesson gives; None where it cannot, with a card that says why."""
+        return self.checked(self.library.ask(call, limit, **args))
+
+    def checked(self, answer: Answer) -> Any | None:
+        """An answer, or None and a card."""
+        if isinstance(answer, Missing):
+            missing_card(self, answer)
+            return None
+        if isinstance(answer, Problem):
+            problem_card(self, answer)
+            return None
+        return answer
+
+    def run(self, name: str) -> Run | None:
+        """A run that was begun before, on whatever page."""
+        return st.session_state.get(f"run-{self.name}-{name}")
+
+    def start(self, name: str, call: str, **args: Any) -> Run:
+        """Begin a run, in place of the one of the same name."""
+        before = self.run(name)
+        if before is not None:
+            before.stop()
+        run = self.library.start(call, **args)
+        st.session_state[f"run-{self.name}-{name}"] = run
+        return run
+
+
+@st.cache_resource
+def library(root: str) -> Library:
+    """The library in a folder; all pages and tabs share its process."""
+    return Library(Path(root))
+
+
+def views(room: Room) -> list[View]:
+    """The libraries that the user has chosen: one or two."""
+    own = workspace()
+    choice = st.session_state.get("code", "yours") if own else "reference"
+    found = []
+    if own and choice in ("yours", "both"):
+        found.append(View("yours", library(str(own.root)), room))
+    if choice in ("reference", "both"):
+        found.append(View("reference", library(str(LIBRARY.parent)), room))
+    return found
+
+
+def columns(room: Room) -> Iterator[View]:
+    """Each chosen library, with what is drawn going into its own column."""
+    chosen = views(room)
+    if len(chosen) == 1:
+        yield chosen[0]
+        return
+    for view, column in zip(chosen, st.columns(2, gap="large"), strict=True):
+        with column:
+            st.badge(view.name, color="orange" if view.name == "yours" else "blue")
+            yield view
+
+
+def show_difference(answers: list[Any]) -> None:
+    """With both libraries chosen: how far their numbers are apart."""
+    if len(answers) < 2 or any(answer is None for answer in answers):
+        return
+    first, second = (list(_numbers(answer)) for answer in answers)
+    if len(first) != len(second):
+        st.warning(f"Yours gives {len(first)} numbers here, the reference {len(second)}.")
+        return
+    apart = max((abs(a - b) for a, b in zip(first, second, strict=True)), default=0.0)
+    if apart < 1e-9:
+        st.success("Yours and the reference agree in every number on this page.")
+    else:
+        st.warning(f"Yours and the reference differ by up to {apart:.3g}.")
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    """All numbers in nested lists and dictionaries, in order."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _numbers(item)
+    elif isinstance(value, (int, float)) and value == value:
+        yield float(value)
+
+
+# --- One page ----------------------------------------------------------------------------------
+
+
+def begin(name: str) -> Room:
+    """Draw the head of a page: what it shows, what to try, its tasks and its guide."""
+    room = find_room(name)
+    st.title(room.title)
+    st.markdown(room.shows)
+    if room.tries:
+        with st.expander("What to try", icon=":material/lightbulb:", expanded=False):
+            st.markdown("\n".join(f"- {line}" for line in room.tries))
+    if room.tasks or room.guide:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            for number in room.tasks:
+                _task_badge(find_task(number))
+            if room.guide:
+                guide = find_room("guide").file
+                st.page_link(
+                    guide,
+                    label="Read the guide",
+                    icon=":material/menu_book:",
+                    query_params={"chapter": room.guide},
+                )
+    return room
+
+
+def _task_badge(task: Task) -> None:
+    if is_passed(task):
+        st.badge(f"Task {task.number}", icon=":material/check:", color="green")
+    else:
+        st.badge(f"Task {task.number}", color="gray")
+
+
+def missing_card(view: View, missing: Missing) -> None:
+    """Say calmly which function is still to be written, and what to do."""
+    task = find_task(missing.task)
+    with st.container(border=True):
+        st.markdown(f"##### :material/edit_note: Task {task.number} is still open")
+        st.markdown(
+            f"`{missing.function}` in `minitorch/{missing.file}` is not written yet. This page "
+            f"will {view.room.promise} once it is."
+        )
+        with st.expander("A hint"):
+            st.markdown(_hints(task, missing.function))
+        st.button(
+            "Use the reference",
+            on_click=_use_reference,
+            key=f"reference-{view.room.name}-{missing.function}",
+            help="Run this page on our code for now",
+        )
+
+
+def _hints(task: Task, function: str) -> str:
+    places: list[Place] = [place for place in task.places if place.name == function]
+    more = places[0].idea if places else "Look at the tests of this task for what it must give."
+    return f"{task.about}\n\n{more}\n\n`minitorch course hint {task.number} 3` says more."
+
+
+def _use_reference() -> None:
+    st.session_state["code"] = "reference"
+
+
+def problem_card(view: View, problem: Problem) -> None:
+    """Say what went wrong in the library, without a traceback."""
+    with st.container(border=True):
+        whose = "Your code" if view.name == "yours" else "The reference"
+        st.markdown(f"##### :material/error_outline: {whose} could not do this")
+        st.code(problem.text, language=None, wrap_lines=True)
+        if problem.where:
+            st.markdown(f"In `{problem.where}`.")
+        if view.name == "yours":
+            st.button(
+                "Use the reference", on_click=_use_reference, key=f"reference-{view.room.name}-p"
+            )
+
+
+def tasks_of(module: int) -> list[Task]:
+    """The tasks of a module."""
+    return [task for task in TASKS if task.module == module]
+
+
+_STYLE = """<style>
+.block-container { padding-top: 2rem; max-width: 1200px; }
+@media (max-width: 640px) { .block-container { padding-left: 1rem; padding-right: 1rem; } }
+</style>"""

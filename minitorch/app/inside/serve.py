@@ -1,0 +1,140 @@
+"""Runs lessons on the `minitorch` of a folder, in a process of its own.
+
+This file is run by its path: `serve.py FD ROOT`. It imports nothing of MiniTorch but the library in
+ROOT. A request is a line of JSON on standard input, `{"call": "functions.curve", "args": {...}}`;
+it calls `curve` in the file `functions.py` beside this one. Answers are lines of JSON on the file
+descriptor FD: `{"value": ...}`, or what went wrong, `{"missing": ...}` or `{"problem": ...}`.
+
+A lesson that is a generator runs step by step: each value it yields goes out as `{"part": ...}`,
+and between two steps it obeys `{"do": "pause" | "go" | "step" | "stop"}`. `{"do": "say", "value":
+...}` becomes the value of its next `yield`. When standard input ends, so does the process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import re
+import select
+import sys
+import traceback
+from collections.abc import Callable, Generator
+from pathlib import Path
+from types import GeneratorType, TracebackType
+from typing import Any
+
+Message = dict[str, Any]
+
+
+class Requests:
+    """Lines of JSON on standard input, read without waiting where that is asked for."""
+
+    def __init__(self) -> None:
+        self.rest = b""
+
+    def next(self, wait: bool = True) -> Message | None:
+        """The next message, or None when there is none and we do not wait."""
+        while b"\n" not in self.rest:
+            if not wait and not select.select([0], [], [], 0)[0]:
+                return None
+            read = os.read(0, 65536)
+            if not read:
+                os._exit(0)  # whoever asked is gone
+            self.rest += read
+        line, self.rest = self.rest.split(b"\n", 1)
+        return json.loads(line)
+
+
+def main() -> None:
+    """Answer requests until standard input ends."""
+    answers = os.fdopen(int(sys.argv[1]), "w", buffering=1)
+    root = sys.argv[2]
+    os.chdir(root)
+    sys.path[0] = root  # not the folder of this file
+    sys.path.append(str(Path(__file__).parents[1]))  # where `inside` is
+    requests = Requests()
+
+    def send(message: Message) -> None:
+        answers.write(json.dumps(message, default=as_plain) + "\n")
+
+    while (request := requests.next()) is not None:
+        if "call" not in request:
+            continue  # "pause" for a run that has just ended
+        try:
+            value = find_lesson(request["call"])(**request["args"])
+            if isinstance(value, GeneratorType):
+                run_steps(value, requests, send)
+            else:
+                send({"value": value})
+        except (Exception, SystemExit) as error:
+            send(explain(error, root))
+
+
+def find_lesson(call: str) -> Callable[..., Any]:
+    """The function that a request names."""
+    module, function = call.split(".")
+    return getattr(importlib.import_module(f"inside.{module}"), function)
+
+
+def run_steps(
+    steps: Generator[Any, Any, Any], requests: Requests, send: Callable[[Message], None]
+) -> None:
+    """Run a generator, pausing and going on as it is told, until it ends."""
+    paused, said = False, None
+    with contextlib.suppress(StopIteration):
+        send({"part": next(steps)})
+        while True:
+            order = requests.next(wait=paused)
+            do = order.get("do") if order else None
+            if do == "stop":
+                steps.close()
+                break
+            if do in ("pause", "go"):
+                paused = do == "pause"
+            if order and do == "say":
+                said = order["value"]
+            if do in ("step", "say") or not paused:
+                part, said = steps.send(said), None
+                send({"part": part})
+    send({"value": None})
+
+
+def as_plain(value: Any) -> Any:
+    """A NumPy array or number as JSON knows it."""
+    return value.tolist()
+
+
+# --- What went wrong -----------------------------------------------------------------------
+
+
+def explain(error: BaseException, root: str) -> Message:
+    """An error as a function that is still to be written, or as words and a place."""
+    frames = _own_frames(error.__traceback__, root)
+    unwritten = re.match(r"Need to implement for Task (\S+)", str(error))
+    if isinstance(error, NotImplementedError) and unwritten and frames:
+        file, _, function = frames[-1]
+        return {"missing": {"task": unwritten[1], "file": file, "function": function}}
+    text = f"{type(error).__name__}: {error}".strip()
+    if isinstance(error, SyntaxError):
+        text = f"{type(error).__name__}: {error.msg}"
+        frames = [(Path(error.filename or "?").name, error.lineno or 0, "")]
+    where = f"minitorch/{frames[-1][0]}, line {frames[-1][1]}" if frames else ""
+    return {"problem": {"text": text[:500], "where": where}}
+
+
+def _own_frames(tb: TracebackType | None, root: str) -> list[tuple[str, int, str]]:
+    """File, line and function of each step that was in the library, the last one innermost."""
+    library = Path(root).resolve() / "minitorch"
+    found = []
+    for frame, line in traceback.walk_tb(tb):
+        path = Path(frame.f_code.co_filename)
+        if path.is_relative_to(library) and "inside" not in path.parts:
+            name = re.sub(r"<locals>\.", "", frame.f_code.co_qualname)
+            found.append((path.relative_to(library).as_posix(), line, name))
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""`minitorch app`: starts Streamlit on `main.py`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..course.workspace import CourseError, Workspace
+
+SCRIPT = Path(__file__).parent / "main.py"
+MISSING = "The app needs Streamlit, which is not installed: pip install 'minitorch[app]'\n"
+
+
+def run_app(
+    module: int | None = None,
+    root: Path | None = None,
+    port: int | None = None,
+    host: str = "localhost",
+    browser: bool = True,
+) -> int:
+    """Start the app and stay until it is stopped; return the exit code.
+
+    Args:
+        module: show the pages up to this module; None: all
+        root: the workspace to run on; None: the one we are in, if any
+        port: where to listen; None: 8501, or the next that is free
+        host: who may connect; the default lets only this machine
+        browser: whether to open a browser
+    """
+    if importlib.util.find_spec("streamlit") is None:
+        sys.stderr.write(MISSING)
+        return 2
+    command = [sys.executable, "-m", "streamlit", "run", str(SCRIPT), "--server.address", host]
+    if port is not None:
+        command += ["--server.port", str(port)]
+    command += ["--server.headless", "false" if browser else "true"]
+    command += ["--", *([] if module is None else [str(module)])]
+    settings = {"MINITORCH_WORKSPACE": str(root)} if root else {}
+    process = subprocess.Popen(command, env=os.environ | settings)
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        process.wait()
+        return 0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `minitorch app`."""
+    parser.add_argument(
+        "module",
+        type=int,
+        choices=range(5),
+        nargs="?",
+        metavar="MODULE",
+        help="show the pages up to this module, 0 to 4 (default: all)",
+    )
+    parser.add_argument("--port", type=int, help="where to listen (default: 8501 or the next)")
+    parser.add_argument(
+        "--host", default="localhost", help="who may connect (default: this machine only)"
+    )
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
+    parser.set_defaults(command=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command."""
+    root: Any = None
+    try:
+        root = Workspace.find().root
+    except CourseError:
+        root = None
+    return run_app(args.module, root, args.port, args.host, not args.no_browser)

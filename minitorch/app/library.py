@@ -1,0 +1,214 @@
+"""A library, yours or the reference, in a process of its own: what it answers, what it lacks.
+
+Code that never ends, exits or fills the screen then harms nothing: the process is ended and a new
+one started. It is also started anew when a file of the library has been saved.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+import weakref
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..course.checking import environment
+
+SERVE = Path(__file__).parent / "inside" / "serve.py"
+LIMIT = 30.0
+"""Seconds that a lesson may take."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A function that is still to be written."""
+
+    task: str
+    file: str
+    function: str
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What went wrong, and where in the library."""
+
+    text: str
+    where: str = ""
+
+
+Answer = Any | Missing | Problem
+
+
+def read_answer(message: dict[str, Any]) -> Answer:
+    """What a line of the process says."""
+    if "missing" in message:
+        return Missing(**message["missing"])
+    if "problem" in message:
+        return Problem(**message["problem"])
+    return message.get("value")
+
+
+class Process:
+    """A running `serve.py`: lines go in, lines come out."""
+
+    def __init__(self, root: Path, settings: dict[str, str] | None = None) -> None:
+        reader, writer = os.pipe()
+        self.process = subprocess.Popen(
+            [sys.executable, str(SERVE), str(writer), str(root)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[writer],
+            env=environment() | (settings or {}),
+        )
+        os.close(writer)
+        self.answers = os.fdopen(reader)
+        self.end = weakref.finalize(self, _end, self.process)
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a line; nothing happens if the process is gone."""
+        if self.process.stdin is None:
+            return
+        try:
+            self.process.stdin.write(json.dumps(message).encode() + b"\n")
+            self.process.stdin.flush()
+        except (BrokenPipeError, ValueError):
+            return
+
+    def next(self) -> dict[str, Any]:
+        """The next line, or a problem when there will be none."""
+        line = self.answers.readline()
+        if not line:
+            return {"problem": {"text": "the process that ran this code has ended"}}
+        return json.loads(line)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    if process.stdin:
+        process.stdin.close()
+    process.wait()
+
+
+class Library:
+    """A folder with a `minitorch`, and the process that runs it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.process: Process | None = None
+        self.saved = 0.0
+        self.lock = threading.Lock()
+
+    def ask(self, call: str, limit: float = LIMIT, **args: Any) -> Answer:
+        """What a lesson of `inside/` gives: `ask("functions.curve", name="relu")`."""
+        with self.lock:
+            process = self._fresh_process()
+            process.send({"call": call, "args": args})
+            if not select.select([process.answers], [], [], limit)[0]:
+                self.close()
+                return Problem(f"no answer after {limit:.0f} s. Is there a loop that never ends?")
+            answer = read_answer(process.next())
+            if process.process.poll() is not None:
+                self.process = None
+            return answer
+
+    def start(self, call: str, settings: dict[str, str] | None = None, **args: Any) -> Run:
+        """Begin a lesson that runs step by step, in another process of its own."""
+        return Run(Process(self.root, settings), call, args)
+
+    def close(self) -> None:
+        """End the process; the next question starts another."""
+        if self.process is not None:
+            self.process.end()
+        self.process = None
+
+    def _fresh_process(self) -> Process:
+        package = self.root / "minitorch"
+        files = [*package.glob("*.py"), *package.glob("training/*.py")]
+        saved = max((path.stat().st_mtime for path in files), default=0.0)
+        if self.process is None or saved != self.saved:
+            self.close()
+            self.process, self.saved = Process(self.root), saved
+        return self.process
+
+
+@dataclass
+class Run:
+    """A lesson that goes on while pages are drawn.
+
+    Attributes:
+        state: `running`, `paused` or `ended`
+        parts: what the lesson has yielded so far, one dictionary a step
+        latest: the newest value of each key of the parts
+        failure: why it ended, if it should not have
+    """
+
+    process: Process
+    call: str
+    args: dict[str, Any]
+    state: str = "running"
+    parts: list[dict[str, Any]] = field(default_factory=list)
+    latest: dict[str, Any] = field(default_factory=dict)
+    failure: Missing | Problem | None = None
+
+    def __post_init__(self) -> None:
+        self.process.send({"call": self.call, "args": self.args})
+        reference = weakref.ref(self)  # a run that nobody looks at any more is given up
+        threading.Thread(
+            target=_listen, args=(reference, self.process.answers), daemon=True
+        ).start()
+
+    def pause(self) -> None:
+        """Stop after the present step."""
+        self._order("pause", "paused")
+
+    def go(self) -> None:
+        """Go on."""
+        self._order("go", "running")
+
+    def step(self) -> None:
+        """Take one step, and pause."""
+        self.pause()
+        self._order("step", "paused")
+
+    def say(self, value: Any) -> None:
+        """Tell the lesson something: the value of its next `yield`; takes a step."""
+        self._order("say", self.state, value=value)
+
+    def stop(self) -> None:
+        """End it."""
+        self.process.end()
+        self.state = "ended"
+
+    def _order(self, do: str, state: str, **more: Any) -> None:
+        if self.state != "ended":
+            self.state = state
+            self.process.send({"do": do, **more})
+
+    def take(self, message: dict[str, Any]) -> bool:
+        """Keep what a line says; False when it was the last."""
+        if "part" in message:
+            self.latest = self.latest | message["part"]
+            self.parts.append(message["part"])
+            return True
+        if self.state != "ended":
+            answer = read_answer(message)
+            self.failure = answer if isinstance(answer, (Missing, Problem)) else None
+            self.state = "ended"
+        return False
+
+
+def _listen(reference: weakref.ref[Run], answers: Any) -> None:
+    while line := answers.readline():
+        run = reference()
+        if run is None or not run.take(json.loads(line)):
+            return
+        del run
+    run = reference()
+    if run is not None:
+        run.take({"problem": {"text": "the process that ran this code has ended"}})

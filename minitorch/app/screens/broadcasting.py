@@ -1,0 +1,5 @@
+"""The page broadcasting."""
+
+from minitorch.app.frame import begin
+
+room = begin("broadcasting")

@@ -1,0 +1,5 @@
+"""The page compare."""
+
+from minitorch.app.frame import begin
+
+room = begin("compare")

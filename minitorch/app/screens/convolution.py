@@ -1,0 +1,5 @@
+"""The page convolution."""
+
+from minitorch.app.frame import begin
+
+room = begin("convolution")

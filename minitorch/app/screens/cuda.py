@@ -1,0 +1,5 @@
+"""The page cuda."""
+
+from minitorch.app.frame import begin
+
+room = begin("cuda")

@@ -1,0 +1,5 @@
+"""The page functions."""
+
+from minitorch.app.frame import begin
+
+room = begin("functions")

@@ -1,0 +1,5 @@
+"""The page graph."""
+
+from minitorch.app.frame import begin
+
+room = begin("graph")

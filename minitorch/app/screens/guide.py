@@ -1,0 +1,5 @@
+"""The page guide."""
+
+from minitorch.app.frame import begin
+
+room = begin("guide")

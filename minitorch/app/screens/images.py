@@ -1,0 +1,5 @@
+"""The page images."""
+
+from minitorch.app.frame import begin
+
+room = begin("images")

@@ -1,0 +1,5 @@
+"""The page operations."""
+
+from minitorch.app.frame import begin
+
+room = begin("operations")

@@ -1,0 +1,5 @@
+"""The page parallel."""
+
+from minitorch.app.frame import begin
+
+room = begin("parallel")

@@ -1,0 +1,5 @@
+"""The page playground."""
+
+from minitorch.app.frame import begin
+
+room = begin("playground")

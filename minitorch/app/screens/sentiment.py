@@ -1,0 +1,5 @@
+"""The page sentiment."""
+
+from minitorch.app.frame import begin
+
+room = begin("sentiment")

@@ -1,0 +1,5 @@
+"""The page start."""
+
+from minitorch.app.frame import begin
+
+room = begin("start")

@@ -1,0 +1,229 @@
+"""The app in a real browser: starts it, opens pages, moves controls, takes pictures.
+
+    python -m tests.app.browser [PAGE...] [--pictures DIR]
+
+drives every page on the reference and on fresh stubs, as `tests/app/test_browser.py` does, and
+with `--pictures` photographs each at 1280 and at 390 pixels. It needs Chromium: Debian's package
+`chromium`, or any browser that Playwright finds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+from minitorch.app.launch import SCRIPT
+from minitorch.app.rooms import ROOMS
+from minitorch.course.workspace import create
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+WIDTHS = {"wide": 1280, "narrow": 390}
+PATIENCE = 60_000
+"""Milliseconds to wait for something that must come."""
+
+
+def find_chromium() -> str | None:
+    """The browser of this machine, if there is one."""
+    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    return next((path for path in map(shutil.which, names) if path), None)
+
+
+@contextmanager
+def open_browser() -> Iterator[Browser]:
+    """A headless Chromium."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def serve(root: Path | None = None, *arguments: str) -> Iterator[str]:
+    """The app on a free port, for a workspace or for the reference alone; its address."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", str(SCRIPT), "--server.headless", "true"]
+    command += ["--server.port", str(port), "--", *arguments]
+    with tempfile.TemporaryDirectory() as elsewhere:
+        settings = {"MINITORCH_WORKSPACE": str(root or elsewhere)}
+        process = subprocess.Popen(
+            command,
+            env=os.environ | settings,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            _wait_for(port)
+            yield f"http://localhost:{port}"
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+def _wait_for(port: int) -> None:
+    for _ in range(300):
+        with socket.socket() as probe:
+            if probe.connect_ex(("localhost", port)) == 0:
+                return
+        time.sleep(0.1)
+    raise TimeoutError(f"the app did not answer on port {port}")
+
+
+class Visit:
+    """A page of the app in the browser, and what a person does there."""
+
+    def __init__(self, page: Page, address: str, name: str, code: str) -> None:
+        self.page, self.address, self.name, self.code = page, address, name, code
+        page.set_default_timeout(PATIENCE)
+        self.open()
+
+    def open(self, query: str = "") -> None:
+        """Go to the page and wait until it is drawn."""
+        path = "" if self.name == "start" else self.name
+        self.page.goto(f"{self.address}/{path}{query}")
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until the script has run, and see that it met no error."""
+        app = self.page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]')
+        app.wait_for()
+        self.page.wait_for_timeout(200)
+        app.wait_for()
+        expect(self.page.locator('[data-testid="stException"]')).to_have_count(0)
+
+    @property
+    def main(self) -> Locator:
+        """The page without the sidebar."""
+        return self.page.locator('[data-testid="stMain"]')
+
+    def text(self) -> str:
+        """All words of the page."""
+        return self.main.inner_text()
+
+    def see(self, words: str) -> None:
+        """Wait until words (a regular expression) are on the page."""
+        expect(self.main).to_contain_text(re.compile(words), timeout=PATIENCE)
+
+    def press(self, label: str) -> None:
+        """Press the button with this label, or choose this option of a control."""
+        self.main.get_by_role("button", name=label, exact=True).first.click()
+        self.settle()
+
+    def choose(self, label: str) -> None:
+        """Choose an option of a segmented control or of radio buttons."""
+        option = self.main.locator("button, label").filter(has_text=re.compile(f"^{label}$"))
+        option.first.click()
+        self.settle()
+
+    def select(self, control: str, option: str) -> None:
+        """Choose an option of a select box."""
+        self.main.get_by_role("combobox", name=control).click()
+        self.page.get_by_role("option", name=option, exact=True).click()
+        self.settle()
+
+    def fill(self, label: str, words: str) -> None:
+        """Type into a field, and press Enter."""
+        field = self.main.get_by_label(label, exact=True).first
+        field.fill(words)
+        field.press("Enter")
+        self.settle()
+
+    def slide(self, label: str, steps: int = 1) -> None:
+        """Move a slider by so many steps."""
+        knob = self.main.get_by_role("slider", name=label).first
+        knob.focus()
+        for _ in range(abs(steps)):
+            knob.press("ArrowRight" if steps > 0 else "ArrowLeft")
+        self.settle()
+
+    def click(self, id: str) -> None:
+        """Click a shape of a picture by its `data-id`."""
+        self.main.locator(f'svg [data-id="{id}"]').first.click()
+        self.settle()
+
+    def photograph(self, folder: Path, width: str) -> None:
+        """The whole page as a PNG file, at one of `WIDTHS`."""
+        self.page.set_viewport_size({"width": WIDTHS[width], "height": 900})
+        self.page.wait_for_timeout(400)
+        height = self.page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
+        self.page.set_viewport_size({"width": WIDTHS[width], "height": min(int(height), 2600)})
+        self.page.wait_for_timeout(600)
+        self.page.screenshot(path=folder / f"{self.name}-{width}.png")
+
+
+def walk(visit: Visit) -> None:
+    """Do on a page what its journey says, or what fresh stubs allow: the card, then the reference."""
+    journey = importlib.import_module(f"tests.app.journeys.{visit.name}")
+    if visit.code == "reference":
+        journey.walk(visit)
+    elif getattr(journey, "NEEDS_CODE", True):
+        visit.see("is still open")
+        visit.press("Use the reference")
+        expect(visit.main).not_to_contain_text("is still open")
+        journey.walk(visit)
+    else:
+        journey.walk(visit)
+
+
+def main() -> int:
+    """Drive the pages; 1 if one failed."""
+    parser = argparse.ArgumentParser(description="Drive the app in a real browser.")
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help="default: all")
+    parser.add_argument("--code", choices=["reference", "stubs"], help="default: both")
+    parser.add_argument("--pictures", type=Path, metavar="DIR", help="photograph each page")
+    args = parser.parse_args()
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder, open_browser() as browser:
+        create(Path(folder))
+        for code in [args.code] if args.code else ["reference", "stubs"]:
+            with serve(Path(folder) if code == "stubs" else None) as address:
+                for name in args.pages or [room.name for room in ROOMS]:
+                    failed += not _drive(browser, address, name, code, args.pictures)
+    return 1 if failed else 0
+
+
+def _drive(browser: Browser, address: str, name: str, code: str, pictures: Path | None) -> bool:
+    began = time.monotonic()
+    page = browser.new_page(viewport={"width": WIDTHS["wide"], "height": 900})
+    problem = ""
+    try:
+        visit = Visit(page, address, name, code)
+        walk(visit)
+        if pictures and code == "reference":
+            pictures.mkdir(parents=True, exist_ok=True)
+            for width in WIDTHS:
+                visit.photograph(pictures, width)
+    except Exception as error:
+        problem = str(error).split("\n\n")[0]
+        failures = Path(tempfile.gettempdir()) / f"{name}-{code}.png"
+        page.screenshot(path=failures)
+        problem += f"\n    picture: {failures}"
+    page.close()
+    print(f"{name:<14}{code:<11}{time.monotonic() - began:5.1f} s  {problem or 'ok'}")
+    return not problem
+
+
+if __name__ == "__main__":
+    sys.exit(main())
