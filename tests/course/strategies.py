@@ -49,6 +49,7 @@ def scalars(numbers: st.SearchStrategy[float] = small_floats) -> st.SearchStrate
 # --- Shapes and tensors ----------------------------------------------------------
 
 
+@cache
 def shapes(min_dims: int = 1, max_dims: int = 4, max_size: int = 3) -> st.SearchStrategy[Any]:
     """Shapes without empty dimensions."""
     sizes = st.integers(min_value=1, max_value=max_size)
@@ -74,10 +75,17 @@ def tensor_data(
 ) -> TensorData:
     """TensorData whose dimensions lie in storage in any order."""
     sizes: tuple[int, ...] = draw(shapes()) if shape is None else tuple(shape)
-    size = prod(sizes)
-    storage = draw(st.lists(numbers, min_size=size, max_size=size))
-    order = draw(st.permutations(range(len(sizes))))
-    return permuted_data(storage, sizes, order)
+    return permuted_data(draw(_storage(numbers, prod(sizes))), sizes, draw(_orders(len(sizes))))
+
+
+@cache  # a strategy that is made anew for each example is checked anew, which takes longer
+def _storage(numbers: st.SearchStrategy[float], size: int) -> st.SearchStrategy[list[float]]:
+    return st.lists(numbers, min_size=size, max_size=size)
+
+
+@cache
+def _orders(dims: int) -> st.SearchStrategy[Any]:
+    return st.permutations(range(dims))
 
 
 def permuted_data(storage: Any, shape: Sequence[int], order: Sequence[int]) -> TensorData:
