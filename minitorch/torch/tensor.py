@@ -64,8 +64,8 @@ class Tensor:
     _array: Array
     _grad: Tensor | None = None
     _requires_grad: bool = False
-    _edge: Edge | None = None  # the node that made it, and which output it is
-    _accumulator: weakref.ref[AccumulateGrad] | None = None
+    _edge: tuple[Node, int] | None = None  # the node that made it, and which output it is
+    _accumulator: weakref.ref[AccumulateGrad] | None = None  # of a leaf: itself as a node
     _counter: list[int] | None = None  # shared with views: how often the memory was written
     _base: Tensor | None = None  # of a view: the tensor whose memory it is
     _view_version: int = 0  # of a view: the version of the base that _edge knows
@@ -334,9 +334,13 @@ class Tensor:
         def __iter__(self) -> Any: ...
 
 
+blank: Callable[..., Any] = object.__new__
+"""An object before its attributes are set: sooner than a constructor that sets them."""
+
+
 def wrap(array: Array) -> Tensor:
     """An array as a tensor without history."""
-    out = object.__new__(Tensor)
+    out = blank(Tensor)
     out._array = array
     return out
 
@@ -378,16 +382,12 @@ def edge_of(tensor: Tensor) -> Edge | None:
         _renew_view(tensor)
     if tensor._edge is not None or not tensor._requires_grad:
         return tensor._edge
-    node = None if tensor._accumulator is None else tensor._accumulator()
-    if node is None:
-        node = AccumulateGrad(tensor)
-        tensor._accumulator = weakref.ref(node)
-    return node, 0
+    return tensor, 0
 
 
 def make_view(array: Array, of: Tensor, one_of_several: bool = False) -> Tensor:
     """A tensor over part of another's memory."""
-    out = object.__new__(Tensor)
+    out = blank(Tensor)
     out._array = array
     base = of._base
     if base is None:

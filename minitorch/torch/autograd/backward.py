@@ -17,7 +17,9 @@ def _several(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (tuple, list)) else [value]
 
 
-def _roots(outputs: Sequence[Tensor], gradients: Sequence[Any]) -> list[tuple[Node, int, Tensor]]:
+def _roots(
+    outputs: Sequence[Tensor], gradients: Sequence[Any]
+) -> list[tuple[Node | Tensor, int, Tensor]]:
     """Where to start, and with what: ones where an output is a single number."""
     if len(gradients) != len(outputs):
         raise RuntimeError(

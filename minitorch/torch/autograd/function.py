@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Tensor, edge_of, make_view, tracks, wrap
-from .graph import Layout, Node, modes
+from .graph import Layout, Node, layout_at, modes
 
 
 class FunctionCtx:
@@ -108,7 +108,7 @@ class FunctionNode(Node):
         return found[: len(self.edges)]
 
     def _check_shape(self, i: int, edge: Any, gradient: Tensor | None) -> None:
-        layout = None if edge is None else edge[0].layout_of(edge[1])
+        layout = None if edge is None else layout_at(edge)
         if gradient is None or layout is None or gradient._array.shape == layout[0]:
             return
         try:

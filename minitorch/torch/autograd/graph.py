@@ -1,18 +1,21 @@
 """The graph behind tensors, and the walk back through it.
 
 A `Node` is one operation that was recorded: what it saved, and edges to the nodes that
-made its inputs. Nodes are numbered as they are made, so a node's inputs always have lower
-numbers, and walking the reachable nodes from the highest number down is a topological
-order: the lesson's backpropagation, with the sort taken from time itself.
+made its inputs, or to leaves: tensors that no node made, where the walk ends. Nodes are
+numbered as they are made, so a node's inputs always have lower numbers, and walking the
+reachable nodes from the highest number down is a topological order: the lesson's
+backpropagation, with the sort taken from time itself.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 import sys
 import threading
 import traceback
 import warnings
+import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,8 +24,8 @@ from ..dtypes import from_numpy_dtype
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-Edge = tuple["Node", int]
-"""The node that made an input, and which of its outputs it was."""
+Edge = tuple["Node | Tensor", int]
+"""The node that made an input, and which of its outputs it was; or a leaf, and 0."""
 
 Layout = tuple[tuple[int, ...], Any]
 """A shape and a NumPy dtype."""
@@ -77,7 +80,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes behind the inputs."""
-        return tuple((None, 0) if e is None else e for e in self.edges)
+        return tuple((None, 0) if e is None else _as_nodes(e) for e in self.edges)
 
     def backward(self, gradients: list[Tensor | None]) -> Sequence[Tensor | None]:
         """From the gradients of the outputs, one for each edge."""
@@ -134,7 +137,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"
         )
-    return GradientEdge(*edge)
+    return GradientEdge(*_as_nodes(edge))
 
 
 class RemovableHandle:
@@ -163,41 +166,55 @@ class RemovableHandle:
 
 
 class AccumulateGrad(Node):
-    """Where the walk ends: a leaf, whose `grad` grows."""
+    """A leaf as a node, for programs that look at the graph."""
 
     def __init__(self, variable: Tensor) -> None:
-        self.number = next(numbers)
         self.variable = variable
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
 
-    def layout_of(self, output: int) -> Layout:
-        array = self.variable._array
-        return array.shape, array.dtype
 
-    def accumulate(self, arrived: dict[int, Tensor], keep_graph: bool) -> None:
-        """Add the gradient that arrived to the leaf's."""
-        leaf, gradient = self.variable, arrived.pop(0)
-        if leaf._hooks:
-            gradient = _after_hooks(leaf._hooks, gradient)
-        old = leaf._grad
-        if old is not None and not keep_graph:
-            old._add_in_place(gradient)
-        elif old is not None:
-            leaf._grad = old + gradient
-        elif keep_graph:
-            leaf._grad = gradient
-        else:
-            # Held by this call and by nobody else: the leaf may keep it without a copy.
-            unshared = sys.getrefcount(gradient) == 2 and gradient._edge is None
-            leaf._grad = gradient if unshared and gradient._owns_memory() else gradient._own_copy()
-        for hook in list(leaf._after_accumulate or ()):
-            hook(leaf)
+def _as_nodes(edge: Edge) -> tuple[Node, int]:
+    """An edge with a node at its end, as Torch has it: that of a leaf is made when it is asked for."""
+    end, output = edge
+    if isinstance(end, Node):
+        return end, output
+    node = None if end._accumulator is None else end._accumulator()
+    if node is None:
+        node = AccumulateGrad(end)
+        end._accumulator = weakref.ref(node)
+    return node, 0
+
+
+def layout_at(edge: Edge) -> Layout | None:
+    """The shape and type of what an edge leads to, which its gradient must have."""
+    end, output = edge
+    return end.layout_of(output) if isinstance(end, Node) else (end._array.shape, end._array.dtype)
+
+
+def _accumulate(leaf: Tensor, arrived: dict[int, Tensor], keep_graph: bool) -> None:
+    """Add the gradient that arrived to a leaf's."""
+    gradient = arrived.pop(0)
+    if leaf._hooks:
+        gradient = _after_hooks(leaf._hooks, gradient)
+    old = leaf._grad
+    if old is not None and not keep_graph:
+        old._add_in_place(gradient)
+    elif old is not None:
+        leaf._grad = old + gradient
+    elif keep_graph:
+        leaf._grad = gradient
+    else:
+        # Held by this call and by nobody else: the leaf may keep it without a copy.
+        unshared = sys.getrefcount(gradient) == 2 and gradient._edge is None
+        leaf._grad = gradient if unshared and gradient._owns_memory() else gradient._own_copy()
+    for hook in list(leaf._after_accumulate or ()):
+        hook(leaf)
 
 
 def backward_pass(
-    roots: Sequence[tuple[Node, int, Tensor]],
+    roots: Sequence[tuple[Node | Tensor, int, Tensor]],
     targets: Sequence[Edge] | None,
     retain_graph: bool,
     create_graph: bool,
@@ -206,7 +223,7 @@ def backward_pass(
     """Send gradients from the roots through the graph.
 
     Args:
-        roots: nodes, which output, and the gradient to start with
+        roots: where edges lead to, and the gradient to start with
         targets: collect the gradients that arrive here; if None, walk to every leaf
         retain_graph: keep what nodes saved, so that the graph can be walked again
         create_graph: record this walk, so that it can itself be differentiated
@@ -219,7 +236,7 @@ def backward_pass(
     if targets is not None:
         order = _leading_to({node for node, _ in targets}, order)
     wanted = set(order)
-    waiting: dict[Node, dict[int, Tensor]] = {}
+    waiting: dict[Node | Tensor, dict[int, Tensor]] = {}
     for node, output, gradient in roots:
         if node in wanted:
             _add(waiting.setdefault(node, {}), output, gradient)
@@ -232,18 +249,18 @@ def backward_pass(
             arrived = waiting.pop(node, None)
             if arrived is None:
                 continue
+            if not isinstance(node, Node):
+                if targets is None or leaves:
+                    _accumulate(node, arrived, create_graph)
+                else:
+                    collected[node, 0] = _after_hooks(node._hooks or (), arrived[0])
+                continue
             if node.output_hooks is not None or node.retained is not None:
                 _run_output_hooks(node, arrived)
             if targeted:
                 for output, gradient in arrived.items():
                     if (node, output) in targeted:
                         collected[node, output] = gradient
-            if isinstance(node, AccumulateGrad):
-                if targets is None or leaves:
-                    node.accumulate(arrived, create_graph)
-                elif node.variable._hooks:
-                    collected[node, 0] = _after_hooks(node.variable._hooks, arrived[0])
-                continue
             if targets is not None and not any(
                 e is not None and e[0] in wanted for e in node.edges
             ):
@@ -254,9 +271,8 @@ def backward_pass(
                 node.release()
             for edge, gradient in zip(node.edges, gradients, strict=True):
                 if edge is not None and gradient is not None and edge[0] in wanted:
-                    target, output = edge
-                    gradient = _fit(gradient, target.layout_of(output))
-                    _add(waiting.setdefault(target, {}), output, gradient)
+                    gradient = _fit(gradient, layout_at(edge))
+                    _add(waiting.setdefault(edge[0], {}), edge[1], gradient)
             gradients = gradient = None
     finally:
         modes.grad = before
@@ -303,7 +319,7 @@ def _run_output_hooks(node: Node, arrived: dict[int, Tensor]) -> None:
             tensor._grad = arrived[output]
 
 
-def _after_hooks(hooks: list[Callable[..., Any]], gradient: Tensor) -> Tensor:
+def _after_hooks(hooks: Sequence[Callable[..., Any]], gradient: Tensor) -> Tensor:
     """A gradient, or what the hooks of its tensor put in its place."""
     for hook in list(hooks):
         changed = hook(gradient)
@@ -343,22 +359,30 @@ def _add(arrived: dict[int, Tensor], output: int, gradient: Tensor) -> None:
     arrived[output] = gradient if known is None else known + gradient
 
 
-def _reachable(roots: Sequence[Node]) -> list[Node]:
-    """All nodes that the roots lead to, the newest first."""
-    seen = set(roots)
-    stack = list(seen)
+def _reachable(roots: Sequence[Node | Tensor]) -> list[Node | Tensor]:
+    """All that the roots lead to, the newest first; a leaf follows the last node that leads to it."""
+    places: dict[Node | Tensor, float] = {}
+    for root in roots:
+        places[root] = root.number if isinstance(root, Node) else math.inf
+    stack = [root for root in places if isinstance(root, Node)]
     while stack:
-        for edge in stack.pop().edges:
-            if edge is not None and edge[0] not in seen:
-                seen.add(edge[0])
-                stack.append(edge[0])
-    return sorted(seen, key=lambda node: node.number, reverse=True)
+        node = stack.pop()
+        for edge in node.edges:
+            if edge is None:
+                continue
+            end = edge[0]
+            if not isinstance(end, Node):
+                places[end] = min(places.get(end, math.inf), node.number - 0.5)
+            elif end not in places:
+                places[end] = end.number
+                stack.append(end)
+    return sorted(places, key=places.__getitem__, reverse=True)
 
 
-def _leading_to(targets: set[Node], order: list[Node]) -> list[Node]:
+def _leading_to(targets: set[Node | Tensor], order: list[Node | Tensor]) -> list[Node | Tensor]:
     """The nodes of an order from which a target can be reached."""
     leading = set(targets)
     for node in reversed(order):  # oldest first: inputs come before what was made of them
-        if any(e is not None and e[0] in leading for e in node.edges):
+        if isinstance(node, Node) and any(e is not None and e[0] in leading for e in node.edges):
             leading.add(node)
     return [node for node in order if node in leading]

@@ -47,7 +47,7 @@ for _new, _old in [
     ("less", "lt"), ("less_equal", "le"), ("greater", "gt"), ("greater_equal", "ge"), ("not_equal", "ne"),
 ]:  # fmt: skip
     alias(_new, _old)
-method("__hash__", lambda self: id(self))
+method("__hash__", object.__hash__)
 
 
 def _logical(name: str, compute: np.ufunc, doc: str) -> None:

@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from ..autograd.graph import Edge, Layout, Node, modes, numbers
 from ..tensor import (
     Array,
     Tensor,
+    blank,
     edge_of,
     make_view,
     mark_inference,
@@ -118,24 +120,22 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
                 tracked = True
         else:
             arrays.append(x)
-    result = op.compute(*arrays, **params)
-    if type(result) is tuple:
-        return _several(op, inputs, params, result, tracked and modes.grad)
-    if type(result) is not np.ndarray:
+    result = op.compute(*arrays, **params) if params else op.compute(*arrays)
+    if type(result) is not ndarray:
+        if type(result) is tuple:
+            return _several(op, inputs, params, result, tracked and modes.grad)
         result = np.asarray(result)
     if op.view:
         out = make_view(result, inputs[0])
     else:
-        out = object.__new__(Tensor)
+        out = blank(Tensor)
         out._array = result
     if tracked and modes.grad:
-        if result.dtype.kind in "fcV":  # nothing flows through comparisons, indices, counts
+        kind = result.dtype
+        if kind.kind in "fcV":  # nothing flows through comparisons, indices, counts
             node = make_node(op, inputs, params)
-            node.layout = result.shape, result.dtype
-            outputs, saved = node.plan.outputs, node.saved
-            if outputs is False and saved is not None and modes.saving is None:
-                saved.append(SavedOutput(out, 0))
-            elif outputs is not None:
+            node.layout = result.shape, kind
+            if node.plan.keeps_outputs:
                 node.save_outputs((out,))
             out._edge = node, 0
             out._requires_grad = True
@@ -184,6 +184,7 @@ class _Plan:
     shapes: bool
     outputs: bool | None  # None: none; False: the first; True: a list of all
     named: tuple[int, ...]  # outputs that are saved each by itself
+    keeps_outputs: bool
     keeps_nothing: bool  # of inputs and parameters
     keeps_shape: bool  # of the one input, and nothing else
     calls: tuple[
@@ -217,7 +218,7 @@ def _plan(op: Op, wanted: int) -> _Plan:
     return _Plan(
         tuple(inputs), rest, tuple(params), "shapes" in needed,
         None if outputs is None else outputs == "outs", tuple(named),
-        not (inputs or rest or params or "shapes" in needed),
+        outputs is not None or bool(named), not (inputs or rest or params or "shapes" in needed),
         "shapes" in needed and op.args == ("input",) and not (inputs or rest or params),
         tuple(calls),
     )  # fmt: skip
@@ -376,7 +377,7 @@ def make_node(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> OpNode:
     plan = op.plans.get(wanted)
     if plan is None:
         plan = op.plans[wanted] = _plan(op, wanted)
-    node = object.__new__(OpNode)
+    node = blank(OpNode)
     node.op = op
     node.plan = plan
     node.edges = edges
