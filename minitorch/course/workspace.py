@@ -211,8 +211,9 @@ def _contents() -> Iterable[tuple[str, bytes]]:
     tests = material("tests")
     for name in test_files():
         yield f"tests/{name}", (tests / name).read_bytes()
-    for path in sorted(material("project").glob("*.py")):
-        yield f"project/{path.name}", path.read_bytes()
+    scripts = material("project")
+    for path in sorted([*scripts.glob("*.py"), *scripts.glob(".streamlit/*.toml")]):
+        yield f"project/{path.relative_to(scripts).as_posix()}", path.read_bytes()
     yield "pyproject.toml", project_file().encode()
     yield "README.md", _README.encode()
     yield ".gitignore", b"__pycache__/\n.minitorch/backup/\n.hypothesis/\n.pytest_cache/\n"
