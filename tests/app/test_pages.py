@@ -1,15 +1,15 @@
-"""Every page, on the reference and on fresh stubs, without a browser: it draws and has no error."""
+"""Every page without a browser: on the reference, on fresh stubs, and with one task open."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from minitorch.app.launch import SCRIPT
+from minitorch.app.opening import open_pages
 from minitorch.app.rooms import ROOMS
-from minitorch.course.workspace import create
+from minitorch.course.tasks import TASKS
+from minitorch.course.workspace import Workspace, create
 
 
 @pytest.fixture(scope="session")
@@ -21,10 +21,19 @@ def stubs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("code", ["reference", "stubs"])
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
-def test_a_page_draws(room, code, stubs, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("MINITORCH_WORKSPACE", str(stubs if code == "stubs" else tmp_path))
-    app = AppTest.from_file(str(SCRIPT), default_timeout=60)
-    app.switch_page(str(room.file))
-    app.run()
-    assert not app.exception
-    assert app.title[0].value == room.title
+def test_a_page_draws(room, code, stubs, tmp_path) -> None:
+    words = open_pages(stubs if code == "stubs" else tmp_path, [room])[room.name]
+    assert room.shows in words
+    if code == "reference":
+        assert "could not do this" not in words
+        assert "is still open" not in words
+
+
+@pytest.mark.parametrize("number", ["0.4", "1.4", "2.1"])
+def test_a_page_names_the_only_task_that_is_open(number: str, tmp_path) -> None:
+    workspace = Workspace(create(tmp_path)[0].root)
+    workspace.put_solutions(task for task in TASKS if task.number != number)
+    rooms = [room for room in ROOMS if number in room.tasks]
+    words = open_pages(tmp_path, rooms)
+    assert any(f"Task {number} is still open" in text for text in words.values())
+    assert not any("could not do this" in text for text in words.values())

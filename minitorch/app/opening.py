@@ -1,0 +1,51 @@
+"""Opening the pages on a workspace without a browser: does each draw, and what does it lack?"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .launch import SCRIPT
+from .rooms import ROOMS, Room
+
+PATIENCE = 120
+"""Seconds that a page may take."""
+
+
+def open_pages(root: Path, rooms: Iterable[Room] = ROOMS) -> dict[str, str]:
+    """The words of each page that was opened on a workspace; RuntimeError if one shows an error."""
+    from streamlit import cache_resource
+    from streamlit.testing.v1 import AppTest
+
+    words: dict[str, str] = {}
+    with _workspace(root):
+        for room in rooms:
+            app = AppTest.from_file(str(SCRIPT), default_timeout=PATIENCE)
+            app.switch_page(str(room.file))
+            app.run()
+            if app.exception:
+                raise RuntimeError(f"page {room.title}: {app.exception[0].value}")
+            words[room.name] = "\n".join(str(part.value) for part in app.markdown)
+    cache_resource.clear()  # ends the processes of the libraries
+    return words
+
+
+@contextmanager
+def _workspace(root: Path) -> Iterator[None]:
+    """With the app running on a workspace, and Streamlit's warnings about tests left out."""
+    before = os.environ.get("MINITORCH_WORKSPACE")
+    os.environ["MINITORCH_WORKSPACE"] = str(root)
+    logger = logging.getLogger("streamlit")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        if before is None:
+            del os.environ["MINITORCH_WORKSPACE"]
+        else:
+            os.environ["MINITORCH_WORKSPACE"] = before
