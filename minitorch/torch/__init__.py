@@ -52,7 +52,43 @@ from .dtypes import get_default_dtype as get_default_dtype
 from .dtypes import iinfo as iinfo
 from .dtypes import promote_types as promote_types
 from .dtypes import set_default_dtype as set_default_dtype
-from .environment import *  # noqa: F403
+from .environment import (
+    are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
+)
+from .environment import channels_last as channels_last
+from .environment import channels_last_3d as channels_last_3d
+from .environment import compiled_with_cxx11_abi as compiled_with_cxx11_abi
+from .environment import contiguous_format as contiguous_format
+from .environment import e as e
+from .environment import get_default_device as get_default_device
+from .environment import get_deterministic_debug_mode as get_deterministic_debug_mode
+from .environment import get_device_module as get_device_module
+from .environment import get_float32_matmul_precision as get_float32_matmul_precision
+from .environment import get_num_interop_threads as get_num_interop_threads
+from .environment import get_num_threads as get_num_threads
+from .environment import inf as inf
+from .environment import (
+    is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
+)
+from .environment import is_vulkan_available as is_vulkan_available
+from .environment import is_warn_always_enabled as is_warn_always_enabled
+from .environment import layout as layout
+from .environment import memory_format as memory_format
+from .environment import nan as nan
+from .environment import newaxis as newaxis
+from .environment import pi as pi
+from .environment import preserve_format as preserve_format
+from .environment import set_default_device as set_default_device
+from .environment import set_default_tensor_type as set_default_tensor_type
+from .environment import set_deterministic_debug_mode as set_deterministic_debug_mode
+from .environment import set_float32_matmul_precision as set_float32_matmul_precision
+from .environment import set_flush_denormal as set_flush_denormal
+from .environment import set_num_interop_threads as set_num_interop_threads
+from .environment import set_num_threads as set_num_threads
+from .environment import set_warn_always as set_warn_always
+from .environment import sparse_coo as sparse_coo
+from .environment import strided as strided
+from .environment import use_deterministic_algorithms as use_deterministic_algorithms
 from .generator import Generator as Generator
 from .generator import default_generator as default_generator
 from .legacy import TYPES as _TYPES

@@ -10,16 +10,6 @@ import math
 import os
 from typing import Any
 
-__all__ = [
-    "are_deterministic_algorithms_enabled", "channels_last", "channels_last_3d", "compiled_with_cxx11_abi",
-    "contiguous_format", "e", "get_default_device", "get_deterministic_debug_mode", "get_device_module",
-    "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
-    "inf", "is_deterministic_algorithms_warn_only_enabled", "is_vulkan_available", "is_warn_always_enabled", "layout", "memory_format", "nan", "newaxis", "pi",
-    "preserve_format", "set_default_device", "set_default_tensor_type", "set_deterministic_debug_mode",
-    "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "set_num_threads", "set_warn_always",
-    "sparse_coo", "strided", "use_deterministic_algorithms",
-]  # fmt: skip
-
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 newaxis = None
 
