@@ -275,4 +275,16 @@ ADVICE: dict[str, dict[str, str]] = {
             "max pooling averages": "Take the maximum of each tile, not its mean.",
         }
     ),
+    "4.4b": _advice(
+        cuda_conv={
+            "one cell past the end is read": "CUDA: a thread read input at the width itself; the last cell is width - 1. A real GPU returns rubbish there.",
+            "reverse is ignored": "With reverse the window ends at the place: i - k, not i + k. Backward needs it.",
+            "every thread walks the whole window": "Too large as many times as threads share an output: each takes every lanes-th k, starting from its own lane.",
+            "the threads' parts are not added up": "Only the first thread's part arrives. Add the lanes up in shared memory (_sum_lanes) before the write.",
+            "only the first channel": "The sum runs over all input channels; yours stops after the first.",
+            "no guard around the write": "CUDA: a thread past the end wrote to out. Guard it: ordinal < out_size.",
+            "writes by ordinal": "Right for contiguous outputs only. The place in out comes from the index and out_strides.",
+            "height and width of the window exchanged": "The weight's last dimension is the width of the window; the one before it is the height.",
+        }
+    ),
 }

@@ -18,7 +18,7 @@ class Mistake:
 
     Args:
         name: what went wrong, in a few words
-        task: the task whose tests must fail
+        task: the task whose tests must fail, as in `task0_1`
         file: in `minitorch/`
         right: what the file says
         wrong: what the mistake says instead
@@ -33,7 +33,7 @@ class Mistake:
     @property
     def number(self) -> str:
         """The task as the course counts, `0.1`."""
-        return f"{self.task[4]}.{self.task[6]}"
+        return self.task.removeprefix("task").replace("_", ".")
 
     @property
     def advice(self) -> str:
@@ -847,6 +847,52 @@ CUDA_MISTAKES: list[Mistake] = [
             "the tile of b is read transposed",
             "total += a_tile[i, k] * b_tile[k, j]",
             "total += a_tile[i, k] * b_tile[j, k]",
+        ),
+    ),
+    *_all(
+        "task4_4b",
+        "cuda_conv.py",
+        (
+            "one cell past the end is read",
+            "                if at >= 0 and at < input_shape[2]:",
+            "                if at >= 0 and at <= input_shape[2]:",
+        ),
+        (
+            "reverse is ignored",
+            "                at = i - k if reverse else i + k\n",
+            "                at = i + k\n",
+        ),
+        (
+            "every thread walks the whole window",
+            "for k in range(lane, weight_shape[2], lanes):",
+            "for k in range(weight_shape[2]):",
+        ),
+        (
+            "the threads' parts are not added up",
+            "    _sum_lanes(totals, cell, lane, lanes)\n"
+            "    if lane == 0 and ordinal < out_size:\n        out[b",
+            "    if lane == 0 and ordinal < out_size:\n        out[b",
+        ),
+        (
+            "only the first channel",
+            "        for c in range(weight_shape[1]):\n            w =",
+            "        for c in range(1):\n            w =",
+        ),
+        (
+            "no guard around the write",
+            "    if lane == 0 and ordinal < out_size:\n        place",
+            "    if lane == 0:\n        place",
+        ),
+        (
+            "writes by ordinal",
+            "        out[place] = totals[cell]",
+            "        out[ordinal] = totals[cell]",
+        ),
+        (
+            "height and width of the window exchanged",
+            "weight[w + l * weight_strides[3]] * input[x + at * input_strides[3]]",
+            "weight[w - k * weight_strides[2] + l * weight_strides[2] + k * weight_strides[3]]"
+            " * input[x + at * input_strides[3]]",
         ),
     ),
 ]

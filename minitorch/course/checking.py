@@ -86,7 +86,7 @@ def request(root: Path, task: Task, **options: Any) -> dict[str, Any]:
     only_import = options.pop("only_import", False)
     only_probes = options.pop("only_probes", False)
     if only_probes or only_import:
-        environment = {**environment, "NUMBA_DISABLE_JIT": "1"}
+        environment = {**environment, "NUMBA_DISABLE_JIT": "1", "NUMBA_ENABLE_CUDASIM": "1"}
     if options.pop("quick", False):
         environment["MINITORCH_TEST_EXAMPLES"] = "5"
     compiled = task.module >= 3  # probes run kernels as plain Python, tests compile them

@@ -31,9 +31,7 @@ from .stubs import LIBRARY
 from .tasks import TASKS, Task
 from .workspace import (
     CourseError,
-    Workspace,
     course_files,
-    create,
     finished_file,
     material,
     project_file,
@@ -362,52 +360,3 @@ def as_gradescope(g: Grade) -> dict[str, Any]:
             for m in g.marks
         ],
     }
-
-
-# --- The round trip ------------------------------------------------------------------------------
-
-
-def verify(tasks: Sequence[Task], quick: bool = True) -> Iterable[tuple[Task, str]]:
-    """For each task: its stub fails for that reason alone, its solution passes; "" if so."""
-    with tempfile.TemporaryDirectory(prefix="minitorch-verify-") as folder:
-        workspace, _ = create(Path(folder) / "w")
-        heavy = any(task.module >= 3 for task in tasks)
-        settings = {"NUMBA_DISABLE_JIT": "1"} if quick else {}
-        with Server(["numba"] if heavy else [], **settings) as server:
-            done: list[Task] = []
-            for task in TASKS:
-                if task not in tasks:
-                    done.append(task)
-                    continue
-                workspace.put_solutions(done)
-                done = []
-                yield task, _round_trip(server, workspace, task, quick)
-
-
-def _round_trip(server: Server, workspace: Workspace, task: Task, quick: bool) -> str:
-    def run() -> Result:
-        asked = request(workspace.root, task)
-        if quick:
-            asked["environment"] = {"MINITORCH_TEST_EXAMPLES": "2"}
-            if task.module >= 3:  # large inputs take long where kernels run as plain Python
-                quickly = "not large and not deep and not thread and not edges"
-                asked["arguments"] += ["-k", quickly]
-        return server.ask(asked | {"task": None}, task)
-
-    stub = run() if task.places else None
-    workspace.put_solutions([task])
-    if stub is not None:
-        if stub.error is not None:
-            return f"the stub does not run: {stub.error['text']}"
-        if not stub.failures:
-            return "the stub's tests pass"
-        other = [t for t in stub.failures if t.unwritten != task.number]
-        if other:
-            return f"the stub fails for another reason: {other[0].name}: {other[0].message}"
-    solved = run()
-    if solved.error is not None:
-        return f"the solution does not run: {solved.error['text']}"
-    if solved.failures or not solved.count("passed"):
-        first = solved.failures[0] if solved.failures else None
-        return f"the solution fails: {first.name + ': ' + first.message if first else 'no tests'}"
-    return ""

@@ -110,6 +110,7 @@ _CALLS = {
     "cuda_reduced": "CUDA reduce of mul, shape and dimension",
     "sums_of_32": "sum_practice of the numbers from 1, how many:",
     "cuda_product": "The product of counting matrices, by",
+    "cuda_convolved": "A CUDA convolution, input and weight",
     "conv1d_of": "conv1d, input and weight",
     "conv2d_of": "conv2d, input and weight",
     "conv1d_back": "The gradient of conv1d, input, weight, which:",
@@ -184,7 +185,7 @@ def answers_of(mistakes: list[Mistake]) -> Iterator[tuple[Mistake | None, str, d
         shutil.copytree(
             LIBRARY,
             root / "minitorch",
-            ignore=shutil.ignore_patterns("__pycache__", "torch", "torchvision", "course"),
+            ignore=shutil.ignore_patterns("__pycache__", "torch", "torchvision", "course", "app"),
         )
         with Server(["numba"], PYTHONDONTWRITEBYTECODE="1") as server:
             for number in dict.fromkeys(_group(m.number) for m in mistakes):

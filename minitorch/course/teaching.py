@@ -6,13 +6,15 @@ import argparse
 import csv
 import json
 import shutil
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from .commands import say
-from .grading import Grade, Limits, as_gradescope, as_json, as_rows, grade, verify
+from .grading import Grade, Limits, as_gradescope, as_json, as_rows, grade
 from .tasks import TASKS, Task, find_task
+from .verifying import mistakes, round_trips, seeds
 from .workspace import CourseError, create
 
 Add = Callable[[str, str, Callable[[argparse.Namespace], int]], argparse.ArgumentParser]
@@ -32,7 +34,15 @@ def add_commands(add: Add) -> None:
         run_verify,
     )
     _add_tasks(verified)
-    verified.add_argument("--full", action="store_true", help="compiled, with all examples (slow)")
+    verified.add_argument(
+        "--full",
+        action="store_true",
+        help="compiled, with all examples; and every known mistake is noticed and named (slow)",
+    )
+    verified.add_argument(
+        "--seeds", type=int, metavar="N", help="instead: run the checks with N different seeds"
+    )
+    verified.add_argument("--first-seed", type=int, default=1, help=argparse.SUPPRESS)
     graded = add("grade", "mark submissions, each in a process of its own", run_grade)
     graded.add_argument("folders", metavar="DIR", nargs="+")
     _add_tasks(graded)
@@ -80,13 +90,55 @@ def run_release(args: argparse.Namespace) -> int:
 
 def run_verify(args: argparse.Namespace) -> int:
     """`verify`."""
+    tasks = _chosen(args)
+    if args.seeds is not None:
+        return _verify_seeds(tasks, range(args.first_seed, args.first_seed + args.seeds))
+    began = time.monotonic()
     wrong = 0
-    for task, problem in verify(_chosen(args), quick=not args.full):
-        say(f"  {'ok  ' if not problem else 'FAIL'} {task.number:<5}{task.title}")
+    for task, problem in round_trips(tasks, quick=not args.full):
+        say(f"  {_mark(problem)} {task.number:<5}{task.title}")
         if problem:
             wrong += 1
             say(f"       {problem}")
     say("Every task makes the round trip." if not wrong else f"{wrong} tasks do not.")
+    if args.full:
+        wrong += _verify_mistakes(tasks)
+    say(f"{time.monotonic() - began:.0f} s")
+    return 1 if wrong else 0
+
+
+def _mark(problem: str) -> str:
+    return "FAIL" if problem else "ok  "
+
+
+def _verify_mistakes(tasks: list[Task]) -> int:
+    count = wrong = 0
+    for mistake, problem in mistakes(tasks):
+        count += 1
+        say(f"  {_mark(problem)} {mistake.number:<5}{mistake.file}: {mistake.name}")
+        if problem:
+            wrong += 1
+            say(f"       {problem}")
+    say(
+        f"{count - wrong} of {count} known mistakes are noticed by the checks and named to the student."
+    )
+    return wrong
+
+
+def _verify_seeds(tasks: list[Task], numbers: Sequence[int]) -> int:
+    if not numbers:
+        raise CourseError("--seeds must be positive")
+    began = time.monotonic()
+    runs = wrong = 0
+    for task, seed, problem in seeds(tasks, numbers):
+        runs += 1
+        if problem:
+            wrong += 1
+            say(f"  FAIL {task.number:<5}seed {seed}: {problem}")
+        if task is tasks[-1]:
+            took = time.monotonic() - began
+            say(f"  seed {seed}: {runs} runs, {wrong} failures, {took:.0f} s")
+    say(f"{len(numbers)} seeds, {len(tasks)} tasks: {wrong} failures by chance in {runs} runs.")
     return 1 if wrong else 0
 
 

@@ -61,7 +61,7 @@ def test_kernel(input: Any, weight: Any, reverse: bool) -> None:
     for grow, lanes in itertools.product((-1, 2), (1, 4)):
         window = tuple(size + grow for size in input[2:])
         expected = by_definition(x.to_numpy(), w.to_numpy(), window, reverse)
-        out = on_cuda(np.full(expected.shape, np.nan))
+        out = on_cuda(np.full(expected.shape, np.nan), random_order(expected.ndim))
         threads = (lanes, cuda_conv.THREADS // lanes)
         cuda_device.jit(kernel)[-(-out.size // threads[1]), threads](
             *launch_arguments(out._tensor),

@@ -11,9 +11,9 @@ from minitorch.cli import main
 from minitorch.course.catalogue import MISTAKES
 from minitorch.course.checking import Server
 from minitorch.course.commands import explain
-from minitorch.course.grading import verify
 from minitorch.course.stubs import solution_file
 from minitorch.course.tasks import TASKS, find_task
+from minitorch.course.verifying import mistakes, round_trips, seeds
 from minitorch.course.workspace import Workspace, create
 
 Captured = pytest.CaptureFixture[str]
@@ -90,7 +90,22 @@ def test_release_and_export(tmp_path: Path, capsys: Captured) -> None:
 
 def test_round_trip() -> None:
     """Every task: minitorch course verify."""
-    assert [problem for _, problem in verify([find_task("1.1"), find_task("1.3")])] == ["", ""]
+    tasks = [find_task("1.1"), find_task("1.3")]
+    assert [problem for _, problem in round_trips(tasks)] == ["", ""]
+
+
+def test_mistakes_are_noticed_and_named() -> None:
+    """Every mistake: minitorch course verify --full."""
+    found = [(m.name, problem) for m, problem in mistakes([find_task("4.4b")])]
+    assert len(found) >= 4
+    assert not [pair for pair in found if pair[1]]
+
+
+def test_no_failure_by_chance(capsys: Captured) -> None:
+    """All tasks: minitorch course verify --seeds 200."""
+    assert [problem for _, _, problem in seeds([find_task("1.3")], [3, 4])] == ["", ""]
+    assert course("verify", "--tasks", "1.1", "--seeds", "2") == 0
+    assert "0 failures by chance in 2 runs" in capsys.readouterr().out
 
 
 def test_a_warm_process_recognises_mistakes(workspace: Workspace) -> None:

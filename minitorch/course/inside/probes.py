@@ -246,6 +246,14 @@ CASES: dict[str, str] = {
         rows_differ()
         numbers(nn.maxpool2d(ramp(1, 1, 2, 2), (2, 2)))
     """,
+    "4.4b": """
+        cuda_convolved((1, 1, 4), (1, 1, 2))
+        cuda_convolved((1, 2, 3), (1, 2, 1))
+        cuda_convolved((1, 1, 4), (1, 1, 2), reverse=True)
+        cuda_convolved((1, 1, 2, 3), (1, 1, 2, 2))
+        cuda_convolved((1, 1, 2, 3), (1, 1, 2, 2), reverse=True)
+        cuda_convolved((1, 1, 2, 3), (1, 1, 1, 2), out_order=(0, 1, 3, 2))
+    """,
 }
 
 
@@ -734,6 +742,24 @@ def matmul(a: Any, b: Any) -> Any:
 def cuda_product(multiply: Any, n: int) -> list[float]:
     a, b = (minitorch.Tensor(_data((n, n)), backend=_cuda()) for _ in range(2))
     return multiply(a, b).ravel().tolist()
+
+
+def cuda_convolved(
+    shape: Any, weight: Any, reverse: bool = False, out_order: Any = None
+) -> list[float]:
+    """A kernel of cuda_conv.py, by two threads to an output, and with threads to spare."""
+    from minitorch import cuda_conv
+
+    out = _on_device(_data((shape[0], weight[0], *shape[2:]), out_order, 0.0))
+    data = [_on_device(_data(shape)), _on_device(_data(weight, None, 2.0))]
+    tuples = [minitorch.cuda_device.launch_arguments(a) for a in (out, *data)]
+    kernel = cuda_conv._tensor_conv1d if len(shape) == 3 else cuda_conv._tensor_conv2d
+    threads = (2, cuda_conv.THREADS // 2)
+    blocks = -(-out.size // threads[1])
+    minitorch.cuda_device.jit(kernel)[blocks, threads](
+        *tuples[0], out.size, *tuples[1], *tuples[2], reverse
+    )
+    return elements(out)
 
 
 def conv1d_of(shape: Any, weight: Any) -> list[float]:

@@ -16,6 +16,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import sys
 import tempfile
 import time
@@ -46,7 +47,9 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
             result["error"] = _import_error(root)
             if result["error"] is None:
                 if request.get("arguments") is not None:
-                    result["tests"], result["status"] = _run_tests(request["arguments"])
+                    result["tests"], result["status"] = _run_tests(
+                        request["arguments"], request.get("about", "")
+                    )
                 if request.get("task"):
                     result["probes"] = _run_probes(request["task"])
         except BaseException as error:
@@ -84,19 +87,28 @@ def _short(path: str) -> str:
     return "/".join(parts[-2:])
 
 
-def _run_tests(arguments: list[str]) -> tuple[list[dict[str, Any]], int]:
+def _run_tests(arguments: list[str], about: str = "") -> tuple[list[dict[str, Any]], int]:
     import pytest
 
-    plugin = Collector()
+    plugin = Collector(about)
     status = pytest.main(arguments, plugins=[plugin])
     return list(plugin.tests.values()), int(status)
 
 
 class Collector:
-    """A pytest plugin that keeps what became of each test."""
+    """A pytest plugin that keeps what became of each test.
 
-    def __init__(self) -> None:
+    Tests whose names share words with `about` run first.
+    """
+
+    def __init__(self, about: str = "") -> None:
         self.tests: dict[str, dict[str, Any]] = {}
+        self.about = _words(about)
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        """Put first what is likeliest to fail."""
+        if self.about:
+            items.sort(key=lambda item: -len(self.about & _words(item.name)))
 
     def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
         """Keep the outcome of the worst phase of a test."""
@@ -135,6 +147,10 @@ class Collector:
                 "where": "",
                 "unwritten": None,
             }
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall("[a-z]+", text.lower()))
 
 
 def _about(item: Any) -> str:

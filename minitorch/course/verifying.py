@@ -1,0 +1,147 @@
+"""Proving that the assignments hold, before a class does.
+
+Every task makes the round trip from stub to solution, every mistake of the catalogue is noticed
+by the checks and named by its message, and no check fails by chance.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from .catalogue import Mistake
+from .checking import Result, Server, request
+from .recognition import ALL, recognise
+from .stubs import LIBRARY
+from .tasks import BY_NUMBER, TASKS, Task
+from .workspace import Workspace, create, material, project_file, test_files
+
+QUICKLY = "not large and not deep and not thread and not edges"
+"""What is left out where kernels run as plain Python: large inputs take long there."""
+
+
+def _server(tasks: Iterable[Task], compiled: bool) -> Server:
+    heavy = any(task.module >= 3 for task in tasks)
+    settings = {} if compiled else {"NUMBA_DISABLE_JIT": "1"}
+    return Server(["numba"] if heavy else [], **settings)
+
+
+# --- The round trip ------------------------------------------------------------------------
+
+
+def round_trips(tasks: Sequence[Task], quick: bool = True) -> Iterable[tuple[Task, str]]:
+    """For each task: its stub fails for that reason alone, its solution passes; "" if so."""
+    with (
+        tempfile.TemporaryDirectory(prefix="minitorch-verify-") as folder,
+        _server(tasks, compiled=not quick) as server,
+    ):
+        workspace, _ = create(Path(folder) / "w")
+        done: list[Task] = []
+        for task in TASKS:
+            if task not in tasks:
+                done.append(task)
+                continue
+            workspace.put_solutions(done)
+            done = []
+            yield task, _round_trip(server, workspace, task, quick)
+
+
+def _round_trip(server: Server, workspace: Workspace, task: Task, quick: bool) -> str:
+    def run() -> Result:
+        asked = request(workspace.root, task)
+        if quick:
+            asked["environment"] = {"MINITORCH_TEST_EXAMPLES": "2"}
+            if task.module >= 3:
+                asked["arguments"] += ["-k", QUICKLY]
+        return server.ask(asked | {"task": None}, task)
+
+    stub = run() if task.places else None
+    workspace.put_solutions([task])
+    if stub is not None:
+        if stub.error is not None:
+            return f"the stub does not run: {stub.error['text']}"
+        if not stub.failures:
+            return "the stub's tests pass"
+        other = [t for t in stub.failures if t.unwritten != task.number]
+        if other:
+            return f"the stub fails for another reason: {other[0].name}: {other[0].message}"
+    return _problem(run())
+
+
+def _problem(solved: Result) -> str:
+    """What keeps a right answer from passing; "" if nothing does."""
+    if solved.error is not None:
+        return f"the solution does not run: {solved.error['text']}"
+    if solved.failures or not solved.count("passed"):
+        first = solved.failures[0] if solved.failures else None
+        return f"the solution fails: {first.name + ': ' + first.message if first else 'no tests'}"
+    return ""
+
+
+# --- The catalogue -------------------------------------------------------------------------
+
+
+def mistakes(tasks: Sequence[Task]) -> Iterable[tuple[Mistake, str]]:
+    """For each mistake: its task's checks fail, and its message is what a student sees; "" if so.
+
+    Mistakes are made in a copy of the library, whose kernels run as plain Python.
+    """
+    chosen = [m for m in ALL if BY_NUMBER[m.number] in tasks]
+    with (
+        tempfile.TemporaryDirectory(prefix="minitorch-verify-") as folder,
+        _server(tasks, compiled=False) as server,
+    ):
+        root = Path(folder)
+        _copy_library(root)
+        for mistake in chosen:
+            path = root / "minitorch" / mistake.file
+            right = path.read_text()
+            path.write_text(right.replace(mistake.right, mistake.wrong))
+            yield mistake, _unnoticed(server, root, mistake)
+            path.write_text(right)
+
+
+def _copy_library(root: Path) -> None:
+    left_out = shutil.ignore_patterns("__pycache__", "torch", "torchvision", "course", "app")
+    shutil.copytree(LIBRARY, root / "minitorch", ignore=left_out)
+    for name in test_files():
+        (root / "tests" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(material("tests") / name, root / "tests" / name)
+    (root / "pyproject.toml").write_text(project_file())
+
+
+def _unnoticed(server: Server, root: Path, mistake: Mistake) -> str:
+    task = BY_NUMBER[mistake.number]
+    asked = request(root, task, first=True, about=mistake.name)
+    asked["environment"] = {"MINITORCH_TEST_EXAMPLES": "8", "NUMBA_DISABLE_JIT": "1"}
+    if task.module >= 3:
+        asked["arguments"] += ["-k", QUICKLY]
+    result = server.ask(asked | {"task": task.number}, task)
+    if result.error is not None:
+        return f"the library does not run: {result.error['text']}"
+    if not result.failures:
+        return "the checks pass"
+    found = [f.mistake for f in recognise(task.number, result.probes)]
+    if mistake not in found:
+        named = ", ".join(m.name for m in found) or "nothing"
+        return f"not recognised; recognised: {named}"
+    return ""
+
+
+# --- Chance --------------------------------------------------------------------------------
+
+
+def seeds(tasks: Sequence[Task], numbers: Sequence[int]) -> Iterable[tuple[Task, int, str]]:
+    """Every task's checks on a finished workspace, once with each seed; "" where all pass."""
+    with (
+        tempfile.TemporaryDirectory(prefix="minitorch-verify-") as folder,
+        _server(tasks, compiled=True) as server,
+    ):
+        workspace, _ = create(Path(folder) / "w")
+        workspace.put_solutions(TASKS)
+        for number in numbers:
+            for task in tasks:
+                asked = request(workspace.root, task, seed=number)
+                yield task, number, _problem(server.ask(asked | {"task": None}, task))
