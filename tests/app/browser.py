@@ -21,8 +21,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from minitorch.app.launch import SCRIPT
@@ -170,7 +172,9 @@ class Visit:
         height = self.page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
         self.page.set_viewport_size({"width": WIDTHS[width], "height": min(int(height), 2600)})
         self.page.wait_for_timeout(600)
-        self.page.screenshot(path=folder / f"{self.name}-{width}.png")
+        picture = self.page.screenshot()
+        small = Image.open(BytesIO(picture)).convert("RGB").quantize(128)
+        small.save(folder / f"{self.name}-{width}.png", optimize=True)
 
 
 def walk(visit: Visit) -> None:
