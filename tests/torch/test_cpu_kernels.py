@@ -518,6 +518,40 @@ def test_indices_out_of_bounds() -> None:
     np.testing.assert_array_equal(x, numbers(3, 4))
 
 
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("bad", [-1, 300])
+def test_large_indices_out_of_bounds(dim: int, bad: int) -> None:
+    x, source = numbers(300, 300), numbers(300, 300, seed=1)
+    index = np.random.default_rng(2).integers(0, 300, (300, 300))
+    index[170, 230] = bad
+    for call in (
+        lambda: indexing.gather(x, dim, index),
+        lambda: indexing.scatter(x, dim, index, source),
+        lambda: indexing.scatter_add(x, dim, index, source),
+        lambda: indexing.scatter(x, dim, index, 1.0, in_place=True),
+        lambda: indexing.scatter_add(x, dim, index, source, in_place=True),
+    ):
+        with pytest.raises(RuntimeError, match=f"index {bad} is out of bounds for dimension {dim}"):
+            call()
+    np.testing.assert_array_equal(x, numbers(300, 300))
+
+
+def test_scatter_starts_from_anything() -> None:
+    source, index = numbers(200, 300), np.random.default_rng(2).integers(0, 400, (200, 300))
+    zeros = np.broadcast_to(np.float32(0), (200, 400))
+    turned = numbers(400, 200, seed=1).T
+    still = numbers(200, 400, seed=2)
+    still.flags.writeable = False
+    for x in (zeros, turned, still):
+        theirs = torch.from_numpy(x.copy()).scatter_add(
+            1, torch.from_numpy(index), torch.from_numpy(source)
+        )
+        assert_near(indexing.scatter_add(x, 1, index, source), theirs, atol=2e-6)
+        target = x.copy()
+        indexing.scatter_add(target, 1, index, source, in_place=True)
+        assert_near(target, theirs, atol=2e-6)
+
+
 # --- Cores ---------------------------------------------------------------------------------------------------------------
 
 

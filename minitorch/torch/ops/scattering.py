@@ -95,9 +95,7 @@ def _gather(input: Array, index: Array, dim: int) -> Array:
 
 def _put_back(input: Array, index: Array, shape: tuple[int, ...], dim: int) -> Array:
     """What was gathered, added up where it came from."""
-    out = np.zeros(shape, input.dtype)
-    _scatter_add_into(out, index, input, dim, fresh=True)
-    return out
+    return _scattered(np.broadcast_to(np.zeros((), input.dtype), shape), index, input, dim, np.add)
 
 
 GATHER = Op("gather", ("input", "index"), in_order(_gather), {
@@ -116,19 +114,16 @@ def _part_of(src: Any, index: Array) -> Any:
     return src.reshape(src.shape or (1,))[tuple(slice(0, s) for s in index.shape)]
 
 
-def _scatter_into(
-    target: Array, index: Array, src: Any, dim: int, combining: Any = None, fresh: bool = False
-) -> None:
+def _scatter_into(target: Array, index: Array, src: Any, dim: int, combining: Any = None) -> None:
     """Write values along a dimension, or let a ufunc combine them with what is there."""
     if not index.size:
+        return
+    if _by_kernel(target, index, combining):
+        _KERNELS[combining](target, dim, index, _part_of(src, index), in_place=True)
         return
     size = size_of(target, dim)
     target, index = target.reshape(target.shape or (1,)), index.reshape(index.shape or (1,))
     values = _part_of(src, index)
-    if index.size >= kernels.LARGE and combining in (None, np.add) and target.dtype in KERNEL_TYPES:
-        move = kernels.scatter if combining is None else kernels.scatter_add
-        move(target, dim, index, values, in_place=True, fresh=fresh)  # which checks the bounds
-        return
     check_bounds("scatter", index, size, dim)
     at = _grid(index, dim)
     if combining is None:
@@ -137,8 +132,22 @@ def _scatter_into(
         combine(combining, target, at, values)
 
 
-def _scatter_add_into(target: Array, index: Array, src: Any, dim: int, fresh: bool = False) -> None:
-    _scatter_into(target, index, src, dim, np.add, fresh)
+_KERNELS = {None: kernels.scatter, np.add: kernels.scatter_add}
+"""What writes, or adds, many values; it checks the bounds."""
+
+
+def _by_kernel(target: Array, index: Array, combining: Any) -> bool:
+    large = index.size >= kernels.LARGE and target.ndim
+    return bool(large) and combining in _KERNELS and target.dtype in KERNEL_TYPES
+
+
+def _scattered(input: Array, index: Array, src: Any, dim: int, combining: Any = None) -> Array:
+    """What `_scatter_into` makes of a copy."""
+    if _by_kernel(input, index, combining):
+        return _KERNELS[combining](input, dim, index, _part_of(src, index))
+    out = input.copy()
+    _scatter_into(out, index, src, dim, combining)
+    return out
 
 
 def _to_source(g: Any, index: Any, dim: int, shapes: Any) -> Any:
@@ -156,12 +165,12 @@ def _grown(g: Any, shape: Any) -> Any:
     return g
 
 
-SCATTER = Op("scatter", ("input", "index", "src"), on_copy(partial(_scatter_into, fresh=True)), {
+SCATTER = Op("scatter", ("input", "index", "src"), _scattered, {
     "input": lambda g, index, dim: g.scatter(dim, index, 0), "index": None, "src": _to_source,
 }, write=_scatter_into, doc="Values written at places along a dimension.")  # fmt: skip
-SCATTER_ADD = Op("scatter_add", ("input", "index", "src"), on_copy(partial(_scatter_add_into, fresh=True)), {
+SCATTER_ADD = Op("scatter_add", ("input", "index", "src"), partial(_scattered, combining=np.add), {
     "input": lambda g: g, "index": None, "src": _to_source,
-}, write=_scatter_add_into, doc="Values added at places along a dimension.")  # fmt: skip
+}, write=partial(_scatter_into, combining=np.add), doc="Values added at places along a dimension.")  # fmt: skip
 
 
 def _check_shapes(name: str, input: Tensor, index: Tensor, dim: int, src: Any = None) -> None:

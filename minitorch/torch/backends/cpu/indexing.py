@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .kinds import is_half, is_large
+from .kinds import KERNEL_TYPES, is_half, is_large
 
 Array = Any
 
@@ -62,7 +62,17 @@ def embedding_backward(
     if padding_idx is not None:
         counts = flat != padding_idx
         flat, gs = flat[counts], gs[counts]
-    return index_add(np.zeros((rows, g.shape[-1]), g.dtype), 0, flat, gs, in_place=True)
+    return index_add(_zeros((rows, g.shape[-1]), g.dtype), 0, flat, gs, in_place=True)
+
+
+def _zeros(shape: tuple[int, ...], kind: Any) -> Array:
+    if prod(shape) < LARGE or kind not in KERNEL_TYPES:
+        return np.zeros(shape, kind)
+    from . import index_kernels
+
+    out = np.empty(shape, kind)
+    index_kernels.clear(out)
+    return out
 
 
 def index_add(
@@ -121,21 +131,14 @@ def gather(x: Array, dim: int, index: Array) -> Array:
     return out
 
 
-def scatter(
-    x: Array, dim: int, index: Array, source: Any, in_place: bool = False, fresh: bool = False
-) -> Array:
-    """x, with elements of source (or one number) put where an array of indices says.
-
-    A fresh array, which nobody has seen, may be half written when a wrong index is found.
-    """
-    return _scatter("put", x, dim, index, source, in_place, fresh)
+def scatter(x: Array, dim: int, index: Array, source: Any, in_place: bool = False) -> Array:
+    """x, with elements of source (or one number) put where an array of indices says."""
+    return _scatter("put", x, dim, index, source, in_place)
 
 
-def scatter_add(
-    x: Array, dim: int, index: Array, source: Any, in_place: bool = False, fresh: bool = False
-) -> Array:
+def scatter_add(x: Array, dim: int, index: Array, source: Any, in_place: bool = False) -> Array:
     """x, with elements of source added where an array of indices says, in order."""
-    return _scatter("sum", x, dim, index, source, in_place, fresh)
+    return _scatter("sum", x, dim, index, source, in_place)
 
 
 def scatter_reduce(
@@ -193,9 +196,7 @@ ORDERED: dict[str, Callable[..., None]] = {
 """NumPy's folds by index, one element after the other."""
 
 
-def _scatter(
-    name: str, x: Array, dim: int, index: Array, source: Any, in_place: bool, fresh: bool = False
-) -> Array:
+def _scatter(name: str, x: Array, dim: int, index: Array, source: Any, in_place: bool) -> Array:
     if not x.ndim or not index.ndim:
         flat = source.reshape(-1) if isinstance(source, np.ndarray) else source
         one = _scatter(name, np.atleast_1d(x).copy(), 0, np.atleast_1d(index), flat, True)
@@ -205,27 +206,50 @@ def _scatter(
         wide = source.astype(np.float32) if isinstance(source, np.ndarray) else source
         result = _scatter(name, x.astype(np.float32), dim, index, wide, True).astype(x.dtype)
         return _finish(x, result, in_place)
-    out = x if in_place else x.copy()
     if isinstance(source, np.ndarray):
         source = source[tuple(slice(n) for n in index.shape)]
+    many = index.size >= LARGE and (name == "put" or is_large(x, 0))
+    if many and not in_place and dim == x.ndim - 1 and index.shape[:-1] == x.shape[:-1]:
+        return _scatter_while_copying(name, x, index, source)
+    out = x if in_place else x.copy()
     target = _crop(out, index.shape, dim)
-    in_kernel = (
-        index.size >= LARGE and target.flags.c_contiguous and (name == "put" or is_large(x, 0))
-    )
-    if not in_kernel or (in_place and not fresh):
+    many = many and target.flags.c_contiguous
+    if in_place or not many:
         _check_places(index, x.shape[dim], dim)
-    if in_kernel:
-        from . import index_kernels
+    (_scatter_many if many else _scatter_few)(name, target, dim, index, source)
+    return out
 
-        values = np.ascontiguousarray(np.broadcast_to(np.asarray(source, x.dtype), index.shape))
-        places = np.ascontiguousarray(index, np.int64)
-        if not index_kernels.scatter(name, *(_view(v, dim) for v in (target, places, values))):
-            _check_places(index, x.shape[dim], dim)
-    elif name == "put":
-        np.put_along_axis(target, index, np.asarray(source, x.dtype), dim)
+
+def _scatter_few(name: str, target: Array, dim: int, index: Array, source: Any) -> None:
+    if name == "put":
+        np.put_along_axis(target, index, np.asarray(source, target.dtype), dim)
     else:
         ORDERED[name](target, _grid(index, dim), source)
+
+
+def _scatter_many(name: str, target: Array, dim: int, index: Array, source: Any) -> None:
+    from . import index_kernels
+
+    arrays = target, *_places_and_values(index, source, target.dtype)
+    if not index_kernels.scatter(name, *(_view(v, dim) for v in arrays)):
+        _check_places(index, target.shape[dim], dim)
+
+
+def _scatter_while_copying(name: str, x: Array, index: Array, source: Any) -> Array:
+    """Along the last dimension: each row is copied, and written to while it is near."""
+    from . import index_kernels
+
+    out = np.empty(x.shape, x.dtype)
+    start = x if any(x.strides) else x[(slice(1),) * (x.ndim - 1)]  # one number: one row of it
+    arrays = out, np.ascontiguousarray(start), *_places_and_values(index, source, x.dtype)
+    if not index_kernels.scatter_in_rows(name, *(v.reshape(-1, v.shape[-1]) for v in arrays)):
+        _check_places(index, x.shape[-1], x.ndim - 1)
     return out
+
+
+def _places_and_values(index: Array, source: Any, kind: Any) -> tuple[Array, Array]:
+    values = np.broadcast_to(np.asarray(source, kind), index.shape)
+    return np.ascontiguousarray(index, np.int64), np.ascontiguousarray(values)
 
 
 def _grid(index: Array, dim: int) -> tuple[Array, ...]:

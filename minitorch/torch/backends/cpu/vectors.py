@@ -5,7 +5,8 @@ tile of running sums in registers over a long loop, which is what products live 
 these verbs a kernel says so itself: `load`, `store`, `spread` (one number in every place),
 `multiply_add` and `add_totals`. `get` and `put` are for single numbers, without the look at the
 index's sign that keeps Numba from using vectors by itself. None of these checks bounds:
-what surrounds them must.
+what surrounds them must. `prefetch` alone may name a place that is not there: it only asks for
+memory to be brought near.
 """
 
 from __future__ import annotations
@@ -104,6 +105,20 @@ def _put(typing: Any, array: Any, index: Any, number: Any) -> Any:
     return types.void(array, types.intp, array.dtype), generate
 
 
+def _prefetch(typing: Any, array: Any, index: Any) -> Any:
+    """Bring array[index] near, to be read or written soon."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        asking = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        ask = builder.module.declare_intrinsic("llvm.prefetch", [byte], asking)
+        address = builder.bitcast(_address(context, builder, signature.args[0], *arguments), byte)
+        builder.call(ask, [address, number(0), number(3), number(1)])  # to read, to keep, data
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
 def _zero(typing: Any, array: Any) -> Any:
     """A vector of zeros of the array's type."""
 
@@ -170,7 +185,9 @@ def _add_totals(typing: Any, array: Any, index: Any, a: Any, b: Any, c: Any, d: 
     return types.void(array, types.intp, a, b, c, d), generate
 
 
-PARTS = (_load, _store, _spread, _get, _put, _zero, _lanes, _multiply_add, _evens, _add_totals)
+PARTS = (
+    _load, _store, _spread, _get, _put, _prefetch, _zero, _lanes, _multiply_add, _evens, _add_totals,
+)  # fmt: skip
 """What a kernel that uses vectors is made of besides its own code (see `compile_kernel`)."""
 
 load: Any = intrinsic(_load)
@@ -178,6 +195,7 @@ store: Any = intrinsic(_store)
 spread: Any = intrinsic(_spread)
 get: Any = intrinsic(_get)
 put: Any = intrinsic(_put)
+prefetch: Any = intrinsic(_prefetch)
 zero: Any = intrinsic(_zero)
 lanes: Any = intrinsic(_lanes)
 multiply_add: Any = intrinsic(_multiply_add)
