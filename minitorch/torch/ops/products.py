@@ -31,9 +31,10 @@ from .surface import (
 
 def _product(a: Array, b: Array) -> Array:
     """A product of vectors or matrices; two-byte floats are multiplied in four bytes."""
-    if a.dtype.itemsize == 2 and a.dtype.kind in "fV":
-        return multiplied(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
-    if a.dtype == np.bool_:
+    kind = a.dtype
+    if kind.itemsize == 2 and kind.kind in "fV":
+        return multiplied(a.astype(np.float32), b.astype(np.float32)).astype(kind)
+    if kind.kind == "b":
         raise NotImplementedError(f"\"addmm_impl_cpu_\" not implemented for '{kind_name(a)}'")
     return ordered(multiplied(a, b))
 

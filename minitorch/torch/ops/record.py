@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -135,7 +136,7 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
         if kind.kind in "fcV":  # nothing flows through comparisons, indices, counts
             node = make_node(op, inputs, params)
             node.layout = result.shape, kind
-            if node.plan.keeps_outputs:
+            if node.plan.outputs is not None:
                 node.save_outputs((out,))
             out._edge = node, 0
             out._requires_grad = True
@@ -178,13 +179,14 @@ class _Plan:
     saved inputs, the rest of them, parameters, shapes, outputs.
     """
 
+    op: Op
+    saved: tuple[str, ...]  # names
     inputs: tuple[int, ...]
     rest: bool  # whether all inputs of a `*` argument are saved too, as a list
     params: tuple[tuple[str, Any], ...]  # names and defaults
     shapes: bool
     outputs: bool | None  # None: none; False: the first; True: a list of all
     named: tuple[int, ...]  # outputs that are saved each by itself
-    keeps_outputs: bool
     keeps_nothing: bool  # of inputs and parameters
     keeps_shape: bool  # of the one input, and nothing else
     calls: tuple[
@@ -215,10 +217,11 @@ def _plan(op: Op, wanted: int) -> _Plan:
     order += [*([outputs] if outputs else []), *(op.outputs[i] for i in named)]
     place = {name: k for k, name in enumerate(order)}
     calls = [(i, rule, tuple(place[n] for n in names)) for i, rule, names in rules]
+    _name_saved(order[2:])
     return _Plan(
-        tuple(inputs), rest, tuple(params), "shapes" in needed,
+        op, tuple(order[2:]), tuple(inputs), rest, tuple(params), "shapes" in needed,
         None if outputs is None else outputs == "outs", tuple(named),
-        outputs is not None or bool(named), not (inputs or rest or params or "shapes" in needed),
+        not (inputs or rest or params or "shapes" in needed),
         "shapes" in needed and op.args == ("input",) and not (inputs or rest or params),
         tuple(calls),
     )  # fmt: skip
@@ -245,15 +248,22 @@ class Saved:
     """A tensor that a derivative will need, and its version when it was saved."""
 
     __slots__ = ("tensor", "version")
+    tensor: Any
+    version: int
 
-    def __init__(self, tensor: Tensor, version: int) -> None:
+    @staticmethod
+    def of(tensor: Tensor) -> Saved:
+        """Keep a tensor as it is now."""
         if tensor._is_inference:
             raise RuntimeError(
                 "Inference tensors cannot be saved for backward. Please make a clone to get a normal "
                 "tensor and use it in autograd."
             )
-        self.tensor = tensor
-        self.version = version
+        counter = tensor._counter
+        made = blank(Saved)
+        made.tensor = tensor
+        made.version = 0 if counter is None else counter[0]
+        return made
 
     def unpack(self, node: Node) -> Tensor:
         """The tensor as it was saved; RuntimeError if its memory was written since."""
@@ -336,7 +346,7 @@ def save(tensor: Any, output: int | None = None) -> Any:
         return tensor
     if modes.saving is not None:
         return Packed(tensor, output, modes.saving)
-    return Saved(tensor, tensor._version) if output is None else SavedOutput(tensor, output)
+    return Saved.of(tensor) if output is None else SavedOutput(tensor, output)
 
 
 def _written_since(tensor: Tensor, edge: Edge | None, version: int) -> str:
@@ -378,7 +388,6 @@ def make_node(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> OpNode:
     if plan is None:
         plan = op.plans[wanted] = _plan(op, wanted)
     node = blank(OpNode)
-    node.op = op
     node.plan = plan
     node.edges = edges
     node.number = next(numbers)
@@ -387,26 +396,22 @@ def make_node(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> OpNode:
     elif plan.keeps_shape:
         node.saved = [(inputs[0]._array.shape,)]
     else:
-        node.saved = _kept(op, plan, inputs, params)
+        node.saved = _kept(plan, inputs, params)
     if modes.anomaly:
         node.remember_call()
     return node
 
 
-def _kept(op: Op, plan: _Plan, inputs: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+def _kept(plan: _Plan, inputs: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     """What a plan asks for."""
-    saved, hooks = [], modes.saving
-    for i in plan.inputs:
-        x = inputs[i]
-        if not isinstance(x, Tensor):
-            saved.append(x)
-        elif hooks is None:
-            counter = x._counter
-            saved.append(Saved(x, 0 if counter is None else counter[0]))
-        else:
-            saved.append(save(x))
+    saved = []
+    if plan.inputs:
+        keep = Saved.of if modes.saving is None else save
+        for i in plan.inputs:
+            x = inputs[i]
+            saved.append(keep(x) if isinstance(x, Tensor) else x)
     if plan.rest:
-        saved.append([save(x) for x in inputs[len(op.args) - 1 :]])
+        saved.append([save(x) for x in inputs[len(plan.op.args) - 1 :]])
     for name, default in plan.params:
         saved.append(params.get(name, default))
     if plan.shapes and len(inputs) == 1:
@@ -419,25 +424,25 @@ def _kept(op: Op, plan: _Plan, inputs: Sequence[Any], params: dict[str, Any]) ->
 class OpNode(Node):
     """A recorded operation of the registry."""
 
-    op: Op
     plan: _Plan
     saved: list[Any] | None
     layouts: list[Layout] | None = None  # of several outputs
 
     def save_outputs(self, outputs: Sequence[Tensor]) -> None:
         """Keep outputs that derivatives name."""
-        which, saved = self.plan.outputs, self.saved
+        plan, saved = self.plan, self.saved
         if saved is None:
             return
-        if which:
-            saved.append(SavedOutputs([save(o, n) for n, o in enumerate(outputs)]))
-        elif which is not None:
+        if plan.outputs is False:
             saved.append(save(outputs[0], 0))
-        count = len(outputs) if self.op.differentiable is None else self.op.differentiable
-        saved += [save(outputs[n], n if n < count else None) for n in self.plan.named]
+        elif plan.outputs:
+            saved.append(SavedOutputs([save(o, n) for n, o in enumerate(outputs)]))
+        if plan.named:
+            count = len(outputs) if plan.op.differentiable is None else plan.op.differentiable
+            saved += [save(outputs[n], n if n < count else None) for n in plan.named]
 
     def name(self) -> str:
-        return self.op.node_name
+        return self.plan.op.node_name
 
     def layout_of(self, output: int) -> Layout | None:
         return self.layout if self.layouts is None else self.layouts[output]
@@ -453,7 +458,7 @@ class OpNode(Node):
         saved = self.saved
         if saved is None:
             raise RuntimeError(FREED)
-        edges, op = self.edges, self.op
+        edges, op = self.edges, self.plan.op
         known: list[Any] = [self._incoming(gradients), [e is not None for e in edges]]
         for value in saved:
             known.append(value.unpack(self) if isinstance(value, Saved) else self._plain(value))
@@ -470,7 +475,7 @@ class OpNode(Node):
 
     def _incoming(self, gradients: list[Tensor | None]) -> Any:
         """The gradient of the output, or those of several, zeros where none arrived."""
-        if self.layouts is None or self.op.differentiable == 1:
+        if self.layouts is None or self.plan.op.differentiable == 1:
             return gradients[0]
         given = gradients + [None] * (len(self.layouts) - len(gradients))
         return [
@@ -485,18 +490,19 @@ class OpNode(Node):
             return [v.unpack(self) if isinstance(v, Saved) else v for v in value]
         return value
 
-    def __getattr__(self, name: str) -> Any:
-        """`_saved_self`, `_saved_result`: what was kept, under Torch's names."""
-        if not name.startswith("_saved_"):
-            raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
+    def kept(self, name: str) -> Any:
+        """What was saved under a name."""
         if self.saved is None:
             raise RuntimeError(FREED)
-        plan, op = self.plan, self.op
-        names = [*(op.args[i] for i in plan.inputs), *([op.args[-1]] if plan.rest else [])]
-        names += [*(n for n, _ in plan.params), *(["shapes"] if plan.shapes else []), "out"]
-        wanted = name.removeprefix("_saved_")
-        wanted = {"self": "input", "result": "out"}.get(wanted, wanted)
-        if wanted not in names[: len(self.saved)]:
-            raise AttributeError(f"'{self.name()}' did not save '{wanted}'")
-        value = self.saved[names.index(wanted)]
+        if name not in self.plan.saved[: len(self.saved)]:
+            raise AttributeError(f"'{self.name()}' did not save '{name}'")
+        value = self.saved[self.plan.saved.index(name)]
         return value.unpack(self) if isinstance(value, Saved) else self._plain(value)
+
+
+def _name_saved(names: Sequence[str]) -> None:
+    """Let nodes show what they saved under Torch's names: `_saved_self`, `_saved_result`."""
+    for name in names:
+        shown = "_saved_" + {"input": "self", "out": "result"}.get(name, name)
+        if not hasattr(OpNode, shown):
+            setattr(OpNode, shown, property(partial(OpNode.kept, name=name)))

@@ -21,13 +21,16 @@ from .surface import FUNCTIONS, check_tensor, function_and_method, into, only_me
 
 Dims = tuple[int, ...]
 
+_ALL = [tuple(range(ndim)) for ndim in range(65)]
+"""All dimensions, by how many there are; NumPy has no more than 64."""
+
 # --- Arguments ----------------------------------------------------------------------------------
 
 
 def dims_of(dim: Any, ndim: int) -> Dims:
     """The dimensions to reduce: all of them where none is named."""
     if dim is None:
-        return tuple(range(ndim))
+        return _ALL[ndim]
     if type(dim) is int and -ndim <= dim < ndim:
         return (dim % ndim,)
     if not ndim:
@@ -81,18 +84,21 @@ def summing_kind(input: Array, dtype: Any) -> Any:
 
 def _folding(small: np.ufunc, large: Callable[..., Array]) -> Callable[..., Array]:
     """A sum or product, by NumPy for few elements, by a kernel for many."""
+    reduce = small.reduce
 
     def compute(input: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
-        if dtype is None and input.size < FEW and input.dtype.kind == "f" and input.itemsize > 2:
-            result = small.reduce(input, dim, keepdims=keepdim)
+        if dtype is None and input.size < FEW and input.dtype.char in "fd":
+            if len(dim) == input.ndim and not keepdim:  # an array rather than a number, at once
+                return reduce(input, dim, None, np.empty((), input.dtype))
+            result = reduce(input, dim, keepdims=keepdim)
             return result if input.ndim < 3 else ordered(result)
         kind = summing_kind(input, dtype)
         if input.dtype.kind in "biu" and kind.kind in "biu":
-            return ordered(small.reduce(input, axis=dim, keepdims=keepdim, dtype=kind))
+            return ordered(reduce(input, axis=dim, keepdims=keepdim, dtype=kind))
         if input.dtype != kind:
             input = input.astype(kind)
         if _is_plain(input):
-            return ordered(small.reduce(input, axis=dim, keepdims=keepdim))
+            return ordered(reduce(input, axis=dim, keepdims=keepdim))
         return ordered(large(input, dim, keepdim))
 
     return compute

@@ -41,7 +41,7 @@ def bind_in_place(op: Op, target: Tensor, others: Sequence[Any], params: dict[st
     # overwritten is noticed.
     node = make_node(op, inputs, params) if recording else None
     if node is not None and node.saved and 0 in node.plan.inputs:
-        node.saved[0] = Saved(before_write(target), 0)
+        node.saved[0] = Saved.of(before_write(target))
     if op.write is not None:
         op.write(*arrays, **params)
         bump_version(target)

@@ -20,12 +20,14 @@ LARGE = 262_144
 
 def matmul(a: Array, b: Array) -> Array:
     """The product of two matrices, or of two stacks of them that broadcast."""
+    if a.ndim == b.ndim == 2 and a.dtype is b.dtype and a.size * b.size <= LARGE:
+        return a.dot(b)  # the same, sooner
     if a.ndim < 2 or b.ndim < 2 or a.dtype.char not in "fd" or a.dtype != b.dtype:
         return np.matmul(a, b)
     if a.shape[-1] != b.shape[-2]:
         return np.matmul(a, b)  # which says what is wrong
     if a.size * b.shape[-1] <= LARGE:
-        return a.dot(b) if a.ndim == b.ndim == 2 else np.matmul(a, b)  # dot: the same, sooner
+        return a.dot(b) if a.ndim == b.ndim == 2 else np.matmul(a, b)
     kernels = _kernels()
     if not kernels.usable(a.dtype.type):
         return np.matmul(a, b)
