@@ -69,15 +69,17 @@ class Result:
         )
 
 
-def arguments(task: Task, seed: int | None = None, first: bool = False) -> list[str]:
+def arguments(*tasks: Task, seed: int | None = None, first: bool = False) -> list[str]:
     """What pytest is called with."""
-    usual = ["-q", "-m", task.marker, "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    markers = " or ".join(dict.fromkeys(task.marker for task in tasks))
+    usual = ["-q", "-m", markers, "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"]
     usual += ["-p", "no:timeout", "-W", "ignore", "--no-header"]
     if seed is not None:
         usual += ["--seed", str(seed)]
     if first:
         usual.append("-x")
-    return [*usual, *[f"tests/course/{file}" for file in task.tests]]
+    files = dict.fromkeys(file for task in tasks for file in task.tests)
+    return [*usual, *[f"tests/course/{file}" for file in files]]
 
 
 def request(root: Path, task: Task, **options: Any) -> dict[str, Any]:
@@ -93,7 +95,9 @@ def request(root: Path, task: Task, **options: Any) -> dict[str, Any]:
     seed, first = options.pop("seed", None), options.pop("first", False)
     return {
         "root": str(root),
-        "arguments": None if only_import or only_probes else arguments(task, seed, first),
+        "arguments": None
+        if only_import or only_probes
+        else arguments(task, seed=seed, first=first),
         "task": None if only_import or (compiled and not only_probes) else task.number,
         "environment": environment,
         "nonce": secrets.token_hex(16),

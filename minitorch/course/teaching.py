@@ -130,15 +130,19 @@ def _verify_seeds(tasks: list[Task], numbers: Sequence[int]) -> int:
         raise CourseError("--seeds must be positive")
     began = time.monotonic()
     runs = wrong = 0
-    for task, seed, problem in seeds(tasks, numbers):
-        runs += 1
-        if problem:
+    for seed, result in seeds(tasks, numbers):
+        runs += result.count("passed", "failed", "error")
+        for test in result.failures:
             wrong += 1
-            say(f"  FAIL {task.number:<5}seed {seed}: {problem}")
-        if task is tasks[-1]:
-            took = time.monotonic() - began
-            say(f"  seed {seed}: {runs} runs, {wrong} failures, {took:.0f} s")
-    say(f"{len(numbers)} seeds, {len(tasks)} tasks: {wrong} failures by chance in {runs} runs.")
+            say(f"  FAIL seed {seed}: {test.id}\n       {test.message}")
+        if result.error is not None or not result.tests:
+            wrong += 1
+            say(f"  FAIL seed {seed}: {(result.error or {}).get('text', 'no check ran')}")
+        say(
+            f"  seed {seed}: {len(result.tests)} checks, {wrong} failures so far, "
+            f"{time.monotonic() - began:.0f} s"
+        )
+    say(f"{len(numbers)} seeds, {len(tasks)} tasks: {wrong} failures in {runs} checks.")
     return 1 if wrong else 0
 
 

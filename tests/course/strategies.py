@@ -8,11 +8,12 @@ arrays, its gradients by that formula on complex numbers (`derivative`).
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from math import prod
 from typing import Any
 
+import hypothesis
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -131,18 +132,6 @@ def tensors(
 
 
 @st.composite
-def shaped_tensors(
-    draw: st.DrawFn,
-    count: int = 2,
-    numbers: st.SearchStrategy[float] = small_floats,
-    backend_name: str = "simple",
-) -> list[Tensor]:
-    """Several tensors of one shape, each with strides of its own."""
-    shape = draw(shapes())
-    return [draw(tensors(numbers, shape, backend_name)) for _ in range(count)]
-
-
-@st.composite
 def broadcast_tensors(
     draw: st.DrawFn,
     numbers: st.SearchStrategy[float] = small_floats,
@@ -178,6 +167,97 @@ def random_order(dims: int) -> list[int]:
     while dims > 1 and order == sorted(order):
         random.shuffle(order)
     return order
+
+
+# --- Many tensors for one function, small ones first -----------------------------------
+
+Sampler = Callable[[], float]
+
+
+def smooth_number() -> float:
+    """What `smooth_floats` draws."""
+    while True:
+        x = random.choice([_quarter, lambda: random.uniform(-1, 1), any_number])()
+        if all(abs(x - kink) > 0.01 for kink in KINKS):
+            return x
+
+
+def any_number() -> float:
+    """What `small_floats` draws."""
+    return random.choice([0.0, 1.0, -100.0, 100.0, random.uniform(-100, 100), _quarter()])
+
+
+def positive_number() -> float:
+    """What `positive_floats` draws."""
+    return random.choice([0.05, 1.0, random.uniform(0.05, 2), random.uniform(0.05, 100)])
+
+
+def nonzero_number() -> float:
+    """What `nonzero_floats` draws."""
+    return positive_number() * random.choice([-1, 1])
+
+
+def quarter() -> float:
+    """What `quarters` draws."""
+    while (x := _quarter()) in KINKS:
+        pass
+    return x
+
+
+def _quarter() -> float:
+    return random.randint(-40, 40) / 4
+
+
+def sampled(sample: Sampler, shape: Sequence[int], backend_name: str = "simple") -> Tensor:
+    """A leaf whose dimensions lie in storage in any order."""
+    numbers = [sample() for _ in range(prod(shape))]
+    order = random.sample(range(len(shape)), len(shape))
+    made = Tensor(permuted_data(numbers, shape, order), backend=backend(backend_name))
+    made.requires_grad_(True)
+    return made
+
+
+def growing_shapes(max_dims: int = 4) -> list[tuple[int, ...]]:
+    """As many as other tests have examples; of several that fail, the smallest comes first."""
+    made = [
+        tuple(random.randint(1, 3) for _ in range(random.randint(1, max_dims)))
+        for _ in range(hypothesis.settings.default.max_examples)  # type: ignore[union-attr]
+    ]
+    return sorted(made, key=prod)
+
+
+def some_tensors(sample: Sampler, backend_name: str = "simple") -> Iterator[tuple[Tensor]]:
+    """Leaves of all shapes."""
+    for shape in growing_shapes():
+        yield (sampled(sample, shape, backend_name),)
+
+
+def some_pairs(sample: Sampler, backend_name: str = "simple") -> Iterator[tuple[Tensor, Tensor]]:
+    """Of one shape, or of two that broadcast: sizes turned to 1, dimensions dropped."""
+    for i, full in enumerate(growing_shapes(3)):
+        pair = []
+        for _ in range(2):
+            shape = full
+            if i % 3:
+                shape = tuple(random.choice([1, n, n]) for n in full[random.randrange(len(full)) :])
+            pair.append(sampled(sample, shape, backend_name))
+        yield pair[0], pair[1]
+
+
+def for_all(
+    check: Callable[..., None], examples: Iterable[tuple[Tensor, ...]], about: str = ""
+) -> None:
+    """Check each example; the error of one that fails says which it was."""
+    for inputs in examples:
+        try:
+            check(*inputs)
+        except Exception as error:
+            tensors = "; ".join(
+                f"shape {t.shape}, strides {t._tensor.strides}, {t.to_numpy().tolist()}"
+                for t in inputs
+            )
+            error.add_note(f"Falsifying example: {about} {tensors}")
+            raise
 
 
 # --- Comparing -------------------------------------------------------------------
