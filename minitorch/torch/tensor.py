@@ -129,7 +129,7 @@ class Tensor:
     def grad_fn(self) -> Node | None:
         """The node that made it; None for a leaf."""
         if self._base is not None:
-            _renew_view(self)
+            _renew_view(self, self._base)
         return None if self._edge is None else self._edge[0]
 
     @property
@@ -370,19 +370,19 @@ def tracks(tensor: Tensor) -> bool:
 
     A view does when its base does: a write into the base may have brought history to both.
     """
-    if tensor._base is not None:
-        _renew_view(tensor)
-        return tensor._requires_grad or tensor._base._requires_grad
-    return tensor._requires_grad
+    base = tensor._base
+    if base is None:
+        return tensor._requires_grad
+    _renew_view(tensor, base)
+    return tensor._requires_grad or base._requires_grad
 
 
 def edge_of(tensor: Tensor) -> Edge | None:
     """Where a tensor's gradient goes."""
     if tensor._base is not None:
-        _renew_view(tensor)
-    if tensor._edge is not None or not tensor._requires_grad:
-        return tensor._edge
-    return tensor, 0
+        _renew_view(tensor, tensor._base)
+    edge = tensor._edge
+    return (tensor, 0) if edge is None and tensor._requires_grad else edge
 
 
 def make_view(array: Array, of: Tensor, one_of_several: bool = False) -> Tensor:
@@ -416,10 +416,10 @@ def offset_in(view: Array, base: Array) -> int:
     return start // view.itemsize
 
 
-def _renew_view(view: Tensor) -> None:
+def _renew_view(view: Tensor, base: Tensor) -> None:
     """If the base was written since, make the view's history anew from the base's."""
-    base, counter = view._base, view._counter
-    if counter is None or base is None or view._view_version == counter[0]:
+    counter = view._counter
+    if counter is None or view._view_version == counter[0]:
         return
     if view._made_as and (base._requires_grad or view._requires_grad):
         raise RuntimeError(
