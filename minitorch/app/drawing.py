@@ -185,7 +185,8 @@ def shorten(value: object) -> str:
     ('2', '0.12', 'x')
     """
     if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 1e6 else f"{value:.3g}"[:7]
+        whole = (value.is_integer() or abs(value) >= 1000) and abs(value) < 1e6
+        return f"{value:.0f}" if whole else f"{value:.3g}"
     return str(value)
 
 

@@ -25,9 +25,12 @@ def _component(name: str) -> Any:
     )
 
 
-def board(picture: Picture, key: str, *, width: int | None = None) -> str | None:
-    """Show a picture; the `id` of the shape that was clicked last, if any can be."""
-    data = {"svg": str(picture), "width": width or picture.width}
+def board(picture: Picture, key: str, *, width: int | None = None, least: int = 0) -> str | None:
+    """Show a picture; the `id` of the shape that was clicked last, if any can be.
+
+    It shrinks to narrow screens, down to a width of `least`; below that it scrolls.
+    """
+    data = {"svg": str(picture), "width": width or picture.width, "least": least}
     answer = _component("board")(key=key, data=data, on_clicked_change=_nothing)
     return answer.clicked
 
