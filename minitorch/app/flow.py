@@ -45,7 +45,7 @@ def formulas(nodes: Sequence[Node], most: int = 16) -> list[str]:
 
 def computation(node: Node, called: Sequence[str]) -> str:
     """What a box computes, from what its inputs are called."""
-    inputs = [called[i] for i in node["inputs"]]
+    inputs: list[str] = [called[int(i)] for i in node["inputs"]]
     loose = node["function"] == "Add"  # a sum needs no brackets around its parts
     inner = [f"({w})" if " " in w and not loose else w for w in inputs]
     if node["function"] in _WORDS and len(inputs) == _WORDS[node["function"]].count("{}"):
@@ -64,7 +64,8 @@ def _argument(value: Any) -> str:
 
 def sign(node: Node) -> str:
     """A short name for what a box does."""
-    return _SIGNS.get(node["function"], node["function"].lower())
+    name: str = node["function"]
+    return _SIGNS.get(name, name.lower())
 
 
 def number(value: Any) -> str:

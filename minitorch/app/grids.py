@@ -94,7 +94,7 @@ class Grid:
             text = shorten(words(index))
             picture.text(
                 x + left + self.size / 2, y + top + self.size / 2, text,
-                size=self.size * (0.36 if len(text) < 5 else 0.26),
+                size=self.size * min(0.36, 1.7 / max(len(text), 1)),
                 color=INK if shade in (PAPER, "none") else DARK,
             )  # fmt: skip
         for index in lit:
@@ -123,3 +123,81 @@ def grid(shape: Sequence[int], size: float = 40) -> Grid:
         down * (rows * size + head + _GAP) - _GAP,
         head,
     )
+
+
+DEEP = (0.42, -0.34)
+"""How far one slice of a cube lies behind the one before, in cells to the right and down."""
+
+
+def cube_size(shape: Sequence[int], size: float) -> tuple[float, float]:
+    """Width and height of a cube of cells."""
+    slices, rows, columns = shape
+    return (columns + slices * DEEP[0]) * size, (rows - slices * DEEP[1]) * size
+
+
+def draw_cube(
+    picture: Picture,
+    x: float,
+    y: float,
+    shape: Sequence[int],
+    size: float,
+    words: Callable[[Index], object],
+    *,
+    fill: Callable[[Index], str],
+    id: Callable[[Index], str | None],
+    lit: Sequence[Index] = (),
+) -> None:
+    """Three dimensions as a cube: the first slice in front, the others behind; three faces seen."""
+    slices, rows, columns = shape
+    across, down = DEEP[0] * size, DEEP[1] * size
+    y -= slices * down
+
+    def corner(depth: float, row: float, column: float) -> tuple[float, float]:
+        return x + column * size + depth * across, y + row * size + depth * down
+
+    def face(index: Index, corners: Sequence[tuple[float, float]]) -> None:
+        path = "M" + " L".join(f"{a:.1f} {b:.1f}" for a, b in corners) + " Z"
+        tip = f"<title>index {index}</title>"
+        picture.add("path", tip, d=path, fill=fill(index), stroke=FAINT, data_id=id(index))
+        middle = [sum(values) / 4 for values in zip(*corners, strict=True)]
+        flat = abs(corners[0][1] - corners[2][1]) < size * 0.9
+        scale = 0.24 if flat or corners[0][0] != corners[3][0] else 0.34
+        picture.text(*middle, shorten(words(index)), size=size * scale, color=DARK)
+
+    for k in reversed(range(slices)):
+        for c in range(columns):
+            quad = [
+                corner(k, 0, c),
+                corner(k, 0, c + 1),
+                corner(k + 1, 0, c + 1),
+                corner(k + 1, 0, c),
+            ]
+            face((k, 0, c), quad)
+        for r in range(rows):
+            end = columns
+            quad = [
+                corner(k, r, end),
+                corner(k + 1, r, end),
+                corner(k + 1, r + 1, end),
+                corner(k, r + 1, end),
+            ]
+            face((k, r, columns - 1), quad)
+    for r in range(rows):
+        for c in range(columns):
+            face(
+                (0, r, c),
+                [
+                    corner(0, r, c),
+                    corner(0, r, c + 1),
+                    corner(0, r + 1, c + 1),
+                    corner(0, r + 1, c),
+                ],
+            )
+    for k, r, c in lit:
+        near = [corner(k, r + a, c + b) for a, b in _AROUND]
+        far = [corner(k + 1, r + a, c + b) for a, b in _AROUND]
+        for edge in (near, far, *zip(near, far, strict=True)):
+            picture.line(edge, color=ACCENT, thick=2.5)
+
+
+_AROUND = ((0, 0), (0, 1), (1, 1), (1, 0), (0, 0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,7 +94,7 @@ def test_a_wrong_order_is_seen(monkeypatch) -> None:
     right = minitorch.autodiff.topological_sort
 
     def early(variable):
-        order = right(variable)
+        order: list[Any] = right(variable)
         middle = next(i for i, v in enumerate(order) if v.history.last_fn.__name__ == "Mul")
         return [order[0], order[1], order[middle], *order[2:middle], *order[middle + 1 :]]
 

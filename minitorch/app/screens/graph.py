@@ -92,7 +92,7 @@ def ask_values(kind: str, names: list[str]) -> dict[str, Any]:
                     name, VALUES[kind].get(name, "[1, 2, 3]"),
                     key=f"gt_{name}", bind="query-params", width=260,
                 )  # fmt: skip
-                values[name] = read_tensor(name, text)
+                values[name] = read_tensor(name, text or "")
     return values
 
 
