@@ -26,7 +26,8 @@ def test_all_three_directions(size) -> None:
     tx, tw = torch.tensor(x, requires_grad=True), torch.tensor(w, requires_grad=True)
     out = forward(tx, tw)
     out.backward(torch.tensor(g))
-    assert tx.grad is not None and tw.grad is not None
+    assert tx.grad is not None
+    assert tw.grad is not None
     assert np.allclose(convolution.convolve(x, w)["out"], out.detach().numpy())
     assert np.allclose(convolution.input_gradient(g, w)["out"], tx.grad.numpy())
     window = list(w.shape[2:])

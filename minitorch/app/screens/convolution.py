@@ -365,6 +365,7 @@ BACKWARD = {
 }
 
 room = begin("convolution")
+way = "forward"
 with st.container(horizontal=True, gap="medium"):
     page = st.segmented_control(
         "Show", list(KINDS), default="1", format_func=KINDS.__getitem__, required=True,
