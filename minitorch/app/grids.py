@@ -159,10 +159,10 @@ def draw_cube(
         path = "M" + " L".join(f"{a:.1f} {b:.1f}" for a, b in corners) + " Z"
         tip = f"<title>index {index}</title>"
         picture.add("path", tip, d=path, fill=fill(index), stroke=FAINT, data_id=id(index))
-        middle = [sum(values) / 4 for values in zip(*corners, strict=True)]
+        across_to, down_to = (sum(values) / 4 for values in zip(*corners, strict=True))
         flat = abs(corners[0][1] - corners[2][1]) < size * 0.9
         scale = 0.24 if flat or corners[0][0] != corners[3][0] else 0.34
-        picture.text(*middle, shorten(words(index)), size=size * scale, color=DARK)
+        picture.text(across_to, down_to, shorten(words(index)), size=size * scale, color=DARK)
 
     for k in reversed(range(slices)):
         for c in range(columns):

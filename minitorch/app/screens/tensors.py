@@ -9,7 +9,7 @@ import streamlit as st
 
 from minitorch.app.components import board
 from minitorch.app.drawing import ACCENT, FAINT, GREY, INK, SHADES, Picture, shorten
-from minitorch.app.frame import View, begin, columns, show_difference
+from minitorch.app.frame import View, begin, columns, show_difference, views
 from minitorch.app.grids import (
     DARK,
     Index,
@@ -154,13 +154,13 @@ def _slot(place: int, below: float) -> tuple[float, float]:
 
 def show_stages(found: list[dict[str, Any]]) -> None:
     """A line for each step, and what the last one did."""
-    lines = ["| step | shape | strides | contiguous | storage |", "|---|---|---|---|---|"]
+    lines = ["| step | shape | strides | |", "|---|---|---|---|"]
     for stage in found:
         if "problem" not in stage:
-            kept = "copied" if stage["copied"] else "the same" if stage is not found[0] else "new"
+            kept = "" if stage is found[0] else ", copied" if stage["copied"] else ", same storage"
             lines.append(
                 f"| `{stage['name']}` | {tuple(stage['shape'])} | {tuple(stage['strides'])} | "
-                f"{'yes' if stage['contiguous'] else 'no'} | {kept} |"
+                f"{'contiguous' if stage['contiguous'] else 'not contiguous'}{kept} |"
             )
     st.markdown("\n".join(lines))
     if "problem" in found[-1]:
@@ -187,7 +187,8 @@ def explain_index(view: View, last: dict[str, Any], storage: list[float], index:
         number = storage[sum(products)] if sum(products) < len(storage) else None
         st.markdown(
             f"##### Index {index}: position = {words}{added} = {sum(products)}\n"
-            f"Each entry times the stride of its dimension, then the sum. The number there is "
+            f"Each entry times the stride of its dimension, then the sum: from one cell to the "
+            f"next in dimension d it is strides[d] places in the storage. The number there is "
             f"**{shorten(number)}**."
         )
         return
@@ -253,7 +254,9 @@ def show_counting(view: View, shape: Index) -> list[Any] | None:
     return counted
 
 
-def show_tensor(view: View, answer: dict[str, Any], index: Index | None, cube: bool) -> list[Any]:
+def show_tensor(
+    view: View, answer: dict[str, Any], index: Index | None, cube: bool, wide: bool
+) -> list[Any]:
     """Cells and storage of one library's tensor; what its functions gave."""
     found, storage = answer["stages"], answer["storage"]
     show_stages(found)
@@ -265,12 +268,17 @@ def show_tensor(view: View, answer: dict[str, Any], index: Index | None, cube: b
     places = dict(zip(indices(shape), given, strict=True))
     key = f"{view.name}-{st.session_state.get('tturn', 0)}"
     picture = draw(last, storage, places, index, cube and len(shape) == 3)
-    clicked = board(picture, key=f"tboard-{key}", least=round(0.6 * picture.width))
-    take_click(clicked, key, places)
-    st.caption("Click a cell, or a place in the storage. One colour is one step of dimension 0.")
-    if index is not None:
-        explain_index(view, last, storage, index)
-    show_mistakes(last, places)
+    left, right = st.columns([3, 2], gap="large") if wide else (st.container(), st.container())
+    with left:
+        clicked = board(picture, key=f"tboard-{key}", least=round(0.6 * picture.width))
+        take_click(clicked, key, places)
+        st.caption(
+            "Click a cell, or a place in the storage. One colour is one step of dimension 0."
+        )
+    with right:
+        if index is not None:
+            explain_index(view, last, storage, index)
+        show_mistakes(last, places)
     return [given, storage, show_counting(view, shape)]
 
 
@@ -305,5 +313,6 @@ if asked is not None:
     answers = []
     for view in columns(room):
         answer = view.ask("tensors.stages", **asked)
-        answers.append(None if answer is None else show_tensor(view, answer, index, as_cube))
+        wide = len(views(room)) == 1
+        answers.append(answer and show_tensor(view, answer, index, as_cube, wide))
     show_difference(answers)

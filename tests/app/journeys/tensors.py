@@ -16,7 +16,7 @@ def walk(visit: Visit) -> None:
     visit.click("i:0,2,1")
     visit.see("position = 0 × 6 [+] 2 × 2 [+] 1 × 1")
     visit.select("Permute", "(2, 0, 1)")
-    visit.see(r"permute\(2, 0, 1\).*\(2, 2, 3\).*\(1, 6, 2\).*no.*the same")
+    visit.see(r"permute\(2, 0, 1\).*\(2, 2, 3\).*\(1, 6, 2\).*not contiguous, same storage")
     visit.fill("Then view as", "12")
     visit.see("is not possible.*contiguous")
     visit.main.get_by_text("Then contiguous()").click()
