@@ -182,9 +182,10 @@ def shorten(value: object) -> str:
     """A number in few characters, as a cell can hold it.
 
     >>> shorten(2.0), shorten(0.12345), shorten("x")
-    ('2', '0.12', 'x')
+    ('2', '0.123', 'x')
     """
     if isinstance(value, float):
+        value += 0.0  # -0 is 0
         whole = (value.is_integer() or abs(value) >= 1000) and abs(value) < 1e6
         return f"{value:.0f}" if whole else f"{value:.3g}"
     return str(value)

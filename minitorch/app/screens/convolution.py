@@ -99,10 +99,16 @@ def choose_numbers(dims: int) -> tuple[Any, Any] | None:
     return np.stack([first, *more]), kernels.with_channels(window, outer, inner, seed=7)
 
 
+def patiently(view: View, call: str, **given: Any) -> Any | None:
+    """What a lesson gives; kernels that were just written are compiled first."""
+    with st.spinner("Compiling the kernels: this takes a moment after each change."):
+        return view.ask(f"convolution.{call}", limit=240, **given)
+
+
 def ask(view: View, way: str, dims: int, numbers: dict[str, Any]) -> Any | None:
     """What the library gives, always with a height: out x height x width, or what the way has."""
     given = {name: _flat(value, dims) for name, value in numbers.items()}
-    answer = view.ask(f"convolution.{CALLS[way]}", **given)
+    answer = patiently(view, CALLS[way], **given)
     if answer is None:
         return None
     out = np.asarray(answer["out"], float)
@@ -304,7 +310,7 @@ def show_pooling() -> None:
 def show_pool(view: View, image: Any, kernel: Any, kind: str, place: Any, gradient: Any) -> Any:
     """An image, what its tiles become, the way back, and how `tile` gets there."""
     given = {"image": image.tolist(), "kernel": list(kernel)}
-    pooled = view.ask("convolution.pool", kind=kind, **given)
+    pooled = patiently(view, "pool", kind=kind, **given)
     if pooled is None:
         return None
     out = np.asarray(pooled["out"], float)
@@ -325,7 +331,7 @@ def show_pool(view: View, image: Any, kernel: Any, kind: str, place: Any, gradie
     st.markdown(
         f"`{tiles.spell(inside.reshape(-1).tolist(), kind)}`, and the library gives **{gives}**."
     )
-    back = view.ask("convolution.pool_gradient", kind=kind, gradient=gradient.tolist(), **given)
+    back = patiently(view, "pool_gradient", kind=kind, gradient=gradient.tolist(), **given)
     if back is None:
         return None
     st.markdown("**Backward.** " + BACKWARD[kind])
@@ -337,10 +343,10 @@ def show_pool(view: View, image: Any, kernel: Any, kind: str, place: Any, gradie
     with right:
         st.caption("The gradient that comes in")
         board(tiles.draw_pooled(gradient, place), key=f"pg-{view.name}")
-    made = view.ask("convolution.tile", **given)
+    made = patiently(view, "tile", **given)
     if made is None:
         return None
-    steps = view.ask("convolution.tile_steps", **given)
+    steps = patiently(view, "tile_steps", **given)
     if steps is None:
         return None
     st.markdown("**How `tile` does it**: by view and permute, without a loop.")
