@@ -175,10 +175,10 @@ class Thread:
                 raise _LeaveError(type(statement).__name__.lower())
             case ast.Return(value=None):
                 raise _LeaveError("return")
-            case ast.While():
+            case ast.While() | ast.For():
                 raise self.wrong("loops are written with for ... in range(...)")
             case _:
-                raise self.wrong(f"{_source(statement)} is not in the language of these puzzles")
+                raise self.wrong(f"`{_source(statement)}` is not in the language of these puzzles")
 
     def loop(self, target: ast.expr, call: ast.Call, body: list[ast.stmt]) -> Iterator[int]:
         """A loop over a range."""
@@ -257,7 +257,7 @@ class Thread:
                 return self.attribute(node)
             case ast.Call(func=func, args=given, keywords=[]):
                 return self.call(_dotted(func), given, node)
-        raise self.wrong(f"{_source(node)} is not in the language of these puzzles")
+        raise self.wrong(f"`{_source(node)}` is not in the language of these puzzles")
 
     def look_up(self, name: str) -> Any:
         """What a name stands for."""
@@ -296,7 +296,7 @@ class Thread:
                 return point[name]["xyz".index(node.attr)]
             case ast.Attribute(value=array, attr="shape" | "size"):
                 return getattr(self.array(array), node.attr)
-        raise self.wrong(f"there is no {_source(node)} here")
+        raise self.wrong(f"there is no `{_source(node)}` here")
 
     def call(self, name: str, given: list[ast.expr], node: ast.expr) -> Any:
         """A call of one of the functions that there are."""

@@ -9,7 +9,7 @@ from typing import Any
 from .drawing import ACCENT, BLUE, FAINT, GREY, INK, PAPER, RED, SHADES, Picture, shorten
 from .inside.threads import Event, Point, Trace, name_cell, points
 
-WIDTH = 560
+WIDTH, CELL = 560, 38
 DARK = "#1f2937"
 WRITE, READ, _, _, BAD, REST = SHADES
 
@@ -48,27 +48,24 @@ class Grid:
 
 def draw_grid(grid: Grid, chosen: str) -> Picture:
     """Every block as a frame around its threads; a thread shows its first element."""
-    cell = 38
     flat = grid.threads[1] == 1
     across = min(grid.threads[0], 8) if flat else grid.threads[0]
     down = -(-grid.threads[0] // across) if flat else grid.threads[1]
-    box = (across * cell + 14, down * cell + 32)
-    per_row = max(int(WIDTH // (box[0] + 8)), 1) if flat else grid.blocks[0]
-    rows = -(-grid.blocks[0] // per_row) if flat else grid.blocks[1]
-    columns = min(per_row, grid.blocks[0])
+    wide, high = across * CELL + 22, down * CELL + 40
+    in_a_row = max(int(WIDTH // wide), 1) if flat else grid.blocks[0]
+    rows = -(-grid.blocks[0] // in_a_row) if flat else grid.blocks[1]
     picture = Picture(
-        max(columns * (box[0] + 8), 300), rows * (box[1] + 8) + 2, "Blocks and their threads"
+        max(min(in_a_row, grid.blocks[0]) * wide, 300), rows * high + 2, "Blocks and their threads"
     )
-    for by in range(grid.blocks[1]):
-        for bx in range(grid.blocks[0]):
-            column, row = (bx % per_row, bx // per_row) if flat else (bx, by)
-            x, y = 2 + column * (box[0] + 8), 2 + row * (box[1] + 8)
-            picture.box(x, y, box[0], box[1], line=GREY, round=6)
-            name = f"block {bx}" if flat else f"block ({bx}, {by})"
+    for block, thread in grid.everyone():
+        column, row = (block[0] % in_a_row, block[0] // in_a_row) if flat else block
+        x, y = 2 + column * wide, 2 + row * high
+        if thread == (0, 0):
+            picture.box(x, y, wide - 8, high - 8, line=GREY, round=6)
+            name = f"block {block[0]}" if flat else f"block ({block[0]}, {block[1]})"
             picture.text(x + 8, y + 13, name, anchor="start", size=12)
-            for tx, ty in ((i % grid.threads[0], i // grid.threads[0]) for i in range(grid.threads[0] * grid.threads[1])):  # fmt: skip
-                at = (x + 7 + (tx % across) * cell, y + 25 + (tx // across if flat else ty) * cell)
-                _draw_thread(picture, grid, (bx, by), (tx, ty), at, cell, chosen)
+        i, j = (thread[0] % across, thread[0] // across) if flat else thread
+        _draw_thread(picture, grid, block, thread, (x + 7 + i * CELL, y + 25 + j * CELL), chosen)
     return picture
 
 
@@ -78,25 +75,25 @@ def _draw_thread(
     block: tuple[int, int],
     thread: tuple[int, int],
     at: tuple[float, float],
-    cell: float,
     chosen: str,
 ) -> None:
     id = ",".join(map(str, (*block, *thread)))
     covered = grid.covers(block, thread)
     lit = id == chosen
+    side = CELL - 3
     picture.box(
-        at[0], at[1], cell - 3, cell - 3, SHADES[2] if covered else REST,
-        line=ACCENT if lit else FAINT, thick=3 if lit else 1, round=4, id=id,
-        dash=None if covered or lit else "3 3",
+        *at, side, side, SHADES[2] if covered else REST, line=ACCENT if lit else FAINT,
+        thick=3 if lit else 1, round=4, id=id, dash=None if covered or lit else "3 3",
     )  # fmt: skip
     words = "–"
     if covered:
         x, y = covered[0]
         words = str(x) if grid.size[1] == 1 else f"{y},{x}"
-    middle = (at[0] + (cell - 3) / 2, at[1] + (cell - 3) / 2)
-    picture.text(*middle, words, size=13, color=DARK if covered else GREY)
+    color = DARK if covered else GREY
+    picture.text(at[0] + side / 2, at[1] + side / 2, words, size=13, color=color)
     if len(covered) > 1:
-        picture.text(at[0] + cell - 8, at[1] + 8, f"+{len(covered) - 1}", size=8, color=DARK, anchor="end")  # fmt: skip
+        more = f"+{len(covered) - 1}"
+        picture.text(at[0] + side - 4, at[1] + 8, more, size=8, color=DARK, anchor="end")
 
 
 # --- What a block does, step by step -----------------------------------------------------------
@@ -170,12 +167,15 @@ def flip(
     kept = [e for e in own if e["kind"] == "barrier" or e["array"] in shown or e["at"] is None]
     steps = steps_of(kept)
     last = _last_steps(steps)
+    everyone = points(trace["threads"])
+    idle = {thread: (PAPER, "idle", "") for thread in everyone if thread not in last}
     pictures, captions = [], []
     for number, step in enumerate(steps):
         for event in step.events:
             if step.kind == "write" and event["at"] is not None:
                 _apply(memory, event)
-        pictures.append(_frame(arrays, memory, step, trace["threads"], _states(step, number, last)))
+        states = idle | _states(step, number, last)
+        pictures.append(_frame(arrays, memory, step, trace["threads"], states))
         captions.append(_caption(step, number, len(steps), trace))
     return pictures, captions
 
@@ -239,6 +239,13 @@ def _threads(many: int) -> str:
     return f"{many} thread{'s' if many != 1 else ''}"
 
 
+SPACES = {
+    "sizes": "shapes and strides",
+    "global": "global memory",
+    "shared": "shared memory of this block",
+}
+
+
 # --- One picture of it -----------------------------------------------------------------------
 
 
@@ -251,7 +258,7 @@ def _frame(
 ) -> Picture:
     picture = Picture(WIDTH, 10, "What the threads of a block do")
     y = 2.0
-    for space, words in (("sizes", "shapes and strides"), ("global", "global memory"), ("shared", "shared memory of this block")):  # fmt: skip
+    for space, words in SPACES.items():
         group = [array for array in arrays if array["space"] == space]
         if group:
             y = _draw_group(picture, group, memory, step, words, y)
@@ -309,10 +316,11 @@ def _draw_cells(
         words = "?" if value is None else shorten(float(value))
         color = DARK if touched else GREY if value is None else INK
         picture.text(x + cell / 2, y + cell / 2 + 2, words, size=min(13, cell * 0.36), color=color)
-        if cell >= 28:
+        if cell >= 28 and len(array["shape"]) == 1:
             picture.text(x + 4, y + 7, i, size=7.5, color=GREY, anchor="start")
         if touched and len(touched) > 1:
-            picture.text(x + cell - 4, y + cell - 7, f"×{len(touched)}", size=8.5, color=DARK, anchor="end")  # fmt: skip
+            many = f"×{len(touched)}"
+            picture.text(x + cell - 4, y + cell - 7, many, size=8.5, color=DARK, anchor="end")
 
 
 def _draw_threads(
@@ -330,11 +338,14 @@ def _draw_threads(
         x, top = 10 + column * width, y + 22 + row * height
         fill, first, second = states.get(place, (PAPER, "", ""))
         bad = fill == BAD
-        picture.box(x + 1, top + 1, width - 4, height - 4, fill, line=RED if bad else FAINT, thick=2 if bad else 1, round=4)  # fmt: skip
+        picture.box(
+            x + 1, top + 1, width - 4, height - 4, fill, line=RED if bad else FAINT,
+            thick=2 if bad else 1, round=4,
+        )  # fmt: skip
         dark = INK if fill == PAPER else DARK
         number = str(place[0]) if flat else f"{place[0]},{place[1]}"
         picture.text(x + width / 2 - 1, top + 11, number, size=11, bold=True, color=dark)
-        faint = GREY if first == "done" else dark
+        faint = GREY if first in ("done", "idle") else dark
         picture.text(x + width / 2 - 1, top + 25, first, size=10, color=faint, mono=bool(second))
         picture.text(x + width / 2 - 1, top + 37, second, size=10, color=dark, mono=True)
     return y + rows * height + 30

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import linecache
@@ -47,7 +48,7 @@ def kernels() -> SimpleNamespace:
             if module is not None:
                 setattr(minitorch, name, module)
             else:
-                vars(minitorch).pop(name, None)
+                minitorch.__dict__.pop(name, None)
     for module in fresh.values():
         if hasattr(module, "cuda"):
             setattr(module, "cuda", FAKE)  # noqa: B010
@@ -246,9 +247,19 @@ def run(
     with _threads(recorder, kernel, arguments) as start:
         launch(recorder, blocks, threads, start)
     lines = {event["line"] for event in recorder.events}
-    file = inspect.getsourcefile(kernel) or ""
+    return finish(recorder, _statements(inspect.getsourcefile(kernel) or "", lines), threads)
+
+
+def _statements(file: str, lines: set[int]) -> dict[int, str]:
+    """The statement that each line of a file belongs to, in one line."""
     linecache.checkcache(file)
-    return finish(recorder, {n: linecache.getline(file, n).strip() for n in lines}, threads)
+    code = linecache.getlines(file)
+    found = {n: code[n - 1].strip() for n in lines if 0 < n <= len(code)}
+    for node in ast.walk(ast.parse("".join(code))):
+        if isinstance(node, ast.stmt) and not hasattr(node, "body"):
+            inside = lines.intersection(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+            found |= dict.fromkeys(inside, ast.unparse(node))
+    return found
 
 
 # --- The kernels to look at --------------------------------------------------------------------

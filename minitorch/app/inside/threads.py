@@ -319,6 +319,7 @@ def finish(recorder: Recorder, source: dict[int, str], threads: int | Sequence[i
             {
                 "name": cells.name,
                 "space": cells.space,
+                "shape": cells.shape,
                 "columns": cells.columns,
                 "size": cells.size,
                 "begin": _plain(cells.begin),

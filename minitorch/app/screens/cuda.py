@@ -44,7 +44,7 @@ def show_grid() -> None:
     """Blocks and threads for chosen sizes, and the arithmetic of one thread."""
     shape = st.segmented_control(
         "Elements", ["A row", "A matrix"], default="A row", required=True, key="gshape",
-        bind="query-params",
+        bind="query-params", label_visibility="collapsed",
     )  # fmt: skip
     grid = _row_grid() if shape == "A row" else _matrix_grid()
     chosen = st.session_state.get("gchosen", "")
@@ -218,22 +218,22 @@ def show_score(room: Room) -> None:
             if not answer["right"] or answer["faults"]:
                 st.warning(f"The {words} is not right yet; the trace shows where.")
         if rows:
-            _draw_score(rows)
+            _draw_score(rows, view.name)
     st.markdown(
         f"The plain product reads a row of `a` and a column of `b` for every output: 2 x {size} = "
         f"{2 * size} numbers. In tiles, {side} threads share every number that is read: "
-        f"2 x {-(-size // side) * side} / {side} or fewer. Global memory is about a hundred times "
-        f"slower than shared memory, so this is what a product on a GPU is fast or slow by."
+        f"2 x {-(-size // side) * side} / {side} or fewer. Global memory is many times slower "
+        f"than shared memory: on a GPU these reads decide how fast a product is."
     )
 
 
-def _draw_score(rows: list[tuple[str, dict[str, Any]]]) -> None:
+def _draw_score(rows: list[tuple[str, dict[str, Any]]], name: str) -> None:
     def each(answer: dict[str, Any], kind: str) -> float:
         return answer["counts"][kind] / answer["outputs"]
 
     st.markdown("**Reads of global memory for each output**")
     bars = [(words, each(a, "global read"), f"{each(a, 'global read'):.3g}") for words, a in rows]
-    board(draw_bars(bars, "Reads for each output", (ACCENT, BLUE)), key=f"score-{id(rows)}")
+    board(draw_bars(bars, "Reads for each output", (ACCENT, BLUE)), key=f"score-{name}")
     st.dataframe(
         {
             "product": [words for words, _ in rows],
@@ -261,6 +261,7 @@ def show_puzzles() -> None:
     chosen = st.selectbox("Puzzle", names, key="puzzle", bind="query-params")
     puzzle = PUZZLES[names.index(chosen)]
     st.markdown(f"{puzzle.task}\n\n{puzzle.given}")
+    st.html("<style>textarea { font-family: var(--st-code-font, monospace) !important; }</style>")
     text = st.text_area(
         "What one thread does",
         puzzle.skeleton,
