@@ -1,5 +1,325 @@
-"""The page by_hand."""
+"""The page by hand: three knobs, a line, and what it costs to be wrong."""
 
-from minitorch.app.frame import begin
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from minitorch.app.components import board
+from minitorch.app.drawing import ACCENT, BLUE, GREY, RED, Picture, surface
+from minitorch.app.frame import View, begin, columns, show_difference, views
+
+SETS = ("Simple", "Diag", "Split", "Xor", "Circle", "Spiral")
+KNOBS = {"hw1": "w1", "hw2": "w2", "hb": "b"}
+BEGIN = {"hw1": 1.0, "hw2": 1.0, "hb": -1.0}
+REACH = 10.0  # how far a knob turns
+SIZE, RADIUS, GRID = 420, 6, 41
+COLOUR = alt.Color("label:N", scale=alt.Scale(domain=[0, 1], range=[RED, BLUE]), legend=None)
+
+
+# --- Moves --------------------------------------------------------------------------------------
+
+
+def count_move() -> None:
+    """A knob was turned."""
+    st.session_state.moves = st.session_state.get("moves", 0) + 1
+
+
+def start_again() -> None:
+    """All knobs back to where they began."""
+    st.session_state.update(BEGIN, moves=0)
+
+
+def turn(knobs: list[float]) -> None:
+    """Set all three knobs, as one move."""
+    turned = [round(min(max(value, -REACH), REACH), 2) for value in knobs]
+    st.session_state.update(dict(zip(KNOBS, turned, strict=True)))
+    count_move()
+
+
+# --- The picture ------------------------------------------------------------------------------
+
+
+def draw(data: dict[str, Any], judged: dict[str, Any], knobs: list[float], chosen: int) -> Picture:
+    """The points over the surface, the line, and the distance of the chosen point from it."""
+    points = data["points"]
+    picture = surface(points, data["labels"], judged["surface"], size=SIZE, radius=RADIUS)
+    ends = line_ends(*knobs)
+    if ends:
+        picture.line([spot(*end) for end in ends], color="#1f2937", thick=2)
+    distance = judged["distances"][chosen]
+    if distance is not None:
+        x, y = points[chosen]
+        length = math.hypot(knobs[0], knobs[1])
+        foot = (x - distance * knobs[0] / length, y - distance * knobs[1] / length)
+        picture.line([spot(x, y), spot(*foot)], color=ACCENT, thick=2, dash="4 3")
+    for number, (point, right) in enumerate(zip(points, judged["right"], strict=True)):
+        if not right:
+            picture.circle(*spot(*point), RADIUS + 3, line="#111827", thick=1.5)
+        words = f"point {number + 1}: score {judged['scores'][number]:.2f}"
+        picture.circle(
+            *spot(*point), RADIUS + 5, "transparent", line="none", id=str(number), tip=words
+        )
+    picture.circle(*spot(*points[chosen]), RADIUS + 5, line=ACCENT, thick=2.5)
+    return picture
+
+
+def spot(x: float, y: float) -> tuple[float, float]:
+    """A point of the unit square in the picture."""
+    inner = SIZE - 2 * RADIUS
+    return x * inner + RADIUS, (1 - y) * inner + RADIUS
+
+
+def line_ends(w1: float, w2: float, b: float) -> list[tuple[float, float]]:
+    """Where the line w1 x + w2 y + b = 0 enters and leaves the unit square."""
+    found = []
+    for edge in (0.0, 1.0):
+        if w2 and 0 <= -(w1 * edge + b) / w2 <= 1:
+            found.append((edge, -(w1 * edge + b) / w2))
+        if w1 and 0 <= -(w2 * edge + b) / w1 <= 1:
+            found.append((-(w2 * edge + b) / w1, edge))
+    found = list(dict.fromkeys(found))
+    return [found[0], found[-1]] if len(found) > 1 else []
+
+
+# --- The view in one dimension --------------------------------------------------------------------
+
+
+def draw_flat(
+    data: dict[str, Any], judged: dict[str, Any], losses: list[float] | None
+) -> list[Any]:
+    """The points by their score: their probability, and what they cost."""
+    scores = judged["scores"]
+    reach = max(4.0, *(abs(s) for s in scores))
+    line = pd.DataFrame({"score": np.linspace(-reach, reach, 101)})
+    points = pd.DataFrame({"score": scores, "label": data["labels"], "chance": judged["chances"]})
+    line["chance"] = 1 / (1 + np.exp(-line["score"]))
+    charts = [_layers(line, points, "chance", "probability of blue")]
+    if losses is not None:
+        points["loss"] = losses
+        cost = pd.concat(
+            line.assign(loss=np.log1p(np.exp(sign * line["score"])), label=label)
+            for label, sign in ((0, 1), (1, -1))
+        )
+        charts.append(_layers(cost, points, "loss", "loss"))
+    return charts
+
+
+def _layers(line: pd.DataFrame, points: pd.DataFrame, field: str, title: str) -> Any:
+    x, y = alt.X("score", title="score"), alt.Y(field, title=title)
+    curve: Any = alt.Chart(line).mark_line(color=GREY, clip=True).encode(x=x, y=y)
+    if "label" in line:
+        curve = curve.encode(color=COLOUR)
+    dots = alt.Chart(points).mark_circle(size=60, opacity=0.85)
+    zero = alt.Chart(pd.DataFrame({"score": [0]})).mark_rule(strokeDash=[4, 4], color=GREY)
+    return alt.layer(zero.encode(x=x), curve, dots.encode(x=x, y=y, color=COLOUR)).properties(
+        height=230
+    )
+
+
+# --- In words ------------------------------------------------------------------------------------
+
+
+def tell(
+    data: dict[str, Any],
+    judged: dict[str, Any],
+    losses: list[float] | None,
+    knobs: list[float],
+    chosen: int,
+) -> str:
+    """How the score, the probability, the loss and the distance of a point come about."""
+    x1, x2 = data["points"][chosen]
+    w1, w2, b = (f"({knob:g})" if knob < 0 else f"{knob:g}" for knob in knobs)
+    colour = "blue" if data["labels"][chosen] else "red"
+    verdict = "right" if judged["right"][chosen] else "wrong"
+    distance = judged["distances"][chosen]
+    words = (
+        f"**Point {chosen + 1}**, {colour}, is **{verdict}**. Its score is {w1} × {x1:.2f} + "
+        f"{w2} × {x2:.2f} + {b} = **{judged['scores'][chosen]:.3f}**; sigmoid makes it a "
+        f"probability of **{judged['chances'][chosen]:.3f}** for blue."
+    )
+    if losses is not None:
+        words += f" As it is {colour}, that costs a loss of **{losses[chosen]:.3f}**."
+    if distance is not None:
+        words += f" It lies **{abs(distance):.3f}** from the line."
+    return words
+
+
+def table(data: dict[str, Any], judged: dict[str, Any], losses: list[float] | None) -> pd.DataFrame:
+    """Every point with its numbers, the worst first."""
+    points = np.array(data["points"])
+    frame = pd.DataFrame(
+        {
+            "point": range(1, len(points) + 1),
+            "x1": points[:, 0],
+            "x2": points[:, 1],
+            "label": data["labels"],
+            "score": judged["scores"],
+            "distance": judged["distances"],
+            "probability": judged["chances"],
+            "right": judged["right"],
+        }
+    )
+    if losses is not None:
+        frame["loss"] = losses
+        frame = frame.sort_values("loss", ascending=False)
+    return frame.round(3)
+
+
+# --- The challenge ---------------------------------------------------------------------------------
+
+
+@st.cache_data
+def best_loss(points: list[list[float]], labels: list[int]) -> tuple[float, float]:
+    """The loss at the beginning and the lowest within reach of the knobs, in plain NumPy."""
+    inputs = np.c_[np.array(points), np.ones(len(points))]
+    signs = 2.0 * np.array(labels) - 1
+    knobs = np.array(list(BEGIN.values()))
+
+    def loss() -> float:
+        return float(np.logaddexp(0, -signs * (inputs @ knobs)).mean())
+
+    begin = loss()
+    for _ in range(3000):
+        slope = -signs / (1 + np.exp(signs * (inputs @ knobs)))
+        knobs = np.clip(knobs - 1.3 * (inputs * slope[:, None]).mean(0), -REACH, REACH)
+    return begin, loss()
+
+
+def show_challenge(data: dict[str, Any], loss: float) -> None:
+    """How far it is to the target, in moves."""
+    begin, best = best_loss(data["points"], data["labels"])
+    target = math.ceil(100 * (best + 0.25 * (begin - best))) / 100
+    moves = st.session_state.get("moves", 0)
+    records = st.session_state.setdefault("records", {})
+    game = f"{dataset} {count} {seed}"
+    with st.container(border=True):
+        st.markdown(
+            f"##### :material/flag: Challenge\nBring the loss to **{target:.2f}** in as few moves as "
+            "you can. A move is one knob turned, or one gradient step. The lowest loss that a line "
+            f"can reach here is {best:.3f}."
+        )
+        if loss <= target and moves:
+            records[game] = min(moves, records.get(game, moves))
+            st.success(f"Reached in {_moves(moves)}. Fewest so far: {records[game]}.")
+        else:
+            st.markdown(f"So far: **{_moves(moves)}**, the loss is **{loss:.3f}**.")
+        st.button("Start again", on_click=start_again, key="hagain", icon=":material/replay:")
+
+
+def _moves(number: int) -> str:
+    return f"{number} move" + ("" if number == 1 else "s")
+
+
+# --- The page -----------------------------------------------------------------------------------
+
+
+def choose_data() -> tuple[str, int, int]:
+    """Which points."""
+    dataset = st.segmented_control(
+        "Points", SETS, default="Simple", required=True, key="hset", bind="query-params",
+        on_change=start_again,
+    )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        count = st.slider(
+            "How many", 10, 200, 50, 10, key="hcount", bind="query-params", width=180,
+            on_change=start_again,
+        )  # fmt: skip
+        seed = st.number_input(
+            "Seed", 0, 9999, 1, key="hseed", bind="query-params", width=130, on_change=start_again,
+            help="Another number draws other points",
+        )  # fmt: skip
+        st.select_slider(
+            "Rate of a gradient step", [0.5, 1, 2, 5, 10, 20, 50], 5, key="hrate",
+            bind="query-params", width=220,
+        )  # fmt: skip
+    return dataset, count, seed
+
+
+def choose_knobs() -> list[float]:
+    """Where the knobs stand."""
+    return [
+        column.slider(
+            f"Knob {name}", -REACH, REACH, BEGIN[key], 0.1, key=key, bind="query-params",
+            on_change=count_move,
+        )
+        for (key, name), column in zip(KNOBS.items(), st.columns(3), strict=True)
+    ]  # fmt: skip
+
+
+def show_view(view: View, knobs: list[float]) -> dict[str, Any] | None:
+    """All that one library gives."""
+    data = view.ask("by_hand.make_points", dataset=dataset, count=count, seed=seed)
+    if data is None:
+        return None
+    judged = view.ask("by_hand.judge", **data, weights=knobs, grid=GRID)
+    if judged is None:
+        return None
+    alone = len(views(room)) == 1
+    left, right = st.columns([5, 4], gap="medium") if alone else (st.container(), st.container())
+    with right:
+        measured = view.ask("by_hand.measure", **data, chances=judged["chances"])
+        losses = measured and measured["losses"]
+        show_numbers(view, judged, measured, knobs)
+        if measured and view.name == views(room)[0].name:
+            show_challenge(data, measured["loss"])
+    with left:
+        chosen = chosen_point(judged)
+        clicked = board(draw(data, judged, knobs, chosen), key=f"hand-{view.name}")
+        if clicked is not None and int(clicked) != st.session_state.get(f"clicked-{view.name}"):
+            st.session_state[f"clicked-{view.name}"] = st.session_state["point"] = int(clicked)
+            st.rerun()
+        st.caption("Discs are label 1 (blue), rings label 0 (red); circled points are wrong.")
+    st.markdown(tell(data, judged, losses, knobs, chosen))
+    st.markdown("##### In one dimension: the points by their score")
+    charts = draw_flat(data, judged, losses)
+    places = st.columns(len(charts)) if alone else [st.container() for _ in charts]
+    for number, (chart, place) in enumerate(zip(charts, places, strict=True)):
+        place.altair_chart(chart, width="stretch", key=f"flat-{view.name}-{number}")
+    with st.expander("Every point, the worst first"):
+        st.dataframe(table(data, judged, losses), hide_index=True, key=f"points-{view.name}")
+    return {"data": data, "judged": judged, "measured": measured}
+
+
+def chosen_point(judged: dict[str, Any]) -> int:
+    """The point that was clicked last, else the first."""
+    number = st.session_state.get("point", 0)
+    return min(number, len(judged["scores"]) - 1)
+
+
+def show_numbers(view: View, judged: dict[str, Any], measured: Any, knobs: list[float]) -> None:
+    """How many are right, the loss, and the step that the gradient suggests."""
+    right = judged["right"]
+    with st.container(horizontal=True):
+        st.metric("Right", f"{sum(right)} of {len(right)}", width="content")
+        if measured:
+            st.metric("Loss", f"{measured['loss']:.4f}", width="content")
+    if not measured:
+        return
+    rate = st.session_state.get("hrate", 5)
+    after = [knob - rate * slope for knob, slope in zip(knobs, measured["gradient"], strict=True)]
+    rows = {
+        "knob": list(KNOBS.values()),
+        "now": [f"{knob:.2f}" for knob in knobs],
+        "slope of the loss": [f"{slope:+.4f}" for slope in measured["gradient"]],
+        "after a step": [f"{min(max(value, -REACH), REACH):.2f}" for value in after],
+    }
+    st.dataframe(rows, hide_index=True, key=f"step-{view.name}")
+    st.button(
+        "One gradient step", on_click=turn, args=(after,), key=f"hstep-{view.name}", type="primary",
+        help="Each knob moves against its slope, times the rate",
+    )  # fmt: skip
+
 
 room = begin("by_hand")
+if "hw1" not in st.session_state:
+    st.session_state.moves = 0
+dataset, count, seed = choose_data()
+knobs = choose_knobs()
+answers = [show_view(view, knobs) for view in columns(room)]
+show_difference(answers)
