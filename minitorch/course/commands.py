@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..doctor import Finding
 from .checking import Result, Server, check, has_gpu
 from .stubs import body_of, solution_file
 from .tasks import TASKS, Task, find_task
@@ -137,24 +138,28 @@ def run_reset(args: argparse.Namespace) -> int:
 def run_status(args: argparse.Namespace) -> int:
     """`status`."""
     workspace = Workspace.find()
-    notes = workspace.notes()
     for task in TASKS:
-        open_places = workspace.open_places(task)
-        written = len(task.places) - len(open_places)
-        if task.number in notes["passed"] and not open_places:
-            mark, text = "passed", notes["passed"][task.number]
-        elif not task.places:
-            mark, text = "-", "tests only"
-        elif open_places:
-            mark = "open" if not written else "begun"
-            text = f"{written} of {len(task.places)} functions written"
-        else:
-            mark, text = "written", f"run `minitorch course check {task.number}`"
+        mark, text = standing(workspace, task)
         say(f"  {task.number:<5}{task.title:<28}{mark:<9}{text}")
-    last = notes.get("last")
+    last = workspace.notes().get("last")
     if last:
         say(f"\nLast failing check, task {last['task']}: {last['message']}")
     return 0
+
+
+def standing(workspace: Workspace, task: Task) -> tuple[str, str]:
+    """How far a task is, in a word (open, begun, written, passed) and in a few more."""
+    passed = workspace.notes()["passed"]
+    open_places = workspace.open_places(task)
+    written = len(task.places) - len(open_places)
+    if task.number in passed and not open_places:
+        return "passed", passed[task.number]
+    if not task.places:
+        return "-", "tests only"
+    if open_places:
+        counts = f"{written} of {len(task.places)} functions written"
+        return ("begun" if written else "open"), counts
+    return "written", f"run `minitorch course check {task.number}`"
 
 
 # --- Checks --------------------------------------------------------------------------------
@@ -184,33 +189,41 @@ def run_check(args: argparse.Namespace) -> int:
 
 def report(workspace: Workspace, result: Result, verbose: bool = False) -> None:
     """Say what came out, and remember it."""
+    for line in account(workspace, result, verbose):
+        say(line)
+
+
+def account(workspace: Workspace, result: Result, verbose: bool = False) -> list[str]:
+    """What came out, line by line; the workspace remembers it."""
     task, notes = result.task, workspace.notes()
     head = f"Task {task.number}, {task.title}:"
     if result.passed:
-        say(f"{head} passed ({_counts(result)}, {result.seconds:.1f} s)")
+        lines = [f"{head} passed ({_counts(result)}, {result.seconds:.1f} s)"]
         if task.number in ("3.3", "3.4", "4.4b") and not has_gpu():
             n = result.count("passed")
-            say(f"  {n} checks run in the simulator, 0 on a GPU (none found). Passed, not timed.")
+            lines.append(
+                f"  {n} checks run in the simulator, 0 on a GPU (none found). Passed, not timed."
+            )
         workspace.note(passed=notes["passed"] | {task.number: time.strftime("%Y-%m-%d %H:%M")})
         if (notes.get("last") or {}).get("task") == task.number:
             workspace.note(last=None)
-        return
+        return lines
     passed = {n: t for n, t in notes["passed"].items() if n != task.number}
     messages = explain(workspace, result)
     workspace.note(passed=passed, last={"task": task.number, "message": messages[0]})
     if result.error is not None:
-        say(f"{head} could not run")
+        lines = [f"{head} could not run"]
     else:
-        say(f"{head} not yet ({_counts(result)}, {result.seconds:.1f} s)")
-    for message in messages:
-        say("  " + message.replace("\n", "\n  "))
+        lines = [f"{head} not yet ({_counts(result)}, {result.seconds:.1f} s)"]
+    lines += ["  " + message.replace("\n", "\n  ") for message in messages]
     shown = result.failures if verbose else [f for f in result.failures if not f.unwritten][:3]
     for test in shown:
-        say(f"\n  {test.name}" + (f"\n    {test.about}" if test.about else ""))
-        say("    " + test.message.replace("\n", "\n    "))
+        lines.append(f"\n  {test.name}" + (f"\n    {test.about}" if test.about else ""))
+        lines.append("    " + test.message.replace("\n", "\n    "))
         if test.where:
-            say(f"    at {test.where}")
-    say(f"\n  hint: minitorch course hint {task.number} 1     guide: {task.guide}")
+            lines.append(f"    at {test.where}")
+    lines.append(f"\n  hint: minitorch course hint {task.number} 1     guide: {task.guide}")
+    return lines
 
 
 def _counts(result: Result) -> str:
@@ -353,7 +366,7 @@ def run_doctor(args: argparse.Namespace) -> int:
     for name in ("pytest", "hypothesis"):
         version = doctor._version(name)
         advice = f"the checks need it: pip install {name}"
-        finding = doctor.Finding(
+        finding = Finding(
             name, version is not None, version or "not installed", advice, required=True
         )
         say(finding.line())
@@ -363,10 +376,8 @@ def run_doctor(args: argparse.Namespace) -> int:
     except CourseError as error:
         say(f"  -    workspace      {error}")
         return code
-    result = check(workspace.root, TASKS[0], only_import=True)
-    error = result.error
-    text = str(workspace.root) if error is None else _explain_error(workspace, error)
-    say(doctor.Finding("workspace", error is None, text, required=True).line())
+    finding = check_workspace(workspace)
+    say(finding.line())
     here = Path.cwd()
     script = doctor.check_location(here=here)
     if "PYTHONPATH" in os.environ:
@@ -377,7 +388,14 @@ def run_doctor(args: argparse.Namespace) -> int:
             f"{Path(doctor.__file__).parent}; checks run the minitorch of this workspace"
         )
         say(f"       your scripts    `pip install --editable {workspace.root}` makes Python use it")
-    return code if error is None else 1
+    return code if finding.ok else 1
+
+
+def check_workspace(workspace: Workspace) -> Finding:
+    """Whether the library of a workspace can be imported."""
+    error = check(workspace.root, TASKS[0], only_import=True).error
+    text = str(workspace.root) if error is None else _explain_error(workspace, error)
+    return Finding("workspace", error is None, text, required=True)
 
 
 # --- Watch -------------------------------------------------------------------------------------
