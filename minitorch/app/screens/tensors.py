@@ -186,7 +186,8 @@ def explain_index(view: View, last: dict[str, Any], storage: list[float], index:
     if not wrong:
         number = storage[sum(products)] if sum(products) < len(storage) else None
         st.markdown(
-            f"##### Index {index}: position = {words}{added} = {sum(products)}\n"
+            f"##### Index {index} lies at position {sum(products)}\n"
+            f"{words}{added} = **{sum(products)}**\n\n"
             f"Each entry times the stride of its dimension, then the sum: from one cell to the "
             f"next in dimension d it is strides[d] places in the storage. The number there is "
             f"**{shorten(number)}**."
