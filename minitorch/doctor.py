@@ -177,7 +177,7 @@ def check_location(imported: ModuleType = _minitorch, here: Path | None = None) 
 
 
 def diagnose() -> dict[str, list[Finding]]:
-    """All findings, by heading."""
+    """All findings, by heading; `main` prints them, the app shows them."""
     return {
         f"MiniTorch {_minitorch.__version__}": [check_location()],
         "Installed": [check_python(), *check_packages()],

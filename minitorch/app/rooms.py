@@ -55,8 +55,8 @@ ROOMS = (
         "home",
         None,
         (),
-        "Where you stand: every task, the last check that failed and what it said, and whether "
-        "this machine has what the course needs.",
+        "How to begin and where you stand: every task, the last check that failed and what it said, "
+        "and whether this machine has what the course needs.",
         (),
     ),
     Room(

@@ -1,0 +1,18 @@
+"""Start: the way in without a workspace; with one, the tasks, a check, and what it says."""
+
+from tests.app.browser import Visit
+
+NEEDS_CODE = False
+
+
+def walk(visit: Visit) -> None:
+    visit.see("All that MiniTorch needs is here and works")
+    if visit.code == "reference":
+        visit.see("minitorch course new")
+        visit.see("Module 4: Networks")
+        return
+    visit.see("0 of 21 tasks passed")
+    visit.press("Check")
+    visit.see("Task 0.1, Operators: not yet")
+    visit.see("Last failing check: task 0.1")
+    visit.see("Still to write: mul, id, add")
