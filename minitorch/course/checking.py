@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import select
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .tasks import Task
 
+Interrupt = Callable[[], bool] | None
 INSIDE = Path(__file__).parent / "inside" / "run.py"
 LIMIT = 240
 """Seconds that one task's checks may take."""
@@ -185,26 +187,45 @@ class Server:
             text=True,
         )
         os.close(writer)
-        self.answers = os.fdopen(reader)
+        self.answers, self.text = reader, b""
 
-    def check(self, root: Path, task: Task, **options: Any) -> Result:
-        """Run a task's tests."""
-        return self.ask(request(root, task, **options), task)
+    def check(
+        self, root: Path, task: Task, interrupted: Interrupt = None, **options: Any
+    ) -> Result:
+        """Run a task's tests; see `ask`."""
+        return self.ask(request(root, task, **options), task, interrupted)
 
-    def ask(self, asked: dict[str, Any], task: Task) -> Result:
-        """Send a request and wait for its answer."""
+    def ask(self, asked: dict[str, Any], task: Task, interrupted: Interrupt = None) -> Result:
+        """Send a request and wait for its answer, or until it is no longer wanted.
+
+        What runs when `interrupted` becomes true is ended by the next request.
+        """
         if self.process.stdin is None:
             raise RuntimeError("the server has no input")
         self.process.stdin.write(json.dumps(asked) + "\n")
         self.process.stdin.flush()
-        return read_answer(self.answers.readline(), asked["nonce"], task)
+        while True:
+            while b"\n" in self.text:
+                line, self.text = self.text.split(b"\n", 1)
+                if line.startswith(asked["nonce"].encode()):
+                    return read_answer(line.decode(), asked["nonce"], task)
+            if not select.select([self.answers], [], [], 0.05)[0]:
+                if interrupted is not None and interrupted():
+                    return Result(
+                        task, error={"kind": "interrupted", "text": "not wanted any more"}
+                    )
+                continue
+            more = os.read(self.answers, 65536)
+            if not more:
+                return read_answer("", asked["nonce"], task)
+            self.text += more
 
     def close(self) -> None:
         """End the process."""
         if self.process.stdin is not None:
             self.process.stdin.close()
         self.process.wait(10)
-        self.answers.close()
+        os.close(self.answers)
 
     def __enter__(self) -> Server:
         return self

@@ -7,7 +7,8 @@ import difflib
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,9 @@ def add_commands(commands: Any) -> None:
         "--fill", action="store_true", help="put our solutions where earlier modules are unwritten"
     )
     checked = add("check", "run a task's checks on your code", run_check)
-    checked.add_argument("tasks", metavar="TASK", nargs="*", help="such as 0.1; default: the next")
+    checked.add_argument(
+        "tasks", metavar="TASK", nargs="*", help="0.1, or 0 for all of module 0; default: the next"
+    )
     checked.add_argument("--seed", type=int, help="draw other random examples")
     checked.add_argument("-v", "--verbose", action="store_true", help="show every failing check")
     add("status", "show which tasks are open, written, and passed", run_status)
@@ -84,6 +87,10 @@ def add_commands(commands: Any) -> None:
     watch = add("watch", "check the task you work on each time you save", run_watch)
     watch.add_argument("task", metavar="TASK", nargs="?", help="default: the first open one")
     watch.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
+    app = add("app", "open the visual app on your code, in the browser", run_app_command)
+    app.add_argument("module", type=int, choices=range(5), nargs="?", metavar="N")
+    app.add_argument("--port", type=int)
+    app.add_argument("--no-browser", action="store_true", help="only say the address")
     from . import teaching
 
     teaching.add_commands(add)
@@ -178,13 +185,23 @@ def next_task(workspace: Workspace) -> Task:
 def run_check(args: argparse.Namespace) -> int:
     """`check TASK...`."""
     workspace = Workspace.find()
-    tasks = [find_task(text) for text in args.tasks] or [next_task(workspace)]
+    tasks = named_tasks(args.tasks) or [next_task(workspace)]
     passed = True
-    for task in tasks:
-        result = check(workspace.root, task, args.seed)
-        report(workspace, result, args.verbose)
-        passed = passed and result.passed
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, len(tasks))) as pool:
+        for result in pool.map(lambda task: check(workspace.root, task, args.seed), tasks):
+            report(workspace, result, args.verbose)
+            passed = passed and result.passed
     return 0 if passed else 1
+
+
+def named_tasks(texts: Sequence[str]) -> list[Task]:
+    """The tasks that `0.1` and `1`, for a whole module, name."""
+    modules = {str(task.module) for task in TASKS}
+    named: list[Task] = []
+    for text in texts:
+        whole = text in modules
+        named += [t for t in TASKS if str(t.module) == text] if whole else [find_task(text)]
+    return list(dict.fromkeys(named))
 
 
 def report(workspace: Workspace, result: Result, verbose: bool = False) -> None:
@@ -398,6 +415,17 @@ def check_workspace(workspace: Workspace) -> Finding:
     return Finding("workspace", error is None, text, required=True)
 
 
+# --- The app -------------------------------------------------------------------------------------
+
+
+def run_app_command(args: argparse.Namespace) -> int:
+    """`app [N]`."""
+    workspace = Workspace.find()
+    from ..app.launch import run_app
+
+    return run_app(args.module, workspace.root, args.port, browser=not args.no_browser)
+
+
 # --- Watch -------------------------------------------------------------------------------------
 
 
@@ -411,21 +439,37 @@ def run_watch(args: argparse.Namespace) -> int:
         seen: dict[Path, int] = {}
         while True:
             now = _saved(workspace)
-            if now != seen:
-                seen = now
-                task = fixed or next_task(workspace)
-                say(f"\n[{time.strftime('%H:%M:%S')}] {_first_word(server, workspace, task)}")
-                result = server.check(workspace.root, task, quick=True, first=True)
-                if result.passed:
-                    result = server.check(workspace.root, task)  # with all examples
-                report(workspace, result)
-                if args.once:
-                    return 0 if result.passed else 1
-                if result.passed and fixed is None:
-                    seen = {}  # on to the next task
-                    if next_task(workspace) is task:
-                        return 0
-            time.sleep(0.2)
+            if now == seen:
+                time.sleep(0.1)
+                continue
+            seen = now
+            task = fixed or next_task(workspace)
+            say(f"\n[{time.strftime('%H:%M:%S')}] {_first_word(server, workspace, task)}")
+            result = _all_checks(server, workspace, task, seen)
+            if result is None:
+                continue  # saved again meanwhile
+            report(workspace, result)
+            if args.once:
+                return 0 if result.passed else 1
+            if result.passed and fixed is None:
+                seen = {}  # on to the next task
+                if next_task(workspace) is task:
+                    return 0
+
+
+def _all_checks(
+    server: Server, workspace: Workspace, task: Task, seen: dict[Path, int]
+) -> Result | None:
+    """A task's checks, with few examples first and then with all; None if a file is saved meanwhile."""
+
+    def saved_again() -> bool:
+        return _saved(workspace) != seen
+
+    root = workspace.root
+    result = server.check(root, task, saved_again, quick=True, first=True)
+    if result.passed:
+        result = server.check(root, task, saved_again)
+    return None if (result.error or {}).get("kind") == "interrupted" else result
 
 
 def _first_word(server: Server, workspace: Workspace, task: Task) -> str:

@@ -10,7 +10,7 @@ import pytest
 from minitorch.cli import main
 from minitorch.course.catalogue import MISTAKES
 from minitorch.course.checking import Server
-from minitorch.course.commands import explain
+from minitorch.course.commands import explain, named_tasks
 from minitorch.course.stubs import solution_file
 from minitorch.course.tasks import TASKS, find_task
 from minitorch.course.verifying import mistakes, round_trips
@@ -121,3 +121,36 @@ def test_a_warm_process_recognises_mistakes(workspace: Workspace) -> None:
             assert mistake.advice in explain(workspace, result)[0]
             path.write_text(text)
             assert server.check(workspace.root, find_task(number), quick=True).passed
+
+
+def test_a_new_request_ends_the_one_that_runs(workspace: Workspace) -> None:
+    """Who saves while the checks run need not wait for them."""
+    path = workspace.file("autodiff.py")
+    text = path.read_text()
+    path.write_text(text + "\nimport time\ntime.sleep(60)\n")
+    with Server() as server:
+        ended = server.check(workspace.root, find_task("1.1"), lambda: True)
+        assert ended.error is not None
+        assert ended.error["kind"] == "interrupted"
+        path.write_text(text)
+        assert server.check(workspace.root, find_task("1.1"), only_import=True).error is None
+
+
+def test_app_opens_on_the_workspace(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    from minitorch.app import launch
+
+    asked: list[tuple[object, ...]] = []
+
+    def run_app(*arguments: object, **options: object) -> int:
+        asked.append((*arguments, options))
+        return 0
+
+    monkeypatch.setattr(launch, "run_app", run_app)
+    assert course("app", "2", "--no-browser") == 0
+    assert asked == [(2, workspace.root, None, {"browser": False})]
+
+
+def test_a_module_is_all_its_tasks(workspace: Workspace) -> None:
+    assert [t.number for t in named_tasks(["1", "0.1", "1.2"])] == "1.1 1.2 1.3 1.4 0.1".split()
+    with pytest.raises(ValueError, match="no task"):
+        named_tasks(["7"])

@@ -17,6 +17,7 @@ import io
 import json
 import os
 import re
+import select
 import sys
 import tempfile
 import time
@@ -230,29 +231,63 @@ def _warm_up(modules: list[str]) -> None:
     gc.freeze()
 
 
+class Requests:
+    """The lines of JSON that arrive on a file descriptor."""
+
+    def __init__(self, source: int) -> None:
+        self.source = source
+        self.text = b""
+
+    def waiting(self) -> bool:
+        """Whether there is another, or no more will come."""
+        return b"\n" in self.text or bool(select.select([self.source], [], [], 0)[0])
+
+    def next(self) -> dict[str, Any] | None:
+        """Wait for the next; None after the last."""
+        while b"\n" not in self.text:
+            more = os.read(self.source, 65536)
+            if not more:
+                return None
+            self.text += more
+        line, self.text = self.text.split(b"\n", 1)
+        return json.loads(line)
+
+
 def _serve(out: int) -> None:
-    for line in sys.stdin:
-        request = json.loads(line)
+    """Answer each request from a fork; a request that arrives meanwhile ends the one before."""
+    requests = Requests(sys.stdin.fileno())
+    while (request := requests.next()) is not None:
         child = os.fork()
         if child == 0:
-            _send(out, request, answer(request))
+            _send(out, request, answer(request), before="\n")
             os._exit(0)
-        deadline = time.monotonic() + request.get("limit", 120)
-        while True:
-            done, status = os.waitpid(child, os.WNOHANG)
-            if done:
-                break
-            if time.monotonic() > deadline:
-                os.kill(child, 9)
-            time.sleep(0.005)
-        if status:
-            kind = "time" if time.monotonic() > deadline else "died"
+        kind, status = _wait(child, request, requests)
+        if kind:
             error = {"kind": kind, "text": f"the process ended with status {status}"}
-            _send(out, request, {"tests": [], "probes": {}, "error": error, "output": ""})
+            result = {"tests": [], "probes": {}, "error": error, "output": ""}
+            _send(out, request, result, before="\n")
 
 
-def _send(out: int, request: dict[str, Any], result: dict[str, Any]) -> None:
-    text = f"{request.get('nonce', '')} {json.dumps(result)}\n".encode()
+def _wait(child: int, request: dict[str, Any], requests: Requests) -> tuple[str, int]:
+    """Wait for a fork's end, or end it; what went wrong, and its status."""
+    deadline = time.monotonic() + request.get("limit", 120)
+    kind = ""
+    while True:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return kind or ("died" if status else ""), status
+        if not kind and time.monotonic() > deadline:
+            kind = "time"
+        elif not kind and requests.waiting():
+            kind = "interrupted"
+        if kind:
+            os.kill(child, 9)
+        time.sleep(0.005)
+
+
+def _send(out: int, request: dict[str, Any], result: dict[str, Any], before: str = "") -> None:
+    """Write a result; `before` ends what a killed process may have left behind."""
+    text = f"{before}{request.get('nonce', '')} {json.dumps(result)}\n".encode()
     while text:
         text = text[os.write(out, text) :]
 
