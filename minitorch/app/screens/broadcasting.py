@@ -63,7 +63,7 @@ def draw_rules(first: Index, second: Index) -> Picture:
     left, across = 92, 72
     picture = Picture(left + across * len(sides) + 10, 188, "The shapes, aligned from the right")
     for row, name in enumerate(("first", "second", "result")):
-        picture.text(4, 28 + row * 58 + (8 if row == 2 else 0), name, anchor="start", bold=True)
+        picture.text(4, (28, 80, 144)[row], name, anchor="start", bold=True)
     end = left + across * len(sides)
     picture.line([(left - 6, 112), (end, 112)], color=FAINT)
     failed = False
