@@ -115,11 +115,15 @@ class View:
         """A run that was begun before, on whatever page."""
         return st.session_state.get(f"run-{self.name}-{name}")
 
-    def start(self, name: str, call: str, **args: Any) -> Run:
-        """Begin a run, in place of the one of the same name."""
-        before = self.run(name)
+    def forget(self, name: str) -> None:
+        """Stop a run, if there is one of this name."""
+        before = st.session_state.pop(f"run-{self.name}-{name}", None)
         if before is not None:
             before.stop()
+
+    def start(self, name: str, call: str, **args: Any) -> Run:
+        """Begin a run, in place of the one of the same name."""
+        self.forget(name)
         run = self.library.start(call, **args)
         st.session_state[f"run-{self.name}-{name}"] = run
         return run

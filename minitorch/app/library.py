@@ -6,6 +6,7 @@ one started. It is also started anew when a file of the library has been saved.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -84,6 +85,7 @@ class Process:
         """The next line, or a problem when there will be none."""
         line = self.answers.readline()
         if not line:
+            self.end()
             return {"problem": {"text": "the process that ran this code has ended"}}
         return json.loads(line)
 
@@ -101,7 +103,7 @@ class Library:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.process: Process | None = None
-        self.saved = 0.0
+        self.saved: dict[Path, int] = {}
         self.lock = threading.Lock()
 
     def ask(self, call: str, limit: float = LIMIT, **args: Any) -> Answer:
@@ -113,7 +115,7 @@ class Library:
                 self.close()
                 return Problem(f"no answer after {limit:.0f} s. Is there a loop that never ends?")
             answer = read_answer(process.next())
-            if process.process.poll() is not None:
+            if not process.end.alive:
                 self.process = None
             return answer
 
@@ -128,13 +130,20 @@ class Library:
         self.process = None
 
     def _fresh_process(self) -> Process:
-        package = self.root / "minitorch"
-        files = [*package.glob("*.py"), *package.glob("training/*.py")]
-        saved = max((path.stat().st_mtime for path in files), default=0.0)
+        saved = saved_files(self.root / "minitorch")
         if self.process is None or saved != self.saved:
             self.close()
             self.process, self.saved = Process(self.root), saved
         return self.process
+
+
+def saved_files(package: Path) -> dict[Path, int]:
+    """When each file of a library was saved last."""
+    found = {}
+    for path in [*package.glob("*.py"), *package.glob("training/*.py")]:
+        with contextlib.suppress(FileNotFoundError):  # being saved this very moment
+            found[path] = path.stat().st_mtime_ns
+    return found
 
 
 @dataclass
@@ -143,9 +152,10 @@ class Run:
 
     Attributes:
         state: `running`, `paused` or `ended`
-        parts: what the lesson has yielded so far, one dictionary a step
-        latest: the newest value of each key of the parts
+        parts: what the lesson has yielded so far, one dictionary a step, without its `now`
+        latest: the newest value of each key of the parts, and of the dictionaries `now` in them
         failure: why it ended, if it should not have
+        said, heard: how often it was told something, and how often it has answered that
     """
 
     process: Process
@@ -155,6 +165,8 @@ class Run:
     parts: list[dict[str, Any]] = field(default_factory=list)
     latest: dict[str, Any] = field(default_factory=dict)
     failure: Missing | Problem | None = None
+    said: int = 0
+    heard: int = 0
 
     def __post_init__(self) -> None:
         self.process.send({"call": self.call, "args": self.args})
@@ -178,7 +190,13 @@ class Run:
 
     def say(self, value: Any) -> None:
         """Tell the lesson something: the value of its next `yield`; takes a step."""
+        self.said += 1
         self._order("say", self.state, value=value)
+
+    @property
+    def moving(self) -> bool:
+        """Whether more is to come: it is running, or has not answered yet."""
+        return self.state == "running" or (self.state == "paused" and self.heard < self.said)
 
     def stop(self) -> None:
         """End it."""
@@ -193,13 +211,19 @@ class Run:
     def take(self, message: dict[str, Any]) -> bool:
         """Keep what a line says; False when it was the last."""
         if "part" in message:
-            self.latest = self.latest | message["part"]
-            self.parts.append(message["part"])
+            part = message["part"]
+            now = part.pop("now", {})  # what is large, and of interest only while it is new
+            self.latest = self.latest | part | now
+            self.parts.append(part)
+            self.heard = message.get("heard", 0)
+            if part.pop("pause", False) and self.state == "running":
+                self.state = "paused"
             return True
         if self.state != "ended":
             answer = read_answer(message)
             self.failure = answer if isinstance(answer, (Missing, Problem)) else None
             self.state = "ended"
+            self.process.end()
         return False
 
 

@@ -7,7 +7,9 @@ descriptor FD: `{"value": ...}`, or what went wrong, `{"missing": ...}` or `{"pr
 
 A lesson that is a generator runs step by step: each value it yields goes out as `{"part": ...}`,
 and between two steps it obeys `{"do": "pause" | "go" | "step" | "stop"}`. `{"do": "say", "value":
-...}` becomes the value of its next `yield`. When standard input ends, so does the process.
+...}` becomes the value of its next `yield`; `heard` counts those with each part. A part with `"pause": true` pauses the run itself, and
+what it holds under `"now"` is kept only until the next. When standard input ends, or whoever
+started the process is gone, so is the process.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ import os
 import re
 import select
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -54,6 +58,7 @@ def main() -> None:
     os.chdir(root)
     sys.path[0] = root  # not the folder of this file
     sys.path.append(str(Path(__file__).parents[1]))  # where `inside` is
+    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
     requests = Requests()
 
     def send(message: Message) -> None:
@@ -79,26 +84,38 @@ def find_lesson(call: str) -> Callable[..., Any]:
 
 
 def run_steps(
-    steps: Generator[Any, Any, Any], requests: Requests, send: Callable[[Message], None]
+    steps: Generator[Message, Any, Any], requests: Requests, send: Callable[[Message], None]
 ) -> None:
     """Run a generator, pausing and going on as it is told, until it ends."""
-    paused, said = False, None
+    paused, heard, order = False, 0, {}
     with contextlib.suppress(StopIteration):
-        send({"part": next(steps)})
         while True:
-            order = requests.next(wait=paused)
-            do = order.get("do") if order else None
-            if do == "stop":
+            part = steps.send(order.get("value"))
+            heard += order.get("do") == "say"
+            send({"part": part, "heard": heard})
+            paused, order = next_turn(requests, paused or part.get("pause", False))
+            if order.get("do") == "stop":
                 steps.close()
                 break
-            if do in ("pause", "go"):
-                paused = do == "pause"
-            if order and do == "say":
-                said = order["value"]
-            if do in ("step", "say") or not paused:
-                part, said = steps.send(said), None
-                send({"part": part})
     send({"value": None})
+
+
+def next_turn(requests: Requests, paused: bool) -> tuple[bool, Message]:
+    """Wait until the next step is due: whether we are paused then, and the order to step."""
+    while True:
+        order = requests.next(wait=paused) or {}
+        do = order.get("do")
+        if do in ("pause", "go"):
+            paused = do == "pause"
+        if do in ("step", "say", "stop") or not paused:
+            return paused, order
+
+
+def end_with(parent: int) -> None:
+    """End this process when the one that started it is gone, whatever a lesson is doing."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(0)
 
 
 def as_plain(value: Any) -> Any:
