@@ -11,6 +11,7 @@ from typing import Any
 from minitorch import datasets
 from minitorch.datasets import Graph, Point
 from minitorch.training.batches import shuffled_batches
+from minitorch.training.messages import Watcher, epoch_line
 from minitorch.training.points import LARGE, dataset_name
 from minitorch.training.session import LogFn, print_epoch, set_seed
 from minitorch.training.weights import weights_and_bias
@@ -30,10 +31,15 @@ class Network(torch.nn.Module):
         self.layer2 = _linear(hidden, hidden)
         self.layer3 = _linear(hidden, 1)
 
-    def forward(self, x: Any) -> Any:
-        """(batch, 2) -> (batch, 1)."""
+    def hidden(self, x: Any) -> tuple[Any, Any]:
+        """What the units of both hidden layers give."""
         first = self.layer1(x).relu()  # (batch, hidden)
         second = self.layer2(first).relu()  # (batch, hidden)
+        return first, second
+
+    def forward(self, x: Any) -> Any:
+        """(batch, 2) -> (batch, 1)."""
+        _, second = self.hidden(x)
         return self.layer3(second).sigmoid()
 
 
@@ -87,8 +93,22 @@ class TorchTrain:
             log_fn(epoch, total_loss, correct, losses)
 
 
+def explain_stall(trainer: TorchTrain, data: Graph) -> str:
+    """How many units are dead, and what to try."""
+    points = torch.tensor(data.X, dtype=torch.float64)
+    remedy = "Try another seed, more hidden units, or a lower rate."
+    for which, values in zip(("first", "second"), trainer.model.hidden(points), strict=True):
+        dead = int((values <= 0).all(0).sum())
+        if 2 * dead >= values.shape[1]:
+            return (
+                f"{dead} of {values.shape[1]} hidden units of the {which} layer give 0 for all "
+                f"{data.N} points (dead ReLU). {remedy}"
+            )
+    return remedy
+
+
 def main() -> None:
-    """Train, and print the time an epoch takes."""
+    """Train, and print how it goes."""
     parser = argparse.ArgumentParser(description="Train the same network in PyTorch.")
     parser.add_argument("--DATASET", "--dataset", type=dataset_name, default="Simple")
     parser.add_argument("--HIDDEN", "--hidden", type=int, default=100)
@@ -98,13 +118,23 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     usual = LARGE[args.DATASET]
-    epochs = args.EPOCHS or usual.epochs
+    epochs, rate = args.EPOCHS or usual.epochs, args.RATE or usual.rate
     set_seed(args.seed)
     data = datasets[args.DATASET](args.PTS)
     trainer = TorchTrain(args.HIDDEN)
+    watcher = Watcher(data.N, rate, lambda: explain_stall(trainer, data))
     began = time.perf_counter()
-    trainer.train(data, usual.rate if args.RATE is None else args.RATE, epochs)
-    print(f"{(time.perf_counter() - began) / epochs:.4f} s/epoch")
+
+    def log_fn(epoch: int, total_loss: float, correct: int, losses: list[float]) -> None:
+        if epoch in (1, epochs) or epoch % 10 == 0:
+            seconds = (time.perf_counter() - began) / epoch
+            print(
+                epoch_line(f"{epoch}/{epochs}", total_loss, f"{correct}/{data.N}", seconds=seconds)
+            )
+        for message in watcher.messages(losses, correct):
+            print(message)
+
+    trainer.train(data, rate, epochs, log_fn)
 
 
 if __name__ == "__main__":

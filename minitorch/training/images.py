@@ -20,6 +20,7 @@ from .data_files import Array, load_digits, load_mnist
 from .layers import Conv2d as Conv2d
 from .layers import Linear as Linear
 from .layers import constant, fast_backend
+from .messages import epoch_line
 from .recipe import Recipe, add_recipe_arguments
 from .session import FAILED, OK, Session, run_options, set_seed
 from .summary import summarise
@@ -90,8 +91,8 @@ class ImageLogFn(Protocol):
 def default_log_fn(
     epoch: int, total_loss: float, correct: int, total: int, losses: list[float], model: Network
 ) -> None:
-    """One line an epoch."""
-    sys.stdout.write(f"Epoch {epoch} loss {total_loss:.2f} valid acc {correct}/{total}\n")
+    """One line an epoch; `correct` counts validation images."""
+    sys.stdout.write(epoch_line(epoch, total_loss, f"{correct}/{total}") + "\n")
 
 
 class ImageTrain:

@@ -20,6 +20,7 @@ from .data_files import Array, load_glove, load_sst2
 from .layers import Conv1d as Conv1d
 from .layers import Linear as Linear
 from .layers import constant, fast_backend
+from .messages import epoch_line
 from .recipe import Recipe, add_recipe_arguments
 from .session import FAILED, OK, Session, run_options, set_seed
 from .summary import summarise
@@ -136,12 +137,10 @@ def default_log_fn(
     validation_accuracy: list[float],
 ) -> None:
     """Loss, training accuracy, validation accuracy and the best one so far."""
-    sys.stdout.write(
-        f"Epoch {epoch}, loss {train_loss:.2f}, train accuracy: {train_accuracy[-1]:.2%}\n"
-    )
+    validation = None
     if validation_predictions:
-        sys.stdout.write(f"Validation accuracy: {validation_accuracy[-1]:.2%}\n")
-        sys.stdout.write(f"Best Valid accuracy: {max(validation_accuracy):.2%}\n")
+        validation = f"{validation_accuracy[-1]:.2%} (best {max(validation_accuracy):.2%})"
+    sys.stdout.write(epoch_line(epoch, train_loss, f"{train_accuracy[-1]:.2%}", validation) + "\n")
 
 
 class SentenceSentimentTrain:

@@ -42,10 +42,10 @@ from .checkpoint import (
 )
 from .checkpoint import set_seed as set_seed
 from .console import Console
+from .messages import Watcher, epoch_line
 
 OK, FAILED, INTERRUPTED = 0, 1, 130
 SECONDS_BETWEEN_CHECKPOINTS = 10.0
-STALL_EPOCHS = 40
 
 
 class LogFn(Protocol):
@@ -129,7 +129,7 @@ def run_options(args: argparse.Namespace) -> RunOptions:
 def print_epoch(epoch: int, total_loss: float, correct: int, losses: list[float]) -> None:
     """The `log_fn` of a loop that is run without a session: every tenth epoch, one line."""
     if epoch == 1 or epoch % 10 == 0:
-        sys.stdout.write(f"Epoch {epoch} | loss {total_loss:.2f} | correct {correct}\n")
+        sys.stdout.write(epoch_line(epoch, total_loss, str(correct)) + "\n")
 
 
 class Session:
@@ -174,8 +174,7 @@ class Session:
         self.picture_path = self.folder / "picture.png"
         self._keeper: KeepsState | None = None
         self._latest: Checkpoint | None = None
-        self._explain_stall: Callable[[], str] | None = None
-        self._stall_said = self._rise_said = False
+        self._watcher = Watcher(points, rate)
 
     def run(
         self,
@@ -197,7 +196,8 @@ class Session:
             conclude: gives a last line about the trained model
             keeper: holds further state to save, such as an optimizer's
         """
-        self._model, self._keeper, self._explain_stall = model, keeper, explain_stall
+        self._model, self._keeper = model, keeper
+        self._watcher.explain_stall = explain_stall
         start = 1
         if self.options.resume:
             try:
@@ -312,7 +312,8 @@ class Session:
         self._remember()
         if now - self._last_saved > SECONDS_BETWEEN_CHECKPOINTS:
             self._save()
-        self._watch()
+        for message in self._watcher.messages(history.losses, history.correct[-1]):
+            self._console.say(message)
         self._clock = time.perf_counter()
 
     def within_epoch(self, done: int, total: int) -> None:
@@ -322,41 +323,21 @@ class Session:
     def line(self, epoch: int) -> str:
         """The one format of a line about an epoch."""
         history, i = self.history, epoch - 1
-        parts = [
-            f"Epoch {epoch}/{self.epochs}",
-            f"loss {history.losses[i]:.2f}",
-            f"correct {history.correct[i]}/{self.points}",
-        ]
+        validation = None
         if len(history.validation) > i:
-            parts.append(f"validation {history.validation[i]}/{self.validation_points}")
-        parts.append(f"{self._seconds_per_epoch():.3f} s/epoch")
-        return " | ".join(parts)
+            validation = f"{history.validation[i]}/{self.validation_points}"
+        return epoch_line(
+            f"{epoch}/{self.epochs}",
+            history.losses[i],
+            f"{history.correct[i]}/{self.points}",
+            validation,
+            self._seconds_per_epoch(),
+        )
 
     def _seconds_per_epoch(self) -> float:
         """Over the last ten epochs, without the first, which may compile."""
         recent = self.history.seconds[1:][-10:] or self.history.seconds
         return sum(recent) / len(recent)
-
-    # --- Messages in words ---------------------------------------------------------
-
-    def _watch(self) -> None:
-        losses = self.history.losses
-        if len(losses) <= STALL_EPOCHS or self.history.correct[-1] >= self.points:
-            return
-        recent = losses[-STALL_EPOCHS:]
-        if not self._rise_said and min(recent) > 1.5 * losses[0]:
-            self._rise_said = True
-            rate = "" if self.rate is None else f" {self.rate:g}"
-            self._console.say(
-                f"Loss went up from {losses[0]:.2f} to {losses[-1]:.2f}: the rate{rate} is too high. "
-                "Try a tenth of it."
-            )
-        if not self._stall_said and max(recent) - min(recent) < 0.002 * max(recent):
-            self._stall_said = True
-            why = self._explain_stall() if self._explain_stall else ""
-            why = why or "Try another seed, a larger model, or another rate."
-            since = len(losses) - STALL_EPOCHS
-            self._console.say(f"Loss stands still since epoch {since}: {why}")
 
     # --- Checkpoints -----------------------------------------------------------------
 

@@ -185,7 +185,7 @@ def test_bad_options_are_refused(options: list[str], capsys: pytest.CaptureFixtu
 
 def test_default_log(capsys: pytest.CaptureFixture[str]) -> None:
     default_log_fn(3, 1.234, 14, 16, [], small_network())
-    assert capsys.readouterr().out == "Epoch 3 loss 1.23 valid acc 14/16\n"
+    assert capsys.readouterr().out == "Epoch 3 | loss 1.23 | correct 14/16\n"
 
 
 def test_command_line_trains_stops_and_resumes(

@@ -230,8 +230,7 @@ def test_predictions_and_accuracy() -> None:
 def test_default_log(capsys: pytest.CaptureFixture[str]) -> None:
     default_log_fn(2, 3.456, [], [], [0.5], [(1.0, 1.0, 0.9)], [0.75, 0.7])
     assert capsys.readouterr().out == (
-        "Epoch 2, loss 3.46, train accuracy: 50.00%\n"
-        "Validation accuracy: 70.00%\nBest Valid accuracy: 75.00%\n"
+        "Epoch 2 | loss 3.46 | correct 50.00% | validation 70.00% (best 75.00%)\n"
     )
 
 

@@ -433,6 +433,13 @@ def test_missing_matplotlib_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             ["--BACKEND", "cpu", "--HIDDEN", "10", "--DATASET", "split", "--EPOCHS", "2"],
             "Epoch 2/2",
         ),
+        (
+            "run_scalar.py",
+            ["--HIDDEN", "2", "--seed", "6", "--EPOCHS", "70", "--BATCH", "10", "--no-picture"],
+            ": both hidden units of the second layer give 0 for all 50 points (dead ReLU). "
+            "Try another seed, 10 hidden units, or a lower rate.\n",
+        ),
+        ("run_torch.py", ["--HIDDEN", "5", "--EPOCHS", "2"], "Epoch 2/2 | loss "),
     ],
 )
 def test_scripts(tmp_path: Path, script: str, arguments: list[str], expected: str) -> None:
