@@ -172,7 +172,11 @@ def show_flipbook(trace: Trace, key: str, name: str) -> None:
         names = {_point(block): block for block in blocks}
         block = blocks[0]
         if len(blocks) > 1:
-            block = names[st.select_slider("Block", list(names), key=f"block-{key}", width=280)]
+            faulty = [_point(fault["block"]) for fault in trace["faults"]]
+            chosen = st.select_slider(
+                "Block", list(names), (faulty or list(names))[0], key=f"block-{key}", width=280
+            )
+            block = names[chosen]
         has_sizes = any(array["space"] == "sizes" for array in trace["arrays"])
         sizes = has_sizes and st.toggle("Show shapes and strides", key=f"sizes-{name}")
     frames, captions = flip(trace, block, sizes=sizes)
