@@ -212,11 +212,12 @@ class Run:
         """Keep what a line says; False when it was the last."""
         if "part" in message:
             part = message["part"]
+            pauses = part.pop("pause", False)
             now = part.pop("now", {})  # what is large, and of interest only while it is new
             self.latest = self.latest | part | now
             self.parts.append(part)
             self.heard = message.get("heard", 0)
-            if part.pop("pause", False) and self.state == "running":
+            if pauses and self.state == "running":
                 self.state = "paused"
             return True
         if self.state != "ended":

@@ -22,14 +22,14 @@ def train_xor(visit: Visit) -> None:
     visit.main.get_by_role("button", name="Play").click()
     visit.see(r"Epoch [1-9]\d*/500")
     expect(visit.main.get_by_role("button", name="Pause")).to_be_visible(timeout=PATIENCE)
-    visit.press("pause Pause")
+    visit.press("Pause")
     visit.see("paused")
     visit.settle()
     first = epoch(visit)
     assert surface(visit) != before, "the decision surface has not moved"
     visit.page.wait_for_timeout(700)
     assert epoch(visit) == first, "a paused run goes on"
-    visit.press("skip_next Step")
+    visit.press("Step")
     visit.see(f"Epoch {first + 1}/500")
     visit.main.get_by_role("button", name="Play").click()
     visit.see("running|finished")
