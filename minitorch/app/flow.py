@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .drawing import ACCENT, FAINT, GREY, INK, PAPER, RED, SHADES, Picture, shorten
+from .drawing import ACCENT, FAINT, GREY, INK, PAPER, RED, SHADES, VIOLET, Picture, shorten
 from .grids import DARK, grid
 from .layout import curve, place
 
@@ -308,6 +308,9 @@ def draw(
     wrong = early(nodes, order)
     for n, (x, y) in enumerate(corner):
         _draw_box(picture, nodes, now, n, x, y, chosen)
+        if len(now.parts.get(n, [])) > 1:
+            picture.circle(x + 4, y + 2, 11, VIOLET, line=PAPER, thick=2)
+            picture.text(x + 4, y + 2, "Σ", size=13, color="#ffffff")
         if order and n in order:
             color = RED if n in wrong else ACCENT if n in now.taken else GREY
             picture.circle(x + WIDTH - 4, y + 2, 11, color, line=PAPER, thick=2)

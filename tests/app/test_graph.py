@@ -67,6 +67,7 @@ def test_tensors_keep_shapes_and_unbroadcast() -> None:
         ("numbers", "x @ x", {"x": 1}, "switch to tensors"),
         ("numbers", "tan(x)", {"x": 1}, "no function tan"),
         ("tensors", "x + y", {"x": [1, 2], "y": [1, 2, 3]}, "shapes do not fit"),
+        ("tensors", "x @ 2", {"x": [1, 2]}, "shapes do not fit"),
         ("tensors", "sum(x, x)", {"x": [1, 2]}, "whole numbers"),
     ],
 )

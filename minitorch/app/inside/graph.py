@@ -77,7 +77,8 @@ def _tensors() -> tuple[Functions, Operators]:
         functions[name] = lambda x, *given, name=name: getattr(_lift(x, as_tensor), name)(
             *[_whole(name, g) for g in given]
         )
-    return functions, PLAIN
+    product = {"@": lambda a, b: _lift(a, as_tensor) @ _lift(b, as_tensor)}
+    return functions, PLAIN | product
 
 
 def _lift(value: Any, make: Callable[[float], Any]) -> Any:
@@ -269,6 +270,11 @@ def backward(kind: str, text: str, values: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
+def _kept(values: Any) -> Any:
+    """Values that can be gone through twice: what runs only once is made a list."""
+    return list(values) if iter(values) is values else values
+
+
 class Walk:
     """Watches `backpropagate`: who is asked for derivatives, in which order, with what."""
 
@@ -286,7 +292,7 @@ class Walk:
         sort = autodiff.topological_sort
 
         def watched_chain_rule(node: Any, d_output: Any) -> Any:
-            pairs = list(chain_rule(node, d_output))
+            pairs = _kept(chain_rule(node, d_output))
             self._note(node, d_output, pairs)
             return pairs
 
@@ -295,7 +301,7 @@ class Walk:
             accumulate(node, x)
 
         def watched_sort(variable: Any) -> Any:
-            order = list(sort(variable))
+            order = _kept(sort(variable))
             self.order = [self._number(v) for v in order]
             return order
 
@@ -313,7 +319,7 @@ class Walk:
     def _number(self, variable: Any) -> int:
         return self.graph.numbers.get(getattr(variable, "unique_id", -1), -1)
 
-    def _note(self, node: Any, derivative: Any, pairs: list[tuple[Any, Any]]) -> None:
+    def _note(self, node: Any, derivative: Any, pairs: Any) -> None:
         """A step: the box, what it had, and what goes along each of its arrows."""
         inputs = self.graph.inputs(node)
         free = list(range(len(inputs)))

@@ -262,8 +262,8 @@ def show_walk(
             st.session_state.gchosen = int(clicked)
             st.rerun()
         st.caption(
-            "Blue are the leaves. On the way back each arrow carries its derivative, and the "
-            "numbers in circles are the topological order."
+            "Blue are the leaves. On the way back each arrow carries its derivative, the numbers in "
+            "circles are the topological order, and Σ marks a sum of several derivatives."
         )
     with right:
         if walk is not None:
@@ -297,8 +297,6 @@ if asked is not None:
         if "wrong" in answer:
             st.warning(f"This has no value here: {answer['wrong']}.")
             continue
-        if isinstance(back[number], (Missing, Problem)):
-            view.checked(back[number])
         show_walk(
             answer["nodes"],
             walks[number],
@@ -306,4 +304,6 @@ if asked is not None:
             f"{view.name}-{given['kind']}",
             len(chosen_views) == 1,
         )
+        if isinstance(back[number], (Missing, Problem)):
+            view.checked(back[number])
     show_difference([walk and walk["leaves"] for walk in walks])

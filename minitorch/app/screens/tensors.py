@@ -314,6 +314,9 @@ if asked is not None:
     answers = []
     for view in columns(room):
         answer = view.ask("tensors.stages", **asked)
+        if answer is None:  # a copy or a view may be open still: show the tensor before it
+            before = view.library.ask("tensors.stages", **asked | {"contiguous": False, "view": ()})
+            answer = before if isinstance(before, dict) else None
         wide = len(views(room)) == 1
         answers.append(answer and show_tensor(view, answer, index, as_cube, wide))
     show_difference(answers)
