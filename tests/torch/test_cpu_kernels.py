@@ -626,6 +626,14 @@ def test_large_products(left: tuple[int, ...], right: tuple[int, ...], kind: typ
             )
 
 
+@pytest.mark.parametrize(("rows", "inner", "columns"), [(5, 6, 7), (400, 70, 90), (3, 600, 500)])
+def test_products_with_a_bias(rows: int, inner: int, columns: int) -> None:
+    a, b = numbers(rows, inner), numbers(columns, inner, seed=1).T
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    for bias in (numbers(columns, seed=2), numbers(2 * columns)[::2], numbers(1), np.float32(2)):
+        assert_near(matmul(a, b, bias), torch.from_numpy(exact + bias).float(), atol=1e-4)
+
+
 def test_products_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="mismatch"):
         matmul(np.zeros((600, 700)), np.zeros((600, 700)))

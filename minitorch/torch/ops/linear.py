@@ -17,13 +17,11 @@ from .surface import check_tensor, function
 
 
 def _linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
-    """All rows of the input in one product; the bias goes into the fresh result."""
+    """All rows of the input in one product."""
     rows = input
     if input.ndim > 2:
         rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
-    out = np.asarray(matmul(rows, weight.T))
-    if bias is not None:
-        out += bias
+    out = matmul(rows, weight.T, bias)
     return out if input.ndim < 3 else out.reshape(*input.shape[:-1], *weight.shape[:-1])
 
 

@@ -46,7 +46,8 @@ def product(real: Any) -> Any:
     """For use in kernels: C = A B of matrices that are given by address and row length.
 
     Called as `multiply(address, m, n, k, a, a_width, b, b_width, c, c_width, a_turned, b_turned)`,
-    where a turned matrix is stored as its transpose.
+    where a turned matrix is stored as its transpose; with one more argument that is true, the
+    product is added to what C holds.
     """
     number = {np.float32: float32, np.float64: float64}[real]
     sizes, place = (int64,) * 3, (int64,) * 2
@@ -56,12 +57,12 @@ def product(real: Any) -> Any:
     @part
     def multiply(
         address: Any, m: Any, n: Any, k: Any, a: Any, a_width: Any, b: Any, b_width: Any,
-        c: Any, c_width: Any, a_turned: Any, b_turned: Any,
+        c: Any, c_width: Any, a_turned: Any, b_turned: Any, adding: Any = False,
     ) -> None:  # fmt: skip
         at(address)(
             integer(_ROWS), integer(_TRANSPOSED if a_turned else _PLAIN),
             integer(_TRANSPOSED if b_turned else _PLAIN), integer(m), integer(n), integer(k), real(1),
-            integer(a), integer(a_width), integer(b), integer(b_width), real(0), integer(c), integer(c_width),
+            integer(a), integer(a_width), integer(b), integer(b_width), real(adding), integer(c), integer(c_width),
         )  # fmt: skip
 
     return multiply

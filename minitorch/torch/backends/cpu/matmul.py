@@ -18,25 +18,37 @@ LARGE = 262_144
 """Products of up to so many multiplications a BLAS does on one thread anyway."""
 
 
-def matmul(a: Array, b: Array) -> Array:
-    """The product of two matrices, or of two stacks of them that broadcast."""
+def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
+    """The product of two matrices, or of two stacks of them that broadcast, plus a bias in each row."""
     if a.ndim == b.ndim == 2 and a.dtype is b.dtype and a.size * b.size <= LARGE:
-        return a.dot(b)  # the same, sooner
-    if a.ndim < 2 or b.ndim < 2 or a.dtype.char not in "fd" or a.dtype != b.dtype:
-        return np.matmul(a, b)
-    if a.shape[-1] != b.shape[-2]:
-        return np.matmul(a, b)  # which says what is wrong
-    if a.size * b.shape[-1] <= LARGE:
-        return a.dot(b) if a.ndim == b.ndim == 2 else np.matmul(a, b)
-    kernels = _kernels()
-    if not kernels.usable(a.dtype.type):
-        return np.matmul(a, b)
-    shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    out = np.empty((*shape, a.shape[-2], b.shape[-1]), a.dtype)
-    if out.size and a.shape[-1]:
-        kernels.multiply(_stack(a, shape), _stack(b, shape), out.reshape(-1, *out.shape[-2:]))
+        out = a.dot(b)  # the same, sooner
+    elif _by_kernel(a, b):
+        return _large(a, b, bias)
     else:
-        out[...] = 0
+        out = np.asarray(np.matmul(a, b))  # which says what is wrong, where something is
+    if bias is not None:
+        out += bias
+    return out
+
+
+def _by_kernel(a: Array, b: Array) -> bool:
+    if a.ndim < 2 or b.ndim < 2 or a.dtype.char not in "fd" or a.dtype != b.dtype:
+        return False
+    fit = a.shape[-1] == b.shape[-2]
+    return fit and a.size * b.shape[-1] > LARGE and _kernels().usable(a.dtype.type)
+
+
+def _large(a: Array, b: Array, bias: Array | None) -> Array:
+    outer = a.shape[:-2], b.shape[:-2]
+    shape = outer[0] if outer[0] == outer[1] else np.broadcast_shapes(*outer)
+    out = np.empty((*shape, a.shape[-2], b.shape[-1]), a.dtype)
+    if bias is not None:
+        bias = np.ascontiguousarray(np.broadcast_to(bias, out.shape[-1:]), a.dtype)
+    if out.size and a.shape[-1]:
+        products = out if out.ndim == 3 else out.reshape(-1, *out.shape[-2:])
+        _kernels().multiply(_stack(a, shape), _stack(b, shape), products, bias)
+    else:
+        out[...] = 0 if bias is None else bias
     return out
 
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from . import kernels
 from .blas import NAMES, address_of_product, product
-from .kernels import parallel
+from .kernels import parallel, run_at
 from .runs import share
 
 Array = Any
@@ -19,9 +18,7 @@ Array = Any
 
 def usable(real: Any) -> bool:
     """Whether products can be shared out here."""
-    return kernels.tasks_for(kernels.PARALLEL) > 1 and bool(
-        address_of_product(real) and _set_threads()
-    )
+    return bool(address_of_product(real) and _set_threads())
 
 
 @cache
@@ -37,43 +34,52 @@ def _set_threads() -> Any:
     return None
 
 
-def multiply(a: Array, b: Array, out: Array) -> None:
-    """out[i] = a[i] b[i]; a stack of one matrix is the same for all i."""
+WEIGHT = 40
+"""How many multiplications are worth as much as what other kernels do for an element."""
+
+
+def multiply(a: Array, b: Array, out: Array, bias: Array | None = None) -> None:
+    """out[i] = a[i] b[i], plus the bias in each row; a stack of one matrix is the same for all i."""
     real = out.dtype.type
-    size = out.itemsize
     count, m, n = out.shape
     k = a.shape[2]
-    a_turned, b_turned = a.strides[2] != size, b.strides[2] != size
+    places = *_place(a, count), *_place(b, count), _address(out)
+    start = 0 if bias is None else _address(bias)
     set_threads, get_threads = _set_threads()
     before = get_threads()
-    set_threads(1)
+    if before > 1:
+        set_threads(1)
     try:
-        _multiply(real)(
-            out.size * k, address_of_product(real), np.array((count, m, n, k)),
-            _place(a, a_turned, count), _place(b, b_turned, count), _place(out, False, count),
-        )  # fmt: skip
+        work = out.size * k // WEIGHT
+        _multiply(real)(work, address_of_product(real), count, m, n, k, *places, start)
     finally:
-        set_threads(before)
+        if before > 1:
+            set_threads(before)
 
 
-def _place(x: Array, turned: bool, count: int) -> Array:
+def _place(x: Array, count: int) -> tuple[int, int, int, int]:
     """Where a stack begins, the step from one matrix to the next, the length of a row, whether turned."""
-    step = x.strides[0] if len(x) == count else 0
-    width = (x.strides[1] if not turned else x.strides[2]) // x.itemsize
-    width = max(
-        width, x.shape[1] if turned else x.shape[2]
-    )  # strides of single rows may be anything
-    return np.array((x.__array_interface__["data"][0], step, width, turned))
+    size = x.itemsize
+    step, rows, columns = x.strides
+    turned = columns != size
+    width = columns // size if turned else rows // size
+    width = max(width, x.shape[1 if turned else 2])  # strides of single rows may be anything
+    return _address(x), step if len(x) == count else 0, width, int(turned)
+
+
+def _address(x: Array) -> int:
+    return x.__array_interface__["data"][0]
 
 
 @cache
 def _multiply(real: Any) -> Callable[..., None]:
-    gemm, size = product(real), np.dtype(real).itemsize
+    gemm, run, size = product(real), run_at(real), np.dtype(real).itemsize
 
     def multiply(
-        task: int, tasks: int, blas: int, sizes: Array, a: Array, b: Array, c: Array
-    ) -> None:
-        count, m, n, k = sizes[0], sizes[1], sizes[2], sizes[3]
+        task: int, tasks: int, blas: int, count: int, m: int, n: int, k: int,
+        a: int, a_step: int, a_width: int, a_turned: int,
+        b: int, b_step: int, b_width: int, b_turned: int, c: int, bias: int,
+    ) -> None:  # fmt: skip
         whole = count >= tasks  # tasks share the matrices; else the rows or columns of each
         first, last = share(task, tasks, count) if whole else (0, count)
         top, bottom, left, right = 0, m, 0, n
@@ -83,14 +89,19 @@ def _multiply(real: Any) -> Callable[..., None]:
             left, right = share(task, tasks, n)
         if bottom <= top or right <= left:
             return
-        from_a = top * size if a[3] else top * a[2] * size
-        from_b = left * b[2] * size if b[3] else left * size
-        from_c = (top * c[2] + left) * size
+        from_a = a + size * (top if a_turned else top * a_width)
+        from_b = b + size * (left * b_width if b_turned else left)
         for i in range(first, last):
+            from_c = c + size * ((i * m + top) * n + left)
+            if bias:
+                start = run(bias + size * left, right - left)
+                for r in range(bottom - top):
+                    row = run(from_c + size * r * n, right - left)
+                    for j in range(len(row)):
+                        row[j] = start[j]
             gemm(
-                blas, bottom - top, right - left, k,
-                a[0] + i * a[1] + from_a, a[2], b[0] + i * b[1] + from_b, b[2],
-                c[0] + i * c[1] + from_c, c[2], a[3] != 0, b[3] != 0,
+                blas, bottom - top, right - left, k, from_a + i * a_step, a_width,
+                from_b + i * b_step, b_width, from_c, n, a_turned != 0, b_turned != 0, bias != 0,
             )  # fmt: skip
 
     return parallel(multiply)
