@@ -129,6 +129,34 @@ def broadcasting_grids() -> Figure:
     return drawn
 
 
+@figure("broadcasting-cubes")
+def broadcasting_cubes() -> Figure:
+    """(2, 3, 4) with (3, 1): added on the left, repeated along two dimensions."""
+    drawn, ax = canvas(21, 5.2)
+    pale = "#fdf5ed"
+    real = lambda d, r, c: LIGHT_ORANGE if d == c == 0 else pale  # noqa: E731
+    cube(ax, 0.6, 1.4, (2, 3, 4), lambda d, r, c: LIGHT_BLUE, cell=0.85)
+    words(ax, 2.3, 0.8, "(2, 3, 4)", fontsize=10)
+    words(ax, 5.6, 2.9, "+", fontsize=14)
+    grid(ax, 6.4, 3.95, blank(3, 1), LIGHT_ORANGE, cell=0.85)
+    words(ax, 6.85, 0.8, "(3, 1)", fontsize=10)
+    arrow(ax, (7.9, 2.7), (9.6, 2.7), "read as")
+    cube(ax, 10.2, 1.4, (2, 3, 4), real, cell=0.85)
+    words(ax, 11.9, 0.8, "(1, 3, 1), as (2, 3, 4)", fontsize=10)
+    words(ax, 15.2, 2.9, "=", fontsize=14)
+    cube(ax, 16.0, 1.4, (2, 3, 4), lambda d, r, c: LIGHT_GREEN, cell=0.85)
+    words(ax, 17.7, 0.8, "(2, 3, 4)", fontsize=10)
+    words(
+        ax,
+        10.2,
+        0.2,
+        "dark: the three real cells; light: read again, never copied",
+        MUTED,
+        fontsize=9,
+    )
+    return drawn
+
+
 @figure("broadcasting-matmul")
 def broadcasting_matmul() -> Figure:
     drawn, ax = canvas(20, 5.4)
