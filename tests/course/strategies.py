@@ -217,10 +217,10 @@ def sampled(sample: Sampler, shape: Sequence[int], backend_name: str = "simple")
     return made
 
 
-def growing_shapes(max_dims: int = 4) -> list[tuple[int, ...]]:
+def growing_shapes(max_dims: int = 4, min_dims: int = 1) -> list[tuple[int, ...]]:
     """As many as other tests have examples; of several that fail, the smallest comes first."""
     made = [
-        tuple(random.randint(1, 3) for _ in range(random.randint(1, max_dims)))
+        tuple(random.randint(1, 3) for _ in range(random.randint(min_dims, max_dims)))
         for _ in range(hypothesis.settings.default.max_examples)  # type: ignore[union-attr]
     ]
     return sorted(made, key=prod)
@@ -245,19 +245,21 @@ def some_pairs(sample: Sampler, backend_name: str = "simple") -> Iterator[tuple[
 
 
 def for_all(
-    check: Callable[..., None], examples: Iterable[tuple[Tensor, ...]], about: str = ""
+    check: Callable[..., None], examples: Iterable[tuple[Any, ...]], about: str = ""
 ) -> None:
     """Check each example; the error of one that fails says which it was."""
     for inputs in examples:
         try:
             check(*inputs)
         except Exception as error:
-            tensors = "; ".join(
-                f"shape {t.shape}, strides {t._tensor.strides}, {t.to_numpy().tolist()}"
-                for t in inputs
-            )
-            error.add_note(f"Falsifying example: {about} {tensors}")
+            error.add_note(f"Falsifying example: {about} {'; '.join(map(_in_words, inputs))}")
             raise
+
+
+def _in_words(value: Any) -> str:
+    if not isinstance(value, Tensor):
+        return str(value)
+    return f"shape {value.shape}, strides {value._tensor.strides}, {value.to_numpy().tolist()}"
 
 
 # --- Comparing -------------------------------------------------------------------

@@ -3,45 +3,50 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import minitorch
 from minitorch import IndexingError, Tensor, grad_check, tensor
 
 from .strategies import (
+    any_number,
     assert_close,
     assert_like_numpy,
     backend,
-    broadcastable,
+    for_all,
+    growing_shapes,
     random_order,
     random_tensor,
-    shapes,
-    tensors,
+    sampled,
+    some_tensors,
 )
 
 both = pytest.mark.parametrize("backend_name", ["simple", "fast"])
 
 
-def distinct(data: st.DataObject, backend_name: str, shape: Any = None) -> Tensor:
+def distinct(shape: Sequence[int], backend_name: str) -> Tensor:
     """A tensor without equal elements, in which every maximum is the only one."""
-    shape = data.draw(shapes()) if shape is None else shape
-    t = random_tensor(shape, backend_name, data.draw(st.permutations(range(len(shape)))))
-    numbers = data.draw(st.permutations(range(t.size)))
-    t._tensor._storage[:] = np.array(numbers) / 4 - t.size / 8
-    return t
+    size = prod(shape)
+    numbers = iter(random.sample(range(size), size))
+    return sampled(lambda: next(numbers) / 4 - size / 8, shape, backend_name)
 
 
-@st.composite
-def images(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, int]]:
-    """A shape batch x channel x height x width, and a kernel that divides it."""
-    batch, channel, rows, columns, kh, kw = (draw(st.integers(1, 3)) for _ in range(6))
-    return (batch, channel, rows * kh, columns * kw), (kh, kw)
+def some_distinct(backend_name: str) -> Iterator[tuple[Tensor]]:
+    for shape in growing_shapes():
+        yield (distinct(shape, backend_name),)
+
+
+def some_images(backend_name: str) -> Iterator[tuple[Tensor, tuple[int, int]]]:
+    """batch x channel x height x width, and a kernel that divides the image."""
+    for batch, channel, rows, columns in growing_shapes(4, 4):
+        kh, kw = random.randint(1, 3), random.randint(1, 3)
+        yield distinct((batch, channel, rows * kh, columns * kw), backend_name), (kh, kw)
 
 
 # --- Task 4.3: pooling -------------------------------------------------------------------
@@ -49,17 +54,16 @@ def images(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, int]]:
 
 @pytest.mark.task4_3
 @both
-@given(st.data())
-def test_tile(backend_name: str, data: st.DataObject) -> None:
-    shape, (kh, kw) = data.draw(images())
-    t = distinct(data, backend_name, shape)
-    tiles, height, width = minitorch.tile(t, (kh, kw))
-    assert (height, width) == (shape[2] // kh, shape[3] // kw)
-    assert tiles.shape == (*shape[:2], height, width, kh * kw)
-    array, got = t.to_numpy(), tiles.to_numpy()
-    for b, c, i, j in np.ndindex(*tiles.shape[:4]):
-        expected = array[b, c, i * kh : (i + 1) * kh, j * kw : (j + 1) * kw]
-        assert_close(np.sort(got[b, c, i, j]), np.sort(expected.ravel()))
+def test_tile(backend_name: str) -> None:
+    def check(t: Tensor, kernel: tuple[int, int]) -> None:
+        kh, kw = kernel
+        tiles, height, width = minitorch.tile(t, kernel)
+        assert (height, width) == (t.shape[2] // kh, t.shape[3] // kw)
+        assert tiles.shape == (*t.shape[:2], height, width, kh * kw)
+        expected = np.sort(windows(t.to_numpy(), kernel))
+        assert_close(np.sort(tiles.to_numpy()), expected)
+
+    for_all(check, some_images(backend_name))
 
 
 @pytest.mark.task4_3
@@ -91,11 +95,9 @@ def avgpool_in_numpy(x: Any, kernel: tuple[int, int]) -> Any:
 
 @pytest.mark.task4_3
 @both
-@given(st.data())
-def test_avgpool_like_numpy(backend_name: str, data: st.DataObject) -> None:
-    shape, kernel = data.draw(images())
-    t = distinct(data, backend_name, shape)
-    assert_like_numpy(minitorch.avgpool2d, avgpool_in_numpy, t, kernel)
+def test_avgpool_like_numpy(backend_name: str) -> None:
+    check = partial(assert_like_numpy, minitorch.avgpool2d, avgpool_in_numpy)
+    for_all(check, some_images(backend_name))
 
 
 @pytest.mark.task4_3
@@ -110,16 +112,20 @@ def test_avgpool_by_hand(backend_name: str) -> None:
     grad_check(lambda t: minitorch.avgpool2d(t, (2, 3)), t)
 
 
+def with_a_dimension(examples: Iterable[tuple[Tensor]]) -> Iterator[tuple[Tensor, int]]:
+    """The same, each with one of its dimensions."""
+    for (t,) in examples:
+        yield t, random.randrange(t.dims)
+
+
 # --- Task 4.4: maximum ---------------------------------------------------------------------
 
 
 @pytest.mark.task4_4
 @both
-@given(st.data())
-def test_max_like_numpy(backend_name: str, data: st.DataObject) -> None:
-    t = distinct(data, backend_name)
-    dim = data.draw(st.integers(0, t.dims - 1))
-    assert_like_numpy(minitorch.max, lambda a, d: a.max(d, keepdims=True), t, dim)
+def test_max_like_numpy(backend_name: str) -> None:
+    check = partial(assert_like_numpy, minitorch.max, lambda a, d: a.max(d, keepdims=True))
+    for_all(check, with_a_dimension(some_distinct(backend_name)))
 
 
 @pytest.mark.task4_4
@@ -151,22 +157,22 @@ def test_max_gradient_is_not_multiplied_by_ties(backend_name: str) -> None:
 
 @pytest.mark.task4_4
 @both
-@given(st.data())
-def test_max_grad_check(backend_name: str, data: st.DataObject) -> None:
-    t = distinct(data, backend_name)
-    grad_check(lambda a: minitorch.max(a, a.dims - 1), t)
+def test_max_grad_check(backend_name: str) -> None:
+    check = partial(grad_check, lambda a: minitorch.max(a, a.dims - 1))
+    for_all(check, some_distinct(backend_name))
 
 
 @pytest.mark.task4_4
 @both
-@given(st.data())
-def test_argmax_is_one_hot(backend_name: str, data: st.DataObject) -> None:
-    t = data.draw(tensors(st.integers(-2, 2).map(float), backend_name=backend_name))
-    for dim in range(t.dims):
-        got, array = minitorch.argmax(t, dim).to_numpy(), t.to_numpy()
-        assert ((got == 0) | (got == 1)).all()
-        assert (got.sum(dim) == 1).all()
-        assert (got.argmax(dim) == array.argmax(dim)).all()
+def test_argmax_is_one_hot(backend_name: str) -> None:
+    def check(t: Tensor) -> None:
+        for dim in range(t.dims):
+            got, array = minitorch.argmax(t, dim).to_numpy(), t.to_numpy()
+            assert ((got == 0) | (got == 1)).all()
+            assert (got.sum(dim) == 1).all()
+            assert (got.argmax(dim) == array.argmax(dim)).all()
+
+    for_all(check, some_tensors(lambda: float(random.randint(-2, 2)), backend_name))
 
 
 # --- Task 4.4: softmax ------------------------------------------------------------------------
@@ -187,12 +193,11 @@ SOFTMAXES: dict[str, tuple[Callable[..., Tensor], Callable[..., Any], float]] = 
 @pytest.mark.task4_4
 @both
 @pytest.mark.parametrize("name", SOFTMAXES)
-@given(st.data())
-def test_softmax_like_numpy(name: str, backend_name: str, data: st.DataObject) -> None:
+def test_softmax_like_numpy(name: str, backend_name: str) -> None:
     ours, theirs, atol = SOFTMAXES[name]
-    t = data.draw(tensors(st.floats(-20, 20), backend_name=backend_name))
-    dim = data.draw(st.integers(0, t.dims - 1))
-    assert_like_numpy(ours, theirs, t, dim, rtol=1e-9, atol=atol)
+    check = partial(assert_like_numpy, ours, theirs, rtol=1e-9, atol=atol)
+    scores = some_tensors(lambda: random.uniform(-20, 20), backend_name)
+    for_all(check, with_a_dimension(scores))
 
 
 @pytest.mark.task4_4
@@ -207,17 +212,18 @@ def test_softmax_is_stable(name: str, backend_name: str) -> None:
 
 @pytest.mark.task4_4
 @both
-@given(st.data())
-def test_softmax_sums_to_one(backend_name: str, data: st.DataObject) -> None:
-    t = data.draw(tensors(backend_name=backend_name))
-    for dim in range(t.dims):
-        got = minitorch.softmax(t, dim)
-        assert got.shape == t.shape
-        total = got.sum(dim).to_numpy()
-        assert_close(total, np.ones(total.shape))
-        assert (got.to_numpy() >= 0).all()
-        log = minitorch.logsoftmax(t, dim).to_numpy()
-        assert_close(np.exp(log), got.to_numpy(), rtol=3e-6)
+def test_softmax_sums_to_one(backend_name: str) -> None:
+    def check(t: Tensor) -> None:
+        for dim in range(t.dims):
+            got = minitorch.softmax(t, dim)
+            assert got.shape == t.shape
+            total = got.sum(dim).to_numpy()
+            assert_close(total, np.ones(total.shape))
+            assert (got.to_numpy() >= 0).all()
+            log = minitorch.logsoftmax(t, dim).to_numpy()
+            assert_close(np.exp(log), got.to_numpy(), rtol=3e-6)
+
+    for_all(check, some_tensors(any_number, backend_name))
 
 
 @pytest.mark.task4_4
@@ -238,11 +244,9 @@ def maxpool_in_numpy(x: Any, kernel: tuple[int, int]) -> Any:
 
 @pytest.mark.task4_4
 @both
-@given(st.data())
-def test_maxpool_like_numpy(backend_name: str, data: st.DataObject) -> None:
-    shape, kernel = data.draw(images())
-    t = distinct(data, backend_name, shape)
-    assert_like_numpy(minitorch.maxpool2d, maxpool_in_numpy, t, kernel)
+def test_maxpool_like_numpy(backend_name: str) -> None:
+    check = partial(assert_like_numpy, minitorch.maxpool2d, maxpool_in_numpy)
+    for_all(check, some_images(backend_name))
 
 
 @pytest.mark.task4_4
@@ -259,13 +263,14 @@ def test_maxpool_by_hand() -> None:
 
 @pytest.mark.task4_4
 @both
-@given(st.data())
-def test_dropout_at_the_ends(backend_name: str, data: st.DataObject) -> None:
-    t = data.draw(tensors(backend_name=backend_name))
-    assert_close(minitorch.dropout(t, 0.0).to_numpy(), t.to_numpy())
-    assert_close(minitorch.dropout(t, 1.0).to_numpy(), np.zeros(t.shape))
-    assert_close(minitorch.dropout(t, 1.0, ignore=True).to_numpy(), t.to_numpy())
-    assert_close(minitorch.dropout(t, 0.5, ignore=True).to_numpy(), t.to_numpy())
+def test_dropout_at_the_ends(backend_name: str) -> None:
+    def check(t: Tensor) -> None:
+        assert_close(minitorch.dropout(t, 0.0).to_numpy(), t.to_numpy())
+        assert_close(minitorch.dropout(t, 1.0).to_numpy(), np.zeros(t.shape))
+        assert_close(minitorch.dropout(t, 1.0, ignore=True).to_numpy(), t.to_numpy())
+        assert_close(minitorch.dropout(t, 0.5, ignore=True).to_numpy(), t.to_numpy())
+
+    for_all(check, some_tensors(any_number, backend_name))
 
 
 @pytest.mark.task4_4
@@ -305,6 +310,6 @@ def test_dropout_gradient_follows_the_mask(backend_name: str) -> None:
 
 
 @pytest.mark.task4_4
-@given(broadcastable(count=1))
-def test_dropout_keeps_the_shape(made: Any) -> None:
-    assert minitorch.dropout(random_tensor(made[0]), 0.5).shape == made[0]
+def test_dropout_keeps_the_shape() -> None:
+    for shape in growing_shapes():
+        assert minitorch.dropout(random_tensor(shape), 0.5).shape == shape
