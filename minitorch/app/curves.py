@@ -21,6 +21,7 @@ def draw_curves(
     width: int = 420,
     height: int = 240,
     colours: Sequence[str] = COLOURS,
+    thick: Sequence[float] = (2, 2, 2, 2),
 ) -> Picture:
     """One line for each series of numbers, the first of which belongs to epoch `first`.
 
@@ -33,6 +34,7 @@ def draw_curves(
         width: in pixels
         height: in pixels
         colours: of the lines, in turn
+        thick: the width of each line
     """
     picture = Picture(width, height, title)
     known = [v for values in series.values() for v in values if _is_shown(v, logarithmic)]
@@ -51,15 +53,15 @@ def draw_curves(
         picture.text(LEFT - 6, y_of(value), _words(value), size=11, anchor="end")
     for epoch in sorted({first, round((first + end) / 2), end}):
         picture.text(x_of(epoch), height - 12, epoch, size=11)
-    picture.text(LEFT, height - 12, "epoch", size=11, anchor="end", color=INK)
-    for values, colour in zip(series.values(), colours, strict=False):
+    picture.text(LEFT - 8, height - 12, "epoch", size=11, anchor="end", color=INK)
+    for values, colour, wide in zip(series.values(), colours, thick, strict=False):
         shown = [
             (x_of(first + i), y_of(v)) for i, v in enumerate(values) if _is_shown(v, logarithmic)
         ]
         if len(shown) == 1:
             picture.circle(*shown[0], 3, colour, line=colour)
         elif shown:
-            picture.line(_thinned(shown, width), color=colour, thick=2)
+            picture.line(_thinned(shown, width), color=colour, thick=wide)
     _draw_names(picture, series, colours)
     return picture
 

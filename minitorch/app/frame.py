@@ -143,8 +143,13 @@ def views(room: Room) -> list[View]:
     if own and choice in ("yours", "both"):
         found.append(View("yours", library(str(own.root)), room))
     if choice in ("reference", "both"):
-        found.append(View("reference", library(str(LIBRARY.parent)), room))
+        found.append(reference(room))
     return found
+
+
+def reference(room: Room, name: str = "reference") -> View:
+    """The reference, whatever the user has chosen; under another name, runs of its own."""
+    return View(name, library(str(LIBRARY.parent)), room)
 
 
 def columns(room: Room) -> Iterator[View]:

@@ -200,8 +200,8 @@ class Run:
 
     def stop(self) -> None:
         """End it."""
-        self.process.end()
         self.state = "ended"
+        self.process.end()
 
     def _order(self, do: str, state: str, **more: Any) -> None:
         if self.state != "ended":

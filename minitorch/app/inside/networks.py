@@ -428,7 +428,8 @@ class Training:
     def rate(self) -> float:
         """The rate of the epoch that is next."""
         plan = self.plan
-        return plan.rate * (1.0 - self.epoch / plan.epochs) if plan.falls else plan.rate
+        left = max(1.0 - self.epoch / plan.epochs, 0.0) if plan.falls else 1.0
+        return plan.rate * left
 
     def batches(self) -> Iterator[tuple[float, int]]:
         """Learn from each batch of one epoch: loss and right points of each."""

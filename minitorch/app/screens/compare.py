@@ -1,5 +1,141 @@
-"""The page compare."""
+"""The same network from the same weights, trained by the library and by Torch."""
 
-from minitorch.app.frame import begin
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from minitorch.app.agreement import draw_digits, verdict, weight_differences
+from minitorch.app.components import board
+from minitorch.app.curves import draw_curves
+from minitorch.app.drawing import BLUE, GREEN, VIOLET
+from minitorch.app.frame import View, begin, is_passed, reference, views, workspace
+from minitorch.app.library import Run
+from minitorch.app.rooms import Room
+from minitorch.course.tasks import find_task
+
+DATA = ("Simple", "Diag", "Split", "Xor", "Circle", "Spiral")
+MODELS = {"Scalar": "scalar", "Tensor": "tensor", "Fast": "fast"}
+NEEDS = {"Scalar": ("1.4",), "Tensor": ("2.4",), "Fast": ("3.1", "3.2")}
+COLOURS = {"Torch": "#f9b48f", "Scalar": BLUE, "Tensor": GREEN, "Fast": VIOLET}
+THICK = (9.0, 5.0, 3.0, 1.5)
+
+Plan = dict[str, Any]
+Epochs = list[dict[str, Any]]
+
+
+def choose() -> tuple[Plan, list[str]]:
+    """What to train, and on which models."""
+    first = st.columns([1, 1, 1, 1, 1])
+    data = first[0].selectbox("Data set", DATA, index=3, key="c_data", bind="query-params")
+    units = first[1].number_input(
+        "Units", 1, 16, 5, key="c_units", bind="query-params", help="Of each of two hidden layers."
+    )
+    rate = first[2].number_input(
+        "Rate", 0.001, 10.0, 0.3, format="%g", key="c_rate", bind="query-params"
+    )
+    epochs = first[3].number_input("Epochs", 1, 200, 20, 10, key="c_epochs", bind="query-params")
+    seed = first[4].number_input("Seed", 0, 10**6, 0, key="c_seed", bind="query-params")
+    chosen = st.pills(
+        "Models to compare with Torch", list(MODELS), selection_mode="multi", default=usual_models(),
+        key="c_models", bind="query-params",
+    )  # fmt: skip
+    plan = {"data": data, "units": [units, units], "rate": rate, "epochs": epochs, "seed": seed}
+    return plan, [name for name in MODELS if name in chosen]
+
+
+def usual_models() -> list[str]:
+    """All models; of a workspace, those whose tasks are done, or the first."""
+    if workspace() is None:
+        return list(MODELS)
+    done = [name for name, needs in NEEDS.items() if all(is_passed(find_task(n)) for n in needs)]
+    return done or ["Scalar"]
+
+
+def find_run(view: View, plan: Plan, backend: str) -> Run:
+    """The training of this plan on a backend, begun if it was not yet."""
+    plan = plan | {"backend": backend}
+    run = view.run(f"compare-{backend}")
+    if run is None or run.args != plan:
+        run = view.start(f"compare-{backend}", "compare.train", **plan)
+    return run
+
+
+def is_moving(room: Room, plan: Plan, models: list[str]) -> bool:
+    """Whether a training goes on; begins those that were not yet."""
+    runs = [find_run(reference(room, "torch"), plan, "torch")]
+    runs += [find_run(view, plan, MODELS[name]) for view in views(room) for name in models]
+    return any(run.moving for run in runs)
+
+
+def show_comparisons(room: Room, plan: Plan, models: list[str], moving: bool) -> None:
+    """Torch and each chosen library; drawn anew while a training goes on."""
+    if moving and not is_moving(room, plan, models):
+        st.rerun(scope="app")
+    torch = find_run(reference(room, "torch"), plan, "torch")
+    shown = views(room)
+    runs = {view.name: {m: find_run(view, plan, MODELS[m]) for m in models} for view in shown}
+    name = torch.latest.get("torch", "Torch")
+    note = "" if name.startswith("PyTorch") else " PyTorch is not installed here."
+    st.caption(
+        f"Torch is {name}.{note} Both compute in double precision (float64), with the same points, "
+        "in batches of ten, from the same weights."
+    )
+    if torch.failure is not None:
+        reference(room, "torch").checked(torch.failure)
+        return
+    places = st.columns(2, gap="large") if len(shown) == 2 else [st.container()]
+    for view, place in zip(shown, places, strict=True):
+        with place:
+            if len(shown) == 2:
+                st.badge(view.name, color="orange" if view.name == "yours" else "blue")
+            show_comparison(view, plan, torch, runs[view.name], len(shown) == 2)
+
+
+def show_comparison(view: View, plan: Plan, torch: Run, runs: dict[str, Run], narrow: bool) -> None:
+    """One library beside Torch: verdicts, curves, digits."""
+    failures = [run.failure for run in runs.values() if run.failure is not None]
+    for failure in dict.fromkeys(failures):
+        view.checked(failure)
+    models = {name: run.parts for name, run in runs.items() if run.failure is None and run.parts}
+    if not models or not torch.parts:
+        if not failures:
+            st.caption("Training begins.")
+        return
+    for name, epochs in models.items():
+        good, words = verdict(name, epochs, torch.parts)
+        (st.success if good else st.warning)(
+            words, icon=":material/check:" if good else ":material/call_split:"
+        )
+    everyone: dict[str, Epochs] = {"Torch": torch.parts, **models}
+    losses = {n: [row["loss"] for row in parts if "loss" in row] for n, parts in everyone.items()}
+    colours = [COLOURS[name] for name in everyone]
+    left, right = (st.container(), st.container()) if narrow else st.columns(2, gap="medium")
+    with left:
+        st.markdown("**Loss**, all curves on top of each other")
+        picture = draw_curves(
+            losses, "Losses", last=plan["epochs"], colours=colours, thick=THICK, width=460
+        )
+        board(picture, key=f"c_loss-{view.name}")
+    with right:
+        st.markdown("**Largest difference of any weight** from Torch's")
+        differences = {n: weight_differences(parts, torch.parts) for n, parts in models.items()}
+        picture = draw_curves(
+            differences, "Differences of weights", first=0, last=plan["epochs"], logarithmic=True,
+            colours=colours[1:], width=460,
+        )  # fmt: skip
+        board(picture, key=f"c_weights-{view.name}")
+    st.markdown("**The first ten losses**, digit by digit. Red digits differ from Torch's.")
+    board(draw_digits(losses), key=f"c_digits-{view.name}")
+
 
 room = begin("compare")
+plan, models = choose()
+if not models:
+    st.warning("Please choose at least one model to compare with Torch.")
+else:
+    if is_moving(room, plan, models):
+        st.fragment(show_comparisons, run_every=0.5)(room, plan, models, True)
+    else:
+        show_comparisons(room, plan, models, False)

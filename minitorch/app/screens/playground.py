@@ -14,7 +14,7 @@ from minitorch.app.components import board
 from minitorch.app.curves import draw_curves
 from minitorch.app.drawing import SHADES, Picture
 from minitorch.app.epochs import epoch_line, log_table, log_text
-from minitorch.app.frame import View, begin, is_passed, library, views, workspace
+from minitorch.app.frame import View, begin, is_passed, reference, views, workspace
 from minitorch.app.library import Run
 from minitorch.app.network import (
     describe_id,
@@ -26,7 +26,6 @@ from minitorch.app.network import (
 )
 from minitorch.app.rooms import Room
 from minitorch.course.checking import has_gpu
-from minitorch.course.stubs import LIBRARY
 from minitorch.course.tasks import find_task
 
 NAME = "playground"
@@ -120,14 +119,9 @@ def read_units(text: str) -> list[int] | None:
 # --- Runs ------------------------------------------------------------------------------------
 
 
-def torch_view(room: Room) -> View:
-    """Where Torch runs: in the process of the reference."""
-    return View("torch", library(str(LIBRARY.parent)), room)
-
-
 def shown_views(room: Room, plan: Plan) -> list[View]:
     """The libraries to train on; what others were training is ended."""
-    shown = [torch_view(room)] if plan["backend"] == "torch" else views(room)
+    shown = [reference(room, "torch")] if plan["backend"] == "torch" else views(room)
     names = {view.name for view in shown}
     for name in {"yours", "reference", "torch"} - names:
         View(name, shown[0].library, room).forget(NAME)
@@ -240,7 +234,7 @@ def show_view(view: View, plan: Plan, side_by_side: bool) -> None:
     chosen = st.session_state.get("p_chosen")
     with left if not side_by_side else st.container():
         network = draw_network(arrays, points["train"]["X"], chosen)
-        clicked = board(network, key=f"p_net-{view.name}", least=420)
+        clicked = board(network, key=f"p_net-{view.name}", least=330)
         if clicked is not None and clicked != st.session_state.get(f"p_clicked-{view.name}"):
             choose_shape(view, clicked)
         show_editor(view, plan, chosen, arrays)
@@ -372,10 +366,10 @@ def show_log(
         if busy:
             st.caption("Pause to download.")
     if epochs:
-        st.dataframe(
-            log_table(epochs, bool(points["test"]["X"])), hide_index=True, height=220,
-            key=f"p_table-{view.name}",
-        )  # fmt: skip
+        rows = epochs[-6:] if busy else epochs  # while it moves, the newest are enough
+        table = log_table(rows, bool(points["test"]["X"]))
+        height = min(38 + 35 * len(rows), 250)
+        st.dataframe(table, hide_index=True, height=height, key=f"p_table-{view.name}")
 
 
 # --- All backends ------------------------------------------------------------------------------
@@ -384,14 +378,16 @@ def show_log(
 def start_timing(room: Room, plan: Plan) -> None:
     """Time every backend: ours in one process, Torch in another."""
     rest = {name: value for name, value in plan.items() if name != "backend"}
-    torch_view(room).start("timing", "playground.time_backends", backends=["torch"], **rest)
+    reference(room, "torch").start("timing", "playground.time_backends", backends=["torch"], **rest)
     ours = ["scalar", "tensor", "fast", "cuda"]
     views(room)[0].start("timing", "playground.time_backends", backends=ours, **rest)
 
 
 def show_timing(room: Room) -> None:
     """One bar for each backend that has been timed."""
-    runs = [run for run in (v.run("timing") for v in (torch_view(room), views(room)[0])) if run]
+    runs = [
+        run for run in (v.run("timing") for v in (reference(room, "torch"), views(room)[0])) if run
+    ]
     if not runs:
         return
     if st.session_state.get("p_timing") and all(run.state == "ended" for run in runs):
@@ -435,7 +431,7 @@ if plan is not None:
     running = show_buttons(shown, plan)
 
     if running:
-        st.fragment(show_views, run_every=0.4)(shown, plan, True)
+        st.fragment(show_views, run_every=0.5)(shown, plan, True)
     else:
         show_views(shown, plan, False)
     with st.expander("Time per epoch of every backend", icon=":material/timer:"):
