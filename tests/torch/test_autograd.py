@@ -508,6 +508,68 @@ def next_functions(torch: Any) -> Any:
     return first.name(), second.name().split("::")[-1], second.variable is x
 
 
+@program
+def the_graph_keeps_its_leaves(torch: Any) -> Any:
+    seen = []
+
+    def made() -> Any:
+        x = leaf(torch)
+        x.register_hook(lambda g: seen.append(g.tolist()))
+        x.register_post_accumulate_grad_hook(lambda x: seen.append(x.grad.tolist()))
+        return x + 1
+
+    y = made()
+    y.sum().backward()
+    end = y.grad_fn.next_functions[0][0]
+    return seen, end.variable.grad.tolist(), end is y.grad_fn.next_functions[0][0]
+
+
+@program
+def leaves_get_their_gradients_as_soon_as_they_are_whole(torch: Any) -> Any:
+    a, b, c = (torch.ones(1, requires_grad=True) for _ in range(3))
+    order = []
+    for name, x in (("a", a), ("b", b), ("c", c)):
+        x.register_post_accumulate_grad_hook(lambda _, name=name: order.append(name))
+    for _ in range(2):
+        first = a * 2
+        first.register_hook(lambda _: order.append("first"))
+        second = first * b
+        second.register_hook(lambda _: order.append("second"))
+        (second * c * b).backward()
+    return order, [x.grad.tolist() for x in (a, b, c)]
+
+
+@program
+def a_leaf_that_wants_no_gradient_any_longer(torch: Any) -> Any:
+    x = leaf(torch)
+    y = (x * 3).sum()
+    x.requires_grad_(False)
+    y.backward()
+    return x.grad
+
+
+@program
+def hooks_of_the_end_of_the_graph(torch: Any) -> Any:
+    x, seen = leaf(torch), []
+    end = x.expand_as(x).grad_fn.next_functions[0][0]
+    end.register_prehook(lambda outputs: (outputs[0] * 10,))
+    end.register_hook(lambda *given: seen.append([[g.tolist() for g in gs] for gs in given]))
+    (x * 2).sum().backward()
+    return x.grad.tolist(), seen
+
+
+@program
+def edges_stand_for_tensors(torch: Any) -> Any:
+    edge_of = torch.autograd.graph.get_gradient_edge
+    x = torch.ones(1, requires_grad=True)
+    y = x * 2
+    at_leaf = torch.autograd.grad(x * 5, edge_of(x))
+    inside = torch.autograd.grad(y * 5, [edge_of(y)])
+    torch.autograd.backward(edge_of(y), torch.tensor([3.0]))
+    torch.autograd.backward(edge_of(x * 4))
+    return at_leaf[0].tolist(), inside[0].tolist(), x.grad.tolist()
+
+
 # --- functions of programs ------------------------------------------------------------------------
 
 
@@ -793,6 +855,24 @@ def test_graphs_are_freed_without_the_garbage_collector() -> None:
         node = weakref.ref(y.grad_fn)
         del y
         assert node() is None
+    finally:
+        gc.enable()
+
+
+def test_leaves_are_freed_without_the_garbage_collector() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        x = ours.ones(3, requires_grad=True)
+        leaf = weakref.ref(x)
+        (x * x).sum().backward()
+        y = x.exp()
+        assert y.grad_fn is not None
+        assert y.grad_fn.next_functions[0][0] is not None
+        del x
+        assert leaf() is not None
+        del y
+        assert leaf() is None
     finally:
         gc.enable()
 

@@ -8,17 +8,23 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Tensor, edge_of, wrap
-from .graph import Node, backward_pass
+from .graph import Edge, GradientEdge, Node, backward_pass, edge_behind, layout_at
 
 NOT_RECORDED = "element {} of tensors does not require grad and does not have a grad_fn"
 
 
 def _several(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, (tuple, list)) else [value]
+    one = isinstance(value, GradientEdge) or not isinstance(value, (tuple, list))
+    return [value] if one else list(value)
+
+
+def _edge(x: Any) -> Edge | None:
+    """Where the gradient of a tensor, or of an edge that stands for one, goes."""
+    return edge_behind(x) if isinstance(x, GradientEdge) else edge_of(x)
 
 
 def _roots(
-    outputs: Sequence[Tensor], gradients: Sequence[Any]
+    outputs: Sequence[Any], gradients: Sequence[Any]
 ) -> list[tuple[Node | Tensor, int, Tensor]]:
     """Where to start, and with what: ones where an output is a single number."""
     if len(gradients) != len(outputs):
@@ -27,13 +33,15 @@ def _roots(
         )
     roots = []
     for i, (out, gradient) in enumerate(zip(outputs, gradients, strict=True)):
-        if not isinstance(out, Tensor):
+        if not isinstance(out, (Tensor, GradientEdge)):
             raise TypeError(
                 f"expected Tensor as element {i} of the outputs, got {type(out).__name__}"
             )
-        edge = edge_of(out)
+        edge = _edge(out)
         if edge is None:
             raise RuntimeError(NOT_RECORDED.format(i))
+        if isinstance(out, GradientEdge):
+            out = _like_its_output(edge)
         if gradient is None:
             if out._array.size != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
@@ -58,6 +66,12 @@ def _roots(
     return roots
 
 
+def _like_its_output(edge: Edge) -> Tensor:
+    """A tensor of the shape and type of what an edge stands for; its values do not matter."""
+    shape, kind = layout_at(edge) or ((), np.dtype(np.float32))
+    return wrap(np.broadcast_to(np.zeros((), kind), shape))
+
+
 def backward(
     tensors: Any,
     grad_tensors: Any = None,
@@ -78,12 +92,12 @@ def backward(
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         targets = []
         for i, x in enumerate(named):
-            edge = edge_of(x)
+            edge = _edge(x)
             if edge is None:
                 raise RuntimeError(
                     f"One of the differentiated Tensors does not require grad (input {i})"
                 )
-            if x._edge is not None:
+            if isinstance(x, Tensor) and x._edge is not None:
                 x.retain_grad()
             targets.append(edge)
     backward_pass(_roots(outputs, gradients), targets, keep, create_graph, leaves=True)
@@ -101,7 +115,10 @@ def grad(
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
     """The gradients of outputs with respect to inputs, returned and not accumulated."""
-    outs, ins = _several(outputs), [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    outs, ins = (
+        _several(outputs),
+        [inputs] if isinstance(inputs, (Tensor, GradientEdge)) else list(inputs),
+    )
     if not ins:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     gradients = [None] * len(outs) if grad_outputs is None else _several(grad_outputs)
@@ -114,7 +131,7 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     targets = []
     for i, x in enumerate(ins):
-        edge = edge_of(x)
+        edge = _edge(x)
         if edge is None:
             raise RuntimeError(
                 f"One of the differentiated Tensors does not require grad (input {i})"

@@ -174,6 +174,10 @@ class AccumulateGrad(Node):
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
 
+    def backward(self, gradients: list[Tensor | None]) -> list[Tensor | None]:
+        _accumulate(self.variable, list(gradients))
+        return []
+
 
 def _as_nodes(edge: Edge) -> tuple[Node, int]:
     """An edge with a node at its end, as Torch has it: that of a leaf is made when it is asked for."""
@@ -187,23 +191,40 @@ def _as_nodes(edge: Edge) -> tuple[Node, int]:
     return node, 0
 
 
+def edge_behind(given: GradientEdge) -> Edge:
+    """What a program's edge means in the graph."""
+    node = given.node
+    return (node.variable, 0) if isinstance(node, AccumulateGrad) else (node, given.output_nr)
+
+
 def layout_at(edge: Edge) -> Layout | None:
     """The shape and type of what an edge leads to, which its gradient must have."""
     end, output = edge
     return end.layout_of(output) if isinstance(end, Node) else (end._array.shape, end._array.dtype)
 
 
-def _accumulate(leaf: Tensor, arrived: dict[int, Tensor], keep_graph: bool) -> None:
+def _reach(leaf: Tensor, arrived: dict[int, Tensor]) -> None:
+    """Bring a gradient to a leaf, past its hooks, and those of the leaf as a node."""
+    if leaf._hooks:
+        arrived[0] = _after_hooks(leaf._hooks, arrived[0])
+    node = None if leaf._accumulator is None else leaf._accumulator()
+    if node is None or node.hooks is None:
+        _accumulate(leaf, arrived)
+    else:
+        _step(node, [arrived[0]])
+
+
+def _accumulate(leaf: Tensor, arrived: Any) -> None:
     """Add the gradient that arrived to a leaf's."""
     gradient = arrived.pop(0)
-    if leaf._hooks:
-        gradient = _after_hooks(leaf._hooks, gradient)
+    if not leaf._requires_grad:  # any longer
+        return
     old = leaf._grad
-    if old is not None and not keep_graph:
+    if old is not None and not modes.grad:
         old._add_in_place(gradient)
     elif old is not None:
         leaf._grad = old + gradient
-    elif keep_graph:
+    elif modes.grad:
         leaf._grad = gradient
     else:
         # Held by this call and by nobody else: the leaf may keep it without a copy.
@@ -251,7 +272,7 @@ def backward_pass(
                 continue
             if not isinstance(node, Node):
                 if targets is None or leaves:
-                    _accumulate(node, arrived, create_graph)
+                    _reach(node, arrived)
                 else:
                     collected[node, 0] = _after_hooks(node._hooks or (), arrived[0])
                 continue
