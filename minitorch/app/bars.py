@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from .drawing import BLUE, FAINT, Picture
 
-WIDTH, ROW = 560, 46
+WIDTH, ROW = 460, 46
 
 
 def draw_bars(

@@ -80,14 +80,12 @@ def _serial_in_words(code: str, number: int) -> str:
 def _fusion_in_words(fused: int) -> str:
     if fused:
         return f"{fused} loop{'s were' if fused > 1 else ' was'} joined with another into one."
-    return "No loops were joined into one: none that follow each other are alike."
+    return "No loops were joined into one."
 
 
 def _memory_in_words(found: Diagnosis) -> list[str]:
     if not found.hoisted:
-        return [
-            "Numba moved no allocation out of a parallel loop: none there could be shared by the turns."
-        ]
+        return ["No allocation was moved out of a parallel loop."]
     return [
         f"The memory for `{code}` is allocated once for each thread before the loop, and used again "
         f"in every turn: asking for memory in each turn would be slow."

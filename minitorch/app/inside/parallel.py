@@ -99,7 +99,7 @@ def kernel_of(name: str, parallel: bool = True) -> Any:
 
 
 @njit(cache=True)
-def find_index(ordinal: int, shape: Any, index: Any) -> None:
+def find_index(ordinal: Any, shape: Any, index: Any) -> None:
     """Write the index that comes `ordinal`-th."""
     for d in range(len(shape) - 1, -1, -1):
         index[d] = ordinal % shape[d]
@@ -133,10 +133,11 @@ def diagnose(kernel: str) -> Iterator[dict[str, Any]]:
     yield {"stage": "Numba compiles the kernel and writes down what it does."}
     compiled = kernel_of(kernel)
     arguments, _ = CALLS[kernel](8, False)
+    compiled.py_func(*arguments)  # says whether it is written, without compiling it
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()) as printed:
         warnings.simplefilter("ignore")
-        compiled(*arguments)
-        compiled.parallel_diagnostics(level=3)
+        types = tuple(numba.typeof(argument) for argument in arguments)
+        compiled.parallel_diagnostics(signature=types, level=3)
     yield {"text": printed.getvalue()}
 
 

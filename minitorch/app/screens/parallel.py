@@ -242,11 +242,10 @@ def show_memory(room: Room) -> None:
     across = right.select_slider("Columns of b", options, 64, key="pmcolumns", bind="query-params")
     between, result = 8 * rows * inner * across, 8 * rows * across
     bars = [
-        ("zip, then reduce: the intermediate", between, _bytes(between)),
-        ("the result", result, _bytes(result)),
-        ("fused: nothing but the result", result, _bytes(result)),
+        ("zip, then reduce: products and result", between + result, _bytes(between + result)),
+        ("fused: the result alone", result, _bytes(result)),
     ]
-    board(draw_bars(bars, "Memory of a product", (ACCENT, GREY, BLUE)), key="pmbars")
+    board(draw_bars(bars, "Memory of a product", (ACCENT, BLUE)), key="pmbars")
     st.markdown(
         f"`zip` writes all {rows} x {inner} x {across} = **{rows * inner * across:,} products** "
         f"before `reduce` adds them up: {inner} times as many numbers as the result has. The fused "
@@ -321,7 +320,8 @@ def _gain(times: dict[str, float]) -> str:
     fast = min((t for how, t in times.items() if how.startswith("fast")), default=None)
     if fast is None or "plain" not in times:
         return ""
-    return f": compiled, {times['plain'] / fast:,.0f} times faster than plain"
+    gain = float(f"{times['plain'] / fast:.2g}")
+    return f": compiled, {gain:,.0f} times faster than plain"
 
 
 def _nanoseconds(value: float) -> str:
