@@ -115,10 +115,8 @@ def grad(
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
     """The gradients of outputs with respect to inputs, returned and not accumulated."""
-    outs, ins = (
-        _several(outputs),
-        [inputs] if isinstance(inputs, (Tensor, GradientEdge)) else list(inputs),
-    )
+    outs = _several(outputs)
+    ins: list[Any] = [inputs] if isinstance(inputs, (Tensor, GradientEdge)) else list(inputs)
     if not ins:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     gradients = [None] * len(outs) if grad_outputs is None else _several(grad_outputs)
@@ -139,6 +137,10 @@ def grad(
         targets.append(edge)
     found = backward_pass(_roots(outs, gradients), targets, keep, create_graph)
     if materialize_grads:
+        if any(f is None and isinstance(x, GradientEdge) for x, f in zip(ins, found, strict=True)):
+            raise RuntimeError(
+                "materialize_grads cannot be used when the given input is a GradientEdge"
+            )
         return tuple(
             x.new_zeros(x.shape) if f is None else f for x, f in zip(ins, found, strict=True)
         )
