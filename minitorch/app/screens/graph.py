@@ -134,9 +134,8 @@ def move(to: int) -> None:
 
 def ask_position(first: int, last: int) -> int:
     """Buttons and a slider; the walk begins after its forward part."""
-    now = min(st.session_state.get("gs", first), last)
-    if "gs" in st.session_state:
-        st.session_state.gs = now
+    if st.session_state.get("gs", 0) > last:
+        st.session_state.gs = last
     place = st.container(horizontal=True)
     now = st.slider(
         "Step", 0, max(last, 1), min(first, last), key="gs", bind="query-params",
