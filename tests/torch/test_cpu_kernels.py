@@ -274,6 +274,12 @@ def test_cross_entropy(shape: tuple[int, int], weighted: bool, smoothing: float)
 def test_targets_out_of_bounds() -> None:
     with pytest.raises(IndexError, match=r"Target 5 is out of bounds\."):
         losses.cross_entropy(numbers(3, 4), np.array([0, 5, 1]))
+    for wrong in (-1, 65):
+        target = np.arange(200) % 65
+        target[150] = wrong
+        with pytest.raises(IndexError, match=f"Target {wrong} is out of bounds"):
+            losses.cross_entropy(numbers(200, 65), target)
+        assert losses.cross_entropy(numbers(200, 65), target, ignore_index=wrong)[0][150] == 0
 
 
 # --- Norms ------------------------------------------------------------------------------------------------------

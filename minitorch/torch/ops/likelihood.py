@@ -142,14 +142,14 @@ def _cross_entropy(
     each, sums = losses.cross_entropy(input, target, weight, ignore_index, smoothing)
     if reduction == "none":
         return each, sums, np.ones((), sums.dtype)
-    total = np.asarray(widened(each).sum())
+    total = np.add.reduce(widened(each))
     if reduction == "sum":
         count = np.ones((), sums.dtype)
     elif weight is None:
         count = np.array(np.count_nonzero(target != ignore_index), sums.dtype)
     else:
         count = np.asarray(_nll_weights(target, weight, ignore_index, sums.dtype)[1].sum())
-    return (total / count).astype(input.dtype), sums, count
+    return np.asarray(total / count, input.dtype), sums, count
 
 
 def _cross_entropy_backward(

@@ -254,19 +254,22 @@ def parallel(body: Callable[..., None]) -> Callable[..., None]:
     def run(work: int, *args: Any) -> None:
         if not known:
             learn(args)
-        enter, task, address = known
         tasks = tasks_for(work)
-        launch, turn = _launcher() if tasks > 1 else _SERIAL
+        try:
+            start(tasks, args)
+        except TypeError:  # perhaps some array is read-only
+            start(tasks, tuple(map(usable, args)))
+
+    def start(tasks: int, args: tuple[Any, ...]) -> None:
+        enter, task, address = known
+        if tasks == 1:
+            enter(0, task, 1, (address, args))
+            return
+        launch, turn = _launcher()
         with turn:
-            try:
-                enter(launch, task, tasks, (address, args))
-            except TypeError:  # perhaps some array is read-only
-                enter(launch, task, tasks, (address, tuple(map(usable, args))))
+            enter(launch, task, tasks, (address, args))
 
     return run
-
-
-_SERIAL = (0, nullcontext())
 
 
 def usable(x: Any) -> Any:

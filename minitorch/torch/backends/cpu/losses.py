@@ -45,6 +45,8 @@ def cross_entropy(
         x, weight = widen(logits, weight)
         losses, logsums = cross_entropy(x, target, weight, ignore_index, label_smoothing)
         return losses.astype(logits.dtype), logsums
+    if weight is None and not label_smoothing and is_large(logits, LARGE):
+        return _large_cross_entropy(logits, target, ignore_index)
     counts = check_targets(target, logits.shape[1], ignore_index)
     logsums = _row_logsums(logits)
     all_count = counts.all()
@@ -56,6 +58,17 @@ def cross_entropy(
         spread = _spread(logits, logsums, weight) / logits.shape[1]
         losses = (1 - label_smoothing) * losses + label_smoothing * spread
     return losses if all_count else np.where(counts, losses, logits.dtype.type(0)), logsums
+
+
+def _large_cross_entropy(logits: Array, target: Array, ignore_index: int) -> tuple[Array, Array]:
+    from . import softmax_kernels
+
+    classes = np.ascontiguousarray(target, np.int64)
+    rows = np.ascontiguousarray(logits)
+    losses, logsums, fine = softmax_kernels.entropies(rows, classes, ignore_index)
+    if not fine:
+        check_targets(target, logits.shape[1], ignore_index)
+    return losses, logsums
 
 
 def _row_logsums(logits: Array) -> Array:
@@ -90,6 +103,15 @@ def cross_entropy_backward(
         g, x, weight = widen(g, logits, weight)
         options = (weight, ignore_index, label_smoothing)
         return cross_entropy_backward(g, x, logsums, target, *options).astype(logits.dtype)
+    if weight is None and not label_smoothing and is_large(logits, LARGE):
+        from . import softmax_kernels
+
+        rows = np.ascontiguousarray(logits)
+        shares, classes = (
+            np.ascontiguousarray(g, rows.dtype),
+            np.ascontiguousarray(target, np.int64),
+        )
+        return softmax_kernels.entropies_backward(shares, rows, logsums, classes, ignore_index)
     n, classes = logits.shape
     real = logits.dtype.type
     counts = target != ignore_index

@@ -17,6 +17,9 @@ Array = Any
 LARGE = 262_144
 """Products of up to so many multiplications a BLAS does on one thread anyway."""
 
+MANY = 5 * LARGE
+"""From so many multiplications on, a stack of small products is worth sharing out."""
+
 
 def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
     """The product of two matrices, or of two stacks of them that broadcast, plus a bias in each row."""
@@ -34,8 +37,10 @@ def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
 def _by_kernel(a: Array, b: Array) -> bool:
     if a.ndim < 2 or b.ndim < 2 or a.dtype.char not in "fd" or a.dtype != b.dtype:
         return False
-    fit = a.shape[-1] == b.shape[-2]
-    return fit and a.size * b.shape[-1] > LARGE and _kernels().usable(a.dtype.type)
+    rows, inner = a.shape[-2:]
+    columns = b.shape[-1]
+    large = rows * inner * columns > LARGE or a.size * columns > MANY
+    return large and inner == b.shape[-2] and _kernels().usable(a.dtype.type)
 
 
 def _large(a: Array, b: Array, bias: Array | None) -> Array:

@@ -40,6 +40,21 @@ def row_logsums(x: Array) -> Array:
     return out
 
 
+def entropies(x: Array, target: Array, ignored: int) -> tuple[Array, Array, bool]:
+    """The loss of each row at its target (0 if that is ignored), what `row_logsums` gives, whether all are there."""
+    logsums, losses = np.empty((len(x), 2), x.dtype), np.empty(len(x), x.dtype)
+    wrong = np.zeros(1, np.int64)
+    _compiled("entropies", x.dtype.type, True)(x.size, x, target, ignored, logsums, losses, wrong)
+    return losses, logsums, not wrong[0]
+
+
+def entropies_backward(g: Array, x: Array, logsums: Array, target: Array, ignored: int) -> Array:
+    """The gradient by x, where g is that of each row's loss."""
+    out = np.empty_like(x)
+    _compiled("entropies_backward", x.dtype.type, True)(x.size, g, x, logsums, target, ignored, out)
+    return out
+
+
 def scaled_softmax(x: Array, logsums: Array, scale: Array) -> Array:
     """exp(x - largest - log of the sum) times a scale, each row with its own."""
     out = np.empty_like(x)
@@ -126,7 +141,47 @@ def _by_rows(real: Any) -> tuple[Callable[..., None], ...]:
             for i in range(len(o)):
                 o[i] = exp((row[i] - top) - size) * factor
 
-    return softmax, log_softmax, softmax_backward, log_softmax_backward, logsums, scaled
+    def entropies(
+        task: int, tasks: int, x: Array, target: Array, ignored: int,
+        logsums: Array, losses: Array, wrong: Array,
+    ) -> None:  # fmt: skip
+        first, last = share(task, tasks, len(x))
+        x, target = x[first:last], target[first:last]
+        logsums, losses = logsums[first:last], losses[first:last]
+        for r in range(len(x)):
+            top = largest(x[r])
+            top = real(0) if abs(top) == real(np.inf) else top
+            logsums[r, 0] = top
+            losses[r] = sum_of_exponentials(x[r], top)
+        for r in range(len(x)):
+            losses[r] = log(losses[r])
+        for r in range(len(x)):
+            t, size = target[r], losses[r]
+            logsums[r, 1] = size
+            losses[r] = real(0)
+            if np.uint64(t) < np.uint64(x.shape[1]) and t != ignored:
+                losses[r] = size - (x[r, t] - logsums[r, 0])
+            elif t != ignored:
+                wrong[0] = 1
+
+    def entropies_backward(
+        task: int, tasks: int, g: Array, x: Array, logsums: Array, target: Array, ignored: int,
+        out: Array,
+    ) -> None:  # fmt: skip
+        first, last = share(task, tasks, len(x))
+        for r in range(first, last):
+            row, o, t = x[r], out[r], target[r]
+            top, size = logsums[r, 0], logsums[r, 1]
+            factor = real(0) if t == ignored else g[r]
+            for i in range(len(o)):
+                o[i] = exp((row[i] - top) - size) * factor
+            if np.uint64(t) < np.uint64(len(o)):
+                o[t] -= factor
+
+    return (
+        softmax, log_softmax, softmax_backward, log_softmax_backward, logsums, scaled,
+        entropies, entropies_backward,
+    )  # fmt: skip
 
 
 @cache
