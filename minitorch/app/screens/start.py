@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from minitorch.app.chapters import task_place
 from minitorch.app.checks import Check
 from minitorch.app.frame import begin, chosen_module, library, tasks_of, workspace
 from minitorch.app.library import Missing, Problem, Run
@@ -60,15 +61,15 @@ def show_modules() -> None:
             for page in ROOMS:
                 if page.module == number:
                     st.page_link(page.file, label=page.title, icon=f":material/{page.icon}:")
-            guide_link(f"module{number}", "Read the guide")
+            guide_link("Read the guide", f"module{number}")
 
 
-def guide_link(chapter: str, label: str) -> None:
-    """A link to a chapter."""
+def guide_link(label: str, chapter: str, part: str = "") -> None:
+    """A link to a chapter, or to a part of it."""
+    place = {"chapter": chapter} | ({"part": part} if part else {})
     st.page_link(
-        find_room("guide").file, label=label, icon=":material/menu_book:",
-        query_params={"chapter": chapter},
-    )  # fmt: skip
+        find_room("guide").file, label=label, icon=":material/menu_book:", query_params=place
+    )
 
 
 # --- Tasks -----------------------------------------------------------------------------------
@@ -104,10 +105,7 @@ def show_task(own: Workspace, task: Task, mark: str, text: str) -> None:
         if mark in ("open", "begun"):
             st.caption(text, width="content")
         st.space("stretch")
-        st.page_link(
-            find_room("guide").file, label="Guide",
-            query_params={"chapter": f"module{task.module}", "task": task.number},
-        )  # fmt: skip
+        guide_link("Guide", *task_place(task.number))
         run = kept_checks().get(task.number)
         st.button(
             "Check", on_click=start_check, args=(own, task), key=f"check-{task.number}",
@@ -165,7 +163,7 @@ def show_last(own: Workspace, last: dict[str, Any] | None) -> None:
                 "Check again", on_click=start_check, args=(own, task), key="check-last",
                 icon=":material/play_arrow:",
             )  # fmt: skip
-            guide_link(f"module{task.module}", "Read the guide")
+            guide_link("Read the guide", *task_place(task.number))
             st.caption(f"A hint: `minitorch course hint {task.number} 1`")
 
 

@@ -1,6 +1,6 @@
 """Start: the way in without a workspace; with one, the tasks, a check, and what it says."""
 
-from tests.app.browser import Visit
+from tests.app.browser import PATIENCE, Visit
 
 NEEDS_CODE = False
 
@@ -13,6 +13,7 @@ def walk(visit: Visit) -> None:
         return
     visit.see("0 of 21 tasks passed")
     visit.press("Check")
-    visit.see("Task 0.1, Operators: not yet")
+    message = visit.main.get_by_text("Task 0.1, Operators: not yet")
+    message.wait_for(timeout=3 * PATIENCE)  # the whole check runs
     visit.see("Last failing check: task 0.1")
     visit.see("Still to write: mul, id, add")
