@@ -196,6 +196,7 @@ def _numbers(value: Any) -> Iterator[float]:
 def begin(name: str) -> Room:
     """Draw the head of a page: what it shows, what to try, its tasks and its guide."""
     room = find_room(name)
+    st.session_state.cards = 0
     st.title(room.title)
     st.markdown(room.shows)
     if room.tries:
@@ -234,18 +235,24 @@ def missing_card(view: View, missing: Missing) -> None:
         )
         with st.expander("A hint"):
             st.markdown(_hints(task, missing.function))
-        st.button(
-            "Use the reference",
-            on_click=_use_reference,
-            key=f"reference-{view.room.name}-{missing.function}",
-            help="Run this page on our code for now",
-        )
+        _reference_button()
 
 
 def _hints(task: Task, function: str) -> str:
     places: list[Place] = [place for place in task.places if place.name == function]
     more = places[0].idea if places else "Look at the tests of this task for what it must give."
     return f"{task.about}\n\n{more}\n\n`minitorch course hint {task.number} 3` says more."
+
+
+def _reference_button() -> None:
+    """A way out of a card; a page may have several cards, so each button has a number."""
+    number = st.session_state.cards = st.session_state.get("cards", 0) + 1
+    st.button(
+        "Use the reference",
+        on_click=_use_reference,
+        key=f"reference-{number}",
+        help="Run this page on our code for now",
+    )
 
 
 def _use_reference() -> None:
@@ -261,9 +268,7 @@ def problem_card(view: View, problem: Problem) -> None:
         if problem.where:
             st.markdown(f"In `{problem.where}`.")
         if view.name == "yours":
-            st.button(
-                "Use the reference", on_click=_use_reference, key=f"reference-{view.room.name}-p"
-            )
+            _reference_button()
 
 
 def tasks_of(module: int) -> list[Task]:

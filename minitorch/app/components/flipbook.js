@@ -4,9 +4,9 @@ export default function ({ parentElement, data }) {
   const last = data.frames.length - 1;
   place.innerHTML = `
     <div class="bar">
-      <button data-do="play" aria-label="Play">Play</button>
-      <button data-do="back" aria-label="One step back">&#8249;</button>
-      <button data-do="next" aria-label="One step forward">&#8250;</button>
+      <button>Play</button>
+      <button aria-label="One step back">&#8249;</button>
+      <button aria-label="One step forward">&#8250;</button>
       <input type="range" min="0" max="${last}" value="0" aria-label="Step">
       <span></span>
     </div>
