@@ -185,7 +185,7 @@ def walk(visit: Visit) -> None:
     elif getattr(journey, "NEEDS_CODE", True):
         visit.see("is still open")
         visit.press("Use the reference")
-        expect(visit.main).not_to_contain_text("is still open")
+        expect(visit.main).not_to_contain_text("is still open", timeout=PATIENCE)
         journey.walk(visit)
     else:
         journey.walk(visit)

@@ -18,5 +18,10 @@ def train(**plan: Any) -> Iterator[dict[str, Any]]:
         yield {"epoch": epoch, "loss": loss, "correct": correct, "weights": _flat(training)}
 
 
+def train_all(**plan: Any) -> list[dict[str, Any]]:
+    """The same, all epochs at once."""
+    return list(train(**plan))
+
+
 def _flat(training: Training) -> list[float]:
     return [number for array in training.model.read() for number in array.ravel().tolist()]

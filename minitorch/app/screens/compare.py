@@ -23,6 +23,7 @@ THICK = (9.0, 5.0, 3.0, 1.5)
 
 Plan = dict[str, Any]
 Epochs = list[dict[str, Any]]
+Shown = list[tuple[View, dict[str, Run]]]
 
 
 def choose() -> tuple[Plan, list[str]]:
@@ -62,53 +63,55 @@ def find_run(view: View, plan: Plan, backend: str) -> Run:
     return run
 
 
-def is_moving(room: Room, plan: Plan, models: list[str]) -> bool:
-    """Whether a training goes on; begins those that were not yet."""
-    runs = [find_run(reference(room, "torch"), plan, "torch")]
-    runs += [find_run(view, plan, MODELS[name]) for view in views(room) for name in models]
-    return any(run.moving for run in runs)
+def torch_epochs(room: Room, plan: Plan) -> Epochs | None:
+    """Torch's training, which is quick once Torch is loaded; None where a card says why not."""
+    kept = st.session_state.get("c_torch")
+    if kept is None or kept[0] != plan:
+        with st.spinner("Training with Torch. The first time, Torch has to be loaded."):
+            answer = reference(room).ask("compare.train_all", 120.0, **plan, backend="torch")
+        kept = st.session_state["c_torch"] = plan, answer
+    return kept[1]
 
 
-def show_comparisons(room: Room, plan: Plan, models: list[str], moving: bool) -> None:
-    """Torch and each chosen library; drawn anew while a training goes on."""
-    if moving and not is_moving(room, plan, models):
+def show_cards(view: View, runs: dict[str, Run]) -> None:
+    """Why a model could not be trained, each reason once."""
+    for failure in dict.fromkeys(run.failure for run in runs.values() if run.failure):
+        view.checked(failure)
+
+
+def stage(shown: Shown) -> tuple[bool, int]:
+    """Whether a training goes on, and how many have failed."""
+    runs = [run for _, each in shown for run in each.values()]
+    return any(run.moving for run in runs), sum(run.failure is not None for run in runs)
+
+
+def show_comparisons(plan: Plan, torch: Epochs, shown: Shown, before: tuple[bool, int]) -> None:
+    """Each chosen library beside Torch; what ends or fails meanwhile has the page drawn anew."""
+    if stage(shown) != before:
         st.rerun(scope="app")
-    torch = find_run(reference(room, "torch"), plan, "torch")
-    shown = views(room)
-    runs = {view.name: {m: find_run(view, plan, MODELS[m]) for m in models} for view in shown}
-    name = torch.latest.get("torch", "Torch")
-    note = "" if name.startswith("PyTorch") else " PyTorch is not installed here."
-    st.caption(
-        f"Torch is {name}.{note} Both compute in double precision (float64), with the same points, "
-        "in batches of ten, from the same weights."
-    )
-    if torch.failure is not None:
-        reference(room, "torch").checked(torch.failure)
-        return
     places = st.columns(2, gap="large") if len(shown) == 2 else [st.container()]
-    for view, place in zip(shown, places, strict=True):
+    for (view, runs), place in zip(shown, places, strict=True):
         with place:
             if len(shown) == 2:
                 st.badge(view.name, color="orange" if view.name == "yours" else "blue")
-            show_comparison(view, plan, torch, runs[view.name], len(shown) == 2)
+            show_comparison(view, plan, torch, runs, len(shown) == 2)
 
 
-def show_comparison(view: View, plan: Plan, torch: Run, runs: dict[str, Run], narrow: bool) -> None:
+def show_comparison(
+    view: View, plan: Plan, torch: Epochs, runs: dict[str, Run], narrow: bool
+) -> None:
     """One library beside Torch: verdicts, curves, digits."""
-    failures = [run.failure for run in runs.values() if run.failure is not None]
-    for failure in dict.fromkeys(failures):
-        view.checked(failure)
-    models = {name: run.parts for name, run in runs.items() if run.failure is None and run.parts}
-    if not models or not torch.parts:
-        if not failures:
-            st.caption("Training begins.")
+    models = {name: list(run.parts) for name, run in runs.items() if not run.failure}
+    models = {name: parts for name, parts in models.items() if parts}
+    if not models:
+        st.caption("Nothing is trained yet.")
         return
     for name, epochs in models.items():
-        good, words = verdict(name, epochs, torch.parts)
+        good, words = verdict(name, epochs, torch)
         (st.success if good else st.warning)(
             words, icon=":material/check:" if good else ":material/call_split:"
         )
-    everyone: dict[str, Epochs] = {"Torch": torch.parts, **models}
+    everyone: dict[str, Epochs] = {"Torch": torch, **models}
     losses = {n: [row["loss"] for row in parts if "loss" in row] for n, parts in everyone.items()}
     colours = [COLOURS[name] for name in everyone]
     left, right = (st.container(), st.container()) if narrow else st.columns(2, gap="medium")
@@ -120,7 +123,7 @@ def show_comparison(view: View, plan: Plan, torch: Run, runs: dict[str, Run], na
         board(picture, key=f"c_loss-{view.name}")
     with right:
         st.markdown("**Largest difference of any weight** from Torch's")
-        differences = {n: weight_differences(parts, torch.parts) for n, parts in models.items()}
+        differences = {n: weight_differences(parts, torch) for n, parts in models.items()}
         picture = draw_curves(
             differences, "Differences of weights", first=0, last=plan["epochs"], logarithmic=True,
             colours=colours[1:], width=460,
@@ -135,7 +138,17 @@ plan, models = choose()
 if not models:
     st.warning("Please choose at least one model to compare with Torch.")
 else:
-    if is_moving(room, plan, models):
-        st.fragment(show_comparisons, run_every=0.5)(room, plan, models, True)
-    else:
-        show_comparisons(room, plan, models, False)
+    shown = [(view, {m: find_run(view, plan, MODELS[m]) for m in models}) for view in views(room)]
+    torch = torch_epochs(room, plan)
+    if torch is not None:
+        name = torch[0]["torch"]
+        note = "" if name.startswith("PyTorch") else " PyTorch is not installed here."
+        st.caption(
+            f"Torch is {name}.{note} Both compute in double precision (float64), with the same "
+            "points, in batches of ten, from the same weights."
+        )
+        before = stage(shown)
+        for view, runs in shown:
+            show_cards(view, runs)
+        every = 0.5 if before[0] else None
+        st.fragment(show_comparisons, run_every=every)(plan, torch, shown, before)

@@ -1,0 +1,48 @@
+"""The comparison with Torch: the models agree, a wrong one is found out, digits are marked."""
+
+from __future__ import annotations
+
+import pytest
+
+from minitorch.app.agreement import draw_digits, same_digits, verdict, weight_differences
+from minitorch.app.inside import compare
+
+SMALL = {"data": "Circle", "points": 20, "units": [3, 3], "rate": 0.3, "epochs": 3, "seed": 4}
+
+
+@pytest.fixture(scope="module")
+def torch() -> list:
+    pytest.importorskip("torch")
+    return compare.train_all(backend="torch", **SMALL)
+
+
+@pytest.mark.parametrize("backend", ["scalar", "tensor"])
+def test_models_agree_with_torch(backend: str, torch: list) -> None:
+    mine = list(compare.train(backend=backend, **SMALL))
+    assert torch[0]["torch"].startswith("PyTorch 2")
+    assert weight_differences(mine, torch)[0] == 0.0
+    assert max(weight_differences(mine, torch)) < 1e-13
+    assert [row["correct"] for row in mine[1:]] == [row["correct"] for row in torch[1:]]
+    assert mine[-1]["loss"] == pytest.approx(torch[-1]["loss"], rel=1e-13)
+    good, words = verdict("Tensor", mine, torch)
+    assert good
+    assert words.startswith("Tensor: after 3 epochs")
+
+
+def test_a_difference_is_found_where_it_begins() -> None:
+    one = [{"weights": [1.0, 2.0]}, {"weights": [1.5, 2.5]}, {"weights": [2.0, 3.0]}]
+    other = [{"weights": [1.0, 2.0]}, {"weights": [1.5, 2.5]}, {"weights": [2.0, 3.25]}]
+    assert verdict("Fast", one, other) == (
+        False,
+        "Fast: the weights part in epoch 2; the largest difference in 2 epochs is 2.5e-01.",
+    )
+    assert verdict("Fast", one, one)[1].startswith("Fast: after 2 epochs no weight differs")
+    broken = [{"weights": [float("nan"), 2.0]}]
+    assert not verdict("Fast", broken, other)[0]
+
+
+def test_digits_that_differ_are_marked() -> None:
+    assert same_digits("1.25", "1.25") == 4
+    picture = str(draw_digits({"Torch": [1.25, 2.0], "Fast": [1.27, 2.0]}))
+    assert picture.count('font-weight="600" font-family') == 1
+    assert "The first losses, in full" in picture
