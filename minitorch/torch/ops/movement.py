@@ -31,6 +31,8 @@ from .surface import (
 
 def wrap_dim(dim: Any, ndim: int) -> int:
     """A dimension counted from the front; IndexError, as Torch words it, if there is none such."""
+    if type(dim) is int and -ndim <= dim < ndim:
+        return dim if dim >= 0 else dim + ndim
     limit = ndim or 1
     if not isinstance(dim, int):
         if not hasattr(dim, "__index__"):
@@ -45,8 +47,8 @@ def wrap_dim(dim: Any, ndim: int) -> int:
 
 def wrap_dims(dims: Any, ndim: int) -> tuple[int, ...]:
     """One dimension or several, counted from the front; RuntimeError if one comes twice."""
-    given = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
-    wrapped = tuple(wrap_dim(d, ndim) for d in given)
+    given = dims if isinstance(dims, (tuple, list)) else (dims,)
+    wrapped = tuple([wrap_dim(d, ndim) for d in given])
     for d in wrapped:
         if wrapped.count(d) > 1:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
@@ -211,24 +213,25 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 @function_and_method
 def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     """The dimensions in another order."""
-    given = sizes_of(dims or (named["dims"],))
-    if len(given) != input._array.ndim:
+    given, ndim = sizes_of(dims or (named["dims"],)), input._array.ndim
+    if len(given) != ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length "
             f"of the desired ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to "
             f"len(dims) = {len(given)}"
         )
-    order = tuple(wrap_dim(d, input.ndim) for d in given)
-    if len(set(order)) != len(order):
+    order = tuple([wrap_dim(d, ndim) for d in given])
+    if len(set(order)) != ndim:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return PERMUTE(input, dims=order)
+    return bind(PERMUTE, (input,), {"dims": order})
 
 
 @function_and_method
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two dimensions swapped."""
-    a, b = wrap_dim(dim0, input._array.ndim), wrap_dim(dim1, input._array.ndim)
-    return TRANSPOSE(input, dim0=a, dim1=b) if input._array.ndim else input.view(())
+    ndim = input._array.ndim
+    a, b = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
+    return bind(TRANSPOSE, (input,), {"dim0": a, "dim1": b}) if ndim else input.view(())
 
 
 for _new in ("swapaxes", "swapdims"):
@@ -272,17 +275,16 @@ def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     """Without dimensions of size 1: all of them, or those named."""
     dim = axis if dim is None else dim
     shape = input._array.shape
-    named = range(len(shape)) if dim is None else wrap_dims(dim, len(shape)) if shape else ()
-    if dim is not None and not shape:
-        wrap_dims(dim, 0)
-    return SQUEEZE(input, dims=tuple(d for d in named if shape[d] == 1))
+    named = range(len(shape)) if dim is None else wrap_dims(dim, len(shape))
+    dims = tuple([d for d in named if shape[d] == 1]) if shape else ()
+    return bind(SQUEEZE, (input,), {"dims": dims})
 
 
 @function_and_method
 def unsqueeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     """With a dimension of size 1 more."""
     dim = axis if dim is None else dim
-    return UNSQUEEZE(input, dim=wrap_dim(dim, input._array.ndim + 1))
+    return bind(UNSQUEEZE, (input,), {"dim": wrap_dim(dim, input._array.ndim + 1)})
 
 
 @only_method
@@ -310,7 +312,7 @@ def expand(self: Tensor, *sizes: Any, **named: Any) -> Tensor:
                 f"non-singleton dimension {d}.  Target sizes: {list(wanted)}.  Tensor sizes: {list(own)}"
             )
         shape.append(have if size == -1 else size)
-    return EXPAND(self, shape=tuple(shape))
+    return bind(EXPAND, (self,), {"shape": tuple(shape)})
 
 
 @only_method
@@ -355,10 +357,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         return input.reshape(1)
     if first == last:
         return input
-    merged = 1
-    for s in shape[first : last + 1]:
-        merged *= s
-    return input.reshape(*shape[:first], merged, *shape[last + 1 :])
+    merged = math.prod(shape[first : last + 1])
+    return reshape(input, *shape[:first], merged, *shape[last + 1 :])
 
 
 @function_and_method

@@ -146,7 +146,8 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     _check_inner("matmul", a, b)
     if len(a) > 2 or len(b) > 2:
         broadcast_shapes("matmul", a[:-2], b[:-2])
-    result = bind(MM if len(a) == len(b) == 2 else MATMUL, (input, other), {})
+    op = MATMUL if len(a) != len(b) else {1: DOT, 2: MM}.get(len(a), MATMUL)
+    result = bind(op, (input, other), {})
     return result if out is None else into(out, result, "matmul")
 
 
