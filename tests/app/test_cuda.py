@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import textwrap
+import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -234,5 +236,8 @@ def test_an_open_kernel_and_an_error_come_through(monkeypatch) -> None:
         ops.cuda.syncthreads()
 
     monkeypatch.setattr(ops, "_sum_practice", waits_and_fails)
+    before = threading.active_count()
     with pytest.raises(NotImplementedError, match=r"Task 3\.3"):
         cuda.trace("sum_practice", 6, 4)
+    time.sleep(0.1)
+    assert threading.active_count() <= before  # the thread at the barrier has gone home

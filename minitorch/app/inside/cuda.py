@@ -230,9 +230,11 @@ def _threads(
         made.append(thread)
         return thread
 
-    yield start
-    for thread in made:
-        thread.give_up()
+    try:
+        yield start
+    finally:
+        for thread in made:
+            thread.give_up()
 
 
 def run(

@@ -60,10 +60,9 @@ def follow(view: View, name: str, draw: Callable[[Run, str], None]) -> None:
 
 
 def _show_run(view: View, run: Run, draw: Callable[[Run, str], None]) -> None:
+    draw(run, view.name)
     if run.failure is not None:
         view.checked(run.failure)
-    else:
-        draw(run, view.name)
 
 
 def start_button(view: View, name: str, words: str, call: str, **args: Any) -> None:
@@ -189,7 +188,7 @@ def _draw_race(run: Run, name: str) -> None:
         counts = ", ".join(f"{part['wrong']:,}" for part in mine)
         words = f"{threads} thread{'s' if threads > 1 else ''}"
         st.markdown(f"**{words}**, {len(mine)} runs, wrong cells in each: {counts}")
-    if run.state == "running":
+    if run.state == "running" or len(worst) < 2:
         return
     _race_verdict(run.args["kernel"], worst)
     if any(part["wrong"] for part in worst.values()):
