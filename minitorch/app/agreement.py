@@ -70,7 +70,8 @@ def draw_digits(losses: Mapping[str, Sequence[float]], count: int = 10) -> Pictu
 
 
 def _words(values: Sequence[float], row: int) -> str:
-    return repr(values[row]) if row < len(values) else ""
+    """A loss with all digits that a double has at such sizes."""
+    return f"{values[row]:.15f}" if row < len(values) else ""
 
 
 def _draw_number(picture: Picture, x: float, y: float, text: str, model: str) -> None:

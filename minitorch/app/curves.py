@@ -1,4 +1,4 @@
-"""Curves over epochs as a picture: straight axes, a few round numbers, names at the side."""
+"""Curves over epochs as a picture: straight axes, a few round numbers, names above."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from .drawing import ACCENT, BLUE, FAINT, GREEN, INK, VIOLET, Picture
 
 COLOURS = (BLUE, ACCENT, GREEN, VIOLET)
-LEFT, BOTTOM, TOP = 52, 26, 12
+LEFT, BOTTOM, TOP = 52, 26, 30
 
 
 def draw_curves(
@@ -67,12 +67,11 @@ def draw_curves(
 
 
 def _draw_names(picture: Picture, series: Mapping[str, object], colours: Sequence[str]) -> None:
-    longest = max((len(name) for name in series), default=0)
-    x = picture.width - 26 - 7 * longest
-    for row, (name, colour) in enumerate(zip(series, colours, strict=False)):
-        y = TOP + 10 + 18 * row
-        picture.line([(x - 20, y), (x - 4, y)], color=colour, thick=3)
-        picture.text(x, y, name, size=12, anchor="start")
+    x = LEFT
+    for name, colour in zip(series, colours, strict=False):
+        picture.line([(x, 10), (x + 16, 10)], color=colour, thick=3)
+        picture.text(x + 21, 10, name, size=12, anchor="start")
+        x += 38 + 7 * len(name)
 
 
 def _is_shown(value: float, logarithmic: bool) -> bool:

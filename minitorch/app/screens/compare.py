@@ -34,9 +34,9 @@ def choose() -> tuple[Plan, list[str]]:
         "Units", 1, 16, 5, key="c_units", bind="query-params", help="Of each of two hidden layers."
     )
     rate = first[2].number_input(
-        "Rate", 0.001, 10.0, 0.3, format="%g", key="c_rate", bind="query-params"
+        "Rate", 0.001, 10.0, 0.5, format="%g", key="c_rate", bind="query-params"
     )
-    epochs = first[3].number_input("Epochs", 1, 200, 20, 10, key="c_epochs", bind="query-params")
+    epochs = first[3].number_input("Epochs", 1, 200, 30, 10, key="c_epochs", bind="query-params")
     seed = first[4].number_input("Seed", 0, 10**6, 0, key="c_seed", bind="query-params")
     chosen = st.pills(
         "Models to compare with Torch", list(MODELS), selection_mode="multi", default=usual_models(),
@@ -106,11 +106,11 @@ def show_comparison(
     if not models:
         st.caption("Nothing is trained yet.")
         return
-    for name, epochs in models.items():
-        good, words = verdict(name, epochs, torch)
-        (st.success if good else st.warning)(
-            words, icon=":material/check:" if good else ":material/call_split:"
-        )
+    verdicts = [verdict(name, epochs, torch) for name, epochs in models.items()]
+    for words in [words for good, words in verdicts if not good]:
+        st.warning(words, icon=":material/call_split:")
+    if agreeing := [words for good, words in verdicts if good]:
+        st.success("  \n".join(agreeing), icon=":material/check:")
     everyone: dict[str, Epochs] = {"Torch": torch, **models}
     losses = {n: [row["loss"] for row in parts if "loss" in row] for n, parts in everyone.items()}
     colours = [COLOURS[name] for name in everyone]
@@ -130,7 +130,7 @@ def show_comparison(
         )  # fmt: skip
         board(picture, key=f"c_weights-{view.name}")
     st.markdown("**The first ten losses**, digit by digit. Red digits differ from Torch's.")
-    board(draw_digits(losses), key=f"c_digits-{view.name}")
+    board(draw_digits(losses), key=f"c_digits-{view.name}", least=640)
 
 
 room = begin("compare")
