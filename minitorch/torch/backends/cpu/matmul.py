@@ -50,36 +50,17 @@ def _large(a: Array, b: Array, bias: Array | None) -> Array:
     if bias is not None:
         bias = np.ascontiguousarray(np.broadcast_to(bias, out.shape[-1:]), a.dtype)
     if out.size and a.shape[-1]:
-        products = out if out.ndim == 3 else out.reshape(-1, *out.shape[-2:])
-        _kernels().multiply(_stack(a, shape), _stack(b, shape), products, bias)
+        _kernels().multiply(_joined(a, shape), _joined(b, shape), out, bias)
     else:
         out[...] = 0 if bias is None else bias
     return out
 
 
-def _stack(x: Array, shape: tuple[int, ...]) -> Array:
-    """Matrices (count, rows, columns), each of which a BLAS can read; a shared one has step 0."""
-    rows, columns = x.strides[-2:]
-    size = x.itemsize
-    plain = columns == size and rows >= size * x.shape[-1] and rows % size == 0
-    turned = rows == size and columns >= size * x.shape[-2] and columns % size == 0
-    if not (plain or turned):
-        x = np.ascontiguousarray(x)
-    if x.ndim == 2:
-        return x[None]
-    if x.shape[:-2] != shape:
-        x = np.broadcast_to(x, (*shape, *x.shape[-2:]))
-    if x.ndim == 3:
+def _joined(x: Array, shape: tuple[int, ...]) -> Array:
+    """A stack of any shape as one of matrices in a row; one matrix for all as it is."""
+    if x.ndim == 2 or (x.ndim == 3 and x.shape[:1] == shape):
         return x
-    joined = x.reshape(-1, *x.shape[-2:])
-    return joined if _readable(joined) else np.ascontiguousarray(joined)
-
-
-def _readable(x: Array) -> bool:
-    size = x.itemsize
-    return (x.strides[-1] == size and x.strides[-2] >= size * x.shape[-1]) or (
-        x.strides[-2] == size and x.strides[-1] >= size * x.shape[-2]
-    )
+    return np.broadcast_to(x, (*shape, *x.shape[-2:])).reshape(-1, *x.shape[-2:])
 
 
 @cache

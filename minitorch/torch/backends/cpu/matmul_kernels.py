@@ -39,36 +39,43 @@ WEIGHT = 40
 
 
 def multiply(a: Array, b: Array, out: Array, bias: Array | None = None) -> None:
-    """out[i] = a[i] b[i], plus the bias in each row; a stack of one matrix is the same for all i."""
+    """out[i] = a[i] b[i], plus the bias in each row; a or b may be one matrix for all i."""
     real = out.dtype.type
-    count, m, n = out.shape
-    k = a.shape[2]
-    places = *_place(a, count), *_place(b, count), _address(out)
-    start = 0 if bias is None else _address(bias)
+    m, n = out.shape[-2:]
+    k = a.shape[-1]
+    start = _first(out) if bias is None else bias.reshape(1, n)
     set_threads, get_threads = _set_threads()
     before = get_threads()
     if before > 1:
         set_threads(1)
     try:
-        work = out.size * k // WEIGHT
-        _multiply(real)(work, address_of_product(real), count, m, n, k, *places, start)
+        _multiply(real)(
+            out.size * k // WEIGHT, address_of_product(real), out.size // (m * n), m, n, k,
+            *_operand(a), *_operand(b), _first(out), start, bias is not None,
+        )  # fmt: skip
     finally:
         if before > 1:
             set_threads(before)
 
 
-def _place(x: Array, count: int) -> tuple[int, int, int, int]:
-    """Where a stack begins, the step from one matrix to the next, the length of a row, whether turned."""
+def _operand(x: Array) -> tuple[Array, int, int, bool]:
+    """How a BLAS reads matrices: where they are, the step from one to the next, the length of a row, whether turned."""
     size = x.itemsize
-    step, rows, columns = x.strides
-    turned = columns != size
-    width = columns // size if turned else rows // size
-    width = max(width, x.shape[1 if turned else 2])  # strides of single rows may be anything
-    return _address(x), step if len(x) == count else 0, width, int(turned)
+    height, length = x.shape[-2:]
+    rows, columns = x.strides[-2:]
+    turned = rows == size and columns >= size * height and not columns % size
+    if columns == size and rows >= size * length and not rows % size:
+        turned = False
+    elif not turned:
+        x = np.ascontiguousarray(x)
+        rows = size * length
+    step = x.strides[0] if x.ndim == 3 else 0
+    return _first(x), step, (columns if turned else rows) // size, turned
 
 
-def _address(x: Array) -> int:
-    return x.__array_interface__["data"][0]
+def _first(x: Array) -> Array:
+    """The first number, which says where the rest is: an array of one type, however the rest lies."""
+    return x[(0,) * (x.ndim - 2)][:1, :1]
 
 
 @cache
@@ -77,8 +84,8 @@ def _multiply(real: Any) -> Callable[..., None]:
 
     def multiply(
         task: int, tasks: int, blas: int, count: int, m: int, n: int, k: int,
-        a: int, a_step: int, a_width: int, a_turned: int,
-        b: int, b_step: int, b_width: int, b_turned: int, c: int, bias: int,
+        a: Array, a_step: int, a_width: int, a_turned: bool,
+        b: Array, b_step: int, b_width: int, b_turned: bool, c: Array, bias: Array, biased: bool,
     ) -> None:  # fmt: skip
         whole = count >= tasks  # tasks share the matrices; else the rows or columns of each
         first, last = share(task, tasks, count) if whole else (0, count)
@@ -89,19 +96,19 @@ def _multiply(real: Any) -> Callable[..., None]:
             left, right = share(task, tasks, n)
         if bottom <= top or right <= left:
             return
-        from_a = a + size * (top if a_turned else top * a_width)
-        from_b = b + size * (left * b_width if b_turned else left)
+        from_a = a.ctypes.data + size * (top if a_turned else top * a_width)
+        from_b = b.ctypes.data + size * (left * b_width if b_turned else left)
         for i in range(first, last):
-            from_c = c + size * ((i * m + top) * n + left)
-            if bias:
-                start = run(bias + size * left, right - left)
+            from_c = c.ctypes.data + size * ((i * m + top) * n + left)
+            if biased:
+                start = bias[0, left:right]
                 for r in range(bottom - top):
                     row = run(from_c + size * r * n, right - left)
                     for j in range(len(row)):
                         row[j] = start[j]
             gemm(
                 blas, bottom - top, right - left, k, from_a + i * a_step, a_width,
-                from_b + i * b_step, b_width, from_c, n, a_turned != 0, b_turned != 0, bias != 0,
+                from_b + i * b_step, b_width, from_c, n, a_turned, b_turned, biased,
             )  # fmt: skip
 
     return parallel(multiply)
