@@ -186,7 +186,7 @@ def _hidden(names: Sequence[str]) -> list[str]:
 
 def run_confined(root: Path, task: Task, limits: Limits, hidden: Sequence[str]) -> Result:
     """Run a task's tests with limits, in a process group of its own."""
-    asked = request(root, task, confine=limits.as_dict())
+    asked = request(root, task, confine=limits.as_dict(), processor=None)
     asked["arguments"] += _hidden(hidden)
     settings = environment() | {
         "HOME": str(root),

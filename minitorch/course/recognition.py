@@ -42,7 +42,8 @@ class Found:
         wanted = (
             f"should raise {expected}" if expected.endswith("Error") else f"expected {expected}"
         )
-        return f"{in_words(self.case)} {got}, {wanted}. {self.mistake.advice}"
+        stop = "" if wanted.endswith("...") else "."
+        return f"{in_words(self.case)} {got}, {wanted}{stop} {self.mistake.advice}"
 
 
 _WORDS = {

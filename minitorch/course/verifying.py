@@ -142,6 +142,6 @@ def seeds(tasks: Sequence[Task], numbers: Sequence[int]) -> Iterable[tuple[int, 
         workspace, _ = create(Path(folder) / "w")
         workspace.put_solutions(TASKS)
         for number in numbers:
-            asked = request(workspace.root, tasks[0], limit=1800)
+            asked = request(workspace.root, tasks[0], limit=3600, processor=1800)
             asked |= {"arguments": arguments(*tasks, seed=number), "task": None}
             yield number, server.ask(asked, tasks[0])

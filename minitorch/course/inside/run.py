@@ -18,6 +18,7 @@ import json
 import os
 import re
 import select
+import signal
 import sys
 import tempfile
 import time
@@ -35,6 +36,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     """Run what is asked for; whatever goes wrong is part of the answer."""
     began = time.monotonic()
     root = request["root"]
+    _limit_processor_time(request.get("processor"))
     os.chdir(root)
     sys.path.insert(0, root)
     for name, value in request.get("environment", {}).items():
@@ -58,6 +60,15 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     result["output"] = output.getvalue()[-20_000:]
     result["seconds"] = round(time.monotonic() - began, 3)
     return result
+
+
+def _limit_processor_time(seconds: int | None) -> None:
+    """End this process once it has computed for so long: a slow machine is no endless loop."""
+    if seconds:
+        with contextlib.suppress(ImportError, ValueError, OSError):
+            import resource
+
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
 
 
 def _import_error(root: str) -> dict[str, str] | None:
@@ -275,7 +286,8 @@ def _wait(child: int, request: dict[str, Any], requests: Requests) -> tuple[str,
     while True:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
-            return kind or ("died" if status else ""), status
+            endless = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU
+            return kind or ("time" if endless else "died" if status else ""), status
         if not kind and time.monotonic() > deadline:
             kind = "time"
         elif not kind and requests.waiting():
