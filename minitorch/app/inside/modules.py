@@ -6,8 +6,6 @@ from typing import Any
 
 import minitorch
 
-EXAMPLES = ("network", "nested", "single")
-
 
 class Layer(minitorch.Module):
     """A few numbers as parameters."""
@@ -50,22 +48,16 @@ def find(module: minitorch.Module, path: str) -> minitorch.Module:
     return module
 
 
-def describe(example: str, orders: list[tuple[str, str]]) -> dict[str, Any]:
+def tree(example: str, orders: list[tuple[str, str]]) -> dict[str, Any]:
     """The tree of an example after orders such as `("layer1", "eval")` were carried out in turn."""
     module = make(example)
-    module.train()
     for path, mode in orders:
         part = find(module, path)
         if mode == "eval":
             part.eval()
         else:
             part.train()
-    names = [name for name, _ in module.named_parameters()]
-    return {
-        "tree": _tree(module, "", type(module).__name__.lower()),
-        "names": names,
-        "count": len(list(module.parameters())),
-    }
+    return _tree(module, "", type(module).__name__.lower())
 
 
 def _tree(module: minitorch.Module, path: str, name: str) -> dict[str, Any]:
@@ -76,10 +68,27 @@ def _tree(module: minitorch.Module, path: str, name: str) -> dict[str, Any]:
         "kind": type(module).__name__,
         "training": bool(module.training),
         "parameters": {n: _number(p.value) for n, p in module.__dict__["_parameters"].items()},
-        "count": len(list(module.parameters())),
         "children": [_tree(c, f"{path}.{n}".lstrip("."), n) for n, c in children.items()],
     }
 
 
 def _number(value: Any) -> float:
     return float(getattr(value, "data", value))
+
+
+def names(example: str) -> list[tuple[str, float]]:
+    """What `named_parameters` gives: names and values, in its order."""
+    return [(name, _number(p.value)) for name, p in make(example).named_parameters()]
+
+
+def counts(example: str) -> dict[str, int]:
+    """How many parameters `parameters` gives, for each module by its path."""
+    found: dict[str, int] = {}
+
+    def visit(module: minitorch.Module, path: str) -> None:
+        found[path] = len(list(module.parameters()))
+        for name, child in module.__dict__["_modules"].items():
+            visit(child, f"{path}.{name}".lstrip("."))
+
+    visit(make(example), "")
+    return found

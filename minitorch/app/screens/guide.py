@@ -10,13 +10,15 @@ from minitorch.app import chapters
 from minitorch.app.frame import begin, chosen_module
 from minitorch.app.rooms import ROOMS
 
+GROUPS = {"start": "To begin", "5+": "Beyond the course", "task by task": "Task by task"}
 SCRIPT = """<script>
 // Links in the text press the button below that leads to the same place, so that the visit goes on.
 function join(link) {
     const to = new URL(link.href).searchParams;
-    const key = `named-${to.get("chapter")}-${to.get("part") || ""}`.replace(/-$/, "");
+    const key = `${to.get("chapter")}-${to.get("part") || ""}`.replace(/-$/, "");
     link.onclick = (event) => {
-        const button = document.querySelector(`.st-key-${key} button`);
+        const button = document.querySelector(
+            `.st-key-named-${key} button, .st-key-contents-${key} button`);
         if (button) { event.preventDefault(); button.click(); }
     };
 }
@@ -51,14 +53,15 @@ def open_chapter(name: str, part: str = "") -> None:
     st.query_params.from_dict({"chapter": name, "part": part or head})
 
 
-def show_contents(current: str) -> None:
+def show_contents() -> None:
     """All chapters, by module."""
-    with st.expander("All chapters", icon=":material/toc:", expanded=current == "index"):
+    with st.expander("All chapters", icon=":material/toc:"):
         groups = list(chapters.contents().items())
         places = [place for _ in range(0, len(groups), 4) for place in st.columns(4)]
         for (group, names), place in zip(groups, places, strict=False):
             with place:
-                st.markdown(f"**{group.capitalize()}**")
+                number = f"Module {group[0]}:{group[1:]}" if group[0] in "01234" else group
+                st.markdown(f"**{GROUPS.get(group, number)}**")
                 for name in names:
                     link(name, "contents")
 
@@ -103,7 +106,7 @@ def show_part(part: chapters.Part) -> None:
 def show_others(current: str) -> None:
     """The chapters that this one speaks of."""
     others = chapters.links(current)
-    if others:
+    if others and current != "index":
         st.caption("Named here:")
         with st.container(horizontal=True):
             for name, part in others:
@@ -120,7 +123,7 @@ def run_script(current: str) -> None:
 
 room = begin("guide")
 chapter = chosen_chapter()
-show_contents(chapter)
+show_contents()
 show_neighbours(chapter, "above")
 with st.container(width=800):
     for number, part in enumerate(chapters.parts(chapter)):

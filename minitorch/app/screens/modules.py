@@ -2,47 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import streamlit as st
 
 from minitorch.app.components import board
 from minitorch.app.drawing import ACCENT, FAINT, INK, SHADES, Picture
-from minitorch.app.frame import begin, columns, show_difference
+from minitorch.app.frame import View, begin, columns, show_difference, views
 
-ROW, INDENT = 34, 36
-NAMES = {"network": "Network of three layers", "nested": "Nested branches", "single": "One layer"}
+ROW, INDENT, WIDE = 34, 36, 230
+EXAMPLES = {
+    "network": "Network of three layers",
+    "nested": "Nested branches",
+    "single": "One layer",
+}
+Node = dict[str, Any]
 
 
-def draw_tree(tree: dict[str, Any], chosen: str) -> Picture:
-    """The tree as indented rows: a module is a box to click, a parameter a line of its own."""
+# --- The picture ------------------------------------------------------------------------------
+
+
+def draw_tree(tree: Node, counts: dict[str, int] | None, chosen: str) -> Picture:
+    """The tree as indented rows: a module is a box, a parameter a line of its own; click either."""
     rows = list(_rows(tree, 0))
-    picture = Picture(560, ROW * len(rows) + 10, "The tree of the module")
+    deepest = max(depth for depth, _, _ in rows)
+    picture = Picture(10 + deepest * INDENT + WIDE + 110, ROW * len(rows) + 10, "The module's tree")
+    _draw_branches(picture, rows)
     for number, (depth, node, parameter) in enumerate(rows):
         x, y = 10 + depth * INDENT, 5 + number * ROW
-        if depth:
-            picture.line([(x - 18, y - ROW / 2 + 12), (x - 18, y + 14), (x, y + 14)], color=FAINT)
         if parameter:
-            picture.circle(x + 8, y + 14, 5, SHADES[0], line=ACCENT)
-            picture.text(x + 22, y + 14, parameter[0], anchor="start", mono=True, size=13)
-            picture.text(x + 120, y + 14, f"= {parameter[1]:.1f}", anchor="start", size=13)
+            _draw_parameter(picture, x, y, node, parameter, chosen)
         else:
-            lit = node["path"] == chosen
-            fill = SHADES[2] if node["training"] else SHADES[5]
-            picture.box(
-                x, y, 250, 28, fill, line=ACCENT if lit else FAINT, thick=2.5 if lit else 1,
-                round=5, id=node["path"] or "/",
-            )  # fmt: skip
-            mode = "train" if node["training"] else "eval"
-            words = f"{node['name']}: {node['kind']}"
-            picture.text(x + 10, y + 14, words, anchor="start", bold=True, color="#1f2937")
-            picture.text(x + 240, y + 14, mode, anchor="end", color="#1f2937", size=12)
-            count = f"{node['count']} parameter{'s' if node['count'] != 1 else ''}"
-            picture.text(x + 262, y + 14, count, anchor="start", size=12, color=INK)
+            _draw_module(picture, x, y, node, counts, chosen)
     return picture
 
 
-def _rows(node: dict[str, Any], depth: int) -> Any:
+def _rows(node: Node, depth: int) -> Iterator[tuple[int, Node, Any]]:
     yield depth, node, None
     for parameter in node["parameters"].items():
         yield depth + 1, node, parameter
@@ -50,39 +46,142 @@ def _rows(node: dict[str, Any], depth: int) -> Any:
         yield from _rows(child, depth + 1)
 
 
-def order(mode: str) -> None:
-    """Remember that a branch was switched."""
-    st.session_state.orders = [*st.session_state.get("orders", []), (chosen_path(), mode)]
+def _draw_branches(picture: Picture, rows: list[tuple[int, Node, Any]]) -> None:
+    """A line from each row to the module it belongs to, the nearest above that is one less deep."""
+    for number, (depth, _, _) in enumerate(rows):
+        if depth:
+            parent = max(above for above in range(number) if rows[above][0] == depth - 1)
+            x, top, y = 10 + depth * INDENT - 18, 33 + parent * ROW, 19 + number * ROW
+            picture.line([(x, top), (x, y), (x + 18, y)], color=FAINT)
+
+
+def _draw_parameter(
+    picture: Picture, x: float, y: float, node: Node, parameter: tuple[str, float], chosen: str
+) -> None:
+    name, value = parameter
+    path = join(node["path"], name)
+    lit = path == chosen
+    picture.circle(x + 8, y + 14, 6, SHADES[0], line=ACCENT, thick=3 if lit else 1)
+    picture.text(x + 22, y + 14, name, anchor="start", mono=True, size=13, bold=lit)
+    picture.text(x + 120, y + 14, f"= {value:.1f}", anchor="start", size=13)
+    picture.box(x, y, 180, 28, "transparent", line="none", id=path, tip=path)
+
+
+def _draw_module(
+    picture: Picture, x: float, y: float, node: Node, counts: dict[str, int] | None, chosen: str
+) -> None:
+    on_the_way = chosen == node["path"] or f"{chosen}.".startswith(f"{node['path']}.")
+    lit = on_the_way or not node["path"]
+    fill = SHADES[2] if node["training"] else SHADES[5]
+    picture.box(
+        x, y, WIDE, 28, fill, line=ACCENT if lit else FAINT, thick=2.5 if lit else 1, round=5,
+        id=node["path"] or "/",
+    )  # fmt: skip
+    mode = "train" if node["training"] else "eval"
+    words = f"{node['name']}: {node['kind']}"
+    picture.text(x + 10, y + 14, words, anchor="start", bold=True, color="#1f2937")
+    picture.text(x + WIDE - 10, y + 14, mode, anchor="end", color="#1f2937", size=12)
+    if counts is not None:
+        number = counts[node["path"]]
+        count = f"{number} parameter{'s' if number != 1 else ''}"
+        picture.text(x + WIDE + 12, y + 14, count, anchor="start", size=12, color=INK)
+
+
+def join(path: str, name: str) -> str:
+    """The name of a part of a module."""
+    return f"{path}.{name}".lstrip(".")
+
+
+# --- What was chosen ---------------------------------------------------------------------------
 
 
 def chosen_path() -> str:
-    """The module that was clicked last; the whole one before any click."""
-    return st.session_state.get("chosen", "")
+    """The module or parameter that was clicked last; the whole module before any click."""
+    return st.session_state.get("mchosen", "")
+
+
+def start_over() -> None:
+    """Another example: nothing is chosen, nothing switched."""
+    st.session_state.update(morders=[], mchosen="", mmodule="")
+
+
+def switch(mode: str) -> None:
+    """Remember that a branch was switched."""
+    path = st.session_state.get("mmodule", "")
+    st.session_state.morders = [*st.session_state.get("morders", []), (path, mode)]
+
+
+def choose(path: str, tree: Node) -> None:
+    """Remember what was clicked, and the module that it is or belongs to."""
+    modules = {node["path"] for _, node, parameter in _rows(tree, 0) if parameter is None}
+    module = path if path in modules else path.rpartition(".")[0]
+    st.session_state.update(mchosen=path, mmodule=module)
+
+
+def tell_way(path: str, tree: Node) -> str:
+    """How a name comes about: the branches from the top, then the parameter."""
+    modules = {node["path"] for _, node, parameter in _rows(tree, 0) if parameter is None}
+    if not path:
+        return "Click a module or a parameter to see the way that leads to it."
+    steps = ", then ".join(f"`{step}`" for step in path.split("."))
+    what = "module" if path in modules else "parameter"
+    return f"The {what} **{path}**: from the top {steps}."
+
+
+# --- The page -----------------------------------------------------------------------------------
+
+
+def show_view(view: View) -> list[Any] | None:
+    """The tree, the names and the counts of one library, as far as it is written."""
+    orders = st.session_state.get("morders", [])
+    tree = view.ask("modules.tree", example=example, orders=orders)
+    if tree is None:
+        return None
+    alone = len(views(room)) == 1
+    left, right = st.columns([3, 2], gap="medium") if alone else (st.container(), st.container())
+    with right:
+        names = view.ask("modules.names", example=example)
+        counts = None if names is None else view.ask("modules.counts", example=example)
+        if names is not None:
+            show_names(view, names, counts)
+    with left:
+        picture = draw_tree(tree, counts, chosen_path())
+        clicked = board(picture, key=f"tree-{view.name}-{example}")
+        if clicked is not None and clicked != st.session_state.get(f"mclicked-{view.name}"):
+            st.session_state[f"mclicked-{view.name}"] = clicked
+            choose(clicked.strip("/"), tree)
+            st.rerun()
+        st.caption("Green is in training, grey is not.")
+        st.markdown(tell_way(chosen_path(), tree))
+    return [tree, names, counts]
+
+
+def show_names(view: View, names: list[Any], counts: dict[str, int] | None) -> None:
+    """What `named_parameters` and `parameters` give."""
+    st.markdown(f"`named_parameters()` gives {len(names)} names and values, in this order:")
+    rows = {"name": [name for name, _ in names], "value": [value for _, value in names]}
+    st.dataframe(
+        rows, hide_index=True, key=f"names-{view.name}", height=min(38 + 35 * len(names), 460)
+    )
+    if counts is not None:
+        st.markdown(f"`parameters()` gives **{counts['']}**.")
+    if names:
+        longest = max((name for name, _ in names), key=lambda name: name.count("."))
+        st.caption(f"The longest way has {longest.count('.') + 1} steps: `{longest}`.")
 
 
 room = begin("modules")
 example = st.segmented_control(
-    "Example", list(NAMES), default="network", format_func=NAMES.__getitem__, required=True,
-    key="example", bind="query-params", on_change=lambda: st.session_state.update(orders=[], chosen=""),
+    "Example", list(EXAMPLES), default="network", format_func=EXAMPLES.__getitem__, required=True,
+    key="example", bind="query-params", on_change=start_over,
 )  # fmt: skip
 with st.container(horizontal=True, vertical_alignment="center"):
-    st.markdown(f"Switch `{chosen_path() or 'the whole module'}` and all below it to")
-    st.button("train", on_click=order, args=("train",), key="train")
-    st.button("eval", on_click=order, args=("eval",), key="eval")
-
-answers = []
-for view in columns(room):
-    answer = view.ask(
-        "modules.describe", example=example, orders=st.session_state.get("orders", [])
+    module = st.session_state.get("mmodule", "")
+    st.markdown(
+        f"Switch {f'`{module}`' if module else 'the whole module'} and all below it to",
+        width="content",
     )
-    answers.append(answer)
-    if answer is None:
-        continue
-    clicked = board(draw_tree(answer["tree"], chosen_path()), key=f"tree-{view.name}-{example}")
-    if clicked is not None and clicked.strip("/") != chosen_path():
-        st.session_state.chosen = clicked.strip("/")
-        st.rerun()
-    st.caption("Click a module to choose it. Green is in training, grey is not.")
-    st.markdown(f"`parameters()` gives **{answer['count']}**, `named_parameters()` these names:")
-    st.dataframe({"name": answer["names"]}, hide_index=True, key=f"names-{view.name}", height=250)
+    st.button("train", on_click=switch, args=("train",), key="mtrain")
+    st.button("eval", on_click=switch, args=("eval",), key="meval")
+answers = [show_view(view) for view in columns(room)]
 show_difference(answers)
