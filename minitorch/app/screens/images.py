@@ -9,10 +9,11 @@ import streamlit as st
 
 from minitorch.app import handwriting, lenet
 from minitorch.app.components import board, drawing_box
-from minitorch.app.frame import View, begin, columns, views
+from minitorch.app.frame import View, begin, columns
 from minitorch.app.inside import images as lesson
 from minitorch.app.lenet import Reading
 from minitorch.app.library import Run
+from minitorch.app.runs import Training
 
 SETS = {"digits": "Digits (8 × 8)", "mnist": "MNIST (28 × 28)"}
 # Training images, epochs, rate and batch of each data set.
@@ -23,7 +24,7 @@ SHOWN = 24  # images of a gallery
 Settings = dict[str, Any]
 
 
-# --- Data and runs -----------------------------------------------------------------------------
+# --- Settings ----------------------------------------------------------------------------------
 
 
 @st.cache_data
@@ -56,103 +57,6 @@ def choose_settings() -> Settings:
 
 def _number(name: str, low: Any, high: Any, usual: Any, key: str, step: Any = 1) -> Any:
     return st.number_input(name, low, high, usual, step, key=key, bind="query-params")
-
-
-def begin_run(view: View, settings: Settings, **more: Any) -> Run:
-    """Begin to train, from the start or from where an earlier run ended."""
-    if not more:
-        st.session_state[f"icurve-{view.name}-{settings['dataset']}"] = []
-    # So small images gain nothing from a second thread; the page is glad of it.
-    threads = {"NUMBA_NUM_THREADS": "1"} if settings["dataset"] == "digits" else {}
-    return view.start(run_name(settings), "images.train", settings=threads, **settings, **more)
-
-
-def run_name(settings: Settings) -> str:
-    """Each data set has a run of its own."""
-    return f"images-{settings['dataset']}"
-
-
-def train_on(settings: Settings) -> None:
-    """Go on from where the runs ended, for more epochs."""
-    for view in views(room):
-        run = view.run(run_name(settings))
-        if run is None or "weights" not in run.latest:
-            begin_run(view, settings)
-            continue
-        st.session_state[f"icurve-{view.name}-{settings['dataset']}"] = curve(view, run)
-        begin_run(view, settings, weights=run.latest["weights"], done=run.latest["epoch"])
-
-
-def start_over(settings: Settings) -> None:
-    """Train from new weights."""
-    for view in views(room):
-        begin_run(view, settings)
-
-
-def show_buttons(settings: Settings) -> None:
-    """Pause, go on, train on, start over: for all libraries that are shown."""
-    runs = [run for view in views(room) if (run := view.run(run_name(settings)))]
-    states = {run.state for run in runs}
-    if "running" in states:
-        st.button("Pause", icon=":material/pause:", key="ipause",
-                  on_click=lambda: [run.pause() for run in runs])  # fmt: skip
-    elif "paused" in states:
-        st.button("Go on", icon=":material/play_arrow:", key="igo", type="primary",
-                  on_click=lambda: [run.go() for run in runs])  # fmt: skip
-    else:
-        st.button("Train on", icon=":material/play_arrow:", key="imore", type="primary",
-                  on_click=train_on, args=(settings,))  # fmt: skip
-    st.button("Start over", icon=":material/restart_alt:", key="inew", on_click=start_over,
-              args=(settings,), help="New weights, with the present settings")  # fmt: skip
-
-
-# --- Training ------------------------------------------------------------------------------------
-
-
-def curve(view: View, run: Run) -> list[dict[str, Any]]:
-    """Loss and share of right answers after each epoch, those of earlier runs included."""
-    before = st.session_state.get(f"icurve-{view.name}-{run.args['dataset']}", [])
-    total = max(len(run.latest.get("predicted", [])), 1)
-    return before + [
-        {"epoch": p["epoch"], "loss": p["loss"], "right in %": 100 * p["correct"] / total}
-        for p in list(run.parts)
-        if "loss" in p
-    ]
-
-
-def show_training(view: View, run: Run, seen: tuple[Any, ...]) -> None:
-    """How far the training is; the whole page is drawn anew when an epoch has ended."""
-    if as_seen(run) != seen:
-        st.rerun()
-    latest = run.latest
-    if not latest:
-        st.progress(0.0, "Getting ready: data, kernels, first weights")
-        return
-    last = run.args.get("done", 0) + run.args["epochs"]
-    done = latest["epoch"] + latest.get("step", 0) / latest["steps"]
-    words = {"running": "Training", "paused": "Paused", "ended": "Trained"}[run.state]
-    st.progress(min(done / last, 1.0), f"{words}: epoch {latest['epoch']} of {last}")
-
-
-def as_seen(run: Run) -> tuple[Any, ...]:
-    """What decides whether the page has to be drawn anew."""
-    return run.state, run.latest.get("epoch"), run.failure is not None
-
-
-def show_result(view: View, run: Run) -> None:
-    """The share of right answers on all validation images, and both curves."""
-    latest, points = run.latest, curve(view, run)
-    total = len(latest["predicted"])
-    left, right = st.columns(2)
-    left.metric("Validation images read right", f"{latest['correct']} of {total}",
-                f"{latest['correct'] / total:.1%}", delta_color="off", delta_arrow="off")  # fmt: skip
-    if "seconds" in latest:
-        right.metric("Time of an epoch", f"{latest['seconds']:.1f} s",
-                     f"{latest['images']} training images", delta_color="off",
-                     delta_arrow="off")  # fmt: skip
-    if points:
-        left.line_chart(points, x="epoch", y="loss", height=170, color="#c2410c")
-        right.line_chart(points, x="epoch", y="right in %", height=170, color="#2563eb")
 
 
 # --- Looking at it -------------------------------------------------------------------------------
@@ -265,23 +169,17 @@ HINTS = {
 room = begin("images")
 with st.container(horizontal=True, vertical_alignment="bottom"):
     settings = choose_settings()
-    for view in views(room):
-        if view.run(run_name(settings)) is None:
-            begin_run(view, settings)
-    show_buttons(settings)
+    # So small images gain nothing from a second thread; the page is glad of it.
+    threads = {"NUMBA_NUM_THREADS": "1"} if settings["dataset"] == "digits" else {}
+    training = Training(room, f"images-{settings['dataset']}", "images.train", settings, threads)
+    training.show_buttons()
 trained: list[tuple[View, Run]] = []
 for view in columns(room):
-    run = view.run(run_name(settings))
-    if run is None:
-        continue
-    if run.failure is not None:
-        view.checked(run.failure)
-        continue
-    every = 0.5 if run.state == "running" or not run.latest else None
-    st.fragment(show_training, run_every=every)(view, run, as_seen(run))
-    if run.latest:
+    run = training.follow(view)
+    if run is not None:
         trained.append((view, run))
-        show_result(view, run)
+        total, given = len(run.latest["predicted"]), run.latest["images"]
+        training.show_result(view, run, "images", total, f"{given} training images")
 
 if trained:
     if "inum-next" in st.session_state:

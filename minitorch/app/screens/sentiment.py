@@ -80,26 +80,30 @@ def show_sentence(view: View, run: Run, text: str) -> Any | None:
     tell_unknown(answer)
     board(words.draw_words(answer), key=f"swords-{view.name}")
     st.caption(
-        "Left: how much less likely praise is without the word. Right: each feature of the network "
-        "looks for its best window of words, and only that one counts (max pooling); what the "
-        "window adds to the score is shared out among its words. Blue praises, red damns."
+        "Left: how likely praise is with the word, less how likely it is without it. Right: each "
+        "feature of the network looks for its best window of words, and only that one counts (max "
+        "pooling); what the window adds to the score is shared out among its words. Blue praises, "
+        "red damns."
     )
-    rows = answer["windows"][:12]
     st.markdown(
         f"**The winners of the pooling**, strongest first. They add up to a score of "
         f"{answer['score']:.2f} with the biases of {answer['bias']:.2f}, and its sigmoid is "
         f"{answer['praise']:.2f}."
     )
-    st.dataframe(
-        {
-            "window": [row["text"] for row in rows],
-            "words": [row["width"] for row in rows],
-            "adds to the score": [round(row["gives"], 3) for row in rows],
-        },
-        hide_index=True,
-        key=f"swin-{view.name}",
-    )
+    st.dataframe(sum_windows(answer["windows"])[:10], hide_index=True, key=f"swin-{view.name}")
     return answer
+
+
+def sum_windows(windows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each window once, with how many features chose it and what they add."""
+    found: dict[str, list[float]] = {}
+    for window in windows:
+        found.setdefault(window["text"], []).append(window["gives"])
+    rows = [
+        {"window": text, "features": len(given), "adds to the score": round(sum(given), 3)}
+        for text, given in found.items()
+    ]
+    return sorted(rows, key=lambda row: -abs(row["adds to the score"]))
 
 
 def tell_unknown(answer: dict[str, Any]) -> None:
