@@ -11,7 +11,6 @@ import streamlit as st
 
 from minitorch.app.bars import draw_bars
 from minitorch.app.components import board
-from minitorch.app.curves import draw_curves
 from minitorch.app.drawing import SHADES, Picture
 from minitorch.app.epochs import epoch_line, log_table, log_text
 from minitorch.app.frame import View, begin, is_passed, reference, views, workspace
@@ -24,6 +23,7 @@ from minitorch.app.network import (
     standing_alone,
     unit_name,
 )
+from minitorch.app.progress import draw_curves
 from minitorch.app.rooms import Room
 from minitorch.course.checking import has_gpu
 from minitorch.course.tasks import find_task
@@ -331,9 +331,9 @@ def show_output(
 def loss_curves(plan: Plan, epochs: list[dict[str, Any]], points: dict[str, Any]) -> Picture:
     """The mean loss of a point, in training and in testing."""
     train, test = len(points["train"]["X"]), len(points["test"]["X"])
-    series = {"train loss": [row["loss"] / train for row in epochs]}
+    series = {"train, loss per point": [row["loss"] / train for row in epochs]}
     if test:
-        series["test loss"] = [row["test_loss"] / test for row in epochs]
+        series["test, loss per point"] = [row["test_loss"] / test for row in epochs]
     return draw_curves(
         series, "Loss of a point, on average", last=plan["epochs"], width=380, height=200
     )
