@@ -107,7 +107,7 @@ def first_call(kernel: Any, arguments: Arguments) -> None:
 # --- A map that is wrong ------------------------------------------------------------------------
 
 
-@njit(cache=True)
+@njit
 def find_index(ordinal: Any, shape: Any, index: Any) -> None:
     """Write the index that comes `ordinal`-th."""
     for d in range(len(shape) - 1, -1, -1):
@@ -115,7 +115,7 @@ def find_index(ordinal: Any, shape: Any, index: Any) -> None:
         ordinal = ordinal // shape[d]
 
 
-@njit(cache=True)
+@njit
 def find_position(index: Any, strides: Any) -> int:
     """Where an index lies in memory."""
     position = 0
@@ -124,7 +124,7 @@ def find_position(index: Any, strides: Any) -> int:
     return position
 
 
-@njit(parallel=True, cache=True)
+@njit(parallel=True)
 def wrong_map(out, out_shape, out_strides, a, a_shape, a_strides):  # type: ignore
     """Negate; all turns share one index: right on one thread, wrong on several."""
     out_index = np.zeros(len(out_shape), np.int32)
