@@ -1,118 +1,100 @@
-"""Curves over epochs as a picture: straight axes, a few round numbers, names above."""
+"""Charts of a function of one number: its curve, its slopes, and the error of the slopes."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from typing import Any
 
-from .drawing import ACCENT, BLUE, FAINT, GREEN, INK, VIOLET, Picture
+import altair as alt
+import pandas as pd
 
-COLOURS = (BLUE, ACCENT, GREEN, VIOLET)
-LEFT, BOTTOM, TOP = 52, 26, 30
+from .drawing import ACCENT, BLUE, GREY, VIOLET
 
-
-def draw_curves(
-    series: Mapping[str, Sequence[float]],
-    title: str,
-    *,
-    first: int = 1,
-    last: int | None = None,
-    logarithmic: bool = False,
-    width: int = 420,
-    height: int = 240,
-    colours: Sequence[str] = COLOURS,
-    thick: Sequence[float] = (2, 2, 2, 2),
-) -> Picture:
-    """One line for each series of numbers, the first of which belongs to epoch `first`.
-
-    Args:
-        series: numbers by name; what is not finite, or not above 0 on a logarithmic axis, is left out
-        title: for readers that cannot see it
-        first: the epoch of the first number
-        last: where the axis ends; None: at the last number
-        logarithmic: whether the axis has powers of ten
-        width: in pixels
-        height: in pixels
-        colours: of the lines, in turn
-        thick: the width of each line
-    """
-    picture = Picture(width, height, title)
-    known = [v for values in series.values() for v in values if _is_shown(v, logarithmic)]
-    low, high = _limits(known, logarithmic)
-    end = last or max(first + max((len(v) for v in series.values()), default=1) - 1, first + 1)
-
-    def x_of(epoch: float) -> float:
-        return LEFT + (epoch - first) / max(end - first, 1) * (width - LEFT - 12)
-
-    def y_of(value: float) -> float:
-        share = (_scale(value, logarithmic) - low) / (high - low)
-        return height - BOTTOM - share * (height - BOTTOM - TOP)
-
-    for value in _ticks(low, high, logarithmic):
-        picture.line([(LEFT, y_of(value)), (width - 12, y_of(value))], color=FAINT, thick=1)
-        picture.text(LEFT - 6, y_of(value), _words(value), size=11, anchor="end")
-    for epoch in sorted({first, round((first + end) / 2), end}):
-        picture.text(x_of(epoch), height - 12, epoch, size=11)
-    picture.text(LEFT - 8, height - 12, "epoch", size=11, anchor="end", color=INK)
-    for values, colour, wide in zip(series.values(), colours, thick, strict=False):
-        shown = [
-            (x_of(first + i), y_of(v)) for i, v in enumerate(values) if _is_shown(v, logarithmic)
-        ]
-        if len(shown) == 1:
-            picture.circle(*shown[0], 3, colour, line=colour)
-        elif shown:
-            picture.line(_thinned(shown, width), color=colour, thick=wide)
-    _draw_names(picture, series, colours)
-    return picture
+STEPS = [float(10.0 ** (-k / 2)) for k in range(1, 27)]
+"""The step sizes over which the error is drawn."""
+LEAST = 1e-17
+"""The smallest error that is drawn."""
+WAYS = {"autodiff": BLUE, "central difference": ACCENT, "reference": "#22a35a"}
+NAMES = {
+    "central": "central difference",
+    "forward": "difference to the right only",
+    "autodiff": "autodiff",
+}
+COLOURS = {"central": ACCENT, "forward": VIOLET, "autodiff": BLUE}
 
 
-def _draw_names(picture: Picture, series: Mapping[str, object], colours: Sequence[str]) -> None:
-    x = LEFT
-    for name, colour in zip(series, colours, strict=False):
-        picture.line([(x, 10), (x + 16, 10)], color=colour, thick=3)
-        picture.text(x + 21, 10, name, size=12, anchor="start")
-        x += 38 + 7 * len(name)
+def draw_curve(xs: list[float], values: list[Any], at: float, slope: float | None) -> Any:
+    """The curve, the point at `at` (its value is the last of `values`) and the tangent there."""
+    frame = pd.DataFrame({"x": xs, "f(x)": values[:-1]})
+    chart = alt.Chart(frame).mark_line(color=BLUE, strokeWidth=2.5).encode(x="x", y="f(x)")
+    here = values[-1]
+    layers: list[Any] = [chart]
+    if here is not None and slope is not None:
+        reach = 0.25 * (xs[-1] - xs[0])
+        ends = [max(xs[0], at - reach), min(xs[-1], at + reach)]
+        tangent = pd.DataFrame({"x": ends, "f(x)": [here + slope * (x - at) for x in ends]})
+        layers.append(
+            alt.Chart(tangent).mark_line(color=ACCENT, strokeDash=[6, 4]).encode(x="x", y="f(x)")
+        )
+    if here is not None:
+        point = pd.DataFrame({"x": [at], "f(x)": [here]})
+        layers.append(
+            alt.Chart(point).mark_circle(color=ACCENT, size=90, opacity=1).encode(x="x", y="f(x)")
+        )
+    return alt.layer(*layers).properties(height=320)
 
 
-def _is_shown(value: float, logarithmic: bool) -> bool:
-    return math.isfinite(value) and (value > 0 or not logarithmic)
+def draw_slopes(xs: list[float], lines: dict[str, list[Any]], at: float) -> Any:
+    """The lines over each other: the reference wide and pale, the others on top."""
+    looks = {
+        "reference": {"strokeWidth": 8, "opacity": 0.35},
+        "autodiff": {"strokeWidth": 2.5},
+        "central difference": {"strokeWidth": 2.5, "strokeDash": [6, 6]},
+    }
+    layers: list[Any] = []
+    for way, look in looks.items():
+        if way in lines:
+            frame = pd.DataFrame({"x": xs, "slope": lines[way]})
+            line = alt.Chart(frame).mark_line(color=WAYS[way], clip=True, **look)
+            layers.append(line.encode(x="x", y="slope"))
+    rule = alt.Chart(pd.DataFrame({"x": [at]})).mark_rule(color=GREY, strokeDash=[2, 4])
+    return alt.layer(*layers, rule.encode(x="x")).properties(height=300)
 
 
-def _scale(value: float, logarithmic: bool) -> float:
-    return math.log10(value) if logarithmic else value
+def error(slope: float | None, truth: float) -> float | None:
+    """The distance, at least what can be drawn on a logarithmic scale."""
+    return None if slope is None else max(abs(slope - truth), LEAST)
 
 
-def _limits(values: Sequence[float], logarithmic: bool) -> tuple[float, float]:
-    if not values:
-        return 0.0, 1.0
-    if logarithmic:
-        low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
-        return float(low), float(max(high, low + 1))
-    low = min(0.0, *values)
-    return low, max(max(values), low + 1e-9)
+def about_error(errors: list[float | None]) -> str:
+    """Where the central difference is best, in words."""
+    known = [(e, step) for e, step in zip(errors, STEPS, strict=True) if e is not None]
+    if not known:
+        return "No step stays where the function has values; move the point."
+    best, step = min(known)
+    off = "exact" if best <= LEAST else f"off by {best:.0e}"
+    words = (
+        "Measured against the slope that the reference's autodiff gives. The central difference "
+        f"is best with a step near {step:.0e}, where it is {off}. "
+    )
+    if step > 0.05:
+        return words + "Here even large steps are right; small ones lose digits to rounding."
+    return words + "Larger steps see the curve bend, smaller ones lose digits to rounding."
 
 
-def _ticks(low: float, high: float, logarithmic: bool) -> list[float]:
-    """A few round numbers between both ends.
+def draw_errors(errors: dict[str, list[Any]]) -> Any:
+    """The error of each way over the step, both on a logarithmic scale."""
 
-    >>> _ticks(0.0, 37.0, False)
-    [0.0, 10.0, 20.0, 30.0]
-    """
-    if logarithmic:
-        step = max(math.ceil((high - low) / 5), 1)
-        return [10.0**power for power in range(round(low), round(high) + 1, step)]
-    rough = (high - low) / 4
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * n for n in (1, 2, 5, 10) if power * n >= rough)
-    start = math.ceil(low / step)
-    return [step * n for n in range(start, math.floor(high / step + 1e-9) + 1)]
+    def log(field: str) -> dict[str, Any]:
+        return {
+            "shorthand": field,
+            "scale": alt.Scale(type="log"),
+            "axis": alt.Axis(format=".0e", tickCount=6),
+        }
 
-
-def _words(value: float) -> str:
-    return f"{value:g}" if 1e-3 <= abs(value) < 1e4 or not value else f"{value:.0e}"
-
-
-def _thinned(points: Sequence[tuple[float, float]], most: int) -> Sequence[tuple[float, float]]:
-    """As many points as a screen can show, the last among them."""
-    every = math.ceil(len(points) / most)
-    return [*points[:-1:every], points[-1]]
+    layers = []
+    for way, found in errors.items():
+        frame = pd.DataFrame({"step": STEPS, "error": found}).dropna()
+        dots = way != "autodiff" and alt.OverlayMarkDef(size=25, color=COLOURS[way])
+        line = alt.Chart(frame).mark_line(color=COLOURS[way], clip=True, point=dots)
+        layers.append(line.encode(x=alt.X(**log("step")), y=alt.Y(**log("error"))))
+    return alt.layer(*layers).properties(height=320)

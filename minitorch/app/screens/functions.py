@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import altair as alt
 import numpy as np
-import pandas as pd
 import streamlit as st
 
+from minitorch.app import curves
 from minitorch.app.components import board
-from minitorch.app.drawing import ACCENT, BLUE, GREY, VIOLET
 from minitorch.app.frame import View, begin, columns, library, show_difference, views
 from minitorch.app.inside.expression import ExpressionError
 from minitorch.app.inside.functions import ONE, OPERATORS, REDUCE, TWO, check
@@ -30,17 +28,7 @@ LISTS = {"operators": OPERATORS, "one": ONE, "two": TWO, "reduce": REDUCE}
 FIRST = {"operators": "sigmoid", "one": "square", "two": "mul2", "reduce": "sum_red"}
 TWO_NUMBERS = ("add", "mul", "max", "lt", "eq", "is_close", "log_back", "inv_back", "relu_back")
 STEPS = [f"1e-{k:02}" for k in range(1, 13)]
-FINE_STEPS = [float(10.0 ** (-k / 2)) for k in range(1, 27)]
 CURVE, GRID = 161, 25
-LEAST = 1e-17  # the smallest error that is drawn
-NAMES = {
-    "central": "central difference",
-    "forward": "difference to the right only",
-    "autodiff": "autodiff",
-}
-COLOURS = {"central": ACCENT, "forward": VIOLET, "autodiff": BLUE}
-WAYS = {"autodiff": BLUE, "central difference": ACCENT, "reference": "#22a35a"}
-
 Ranges = tuple[tuple[float, float], tuple[float, float]]
 
 
@@ -151,37 +139,21 @@ def draw_curve(
     here = {way: rows[-1][0] for way, rows in found.items()}
     slope = next((d for d in here.values() if d is not None), None)
     with place:
-        st.altair_chart(_curve(xs, values, at, slope), width="stretch", key=f"curve-{view.name}")
+        st.altair_chart(
+            curves.draw_curve(xs, values, at, slope), width="stretch", key=f"curve-{view.name}"
+        )
         _say_where(values[:-1])
         _metrics(at, values[-1], here)
     lines = {way: [row[0] for row in rows[:-1]] for way, rows in found.items()}
     if any(way != "reference" for way in lines):
         st.markdown("##### The slope at every point")
-        st.altair_chart(_slopes(xs, lines, at), width="stretch", key=f"slopes-{view.name}")
-        legend({way: WAYS[way] for way in lines})
+        st.altair_chart(
+            curves.draw_slopes(xs, lines, at), width="stretch", key=f"slopes-{view.name}"
+        )
+        legend({way: curves.WAYS[way] for way in lines})
     if "central difference" in lines:
         _draw_error(view, kind, name, at, here)
     return {"values": values, "slopes": found.get("autodiff", found.get("central difference"))}
-
-
-def _curve(xs: list[float], values: list[Any], at: float, slope: float | None) -> Any:
-    frame = pd.DataFrame({"x": xs, "f(x)": values[:-1]})
-    chart = alt.Chart(frame).mark_line(color=BLUE, strokeWidth=2.5).encode(x="x", y="f(x)")
-    here = values[-1]
-    layers: list[Any] = [chart]
-    if here is not None and slope is not None:
-        reach = 0.25 * (xs[-1] - xs[0])
-        ends = [max(xs[0], at - reach), min(xs[-1], at + reach)]
-        tangent = pd.DataFrame({"x": ends, "f(x)": [here + slope * (x - at) for x in ends]})
-        layers.append(
-            alt.Chart(tangent).mark_line(color=ACCENT, strokeDash=[6, 4]).encode(x="x", y="f(x)")
-        )
-    if here is not None:
-        point = pd.DataFrame({"x": [at], "f(x)": [here]})
-        layers.append(
-            alt.Chart(point).mark_circle(color=ACCENT, size=90, opacity=1).encode(x="x", y="f(x)")
-        )
-    return alt.layer(*layers).properties(height=320)
 
 
 def _say_where(values: list[Any]) -> None:
@@ -201,21 +173,24 @@ def _metrics(at: float, value: float | None, here: dict[str, float | None]) -> N
             st.metric(f"slope: {way}", number(slope), width="content")
 
 
-def _slopes(xs: list[float], lines: dict[str, list[Any]], at: float) -> Any:
-    """The lines over each other: the reference wide and pale, the others on top."""
-    looks = {
-        "reference": {"strokeWidth": 8, "opacity": 0.35},
-        "autodiff": {"strokeWidth": 2.5},
-        "central difference": {"strokeWidth": 2.5, "strokeDash": [6, 6]},
-    }
-    layers: list[Any] = []
-    for way, look in looks.items():
-        if way in lines:
-            frame = pd.DataFrame({"x": xs, "slope": lines[way]})
-            line = alt.Chart(frame).mark_line(color=WAYS[way], clip=True, **look)
-            layers.append(line.encode(x="x", y="slope"))
-    rule = alt.Chart(pd.DataFrame({"x": [at]})).mark_rule(color=GREY, strokeDash=[2, 4])
-    return alt.layer(*layers, rule.encode(x="x")).properties(height=300)
+# --- The error -----------------------------------------------------------------------------------
+
+
+def _draw_error(view: View, kind: str, name: str, at: float, here: dict[str, Any]) -> None:
+    truth = here.get("reference")
+    st.markdown(f"##### How wrong the slope at {at:g} is, for each step size")
+    asked = view.ask("functions.by_step", kind=kind, name=name, point=[at], epsilons=curves.STEPS)
+    if asked is None:
+        return
+    if truth is None:
+        st.caption("There is no slope at this point to compare with; move the point.")
+        return
+    errors = {way: [curves.error(d, truth) for d in found] for way, found in asked.items()}
+    if here.get("autodiff") is not None:
+        errors["autodiff"] = [curves.error(here["autodiff"], truth)] * len(curves.STEPS)
+    st.altair_chart(curves.draw_errors(errors), width="stretch", key=f"errors-{view.name}")
+    legend({curves.NAMES[way]: curves.COLOURS[way] for way in errors})
+    st.caption(curves.about_error(errors["central"]))
 
 
 def legend(colours: dict[str, str]) -> None:
@@ -226,63 +201,6 @@ def legend(colours: dict[str, str]) -> None:
             for name, colour in colours.items()
         )
     )
-
-
-# --- The error -----------------------------------------------------------------------------------
-
-
-def _draw_error(view: View, kind: str, name: str, at: float, here: dict[str, Any]) -> None:
-    truth = here.get("reference")
-    st.markdown(f"##### How wrong the slope at {at:g} is, for each step size")
-    asked = view.ask("functions.by_step", kind=kind, name=name, point=[at], epsilons=FINE_STEPS)
-    if asked is None:
-        return
-    if truth is None:
-        st.caption("There is no slope at this point to compare with; move the point.")
-        return
-    errors = {way: [_error(d, truth) for d in found] for way, found in asked.items()}
-    if here.get("autodiff") is not None:
-        errors["autodiff"] = [_error(here["autodiff"], truth)] * len(FINE_STEPS)
-    st.altair_chart(_errors(errors), width="stretch", key=f"errors-{view.name}")
-    legend({NAMES[way]: COLOURS[way] for way in errors})
-    st.caption(_about_error(errors["central"]))
-
-
-def _error(slope: float | None, truth: float) -> float | None:
-    """The distance, at least what can be drawn on a logarithmic scale."""
-    return None if slope is None else max(abs(slope - truth), LEAST)
-
-
-def _about_error(errors: list[float | None]) -> str:
-    known = [(e, step) for e, step in zip(errors, FINE_STEPS, strict=True) if e is not None]
-    if not known:
-        return "No step stays where the function has values; move the point."
-    best, step = min(known)
-    off = "exact" if best <= LEAST else f"off by {best:.0e}"
-    words = (
-        "Measured against the slope that the reference's autodiff gives. The central difference "
-        f"is best with a step near {step:.0e}, where it is {off}. "
-    )
-    if step > 0.05:
-        return words + "Here even large steps are right; small ones lose digits to rounding."
-    return words + "Larger steps see the curve bend, smaller ones lose digits to rounding."
-
-
-def _errors(errors: dict[str, list[Any]]) -> Any:
-    def log(field: str) -> dict[str, Any]:
-        return {
-            "shorthand": field,
-            "scale": alt.Scale(type="log"),
-            "axis": alt.Axis(format=".0e", tickCount=6),
-        }
-
-    layers = []
-    for way, found in errors.items():
-        frame = pd.DataFrame({"step": FINE_STEPS, "error": found}).dropna()
-        dots = way != "autodiff" and alt.OverlayMarkDef(size=25, color=COLOURS[way])
-        line = alt.Chart(frame).mark_line(color=COLOURS[way], clip=True, point=dots)
-        layers.append(line.encode(x=alt.X(**log("step")), y=alt.Y(**log("error"))))
-    return alt.layer(*layers).properties(height=320)
 
 
 # --- Two arguments, and lists ----------------------------------------------------------------------

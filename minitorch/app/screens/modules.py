@@ -145,6 +145,7 @@ def show_view(view: View) -> list[Any] | None:
         if names is not None:
             show_names(view, names, counts)
     with left:
+        st.markdown(tell_way(chosen_path(), tree))
         picture = draw_tree(tree, counts, chosen_path())
         clicked = board(picture, key=f"tree-{view.name}-{example}")
         if clicked is not None and clicked != st.session_state.get(f"mclicked-{view.name}"):
@@ -152,7 +153,6 @@ def show_view(view: View) -> list[Any] | None:
             choose(clicked.strip("/"), tree)
             st.rerun()
         st.caption("Green is in training, grey is not.")
-        st.markdown(tell_way(chosen_path(), tree))
     return [tree, names, counts]
 
 
