@@ -29,18 +29,44 @@ from .surface import (
 )
 
 
-def _product(a: Array, b: Array) -> Array:
-    """A product of vectors or matrices; two-byte floats are multiplied in four bytes."""
+def _product(a: Array, b: Array, left: bool = False, right: bool = False) -> Array:
+    """A product of vectors or matrices, `left` or `right` ones turned and conjugated first."""
+    if left:
+        a = _turned(a)
+    if right:
+        b = _turned(b)
     kind = a.dtype
-    if kind.itemsize == 2 and kind.kind in "fV":
+    if kind.itemsize == 2 and kind.kind in "fV":  # are multiplied in four bytes
         return multiplied(a.astype(np.float32), b.astype(np.float32)).astype(kind)
     if kind.kind == "b":
         raise NotImplementedError(f"\"addmm_impl_cpu_\" not implemented for '{kind_name(a)}'")
     return ordered(multiplied(a, b))
 
 
-def _transposed(x: Any) -> Any:
-    return conj(x).transpose(-2, -1)
+def _turned(x: Array) -> Array:
+    return (x.conj() if x.dtype.kind == "c" else x).swapaxes(-2, -1)
+
+
+def _product_of_matrices(name: str, doc: str) -> Op:
+    """Declare a product; its derivatives are products with the same matrices, turned or not."""
+
+    def by_input(g: Any, other: Any, left: bool, right: bool) -> Any:
+        if left:
+            return bind(op, (other, g), {"left": right, "right": True})
+        return bind(op, (g, other), {"right": not right})
+
+    def by_other(g: Any, input: Any, left: bool, right: bool) -> Any:
+        if right:
+            return bind(op, (g, input), {"left": True, "right": left})
+        return bind(op, (input, g), {"left": not left})
+
+    op = Op(name, ("input", "other"), _product, {"input": by_input, "other": by_other}, doc=doc)
+    return op
+
+
+MM = _product_of_matrices("mm", "The product of two matrices.")
+BMM = _product_of_matrices("bmm", "The products of two batches of matrices.")
+MATMUL = _product_of_matrices("matmul", "The products of batches of matrices that broadcast.")
 
 
 def _left_gradient(g: Any, other: Any, shapes: Any) -> Any:
@@ -48,9 +74,7 @@ def _left_gradient(g: Any, other: Any, shapes: Any) -> Any:
     left, right = map(len, shapes)
     if right == 1:
         return (g.unsqueeze(-1) if left > 1 else g) * conj(other)
-    if left == 1:
-        return (g.unsqueeze(-2) @ _transposed(other)).squeeze(-2)
-    return g @ _transposed(other)
+    return MATMUL(g.unsqueeze(-2), other, right=True).squeeze(-2)
 
 
 def _right_gradient(g: Any, input: Any, shapes: Any) -> Any:
@@ -58,19 +82,11 @@ def _right_gradient(g: Any, input: Any, shapes: Any) -> Any:
     left, right = map(len, shapes)
     if left == 1:
         return conj(input).unsqueeze(-1) * g.unsqueeze(-2) if right > 1 else g * conj(input)
-    if right == 1:
-        return (_transposed(input) @ g.unsqueeze(-1)).squeeze(-1)
-    return _transposed(input) @ g
+    return MATMUL(input, g.unsqueeze(-1), left=True).squeeze(-1)
 
 
-MATMUL = Op("matmul", ("input", "other"), _product, {"input": _left_gradient, "other": _right_gradient},
-            doc="The product of vectors, matrices, or batches of them.")  # fmt: skip
-MM = Op("mm", ("input", "other"), _product,
-        {"input": lambda g, other: MM(g, conj(other).t()), "other": lambda g, input: MM(conj(input).t(), g)},
-        doc="The product of two matrices.")  # fmt: skip
-BMM = Op("bmm", ("input", "other"), _product,
-         {"input": lambda g, other: BMM(g, _transposed(other)), "other": lambda g, input: BMM(_transposed(input), g)},
-         doc="The products of two batches of matrices.")  # fmt: skip
+MV = Op("mv", ("input", "other"), _product, {"input": _left_gradient, "other": _right_gradient},
+        doc="The product of a vector and a matrix, or a batch of them, in either order.")  # fmt: skip
 DOT = Op("dot", ("input", "other"), _product,
          {"input": lambda g, other: g * conj(other), "other": lambda g, input: g * conj(input)},
          doc="The sum of the products of two vectors' elements.")  # fmt: skip
@@ -146,7 +162,10 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     _check_inner("matmul", a, b)
     if len(a) > 2 or len(b) > 2:
         broadcast_shapes("matmul", a[:-2], b[:-2])
-    op = MATMUL if len(a) != len(b) else {1: DOT, 2: MM}.get(len(a), MATMUL)
+    if len(a) == len(b):
+        op = {1: DOT, 2: MM}.get(len(a), MATMUL)
+    else:
+        op = MV if len(a) == 1 or len(b) == 1 else MATMUL
     result = bind(op, (input, other), {})
     return result if out is None else into(out, result, "matmul")
 
