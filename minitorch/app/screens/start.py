@@ -77,6 +77,7 @@ def guide_link(label: str, chapter: str, part: str = "") -> None:
 
 def show_tasks(own: Workspace) -> None:
     """Every task by module, with its standing and a button that checks it."""
+    running = {number for number, run in kept_checks().items() if run.running}
     notes = own.notes()
     stands = {task.number: standing(own, task) for task in TASKS}
     passed = sum(mark == "passed" for mark, _ in stands.values())
@@ -91,10 +92,10 @@ def show_tasks(own: Workspace) -> None:
         busy = any(task.number in kept_checks() for task in tasks)
         with st.expander(label, expanded=busy or module == notes.get("module", 0)):
             for task in tasks:
-                show_task(own, task, *stands[task.number])
+                show_task(own, task, *stands[task.number], task.number in running)
 
 
-def show_task(own: Workspace, task: Task, mark: str, text: str) -> None:
+def show_task(own: Workspace, task: Task, mark: str, text: str, running: bool) -> None:
     """One task: its standing, a button, and what its last check said."""
     icon, colour = MARKS[mark]
     word = {"-": "tests only", "passed": f"passed {text}"}.get(mark, mark)
@@ -106,18 +107,17 @@ def show_task(own: Workspace, task: Task, mark: str, text: str) -> None:
             st.caption(text, width="content")
         st.space("stretch")
         guide_link("Guide", *task_place(task.number))
-        run = kept_checks().get(task.number)
         st.button(
             "Check", on_click=start_check, args=(own, task), key=f"check-{task.number}",
-            icon=":material/play_arrow:", disabled=run is not None and run.running,
+            icon=":material/play_arrow:", disabled=running,
         )  # fmt: skip
-    if run is not None:
-        show_check(run)
+    if task.number in kept_checks():
+        show_check(kept_checks()[task.number], running)
 
 
-def show_check(run: Check) -> None:
-    """What a check said, or that it is running."""
-    if not run.running:
+def show_check(run: Check, running: bool) -> None:
+    """What a check said, or that it was running when the page began to be drawn."""
+    if not running:
         with st.container(border=True):
             st.markdown(
                 ":green[:material/check:] **Passed**"
