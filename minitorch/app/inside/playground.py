@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Generator, Iterator
 from typing import Any
@@ -99,7 +100,10 @@ def time_backends(backends: list[str], **plan: Any) -> Iterator[dict[str, Any]]:
         try:
             yield {"backend": backend, **_time(Training(Plan(**{**plan, "backend": backend})))}
         except NotImplementedError as error:
-            yield {"backend": backend, "open": str(error).removeprefix("Need to implement for ")}
+            task = re.search(r"Need to implement for (Task \S+)", str(error))
+            if task is None:
+                raise
+            yield {"backend": backend, "open": task[1]}
 
 
 def _time(training: Training) -> dict[str, Any]:

@@ -129,7 +129,7 @@ def as_plain(value: Any) -> Any:
 def explain(error: BaseException, root: str) -> Message:
     """An error as a function that is still to be written, or as words and a place."""
     frames = _own_frames(error.__traceback__, root)
-    unwritten = re.match(r"Need to implement for Task (\S+)", str(error))
+    unwritten = re.search(r"Need to implement for Task (\S+)", str(error))
     if isinstance(error, NotImplementedError) and unwritten and frames:
         file, _, function = frames[-1]
         return {"missing": {"task": unwritten[1], "file": file, "function": function}}

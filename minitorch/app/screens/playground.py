@@ -11,9 +11,17 @@ import streamlit as st
 
 from minitorch.app.bars import draw_bars
 from minitorch.app.components import board
-from minitorch.app.drawing import SHADES, Picture
+from minitorch.app.drawing import Picture
 from minitorch.app.epochs import epoch_line, log_table, log_text
-from minitorch.app.frame import View, begin, is_passed, reference, views, workspace
+from minitorch.app.frame import (
+    View,
+    begin,
+    is_passed,
+    reference,
+    show_difference,
+    views,
+    workspace,
+)
 from minitorch.app.library import Run
 from minitorch.app.network import (
     describe_id,
@@ -216,6 +224,14 @@ def show_views(shown: list[View], plan: Plan, moving: bool) -> None:
         with column:
             st.badge(view.name, color="orange" if view.name == "yours" else "blue")
             show_view(view, plan, side_by_side=True)
+    if len(runs) == 2 and not moving and all(run.latest.get("epoch") for run in runs):
+        done = min(run.latest["epoch"] for run in runs)
+        show_difference([losses_of(run)[:done] for run in runs])
+
+
+def losses_of(run: Run) -> list[float]:
+    """The loss of each epoch."""
+    return [part["loss"] for part in run.parts if "epoch" in part]
 
 
 def show_view(view: View, plan: Plan, side_by_side: bool) -> None:
@@ -400,20 +416,23 @@ def show_timing(room: Room) -> None:
         if "open" in part:
             remarks.append(f"{names[part['backend']]}: {part['open']} is still open.")
             continue
-        ms = 1000 * part["seconds"]
-        rows.append((names[part["backend"]], math.log10(max(ms, 0.1)) + 1.5, f"{ms:.3g} ms"))
+        seconds = part["seconds"]
+        written = f"{seconds:.2f} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
+        rows.append((names[part["backend"]], math.log10(max(seconds, 1e-4)) + 4.5, written))
         if part["batches"] < part["of"]:
             remarks.append(
                 f"{rows[-1][0]}: reckoned from {part['batches']} of the {part['of']} batches of an epoch."
             )
-    board(draw_bars(rows, "Time of an epoch", SHADES[1:2]), key="p_bars")
+    board(draw_bars(rows, "Time of an epoch"), key="p_bars")
     failures = [run.failure for run in runs if run.failure is not None]
     for failure in failures:
         views(room)[0].checked(failure)
     if st.session_state.get("p_timing"):
         st.caption("Timing: each backend takes a few seconds.")
     else:
-        remarks.insert(0, "Each step to the right by the same length is the same factor.")
+        remarks.insert(
+            0, "The bars are logarithmic: the same length more is the same factor slower."
+        )
     st.caption(" ".join(remarks))
 
 
