@@ -36,9 +36,11 @@ if not _gpu_found():
 if (os.cpu_count() or 1) < 2:  # some tests compare one thread with two
     os.environ.setdefault("NUMBA_NUM_THREADS", "2")
 
-# The mutation runner asks for fewer examples, and need not know the smallest that fails.
+# The mutation runner asks for fewer examples, and need not know the smallest that fails. Which
+# lines a failing example runs through (Phase.explain) takes too long to find out.
 _EXAMPLES = os.environ.get("MINITORCH_TEST_EXAMPLES")
 _PHASES = [hypothesis.Phase.explicit, hypothesis.Phase.generate]
+_ALL_PHASES = [*_PHASES, hypothesis.Phase.shrink]
 
 for _name, _derandomize in (("fixed", True), ("seeded", False)):
     hypothesis.settings.register_profile(
@@ -47,7 +49,8 @@ for _name, _derandomize in (("fixed", True), ("seeded", False)):
         deadline=None,
         database=None,
         max_examples=25 if _EXAMPLES is None else int(_EXAMPLES),
-        phases=list(hypothesis.Phase) if _EXAMPLES is None else _PHASES,
+        phases=_ALL_PHASES if _EXAMPLES is None else _PHASES,
+        report_multiple_bugs=False,
         suppress_health_check=[
             hypothesis.HealthCheck.too_slow,
             hypothesis.HealthCheck.function_scoped_fixture,
