@@ -153,21 +153,25 @@ def _check_vectors(name: str, a: Tensor, b: Tensor) -> None:
 def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     """The product of vectors, matrices, or batches of them."""
     check_tensor("matmul", other, "other")
+    result = bind(_kind_of_product(input, other), (input, other), {})
+    return result if out is None else into(out, result, "matmul")
+
+
+def _kind_of_product(input: Tensor, other: Tensor) -> Op:
+    """What multiplies two tensors; RuntimeError, with the shapes, if nothing does."""
     _same_type("matmul", input, other)
     a, b = input._array.shape, other._array.shape
+    if len(a) == len(b) == 2 and a[1] == b[0]:
+        return MM
     if not a or not b:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D"
         )
     _check_inner("matmul", a, b)
-    if len(a) > 2 or len(b) > 2:
-        broadcast_shapes("matmul", a[:-2], b[:-2])
-    if len(a) == len(b):
-        op = {1: DOT, 2: MM}.get(len(a), MATMUL)
-    else:
-        op = MV if len(a) == 1 or len(b) == 1 else MATMUL
-    result = bind(op, (input, other), {})
-    return result if out is None else into(out, result, "matmul")
+    if len(a) == 1 or len(b) == 1:
+        return DOT if len(a) == len(b) else MV
+    broadcast_shapes("matmul", a[:-2], b[:-2])
+    return MATMUL
 
 
 @function_and_method
@@ -400,8 +404,9 @@ def einsum(equation: str, *operands: Any) -> Tensor:
 
 
 def _operator(self: Any, other: Any) -> Any:
-    both = isinstance(self, Tensor) and isinstance(other, Tensor)
-    return matmul(self, other) if both else NotImplemented
+    if not (isinstance(self, Tensor) and isinstance(other, Tensor)):
+        return NotImplemented
+    return bind(_kind_of_product(self, other), (self, other), {})
 
 
 method("__matmul__", _operator)
