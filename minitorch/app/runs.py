@@ -44,6 +44,9 @@ class Training:
             self._button("Pause", "pause", lambda: [run.pause() for run in runs])
         elif "paused" in states:
             self._button("Go on", "play_arrow", lambda: [run.go() for run in runs])
+        elif all(run.failure for run in runs):
+            self._button("Try again", "refresh", self._start_over)
+            return
         else:
             self._button("Train on", "play_arrow", self._train_on)
         self._button("Start over", "restart_alt", self._start_over)
@@ -116,8 +119,37 @@ class Training:
             for p in self.curve(view, run)
         ]
         if points:
-            left.line_chart(points, x="epoch", y="loss", height=170, color="#c2410c")
-            right.line_chart(points, x="epoch", y="right in %", height=170, color="#2563eb")
+            left.vega_lite_chart(points, _curve("loss", "#c2410c", None))
+            right.vega_lite_chart(points, _curve("right in %", "#2563eb", [0, 100]))
+
+
+def show_agreement(curves: list[list[dict[str, Any]]]) -> None:
+    """With both libraries chosen: whether they train alike, as from one seed they should."""
+    if len(curves) < 2:
+        return
+    for mine, theirs in zip(*curves, strict=False):
+        if abs(mine["loss"] - theirs["loss"]) > 1e-6:
+            st.warning(
+                f"From the same seed both should train alike. After epoch {mine['epoch']} the loss "
+                f"is {mine['loss']:.4f} with yours and {theirs['loss']:.4f} with the reference."
+            )
+            return
+    if all(curves):
+        st.success("From the same seed, yours and the reference train alike: the losses agree.")
+
+
+def _curve(of: str, color: str, domain: list[int] | None) -> dict[str, Any]:
+    """A line over the epochs; a point is drawn where there is only one."""
+    whole = {"tickMinStep": 1, "format": "d", "grid": False}
+    scale = {"domain": domain} if domain else {"zero": True}
+    return {
+        "height": 170,
+        "mark": {"type": "line", "point": {"size": 25, "color": color}, "color": color},
+        "encoding": {
+            "x": {"field": "epoch", "type": "quantitative", "axis": whole},
+            "y": {"field": of, "type": "quantitative", "scale": scale},
+        },
+    }
 
 
 def _show_progress(run: Run, seen: tuple[Any, ...]) -> None:

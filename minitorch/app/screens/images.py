@@ -13,7 +13,7 @@ from minitorch.app.frame import View, begin, columns
 from minitorch.app.inside import images as lesson
 from minitorch.app.lenet import Reading
 from minitorch.app.library import Run
-from minitorch.app.runs import Training
+from minitorch.app.runs import Training, show_agreement
 
 SETS = {"digits": "Digits (8 × 8)", "mnist": "MNIST (28 × 28)"}
 # Training images, epochs, rate and batch of each data set.
@@ -83,7 +83,8 @@ def show_mistakes(view: View, run: Run, images: Any, labels: Any) -> None:
     readings = readings_of(run, labels)
     mark, cell = st.session_state.get("iclicks", 0), st.session_state.get("icell")
     counts = lenet.count_pairs(readings)
-    left, right = st.columns([5, 6])
+    alone = len(trained) == 1
+    left, right = st.columns([5, 6]) if alone else (st.container(), st.container())
     with left:
         st.caption("The confusion matrix: click a number to see its images.")
         clicked = clicked_now(board(lenet.draw_confusion(counts, cell, mark), f"conf-{view.name}"))
@@ -181,6 +182,7 @@ for view in columns(room):
         total, given = len(run.latest["predicted"]), run.latest["images"]
         training.show_result(view, run, "images", total, f"{given} training images")
 
+show_agreement([training.curve(view, run) for view, run in trained])
 if trained:
     if "inum-next" in st.session_state:
         st.session_state["inum"] = st.session_state.pop("inum-next")

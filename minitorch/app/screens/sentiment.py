@@ -11,7 +11,7 @@ from minitorch.app.components import board
 from minitorch.app.frame import View, begin, columns, show_difference
 from minitorch.app.inside import sentiment as lesson
 from minitorch.app.library import Run
-from minitorch.app.runs import Training
+from minitorch.app.runs import Training, show_agreement
 
 SETS = {"toy": "A toy set of 60 sentences", "sst2": "SST-2 with GloVe"}
 ABOUT = {
@@ -165,13 +165,16 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     training.show_buttons()
 st.caption(ABOUT[settings["dataset"]])
 trained: dict[str, Run] = {}
+curves = []
 for view in columns(room):
     run = training.follow(view)
     if run is not None:
         trained[view.name] = run
+        curves.append(training.curve(view, run))
         total, given = len(run.latest["validation"]), run.latest["sentences"]
         training.show_result(view, run, "sentences", total, f"{given} training sentences")
 
+show_agreement(curves)
 if trained:
     look = st.segmented_control(
         "Look at", LOOKS, default=LOOKS[0], required=True, key="slook", bind="query-params"
