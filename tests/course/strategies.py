@@ -285,7 +285,7 @@ def derivative(fn: Callable[..., Any], inputs: Sequence[Any], i: int, direction:
     take complex arrays; where it compares, it compares their real parts.
     """
     moved = [*inputs[:i], inputs[i] + 1j * STEP * direction, *inputs[i + 1 :]]
-    return np.asarray(fn(*moved)).imag / STEP
+    return np.imag(fn(*moved)) / STEP
 
 
 def assert_like_numpy(
