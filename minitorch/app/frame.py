@@ -247,12 +247,13 @@ def _hints(task: Task, function: str) -> str:
 def _reference_button() -> None:
     """A way out of a card; a page may have several cards, so each button has a number."""
     number = st.session_state.cards = st.session_state.get("cards", 0) + 1
-    st.button(
+    if st.button(
         "Use the reference",
         on_click=_use_reference,
         key=f"reference-{number}",
         help="Run this page on our code for now",
-    )
+    ):
+        st.rerun()  # the whole page, also where the card is in a fragment
 
 
 def _use_reference() -> None:
