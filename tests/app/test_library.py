@@ -98,20 +98,27 @@ def is_alive(pid: int) -> bool:
     return not (state.exists() and state.read_text().rsplit(")", 1)[1].split()[0] == "Z")
 
 
+def process_of(own: Library) -> int:
+    """The process that answers."""
+    answer = own.ask("lessons.chatter")
+    assert isinstance(answer, dict)
+    return answer["process"]
+
+
 # --- Questions -----------------------------------------------------------------------------------
 
 
 def test_a_question_is_answered_by_one_process_until_a_file_is_saved(root: Path) -> None:
     own = Library(root)
-    first = own.ask("lessons.chatter")
-    assert own.ask("lessons.chatter") == first  # the same process, whatever it prints
+    first = process_of(own)
+    assert process_of(own) == first  # the same process, whatever it prints
     assert own.ask("lessons.version") == 1
     code = root / "minitorch" / "__init__.py"
     code.write_text(CODE.replace("VERSION = 1", "VERSION = 2"))
     os.utime(code, (1, 1))  # an older file put back counts as well
     assert own.ask("lessons.version") == 2
-    assert own.ask("lessons.chatter") != first
-    assert not is_alive(first["process"])
+    assert process_of(own) != first
+    assert not is_alive(first)
 
 
 def test_what_is_missing_and_what_is_wrong_is_said_with_its_place(root: Path) -> None:
@@ -132,7 +139,7 @@ def test_code_that_exits_is_a_problem_and_the_next_question_works(root: Path, le
 
 def test_code_that_never_ends_is_ended(root: Path) -> None:
     own = Library(root)
-    process = own.ask("lessons.chatter")["process"]
+    process = process_of(own)
     answer = own.ask("lessons.loop", 0.3)
     assert isinstance(answer, Problem)
     assert "never ends" in answer.text
@@ -211,13 +218,13 @@ def test_a_run_that_fails_says_why(root: Path) -> None:
 
 def test_no_process_is_left_when_nobody_looks_any_more(root: Path) -> None:
     own = Library(root)
-    asked = own.ask("lessons.chatter")["process"]
+    asked = process_of(own)
     runs = [own.start("lessons.count"), own.start("lessons.count_and_loop")]
-    for run in runs:
-        wait(lambda run=run: run.parts)
+    wait(lambda: all(run.parts for run in runs))
     pids = [asked, *[run.process.process.pid for run in runs]]
     assert all(map(is_alive, pids))
-    del own, runs, run
+    runs.clear()
+    del own
     gc.collect()
     wait(lambda: not any(map(is_alive, pids)))
 

@@ -12,6 +12,7 @@ from minitorch.app.inside import playground
 from minitorch.app.inside.networks import Plan, Training, explain_stall, watch
 from minitorch.app.inside.units import dead_units, outputs
 from minitorch.app.network import draw_network, draw_surface, standing_alone
+from minitorch.app.plans import read_units
 from minitorch.datasets import Graph, datasets
 from minitorch.training.points import make_trainer
 from minitorch.training.session import set_seed
@@ -136,6 +137,15 @@ def test_every_backend_is_timed() -> None:
     rows = list(playground.time_backends(["scalar", "tensor"], **plan))
     assert [row["backend"] for row in rows] == ["scalar", "tensor"]
     assert all(row["seconds"] > 0 and row["batches"] >= row["of"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "units"),
+    [("10, 10", [10, 10]), ("7", [7]), ("4;3,2 , 1", [4, 3, 2, 1]), ("", None), ("ten", None),
+     ("0", None), ("33", None), ("1,2,3,4,5", None), ("-3", None), ("2.5", None), ("__import__", None)],
+)  # fmt: skip
+def test_units_are_read_not_executed(text: str, units: list[int] | None) -> None:
+    assert read_units(text) == units
 
 
 def test_the_log_has_the_one_format() -> None:

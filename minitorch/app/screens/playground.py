@@ -9,19 +9,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from minitorch.app.bars import draw_bars
 from minitorch.app.components import board
 from minitorch.app.drawing import Picture
 from minitorch.app.epochs import epoch_line, log_table, log_text
-from minitorch.app.frame import (
-    View,
-    begin,
-    is_passed,
-    reference,
-    show_difference,
-    views,
-    workspace,
-)
+from minitorch.app.frame import View, begin, reference, show_difference, views
 from minitorch.app.library import Run
 from minitorch.app.network import (
     describe_id,
@@ -31,97 +22,14 @@ from minitorch.app.network import (
     standing_alone,
     unit_name,
 )
+from minitorch.app.plans import Plan, choose_plan
 from minitorch.app.progress import draw_curves
 from minitorch.app.rooms import Room
+from minitorch.app.timing import show_timing, start_timing
 from minitorch.course.checking import has_gpu
-from minitorch.course.tasks import find_task
 
 NAME = "playground"
-DATA = ("Simple", "Diag", "Split", "Xor", "Circle", "Spiral")
-CUDA = "CUDA" if has_gpu() else "CUDA simulator"
-BACKENDS = {"Torch": "torch", "Scalar": "scalar", "Tensor": "tensor", "Fast": "fast", CUDA: "cuda"}
-NEEDS = {"Fast": ("2.4", "3.1", "3.2"), "Tensor": ("2.4",)}
-OPTIMISERS = {"SGD": "sgd", "Momentum": "momentum", "Adam": "adam"}
-MOST_UNITS = 32
 PATIENCE = 240.0  # seconds for the first answer: the first time, the fast backend is compiled
-
-Plan = dict[str, Any]
-
-
-# --- Controls ------------------------------------------------------------------------------------
-
-
-def choose_plan() -> Plan | None:
-    """What to train, as the controls say; None where they say what cannot be."""
-    first = st.columns([1, 1.3, 1, 1])
-    data = first[0].selectbox("Data set", DATA, index=3, key="p_data", bind="query-params")
-    units = first[1].text_input(
-        "Hidden units, layer by layer", "10, 10", key="p_units", bind="query-params",
-        help="One number for each hidden layer: `10, 10` makes two layers of ten units.",
-    )  # fmt: skip
-    rate = first[2].number_input(
-        "Rate", 0.0001, 100.0, 0.5, format="%g", key="p_rate", bind="query-params",
-        help="How far each step goes against the gradient.",
-    )  # fmt: skip
-    backend = first[3].selectbox(
-        "Backend", list(BACKENDS), index=list(BACKENDS).index(usual_backend()), key="p_back",
-        bind="query-params", help="What computes: Torch, or the library of module 1, 2 or 3.",
-    )  # fmt: skip
-    with st.expander("More settings: points, noise, test, seed, batch, epochs, optimiser"):
-        rows = [st.columns(4), st.columns(4)]
-        points = rows[0][0].number_input("Points", 4, 400, 100, 2, key="p_n", bind="query-params")
-        noise = rows[0][1].number_input(
-            "Noise", 0.0, 0.5, 0.0, 0.01, key="p_noise", bind="query-params",
-            help="How far points are moved at random, after they got their labels.",
-        )  # fmt: skip
-        test = rows[0][2].number_input(
-            "Kept for testing, in %", 0, 80, 50, 10, key="p_test", bind="query-params",
-            help="These points are not trained on. They show what the network makes of new ones.",
-        )  # fmt: skip
-        seed = rows[0][3].number_input("Seed", 0, 10**6, 0, key="p_seed", bind="query-params")
-        batch = rows[1][0].number_input(
-            "Batch", 1, 400, 10, key="p_batch", bind="query-params", help="Points in each step."
-        )
-        epochs = rows[1][1].number_input(
-            "Epochs", 1, 5000, 500, 50, key="p_epochs", bind="query-params"
-        )
-        optimiser = rows[1][2].selectbox(
-            "Optimiser", list(OPTIMISERS), key="p_opt", bind="query-params",
-            help="The library's own SGD; or with a velocity; or each weight at its own pace.",
-        )  # fmt: skip
-        falls = rows[1][3].toggle(
-            "The rate falls to 0", True, key="p_falls", bind="query-params",
-            help="In a straight line until the last epoch, as in the course's scripts.",
-        )  # fmt: skip
-    sizes = read_units(units or "")
-    if sizes is None:
-        st.warning(
-            f"Please give 1 to 4 whole numbers from 1 to {MOST_UNITS} for the hidden units, with "
-            "commas between them, such as `10, 10`."
-        )
-        return None
-    return {
-        "data": data, "points": points, "noise": noise, "test": test / 100, "units": sizes,
-        "rate": rate, "falls": falls, "batch": batch, "optimiser": OPTIMISERS[optimiser],
-        "seed": seed, "epochs": epochs, "backend": BACKENDS[backend],
-    }  # fmt: skip
-
-
-def usual_backend() -> str:
-    """The fastest backend of which the tasks are done; of the reference, all are."""
-    if workspace() is None:
-        return "Fast"
-    done = (name for name, needs in NEEDS.items() if all(is_passed(find_task(n)) for n in needs))
-    return next(done, "Scalar")
-
-
-def read_units(text: str) -> list[int] | None:
-    """The units of each hidden layer, or None if the text is no such list."""
-    parts = [part.strip() for part in text.replace(";", ",").split(",")]
-    if not 1 <= len(parts) <= 4 or not all(part.isdecimal() for part in parts):
-        return None
-    sizes = [int(part) for part in parts]
-    return sizes if all(1 <= size <= MOST_UNITS for size in sizes) else None
 
 
 # --- Runs ------------------------------------------------------------------------------------
@@ -246,15 +154,17 @@ def show_view(view: View, plan: Plan, side_by_side: bool) -> None:
     show_numbers(epochs, plan, points, state["torch"])
     if state["message"]:
         st.warning(state["message"], icon=":material/lightbulb:")
-    left, right = st.columns([3, 2], gap="medium") if not side_by_side else (st, st)
+    left, right = (
+        (st.container(), st.container()) if side_by_side else st.columns([3, 2], gap="medium")
+    )
     chosen = st.session_state.get("p_chosen")
-    with left if not side_by_side else st.container():
+    with left:
         network = draw_network(arrays, points["train"]["X"], chosen)
         clicked = board(network, key=f"p_net-{view.name}", least=330)
         if clicked is not None and clicked != st.session_state.get(f"p_clicked-{view.name}"):
             choose_shape(view, clicked)
         show_editor(view, plan, chosen, arrays)
-    with right if not side_by_side else st.container():
+    with right:
         show_output(view, plan, chosen, arrays, points, epochs)
     show_log(view, plan, run, epochs, network, arrays, points)
 
@@ -386,54 +296,6 @@ def show_log(
         table = log_table(rows, bool(points["test"]["X"]))
         height = min(38 + 35 * len(rows), 250)
         st.dataframe(table, hide_index=True, height=height, key=f"p_table-{view.name}")
-
-
-# --- All backends ------------------------------------------------------------------------------
-
-
-def start_timing(room: Room, plan: Plan) -> None:
-    """Time every backend: ours in one process, Torch in another."""
-    rest = {name: value for name, value in plan.items() if name != "backend"}
-    reference(room, "torch").start("timing", "playground.time_backends", backends=["torch"], **rest)
-    ours = ["scalar", "tensor", "fast", "cuda"]
-    views(room)[0].start("timing", "playground.time_backends", backends=ours, **rest)
-
-
-def show_timing(room: Room) -> None:
-    """One bar for each backend that has been timed."""
-    runs = [
-        run for run in (v.run("timing") for v in (reference(room, "torch"), views(room)[0])) if run
-    ]
-    if not runs:
-        return
-    if st.session_state.get("p_timing") and all(run.state == "ended" for run in runs):
-        st.session_state["p_timing"] = False
-        st.rerun(scope="app")
-    names = {value: name for name, value in BACKENDS.items()}
-    parts = [part for run in runs for part in run.parts]
-    rows, remarks = [], []
-    for part in parts:
-        if "open" in part:
-            remarks.append(f"{names[part['backend']]}: {part['open']} is still open.")
-            continue
-        seconds = part["seconds"]
-        written = f"{seconds:.2f} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
-        rows.append((names[part["backend"]], math.log10(max(seconds, 1e-4)) + 4.5, written))
-        if part["batches"] < part["of"]:
-            remarks.append(
-                f"{rows[-1][0]}: reckoned from {part['batches']} of the {part['of']} batches of an epoch."
-            )
-    board(draw_bars(rows, "Time of an epoch"), key="p_bars")
-    failures = [run.failure for run in runs if run.failure is not None]
-    for failure in failures:
-        views(room)[0].checked(failure)
-    if st.session_state.get("p_timing"):
-        st.caption("Timing: each backend takes a few seconds.")
-    else:
-        remarks.insert(
-            0, "The bars are logarithmic: the same length more is the same factor slower."
-        )
-    st.caption(" ".join(remarks))
 
 
 # --- The page ------------------------------------------------------------------------------------
