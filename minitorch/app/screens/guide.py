@@ -122,6 +122,7 @@ def run_script(current: str) -> None:
 
 
 room = begin("guide")
+st.html("<style>.stMarkdown table { display: block; overflow-x: auto; border: 0; }</style>")
 chapter = chosen_chapter()
 show_contents()
 show_neighbours(chapter, "above")
