@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from minitorch.app.agreement import draw_digits, same_digits, verdict, weight_differences
@@ -27,6 +29,14 @@ def test_models_agree_with_torch(backend: str, torch: list) -> None:
     good, words = verdict("Tensor", mine, torch)
     assert good
     assert words.startswith("Tensor: after 3 epochs")
+
+
+def test_without_pytorch_our_own_torch_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    theirs = compare.train_all(backend="torch", **SMALL)
+    mine = compare.train_all(backend="scalar", **SMALL)
+    assert theirs[0]["torch"] == "minitorch.torch"
+    assert max(weight_differences(mine, theirs)) < 1e-13
 
 
 def test_a_difference_is_found_where_it_begins() -> None:
