@@ -48,7 +48,8 @@ def _large(a: Array, b: Array, bias: Array | None) -> Array:
     shape = outer[0] if outer[0] == outer[1] else np.broadcast_shapes(*outer)
     out = np.empty((*shape, a.shape[-2], b.shape[-1]), a.dtype)
     if bias is not None:
-        bias = np.ascontiguousarray(np.broadcast_to(bias, out.shape[-1:]), a.dtype)
+        # A copy, since kernels take long to start on memory that is read-only.
+        bias = np.array(np.broadcast_to(bias, out.shape[-1:]), a.dtype)
     if out.size and a.shape[-1]:
         _kernels().multiply(_joined(a, shape), _joined(b, shape), out, bias)
     else:
