@@ -18,6 +18,7 @@ from .library import LIMIT, Answer, Library, Missing, Problem, Run
 from .rooms import MODULES, ROOMS, Room, find_room
 
 CHOICES = ("yours", "reference", "both")
+ICON = Path(__file__).parent / "icon.svg"
 
 
 # --- The whole app -------------------------------------------------------------------------
@@ -25,7 +26,7 @@ CHOICES = ("yours", "reference", "both")
 
 def show() -> None:
     """Draw the sidebar and the chosen page."""
-    st.set_page_config("MiniTorch", ":material/local_fire_department:", layout="wide")
+    st.set_page_config("MiniTorch", str(ICON), layout="wide")
     st.html(_STYLE)
     last = chosen_module()
     sections: dict[str, list[Any]] = {"": []}

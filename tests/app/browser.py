@@ -25,7 +25,7 @@ from io import BytesIO
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, Request, expect, sync_playwright
 
 from minitorch.app.launch import SCRIPT
 from minitorch.app.rooms import ROOMS
@@ -99,7 +99,13 @@ class Visit:
     def __init__(self, page: Page, address: str, name: str, code: str) -> None:
         self.page, self.address, self.name, self.code = page, address, name, code
         page.set_default_timeout(PATIENCE)
+        self.outside: list[str] = []
+        page.on("request", self._note_request)
         self.open()
+
+    def _note_request(self, request: Request) -> None:
+        if not request.url.startswith((self.address, "data:", "blob:")):
+            self.outside.append(request.url)
 
     def open(self, query: str = "") -> None:
         """Go to the page and wait until it is drawn."""
@@ -114,6 +120,7 @@ class Visit:
         self.page.wait_for_timeout(200)
         app.wait_for()
         expect(self.page.locator('[data-testid="stException"]')).to_have_count(0)
+        assert not self.outside, f"the page asks for what is not on this machine: {self.outside}"
 
     @property
     def main(self) -> Locator:
