@@ -12,7 +12,7 @@ import numpy.typing as npt
 from .drawing import BLUE, FAINT, GREY, INK, RED, Picture, surface, two_colours
 from .inside.units import Array, dead_units, outputs
 
-WIDTH, UNIT, ROW, TOP = 720, 38, 46, 34
+WIDTH, UNIT, ROW, TOP = 560, 38, 46, 34
 CELLS = 14
 MOST = 10
 """Units of a layer that are drawn."""

@@ -131,6 +131,8 @@ def test_a_rate_that_is_too_high_is_named() -> None:
     assert "went up from 4.00 to 80.00" in watch([4.0, *[80.0] * 40], 3, training)
     assert "stands still since epoch 1: " in watch([4.0, *[4.0] * 40], 3, training)
     assert watch([4.0, *[4.0] * 40], 6, training) == ""  # all points right
+    training.model.write([np.zeros((2, 2)), -np.ones(2), np.ones((2, 1)), np.ones(1)])
+    assert watch([4.0], 3, training).startswith("The network can learn no more: both hidden units")
 
 
 def test_every_backend_is_timed() -> None:

@@ -460,8 +460,11 @@ def watch(losses: Sequence[float], correct: int, training: Training) -> str:
             f"The loss of epoch {len(losses)} is no number any more: the rate {rate:g} is too high "
             f"for this network. Try {rate / 10:g}, and reset."
         )
-    if len(losses) <= STALL_EPOCHS or correct >= data.N:
+    if correct >= data.N:
         return ""
+    if len(losses) <= STALL_EPOCHS:
+        why = explain_dead_layer(training.model.read(), training.plan.units, data)
+        return why and f"The network can learn no more: {why}"
     recent = losses[-STALL_EPOCHS:]
     if min(recent) > 1.5 * losses[0]:
         return (
@@ -476,16 +479,8 @@ def watch(losses: Sequence[float], correct: int, training: Training) -> str:
 
 def explain_stall(arrays: Sequence[Array], units: Sequence[int], data: Graph) -> str:
     """Why training may stand still, and what to try, in words."""
-    larger = f"{max(10, 2 * max(units))} hidden units"
-    remedy = f"Try another seed, {larger}, or a lower rate."
-    dead = [len(units) for units in dead_units(arrays, data.X)]
-    for which, count, size in zip(_WHICH, dead, units, strict=False):
-        if count == size:
-            words = {1: "the hidden unit", 2: "both hidden units"}.get(
-                size, f"all {size} hidden units"
-            )
-            give = "gives" if size == 1 else "give"
-            return f"{words} of the {which} layer {give} 0 for all {data.N} points (dead ReLU). {remedy}"
+    if why := explain_dead_layer(arrays, units, data):
+        return why
     out = outputs(arrays, data.X)[-1][:, 0]
     wrong = (out > 0.5) != np.array(data.y, dtype=bool)
     stuck = int((np.minimum(out, 1 - out)[wrong] < 1e-6).sum())
@@ -495,10 +490,34 @@ def explain_stall(arrays: Sequence[Array], units: Sequence[int], data: Graph) ->
             f"for {points} the output is 0 or 1 to six places, where sigmoid is flat. The rate is "
             "too high: try a tenth of it, and start anew."
         )
-    for which, count, size in zip(_WHICH, dead, units, strict=False):
-        if 2 * count >= size:
+    dead = dead_units(arrays, data.X)
+    for which, gone, size in zip(_WHICH, dead, units, strict=False):
+        if 2 * len(gone) >= size:
             return (
-                f"{count} of {size} hidden units of the {which} layer give 0 for all {data.N} "
-                f"points (dead ReLU). {remedy}"
+                f"{len(gone)} of {size} hidden units of the {which} layer give 0 for all {data.N} "
+                f"points (dead ReLU). {_remedy(units)}"
             )
-    return f"no unit is dead. Try a higher rate, {larger}, or another seed."
+    return f"no unit is dead. Try a higher rate, {_more_units(units)}, or another seed."
+
+
+def explain_dead_layer(arrays: Sequence[Array], units: Sequence[int], data: Graph) -> str:
+    """Which layer gives nothing but 0, and what to try; the empty text if none does."""
+    for which, gone, size in zip(_WHICH, dead_units(arrays, data.X), units, strict=False):
+        if len(gone) == size:
+            words = {1: "the hidden unit", 2: "both hidden units"}.get(
+                size, f"all {size} hidden units"
+            )
+            give = "gives" if size == 1 else "give"
+            return (
+                f"{words} of the {which} layer {give} 0 for all {data.N} points (dead ReLU). "
+                + _remedy(units)
+            )
+    return ""
+
+
+def _remedy(units: Sequence[int]) -> str:
+    return f"Try another seed, {_more_units(units)}, or a lower rate."
+
+
+def _more_units(units: Sequence[int]) -> str:
+    return f"{max(10, 2 * max(units))} hidden units"

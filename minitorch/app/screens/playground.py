@@ -183,7 +183,7 @@ def show_numbers(
             words += (
                 f" | test loss {row['test_loss']:.2f} | test correct {row['test_correct']}/{test}"
             )
-    st.markdown(words + (f" Computed by {torch}." if torch else ""))
+    st.markdown(words + (f" | computed by {torch}" if torch else ""))
 
 
 def choose_shape(view: View, id: str) -> None:
