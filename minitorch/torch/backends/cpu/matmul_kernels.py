@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from .blas import NAMES, address_of_product, product
-from .kernels import parallel, run_at
+from .kernels import PARALLEL, parallel, run_at, tasks_for
 from .runs import share
 
 Array = Any
 
 
 def usable(real: Any) -> bool:
-    """Whether products can be shared out here."""
-    return bool(address_of_product(real) and _set_threads())
+    """Whether products can be shared out here: there are threads, and a BLAS that can be called."""
+    return tasks_for(PARALLEL) > 1 and bool(address_of_product(real) and _set_threads())
 
 
 @cache
