@@ -542,6 +542,12 @@ def test_large_indices_out_of_bounds(dim: int, bad: int) -> None:
     np.testing.assert_array_equal(x, numbers(300, 300))
 
 
+def test_kernels_that_ask_ahead_run_in_plain_python() -> None:
+    from minitorch.torch.backends.cpu.vectors import prefetch
+
+    assert prefetch(numbers(3), 7) is None
+
+
 def test_scatter_starts_from_anything() -> None:
     source, index = numbers(200, 300), np.random.default_rng(2).integers(0, 400, (200, 300))
     zeros = np.broadcast_to(np.float32(0), (200, 400))

@@ -15,7 +15,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, models, register_model
+from numba.extending import intrinsic, models, overload, register_model
 from numba.np.arrayobj import make_array
 
 BYTES = 32
@@ -195,9 +195,20 @@ store: Any = intrinsic(_store)
 spread: Any = intrinsic(_spread)
 get: Any = intrinsic(_get)
 put: Any = intrinsic(_put)
-prefetch: Any = intrinsic(_prefetch)
 zero: Any = intrinsic(_zero)
 lanes: Any = intrinsic(_lanes)
 multiply_add: Any = intrinsic(_multiply_add)
 evens: Any = intrinsic(_evens)
 add_totals: Any = intrinsic(_add_totals)
+
+
+def prefetch(array: Any, index: Any) -> None:
+    """Bring array[index] near, to be read or written soon; plain Python has no need of that."""
+
+
+@overload(prefetch, inline="always", strict=False)
+def _compiled_prefetch(array: Any, index: Any) -> Any:
+    return lambda array, index: _asking(array, index)
+
+
+_asking: Any = intrinsic(_prefetch)
