@@ -42,7 +42,9 @@ def add_commands(add: Add) -> None:
     verified.add_argument(
         "--seeds", type=int, metavar="N", help="instead: run the checks with N different seeds"
     )
-    verified.add_argument("--first-seed", type=int, default=1, help=argparse.SUPPRESS)
+    verified.add_argument(
+        "--first-seed", type=int, default=1, help="the first of them (default: 1)"
+    )
     graded = add("grade", "mark submissions, each in a process of its own", run_grade)
     graded.add_argument("folders", metavar="DIR", nargs="+")
     _add_tasks(graded)
