@@ -5,7 +5,7 @@ from tests.app.browser import Visit
 
 def walk(visit: Visit) -> None:
     code = "" if visit.code == "reference" else "&code=reference"
-    visit.open(f"?c_models=Scalar&c_models=Tensor&c_models=Fast&c_epochs=11{code}")
+    visit.open(f"?c_models=Scalar&c_models=Tensor&c_models=Fast&c_epochs=11&c_units=3{code}")
     for model in ("Scalar", "Tensor", "Fast"):
         visit.see(f"{model}: after 11 epochs .*(rounding|last digit)")
     visit.see("Torch is (PyTorch|minitorch)")

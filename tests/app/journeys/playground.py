@@ -1,6 +1,7 @@
 """Playground: train Xor, pause, go to another page and come back, change a weight, finish right."""
 
 import re
+from pathlib import Path
 
 from playwright.sync_api import expect
 
@@ -16,6 +17,12 @@ def walk(visit: Visit) -> None:
     change_a_weight(visit)
     go_on_elsewhere(visit, first)
     visit.see(r"Epoch 500/500 \| loss [\d.]+ \| correct 50/50 \| 0\.\d+ s/epoch")
+    lines = download(visit, "Log").splitlines()
+    assert len(lines) == 500
+    assert re.fullmatch(
+        r"Epoch 500/500 \| loss [\d.]+ \| correct 50/50 \| [\d.]+ s/epoch", lines[-1]
+    )
+    assert download(visit, "Picture").startswith("<svg")
 
 
 def refuse(visit: Visit) -> None:
@@ -72,6 +79,13 @@ def go_on_elsewhere(visit: Visit, first: int) -> None:
     assert epoch(visit) > first + 1
     visit.see("finished")
     visit.settle()
+
+
+def download(visit: Visit, label: str) -> str:
+    """The text of a file that a button gives."""
+    with visit.page.expect_download() as found:
+        visit.main.get_by_role("button", name=label, exact=True).click()
+    return Path(found.value.path()).read_text(encoding="utf-8")
 
 
 def epoch(visit: Visit) -> int:
