@@ -116,40 +116,35 @@ def draw_answer(image: Array, shares: Sequence[float]) -> Picture:
     return picture
 
 
-def draw_maps(image: Array, answer: dict[str, Any], filters: tuple[Array, Array]) -> Picture:
+def draw_maps(answer: dict[str, Any], filters: tuple[Array, Array]) -> Picture:
     """An image on its way through the network: filters, maps and what pooling leaves of them."""
     side, step, across = 104, 128, 4
     first, second, pooled = (np.asarray(answer[key]) for key in ("first", "second", "pooled"))
-    picture = Picture(across * step, 930, "The maps of both convolutions")
-    _titled(picture, 0, "The image", "")
-    picture.image(2, 34, side, side, greys(image))
-    picture.box(2, 34, side, side, line=FAINT)
-    _titled(picture, 156, "First convolution and ReLU", "its 4 filters and maps")
+    picture = Picture(across * step - 16, 770, "The maps of both convolutions")
+    _titled(picture, 0, "First convolution and ReLU", "4 filters, 4 maps")
     for number in range(4):
         x = number * step + 2
-        _filter(picture, x, 190, filters[0][number, 0], 42)
-        _map(picture, x, 240, side, first[number], float(first.max()))
-    _titled(
-        picture, 366, "Second convolution and ReLU", "4 x 3 x 3 weights and a map for each of 8"
-    )
+        _filter(picture, x, 34, filters[0][number, 0], 42)
+        _map(picture, x, 84, side, first[number], float(first.max()))
+    _titled(picture, 208, "Second convolution and ReLU", "4 filters for each of 8 maps")
     for number in range(8):
         row, column = divmod(number, across)
-        x, y = column * step + 2, 400 + row * 160
+        x, y = column * step + 2, 242 + row * 160
         for channel in range(4):
             _filter(picture, x + channel * 26, y, filters[1][number, channel], 24)
         _map(picture, x, y + 32, side, second[number], float(second.max()))
-    _titled(picture, 726, "Average pooling", "what the linear layers see")
+    _titled(picture, 566, "Average pooling", "what the linear layers see")
     for number in range(8):
         row, column = divmod(number, across)
-        x, y = column * step + 2, 760 + row * 84
+        x, y = column * step + 2, 600 + row * 84
         _map(picture, x, y, 76, pooled[number], float(pooled.max()))
     return picture
 
 
 def _titled(picture: Picture, y: float, title: str, more: str) -> None:
-    picture.text(2, y + 14, title, anchor="start", bold=True)
+    picture.text(2, y + 14, title, anchor="start", bold=True, size=16)
     if more:
-        picture.text(picture.width - 4, y + 14, more, anchor="end", size=12, color=INK)
+        picture.text(picture.width - 4, y + 14, more, anchor="end", size=14, color=INK)
 
 
 def _filter(picture: Picture, x: float, y: float, weights: Array, side: float) -> None:

@@ -17,7 +17,7 @@ from minitorch.app.runs import Training, show_agreement
 
 SETS = {"digits": "Digits (8 × 8)", "mnist": "MNIST (28 × 28)"}
 # Training images, epochs, rate and batch of each data set.
-USUAL = {"digits": (1438, 3, 0.15, 10), "mnist": (1000, 2, 0.2, 32)}
+USUAL = {"digits": (1438, 3, 0.15, 10), "mnist": (1000, 2, 0.1, 16)}
 LOOKS = ("Mistakes", "Filters and maps", "Draw a digit")
 SHOWN = 24  # images of a gallery
 
@@ -119,10 +119,16 @@ def show_inside(view: View, run: Run, image: Any) -> None:
     answer = view.ask("images.look", 240, dataset=dataset, weights=weights, image=image.tolist())
     if answer is None:
         return
-    filters = tuple(lesson.read_weight(weights[f"conv{n}.weights"]) for n in (1, 2))
     board(lenet.draw_answer(image, answer["shares"]), key=f"ians-{view.name}")
+    show_maps(view, run, answer)
+
+
+def show_maps(view: View, run: Run, answer: dict[str, Any]) -> None:
+    """The filters, and what they find in an image."""
+    weights = run.latest["weights"]
+    filters = tuple(lesson.read_weight(weights[f"conv{n}.weights"]) for n in (1, 2))
     st.caption("Filters: blue adds, red takes away. Maps: the brighter, the more was found there.")
-    board(lenet.draw_maps(image, answer, filters), key=f"imaps-{view.name}")
+    board(lenet.draw_maps(answer, filters), key=f"imaps-{view.name}")
 
 
 def choose_image(labels: Any) -> int:
@@ -158,6 +164,8 @@ def show_drawing(dataset: str, trained: list[tuple[View, Run]]) -> None:
             board(lenet.draw_answer(image, answer["shares"]), key=f"idraw-{view.name}")
             best = int(np.argmax(answer["shares"]))
             st.markdown(f"It takes this for a **{best}** ({max(answer['shares']):.0%} sure).")
+            with st.expander("Its maps"):
+                show_maps(view, run, answer)
         st.caption(HINTS[dataset])
 
 
