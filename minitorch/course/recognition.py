@@ -66,6 +66,7 @@ _WORDS = {
     "asked_for_gradient()": "Whether Parameter(x) called x.requires_grad_(True)",
     "constant_scalar().is_constant()": "After requires_grad_(False), is_constant()",
     "constant_tensor().is_constant()": "After requires_grad_(False), is_constant()",
+    'Scalar(1.0, name="x").name == "x"': 'Whether Scalar(1.0, name="x").name is "x"',
     "last_function(Scalar(1.0).exp())": "The last function in the history of Scalar(1.0).exp()",
     "view_back()": "The gradient of view(3, 2), for a permuted incoming gradient,",
     "sum_back()": "The gradient of sum(0) of a 2 x 2 tensor, incoming [5, 6],",

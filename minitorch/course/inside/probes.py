@@ -87,7 +87,7 @@ CASES: dict[str, str] = {
         (6.0 / Scalar(2.0)).data
         (Scalar(3.0) > 2.0).data
         (Scalar(1.0) > 2.0).data
-        Scalar(1.0, name="x").name
+        Scalar(1.0, name="x").name == "x"
         constant_scalar().is_constant()
         last_function(Scalar(1.0).exp())
         Scalar(2.0).log().data
