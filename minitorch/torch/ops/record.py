@@ -450,7 +450,7 @@ class OpNode(Node):
     def release(self) -> None:
         """Forget tensors; a node that kept none can be walked again."""
         for value in self.saved or ():
-            if isinstance(value, (Saved, SavedOutputs, list)):
+            if isinstance(value, Saved) or type(value) in (SavedOutputs, list):
                 self.saved = None
                 return
 
