@@ -156,7 +156,9 @@ def _cross_entropy_backward(
     grad: Array, input: Array, target: Array, weight: Array | None, sums: Array, count: Array,
     ignore_index: int, smoothing: float,
 ) -> Array:  # fmt: skip
-    rows = np.broadcast_to(widened(grad) / count, target.shape)
+    rows = np.asarray(widened(grad) / count)
+    if rows.shape != target.shape:
+        rows = np.broadcast_to(rows, target.shape)
     return losses.cross_entropy_backward(rows, input, sums, target, weight, ignore_index, smoothing)
 
 

@@ -248,7 +248,9 @@ def _scatter_while_copying(name: str, x: Array, index: Array, source: Any) -> Ar
 
 
 def _places_and_values(index: Array, source: Any, kind: Any) -> tuple[Array, Array]:
-    values = np.broadcast_to(np.asarray(source, kind), index.shape)
+    values = np.asarray(source, kind)
+    if values.shape != index.shape:
+        values = np.broadcast_to(values, index.shape)
     return np.ascontiguousarray(index, np.int64), np.ascontiguousarray(values)
 
 

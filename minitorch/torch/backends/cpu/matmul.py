@@ -61,7 +61,11 @@ def _joined(x: Array, shape: tuple[int, ...]) -> Array:
     """A stack of any shape as one of matrices in a row; one matrix for all as it is."""
     if x.ndim == 2 or (x.ndim == 3 and x.shape[:1] == shape):
         return x
-    return np.broadcast_to(x, (*shape, *x.shape[-2:])).reshape(-1, *x.shape[-2:])
+    if x.size == x.shape[-2] * x.shape[-1]:
+        return x.reshape(x.shape[-2:])
+    if x.shape[:-2] != shape:
+        x = np.broadcast_to(x, (*shape, *x.shape[-2:]))
+    return x.reshape(-1, *x.shape[-2:])
 
 
 @cache
