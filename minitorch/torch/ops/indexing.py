@@ -196,16 +196,13 @@ INDEX_BACKWARD = Op(
 
 @only_method
 def __getitem__(self: Tensor, key: Any) -> Tensor:  # noqa: N807
-    if type(key) is int and self._array.ndim:
-        size = self._array.shape[0]
+    array = self._array
+    if type(key) is int and array.ndim:
+        size = len(array)
         if not -size <= key < size:
             raise IndexError(f"index {key} is out of bounds for dimension 0 with size {size}")
         return bind(SELECT, (self,), {"at": (0, key % size)})
-    if (
-        not self._array.ndim
-        and isinstance(key, (int, slice))
-        and not isinstance(key, builtins.bool)
-    ):
+    if not array.ndim and isinstance(key, (int, slice)) and not isinstance(key, builtins.bool):
         raise IndexError(
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ "
             "to convert a 0-dim tensor to a number"
@@ -217,7 +214,7 @@ def __getitem__(self: Tensor, key: Any) -> Tensor:  # noqa: N807
     parts = key if type(key) is tuple else (key,)
     if _is_basic(parts):
         return bind(BASIC, (self,), {"at": parts})
-    basic, advanced = _split_key(self._array.shape, key)
+    basic, advanced = _split_key(array.shape, key)
     view = (
         self if advanced is not None and _keeps_all(basic) else bind(BASIC, (self,), {"at": basic})
     )
