@@ -37,6 +37,24 @@ def solved(folder: Path) -> Path:
     return folder
 
 
+def put_into(folder: Path, code: str, victim: Path) -> None:
+    """Put code at the top of a submission's autodiff.py."""
+    path = folder / "minitorch" / "autodiff.py"
+    head, rest = path.read_text().split("from __future__ import annotations\n", 1)
+    harm = code.replace("{victim!r}", repr(str(victim))).replace("{{", "{").replace("}}", "}")
+    path.write_text(f"{head}from __future__ import annotations\n{harm}{rest}")
+
+
+def patch_the_tests(folder: Path) -> None:
+    """A stub whose own tests, and settings of pytest, say that all is well."""
+    create(folder)
+    for path in (folder / "tests").rglob("test_*.py"):
+        path.write_text("def test_nothing(): pass\n")
+    says_passed = "def pytest_runtest_makereport(item, call): call.excinfo = None\n"
+    (folder / "tests" / "conftest.py").write_text(says_passed)
+    (folder / "conftest.py").write_text(says_passed)
+
+
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     root = tmp_path_factory.mktemp("submissions")
@@ -47,19 +65,10 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     folders.append(root / "stub")
     for name, code in HOSTILE.items():
         folder = solved(root / name)
-        path = folder / "minitorch" / "autodiff.py"
-        head, rest = path.read_text().split("from __future__ import annotations\n", 1)
-        harm = code.format(victim=str(victim))
-        path.write_text(f"{head}from __future__ import annotations\n{harm}{rest}")
+        put_into(folder, code, victim)
         folders.append(folder)
     patched = root / "patches the tests"
-    create(patched)
-    for path in (patched / "tests").rglob("test_*.py"):
-        path.write_text("def test_nothing(): pass\n")
-    (patched / "tests" / "conftest.py").write_text(
-        "def pytest_runtest_makereport(item, call): call.excinfo = None\n"
-    )
-    (patched / "conftest.py").write_text((patched / "tests" / "conftest.py").read_text())
+    patch_the_tests(patched)
     folders.append(patched)
     (root / "empty").mkdir()
     folders.append(root / "empty")
