@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,11 @@ import streamlit as st
 from .frame import View, views
 from .library import Run
 from .rooms import Room
+
+
+def threads(small: bool) -> dict[str, str]:
+    """Settings of a process: one thread for small data, else half of the cores; the page needs some."""
+    return {"NUMBA_NUM_THREADS": "1" if small else str(max(1, (os.cpu_count() or 2) // 2))}
 
 
 @dataclass(frozen=True)

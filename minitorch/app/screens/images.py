@@ -13,7 +13,7 @@ from minitorch.app.frame import View, begin, columns
 from minitorch.app.inside import images as lesson
 from minitorch.app.lenet import Reading
 from minitorch.app.library import Run
-from minitorch.app.runs import Training, show_agreement
+from minitorch.app.runs import Training, show_agreement, threads
 
 SETS = {"digits": "Digits (8 × 8)", "mnist": "MNIST (28 × 28)"}
 # Training images, epochs, rate and batch of each data set.
@@ -178,9 +178,9 @@ HINTS = {
 room = begin("images")
 with st.container(horizontal=True, vertical_alignment="bottom"):
     settings = choose_settings()
-    # So small images gain nothing from a second thread; the page is glad of it.
-    threads = {"NUMBA_NUM_THREADS": "1"} if settings["dataset"] == "digits" else {}
-    training = Training(room, f"images-{settings['dataset']}", "images.train", settings, threads)
+    dataset = settings["dataset"]
+    few = threads(small=dataset == "digits")
+    training = Training(room, f"images-{dataset}", "images.train", settings, few)
     training.show_buttons()
 trained: list[tuple[View, Run]] = []
 for view in columns(room):

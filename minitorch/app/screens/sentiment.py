@@ -11,7 +11,7 @@ from minitorch.app.components import board
 from minitorch.app.frame import View, begin, columns, show_difference
 from minitorch.app.inside import sentiment as lesson
 from minitorch.app.library import Run
-from minitorch.app.runs import Training, show_agreement
+from minitorch.app.runs import Training, show_agreement, threads
 
 SETS = {"toy": "A toy set of 60 sentences", "sst2": "SST-2 with GloVe"}
 ABOUT = {
@@ -21,7 +21,7 @@ ABOUT = {
     "validated with all 872 sentences of its development set.",
 }
 # Sentences, epochs, rate, batch, features and widths of each data set.
-USUAL = {"toy": (40, 20, 0.2, 5, 16, "1 2 3"), "sst2": (500, 3, 0.1, 10, 32, "3 4 5")}
+USUAL = {"toy": (40, 20, 0.2, 5, 16, "1 2 3"), "sst2": (1000, 4, 0.2, 10, 32, "3 4 5")}
 WIDTHS = ("1 2 3", "3 4 5", "2 3", "1", "3")
 LOOKS = ("Type a sentence", "Validation sentences")
 
@@ -158,12 +158,11 @@ def show_validation(view: View, run: Run, only_wrong: bool) -> None:
 room = begin("sentiment")
 with st.container(horizontal=True, vertical_alignment="bottom"):
     settings = choose_settings()
-    threads = {"NUMBA_NUM_THREADS": "1"} if settings["dataset"] == "toy" else {}
-    training = Training(
-        room, f"sentiment-{settings['dataset']}", "sentiment.train", settings, threads
-    )
+    dataset = settings["dataset"]
+    few = threads(small=dataset == "toy")
+    training = Training(room, f"sentiment-{dataset}", "sentiment.train", settings, few)
     training.show_buttons()
-st.caption(ABOUT[settings["dataset"]])
+st.caption(ABOUT[dataset])
 trained: dict[str, Run] = {}
 curves = []
 for view in columns(room):

@@ -27,4 +27,5 @@ def walk(visit: Visit) -> None:
     visit.see(r"max\(")
     visit.see("gives just this, in the shape")
     visit.choose("2-D convolution")
-    visit.see(r"library gives \S+ at \(0, 0\)")
+    visit.main.locator('svg [data-id^="2,3@"]').click()
+    visit.see(r"library gives 10 at \(2, 3\)")

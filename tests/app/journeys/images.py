@@ -30,7 +30,8 @@ def walk(visit: Visit) -> None:
     visit.see("It is a 0")
     expect(visit.main.get_by_text("First convolution and ReLU")).to_be_visible()
     visit.choose("Mistakes")
-    visit.see("The confusion matrix")
+    visit.main.locator('svg [data-id^="0,0@"]').click()
+    visit.see("the surest first")
 
 
 def draw_a_one(visit: Visit) -> None:
