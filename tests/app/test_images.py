@@ -69,3 +69,12 @@ def test_a_drawing_is_cut_out_scaled_and_centred(dataset, size) -> None:
     rows = np.flatnonzero(image.sum(1))
     assert rows[-1] - rows[0] + 1 == (8 if dataset == "digits" else 20)
     assert handwriting.prepare(np.zeros((28, 28)), dataset) is None
+
+
+def test_a_leaning_stroke_is_set_upright() -> None:
+    leaning = np.zeros((28, 28))
+    for row in range(4, 24):
+        leaning[row, 22 - row // 2 : 25 - row // 2] = 1.0
+    image = handwriting.prepare(leaning, "digits")
+    assert image is not None
+    assert np.flatnonzero(image.max(0) > 0.5).tolist() == [3, 4]
