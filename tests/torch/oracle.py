@@ -73,10 +73,10 @@ def array_like(plain: Any, kind: Any, memories: dict[int, Any]) -> np.ndarray:
     if not plain.numel():
         return np.empty(tuple(plain.shape), kind)
     storage = plain.untyped_storage()
-    memory = memories.get(storage.data_ptr())
-    if memory is None:
-        memory = real.tensor([], dtype=real.uint8).set_(storage).numpy().copy()
-        memories[storage.data_ptr()] = memory
+    if storage.data_ptr() not in memories:  # the storage is kept: its address stays taken
+        copy = real.tensor([], dtype=real.uint8).set_(storage).numpy().copy()
+        memories[storage.data_ptr()] = storage, copy
+    memory = memories[storage.data_ptr()][1]
     size = plain.element_size()
     strides = tuple(s * size for s in plain.stride())
     return np.ndarray(tuple(plain.shape), kind, memory, plain.storage_offset() * size, strides)
