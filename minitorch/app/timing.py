@@ -6,8 +6,8 @@ import math
 
 import streamlit as st
 
-from .bars import draw_bars
 from .components import board
+from .drawings.bars import draw_bars
 from .frame import reference, views
 from .plans import BACKENDS, Plan
 from .rooms import Room

@@ -180,7 +180,9 @@ class Visit:
         self.page.set_viewport_size({"width": WIDTHS[width], "height": min(int(height), 2600)})
         self.page.wait_for_timeout(600)
         picture = self.page.screenshot()
-        small = Image.open(BytesIO(picture)).convert("RGB").quantize(128)
+        small = (
+            Image.open(BytesIO(picture)).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE)
+        )
         small.save(folder / f"{self.name}-{width}.png", optimize=True)
 
 

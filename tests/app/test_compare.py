@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from minitorch.app.agreement import draw_digits, same_digits, verdict, weight_differences
+from minitorch.app.drawings.agreement import draw_digits, same_digits, verdict, weight_differences
 from minitorch.app.inside import compare
 
 SMALL = {"data": "Circle", "points": 20, "units": [3, 3], "rate": 0.3, "epochs": 3, "seed": 4}

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from minitorch.app import kernels, tiles, windows
+from minitorch.app import kernels
+from minitorch.app.drawings import tiles, windows
 from minitorch.app.inside import convolution
 
 

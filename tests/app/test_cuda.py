@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from minitorch.app.drawings.threads import Grid, blocks_of, draw_grid, flip, steps_of
 from minitorch.app.inside import cuda
 from minitorch.app.inside.threads import Cells, Place, Recorder, as_point, count, points
 from minitorch.app.kernel_code import KernelError, run
 from minitorch.app.puzzles import PUZZLES
-from minitorch.app.thread_drawing import Grid, blocks_of, draw_grid, flip, steps_of
 
 # --- The language ----------------------------------------------------------------------------
 

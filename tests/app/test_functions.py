@@ -6,9 +6,9 @@ import math
 
 import pytest
 
+from minitorch.app.drawings.landscape import landscape
 from minitorch.app.inside import functions
 from minitorch.app.inside.expression import ExpressionError
-from minitorch.app.landscape import landscape
 
 
 def s(x: float) -> float:

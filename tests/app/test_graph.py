@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import minitorch
-from minitorch.app import flow
+from minitorch.app.drawings import flow
+from minitorch.app.drawings.layout import place
 from minitorch.app.inside.expression import ExpressionError
 from minitorch.app.inside.graph import backward, forward, read, variables
-from minitorch.app.layout import place
 
 TWICE = "z = x * y; log(z) + exp(z)"
 AT = {"x": 2.0, "y": 1.5}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from minitorch.app import handwriting, lenet
+from minitorch.app import handwriting
+from minitorch.app.drawings import lenet
 from minitorch.app.inside import images as lesson
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from minitorch import tensor_ops
-from minitorch.app import visits
+from minitorch.app.drawings import visits
 from minitorch.app.inside.operations import run_map, run_reduce, run_zip
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import minitorch
 from minitorch.app.diagnosis import in_words, read_report
+from minitorch.app.drawings.lanes import draw_lanes, draw_race, share_out
 from minitorch.app.inside import parallel
-from minitorch.app.lanes import draw_lanes, draw_race, share_out
 
 REPORT = textwrap.dedent("""\
     Parallel loop listing for  Function multiply, /somewhere/fast_ops.py (567)

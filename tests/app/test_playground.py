@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from minitorch.app.drawings.network import draw_network, draw_surface, standing_alone
 from minitorch.app.epochs import epoch_line, log_text
 from minitorch.app.inside import playground
 from minitorch.app.inside.networks import Plan, Training, explain_stall, watch
 from minitorch.app.inside.units import dead_units, outputs
-from minitorch.app.network import draw_network, draw_surface, standing_alone
 from minitorch.app.plans import read_units
 from minitorch.datasets import Graph, datasets
 from minitorch.training.points import make_trainer

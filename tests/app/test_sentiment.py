@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from minitorch.app import words
+from minitorch.app.drawings import words
 from minitorch.app.inside import sentiment as lesson
 from minitorch.app.inside.toy_reviews import TRAINING, VALIDATION
 

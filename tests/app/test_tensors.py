@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from minitorch.app.grids import ShapeError, grid, indices, read_numbers, read_shape
+from minitorch.app.drawings.grids import ShapeError, grid, indices, read_numbers, read_shape
 from minitorch.app.inside.tensors import FIRST, counting, look_up, positions, stages
 
 

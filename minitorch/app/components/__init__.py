@@ -9,7 +9,7 @@ from typing import Any
 
 from streamlit.components.v2 import component
 
-from ..drawing import Picture
+from ..drawings.picture import Picture
 
 HERE = Path(__file__).parent
 

@@ -9,9 +9,7 @@ import numpy as np
 import streamlit as st
 
 from minitorch.app.components import board
-from minitorch.app.drawing import FAINT, GREEN, GREY, INK, PAPER, RED, SHADES, Picture
-from minitorch.app.frame import View, begin, columns, show_difference
-from minitorch.app.grids import (
+from minitorch.app.drawings.grids import (
     DARK,
     Grid,
     Index,
@@ -21,6 +19,8 @@ from minitorch.app.grids import (
     read_numbers,
     read_shape,
 )
+from minitorch.app.drawings.picture import FAINT, GREEN, GREY, INK, PAPER, RED, SHADES, Picture
+from minitorch.app.frame import View, begin, columns, show_difference
 
 EXAMPLES = (("3, 1", "1, 4"), ("2, 3, 4", "4"), ("2, 1, 3", "2, 1"), ("3, 4", "3"))
 NAMES = ("first", "second")

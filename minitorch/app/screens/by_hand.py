@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from minitorch.app.components import board
+from minitorch.app.drawings.separation import draw, draw_flat
 from minitorch.app.frame import View, begin, columns, show_difference, views
-from minitorch.app.separation import draw, draw_flat
 
 SETS = ("Simple", "Diag", "Split", "Xor", "Circle", "Spiral")
 KNOBS = {"hw1": "w1", "hw2": "w2", "hb": "b"}

@@ -6,12 +6,12 @@ from typing import Any
 
 import streamlit as st
 
-from minitorch.app.agreement import draw_digits, verdict, weight_differences
 from minitorch.app.components import board
-from minitorch.app.drawing import BLUE, GREEN, VIOLET
+from minitorch.app.drawings.agreement import draw_digits, verdict, weight_differences
+from minitorch.app.drawings.picture import BLUE, GREEN, VIOLET
+from minitorch.app.drawings.progress import draw_curves
 from minitorch.app.frame import View, begin, is_passed, reference, views, workspace
 from minitorch.app.library import Run
-from minitorch.app.progress import draw_curves
 from minitorch.app.rooms import Room
 from minitorch.course.tasks import find_task
 

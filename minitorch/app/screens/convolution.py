@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from minitorch.app import kernels, tiles, windows
+from minitorch.app import kernels
 from minitorch.app.components import board, flipbook
-from minitorch.app.drawing import shorten
+from minitorch.app.drawings import tiles, windows
+from minitorch.app.drawings.picture import shorten
 from minitorch.app.frame import View, begin, columns, show_difference
 
 KINDS = {"1": "1-D convolution", "2": "2-D convolution", "pool": "Pooling"}

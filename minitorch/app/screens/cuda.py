@@ -7,15 +7,15 @@ from typing import Any
 
 import streamlit as st
 
-from minitorch.app.bars import draw_bars
 from minitorch.app.components import board, flipbook
-from minitorch.app.drawing import ACCENT, BLUE
+from minitorch.app.drawings.bars import draw_bars
+from minitorch.app.drawings.picture import ACCENT, BLUE
+from minitorch.app.drawings.threads import Grid, blocks_of, draw_grid, flip
 from minitorch.app.frame import begin, columns
 from minitorch.app.inside.threads import Trace, count, name_thread
 from minitorch.app.kernel_code import KernelError
 from minitorch.app.puzzles import PUZZLES, Puzzle
 from minitorch.app.rooms import Room
-from minitorch.app.thread_drawing import Grid, blocks_of, draw_grid, flip
 
 PARTS = {"grid": "Grid", "trace": "Trace", "score": "Score", "puzzles": "Puzzles"}
 KERNELS = {

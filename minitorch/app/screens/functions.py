@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from minitorch.app import curves
 from minitorch.app.components import board
+from minitorch.app.drawings import curves
+from minitorch.app.drawings.landscape import landscape
 from minitorch.app.frame import View, begin, columns, library, show_difference, views
 from minitorch.app.inside.expression import ExpressionError
 from minitorch.app.inside.functions import ONE, OPERATORS, REDUCE, TWO, check
-from minitorch.app.landscape import landscape
 from minitorch.app.library import Missing, Problem
 from minitorch.course.stubs import LIBRARY
 

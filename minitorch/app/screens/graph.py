@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from minitorch.app import flow
 from minitorch.app.components import board
+from minitorch.app.drawings import flow
 from minitorch.app.frame import begin, columns, show_difference, views
 from minitorch.app.inside.expression import ExpressionError
 from minitorch.app.inside.graph import variables

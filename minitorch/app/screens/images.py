@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from minitorch.app import handwriting, lenet
+from minitorch.app import handwriting
 from minitorch.app.components import board, drawing_box
+from minitorch.app.drawings import lenet
+from minitorch.app.drawings.lenet import Reading
 from minitorch.app.frame import View, begin, columns
 from minitorch.app.inside import images as lesson
-from minitorch.app.lenet import Reading
 from minitorch.app.library import Run
 from minitorch.app.runs import Training, show_agreement, threads
 

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from minitorch.app.components import board
-from minitorch.app.drawing import ACCENT, FAINT, INK, SHADES, Picture
+from minitorch.app.drawings.picture import ACCENT, FAINT, INK, SHADES, Picture
 from minitorch.app.frame import View, begin, columns, show_difference, views
 
 ROW, INDENT, WIDE = 34, 36, 230

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from minitorch.app import visits
 from minitorch.app.components import board, flipbook
+from minitorch.app.drawings import visits
+from minitorch.app.drawings.grids import Index, ShapeError, read_numbers, read_shape
 from minitorch.app.frame import begin, columns, show_difference, views
-from minitorch.app.grids import Index, ShapeError, read_numbers, read_shape
 from minitorch.app.inside.operations import MAP, REDUCE, ZIP
 
 FUNCTIONS = {"map": list(MAP), "zip": list(ZIP), "reduce": list(REDUCE)}

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from minitorch.app.bars import draw_bars
 from minitorch.app.components import board, flipbook
 from minitorch.app.diagnosis import in_words, read_report
-from minitorch.app.drawing import ACCENT, BLUE, FAINT, GREEN, GREY, Picture
+from minitorch.app.drawings.bars import draw_bars
+from minitorch.app.drawings.lanes import draw_lanes, draw_race
+from minitorch.app.drawings.picture import ACCENT, BLUE, FAINT, GREEN, GREY, Picture
 from minitorch.app.frame import View, begin, columns
-from minitorch.app.lanes import draw_lanes, draw_race
 from minitorch.app.library import Run
 from minitorch.app.rooms import Room
 

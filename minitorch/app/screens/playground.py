@@ -10,11 +10,7 @@ import numpy as np
 import streamlit as st
 
 from minitorch.app.components import board
-from minitorch.app.drawing import Picture
-from minitorch.app.epochs import epoch_line, log_table, log_text
-from minitorch.app.frame import View, begin, reference, show_difference, views
-from minitorch.app.library import Run
-from minitorch.app.network import (
+from minitorch.app.drawings.network import (
     describe_id,
     draw_network,
     draw_surface,
@@ -22,8 +18,12 @@ from minitorch.app.network import (
     standing_alone,
     unit_name,
 )
+from minitorch.app.drawings.picture import Picture
+from minitorch.app.drawings.progress import draw_curves
+from minitorch.app.epochs import epoch_line, log_table, log_text
+from minitorch.app.frame import View, begin, reference, show_difference, views
+from minitorch.app.library import Run
 from minitorch.app.plans import Plan, choose_plan
-from minitorch.app.progress import draw_curves
 from minitorch.app.rooms import Room
 from minitorch.app.timing import show_timing, start_timing
 from minitorch.course.checking import has_gpu

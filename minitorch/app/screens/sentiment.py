@@ -6,8 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from minitorch.app import words
 from minitorch.app.components import board
+from minitorch.app.drawings import words
 from minitorch.app.frame import View, begin, columns, show_difference
 from minitorch.app.inside import sentiment as lesson
 from minitorch.app.library import Run

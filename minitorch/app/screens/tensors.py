@@ -8,9 +8,7 @@ from typing import Any
 import streamlit as st
 
 from minitorch.app.components import board
-from minitorch.app.drawing import ACCENT, FAINT, GREY, INK, SHADES, Picture, shorten
-from minitorch.app.frame import View, begin, columns, show_difference, views
-from minitorch.app.grids import (
+from minitorch.app.drawings.grids import (
     DARK,
     Index,
     ShapeError,
@@ -21,6 +19,8 @@ from minitorch.app.grids import (
     read_numbers,
     read_shape,
 )
+from minitorch.app.drawings.picture import ACCENT, FAINT, GREY, INK, SHADES, Picture, shorten
+from minitorch.app.frame import View, begin, columns, show_difference, views
 
 PER_ROW, CELL, SLOT = 12, 44, 40
 

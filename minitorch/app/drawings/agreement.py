@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .drawing import FAINT, INK, RED, Picture
+from .picture import FAINT, INK, RED, Picture
 
 CLOSE = 1e-9
 """Differences below this are rounding."""

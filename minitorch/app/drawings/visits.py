@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from math import inf, isclose
 from typing import Any
 
-from .drawing import ACCENT, BLUE, FAINT, GREY, INK, PAPER, SHADES, Picture, shorten
 from .grids import DARK, Grid, Index, grid, indices
+from .picture import ACCENT, BLUE, FAINT, GREY, INK, PAPER, SHADES, Picture, shorten
 
 Event = list[Any]
 CELL, SLOT, GAP, SIDE = 48, 32, 46, 92

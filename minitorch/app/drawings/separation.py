@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from .drawing import ACCENT, BLUE, GREY, RED, Picture, surface
+from .picture import ACCENT, BLUE, GREY, RED, Picture, surface
 
 SIZE, RADIUS = 420, 6
 COLOUR = alt.Color("label:N", scale=alt.Scale(domain=[0, 1], range=[RED, BLUE]), legend=None)

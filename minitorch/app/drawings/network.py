@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .drawing import BLUE, FAINT, GREY, INK, RED, Picture, surface, two_colours
-from .inside.units import Array, dead_units, outputs
+from ..inside.units import Array, dead_units, outputs
+from .picture import BLUE, FAINT, GREY, INK, RED, Picture, surface, two_colours
 
 WIDTH, UNIT, ROW, TOP = 560, 38, 46, 34
 CELLS = 14

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .drawing import ACCENT, FAINT, INK, SHADES, Picture, shorten
+from .picture import ACCENT, FAINT, INK, SHADES, Picture, shorten
 
 SIZE, SMALL, ACROSS = 38, 25, 16
 DARK = "#1f2937"

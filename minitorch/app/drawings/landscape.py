@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .drawing import ACCENT, FAINT, INK, Picture, shorten, two_colours
+from .picture import ACCENT, FAINT, INK, Picture, shorten, two_colours
 
 Rows = Sequence[Sequence[float | None]]
 Spot = tuple[float, float, float]

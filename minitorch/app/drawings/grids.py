@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from .drawing import ACCENT, FAINT, GREY, INK, PAPER, Picture, shorten
+from .picture import ACCENT, FAINT, GREY, INK, PAPER, Picture, shorten
 
 Index = tuple[int, ...]
 DARK = "#1f2937"

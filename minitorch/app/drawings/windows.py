@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .drawing import ACCENT, FAINT, GREY, INK, RED, SHADES, Picture, shorten, two_colours
+from .picture import ACCENT, FAINT, GREY, INK, RED, SHADES, Picture, shorten, two_colours
 
 SIZE = 42
 DARK = "#1f2937"

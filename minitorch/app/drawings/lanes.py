@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from .drawing import ACCENT, BLUE, FAINT, GREY, INK, PAPER, RED, SHADES, Picture
+from .picture import ACCENT, BLUE, FAINT, GREY, INK, PAPER, RED, SHADES, Picture
 
 WIDTH, LANE = 600, 46
 DARK = "#1f2937"

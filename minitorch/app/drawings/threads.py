@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .drawing import ACCENT, BLUE, FAINT, GREY, INK, PAPER, RED, SHADES, Picture, shorten
-from .inside.threads import Event, Point, Trace, name_cell, points
+from ..inside.threads import Event, Point, Trace, name_cell, points
+from .picture import ACCENT, BLUE, FAINT, GREY, INK, PAPER, RED, SHADES, Picture, shorten
 
 WIDTH, CELL = 560, 38
 DARK = "#1f2937"

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from .drawing import ACCENT, BLUE, GREY, VIOLET
+from .picture import ACCENT, BLUE, GREY, VIOLET
 
 STEPS = [float(10.0 ** (-k / 2)) for k in range(1, 27)]
 """The step sizes over which the error is drawn."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from .drawing import ACCENT, BLUE, FAINT, GREEN, INK, VIOLET, Picture
+from .picture import ACCENT, BLUE, FAINT, GREEN, INK, VIOLET, Picture
 
 COLOURS = (BLUE, ACCENT, GREEN, VIOLET)
 LEFT, BOTTOM, TOP = 52, 26, 30

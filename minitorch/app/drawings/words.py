@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .drawing import BLUE, FAINT, GREY, INK, RED, SHADES, Picture
+from .picture import BLUE, FAINT, GREY, INK, RED, SHADES, Picture
 
 ROW, LEFT, HALF = 32, 140, 80
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .drawing import ACCENT, FAINT, GREY, INK, Picture, greys, two_colours
+from .picture import ACCENT, FAINT, GREY, INK, Picture, greys, two_colours
 
 DARK = "#1f2937"
 CELL, THUMB = 36, 76

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .drawing import ACCENT, FAINT, GREY, INK, PAPER, RED, SHADES, VIOLET, Picture, shorten
 from .grids import DARK, grid
 from .layout import curve, place
+from .picture import ACCENT, FAINT, GREY, INK, PAPER, RED, SHADES, VIOLET, Picture, shorten
 
 Node = dict[str, Any]
 Edge = tuple[int, int]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .drawing import BLUE, FAINT, Picture
+from .picture import BLUE, FAINT, Picture
 
 WIDTH, ROW = 460, 46
 
