@@ -65,7 +65,8 @@ def gather() -> None:
     shutil.rmtree(SOURCE, ignore_errors=True)
     shutil.rmtree(SITE, ignore_errors=True)
     SOURCE.mkdir(parents=True)
-    for path in [*DOCS.glob("*.md"), *(DOCS / "guide").glob("*.md"), *(DOCS / "results").iterdir()]:
+    written = [*DOCS.glob("*.md"), *(DOCS / "guide").glob("*.md")]
+    for path in [*written, *(DOCS / "results").iterdir(), *(DOCS / "app").iterdir()]:
         _copy(path, SOURCE / path.relative_to(DOCS))
     for name in ("CONTRIBUTING.md", "CHANGELOG.md"):
         text = (ROOT / name).read_text()

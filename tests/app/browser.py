@@ -179,11 +179,8 @@ class Visit:
         height = self.page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
         self.page.set_viewport_size({"width": WIDTHS[width], "height": min(int(height), 2600)})
         self.page.wait_for_timeout(600)
-        picture = self.page.screenshot()
-        small = (
-            Image.open(BytesIO(picture)).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE)
-        )
-        small.save(folder / f"{self.name}-{width}.png", optimize=True)
+        picture = Image.open(BytesIO(self.page.screenshot())).convert("RGB")
+        picture.save(folder / f"{self.name}-{width}.png", optimize=True)
 
 
 def walk(visit: Visit) -> None:
