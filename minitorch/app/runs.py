@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,9 @@ import streamlit as st
 from .frame import View, views
 from .library import Run
 from .rooms import Room
+
+PAUSE = 2.0
+"""Seconds between two drawings of a page while its network trains: time to click something."""
 
 
 def threads(small: bool) -> dict[str, str]:
@@ -104,7 +108,7 @@ class Training:
             view.checked(run.failure)
             return None
         every = 0.5 if run.state == "running" or not run.latest else None
-        st.fragment(_show_progress, run_every=every)(run, _as_seen(run))
+        st.fragment(_show_progress, run_every=every)(run, _as_seen(run), time.monotonic())
         return run if run.latest else None
 
     def show_result(self, view: View, run: Run, what: str, total: int, trained_with: str) -> None:
@@ -158,9 +162,10 @@ def _curve(of: str, color: str, domain: list[int] | None) -> dict[str, Any]:
     }
 
 
-def _show_progress(run: Run, seen: tuple[Any, ...]) -> None:
-    """A bar; the whole page is drawn anew when an epoch has ended."""
-    if _as_seen(run) != seen:
+def _show_progress(run: Run, seen: tuple[Any, ...], drawn: float) -> None:
+    """A bar; the whole page is drawn anew when an epoch has ended, but not all the time."""
+    news = _as_seen(run) != seen
+    if news and (run.state != "running" or time.monotonic() - drawn > PAUSE):
         st.rerun()
     latest = run.latest
     if not latest:
