@@ -38,13 +38,12 @@ def _workspace(root: Path) -> Iterator[None]:
     """With the app running on a workspace, and Streamlit's warnings about tests left out."""
     before = os.environ.get("MINITORCH_WORKSPACE")
     os.environ["MINITORCH_WORKSPACE"] = str(root)
-    logger = logging.getLogger("streamlit")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    silenced = logging.root.manager.disable
+    logging.disable(logging.WARNING)
     try:
         yield
     finally:
-        logger.setLevel(level)
+        logging.disable(silenced)
         if before is None:
             del os.environ["MINITORCH_WORKSPACE"]
         else:

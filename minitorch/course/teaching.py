@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import importlib.util
 import json
 import shutil
 import time
@@ -30,7 +31,7 @@ def add_commands(add: Add) -> None:
     release.add_argument("--zip", action="store_true", help="also make DIR.zip")
     verified = add(
         "verify",
-        "show that every stub fails for that reason alone, every solution passes",
+        "show that the app opens on every stub, its tests fail for that reason alone, its solution passes",
         run_verify,
     )
     _add_tasks(verified)
@@ -97,7 +98,10 @@ def run_verify(args: argparse.Namespace) -> int:
         return _verify_seeds(tasks, range(args.first_seed, args.first_seed + args.seeds))
     began = time.monotonic()
     wrong = 0
-    for task, problem in round_trips(tasks, quick=not args.full):
+    app = importlib.util.find_spec("streamlit") is not None
+    if not app:
+        say("Without Streamlit the app is not opened: pip install 'minitorch[app]'")
+    for task, problem in round_trips(tasks, quick=not args.full, app=app):
         say(f"  {_mark(problem)} {task.number:<5}{task.title}")
         if problem:
             wrong += 1

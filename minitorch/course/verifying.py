@@ -31,8 +31,16 @@ def _server(tasks: Iterable[Task], compiled: bool) -> Server:
 # --- The round trip ------------------------------------------------------------------------
 
 
-def round_trips(tasks: Sequence[Task], quick: bool = True) -> Iterable[tuple[Task, str]]:
-    """For each task: its stub fails for that reason alone, its solution passes; "" if so."""
+def round_trips(
+    tasks: Sequence[Task], quick: bool = True, app: bool = False
+) -> Iterable[tuple[Task, str]]:
+    """For each task: its stub fails for that reason alone, its solution passes; "" if so.
+
+    Args:
+        tasks: which
+        quick: with few examples, and kernels as plain Python
+        app: also open the app's pages on the stub
+    """
     with (
         tempfile.TemporaryDirectory(prefix="minitorch-verify-") as folder,
         _server(tasks, compiled=not quick) as server,
@@ -45,7 +53,8 @@ def round_trips(tasks: Sequence[Task], quick: bool = True) -> Iterable[tuple[Tas
                 continue
             workspace.put_solutions(done)
             done = []
-            yield task, _round_trip(server, workspace, task, quick)
+            wrong = _wrong_in_the_app(workspace.root, task) if app else ""
+            yield task, _round_trip(server, workspace, task, quick) or wrong
 
 
 def _round_trip(server: Server, workspace: Workspace, task: Task, quick: bool) -> str:
@@ -68,6 +77,20 @@ def _round_trip(server: Server, workspace: Workspace, task: Task, quick: bool) -
         if other:
             return f"the stub fails for another reason: {other[0].name}: {other[0].message}"
     return _problem(run())
+
+
+def _wrong_in_the_app(root: Path, task: Task) -> str:
+    """What a page of the app makes of a stub but a calm card; "" if nothing."""
+    from ..app.opening import open_pages
+    from ..app.rooms import ROOMS
+
+    rooms = [room for room in ROOMS if room.name == "start" or task.number in room.tasks]
+    try:
+        words = open_pages(root, rooms)
+    except RuntimeError as error:
+        return f"the app does not open on the stub: {error}"
+    wrong = [name for name, text in words.items() if "could not do this" in text]
+    return f"the app takes the stub for a mistake on: {', '.join(wrong)}" if wrong else ""
 
 
 def _problem(solved: Result) -> str:
