@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from streamlit.errors import StreamlitDuplicateElementKey
 
 from ..course.stubs import LIBRARY
 from ..course.tasks import TASKS, Place, Task, find_task
@@ -197,7 +199,6 @@ def _numbers(value: Any) -> Iterator[float]:
 def begin(name: str) -> Room:
     """Draw the head of a page: what it shows, what to try, its tasks and its guide."""
     room = find_room(name)
-    st.session_state.cards = 0
     st.title(room.title)
     st.markdown(room.shows)
     if room.tries:
@@ -236,7 +237,7 @@ def missing_card(view: View, missing: Missing) -> None:
         )
         with st.expander("A hint"):
             st.markdown(_hints(task, missing.function))
-        _reference_button()
+        _reference_button(view, missing.function)
 
 
 def _hints(task: Task, function: str) -> str:
@@ -245,16 +246,16 @@ def _hints(task: Task, function: str) -> str:
     return f"{task.about}\n\n{more}\n\n`minitorch course hint {task.number} 3` says more."
 
 
-def _reference_button() -> None:
-    """A way out of a card; a page may have several cards, so each button has a number."""
-    number = st.session_state.cards = st.session_state.get("cards", 0) + 1
-    if st.button(
-        "Use the reference",
-        on_click=_use_reference,
-        key=f"reference-{number}",
-        help="Run this page on our code for now",
-    ):
-        st.rerun()  # the whole page, also where the card is in a fragment
+def _reference_button(view: View, about: str) -> None:
+    """A way out of a card; where two cards are about the same, the first has it."""
+    with suppress(StreamlitDuplicateElementKey):
+        if st.button(
+            "Use the reference",
+            on_click=_use_reference,
+            key=f"reference-{view.room.name}-{about}",
+            help="Run this page on our code for now",
+        ):
+            st.rerun()  # the whole page, also where the card is in a fragment
 
 
 def _use_reference() -> None:
@@ -270,7 +271,7 @@ def problem_card(view: View, problem: Problem) -> None:
         if problem.where:
             st.markdown(f"In `{problem.where}`.")
         if view.name == "yours":
-            _reference_button()
+            _reference_button(view, "problem")
 
 
 def tasks_of(module: int) -> list[Task]:
