@@ -26,6 +26,8 @@ def walk(visit: Visit) -> None:
     visit.choose("Mistakes")
     visit.main.locator('svg [data-id^="0,0@"]').click()
     visit.see("0 taken for 0")
+    visit.settle()
+    visit.page.wait_for_timeout(500)  # until the pictures, too, are those of the zeros
     visit.main.locator('svg image + [data-id*="@"]').first.click()
     visit.see("It is a 0")
     expect(visit.main.get_by_text("First convolution and ReLU")).to_be_visible()
