@@ -7,6 +7,7 @@ The pictures come from `python -m tests.app.browser --pictures docs/app`.
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 
 from minitorch.app.rooms import MODULES, ROOMS, Room
@@ -32,12 +33,9 @@ is read anew. `streamlit run project/app.py -- 1` starts the same app as the cou
 def make_page() -> str:
     """The page as Markdown."""
     parts = [HEAD]
-    module: int | None = None
-    for room in ROOMS:
-        if room.module != module and room.module is not None:
-            parts.append(f"## {MODULES[room.module]}\n")
-        module = room.module
-        parts.append(_section(room))
+    for module, rooms in groupby(ROOMS, key=lambda room: room.module):
+        parts.append(f"## {'First' if module is None else MODULES[module]}\n")
+        parts += [_section(room) for room in rooms]
     return "\n".join(parts)
 
 
