@@ -11,10 +11,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from .tasks import Task
+from .workspace import CourseError
 
 Interrupt = Callable[[], bool] | None
 INSIDE = Path(__file__).parent / "inside" / "run.py"
@@ -112,6 +114,15 @@ def request(root: Path, task: Task, **options: Any) -> dict[str, Any]:
     }
 
 
+def require_tools() -> None:
+    """CourseError where what runs the checks is not installed."""
+    missing = [name for name in ("pytest", "hypothesis") if find_spec(name) is None]
+    if missing:
+        raise CourseError(
+            f"the checks need {' and '.join(missing)}: pip install 'minitorch[course]'"
+        )
+
+
 def environment() -> dict[str, str]:
     """What a run's process finds in its environment: nothing that leads to another minitorch."""
     kept = {n: v for n, v in os.environ.items() if not n.startswith(("PYTEST_", "COV_"))}
@@ -147,6 +158,7 @@ def read_answer(line: str, nonce: str, task: Task) -> Result:
 
 def check(root: Path, task: Task, seed: int | None = None, **options: Any) -> Result:
     """Run a task's tests in a new process, and where kernels failed, its probes in another."""
+    require_tools()
     result = _run(task, request(root, task, seed=seed, **options))
     if task.module >= 3 and result.failures:
         result.probes = _run(task, request(root, task, only_probes=True)).probes
@@ -183,6 +195,7 @@ class Server:
     """A process that has loaded what every run needs, and runs each request in a fork."""
 
     def __init__(self, modules: Sequence[str] = (), **settings: str) -> None:
+        require_tools()
         reader, writer = os.pipe()
         self.process = subprocess.Popen(
             [sys.executable, str(INSIDE), str(writer), "--serve", *modules],

@@ -154,3 +154,11 @@ def test_a_module_is_all_its_tasks(workspace: Workspace) -> None:
     assert [t.number for t in named_tasks(["1", "0.1", "1.2"])] == "1.1 1.2 1.3 1.4 0.1".split()
     with pytest.raises(ValueError, match="no task"):
         named_tasks(["7"])
+
+
+def test_without_pytest_a_check_says_what_to_install(tmp_path, monkeypatch, capsys) -> None:
+    create(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("minitorch.course.checking.find_spec", lambda name: None)
+    assert main(["course", "check", "0.1"]) == 2
+    assert "pip install 'minitorch[course]'" in capsys.readouterr().err
