@@ -153,7 +153,7 @@ def _several(
     recording: bool,
 ) -> list[Tensor]:
     """The outputs of an operation that has more than one."""
-    arrays = [np.asarray(r) for r in results]
+    arrays = [r if type(r) is ndarray else np.asarray(r) for r in results]
     outputs = [make_view(a, inputs[0], True) if op.view else wrap(a) for a in arrays]
     if modes.inference:
         for out in outputs:

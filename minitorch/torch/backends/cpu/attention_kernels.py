@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .blas import SMALL, address_of_product, product
-from .kernels import parallel, part, run_at, step, tasks_for
+from .kernels import PRODUCTS, parallel, part, run_at, step, tasks_for
 from .runs import folds, share
 from .scalars import functions
 
@@ -54,7 +54,7 @@ def backward(
 ) -> None:  # fmt: skip
     """Fill the three gradients, from that of the output and the shares."""
     length, keys = shares.shape[-2:]
-    slopes = np.empty((tasks_for(shares.size), 1, length, keys), shares.dtype)
+    slopes = np.empty((tasks_for(_work(query, value, shares)), 1, length, keys), shares.dtype)
     made = by_query, by_key, by_value
     _run("attend_backward", (query, key, value, g, shares, *made, slopes), scale, False)
 
@@ -66,8 +66,12 @@ def _run(name: str, operands: tuple[Array, ...], scale: float, causal: bool) -> 
     sizes = np.array([*query.shape[:3], key.shape[2], key.shape[3], value.shape[3], causal])
     real = query.dtype.type
     _heads_kernel(name, real)(
-        shares.size, address_of_product(real), places, sizes, real(scale)
-    )  # fmt: skip
+        _work(query, value, shares), address_of_product(real), places, sizes, real(scale)
+    )
+
+
+def _work(query: Array, value: Array, shares: Array) -> int:
+    return shares.size * (query.shape[-1] + value.shape[-1]) // PRODUCTS
 
 
 def _heads(x: Array) -> Array:

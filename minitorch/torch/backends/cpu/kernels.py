@@ -292,8 +292,11 @@ class _Writable:
 
 # --- Cores -----------------------------------------------------------------------------------------------
 
-PARALLEL = 32_768
-"""From this many elements on, a kernel runs on all cores: waking the others costs some microseconds."""
+PARALLEL = 131_072
+"""From this many elements on, a kernel runs on all cores: waking the others can cost 50 microseconds."""
+
+PRODUCTS = 10
+"""How many multiplications of a product of matrices take as long as what most kernels do for an element."""
 
 ALL_CORES: int = config.NUMBA_NUM_THREADS  # pyright: ignore[reportAttributeAccessIssue]
 _cores = ALL_CORES

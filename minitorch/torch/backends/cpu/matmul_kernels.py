@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .blas import NAMES, address_of_product, product
-from .kernels import PARALLEL, parallel, run_at, tasks_for
+from .kernels import PARALLEL, PRODUCTS, parallel, run_at, tasks_for
 from .runs import share
 
 Array = Any
@@ -34,10 +34,6 @@ def _set_threads() -> Any:
     return None
 
 
-WEIGHT = 40
-"""How many multiplications are worth as much as what other kernels do for an element."""
-
-
 def multiply(a: Array, b: Array, out: Array, bias: Array | None = None) -> None:
     """out[i] = a[i] b[i], plus the bias in each row; a or b may be one matrix for all i."""
     real = out.dtype.type
@@ -50,7 +46,7 @@ def multiply(a: Array, b: Array, out: Array, bias: Array | None = None) -> None:
         set_threads(1)
     try:
         _multiply(real)(
-            out.size * k // WEIGHT, address_of_product(real), out.size // (m * n), m, n, k,
+            out.size * k // PRODUCTS, address_of_product(real), out.size // (m * n), m, n, k,
             *_operand(a), *_operand(b), _first(out), start, bias is not None,
         )  # fmt: skip
     finally:

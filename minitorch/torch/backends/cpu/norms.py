@@ -24,7 +24,7 @@ LARGE = 8_192
 
 
 def _flat(v: Maybe) -> Maybe:
-    return None if v is None else np.ascontiguousarray(v).reshape(-1)
+    return None if v is None else v.ravel()
 
 
 # --- Layer norm and root mean square norm ---------------------------------------------------------
@@ -77,13 +77,15 @@ def _normalise(
         x32, weight, bias = widen(x, weight, bias)
         out, mean, rstd = _normalise(centred, x32, shape, weight, bias, eps)
         return out.astype(x.dtype), mean, rstd
+    n = prod(shape)
     outer = x.shape[: x.ndim - len(shape)]
-    rows = np.ascontiguousarray(x).reshape(prod(outer), prod(shape))
     if is_large(x, LARGE):
         from . import norm_kernels
 
+        rows = np.ascontiguousarray(x).reshape(-1, n)
         out, mean, rstd = norm_kernels.normalise(centred, rows, _flat(weight), _flat(bias), eps)
     else:
+        rows = x.reshape(prod(outer), n)
         out, mean, rstd = _normalise_rows(centred, rows, _flat(weight), _flat(bias), eps)
     statistics = outer + (1,) * len(shape)
     return out.reshape(x.shape), mean.reshape(statistics), rstd.reshape(statistics)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .blas import SMALL, address_of_product, product
-from .kernels import parallel, part, run_at, step
+from .kernels import PRODUCTS, parallel, part, run_at, step
 from .runs import folds, share
 from .scalars import functions
 
@@ -33,7 +33,8 @@ def run(name: str, steps: Array, gates: Array, *arrays: Array) -> None:
     """Run a kernel over steps, an array of (first row, rows)."""
     real = gates.dtype.type
     usable = [np.ascontiguousarray(x) for x in arrays]
-    _compiled(name, real)(gates.size, address_of_product(real), steps, gates, *usable)
+    work = gates.size * gates.shape[1] // (4 * PRODUCTS)  # a gate takes so many products
+    _compiled(name, real)(work, address_of_product(real), steps, gates, *usable)
 
 
 @cache
