@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -95,7 +96,8 @@ def _search(rows: Array, values: Array, side: Any) -> Array:
     """Where values belong in a sorted row, or in the row beside each row of values."""
     if rows.ndim == 1:
         return np.searchsorted(rows, values, side)
-    flat = rows.reshape(-1, rows.shape[-1]), values.reshape(-1, values.shape[-1])
+    count = math.prod(rows.shape[:-1])
+    flat = rows.reshape(count, rows.shape[-1]), values.reshape(count, values.shape[-1])
     found_at = [
         np.searchsorted(row, row_values, side) for row, row_values in zip(*flat, strict=True)
     ]
@@ -248,10 +250,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     return wrap(np.bincount(input._array, weights._array, minlength).astype(kind))
 
 
-def _limits(name: str, values: Array, low: float, high: float) -> tuple[float, float]:
-    """From where to where to count: as given, or as the values lie."""
-    if low == high and values.size:
-        low, high = values.min(), values.max()
+def _limits(name: str, low: float, high: float) -> tuple[float, float]:
+    """From where to where to count: as given, but over some width."""
     if not np.isfinite(low) or not np.isfinite(high):
         raise RuntimeError(f"{name}(): range of [{low}, {high}] is not finite")
     if low > high:
@@ -276,7 +276,8 @@ def histc(
     if bins <= 0:
         raise RuntimeError(f"torch.histc(): bins must be > 0, but got {bins}")
     values, number = input._array.reshape(-1), input._array.dtype.type
-    low, high = map(number, _limits("torch.histc", values, min, max))
+    given = (values.min(), values.max()) if min == max and values.size else (min, max)
+    low, high = map(number, _limits("torch.histc", *given))
     inside = values[(values >= low) & (values <= high)]
     at = np.minimum(((inside - low) * number(bins) / (high - low)).astype(np.int64), bins - 1)
     result = wrap(np.bincount(at, minlength=bins).astype(input._array.dtype))
@@ -289,7 +290,9 @@ def _edges_of(name: str, values: Array, bins: Any, limits: tuple[float, float] |
         return bins._array
     if bins <= 0:
         raise RuntimeError(f"{name}(): bins must be > 0, but got {bins}")
-    low, high = _limits(name, values, *(limits or (0, 0)))
+    if limits is None:
+        limits = (values.min(), values.max()) if values.size else (0, 1)
+    low, high = _limits(name, *limits)
     return FUNCTIONS["linspace"](
         float(low), float(high), bins + 1, dtype=dtypes.from_numpy_dtype(values.dtype)
     )._array

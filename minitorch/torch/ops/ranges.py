@@ -148,6 +148,8 @@ def logspace(
     _check_steps("logspace", steps)
     a, b = _number("logspace", start), _number("logspace", end)
     kind = _spaced_kind(a, b, dtype, out)
+    if kind.kind == dtypes.INTEGRAL:
+        a, b = int(a), int(b)
     exponents = _spaced(a, b, steps, kind if kind.kind >= dtypes.FLOATING else dtypes.float64)
     powers = np.power(base, exponents.astype(np.result_type(exponents, np.float64)))
     made = new_tensor_of(powers.astype(kind.numpy), requires_grad)
