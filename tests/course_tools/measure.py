@@ -157,7 +157,10 @@ class _Lines:
 
 
 def measure_start(folder: Path) -> None:
-    """A new virtual environment, two commands, the solution of 0.1 written, the first check."""
+    """A new virtual environment, two commands, the solution of 0.1 written, the first check.
+
+    After the install there is no network, where the system can take it away.
+    """
     began = time.perf_counter()
     venv.create(folder / "venv", with_pip=True)
     bin = folder / "venv" / "bin"
@@ -171,17 +174,14 @@ def measure_start(folder: Path) -> None:
     print(f"  {time.perf_counter() - began:6.1f} s  python -m venv")
     source = _export(folder / "minitorch-source")
     step("pip install 'minitorch[course]'", str(bin / "pip"), "install", "-q", f"{source}[course]")
-    step("minitorch course new", str(bin / "minitorch"), "course", "new", "my-minitorch")
+    alone = ["unshare", "--map-root-user", "--net"]
+    can = shutil.which("unshare") and not subprocess.run([*alone, "true"], check=False).returncode
+    print(f"  {'without' if can else 'with'} a network from here on")
+    minitorch = [*(alone if can else []), str(bin / "minitorch"), "course"]
+    step("minitorch course new", *minitorch, "new", "my-minitorch")
     mine = Workspace(folder / "my-minitorch")
     mine.put_solutions([TASKS[0]])
-    step(
-        "minitorch course check 0.1",
-        str(bin / "minitorch"),
-        "course",
-        "check",
-        "0.1",
-        cwd=mine.root,
-    )
+    step("minitorch course check 0.1", *minitorch, "check", "0.1", cwd=mine.root)
     print(f"  {time.perf_counter() - began:6.1f} s  in all")
 
 
