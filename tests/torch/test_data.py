@@ -372,9 +372,10 @@ def test_large_batches_share_memory():
 
 
 SCRIPT = """
-import minitorch.torch as torch, time
+import minitorch.torch as torch, signal, time
 from minitorch.torch.utils.data import DataLoader, TensorDataset
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells' background jobs ignore it
     numbers = TensorDataset(torch.arange(6))
     spawned = DataLoader(numbers, 4, num_workers=1, multiprocessing_context="spawn")
     assert [x.tolist() for (x,) in spawned] == [[0, 1, 2, 3], [4, 5]]
