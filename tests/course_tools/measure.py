@@ -174,10 +174,11 @@ def measure_start(folder: Path) -> None:
     print(f"  {time.perf_counter() - began:6.1f} s  python -m venv")
     source = _export(folder / "minitorch-source")
     step("pip install 'minitorch[course]'", str(bin / "pip"), "install", "-q", f"{source}[course]")
-    alone = ["unshare", "--map-root-user", "--net"]
-    can = shutil.which("unshare") and not subprocess.run([*alone, "true"], check=False).returncode
-    print(f"  {'without' if can else 'with'} a network from here on")
-    minitorch = [*(alone if can else []), str(bin / "minitorch"), "course"]
+    offline = ["unshare", "--map-root-user", "--net"]
+    if not shutil.which("unshare") or subprocess.run([*offline, "true"], check=False).returncode:
+        offline = []
+    print(f"  {'without' if offline else 'with'} a network from here on")
+    minitorch = [*offline, str(bin / "minitorch"), "course"]
     step("minitorch course new", *minitorch, "new", "my-minitorch")
     mine = Workspace(folder / "my-minitorch")
     mine.put_solutions([TASKS[0]])
