@@ -52,6 +52,21 @@ def test_attention_of_groups_and_views() -> None:
     compare(MINE, THEIRS, (random(4, 1, 9, 8), random(1, 3, 9, 8), v[:1, :1, :9]), what="broadcast")
 
 
+@pytest.mark.parametrize("shape", [(4, 2, 96, 16), (4, 2, 300, 64), (3, 2, 2, 60, 8)])
+def test_attention_of_permuted_batches(shape: tuple[int, ...]) -> None:
+    """Values and gradients are those of contiguous copies, whatever kernel computes them."""
+    ours.manual_seed(0)
+    q, k, v, g = (ours.randn(shape).transpose(0, 1) for _ in range(4))
+    for case in ({}, {"is_causal": True}, {"attn_mask": ours.randn(shape[-2], shape[-2])}):
+        found = []
+        for change in (lambda x: x, lambda x: x.contiguous()):
+            inputs = [change(x.detach()).requires_grad_() for x in (q, k, v)]
+            out = MINE(*inputs, **case)
+            found.append([out, *ours.autograd.grad(out, inputs, change(g))])
+        for a, b in zip(*found, strict=True):
+            assert (a - b).abs().max() < 1e-5, case
+
+
 Make = Callable[[Any], Any]
 Call = Callable[[Any, Any, Any], Any]
 

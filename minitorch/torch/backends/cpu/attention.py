@@ -55,7 +55,7 @@ def _kernels(query: Array, key: Array, value: Array) -> Any:
 
 def shares(query: Array, key: Array, mask: Array | None, scale: float, causal: bool) -> Array:
     """softmax(scale query keyᵀ + mask); the scores (..., L, S) are fresh memory, and masked in it."""
-    scores = np.matmul(query, key.swapaxes(-2, -1))
+    scores = _scores(query, key)
     if mask is None and scale > 0 and is_large(scores, LARGE):
         from . import attention_kernels
 
@@ -65,6 +65,12 @@ def shares(query: Array, key: Array, mask: Array | None, scale: float, causal: b
     if causal:
         np.copyto(scores, -np.inf, where=_later(*scores.shape[-2:]))
     return softmax(scores, scores.ndim - 1) if mask is None else _masked(scores, mask)
+
+
+def _scores(a: Array, b: Array) -> Array:
+    """The products of all rows of two stacks of matrices, in contiguous memory."""
+    shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-2])
+    return np.matmul(a, b.swapaxes(-2, -1), out=np.empty(shape, a.dtype))
 
 
 @lru_cache(maxsize=16)
@@ -96,7 +102,7 @@ def attention_backward(
         made = [_memory_like(x) for x in (query, key, value)]
         kernels.backward(g, query, key, value, scale, np.ascontiguousarray(shared), *made)
         return tuple(made)
-    slopes = np.matmul(g, value.swapaxes(-2, -1))
+    slopes = _scores(g, value)
     by_value = _product(shared.swapaxes(-2, -1), g, value)
     if mask is None and is_large(slopes, LARGE):
         from . import attention_kernels

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import view_as
 from .blas import SMALL, address_of_product, product
 from .kernels import PRODUCTS, parallel, part, run_at, step, tasks_for
 from .runs import folds, share
@@ -86,17 +87,19 @@ def _heads(x: Array) -> Array:
 def to_shares(scores: Array, scale: float, causal: bool) -> None:
     """Let scores (..., L, S) be softmax(scale scores); if causal, query i takes of i + 1 keys."""
     run = _to_shares(scores.dtype.type)
-    run(scores.size, _rows(scores), scores.dtype.type(scale), scores.shape[-2] if causal else 0)
+    run(
+        scores.size,
+        view_as(scores, -1, scores.shape[-1]),
+        scores.dtype.type(scale),
+        scores.shape[-2] if causal else 0,
+    )
 
 
 def to_slopes(slopes: Array, shares: Array, scale: float) -> None:
     """Let gradients of shares be those of the scores that they were made of."""
     run = _to_slopes(slopes.dtype.type)
-    run(slopes.size, _rows(slopes), _rows(shares), slopes.dtype.type(scale))
-
-
-def _rows(x: Array) -> Array:
-    return x.reshape(-1, x.shape[-1])
+    rows = (view_as(x, -1, x.shape[-1]) for x in (slopes, shares))
+    run(slopes.size, *rows, slopes.dtype.type(scale))
 
 
 # --- Rows -------------------------------------------------------------------------------------------
