@@ -4,7 +4,8 @@ Every function returns a new contiguous NumPy array. A number takes one 32-bit w
 the stream or, where PyTorch computes in double precision, two; drawn in memory order.
 The same seed therefore gives the numbers of PyTorch on a CPU: the same bits, except
 that PyTorch draws Bernoulli numbers of one given probability (dropout) by other means
-on processors made by Intel.
+on processors made by Intel, and rounds a product before it adds to it on old ones,
+which have no fused multiply-and-add.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from . import c_math
 from .box_muller import normal_pair
 from .generator import Generator, chosen, compiled_loops
 
@@ -390,7 +392,7 @@ def log_normal(
     """Numbers whose logarithm is normally distributed: `log_normal_`."""
     _require(std > 0, f"log_normal_ expects std > 0.0, but found std={std}")
     drawn = _normals(math.prod(shape), chosen(generator))
-    return _stored(np.exp(_fused(drawn, std, mean)), np.dtype(dtype)).reshape(shape)
+    return _stored(c_math.exp(_fused(drawn, std, mean)), np.dtype(dtype)).reshape(shape)
 
 
 def _normals(count: int, generator: Generator) -> Array:
@@ -401,12 +403,16 @@ def _normals(count: int, generator: Generator) -> Array:
         with generator.drawing(4 * pairs) as draw:
             uniforms = _doubles(draw(4 * pairs)).reshape(pairs, 2)
         angles = 2.0 * math.pi * uniforms[:, 0]
-        radii = np.sqrt(-2.0 * np.log1p(-uniforms[:, 1]))
-        drawn = np.stack((radii * np.cos(angles), radii * np.sin(angles)), axis=1).reshape(-1)
-        drawn = np.concatenate((kept, drawn))
+        radii = np.sqrt(-2.0 * c_math.log1p(-uniforms[:, 1]))
+        drawn = np.concatenate((kept, _cartesian(radii, angles).reshape(-1)))
         if count:
             generator.spare = float(drawn[count]) if drawn.size > count else None
     return drawn[:count]
+
+
+def _cartesian(radii: Array, angles: Array) -> Array:
+    """Points in the plane: x and y lie along a new second axis."""
+    return np.stack((radii * c_math.cos(angles), radii * c_math.sin(angles)), axis=1)
 
 
 def _fill_in_blocks(out: Array, mean: float, std: float, generator: Generator) -> None:
@@ -427,9 +433,8 @@ def _fill_blocks(out: Array, words: Array, mean: float, std: float) -> None:
     """Normal numbers from words; in each block of 16, the first 8 pair with the last 8."""
     if out.dtype == np.float64:
         u, v = np.moveaxis(_doubles(words).reshape(-1, 2, 8), 1, 0)
-        radii, angles = np.sqrt(-2 * np.log(1 - u)), 2.0 * math.pi * v
-        pairs = np.stack((radii * np.cos(angles), radii * np.sin(angles)), axis=1)
-        out[...] = _fused(pairs, std, mean).reshape(-1)
+        radii, angles = np.sqrt(-2 * c_math.log(1 - u)), 2.0 * math.pi * v
+        out[...] = _fused(_cartesian(radii, angles), std, mean).reshape(-1)
         return
     numbers, moments = _singles(words), (np.float32(mean), np.float32(std))
     if kernels := compiled_loops(numbers.size):
@@ -467,7 +472,7 @@ def exponential(
 ) -> Array:
     """Waiting times for events of a given rate: `exponential_`."""
     _require(rate > 0, f"exponential_ expects lambda > 0.0, but found lambda={rate}")
-    return _from_doubles(shape, dtype, generator, lambda u: -1.0 / rate * np.log1p(-u))
+    return _from_doubles(shape, dtype, generator, lambda u: -1.0 / rate * c_math.log1p(-u))
 
 
 def geometric(
@@ -476,7 +481,7 @@ def geometric(
     """How many trials it takes until one succeeds: `geometric_`."""
     _require(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
     failure = math.log1p(-p)
-    return _from_doubles(shape, dtype, generator, lambda u: np.ceil(np.log(u) / failure))
+    return _from_doubles(shape, dtype, generator, lambda u: np.ceil(c_math.log(u) / failure))
 
 
 def cauchy(
@@ -488,7 +493,7 @@ def cauchy(
 ) -> Array:
     """Numbers of the Cauchy distribution: `cauchy_`."""
     _require(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
-    turn = lambda u: np.tan(math.pi * (u - 0.5))  # noqa: E731
+    turn = lambda u: c_math.tan(math.pi * (u - 0.5))  # noqa: E731
     return _from_doubles(shape, dtype, generator, lambda u: _fused(turn(u), sigma, median))
 
 

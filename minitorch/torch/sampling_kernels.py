@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -149,6 +150,20 @@ def _fuse(x: Array, factor: float, term: float) -> Array:
     for i in range(x.size):
         out[i] = _fused(x[i], factor, term)
     return out
+
+
+@cache
+def map_of(function: Callable[[float], float]) -> Any:
+    """The compiled loop that applies a function to every element of an array."""
+    scalar = _part(function)
+
+    def loop(x: Array) -> Array:
+        out = np.empty_like(x)
+        for i in range(x.size):
+            out[i] = scalar(x[i])
+        return out
+
+    return _compile(loop, scalar)
 
 
 def _shuffle(order: Array, partners: Array) -> None:

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 import torch
 
+from minitorch.torch import c_math, sampling
 from minitorch.torch import generator as generator_module
-from minitorch.torch import sampling
 from minitorch.torch.generator import DEFAULT_SEED, Generator, default_generator
 
 SIZES = (0, 1, 2, 7, 15, 16, 17, 31, 32, 100, 1000, 10_001)
@@ -44,12 +44,18 @@ DIRICHLET: Any = getattr(torch, "_sample_dirichlet")  # noqa: B009
 
 
 class Case(NamedTuple):
-    """One way of drawing: ours and theirs, each from (count, type, generator)."""
+    """One way of drawing: ours and theirs, each from (count, type, generator).
+
+    Attributes:
+        sums: the size of the terms that are added to a product, if any are. Processors with
+            a fused multiply-and-add round this once, on others PyTorch rounds it twice.
+    """
 
     name: str
     types: tuple[str, ...]
     ours: Callable[[int, Any, Generator], Any]
     theirs: Callable[[int, Any, torch.Generator], torch.Tensor]
+    sums: float | None = None
 
 
 def in_place(method: str, *args: Any) -> Callable[[int, Any, torch.Generator], torch.Tensor]:
@@ -59,12 +65,14 @@ def in_place(method: str, *args: Any) -> Callable[[int, Any, torch.Generator], t
 
 def uniform(low: float, high: float, types: tuple[str, ...] = FLOATS + COMPLEX) -> Case:
     ours = lambda n, d, g: sampling.uniform((n,), d, low, high, g)  # noqa: E731
-    return Case(f"uniform({low}, {high})", types, ours, in_place("uniform_", low, high))
+    theirs, largest = in_place("uniform_", low, high), max(abs(low), abs(high))
+    return Case(f"uniform({low}, {high})", types, ours, theirs, largest)
 
 
 def normal(mean: float, std: float) -> Case:
     ours = lambda n, d, g: sampling.normal((n,), d, mean, std, g)  # noqa: E731
-    return Case(f"normal({mean}, {std})", FLOATS + COMPLEX, ours, in_place("normal_", mean, std))
+    theirs, largest = in_place("normal_", mean, std), abs(mean) + 4 * std
+    return Case(f"normal({mean}, {std})", FLOATS + COMPLEX, ours, theirs, largest)
 
 
 def integers(low: int, high: int | None, *types: str) -> Case:
@@ -164,12 +172,14 @@ CASES = [
         FLOATS,
         lambda n, d, g: sampling.cauchy((n,), d, 1.7, 0.3, g),
         in_place("cauchy_", 1.7, 0.3),
+        sums=1.7,
     ),
     Case(
         "log_normal(0.5, 1.3)",
         FLOATS,
         lambda n, d, g: sampling.log_normal((n,), d, 0.5, 1.3, g),
         in_place("log_normal_", 0.5, 1.3),
+        sums=0.5,
     ),
     multinomial(1, False),
     multinomial(1, True),
@@ -199,7 +209,22 @@ def pytorch_uses_mkl() -> bool:
 
 
 USES_MKL = pytorch_uses_mkl()
-SIMD = torch.backends.cpu.get_cpu_capability() != "DEFAULT"
+FUSED = torch.backends.cpu.get_cpu_capability() != "DEFAULT"
+
+
+def agree(case: Case, ours: np.ndarray, theirs: torch.Tensor) -> bool:
+    """Whether every bit is the same; where PyTorch rounds twice, all but the last ones."""
+    if FUSED or case.sums is None:
+        return same_bits(ours, theirs)
+    return same_but_for_rounding(ours, theirs, case.sums)
+
+
+def same_but_for_rounding(ours: np.ndarray, theirs: torch.Tensor, size: float = 4.0) -> bool:
+    """Whether numbers agree up to a few roundings of numbers of a size, and their own."""
+    eps = torch.finfo(theirs.dtype).eps
+    wide = torch.complex128 if theirs.is_complex() else torch.float64
+    got = torch.from_numpy(ours.astype(np.complex128 if theirs.is_complex() else np.float64))
+    return torch.allclose(got, theirs.to(wide), rtol=8 * eps, atol=4 * eps * size)
 
 
 def same_bits(ours: np.ndarray, theirs: torch.Tensor) -> bool:
@@ -207,6 +232,10 @@ def same_bits(ours: np.ndarray, theirs: torch.Tensor) -> bool:
     raw = theirs.contiguous().view(torch.int16).numpy() if theirs.dtype == torch.bfloat16 else None
     other = theirs.numpy() if raw is None else raw
     return ours.shape == tuple(theirs.shape) and ours.tobytes() == other.tobytes()
+
+
+def same_normals(ours: np.ndarray, theirs: torch.Tensor) -> bool:
+    return same_bits(ours, theirs) if FUSED else same_but_for_rounding(ours, theirs)
 
 
 def same_state(g: Generator, t: torch.Generator) -> bool:
@@ -219,7 +248,7 @@ def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
     kernels = None
     if request.param == "compiled":
         from minitorch.torch import sampling_kernels as kernels
-    for module in (generator_module, sampling):
+    for module in (c_math, generator_module, sampling):
         monkeypatch.setattr(module, "compiled_loops", lambda size: kernels)
     return request.param
 
@@ -229,16 +258,46 @@ def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
 def test_the_bits_are_pytorchs(case: Case, loops: str) -> None:
     if case.name == "bernoulli(0.3)" and USES_MKL:
         pytest.skip("PyTorch draws these with Intel's library here")
-    if case.name.startswith("normal") and not SIMD:
-        pytest.skip("PyTorch computes normal numbers in another way on this processor")
     for name in case.types:
         ours_type, theirs_type = TYPES[name]
         for i, n in enumerate(SIZES if name == case.types[-1] else SIZES[1:-1]):
             seed = SEEDS[i % len(SEEDS)]
             g, t = Generator().manual_seed(seed), torch.Generator().manual_seed(seed)
             ours = case.ours(n, ours_type, g)
-            assert same_bits(ours, case.theirs(n, theirs_type, t)), (name, n, seed)
+            assert agree(case, ours, case.theirs(n, theirs_type, t)), (name, n, seed)
             assert same_state(g, t), (name, n, seed)
+
+
+TRANSCENDENTAL = "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh power".split()
+
+
+@pytest.fixture
+def rough_numpy(monkeypatch: pytest.MonkeyPatch, loops: str) -> None:
+    """NumPy as on another processor: what it computes by approximation is off by one bit."""
+    for name in TRANSCENDENTAL:
+        monkeypatch.setattr(np, name, off_by_one_bit(getattr(np, name)))
+
+
+def off_by_one_bit(function: Callable[..., Any]) -> Callable[..., Any]:
+    def computed(*args: Any, **keywords: Any) -> Any:
+        exact = function(*args, **keywords)
+        return np.nextafter(exact, exact.dtype.type(np.inf))
+
+    return computed
+
+
+@pytest.mark.usefixtures("rough_numpy")
+@pytest.mark.filterwarnings("ignore:.*is out of bounds")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_bits_do_not_depend_on_numpys_loops(case: Case) -> None:
+    """NumPy picks its loops for exp, log and the like by processor; they differ by a bit."""
+    for name in set(case.types) & {"float32", "float64"}:
+        if case.name == "bernoulli(0.3)" and USES_MKL:
+            pytest.skip("PyTorch draws these with Intel's library here")
+        g, t = Generator().manual_seed(5), torch.Generator().manual_seed(5)
+        ours_type, theirs_type = TYPES[name]
+        assert agree(case, case.ours(1000, ours_type, g), case.theirs(1000, theirs_type, t)), name
+        assert same_state(g, t)
 
 
 @pytest.mark.filterwarnings("ignore:.*is out of bounds")
@@ -250,7 +309,7 @@ def test_long_arrays() -> None:
             continue
         ours_type, theirs_type = TYPES[case.types[-1]]
         g, t = Generator().manual_seed(7), torch.Generator().manual_seed(7)
-        assert same_bits(case.ours(n, ours_type, g), case.theirs(n, theirs_type, t)), case.name
+        assert agree(case, case.ours(n, ours_type, g), case.theirs(n, theirs_type, t)), case.name
         assert same_state(g, t), case.name
 
 
@@ -267,7 +326,7 @@ def test_interleaved_calls(seed: int, loops: str) -> None:
         name, n = choose.choice(case.types), choose.choice(SIZES[:-1])
         ours_type, theirs_type = TYPES[name]
         ours, theirs = case.ours(n, ours_type, g), case.theirs(n, theirs_type, t)
-        assert same_bits(ours, theirs), (case.name, name, n)
+        assert agree(case, ours, theirs), (case.name, name, n)
         assert same_state(g, t), (case.name, name, n)
         if choose.random() < 0.2:  # each continues from the other's state
             state = g.state_array()
@@ -284,7 +343,7 @@ def test_shapes_and_strides() -> None:
                 sampling.uniform(shape, ours, 0, 1, g), torch.rand(shape, dtype=theirs, generator=t)
             )
             made = sampling.normal(shape, ours, 0, 1, g)
-            assert same_bits(made, torch.randn(shape, dtype=theirs, generator=t))
+            assert same_normals(made, torch.randn(shape, dtype=theirs, generator=t))
             assert made.flags.c_contiguous
             assert made.flags.writeable
 
@@ -302,7 +361,7 @@ def test_normal_around_means_and_deviations(d: str) -> None:
     ]
     for mean_a, std_a, mean_t, std_t in pairs:
         made = sampling.normal_around(mean_a, std_a, g)
-        assert same_bits(made, torch.normal(mean_t, std_t, generator=t))
+        assert same_normals(made, torch.normal(mean_t, std_t, generator=t))
 
 
 @pytest.mark.parametrize("d", FLOATS)
@@ -387,7 +446,7 @@ def test_the_default_generator() -> None:
     default_generator.manual_seed(11)
     torch.manual_seed(11)
     assert same_bits(sampling.uniform((5,), np.float32), torch.rand(5))
-    assert same_bits(sampling.normal((20,), np.float32), torch.randn(20))
+    assert same_normals(sampling.normal((20,), np.float32), torch.randn(20))
     assert same_bits(sampling.permutation(20, np.int64), torch.randperm(20))
 
 
@@ -452,7 +511,7 @@ def test_small_draws_do_not_load_numba() -> None:
     program = (
         "import sys, numpy as np\n"
         "from minitorch.torch import sampling\n"
-        "sampling.normal((10, 100), np.float32); sampling.uniform((999,), np.float64, 1, 2)\n"
+        "sampling.normal((10, 100), np.float64); sampling.uniform((999,), np.float64, 1, 2)\n"
         "sampling.permutation(1000, np.int64)\n"
         "assert not {'numba', 'scipy', 'ml_dtypes'} & set(sys.modules)\n"
     )
