@@ -11,6 +11,8 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
+from which_library import say_which
+
 import minitorch
 from minitorch import fast_conv, fast_ops, operators
 
@@ -64,6 +66,7 @@ def main() -> None:
     args = parser.parse_args()
     if unknown := set(args.kernels) - set(KERNELS):
         parser.error(f"unknown kernel {sorted(unknown)}; choose from {list(KERNELS)}")
+    say_which()
     for name in args.kernels or KERNELS:
         print(f"\n{name.upper()}\n", flush=True)
         kernel, arguments = KERNELS[name]()

@@ -6,6 +6,8 @@ python project/run_manual.py --w1 1 --w2 0 --bias -0.5
 import argparse
 import random
 
+from which_library import say_which
+
 import minitorch
 from minitorch.datasets import Graph
 from minitorch.training.points import dataset_name
@@ -67,6 +69,7 @@ def main() -> None:
     parser.add_argument("--bias", type=float, default=0.5)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
+    say_which()
     random.seed(args.seed)
     data = minitorch.datasets[args.DATASET](args.PTS)
     trainer = ManualTrain(args.w1, args.w2, args.bias)

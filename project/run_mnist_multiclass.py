@@ -6,6 +6,8 @@ python project/run_mnist_multiclass.py --PTS 2000 --EPOCHS 3
 
 import sys
 
+from which_library import say_which
+
 from minitorch.training.images import BATCH as BATCH
 from minitorch.training.images import C as C
 from minitorch.training.images import Conv2d as Conv2d
@@ -19,4 +21,5 @@ from minitorch.training.images import main as main
 from minitorch.training.images import make_mnist as make_mnist
 
 if __name__ == "__main__":
+    say_which()
     sys.exit(main())

@@ -6,6 +6,8 @@ python project/run_sentiment.py --PTS 450 --EPOCHS 5
 
 import sys
 
+from which_library import say_which
+
 from minitorch.training.sentences import CNNSentimentKim as CNNSentimentKim
 from minitorch.training.sentences import Conv1d as Conv1d
 from minitorch.training.sentences import Linear as Linear
@@ -19,4 +21,5 @@ from minitorch.training.sentences import load_sentiment_data as load_sentiment_d
 from minitorch.training.sentences import main as main
 
 if __name__ == "__main__":
+    say_which()
     sys.exit(main())

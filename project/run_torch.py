@@ -8,6 +8,8 @@ import sys
 import time
 from typing import Any
 
+from which_library import say_which
+
 from minitorch import datasets
 from minitorch.datasets import Graph, Point
 from minitorch.training.batches import shuffled_batches
@@ -119,6 +121,7 @@ def main() -> None:
     args = parser.parse_args()
     usual = LARGE[args.DATASET]
     epochs, rate = args.EPOCHS or usual.epochs, args.RATE or usual.rate
+    say_which()
     set_seed(args.seed)
     data = datasets[args.DATASET](args.PTS)
     trainer = TorchTrain(args.HIDDEN)

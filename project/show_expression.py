@@ -9,6 +9,8 @@ python project/show_expression.py scalar --dot > g.dot  # for Graphviz
 import argparse
 from typing import Any
 
+from which_library import say_which
+
 import minitorch
 from minitorch.autodiff import topological_sort
 
@@ -93,6 +95,7 @@ def main() -> None:
     parser.add_argument("which", nargs="?", choices=["scalar", "tensor"], help="default: both")
     parser.add_argument("--dot", action="store_true", help="in Graphviz's language")
     args = parser.parse_args()
+    say_which()
     expressions = {"scalar": scalar_expression, "tensor": tensor_expression}
     for which in [args.which] if args.which else expressions:
         variable = expressions[which]()
