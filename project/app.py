@@ -4,6 +4,11 @@ streamlit run project/app.py -- 1      # the pages up to module 1; without a num
 """
 
 import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+if not (ROOT / "minitorch" / "app").is_dir():  # a workspace: the app is in the installed library
+    sys.path[:] = [folder for folder in sys.path if Path(folder or ".").resolve() != ROOT]
 
 try:
     from streamlit.runtime.scriptrunner import get_script_run_ctx

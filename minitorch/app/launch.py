@@ -5,14 +5,18 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ..course.workspace import CourseError, Workspace
 
 SCRIPT = Path(__file__).parent / "main.py"
+GRACE = 3.0
+"""Seconds that Streamlit has to end before it is killed."""
 MISSING = "The app needs Streamlit, which is not installed: pip install 'minitorch[app]'\n"
 
 
@@ -35,18 +39,43 @@ def run_app(
     if importlib.util.find_spec("streamlit") is None:
         sys.stderr.write(MISSING)
         return 2
-    command = [sys.executable, "-m", "streamlit", "run", str(SCRIPT), "--server.address", host]
+    command = [sys.executable, "-P", "-m", "streamlit", "run", str(SCRIPT)]  # -P: see main.py
+    command += ["--server.address", host]
     if port is not None:
         command += ["--server.port", str(port)]
     command += ["--server.headless", "false" if browser else "true"]
     command += ["--", *([] if module is None else [str(module)])]
     settings = {"MINITORCH_WORKSPACE": str(root)} if root else {}
-    process = subprocess.Popen(command, env=os.environ | settings)
+    return _stay(subprocess.Popen(command, env=os.environ | settings, start_new_session=True))
+
+
+def _stay(process: subprocess.Popen[bytes]) -> int:
+    """Wait for a process; when we are told to end, end it and all that it started."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = {
+        number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)
+    }
     try:
         return process.wait()
     except KeyboardInterrupt:
-        process.wait()
         return 0
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        _end_group(process)
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """End the process group that a process leads: politely, then by force."""
+    process.terminate()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(GRACE)
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,11 +11,8 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
 import re
 import shutil
-import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -27,9 +24,9 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, Request, expect, sync_playwright
 
-from minitorch.app.launch import SCRIPT
 from minitorch.app.rooms import ROOMS
 from minitorch.course.workspace import create
+from tests.app.streaming import running_app
 
 FLAGS = [
     "--no-sandbox",
@@ -61,36 +58,13 @@ def open_browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def serve(root: Path | None = None, *arguments: str) -> Iterator[str]:
-    """The app on a free port, for a workspace or for the reference alone; its address."""
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", str(SCRIPT), "--server.headless", "true"]
-    command += ["--server.port", str(port), "--", *arguments]
-    with tempfile.TemporaryDirectory() as elsewhere:
-        settings = {"MINITORCH_WORKSPACE": str(root or elsewhere)}
-        process = subprocess.Popen(
-            command,
-            env=os.environ | settings,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            _wait_for(port)
-            yield f"http://localhost:{port}"
-        finally:
-            process.terminate()
-            process.wait(20)
-
-
-def _wait_for(port: int) -> None:
-    for _ in range(300):
-        with socket.socket() as probe:
-            if probe.connect_ex(("localhost", port)) == 0:
-                return
-        time.sleep(0.1)
-    raise TimeoutError(f"the app did not answer on port {port}")
+def serve(root: Path | None = None) -> Iterator[str]:
+    """`minitorch app` in a workspace, or in an empty folder for the reference alone; its address."""
+    with (
+        tempfile.TemporaryDirectory() as elsewhere,
+        running_app(root or Path(elsewhere)) as (_, address),
+    ):
+        yield f"http://{address}"
 
 
 class Visit:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from minitorch.app import launch
-from minitorch.app.rooms import ROOMS
+from minitorch.app.rooms import ROOMS, find_room
 from minitorch.cli import main, make_parser
 from minitorch.course.tasks import find_task
 from minitorch.course.workspace import create, material
+from tests.app.streaming import page_elements, running_app
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,14 +25,11 @@ def started(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[list[str]
     """The command and the environment that `minitorch app` starts Streamlit with."""
     seen: list[tuple[list[str], dict[str, str]]] = []
 
-    class Process:
-        def __init__(self, command: list[str], env: dict[str, str]) -> None:
-            seen.append((command, env))
+    def start(command: list[str], env: dict[str, str], **_: object) -> None:
+        seen.append((command, env))
 
-        def wait(self) -> int:
-            return 0
-
-    monkeypatch.setattr(launch.subprocess, "Popen", Process)
+    monkeypatch.setattr(launch.subprocess, "Popen", start)
+    monkeypatch.setattr(launch, "_stay", lambda process: 0)
     assert main(["app", *arguments]) == 0
     return seen[0]
 
@@ -86,3 +86,51 @@ def test_pages_name_tasks_and_chapters_that_exist() -> None:
         assert room.file.is_file()
         assert all(find_task(number) for number in room.tasks)
         assert not room.guide or room.guide in chapters
+
+
+STREAMLIT = [sys.executable, "-m", "streamlit", "run", "project/app.py"]
+STREAMLIT += ["--server.headless", "true", "--server.port"]
+
+
+@pytest.mark.parametrize("command", [[], STREAMLIT], ids=["minitorch app", "streamlit run"])
+def test_the_app_opens_in_a_workspace(tmp_path: Path, command: list[str]) -> None:
+    """The `minitorch` there, which has no app, hides the installed one."""
+    create(tmp_path)
+    with running_app(tmp_path, *command) as (_, address):
+        elements = page_elements(address, "functions")
+    assert not [e.exception.message for e in elements if e.HasField("exception")]
+    words = "\n".join(e.markdown.body for e in elements)
+    assert find_room("functions").shows in words
+    assert "Task 0.1 is still open" in words
+
+
+def test_the_app_ends_with_all_that_it_started(tmp_path: Path) -> None:
+    """Streamlit, and a lesson that loops for ever, end when `minitorch app` is told to."""
+    create(tmp_path)
+    (tmp_path / "minitorch" / "operators.py").write_text("while True:\n    pass\n")
+    with running_app(tmp_path) as (process, address), ThreadPoolExecutor() as pool:
+        asked = pool.submit(page_elements, address, "functions")
+        started: list[int] = []
+        while not started and not asked.done():
+            started = [pid for pid in _children(process.pid) if _children(pid)]
+            time.sleep(0.05)
+        processes = [*started, *_children(started[0])]
+        assert len(processes) >= 2
+        process.terminate()
+        process.wait(10)
+        assert not [pid for pid in processes if _is_alive(pid)]
+        asked.exception()
+
+
+def _children(pid: int) -> list[int]:
+    return [
+        int(text)
+        for path in Path(f"/proc/{pid}/task").glob("*/children")
+        for text in path.read_text().split()
+    ]
+
+
+def _is_alive(pid: int) -> bool:
+    """Whether a process runs: one that ended stays listed until its parent has asked for it."""
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
