@@ -168,7 +168,7 @@ def check_location(imported: ModuleType = _minitorch, here: Path | None = None) 
                 "imported from",
                 False,
                 f"{home}, although you are in {folder}, which has its own minitorch",
-                f"use yours: pip install --editable {folder}",
+                f"scripts in {folder / 'project'} use yours; others do with PYTHONPATH={folder}",
             )
     return Finding("imported from", True, str(home))
 

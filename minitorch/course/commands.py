@@ -19,6 +19,13 @@ from .tasks import TASKS, Task, find_task
 from .workspace import CourseError, Workspace, create
 
 Command = Callable[[argparse.Namespace], int]
+TOOLS = (
+    ("pytest", "the checks", True),
+    ("hypothesis", "the checks", True),
+    ("ruff", "`make lint`", False),
+    ("pyright", "`make lint`", False),
+)
+"""What a workspace needs beside the library, for what, and whether nothing works without it."""
 
 
 def say(text: str = "") -> None:
@@ -79,6 +86,8 @@ def add_commands(commands: Any) -> None:
     hint.add_argument("task", metavar="TASK")
     hint.add_argument("level", type=int, choices=[1, 2, 3], nargs="?", default=1)
     hint.add_argument("--function", help="only this one")
+    guide = add("guide", "show what the guide says about a task", run_guide)
+    guide.add_argument("task", metavar="TASK")
     solution = add("solution", "compare your code with ours, once you have passed", run_solution)
     solution.add_argument("task", metavar="TASK")
     reset = add("reset", "make a file as it was at the start (yours is kept as a copy)", run_reset)
@@ -239,7 +248,9 @@ def account(workspace: Workspace, result: Result, verbose: bool = False) -> list
         lines.append("    " + test.message.replace("\n", "\n    "))
         if test.where:
             lines.append(f"    at {test.where}")
-    lines.append(f"\n  hint: minitorch course hint {task.number} 1     guide: {task.guide}")
+    lines.append(
+        f"\n  hint: minitorch course hint {task.number} 1     guide: minitorch course guide {task.number}"
+    )
     return lines
 
 
@@ -297,7 +308,7 @@ def _explain_error(workspace: Workspace, error: dict[str, str]) -> str:
 def run_hint(args: argparse.Namespace) -> int:
     """`hint TASK LEVEL`."""
     task = find_task(args.task)
-    say(f"Task {task.number}, {task.title}. Guide: {task.guide}")
+    say(f"Task {task.number}, {task.title}. Guide: minitorch course guide {task.number}")
     if args.level == 1 or not task.places:
         say(task.about)
     try:
@@ -316,6 +327,15 @@ def run_hint(args: argparse.Namespace) -> int:
         if hint != last:
             say(f"  {hint}")
         last = hint
+    return 0
+
+
+def run_guide(args: argparse.Namespace) -> int:
+    """`guide TASK`."""
+    from .guide import section
+
+    found = section(find_task(args.task))
+    say(f"{found.page}:{found.line}\n\n{found.text}")
     return 0
 
 
@@ -380,14 +400,12 @@ def run_doctor(args: argparse.Namespace) -> int:
         if finding.name in ("python", "numpy", "numba"):
             say(finding.line())
             code = code if finding.ok or not finding.required else 1
-    for name in ("pytest", "hypothesis"):
+    for name, need, required in TOOLS:
         version = doctor._version(name)
-        advice = f"the checks need it: pip install {name}"
-        finding = Finding(
-            name, version is not None, version or "not installed", advice, required=True
-        )
+        advice = f"needed for {need}: pip install 'minitorch[course]'"
+        finding = Finding(name, version is not None, version or "not installed", advice, required)
         say(finding.line())
-        code = code if finding.ok else 1
+        code = code if finding.ok or not required else 1
     try:
         workspace = Workspace.find()
     except CourseError as error:
@@ -404,7 +422,8 @@ def run_doctor(args: argparse.Namespace) -> int:
             "  ok   reference      the commands come from "
             f"{Path(doctor.__file__).parent}; checks run the minitorch of this workspace"
         )
-        say(f"       your scripts    `pip install --editable {workspace.root}` makes Python use it")
+        say("       your scripts    those in project/ run the minitorch of this workspace, too;")
+        say(f"                       others do with PYTHONPATH={workspace.root}")
     return code if finding.ok else 1
 
 

@@ -59,11 +59,6 @@ class Task:
         return f"task{self.number[0]}_{self.number[2]}"
 
     @property
-    def guide(self) -> str:
-        """Where the guide speaks of it."""
-        return f"docs/guide/module{self.module}.md#task-{self.number.replace('.', '')}"
-
-    @property
     def files(self) -> list[str]:
         """The files a student edits."""
         return list(dict.fromkeys(place.file for place in self.places))
@@ -702,7 +697,7 @@ REWRITTEN: dict[str, tuple[tuple[str, str], ...]] = {
             "        return _as_sequence(Conv2dFun.forward(ctx, images, weights))\n",
             "        ctx.save_for_backward(input, weight)\n"
             "        out = input.zeros((input.shape[0], weight.shape[0], input.shape[2]))\n"
-            "        _tensor_conv1d(*out.tuple(), out.size, *input.tuple(), *weight.tuple(), False)\n"
+            "        tensor_conv1d(*out.tuple(), out.size, *input.tuple(), *weight.tuple(), False)\n"
             "        return out\n",
         ),
         (
@@ -714,11 +709,11 @@ REWRITTEN: dict[str, tuple[tuple[str, str], ...]] = {
             "        input, weight = ctx.saved_values\n"
             "        grad_input, grad_weight = input.zeros(), weight.zeros()\n"
             "        swapped = [t._new(t._tensor.permute(1, 0, 2)) for t in (weight, input, grad_output)]\n"
-            "        _tensor_conv1d(\n"
+            "        tensor_conv1d(\n"
             "            *grad_input.tuple(), grad_input.size, *grad_output.tuple(), *swapped[0].tuple(), True\n"
             "        )\n"
             "        sums = grad_weight._tensor.permute(1, 0, 2)  # batch and channels change places\n"
-            "        _tensor_conv1d(\n"
+            "        tensor_conv1d(\n"
             "            *sums.tuple(), grad_weight.size, *swapped[1].tuple(), *swapped[2].tuple(), False\n"
             "        )\n"
             "        return grad_input, grad_weight if ctx.needs(1) else None\n",

@@ -6,9 +6,10 @@ Nothing that a student wrote is ever overwritten without a copy in `.minitorch/b
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from .tasks import TASKS, Place, Task
 MARK = Path(".minitorch") / "course.json"
 LEFT_OUT = {"cli.py", "training/torch_images.py"}
 """Files of the library that only the upper floor or the command line needs."""
+
+_ELSEWHERE = re.compile(r"(?<!!)\[([^\]]+)\]\(\.\./(?!figures/svg/)[^)]*\)")
 
 
 class CourseError(Exception):
@@ -48,6 +51,12 @@ def test_files() -> list[str]:
         "conftest.py",
         *[f"course/{file}" for file in ["__init__.py", "strategies.py", *own]],
     ]
+
+
+def guide_pages() -> Iterator[tuple[str, str]]:
+    """The guide, page by page, as a workspace has it: links to what it lacks are plain words."""
+    for path in sorted(material("docs/guide").glob("*.md")):
+        yield f"docs/guide/{path.name}", _ELSEWHERE.sub(r"\1", path.read_text(encoding="utf-8"))
 
 
 @dataclass
@@ -214,7 +223,13 @@ def _contents() -> Iterable[tuple[str, bytes]]:
     scripts = material("project")
     for path in sorted([*scripts.glob("*.py"), *scripts.glob(".streamlit/*.toml")]):
         yield f"project/{path.relative_to(scripts).as_posix()}", path.read_bytes()
+    for name, text in guide_pages():
+        yield name, text.encode()
+    figures = material("docs/figures/svg")
+    for path in sorted(figures.glob("*.svg")):
+        yield f"docs/figures/svg/{path.name}", path.read_bytes()
     yield "pyproject.toml", project_file().encode()
+    yield "Makefile", _MAKEFILE.encode()
     yield "README.md", _README.encode()
     yield ".gitignore", b"__pycache__/\n.minitorch/backup/\n.hypothesis/\n.pytest_cache/\n"
 
@@ -228,12 +243,41 @@ def project_file() -> str:
 
 
 _PROJECT = """\
+# `minitorch` in this folder is found by its place, not installed: the commands are those of the
+# finished library, which is called the same.
 [project]
-name = "minitorch"
+name = "my-minitorch"
 version = "0.0.0"
 description = "My own MiniTorch"
 requires-python = ">=3.11"
-dependencies = ["numpy>=2.0", "numba>=0.61"]
+dependencies = ["minitorch[course]"]
+
+[tool.setuptools]
+packages = []
+
+[tool.ruff]
+line-length = 100
+target-version = "py311"
+
+[tool.ruff.lint]
+select = ["E", "F", "W", "I", "D", "UP", "B"]
+ignore = [
+  "B008",   # ScalarHistory() as a default argument is frozen
+  "D102", "D105", "D107", "D403", "D415",
+  "E501",   # the formatter decides; what it leaves long is a message
+  "F401", "F841",  # what is imported and named for you is used once you have written the function
+]
+isort.known-first-party = ["minitorch", "tests"]
+pydocstyle.convention = "google"
+per-file-ignores = {{ "tests/**" = ["D"] }}
+
+[tool.pyright]
+include = ["minitorch"]
+exclude = ["minitorch/training"]
+pythonVersion = "3.11"
+reportMissingTypeStubs = false
+reportMissingModuleSource = false
+reportIncompatibleMethodOverride = false  # forward takes what each function or module needs
 
 [tool.pytest.ini_options]
 testpaths = ["tests"]
@@ -243,6 +287,19 @@ markers = [
 {markers}
   "slow: takes more than a few seconds",
 ]
+"""
+
+_MAKEFILE = """\
+.PHONY: lint format
+
+lint:  # style and types
+\truff format --check
+\truff check
+\tpyright
+
+format:  # put the code into shape
+\truff check --fix
+\truff format
 """
 
 _README = """\
@@ -258,8 +315,9 @@ you write the code. Begin with
     minitorch course check 0.1
 
 `minitorch course hint 0.1 1` gives a hint (2 and 3 say more), `minitorch course watch` checks each
-time you save, `minitorch course solution 0.1` compares with ours once you have passed. The tests
-are in `tests/course`, the scripts that train with your code in `project`.
+time you save, `minitorch course solution 0.1` compares with ours once you have passed. The guide is
+in `docs/guide`: `minitorch course guide 0.1` shows what it says about a task. The tests are in
+`tests/course`, the scripts that train with your code in `project`; `make lint` looks at style and types.
 """
 
 

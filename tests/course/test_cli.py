@@ -139,7 +139,7 @@ def test_doctor_sees_another_folders_minitorch(tmp_path: Path) -> None:
     finding = doctor.check_location(imported, tmp_path / "mine" / "project")
     assert not finding.ok
     assert str(tmp_path / "other") in finding.detail
-    assert f"pip install --editable {tmp_path / 'mine'}" in finding.advice
+    assert f"PYTHONPATH={tmp_path / 'mine'}" in finding.advice
     assert doctor.check_location(imported, tmp_path / "other").ok
     assert doctor.check_location(imported, tmp_path).ok
 

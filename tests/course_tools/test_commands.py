@@ -57,6 +57,15 @@ def test_hints(workspace: Workspace, capsys: Captured) -> None:
     assert "has no function nothing" in capsys.readouterr().err
 
 
+def test_messages_lead_into_the_guide(workspace: Workspace, capsys: Captured) -> None:
+    assert course("check", "1.1") == 1
+    assert "guide: minitorch course guide 1.1" in capsys.readouterr().out
+    assert course("guide", "1.1") == 0
+    place, _, heading = capsys.readouterr().out.splitlines()[:3]
+    page, line = place.split(":")
+    assert (workspace.root / page).read_text().splitlines()[int(line) - 1] == heading
+
+
 def test_start(workspace: Workspace, capsys: Captured) -> None:
     assert course("start", "1") == 0
     assert "Still open in earlier modules: 0.1, 0.3, 0.4" in capsys.readouterr().out

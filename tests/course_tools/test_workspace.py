@@ -6,12 +6,15 @@ import ast
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from docs.site.pages import dead_links
+from minitorch.course.guide import section
 from minitorch.course.stubs import body_of, is_open, replace_body, solution_file, stub_file
-from minitorch.course.tasks import TASKS, find_task
+from minitorch.course.tasks import TASKS, Task, find_task
 from minitorch.course.workspace import CourseError, Workspace, course_files, create
 
 PLACES = [(task, place) for task in TASKS for place in task.places]
@@ -98,8 +101,35 @@ def test_other_peoples_folders_are_left_alone(tmp_path: Path) -> None:
         Workspace.find(tmp_path)
 
 
-def test_the_guide_speaks_of_every_task() -> None:
-    guide = Path(__file__).parents[2] / "docs" / "guide"
-    for task in TASKS:
-        text = (guide / f"module{task.module}.md").read_text()
-        assert f"## Task {task.number}\n" in text, task.guide
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.number)
+def test_the_guide_of_a_workspace_explains_every_task(workspace: Workspace, task: Task) -> None:
+    found = section(task)
+    lines = (workspace.root / found.page).read_text().splitlines()
+    assert lines[found.line - 1].startswith(f"## Task {task.number}: ")
+    assert found.text.startswith(lines[found.line - 1])
+    assert found.page != f"docs/guide/module{task.module}.md"
+
+
+def test_links_of_the_guide_stay_in_the_workspace(workspace: Workspace) -> None:
+    pages = sorted((workspace.root / "docs" / "guide").glob("*.md"))
+    assert len(pages) > 25
+    assert [(path.name, link) for path in pages for link in dead_links(path)] == []
+
+
+def test_make_lint_has_nothing_to_say_about_a_workspace(tmp_path: Path) -> None:
+    made, _ = create(tmp_path / "w")
+    made.put_solutions(TASKS[::2])
+    tools = Path(sys.executable).parent
+    environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+    run = subprocess.run(
+        ["make", "lint"], cwd=made.root, env=environment, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "0 errors" in run.stdout
+
+
+def test_installing_a_workspace_leaves_the_tools_alone(workspace: Workspace) -> None:
+    """Under the library's name, pip would take the library away, and its commands with it."""
+    settings = tomllib.loads((workspace.root / "pyproject.toml").read_text())
+    assert settings["project"]["name"] != "minitorch"
+    assert settings["tool"]["setuptools"]["packages"] == []
