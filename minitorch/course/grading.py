@@ -2,7 +2,7 @@
 
 Of a submission only the files of `minitorch/` are taken; tests, settings and scripts are ours.
 Each task runs in a process of its own, in a copy that is thrown away, with limits on time,
-memory, files and processes (`inside/confine.py`). Results come over a pipe, behind a number that
+memory, files and processes (`sandbox.py`). Results come over a pipe, behind a number that
 is drawn for each run; what a submission prints counts for nothing. Python code that is run in
 the same process as its tests can still deceive them on purpose: imports that the course does not
 need are reported, to be looked at.
@@ -11,22 +11,17 @@ need are reported, to be looked at.
 from __future__ import annotations
 
 import ast
-import contextlib
 import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
 import tempfile
-import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .checking import INSIDE, Result, Server, environment, read_answer, request
+from .checking import INSIDE, Result, Server, read_answer, request
 from .recognition import recognise, signatures
+from .sandbox import Limits, run
 from .stubs import LIBRARY
 from .tasks import TASKS, Task
 from .workspace import (
@@ -40,20 +35,6 @@ from .workspace import (
 
 LARGEST = 1_000_000
 """Bytes that a file of a submission may have."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a run of one task may use."""
-
-    seconds: int = 120
-    memory: int = 8 << 30
-    file: int = 64 << 20
-    processes: int = 4096
-
-    def as_dict(self) -> dict[str, int]:
-        """For `inside/confine.py`."""
-        return vars(self).copy()
 
 
 @dataclass
@@ -185,48 +166,15 @@ def _hidden(names: Sequence[str]) -> list[str]:
 
 
 def run_confined(root: Path, task: Task, limits: Limits, hidden: Sequence[str]) -> Result:
-    """Run a task's tests with limits, in a process group of its own."""
-    asked = request(root, task, confine=limits.as_dict(), processor=None)
+    """Run a task's tests on a copy, in a sandbox."""
+    asked = request(root, task, processor=None)
     asked["arguments"] += _hidden(hidden)
-    settings = environment() | {
-        "HOME": str(root),
-        "TMPDIR": str(root),
-        "NUMBA_CACHE_DIR": str(root / ".cache"),
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-    reader, writer = os.pipe()
-    process = subprocess.Popen(
-        [sys.executable, str(INSIDE), str(writer)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        pass_fds=[writer],
-        env=settings,
-        text=True,
-        start_new_session=True,
-    )
-    os.close(writer)
-    line = ""
-    try:
-        lines: list[str] = []
-        with os.fdopen(reader) as answers:
-            waiting = threading.Thread(target=lambda: lines.append(answers.readline()), daemon=True)
-            waiting.start()
-            if process.stdin is not None:
-                process.stdin.write(json.dumps(asked) + "\n")
-                process.stdin.close()
-            process.wait(limits.seconds)
-            waiting.join(5)
-            line = lines[0] if lines else ""
-    except subprocess.TimeoutExpired:
-        return Result(task, error={"kind": "time", "text": f"no end after {limits.seconds} s"})
-    except BrokenPipeError:
-        pass
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    return read_answer(line, asked["nonce"], task)
+    for name in ("run.py", "probes.py"):
+        shutil.copy(INSIDE.with_name(name), root / name)
+    outcome = run(root / "run.py", root, json.dumps(asked).encode(), limits)
+    if outcome.kind != "ended":
+        return Result(task, error={"kind": outcome.kind, "text": outcome.text})
+    return read_answer(outcome.output.decode(errors="replace"), asked["nonce"], task)
 
 
 def grade(
@@ -267,9 +215,9 @@ def _grade_one(
                 result.error = str(error)
                 result.marks.append(Mark(task, 0.0, 0, len(expected[task.number]), str(error)))
                 continue
-            run = run_confined(root, task, limits, hidden)
+            answers = run_confined(root, task, limits, hidden)
         result.review += [line for line in review if line not in result.review]
-        result.marks.append(_mark(run, expected[task.number]))
+        result.marks.append(_mark(answers, expected[task.number]))
     return result
 
 

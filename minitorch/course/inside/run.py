@@ -313,10 +313,6 @@ def main() -> None:
         _serve(out)
         return
     request = json.loads(sys.stdin.readline())
-    if request.get("confine"):
-        import confine
-
-        confine.confine(request["root"], request["confine"])
     result = answer(request)
     _send(out, request, result)
     sys.stdout.flush()
