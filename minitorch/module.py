@@ -46,6 +46,8 @@ class Module:
     ...         return self.slope.value * x
     >>> Line()(3.0), Line().named_parameters()
     (6.0, [('slope', 2.0)])
+
+    `mode` says in a word what `training` says: "train" or "eval".
     """
 
     _modules: dict[str, Module]
@@ -113,6 +115,8 @@ class Module:
             found = self.__dict__.get(place, {})
             if key in found:
                 return found[key]
+        if key == "mode" and "training" in self.__dict__:
+            return "train" if self.training else "eval"
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {key!r}")
 
     def __delattr__(self, key: str) -> None:

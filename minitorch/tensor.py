@@ -41,7 +41,7 @@ from .tensor_functions import (
     Sigmoid,
     Sum,
     View,
-    check_same_backend,
+    common_backend,
     is_tensor,
 )
 from .tensor_ops import SimpleBackend, TensorBackend
@@ -305,6 +305,8 @@ class Tensor:
         Where forward copied elements of this tensor, their gradients add up; where the
         gradient is smaller, it is copied.
         """
+        if self.backend.ops is not other.backend.ops:
+            other = self._new(other._tensor)
         if self.shape == other.shape:
             return other
         full_shape = shape_broadcast(self.shape, other.shape)
@@ -375,7 +377,7 @@ class Tensor:
             raise RuntimeError(
                 f"backward: grad_output must have shape {self.shape}, it has {grad_output.shape}"
             )
-        check_same_backend("backward", [self, grad_output])
+        common_backend("backward", [self, grad_output])
         backpropagate(self, self.expand(grad_output.detach()))
 
     def zero_grad_(self) -> None:

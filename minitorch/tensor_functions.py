@@ -62,11 +62,11 @@ class Function:
     @classmethod
     def apply(cls, *vals: Any) -> Tensor:
         """Compute the function, and remember it and its arguments if a gradient is wanted."""
-        check_same_backend(cls.__name__, vals)
+        backend = common_backend(cls.__name__, vals)
         needs_grad = tuple(is_tensor(v) and v.history is not None for v in vals)
         wanted = any(needs_grad)
         ctx = Context(not wanted, needs_input_grad=needs_grad)
-        inputs = [v.detach() if n else v for v, n in zip(vals, needs_grad, strict=True)]
+        inputs = [_as_input(v, backend) if is_tensor(v) else v for v in vals]
         out = cls._forward(ctx, *inputs)
         if not is_tensor(out):
             raise TypeError(f"[{cls.__name__}] forward returned {type(out).__name__}, not a Tensor")
@@ -80,19 +80,33 @@ def is_tensor(value: Any) -> bool:
     return hasattr(value, "_tensor")
 
 
-def check_same_backend(name: str, inputs: Sequence[Any]) -> None:
-    """TypeError without any tensor, RuntimeError for tensors that do not live together."""
+def common_backend(name: str, inputs: Sequence[Any]) -> TensorBackend:
+    """The backend that computes a function: the first tensor's.
+
+    TypeError without any tensor, RuntimeError where one is on the CPU and another on the GPU.
+    """
     tensors = [v for v in inputs if is_tensor(v)]
     if not tensors:
         given = ", ".join(type(v).__name__ for v in inputs)
         raise TypeError(f"[{name}] needs a Tensor, got {given or 'nothing'}")
     first = tensors[0]
     for t in tensors[1:]:
-        if t.backend is not first.backend and t.backend.ops is not first.backend.ops:
+        if t.backend.cuda is not first.backend.cuda:
             raise RuntimeError(
-                f"[{name}] tensors of two backends: {first.shape} on {first.backend.ops.__name__} "
-                f"and {t.shape} on {t.backend.ops.__name__}; make both with the same backend"
+                f"[{name}] tensors on the CPU and on the GPU: {first.shape} on "
+                f"{first.backend.ops.__name__} and {t.shape} on {t.backend.ops.__name__}; "
+                "make both with the same backend"
             )
+    return first.backend
+
+
+def _as_input(t: Tensor, backend: TensorBackend) -> Tensor:
+    """A tensor as `forward` gets it: without history, on the backend that computes."""
+    if t.history is None and t.backend.ops is backend.ops:
+        return t
+    plain = t.detach()
+    plain.backend = backend
+    return plain
 
 
 def _ints(values: Any) -> tuple[int, ...]:

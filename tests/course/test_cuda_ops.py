@@ -135,7 +135,7 @@ def test_a_tensor_on_the_cpu_is_refused() -> None:
         CudaBackend.id_map(a, b)
     with pytest.raises(RuntimeError, match="not on the GPU"):
         minitorch.sum_practice(b)
-    with pytest.raises(RuntimeError, match="two backends"):
+    with pytest.raises(RuntimeError, match="on the CPU and on the GPU"):
         _ = a + b
 
 
