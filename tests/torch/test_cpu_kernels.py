@@ -440,7 +440,8 @@ def test_products_and_running_sums() -> None:
 def test_long_sums_stay_exact() -> None:
     x = np.full(10_000_001, 0.1, np.float32)
     exact = np.float64(x[0]) * len(x)
-    assert abs(reductions.sum(x) - exact) <= abs(torch.from_numpy(x).sum().item() - exact)
+    # 256 numbers are added in 16 lanes or more, so that 16 roundings can add up.
+    assert abs(reductions.sum(x) - exact) <= 8 * np.spacing(np.float32(exact))
     column = np.full((400_001, 3), 0.1, np.float32)
     exact = np.float64(x[0]) * len(column)
     assert (abs(reductions.sum(column, (0,)) - exact) <= 2 * np.spacing(np.float32(exact))).all()

@@ -133,7 +133,7 @@ erf = define("erf", _erf, UNKNOWN)
 erfc = define("erfc", _erfc, UNKNOWN)
 _sin_of_angle = define("sin", np.sin, COSTLY)
 _cos_of_angle = define("cos", np.cos, COSTLY)
-LARGEST_ANGLE = 2.0**28
+LARGEST_ANGLE = 2.0**20
 
 
 def sin(x: Array, out: Array | None = None) -> Array:

@@ -15,7 +15,7 @@ from .runs import folds, share
 
 Array = Any
 
-RUN = 512
+RUN = 256
 """How many elements of a row are folded in one go, in their own precision."""
 
 ROWS = 32

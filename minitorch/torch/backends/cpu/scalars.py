@@ -295,11 +295,15 @@ def _erfc(x: Any) -> Any:
 
 @part
 def _quarter_turns(x: Any) -> Any:
-    """The quarter of the circle that an angle below 2^28 is in, and what is left of it."""
+    """The quarter of the circle that an angle below 2^20 is in, and what is left of it.
+
+    Half of pi comes in two parts. The first has 33 bits and k has 20, so that their product
+    is exact, also on a processor without a fused multiply-and-add.
+    """
     wide = np.float64(x)
     shifted = wide * 0.6366197723675814 + 6755399441055744.0
     k = shifted - 6755399441055744.0
-    left = (wide - k * 1.5707963267948966) - k * 6.123233995736766e-17
+    left = (wide - k * 1.5707963267341256) - k * 6.077100506506192e-11
     return i32(np.float64(shifted).view(np.int64)), f32(left)
 
 
@@ -321,14 +325,14 @@ def _sine_or_cosine(quarter: Any, r: Any) -> Any:
 
 @part
 def _sin(x: Any) -> Any:
-    """The sine of an angle below 2^28."""
+    """The sine of an angle below 2^20."""
     quarter, r = _quarter_turns(x)
     return _sine_or_cosine(quarter, r)
 
 
 @part
 def _cos(x: Any) -> Any:
-    """The cosine of an angle below 2^28."""
+    """The cosine of an angle below 2^20."""
     quarter, r = _quarter_turns(x)
     return _sine_or_cosine(quarter + i32(1), r)
 
