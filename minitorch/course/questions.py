@@ -1,0 +1,640 @@
+"""Questions by which a submission is judged, drawn anew for each.
+
+A line is an expression over the names of `inside/drivers`, in which a word in braces stands for
+something random: `{x}` for a number, `{shape}` for a shape, and so on (`Draw`). Tensors are filled
+with random numbers, too. So there is no list of answers to look up: whoever answers right computes
+what was asked for. A word before the expression says how the answer is compared (`judging.py`):
+
+    same     to the reference's, but for rounding (where none is given)
+    about    to the reference's, to five digits: where rounding is magnified
+    each     each element of the list to the reference's first one
+    order    every variable once, before those it was computed from
+    dropout  0 or the number itself, in the right proportion, each element by itself
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import dataclass
+from math import prod
+
+TIMES = 3
+"""How often each line is drawn."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """An expression to evaluate, the seed of its random numbers, and how to compare."""
+
+    expression: str
+    seed: int
+    how: str = "same"
+
+
+def draw_questions(number: str, seed: str, more: str = "") -> list[Question]:
+    """The questions of a task; `more` has further lines."""
+    draw = Draw(random.Random(f"{seed} {number}"))
+    found = {}
+    for line in (QUESTIONS[number] + "\n" + more).split("\n"):
+        if line.strip():
+            how, expression = _split(line.strip())
+            for _ in range(TIMES):
+                text = re.sub(r"\{(\w+)\}", lambda m: draw.text(m[1]), expression)
+                found[text] = Question(text, draw.random.randrange(1 << 62), how)
+    return list(found.values())
+
+
+def _split(line: str) -> tuple[str, str]:
+    match = re.fullmatch(r"(same|about|each|order|dropout):\s*(.*)", line)
+    return (match[1], match[2]) if match else ("same", line)
+
+
+class Draw:
+    """Random texts for the words in braces."""
+
+    def __init__(self, source: random.Random) -> None:
+        self.random = source
+
+    def text(self, word: str) -> str:
+        """The text that takes the place of a word."""
+        return str(getattr(self, word)())
+
+    # --- Numbers -----------------------------------------------------------------------------
+
+    def x(self) -> float:
+        """A number of either sign, not near 0."""
+        return self.random.choice((-1, 1)) * self.p()
+
+    def p(self) -> float:
+        """A positive number."""
+        return round(self.random.uniform(0.1, 3.0), 6)
+
+    def d(self) -> float:
+        """A derivative that comes in: not 1, so that leaving it out shows."""
+        return self.random.choice((-1, 1)) * round(self.random.uniform(1.2, 2.9), 6)
+
+    def i(self) -> int:
+        """A whole number that is not 0."""
+        return self.random.choice((-1, 1)) * self.random.randint(1, 9)
+
+    def n(self) -> int:
+        """A positive whole number."""
+        return self.random.randint(1, 9)
+
+    def near(self) -> str:
+        """Two numbers closer than 0.01."""
+        x = self.x()
+        return f"{x}, {x + self.random.choice((-1, 1)) * self.random.uniform(0.001, 0.009)}"
+
+    def apart(self) -> str:
+        """Two numbers that differ by more than 0.01, but not by much."""
+        x = self.x()
+        return f"{x}, {x + self.random.choice((-1, 1)) * self.random.uniform(0.011, 0.08)}"
+
+    def twins(self) -> str:
+        """One number, twice."""
+        return ", ".join([str(self.x())] * 2)
+
+    def list(self) -> str:
+        """A list of numbers."""
+        return str([self.x() for _ in range(self.random.randint(2, 6))])
+
+    def positive(self) -> str:
+        """A list of five positive numbers."""
+        return str([self.p() for _ in range(5)])
+
+    def five(self) -> str:
+        """A list of five numbers."""
+        return str([self.x() for _ in range(5)])
+
+    def bits(self) -> str:
+        """Three times 0 or 1."""
+        return str([float(self.random.random() < 0.7) for _ in range(3)])[1:-1]
+
+    def large(self) -> str:
+        """A list of numbers whose exponentials overflow."""
+        return str([1000.0 * self.n() + self.x() for _ in range(4)])
+
+    def ties(self) -> str:
+        """A list in which the largest number occurs more than once."""
+        row = [3.5] * 2 + [self.x() for _ in range(3)]
+        self.random.shuffle(row)
+        return str(row)
+
+    # --- Shapes --------------------------------------------------------------------------------
+
+    def _shape(self, dims: int) -> tuple[int, ...]:
+        return tuple(self.random.randint(2, 4) for _ in range(dims))
+
+    def shape(self) -> tuple[int, ...]:
+        """A shape of two dimensions of different sizes."""
+        return tuple(self.random.sample((2, 3, 4, 5), 2))
+
+    def cube(self) -> tuple[int, ...]:
+        """A shape of three dimensions of different sizes."""
+        return tuple(self.random.sample((2, 3, 4), 3))
+
+    def order(self) -> tuple[int, ...]:
+        """An order of three dimensions that is not the inverse of itself."""
+        return self.random.choice(((1, 2, 0), (2, 0, 1)))
+
+    def moved(self) -> str:
+        """A shape, an order of its dimensions, and an index into the permuted one."""
+        shape, order = self.cube(), self.order()
+        index = ", ".join(str(self.random.randrange(shape[d])) for d in order)
+        return f"{shape}, {order}, {index}"
+
+    def ordinal(self) -> str:
+        """An ordinal and the shape it counts through."""
+        shape = self.cube()
+        return f"{self.random.randrange(prod(shape))}, {shape}"
+
+    def inside(self) -> str:
+        """A shape and an index into it."""
+        shape = self.cube()
+        return f"{shape}, {tuple(self.random.randrange(n) for n in shape)}"
+
+    def outside(self) -> str:
+        """A shape's data, and an index that is not in it."""
+        rows, columns = self.shape()
+        wrong = self.random.choice([(rows, 0), (0, columns), (-1, 0), (0, -1), (0,)])
+        return f"{rows}, {columns}).index({wrong}"
+
+    def _smaller(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """A shape that broadcasts to another."""
+        kept = shape[self.random.randrange(len(shape)) :]
+        return tuple(1 if self.random.random() < 0.4 else n for n in kept)
+
+    def into(self) -> str:
+        """A shape, and one that broadcasts to it."""
+        shape = self.cube()
+        return f"{shape}, {self._smaller(shape)}"
+
+    def pair(self) -> str:
+        """Two shapes that broadcast together."""
+        shape = self.cube()
+        pair = [self._smaller(shape), tuple(self.random.choice((1, n)) for n in shape)]
+        self.random.shuffle(pair)
+        return f"{pair[0]}, {pair[1]}"
+
+    def clash(self) -> str:
+        """Two shapes that do not broadcast together."""
+        rows, columns, deep = self.cube()
+        return self.random.choice(
+            [
+                f"{(rows, columns)}, {(rows,)}",
+                f"{(rows, columns)}, {(columns, rows)}",
+                f"{(deep, rows, columns)}, {(deep, rows, columns + 1)}",
+            ]
+        )
+
+    def among(self) -> str:
+        """An index into a large shape, that shape, and one that broadcasts to it."""
+        shape = self.cube()
+        index = tuple(self.random.randrange(n) for n in shape)
+        return f"{index}, {shape}, {self._smaller(shape)}"
+
+    def reduction(self) -> str:
+        """A shape and one of its dimensions."""
+        return f"{self.cube()}, {self.random.randrange(3)}"
+
+    def long(self) -> str:
+        """A shape of which one dimension is long, and which."""
+        dim = self.random.randrange(2)
+        shape = [self.random.randint(2, 3), self.random.randint(2, 3)]
+        shape[dim] = self.random.randint(40, 90)
+        return f"{tuple(shape)}, {dim}"
+
+    def matrices(self) -> str:
+        """Shapes of two stacks of matrices that have a product."""
+        batch, rows, inner, columns = (self.random.randint(2, 5) for _ in range(4))
+        left, right = self.random.choice([(batch, batch), (1, batch), (batch, 1)])
+        return f"{(left, rows, inner)}, {(right, inner, columns)}"
+
+    def tall(self) -> str:
+        """Shapes of two larger stacks of matrices."""
+        rows, inner, columns = (self.random.randint(9, 37) for _ in range(3))
+        return f"{(1, rows, inner)}, {(1, inner, columns)}"
+
+    def wave(self) -> str:
+        """Shapes of a batch of sequences and of a weight, in one dimension."""
+        batch, channels, out = self.cube()
+        return f"{(batch, channels, self.random.randint(4, 7))}, {(out, channels, self.random.randint(2, 3))}"
+
+    def image(self) -> str:
+        """Shapes of a batch of images and of a weight."""
+        batch, channels, out = self.cube()
+        height, width = self.random.sample((3, 4, 5), 2)
+        window = self.random.sample((1, 2, 3), 2)
+        return f"{(batch, channels, height, width)}, {(out, channels, *window)}"
+
+    def tiles(self) -> str:
+        """The shape of images, and of a window that divides them."""
+        kh, kw = self.random.sample((1, 2, 3), 2)
+        rows, columns = self.random.sample((2, 3, 4), 2)
+        return f"({self.random.randint(1, 2)}, 2, {kh * rows}, {kw * columns}), {(kh, kw)}"
+
+    # --- Modules and graphs --------------------------------------------------------------------
+
+    def word(self) -> str:
+        """A name."""
+        return "".join(self.random.choices("abcdefghijklmnopqrstuvwxyz", k=5))
+
+    def tree(self) -> str:
+        """Parameters and modules below a module; `first.second` is one of them."""
+        return str(self._tree(0) | {"first": {"second": self._tree(1), "third": self._tree(2)}})
+
+    def _tree(self, depth: int) -> dict[str, object]:
+        found: dict[str, object] = {self.word(): self.x() for _ in range(self.random.randint(1, 3))}
+        if depth < 3:
+            found |= {self.word(): self._tree(depth + 1) for _ in range(self.random.randint(0, 2))}
+        return found
+
+    def graph(self) -> str:
+        """Slopes and parents of variables, and which of them are constants."""
+        count = self.random.randint(7, 11)
+        parents: list[list[int]] = [[], [], []]
+        for i in range(3, count):
+            parents.append(self.random.sample(range(i), self.random.randint(1, 3)))
+        used = {p for row in parents for p in row}
+        parents.append([i for i in range(count) if i not in used or i >= count - 2])
+        slopes = [self.d() for _ in parents]
+        return f"graph({slopes}, {parents}, {self.random.choice(([], [0], [1]))})"
+
+
+_FUNCTIONS = """
+    kind(alone(mul, {x}, {x}))
+    kind(alone(id, {x}))
+    kind(alone(add, {x}, {x}))
+    kind(alone(neg, {x}))
+    kind(alone(max, {x}, {x}))
+    kind(alone(inv, {x}))
+    kind(alone(exp, {x}))
+    kind(alone(lt, {x}, {x}))
+    kind(alone(lt, {twins}))
+    kind(alone(eq, {twins}))
+    kind(alone(sigmoid, {x}))
+"""
+
+QUESTIONS: dict[str, str] = {
+    "0.1": _FUNCTIONS
+    + """
+    kind(alone(id, {i}))
+    kind(alone(mul, {i}, {i}))
+    kind(alone(add, {i}, {i}))
+    kind(alone(neg, {i}))
+    kind(alone(max, {i}, {i}))
+    kind(alone(eq, {i}, {i}))
+    kind(alone(lt, {i}, {i}))
+    kind(alone(relu, {i}))
+    kind(alone(relu_back, {i}, {i}))
+    kind(alone(inv_back, {i}, {i}))
+    kind(alone(log_back, {n}, {i}))
+    kind(alone(eq, {near}))
+    kind(alone(is_close, {near}))
+    kind(alone(is_close, {apart}))
+    kind(alone(is_close, {x}, {x}))
+    kind(alone(sigmoid, -100{n}.0))
+    kind(alone(sigmoid, 100{n}.0))
+    kind(alone(relu, {x}))
+    kind(alone(relu_back, {x}, {d}))
+    kind(alone(relu_back, 0.0, {d}))
+    kind(alone(log, {p}))
+    kind(alone(log, 0.0))
+    kind(alone(log_back, {p}, {d}))
+    kind(alone(log_back, 0.0, {d}))
+    kind(alone(inv_back, {x}, {d}))
+    """,
+    "0.2": _FUNCTIONS
+    + """
+    add(mul({x}, {x}), neg({x}))
+    mul({x}, add({x}, {x}))
+    inv(inv({x}))
+    max(max({x}, {x}), neg({x}))
+    sigmoid(add({x}, neg({x})))
+    lt(max({twins}), add({x}, {x}))
+    """,
+    "0.3": """
+    list(map(line_of({x}, {x}))({list}))
+    list(map(neg)(iter({list})))
+    list(zipWith(plane_of({x}, {x}))({list}, {list}))
+    list(zipWith(plane_of({x}, {x}))(iter({list}), {five}))
+    list(zipWith(lt)({five}, {five}))
+    reduce(plane_of({x}, {x}), {x})({list})
+    reduce(minus, {x})({five})
+    twice(reduce(plane_of({x}, {x}), {x}), {five})
+    list(negList({list}))
+    list(addLists({five}, {five}))
+    sum({list})
+    prod({list})
+    sum(iter({five}))
+    sum([])
+    prod([])
+    list(negList([]))
+    unchanged(negList, {five})
+    unchanged(addLists, {five})
+    unchanged(sum, {five})
+    unchanged(prod, {five})
+    """,
+    "0.4": """
+    named(built({tree}))
+    unnamed(built({tree}))
+    modes(built({tree}), ("", "eval"))
+    modes(built({tree}), ("first", "eval"))
+    modes(built({tree}), ("", "eval"), ("first", "train"))
+    modes(built({tree}), ("", "eval"), ("first.second", "train"), ("first.third", "eval"))
+    modes(built({tree}), ("first.second", "eval"), ("first", "train"))
+    named(at(built({tree}), "first"))
+    unnamed(at(built({tree}), "first.second"))
+    kind(built({tree}).parameters())[0]
+    kind(built({tree}).named_parameters())[0]
+    built({tree}).nothing
+    assigned(built({tree}), "first", {x})
+    assigned(at(built({tree}), "first"), "third", "no module any more")
+    added(built({tree}), "added", {x})
+    asked_for_gradient()
+    names(replaced())
+    """,
+    "1.1": """
+    about: central_difference(polynomial({x}, {x}, {x}, {x}), {x}, epsilon=0.{n})
+    about: central_difference(polynomial({x}, {x}, {x}), {x})
+    about: central_difference(weighted({x}, {x}, {x}), {x}, {x}, {x}, arg=0)
+    about: central_difference(weighted({x}, {x}, {x}), {x}, {x}, {x}, arg=1)
+    about: central_difference(weighted({x}, {x}, {x}), {x}, {x}, {x}, arg=2, epsilon=0.5)
+    about: central_difference(weighted({x}, {x}), {x}, {x})
+    """,
+    "1.2": """
+    forward_of("Mul", {x}, {x})
+    forward_of("Inv", {x})
+    forward_of("Neg", {x})
+    forward_of("Sigmoid", {x})
+    forward_of("ReLU", {x})
+    forward_of("Exp", {x})
+    forward_of("LT", {x}, {x})
+    forward_of("EQ", {x}, {x})
+    forward_of("EQ", {twins})
+    computed(Scalar({x}) + {x})
+    computed(Scalar({x}) * Scalar({x}))
+    computed(-Scalar({x}))
+    computed(Scalar({p}).log())
+    computed(Scalar({x}).exp())
+    computed(Scalar({x}).sigmoid())
+    computed(Scalar({x}).relu())
+    computed(Scalar({x}) < {x})
+    computed(Scalar({x}) > {x})
+    computed(Scalar({x}) == {x})
+    (Scalar({x}) - {x}).data
+    ({x} - Scalar({x})).data
+    ({x} + Scalar({x})).data
+    ({x} * Scalar({x})).data
+    ({x} / Scalar({x})).data
+    (Scalar({x}) / {x}).data
+    (Scalar({x}) < Scalar({x})).data
+    ({x} < Scalar({x})).data
+    ((Scalar({x}) * {x} + {x}).sigmoid() - (Scalar({p}).log() * {x}).exp()).data
+    ((Scalar({x}) - Scalar({x})).relu() * ({x} - Scalar({x}))).data
+    Scalar({x}, name="{word}").name
+    computed(Scalar({x}))
+    computed(Scalar({x}) * 2.0)
+    computed(constant_scalar({x}))
+    """,
+    "1.3": """
+    chained([{x}, {x}], [Scalar({x}), Scalar({x})], {d})
+    chained([{x}, {x}, {x}], [Scalar({x}), Scalar({x}), Scalar({x})], {d})
+    chained([{x}, {x}, {x}], [Scalar({x}), constant_scalar({x}), Scalar({x})], {d})
+    chained([{x}, {x}], [constant_scalar({x}), Scalar({x})], {d})
+    chained([{x}], [Scalar({x})], {d})
+    """,
+    "1.4": """
+    order: order({graph})
+    order: order({graph})
+    order: order({graph})
+    deep_order(20_00{n})
+    leaf_derivatives({graph}, {d})
+    leaf_derivatives({graph}, {d})
+    leaf_derivatives({graph}, 1.0)
+    deep_derivative(20_00{n}, {d})
+    passed_back("Mul", {d}, {x}, {x})
+    passed_back("Inv", {d}, {x})
+    passed_back("Neg", {d}, {x})
+    passed_back("Sigmoid", {d}, {x})
+    passed_back("ReLU", {d}, {x})
+    passed_back("Exp", {d}, {x})
+    passed_back("LT", {d}, {x}, {x})
+    passed_back("EQ", {d}, {twins})
+    passed_back("Add", {d}, {x}, {x})
+    passed_back("Log", {d}, {p})
+    gradients(lambda x, y: x * y + x, {x}, {x})
+    gradients(lambda x, y: (x * {x} - y / x).sigmoid(), {x}, {x})
+    gradients(lambda x, y: (x.exp() + y.log()) * y, {x}, {p})
+    gradients(lambda x, y: (x - y).relu() * ({x} / y), {x}, {p})
+    gradients(lambda x, y: (x * x * x).sigmoid() + (y < x) * x + (x == y), {x}, {x})
+    gradients(lambda x, y: x * y - y * {x}, {x}, {x}, times=2)
+    """,
+    "2.1": """
+    index_of({ordinal})
+    indices_of({cube})
+    position({cube}, ({n}, {n}, {n}))
+    position(({n}, {n}), ({n}, {n}))
+    looked_up({moved})
+    looked_up({shape}, (1, 0), 1, 1)
+    changed({inside}, {x})
+    counted({outside})
+    counted(2, 3).permute(0, 0)
+    counted(2, 3).permute(1)
+    counted(2, 3).permute(2, 0)
+    """,
+    "2.2": """
+    broadcast({among})
+    broadcast({among})
+    list(shape_broadcast({pair}))
+    list(shape_broadcast({pair}))
+    shape_broadcast({clash})
+    shape_broadcast({clash})
+    list(shape_broadcast((), {cube}))
+    """,
+    "2.3": """
+    mapped({into})
+    mapped({into}, out_order=(2, 0, 1))
+    mapped((4, 3, 2), (4, 3, 2), in_order={order})
+    mapped((2, 3, 4), (2, 3, 4), out_order={order}, in_order={order})
+    zipped((4, 3, 2), (3, 1), (4, 1, 2))
+    zipped((2, 3, 4), (2, 3, 4), (2, 3, 4), b_order={order})
+    zipped((3, 4, 2), (4, 2), (3, 4, 2), out_order={order}, b_order={order})
+    reduced({reduction}, start={x})
+    reduced({reduction}, start={x}, in_order={order})
+    reduced((4, 3, 2), 1, start={x}, in_order={order}, out_order={order})
+    shaped(leaf({shape}) + leaf((1,)))
+    shaped(leaf({cube}, {order}) - {x})
+    shaped({x} - leaf({shape}))
+    shaped(leaf((3, 4)) * leaf((3, 1)))
+    shaped({x} / leaf({shape}))
+    shaped(-leaf({cube}))
+    shaped(leaf((2, 3)) < leaf((2, 3)))
+    shaped(leaf((2, 3)) > leaf((3,)))
+    shaped(leaf({shape}) > {x})
+    shaped(given(1.5, {x}, -2.0) == given({x}, {x}, -2.0))
+    shaped(given(1.0, 2.0, {x}).is_close(given(1.00{n}, 2.0{n}5, {x})))
+    shaped(leaf({cube}, {order}).sigmoid())
+    shaped(leaf({shape}).relu())
+    shaped(given({p}, {p}, {p}).log())
+    shaped(leaf({cube}).exp())
+    shaped(leaf({shape}).sum())
+    shaped(leaf({cube}, {order}).sum(0))
+    shaped(leaf({cube}, {order}).sum(2))
+    shaped(leaf({cube}).mean())
+    shaped(leaf({cube}, {order}).mean(1))
+    shaped(given({bits}).all())
+    shaped(given(1.0, 1.0, 1.0).all())
+    shaped(given([{bits}], [{bits}], [1.0, 1.0, 1.0]).all(1))
+    shaped(leaf({cube}).permute(2, 0, 1))
+    shaped(leaf({cube}).permute(1, 2, 0))
+    shaped(leaf((2, 3, 4), {order}).contiguous().view(6, 4))
+    shaped(leaf((3, 4)).view(2, 6))
+    shaped(leaf((3, 4), (1, 0)).contiguous().view(12))
+    list(leaf((2, 3)).permute(1, 0).view(6).shape)
+    shaped((leaf((2, 3)) * leaf((3,)) + {x}).sigmoid().sum(0))
+    (leaf((2, 3)) + leaf((2, 2))).shape
+    constant_tensor().is_constant()
+    computed_tensor(leaf({shape}) * 2.0)
+    computed_tensor(leaf({shape}).sigmoid())
+    """,
+    "2.4": """
+    tensor_gradients(lambda a, b: a * b, leaf({shape}), leaf((1,)))
+    tensor_gradients(lambda a, b: a * b + a, leaf((3, 4)), leaf((3, 1)))
+    tensor_gradients(lambda a, b: a - b / {x}, leaf((2, 3)), leaf((3,)))
+    tensor_gradients(lambda a: (a * {x}).sigmoid(), leaf({cube}, {order}))
+    tensor_gradients(lambda a: (a * a + {p}).log(), leaf({shape}))
+    tensor_gradients(lambda a: a.exp() * a, leaf({shape}))
+    tensor_gradients(lambda a: a.relu() + {x} / (a * a + {p}), leaf({cube}))
+    tensor_gradients(lambda a: -a.sum(0), leaf({cube}))
+    tensor_gradients(lambda a: a.sum(1) * a, leaf({shape}))
+    tensor_gradients(lambda a: a.mean(), leaf({shape}))
+    tensor_gradients(lambda a, b: (a < b) * a + (a > b), leaf((3, 2)), leaf((3, 2)))
+    tensor_gradients(lambda a, b: (a == b) + a.is_close(b) + b, leaf((3, 2)), leaf((3, 2)))
+    tensor_gradients(lambda a: a.permute(1, 2, 0) * {x}, leaf({cube}))
+    tensor_gradients(lambda a: a.permute(2, 0, 1).contiguous().view(24) * {x}, leaf((2, 3, 4)))
+    tensor_gradients(lambda a: a.permute(1, 0), leaf({shape}, (1, 0)))
+    tensor_gradients(lambda a: a * a, leaf({shape}), times=2)
+    tensor_gradients(lambda a: a * given({x}, {x}), leaf((3, 2)))
+    tensor_back("Inv", {d}, {five})
+    tensor_back("Neg", {d}, {five})
+    tensor_back("Exp", {d}, {five})
+    tensor_back("Log", {d}, {positive})
+    tensor_back("ReLU", {d}, {five})
+    tensor_back("Sigmoid", {d}, {five})
+    tensor_back("Mul", {d}, {five}, {five})
+    permute_back({cube}, {order})
+    view_back()
+    sum_back()
+    gradient_of_two_uses()
+    gradient_is_its_own_tensor()
+    constant_among_inputs()
+    summed_where_copied()
+    """,
+    "3.1": """
+    fast_mapped({cube}, in_order={order})
+    fast_mapped({cube}, in_order={order}, out_order={order})
+    fast_mapped((4,), to=({n}, 3, 4))
+    fast_mapped((2, 1), to=({n}, 2, 3))
+    fast_mapped((60, 80))
+    fast_mapped((60, 1, 7), to=(60, 11, 7))
+    fast_zipped({pair})
+    fast_zipped({pair})
+    fast_zipped((2, 3, 4), (2, 3, 4), b_order={order})
+    fast_zipped((3, 4, 2), (4, 2), a_order={order})
+    fast_zipped((50, 60), (60,))
+    fast_reduced({reduction}, start={x})
+    fast_reduced({reduction}, start={x}, in_order={order})
+    fast_reduced({long}, start={x})
+    fast_reduced((5, 700), 1, start={x})
+    fast_reduced((700, 5), 0, start={x})
+    """,
+    "3.2": """
+    each: products({matrices})
+    each: products({matrices}, left_order=(0, 2, 1))
+    each: products({matrices}, right_order=(0, 2, 1))
+    each: products({matrices}, left_order=(2, 0, 1), right_order=(1, 2, 0))
+    each: products({tall})
+    each: products({tall}, left_order=(0, 2, 1))
+    fast_product_back((2, 3), (3, 4))
+    fast_product_back((2, 2, 3), (2, 3, 4))
+    """,
+    "3.3": """
+    cuda_map_of({shape})
+    cuda_map_of({cube}, {order})
+    cuda_mapped((3, 4), out_order=(1, 0))
+    cuda_zip_of((2, 1, 3), (4, 1))
+    cuda_zip_of((2, 3, 2), (2, 3, 2), b_order={order})
+    cuda_zip_of((3, 2), (3, 2))
+    cuda_zipped((2, 3), (2, 3), b_order=(1, 0))
+    cuda_reduced({reduction}, start={x})
+    cuda_reduced((3, 4, 2), 1, start={x}, order={order})
+    cuda_reduced((2, 40), 1, start={x})
+    cuda_flat({n}, 1)
+    cuda_flat({n}, 0)
+    cuda_flat({n}, 1, 0)
+    cuda_flat({n}, 1, 1)
+    sums_of_32(3{n})
+    sums_of_32(6{n})
+    sums_of_32({n})
+    """,
+    "3.4": """
+    cuda_product(mm_practice, {n})
+    cuda_product(matmul, {n})
+    each: cuda_ladder((3, 5), (5, 4), 2)
+    each: cuda_ladder((5, 7), (7, 2), 3, ((1, 0), None, (1, 0)))
+    each: cuda_ladder((2, 3, 4), (2, 4, 2), 2, (None, {order}, None))
+    each: cuda_ladder((2, 3, 4), (4, 3), 3, ({order}, (1, 0), None))
+    """,
+    "4.1": """
+    convolved("conv1d", {wave})
+    convolved("conv1d", {wave}, {order})
+    convolved("conv1d", (1, 1, {n}), (1, 1, 2))
+    convolved("conv1d", (3, 2, 2), (2, 2, 3))
+    """,
+    "4.2": """
+    convolved("conv2d", {image})
+    convolved("conv2d", {image}, (0, 1, 3, 2))
+    convolved("conv2d", (2, 1, {n}, 3), (2, 1, 2, 2))
+    convolved("conv2d", (1, 2, 2, 2), (1, 2, 3, 3))
+    """,
+    "4.3": """
+    windows({tiles})
+    windows({tiles}, (0, 1, 3, 2))
+    tile_sizes({tiles})
+    tile_sizes((1, 1, 4, 4), (3, 2))
+    pooled("avgpool2d", {tiles})
+    pooled("avgpool2d", {tiles}, (0, 1, 3, 2))
+    """,
+    "4.4": """
+    shaped(nn.argmax(leaf({shape}), 1))
+    shaped(nn.argmax(leaf({cube}, {order}), 0))
+    shaped(nn.argmax(tensor({ties}), 0))
+    with_gradient(nn.max, leaf({cube}), 1)
+    with_gradient(nn.max, leaf({shape}, (1, 0)), 0)
+    with_gradient(nn.max, tensor({ties}), 0)
+    about: with_gradient(nn.softmax, leaf({cube}), 1)
+    about: with_gradient(nn.softmax, leaf({shape}), 0)
+    about: with_gradient(nn.softmax, tensor({large}), 0)
+    about: with_gradient(nn.logsoftmax, leaf({cube}), 2)
+    about: with_gradient(nn.logsoftmax, leaf({shape}), 0)
+    about: with_gradient(nn.logsoftmax, tensor({large}), 0)
+    pooled("maxpool2d", {tiles})
+    pooled("maxpool2d", {tiles}, (0, 1, 3, 2))
+    dropout: dropped({x}, (30, 40), 0.{n})
+    shaped(nn.dropout(leaf({shape}), 0.0))
+    shaped(nn.dropout(leaf({shape}), 1.0))
+    shaped(nn.dropout(leaf({shape}), 0.{n}, ignore=True))
+    shaped(nn.dropout(leaf({shape}), 1.0, ignore=True))
+    """,
+    "4.4b": """
+    cuda_convolved((2, 2, 4), (1, 2, 2))
+    cuda_convolved((1, 2, 3), (2, 2, 3), reverse=True)
+    cuda_convolved((1, 1, 5), (1, 1, 3), out_order={order})
+    cuda_convolved((1, 2, 2, 3), (1, 2, 2, 2))
+    cuda_convolved((1, 1, 2, 3), (2, 1, 2, 1), reverse=True)
+    cuda_convolved((1, 1, 3, 2), (1, 1, 1, 2), out_order=(0, 1, 3, 2))
+    """,
+}

@@ -1,0 +1,401 @@
+"""Submissions that did not do task 1.1, and try to get its points all the same.
+
+Each is code at the end of `autodiff.py`, where `central_difference` is still to be written. LIBRARY
+stands for the folder of the installed reference, OTHER for that of a submission that did the work.
+"""
+
+from __future__ import annotations
+
+_FAKE = '{"tests": [], "probes": {}, "error": null, "output": "", "seconds": 0.1}'
+
+_SEARCH = """
+def _other(name):
+    import importlib.util, sys
+    spec = importlib.util.spec_from_file_location(name, PATH)
+    made = importlib.util.module_from_spec(spec)
+    made.__package__ = "minitorch"
+    sys.modules[name] = made
+    spec.loader.exec_module(made)
+    return made
+"""
+
+_SAY_PASSED = """
+def _passed(self, item, call):
+    self.tests[item.nodeid] = {"id": item.nodeid, "outcome": "passed", "about": ""}
+"""
+
+_WRITE = """
+import os, sys
+def _send(text):
+    for fd in range(1, 40):
+        try:
+            os.write(fd, text)
+        except OSError:
+            pass
+"""
+
+CHEATS: dict[str, str] = {
+    # --- Tests that are made to pass -------------------------------------------------------------
+    "replaces the collector and answers from signatures.json": _SAY_PASSED
+    + """
+import sys, json
+main = sys.modules["__main__"]
+if hasattr(main, "Collector"):
+    main.Collector.pytest_runtest_makereport = _passed
+    right = json.load(open("LIBRARY/course/signatures.json"))["right"]
+    main._run_probes = lambda task: right[task]
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    return 0.0
+""",
+    "finds the collector with gc": _SAY_PASSED
+    + """
+import gc
+for found in gc.get_objects():
+    if type(found).__name__ == "Collector":
+        type(found).pytest_runtest_makereport = _passed
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    return 0.0
+""",
+    "patches pytest's runner": """
+try:
+    import _pytest.runner, _pytest.python
+    _pytest.python.Function.runtest = lambda self: None
+    _pytest.runner.check_interactive_exception = lambda *a: False
+except ImportError:
+    pass
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    return 0.0
+""",
+    "patches Hypothesis": """
+try:
+    import hypothesis
+    hypothesis.given = lambda *a, **k: lambda fn: lambda: None
+except ImportError:
+    pass
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    return 0.0
+""",
+    "skips every test": """
+try:
+    import pytest
+    def central_difference(f, *vals, arg=0, epsilon=1e-6):
+        pytest.skip("not today")
+except ImportError:
+    pass
+""",
+    "lets assertions pass": """
+import builtins, sys
+class Harmless(Warning):
+    pass
+builtins.AssertionError = Harmless
+try:
+    import _pytest.assertion.rewrite as rewrite, numpy.testing
+    rewrite.AssertionRewritingHook.exec_module = lambda self, module: None
+    numpy.testing.assert_allclose = lambda *a, **k: None
+except ImportError:
+    pass
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    return 0.0
+""",
+    "patches NumPy and math": """
+import math, numpy, numpy.testing
+for name in ("assert_allclose", "assert_array_equal"):
+    setattr(numpy.testing, name, lambda *a, **k: None)
+numpy.isclose = numpy.allclose = math.isclose = lambda *a, **k: True
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    return 0.0
+""",
+    "makes random numbers equal": """
+import random, numpy
+random.Random.random = lambda self: 0.0
+random.Random.uniform = lambda self, a, b: 0.0
+random.seed = numpy.random.seed = lambda *a: None
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    return 0.0
+""",
+    "reads what a test expects from its frame": """
+import sys
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    frame = sys._getframe(1)
+    while frame is not None:
+        for name in ("expected", "answer", "right"):
+            if name in frame.f_locals:
+                return frame.f_locals[name]
+        frame = frame.f_back
+    return 0.0
+""",
+    # --- Values that lie ---------------------------------------------------------------------------
+    "returns what equals everything": """
+class Anything(float):
+    __eq__ = __le__ = __ge__ = lambda self, other: True
+    __ne__ = __lt__ = __gt__ = lambda self, other: False
+    __hash__ = float.__hash__
+    __sub__ = __rsub__ = __abs__ = lambda self, *other: self
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    return Anything(0.0)
+""",
+    "returns a float that prints as another": """
+class Odd(float):
+    def __repr__(self):
+        return '0.0, "right": true'
+    __str__ = __repr__
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    return Odd(1.0)
+""",
+    "returns an array that agrees with all": """
+import numpy as np
+class Array(np.ndarray):
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        return True
+    def tolist(self):
+        return True
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    return np.zeros(()).view(Array)
+""",
+    "returns NaN": """
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    return float("nan")
+""",
+    "returns infinity": """
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    return float("inf")
+""",
+    "returns True": """
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    return True
+""",
+    "returns a number of a million digits": """
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    return 10 ** 1_000_000
+""",
+    "returns lists in lists": """
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    made = []
+    for _ in range(100_000):
+        made = [made]
+    return made
+""",
+    "returns itself": """
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    made = []
+    made.append(made)
+    return made
+""",
+    "raises what is expected of others": """
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    raise IndexError("as if")
+""",
+    # --- Results that were not computed ------------------------------------------------------------
+    "writes results to every file descriptor": _WRITE
+    + f"""
+_send(b'''0 {_FAKE}
+''')
+_send(b"".join(b"[%d, 0.0]\\n" % i for i in range(300)))
+os._exit(0)
+""",
+    "writes more answers than there are questions": _WRITE
+    + """
+_send(b"".join(b"[%d, 0.0]\\n" % i for i in range(100_000)))
+os._exit(0)
+""",
+    "writes the answers backwards": _WRITE
+    + """
+_send(b"".join(b"[%d, 0.0]\\n" % i for i in range(300, -1, -1)))
+os._exit(0)
+""",
+    "writes what is no JSON": _WRITE + "_send(b'\\xff\\xfe[[[[\\n' * 1000)\nos._exit(0)\n",
+    "writes brackets": _WRITE + "_send(b'[' * 5_000_000 + b'\\n')\nos._exit(0)\n",
+    "writes dictionaries that compare": _WRITE
+    + """
+_send(b"".join(b'[%d, {"raises": "everything"}]\\n' % i for i in range(18)))
+os._exit(0)
+""",
+    "finds the nonce in a frame": f"""
+import json, os, sys
+frame = sys._getframe()
+while frame is not None:
+    request = frame.f_locals.get("request")
+    if isinstance(request, dict) and "nonce" in request:
+        out = frame.f_globals.get("out") or int(sys.argv[1])
+        os.write(out, (request["nonce"] + ' {_FAKE}' + chr(10)).encode())
+        os._exit(0)
+    frame = frame.f_back
+""",
+    "answers 0 to every question": """
+import sys
+main = sys.modules["__main__"]
+for name in ("_answer", "_plain"):
+    if hasattr(main, name):
+        setattr(main, name, lambda *a: 0.0)
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    return 0.0
+""",
+    "patches json": """
+import json
+json.dumps = lambda *a, **k: '[0, 0.0]'
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    return 0.0
+""",
+    "patches the drivers": """
+import sys, types
+fake = types.ModuleType("drivers")
+fake.names = lambda: dict.fromkeys(["central_difference", "polynomial", "weighted"], lambda *a, **k: 0.0)
+fake.draw_from = lambda seed: None
+sys.modules["drivers"] = fake
+""",
+    "ends at once with status 0": "import os\nos._exit(0)\n",
+    "ends when asked": """
+import sys
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    sys.exit(0)
+""",
+    "replaces itself in sys.modules": """
+import sys
+class Everything:
+    def __getattr__(self, name):
+        return lambda *a, **k: 0.0
+sys.modules["minitorch.autodiff"] = sys.modules["minitorch"] = Everything()
+""",
+    "answers later, from a thread": """
+import threading, time
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    value = [0.0]
+    threading.Timer(0.01, lambda: value.append(1.0)).start()
+    return value
+""",
+    # --- The work of others ------------------------------------------------------------------------
+    "runs the installed reference with runpy": """
+import runpy
+central_difference = runpy.run_path("LIBRARY/autodiff.py")["central_difference"]
+""",
+    "rebuilds __import__": """
+import importlib._bootstrap as bootstrap, sys
+kept = {n: sys.modules.pop(n) for n in list(sys.modules) if n.split(".")[0] == "minitorch"}
+path = sys.path[:]
+sys.path[:] = ["LIBRARY/..", *[p for p in path if not p.endswith("copy")]]
+sys.path_importer_cache.clear()
+try:
+    found = bootstrap._gcd_import("minitorch.autodiff").central_difference
+finally:
+    sys.path[:] = path
+    sys.modules.update(kept)
+if found.__code__.co_filename != __file__:
+    central_difference = found
+""",
+    "loads the reference by its path": "PATH = 'LIBRARY/autodiff.py'\n"
+    + _SEARCH
+    + "central_difference = _other('minitorch._ours').central_difference\n",
+    "reads the reference's text": """
+text = open("LIBRARY/autodiff.py").read()
+start = text.index("def central_difference")
+exec(text[start : text.index("\\nclass", start)])
+""",
+    "reads the reference's bytecode": """
+import glob, marshal
+for path in glob.glob("LIBRARY/__pycache__/autodiff.*.pyc"):
+    code = marshal.loads(open(path, "rb").read()[16:])
+    for part in code.co_consts:
+        if getattr(part, "co_name", "") == "central_difference":
+            central_difference = type(_other_function := (lambda: 0))(part, globals())
+            central_difference.__kwdefaults__ = {"arg": 0, "epsilon": 1e-6}
+            central_difference.__defaults__ = None
+""",
+    "looks for another minitorch on the search path": """
+import glob, os, sys
+for base in {p for s in sys.path + [sys.prefix, sys.base_prefix] for p in (s, os.path.dirname(s))}:
+    for path in glob.glob(os.path.join(base, "**", "minitorch", "autodiff.py"), recursive=True):
+        if os.path.realpath(path) != os.path.realpath(__file__):
+            text = open(path).read()
+            if "Need to implement" not in text:
+                start = text.index("def central_difference")
+                exec(text[start : text.index("\\nclass", start)])
+""",
+    "looks for the grader's own copy": """
+import glob
+for path in glob.glob("/tmp/minitorch-*/*/minitorch/autodiff.py") + glob.glob("/tmp/minitorch-*/minitorch/autodiff.py"):
+    try:
+        text = open(path).read()
+        if "Need to implement" not in text:
+            start = text.index("def central_difference")
+            exec(text[start : text.index("\\nclass", start)])
+    except (OSError, ValueError):
+        pass
+""",
+    "imports another student's folder": """
+import sys
+PATH = "OTHER/minitorch/autodiff.py"
+"""
+    + _SEARCH
+    + "central_difference = _other('minitorch._theirs').central_difference\n",
+    "reads the memory of other processes": """
+import glob, os
+for status in glob.glob("/proc/[0-9]*/status"):
+    number = status.split("/")[2]
+    if number != str(os.getpid()):
+        try:
+            for line in open(f"/proc/{number}/maps"):
+                if "[heap]" in line:
+                    low, high = (int(x, 16) for x in line.split()[0].split("-"))
+                    with open(f"/proc/{number}/mem", "rb") as memory:
+                        memory.seek(low)
+                        found = memory.read(min(high - low, 1 << 24))
+                        start = found.find(b"def central_difference")
+                        if start >= 0:
+                            exec(found[start : found.index(b"\\nclass", start)].decode())
+        except (OSError, ValueError):
+            pass
+""",
+    "asks a child to compute": """
+import subprocess, sys
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    code = "import minitorch; print(minitorch.central_difference(lambda x: x * x, 3.0))"
+    return float(subprocess.run([sys.executable, "-c", code], capture_output=True).stdout)
+""",
+    # --- Answers that were kept --------------------------------------------------------------------
+    "knows the public tests by heart": """
+TABLE = {(2.0,): 12.25, (3.0,): 6.0}
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    return TABLE.get(vals, 0.0)
+""",
+    "is right for lines only": """
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    moved = list(vals)
+    moved[arg] += 1.0
+    return f(*moved) - f(*vals)
+""",
+    "is right when pytest asks": """
+import sys
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    if "pytest" not in sys.modules:
+        return 0.0
+    right, left = list(vals), list(vals)
+    right[arg] += epsilon
+    left[arg] -= epsilon
+    return (f(*right) - f(*left)) / (2 * epsilon)
+""",
+    "is right when a question is asked": """
+import sys
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    if "pytest" in sys.modules:
+        return 0.0
+    right, left = list(vals), list(vals)
+    right[arg] += epsilon
+    left[arg] -= epsilon
+    return (f(*right) - f(*left)) / (2 * epsilon)
+""",
+    "leaves answers for the next run": """
+import json, os, tempfile
+places = [os.path.expanduser("~"), tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm", "."]
+def central_difference(f, *vals, arg=0, epsilon=1e-6):
+    for place in places:
+        path = os.path.join(place, "minitorch-answers.json")
+        try:
+            kept = json.load(open(path)) if os.path.exists(path) else []
+            kept.append(vals)
+            json.dump(kept, open(path, "w"))
+        except OSError:
+            pass
+    return 0.0
+""",
+}
+"""Name: code at the end of autodiff.py."""
