@@ -171,6 +171,7 @@ def run_confined(root: Path, task: Task, limits: Limits, hidden: Sequence[str]) 
     asked["arguments"] += _hidden(hidden)
     for name in ("run.py", "probes.py"):
         shutil.copy(INSIDE.with_name(name), root / name)
+    shutil.copytree(INSIDE.with_name("drivers"), root / "drivers")
     outcome = run(root / "run.py", root, json.dumps(asked).encode(), limits)
     if outcome.kind != "ended":
         return Result(task, error={"kind": outcome.kind, "text": outcome.text})

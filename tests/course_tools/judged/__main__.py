@@ -23,7 +23,9 @@ def main() -> int:
             count += 1
             wrong += deserved != given
             verdict = "ok  " if deserved == given else "FAIL"
-            print(f"  {verdict} {number:<5}{given:3.0f} of {deserved:3.0f}  {name:<52} {note[:110]}")
+            print(
+                f"  {verdict} {number:<5}{given:3.0f} of {deserved:3.0f}  {name:<52} {note[:110]}"
+            )
             sys.stdout.flush()
     print(f"{count} marks, {wrong} wrong; {time.perf_counter() - began:.0f} s")
     return 1 if wrong else 0

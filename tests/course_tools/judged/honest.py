@@ -226,7 +226,9 @@ HONEST: dict[str, Honest] = {
     "lines end in CR LF": Honest(
         raw("autodiff.py", lambda b: b.replace(b"\n", b"\r\n")), "1.1 1.4"
     ),
-    "begins with a byte order mark": Honest(raw("operators.py", lambda b: b"\xef\xbb\xbf" + b), "0.1 0.3"),
+    "begins with a byte order mark": Honest(
+        raw("operators.py", lambda b: b"\xef\xbb\xbf" + b), "0.1 0.3"
+    ),
     "indented by tabs": Honest(
         texts(module=lambda t: re.sub(r"(?m)^( {4})+", lambda m: "\t" * (len(m[0]) // 4), t)), "0.4"
     ),
@@ -291,7 +293,8 @@ HONEST: dict[str, Honest] = {
         "1.1",
     ),
     "no type hints": Honest(
-        texts(autodiff=_without_hints, module=_without_hints, scalar=_without_hints), "0.4 1.1 1.3 1.4"
+        texts(autodiff=_without_hints, module=_without_hints, scalar=_without_hints),
+        "0.4 1.1 1.3 1.4",
     ),
     "old type hints": Honest(
         both(
@@ -344,7 +347,10 @@ HONEST: dict[str, Honest] = {
     ),
     "a helper module": Honest(
         both(
-            _write("my_helpers.py", "def both(vals, arg, e):\n    for s in (e, -e):\n        x = list(vals)\n        x[arg] += s\n        yield x\n"),
+            _write(
+                "my_helpers.py",
+                "def both(vals, arg, e):\n    for s in (e, -e):\n        x = list(vals)\n        x[arg] += s\n        yield x\n",
+            ),
             bodies(
                 "autodiff.py",
                 central_difference=(
@@ -379,7 +385,9 @@ HONEST: dict[str, Honest] = {
         "0.1 0.3 1.4",
     ),
     "tests itself when imported": Honest(
-        texts(autodiff=_at_end("assert abs(central_difference(lambda x: x * x, 2.0) - 4.0) < 1e-3")),
+        texts(
+            autodiff=_at_end("assert abs(central_difference(lambda x: x * x, 2.0) - 4.0) < 1e-3")
+        ),
         "1.1",
     ),
     "seeds, logs and warns when imported": Honest(
@@ -393,7 +401,9 @@ HONEST: dict[str, Honest] = {
     ),
     "an import that may be missing": Honest(
         texts(
-            autodiff=_after_imports("try:\n    import matplotlib_of_mine\nexcept ImportError:\n    pass")
+            autodiff=_after_imports(
+                "try:\n    import matplotlib_of_mine\nexcept ImportError:\n    pass"
+            )
         ),
         "1.1",
     ),
