@@ -86,7 +86,11 @@ from .environment import set_flush_denormal as set_flush_denormal
 from .environment import set_num_interop_threads as set_num_interop_threads
 from .environment import set_num_threads as set_num_threads
 from .environment import set_warn_always as set_warn_always
+from .environment import sparse_bsc as sparse_bsc
+from .environment import sparse_bsr as sparse_bsr
 from .environment import sparse_coo as sparse_coo
+from .environment import sparse_csc as sparse_csc
+from .environment import sparse_csr as sparse_csr
 from .environment import strided as strided
 from .environment import use_deterministic_algorithms as use_deterministic_algorithms
 from .generator import Generator as Generator

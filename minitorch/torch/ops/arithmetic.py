@@ -11,6 +11,7 @@ from .. import dtypes
 from ..tensor import Array, Tensor
 from .elementwise import binary, conj, exactly, flat, kind_name, not_for, unary, unknown
 from .layout import following
+from .promotion import plain_number
 from .record import Op, bind
 from .surface import (
     FUNCTIONS,
@@ -147,6 +148,11 @@ binary("fmin", _ordered("fmin", np.fmin),
         lambda g, input, other: g.masked_fill((input <= other) | other.isnan(), 0)),
        "The smaller of two elements, passing over NaN.", has_twin=False, numbers="none")
 # fmt: on
+MUL.keeps_tensors = DIV.keeps_tensors = True
+SCALE = Op(
+    "scale", ("input",), lambda input, factor: MUL.compute(input, factor),
+    {"input": lambda g, factor: SCALE(g, factor=factor.conjugate())}, doc="Each element times a number.",
+)  # fmt: skip
 
 
 def _scaled(op: Op) -> None:
@@ -155,13 +161,15 @@ def _scaled(op: Op) -> None:
     plain_twin = getattr(Tensor, op.name + "_")
 
     def call(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
-        return plain(input, other if alpha == 1 else _times(op.name, other, alpha, input), out=out)
+        return plain(
+            input, other if _is_one(alpha) else _times(op.name, other, alpha, input), out=out
+        )
 
     def call_method(self: Tensor, other: Any, *, alpha: Any = 1) -> Any:
-        return plain_method(self, other if alpha == 1 else _times(op.name, other, alpha, self))
+        return plain_method(self, other if _is_one(alpha) else _times(op.name, other, alpha, self))
 
     def call_twin(self: Tensor, other: Any, *, alpha: Any = 1) -> Any:
-        return plain_twin(self, other if alpha == 1 else _times(op.name, other, alpha, self))
+        return plain_twin(self, other if _is_one(alpha) else _times(op.name, other, alpha, self))
 
     call.__name__ = call_method.__name__ = op.name
     call_twin.__name__ = f"{op.name}_"
@@ -172,8 +180,14 @@ def _scaled(op: Op) -> None:
     method(op.name + "_", call_twin)
 
 
+def _is_one(alpha: Any) -> bool:
+    """Whether a factor is the whole number 1, which suits every type."""
+    return type(alpha) is int and alpha == 1
+
+
 def _times(name: str, other: Any, alpha: Any, input: Any) -> Any:
     """`other * alpha`; RuntimeError if `alpha` is of a higher kind than what it scales."""
+    alpha = plain_number(alpha, name, "alpha")
     kinds = [dtypes.of_number(v) if not isinstance(v, Tensor) else v.dtype for v in (input, other)]
     highest = max(k.kind for k in kinds)
     if isinstance(alpha, bool) and highest != dtypes.BOOL:
@@ -184,7 +198,9 @@ def _times(name: str, other: Any, alpha: Any, input: Any) -> Any:
         raise RuntimeError(
             f"{name}: For {what} input tensors, argument alpha must not be a {number} number."
         )
-    return other * alpha
+    if alpha == 1:
+        return other
+    return SCALE(other, factor=alpha) if isinstance(other, Tensor) else other * alpha
 
 
 _scaled(ADD)
@@ -195,7 +211,7 @@ _scaled(SUB)
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """`other - alpha * input`."""
     check_tensor("rsub", input)
-    return SUB(other, input if alpha == 1 else _times("rsub", input, alpha, other))
+    return SUB(other, input if _is_one(alpha) else _times("rsub", input, alpha, other))
 
 
 def _rounded(rounding_mode: str | None) -> Op:
@@ -296,6 +312,8 @@ for _new, _old in [
 method("__neg__", lambda self: bind(NEG, (self,), {}))
 method("__pos__", lambda self: self.positive())
 method("__abs__", lambda self: self.abs())
+method("__radd__", Tensor.__add__)
+method("__rmul__", Tensor.__mul__)
 for _name in ("__rdiv__", "__rtruediv__"):  # as Torch computes it, to the last digit
     method(_name, lambda self, other: self.reciprocal() * other)
 method("__div__", Tensor.__truediv__)

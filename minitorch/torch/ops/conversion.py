@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..autograd.graph import modes
 from ..device import device as device_type
 from ..device import resolve
 from ..dtypes import dtype as dtype_type
@@ -240,7 +241,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Array:
     """The elements as a NumPy array over the same memory."""
     if force:
         return self.detach()._array
-    if tracks(self):
+    if modes.grad and tracks(self):
         raise RuntimeError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )

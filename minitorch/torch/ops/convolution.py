@@ -14,6 +14,7 @@ from ..backends.cpu.conv import conv_forward, conv_input_gradient, conv_weight_g
 from ..tensor import Array, Tensor
 from .elementwise import conj, kind_name
 from .layout import as_image
+from .promotion import plain_integers
 from .record import Op, bind
 from .surface import FUNCTIONS, check_tensor, function
 
@@ -124,9 +125,7 @@ TRANSPOSED.node_name = CONVOLUTION.node_name
 
 def per_dimension(name: str, value: Any, dims: int) -> Sizes:
     """One number for each dimension, from one for all or one for each."""
-    if isinstance(value, int):
-        return (value,) * dims
-    values = tuple(int(v) for v in value)
+    values = plain_integers(value, "conv", name)
     if len(values) == 1:
         return values * dims
     if len(values) != dims:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import dtypes
+from .. import dtypes, environment
 from ..tensor import Size, Tensor
 from .movement import wrap_dim
 from .strides import element_strides, memory_of
@@ -155,7 +155,7 @@ for _name in (
 ):  # fmt: skip
     method(_name, False)
 method("is_cpu", True)
-method("layout", "torch.strided")
+method("layout", environment.strided)
 method("name", None)
 method("names", property(lambda self: (None,) * self._array.ndim, doc="Dimensions have no names."))
 

@@ -188,9 +188,14 @@ def _index_backward(input: Array, shape: tuple[int, ...], key: Key) -> Array:
 
 
 INDEX = Op("index", ("input",), _taken,
-           {"input": lambda g, shapes, key: INDEX_BACKWARD(g, shape=shapes[0], key=key)})  # fmt: skip
+           {"input": lambda g, shapes, key: INDEX_BACKWARD(g, shape=shapes[0], key=key)},
+           keeps_tensors=True)  # fmt: skip
 INDEX_BACKWARD = Op(
-    "index_backward", ("input",), _index_backward, {"input": lambda g, key: INDEX(g, key=key)}
+    "index_backward",
+    ("input",),
+    _index_backward,
+    {"input": lambda g, key: INDEX(g, key=key)},
+    keeps_tensors=True,
 )
 
 
@@ -271,7 +276,7 @@ INDEX_PUT = Op(
         "input": lambda g, key, accumulate: g if accumulate else INDEX_PUT(g, g.new_zeros(()), key=key, accumulate=False),
         "values": lambda g, key: INDEX(g, key=key),
     },
-    write=_put_into, overlapping=True,
+    write=_put_into, keeps_tensors=True, overlapping=True,
 )  # fmt: skip
 
 

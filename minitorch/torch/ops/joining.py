@@ -14,7 +14,7 @@ from ..tensor import Array, Tensor, wrap
 from .layout import has_channels_last, in_order, laid_out, ordered
 from .movement import sizes_of, wrap_dim, wrap_dims
 from .parts import SLICE, UNBIND
-from .promotion import result_type
+from .promotion import plain_integers, result_type
 from .record import Op, bind
 from .surface import (
     FUNCTIONS,
@@ -348,8 +348,8 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
 @function_and_method
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """Elements moved along dimensions, those that fall off coming in at the other end."""
-    moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
-    along = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
+    moves = plain_integers(shifts, "roll", "shifts")
+    along = () if dims is None else plain_integers(dims, "roll", "dims")
     if not along and len(moves) == 1:
         return ROLL(input.reshape(-1), shifts=moves, dims=(0,)).view(input._array.shape)
     if not moves:

@@ -17,6 +17,7 @@ from .layout import following, in_order
 from .linear import linear
 from .loss import how_reduced, reduced, with_numbers
 from .precision import in_single, require_floats, widened
+from .promotion import plain_integer, plain_number
 from .record import Op, bind
 from .softmax import SOFTMAX_BACKWARD, log_softmax, softmax
 from .surface import check_tensor
@@ -105,7 +106,8 @@ def nll_loss(
     how = how_reduced(reduction, size_average, reduce)
     _check_classes(input, target, weight)
     require_floats("nll_loss_out_frame", input._array)
-    return bind(NLL, (input, target, weight), {"reduction": how, "ignore_index": ignore_index})
+    ignored = plain_integer(ignore_index, "nll_loss", "ignore_index")
+    return bind(NLL, (input, target, weight), {"reduction": how, "ignore_index": ignored})
 
 
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
@@ -226,6 +228,8 @@ def cross_entropy(
         label_smoothing: how much of each target is spread evenly over all classes
     """
     how = how_reduced(reduction, size_average, reduce)
+    ignore_index = plain_integer(ignore_index, "cross_entropy_loss", "ignore_index")
+    label_smoothing = plain_number(label_smoothing, "cross_entropy_loss", "label_smoothing")
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if input._array.ndim == 2 and target._array.ndim == 1:

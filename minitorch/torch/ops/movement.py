@@ -322,12 +322,12 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @function
-def broadcast_to(input: Tensor, shape: Any) -> Tensor:
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """Expanded to a shape."""
-    return input.expand(tuple(shape))
+    return input.expand(size)
 
 
-method("broadcast_to", broadcast_to)
+method("broadcast_to", lambda self, *size, **named: self.expand(*size, **named))
 
 
 @function

@@ -16,6 +16,7 @@ from ..backends.cpu import pool
 from ..tensor import Array, Tensor, wrap
 from .layout import as_image
 from .precision import require_floats
+from .promotion import plain_integers
 from .record import Op, bind
 from .surface import FUNCTIONS, check_tensor, function
 
@@ -100,11 +101,7 @@ _WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
 
 def _sizes(name: str, what: str, value: Any, dims: int) -> Sizes:
     """One number for each dimension, from one for all or one for each."""
-    if isinstance(value, int):
-        return (value,) * dims
-    if not isinstance(value, (tuple, list)) or not all(hasattr(v, "__index__") for v in value):
-        raise TypeError(f"{name}(): argument '{what}' must be tuple of ints, not {value!r}")
-    values = tuple(v.__index__() for v in value)
+    values = plain_integers(value, name, what)
     if len(values) == 1:
         return values * dims
     if len(values) != dims:

@@ -10,11 +10,12 @@ import numpy as np
 from .. import dtypes
 from ..backends.cpu.matmul import matmul as multiplied
 from ..tensor import Array, Tensor
+from .arithmetic import SCALE
 from .einsum import contract
 from .elementwise import conj, kind_name
 from .layout import ordered
 from .movement import wrap_dim
-from .promotion import broadcast_shapes
+from .promotion import broadcast_shapes, plain_number
 from .record import Op, bind
 from .surface import (
     FUNCTIONS,
@@ -243,7 +244,7 @@ def _times(x: Tensor, number: Any) -> Tensor:
         return x
     if x.dtype.kind < dtypes.FLOATING:
         number = bool(number) if x.dtype is dtypes.bool_ else int(number)
-    return x * number
+    return SCALE(x, factor=number)
 
 
 def _plus_product(name: str, product: Any, *labels: str) -> None:
@@ -252,6 +253,7 @@ def _plus_product(name: str, product: Any, *labels: str) -> None:
     def call(
         input: Tensor, *factors: Tensor, beta: Any = 1, alpha: Any = 1, **named: Tensor
     ) -> Tensor:
+        alpha, beta = plain_number(alpha, name, "alpha"), plain_number(beta, name, "beta")
         factors += tuple(named[label] for label in labels[len(factors) :])
         result = product(*factors)
         if input._array.dtype != result._array.dtype:

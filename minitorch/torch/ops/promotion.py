@@ -9,9 +9,38 @@ import numpy as np
 
 from .. import dtypes
 from ..dtypes import FLOATING, dtype
-from ..tensor import Array, Tensor
+from ..tensor import Array, Tensor, tracks
 
 NUMBERS = (bool, int, float, complex, np.number, np.bool_)
+
+
+def plain_number(value: Any, name: str, argument: str) -> Any:
+    """One of Python's numbers, also where it is given as NumPy's or as a tensor without dimensions."""
+    if isinstance(value, (bool, int, float, complex)):
+        return value
+    single = isinstance(value, Tensor) and not value._array.ndim and not tracks(value)
+    if single or isinstance(value, (np.number, np.bool_)):
+        return value.item()
+    raise TypeError(f"{name}(): argument '{argument}' must be Number, not {type(value).__name__}")
+
+
+def plain_integer(value: Any, name: str, argument: str) -> int:
+    """One of Python's whole numbers, also where it is given as NumPy's or as a tensor of one element."""
+    if type(value) is int:
+        return value
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        return value.__index__()
+    except (AttributeError, TypeError):
+        kind = type(value).__name__
+        raise TypeError(f"{name}(): argument '{argument}' must be int, not {kind}") from None
+
+
+def plain_integers(value: Any, name: str, argument: str) -> tuple[int, ...]:
+    """Whole numbers, of which one may stand alone."""
+    given = value if isinstance(value, (tuple, list)) else (value,)
+    return tuple([plain_integer(v, name, argument) for v in given])
 
 
 def result_type(*values: Any) -> dtype:

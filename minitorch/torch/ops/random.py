@@ -14,7 +14,7 @@ from .creation import new_tensor_of, same_layout
 from .elementwise import kind_name
 from .layout import in_memory_order
 from .movement import sizes_of
-from .promotion import broadcast_shapes
+from .promotion import broadcast_shapes, plain_integer, plain_number
 from .record import Op
 from .surface import (
     FUNCTIONS,
@@ -146,7 +146,10 @@ def randperm(
     """The numbers below n in a random order."""
     resolve(device)
     kind = dtype or (out.dtype if out is not None else dtypes.int64)
-    made = new_tensor_of(sampling.permutation(n, kind.numpy, generator), requires_grad)
+    made = new_tensor_of(
+        sampling.permutation(plain_integer(n, "randperm", "n"), kind.numpy, generator),
+        requires_grad,
+    )
     return made if out is None else into(out, made, "randperm")
 
 
@@ -272,6 +275,7 @@ def _declare_fill(
             if key not in parameters:
                 raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
             values[key] = value
+        values = {key: plain_number(value, name, key) for key, value in values.items()}
         array = self._array
         drawn = _drawn_for(draw, array, array.dtype, *values.values(), generator=generator)
         return _fill(self, drawn, name)

@@ -87,6 +87,7 @@ def inclusive_range(
     resolve(device)
     if end is None:
         start, end = 0, start
+    start, end, step = (_number("range", v) for v in (start, end, step))
     kind = dtype or dtypes.get_default_dtype()
     count = np.arange(math.floor((end - start) / step) + 1)
     return new_tensor_of((start + count * step).astype(kind.numpy), requires_grad)

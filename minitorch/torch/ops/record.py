@@ -56,6 +56,7 @@ class Op:
         ufunc: where the operation is one: what computes it straight into given memory
         write: of an operation whose twin changes part of its first argument, or casts: how it
             does that, `write(target, *others, **params)`
+        keeps_tensors: whether what it keeps counts as tensors, as in Torch: a number beside one, an index
         overlapping: whether its twin may write to memory that a tensor shows more than once
         doc: one line
     """
@@ -72,6 +73,7 @@ class Op:
         outputs: tuple[str, ...] = (),
         ufunc: Callable[..., Array] | None = None,
         write: Callable[..., None] | None = None,
+        keeps_tensors: bool = False,
         overlapping: bool = False,
         doc: str = "",
     ) -> None:
@@ -85,6 +87,7 @@ class Op:
         self.outputs = outputs
         self.ufunc = ufunc
         self.write = write
+        self.keeps_tensors = keeps_tensors
         self.overlapping = overlapping
         self.doc = doc
         self.node_name = _node_name(name)
@@ -449,6 +452,8 @@ class OpNode(Node):
 
     def release(self) -> None:
         """Forget tensors; a node that kept none can be walked again."""
+        if self.plan.op.keeps_tensors and self.saved:
+            self.saved = None
         for value in self.saved or ():
             if isinstance(value, Saved) or type(value) in (SavedOutputs, list):
                 self.saved = None

@@ -13,7 +13,7 @@ from ..tensor import Array, Tensor
 from .elementwise import conj, kind_name
 from .layout import laid_out
 from .precision import in_single
-from .promotion import broadcast_error, meet, result_type
+from .promotion import broadcast_error, meet, plain_number, result_type
 from .record import Op, bind
 from .surface import FUNCTIONS, alias, as_functions, check_tensor, in_place, method, with_out
 
@@ -202,6 +202,7 @@ def _check_value(name: str, value: Any, tensors: tuple[Tensor, ...]) -> None:
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """`input + value * tensor1 * tensor2`."""
+    value = plain_number(value, "addcmul", "value")
     _check_value("addcmul", value, (input, tensor1, tensor2))
     return bind(ADDCMUL, (input, tensor1, tensor2), {"value": value})
 
@@ -213,6 +214,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
             "Integer division with addcdiv is no longer supported, and in a future release addcdiv "
             "will perform a true division of tensor1 and tensor2."
         )
+    value = plain_number(value, "addcdiv", "value")
     return bind(ADDCDIV, (input, tensor1, tensor2), {"value": value})
 
 

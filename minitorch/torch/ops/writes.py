@@ -16,7 +16,7 @@ from numpy.lib.array_utils import byte_bounds
 from .. import dtypes
 from ..autograd.graph import Edge, Node, modes
 from ..tensor import Array, Tensor, bump_version, edge_of, offset_in, tracks, view_refusal, wrap
-from .record import Op, Saved, make_node
+from .record import FREED, Op, Saved, make_node
 
 OVERLAP = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
@@ -157,7 +157,7 @@ class CopySlices(Node):
 
     def __init__(self, base_edge: Edge | None, inner: Node, base: Array, view: Array) -> None:
         super().__init__([base_edge, *inner.edges[1:]])
-        self.inner = inner
+        self.inner: Node | None = inner
         self.layout = base.shape, base.dtype
         self.strides = [s // base.itemsize for s in base.strides]
         strides = [s // view.itemsize for s in view.strides]
@@ -167,9 +167,11 @@ class CopySlices(Node):
         return "torch::autograd::CopySlices"
 
     def release(self) -> None:
-        self.inner.release()
+        self.inner = None
 
     def backward(self, gradients: list[Tensor | None]) -> list[Tensor | None]:
+        if self.inner is None:
+            raise RuntimeError(FREED)
         incoming: Any = gradients[0]
         result = incoming.new_empty_strided(incoming.shape, self.strides).copy_(incoming)
         part = result.as_strided(*self.geometry)

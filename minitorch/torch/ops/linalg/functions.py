@@ -12,7 +12,7 @@ from ...tensor import Array, Tensor, tracks
 from ..elementwise import conj
 from ..movement import wrap_dim
 from ..products import multi_dot as product_of_all
-from ..promotion import broadcast_shapes
+from ..promotion import broadcast_shapes, plain_integer
 from ..record import Op
 from ..surface import FUNCTIONS, check_tensor, function, function_and_method, into, with_out
 from .arguments import (
@@ -35,8 +35,7 @@ from .solving import inv, solve
 def matrix_power(A: Tensor, n: int) -> Tensor:
     """A multiplied with itself n times; its inverse where n is negative."""
     check_matrix("linalg.matrix_power", A)
-    if not isinstance(n, int):
-        raise TypeError(f"linalg_matrix_power(): argument 'n' must be int, not {type(n).__name__}")
+    n = plain_integer(n, "linalg_matrix_power", "n")
     rows, columns = A._array.shape[-2:]
     if rows != columns:
         raise RuntimeError(
