@@ -10,20 +10,19 @@ need are reported, to be looked at.
 
 from __future__ import annotations
 
-import ast
+import hashlib
 import json
 import shutil
-import tempfile
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from .checking import INSIDE, Result, Server, read_answer, request
 from .recognition import recognise, signatures
-from .sandbox import Limits, run
-from .stubs import LIBRARY
-from .tasks import TASKS, Task
+from .reports import Grade, Journal, Mark, distinct_names
+from .sandbox import Limits, remove_tree, run, temporary_folder, usable
+from .submissions import Submission, take
+from .tasks import Task
 from .workspace import (
     CourseError,
     course_files,
@@ -32,41 +31,6 @@ from .workspace import (
     project_file,
     test_files,
 )
-
-LARGEST = 1_000_000
-"""Bytes that a file of a submission may have."""
-
-
-@dataclass
-class Mark:
-    """What one task of a submission is worth."""
-
-    task: Task
-    points: float
-    passed: int
-    total: int
-    note: str
-
-    @property
-    def complete(self) -> bool:
-        """Whether all points were given."""
-        return self.points == self.task.points
-
-
-@dataclass
-class Grade:
-    """All marks of a submission."""
-
-    name: str
-    marks: list[Mark] = field(default_factory=list)
-    review: list[str] = field(default_factory=list)
-    error: str = ""
-
-    @property
-    def points(self) -> float:
-        """The sum."""
-        return sum(mark.points for mark in self.marks)
-
 
 # --- A copy to run in --------------------------------------------------------------------
 
@@ -91,61 +55,6 @@ def _write(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
-def take_submission(submission: Path, root: Path, review: list[str]) -> None:
-    """Put a submission's library in place of ours; what is no plain Python file stays outside."""
-    package = submission / "minitorch"
-    if not package.is_dir():
-        raise CourseError("has no folder minitorch")
-    shutil.rmtree(root / "minitorch")
-    taken = set()
-    for path in sorted(package.rglob("*.py")):
-        name = path.relative_to(package).as_posix()
-        inside = path.resolve().is_relative_to(submission.resolve())
-        if path.is_symlink() or not inside or not path.is_file():
-            review.append(f"minitorch/{name} is a link: left out")
-        elif path.stat().st_size > LARGEST:
-            review.append(f"minitorch/{name} is too large: left out")
-        elif not name.startswith(("torch/", "torchvision/", "course/")):
-            content = path.read_bytes()
-            _write(root / "minitorch" / name, content)
-            review += [f"minitorch/{name} {what}" for what in suspicious(name, content)]
-            taken.add(name)
-    for name in course_files():
-        if name not in taken:
-            review.append(f"minitorch/{name} is missing")
-            if not any(place.file == name for task in TASKS for place in task.places):
-                _write(root / "minitorch" / name, (LIBRARY / name).read_bytes())
-
-
-_UNUSUAL = frozenset(
-    "pytest _pytest gc inspect ctypes subprocess socket multiprocessing importlib builtins "
-    "sys os shutil signal pathlib threading torch hypothesis tests atexit unittest".split()
-)
-
-
-def suspicious(name: str, content: bytes) -> list[str]:
-    """What a file of a submission imports or calls that the library's own does not."""
-    ours = LIBRARY / name
-    usual = _imports(ours.read_bytes()) if ours.is_file() else set()
-    return [f"uses {what}" for what in sorted((_imports(content) - usual) & _UNUSUAL)]
-
-
-def _imports(content: bytes) -> set[str]:
-    try:
-        tree = ast.parse(content)
-    except (SyntaxError, ValueError):
-        return set()
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.split(".")[0])
-        elif isinstance(node, ast.Name) and node.id in ("__import__", "eval", "exec"):
-            found.add("importlib")
-    return found
-
-
 # --- Running ---------------------------------------------------------------------------------
 
 
@@ -165,17 +74,24 @@ def _hidden(names: Sequence[str]) -> list[str]:
     return [f"tests/course/{name}" for name in names]
 
 
-def run_confined(root: Path, task: Task, limits: Limits, hidden: Sequence[str]) -> Result:
-    """Run a task's tests on a copy, in a sandbox."""
-    asked = request(root, task, processor=None)
-    asked["arguments"] += _hidden(hidden)
-    for name in ("run.py", "probes.py"):
-        shutil.copy(INSIDE.with_name(name), root / name)
-    shutil.copytree(INSIDE.with_name("drivers"), root / "drivers")
-    outcome = run(root / "run.py", root, json.dumps(asked).encode(), limits)
-    if outcome.kind != "ended":
-        return Result(task, error={"kind": outcome.kind, "text": outcome.text})
-    return read_answer(outcome.output.decode(errors="replace"), asked["nonce"], task)
+@dataclass(frozen=True)
+class Teacher:
+    """What submissions are graded with."""
+
+    folder: Path
+    tasks: Sequence[Task]
+    limits: Limits
+    layers: frozenset[str]
+    hidden: Sequence[str]
+    expected: dict[str, set[str]]
+
+    def key(self, taken: Submission) -> str:
+        """A number for what is graded and how: the same gives the same grade."""
+        state = hashlib.sha256(taken.digest().encode())
+        for path in sorted((self.folder / "tests").rglob("*.py")):
+            state.update(path.read_bytes())
+        state.update(repr((self.limits, [task.number for task in self.tasks])).encode())
+        return state.hexdigest()
 
 
 def grade(
@@ -183,43 +99,85 @@ def grade(
     tasks: Sequence[Task],
     limits: Limits | None = None,
     hidden: Path | None = None,
-) -> Iterable[Grade]:
-    """Grade submissions one by one."""
-    limits = limits or Limits()
-    with tempfile.TemporaryDirectory(prefix="minitorch-grade-") as folder:
-        ours = Path(folder) / "ours"
+    layers: frozenset[str] | None = None,
+    journal: Journal | None = None,
+) -> Iterator[Grade]:
+    """Grade submissions one by one; whatever goes wrong with one is in its grade.
+
+    Args:
+        submissions: folders
+        tasks: which
+        limits: for each task of each submission
+        hidden: a folder with more tests
+        layers: names of `sandbox.LAYERS`; those that work here if None
+        journal: what was graded before, and where to keep what is graded now
+    """
+    journal = journal or Journal(None)
+    with temporary_folder("minitorch-grade-") as folder:
+        ours = folder / "ours"
         extra = teachers_copy(ours, hidden)
         expected = expected_tests(ours, tasks, extra)
-        for submission in submissions:
-            yield _grade_one(submission, tasks, limits, ours, expected, extra)
+        layers = usable() if layers is None else layers
+        teacher = Teacher(ours, tasks, limits or Limits(), layers, extra, expected)
+        for name, submission in zip(distinct_names(submissions), submissions, strict=True):
+            yield _grade_one(name, submission, teacher, folder, journal)
 
 
 def _grade_one(
-    submission: Path,
-    tasks: Sequence[Task],
-    limits: Limits,
-    ours: Path,
-    expected: dict[str, set[str]],
-    hidden: Sequence[str],
+    name: str, submission: Path, teacher: Teacher, folder: Path, journal: Journal
 ) -> Grade:
-    result = Grade(submission.resolve().name)
-    for task in tasks:
-        with tempfile.TemporaryDirectory(
-            prefix="minitorch-run-", ignore_cleanup_errors=True
-        ) as folder:
-            root = Path(folder) / "copy"
-            shutil.copytree(ours, root)
-            review: list[str] = []
-            try:
-                take_submission(submission, root, review)
-            except (CourseError, OSError) as error:
-                result.error = str(error)
-                result.marks.append(Mark(task, 0.0, 0, len(expected[task.number]), str(error)))
-                continue
-            answers = run_confined(root, task, limits, hidden)
-        result.review += [line for line in review if line not in result.review]
-        result.marks.append(_mark(answers, expected[task.number]))
-    return result
+    def none(note: str, error: str = "") -> Grade:
+        marks = [Mark(t, 0.0, 0, len(teacher.expected[t.number]), note) for t in teacher.tasks]
+        return Grade(name, marks, error=error)
+
+    try:
+        taken = take(submission)
+    except (CourseError, OSError) as error:
+        return none(str(error))
+    try:
+        key = teacher.key(taken)
+        known = journal.known.get(key)
+        if known is not None:
+            return replace(known, name=name)
+        marks = [_grade_task(taken, task, teacher, folder) for task in teacher.tasks]
+        result = Grade(name, marks, taken.review)
+        journal.keep(key, result)
+        return result
+    except Exception as error:
+        text = str(error) if isinstance(error, CourseError) else f"{type(error).__name__}: {error}"
+        return none("not graded", text)
+
+
+def _grade_task(taken: Submission, task: Task, teacher: Teacher, folder: Path) -> Mark:
+    """Run a task's tests on a copy, in a sandbox."""
+    root = folder / "copy"
+    try:
+        shutil.copytree(teacher.folder, root)
+        shutil.rmtree(root / "minitorch")
+        for name, content in taken.files.items():
+            _write(root / "minitorch" / name, content)
+        return _mark(_run(root, task, teacher), teacher.expected[task.number])
+    except CourseError:
+        raise
+    except Exception as error:  # what it answered is not what was asked for
+        note = f"its answers cannot be read ({type(error).__name__})"
+        return Mark(task, 0.0, 0, len(teacher.expected[task.number]), note)
+    finally:
+        remove_tree(root)
+
+
+def _run(root: Path, task: Task, teacher: Teacher) -> Result:
+    asked = request(root, task, processor=None)
+    asked["arguments"] += _hidden(teacher.hidden)
+    for name in ("run.py", "probes.py"):
+        shutil.copy(INSIDE.with_name(name), root / name)
+    shutil.copytree(INSIDE.with_name("drivers"), root / "drivers")
+    outcome = run(root / "run.py", root, json.dumps(asked).encode(), teacher.limits, teacher.layers)
+    if outcome.kind == "setup":
+        raise CourseError(f"could not be graded: {outcome.text}")
+    if outcome.kind != "ended":
+        return Result(task, error={"kind": outcome.kind, "text": outcome.text})
+    return read_answer(outcome.output.decode(errors="replace"), asked["nonce"], task)
 
 
 def _mark(run: Result, expected: set[str]) -> Mark:
@@ -249,63 +207,3 @@ def _answers_right(run: Result) -> bool:
         return True
     right = signatures()["right"].get(run.task.number, {})
     return all(run.probes.get(case) == answer for case, answer in right.items())
-
-
-# --- Reports -----------------------------------------------------------------------------------
-
-
-def as_rows(grades: Iterable[Grade]) -> list[dict[str, Any]]:
-    """One row per submission, for a table."""
-    rows = []
-    for g in grades:
-        row: dict[str, Any] = {"name": g.name, "points": g.points}
-        row |= {mark.task.number: mark.points for mark in g.marks}
-        row["notes"] = "; ".join(f"{m.task.number}: {m.note}" for m in g.marks if m.note)
-        row["review"] = "; ".join(g.review)
-        rows.append(row)
-    return rows
-
-
-def as_json(grades: Iterable[Grade]) -> list[dict[str, Any]]:
-    """Everything that is known about each submission."""
-    return [
-        {
-            "name": g.name,
-            "points": g.points,
-            "of": sum(mark.task.points for mark in g.marks),
-            "error": g.error,
-            "review": g.review,
-            "tasks": [
-                {
-                    "task": m.task.number,
-                    "title": m.task.title,
-                    "points": m.points,
-                    "of": m.task.points,
-                    "checks": m.total,
-                    "passed": m.passed,
-                    "note": m.note,
-                }
-                for m in g.marks
-            ],
-        }
-        for g in grades
-    ]
-
-
-def as_gradescope(g: Grade) -> dict[str, Any]:
-    """The `results.json` that Gradescope reads."""
-    return {
-        "score": g.points,
-        "output": "\n".join(g.review),
-        "visibility": "visible",
-        "tests": [
-            {
-                "name": f"Task {m.task.number}: {m.task.title}",
-                "score": m.points,
-                "max_score": m.task.points,
-                "output": m.note or f"{m.passed} of {m.total} checks passed",
-                "visibility": "visible",
-            }
-            for m in g.marks
-        ],
-    }

@@ -22,12 +22,13 @@ import os
 import queue
 import secrets
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,7 @@ _GRACE = 30
 """Seconds that the supervisor has, beyond a run's own, to end what is left."""
 _FIRST_UID = 0x60000000
 _TOKEN = "MINITORCH_SANDBOX"
+_LOCK = "in-use"
 
 
 class Ended(Exception):  # noqa: N818 - it is no error that a process ends
@@ -134,17 +136,17 @@ class Sandbox:
         self.began = time.monotonic()
         self._deadline = self.began + self.limits.seconds + _GRACE
         self._answers, self._reports, self._unsent = _Lines(), _Lines(), _Lines()
-        self._private = Path(tempfile.mkdtemp(prefix="minitorch-sandbox-")).resolve()
+        self._folders = contextlib.ExitStack()
+        self._private = self._folders.enter_context(temporary_folder("minitorch-sandbox-"))
         self._token = f"{_TOKEN}={self._private.name}"
         try:
             settings = self._settings(script.resolve(), folder.resolve(), variables or {})
             self._start(settings | {"arguments": list(arguments)})
         except BaseException:
-            remove_tree(self._private)
+            self._folders.close()
             raise
 
     def _settings(self, script: Path, folder: Path, variables: dict[str, str]) -> dict[str, Any]:
-        self._private.chmod(0o711)
         root, scratch = self._private / "root", self._private / "scratch"
         root.mkdir()
         scratch.mkdir()
@@ -256,7 +258,7 @@ class Sandbox:
         if not last:  # the supervisor was killed: what it watched is not ended yet
             end_marked(self._token)
         self._unsent.put(None)
-        remove_tree(self._private)
+        self._folders.close()
         self.outcome = Outcome(kind, text, status, round(time.monotonic() - self.began, 3))
         return self.outcome
 
@@ -316,6 +318,40 @@ class _Lines(queue.SimpleQueue[bytes | None]):
 def _write(target: int, text: bytes) -> None:
     while text:
         text = text[os.write(target, text) :]
+
+
+@contextlib.contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """A folder that is removed afterwards; if we are killed, by the next who makes one."""
+    with contextlib.suppress(OSError):
+        _remove_abandoned(Path(tempfile.gettempdir()), prefix)
+    folder = Path(tempfile.mkdtemp(prefix=prefix)).resolve()
+    folder.chmod(0o711)
+    try:
+        with open(folder / _LOCK, "w") as lock:
+            _lock(lock.fileno())
+            yield folder
+    finally:
+        remove_tree(folder)
+
+
+def _remove_abandoned(place: Path, prefix: str) -> None:
+    for folder in place.glob(f"{prefix}*"):
+        with contextlib.suppress(OSError):
+            found = folder.lstat()
+            recent = time.time() - found.st_mtime < 60
+            if recent or not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+                continue
+            with open(folder / _LOCK) as lock:
+                _lock(lock.fileno())  # an error while its owner lives
+                remove_tree(folder)
+
+
+def _lock(descriptor: int) -> None:
+    with contextlib.suppress(ImportError):
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def remove_tree(folder: Path) -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import csv
+import contextlib
 import importlib.util
-import json
 import shutil
+import signal
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from .commands import say
-from .grading import Grade, Limits, as_gradescope, as_json, as_rows, grade
+from .grading import grade
+from .isolation import MODES, choose, describe, missing
+from .reports import Grade, Journal, as_gradescope, as_json, write_json, write_table
+from .sandbox import LAYERS, Limits
 from .tasks import TASKS, Task, find_task
 from .verifying import mistakes, round_trips, seeds
 from .workspace import CourseError, create
@@ -47,14 +50,36 @@ def add_commands(add: Add) -> None:
         "--first-seed", type=int, default=1, help="the first of them (default: 1)"
     )
     graded = add("grade", "mark submissions, each in a process of its own", run_grade)
-    graded.add_argument("folders", metavar="DIR", nargs="+")
+    graded.add_argument("folders", metavar="DIR", nargs="*")
     _add_tasks(graded)
-    graded.add_argument("--csv", metavar="FILE", help="write a table")
-    graded.add_argument("--json", metavar="FILE", help="write everything")
+    graded.add_argument("--csv", metavar="FILE", help="write a table, anew after each submission")
+    graded.add_argument("--json", metavar="FILE", help="write everything, likewise")
+    graded.add_argument(
+        "--journal",
+        metavar="FILE",
+        help="keep each grade at once; what is in it is not graded again",
+    )
     graded.add_argument("--gradescope", metavar="FILE", help="write results.json (one submission)")
     graded.add_argument("--hidden", metavar="DIR", help="a folder with more test_*.py of yours")
     graded.add_argument("--seconds", type=int, default=120, help="for each task (default: 120)")
     graded.add_argument("--memory", type=float, default=8, help="GiB, for each task (default: 8)")
+    graded.add_argument(
+        "--isolation",
+        choices=[*MODES, "show"],
+        nargs="?",
+        const="show",
+        default="auto",
+        help="auto: all layers that work here (default); full: an error if these leave a gap; "
+        "none: only what needs nothing of the system; alone: say which layers work here",
+    )
+    graded.add_argument(
+        "--without",
+        metavar="LAYER",
+        nargs="+",
+        choices=list(LAYERS),
+        default=[],
+        help=f"layers of isolation that are not wanted: {', '.join(LAYERS)}",
+    )
     export = add("export", "write the files with which a service grades", run_export)
     export.add_argument("service", choices=["github", "gradescope"])
     export.add_argument("folder", metavar="DIR")
@@ -154,7 +179,13 @@ def _verify_seeds(tasks: list[Task], numbers: Sequence[int]) -> int:
 
 def run_grade(args: argparse.Namespace) -> int:
     """`grade DIR...`."""
-    folders = [Path(folder) for folder in args.folders]
+    if args.isolation == "show":
+        for line in describe("auto", args.without):
+            say(line)
+        return 0
+    folders = list({Path(folder).resolve(): Path(folder) for folder in args.folders}.values())
+    if not folders:
+        raise CourseError("which submissions? `minitorch course grade DIR ...`")
     for folder in folders:
         if not folder.is_dir():
             raise CourseError(f"{folder} is no folder")
@@ -164,31 +195,55 @@ def run_grade(args: argparse.Namespace) -> int:
         raise CourseError("--seconds and --memory must be positive")
     limits = Limits(seconds=args.seconds, memory=int(args.memory * (1 << 30)))
     hidden = Path(args.hidden) if args.hidden else None
+    layers = choose(args.isolation, args.without)
+    for gap in missing(layers):
+        say(f"Not so here: {gap}.")
+    journal = Journal(Path(args.journal) if args.journal else None)
     grades: list[Grade] = []
-    for g in grade(folders, _chosen(args), limits, hidden):
-        grades.append(g)
-        of = sum(mark.task.points for mark in g.marks)
-        say(f"{g.name}: {g.points:g} of {of}")
-        for mark in g.marks:
-            if not mark.complete:
-                say(f"  {mark.task.number:<5}{mark.passed}/{mark.total}  {mark.note}")
-        for line in g.review:
-            say(f"  look: {line}")
-    _write_reports(args, grades)
-    return 0
+    with _ended_by_signals():
+        for g in grade(folders, _chosen(args), limits, hidden, layers, journal):
+            grades.append(g)
+            _write_reports(args, grades)
+            _say_grade(g)
+    failed = [g.name for g in grades if g.error]
+    if failed:
+        say(f"{len(failed)} of {len(grades)} could not be graded: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+def _say_grade(g: Grade) -> None:
+    of = sum(mark.task.points for mark in g.marks)
+    say(f"{g.name}: {g.points:g} of {of}")
+    for mark in g.marks:
+        if not mark.complete:
+            say(f"  {mark.task.number:<5}{mark.passed}/{mark.total}  {mark.note}")
+    for line in g.review:
+        say(f"  look: {line}")
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let a request to end do what Ctrl-C does: nothing is left behind."""
+
+    def stop(number: int, _: object) -> None:
+        sys.exit(128 + number)
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.signal(number, stop) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _write_reports(args: argparse.Namespace, grades: list[Grade]) -> None:
     if args.json:
-        Path(args.json).write_text(json.dumps(as_json(grades), indent=1) + "\n")
+        write_json(Path(args.json), as_json(grades))
     if args.gradescope:
-        Path(args.gradescope).write_text(json.dumps(as_gradescope(grades[0]), indent=1) + "\n")
+        write_json(Path(args.gradescope), as_gradescope(grades[0]))
     if args.csv:
-        rows: list[dict[str, Any]] = as_rows(grades)
-        with open(args.csv, "w", newline="") as file:
-            table = csv.DictWriter(file, list(rows[0]))
-            table.writeheader()
-            table.writerows(rows)
+        write_table(Path(args.csv), grades)
 
 
 # --- Services ----------------------------------------------------------------------------------

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from minitorch.course.grading import Limits, as_gradescope, as_json, as_rows, grade, suspicious
+from minitorch.course.grading import grade
+from minitorch.course.reports import as_gradescope, as_json, as_rows
+from minitorch.course.sandbox import Limits
+from minitorch.course.submissions import suspicious
 from minitorch.course.tasks import TASKS, find_task
 from minitorch.course.workspace import create
 

@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 
 from minitorch.course.catalogue import MISTAKES
-from minitorch.course.grading import Limits, grade
+from minitorch.course.grading import grade
+from minitorch.course.sandbox import Limits
 from minitorch.course.stubs import solution_file
 
 from .test_grading import HOSTILE, TASK, patch_the_tests, put_into, solved
@@ -27,7 +28,7 @@ MORE = {
 
 RIGHT = {
     *("good", "another good one", "comments", "tests deleted"),
-    *("deletes files", "starts processes"),  # without effect, and the answer is right
+    "deletes files",  # without effect, and the answer is right
 }
 
 
