@@ -32,7 +32,6 @@ ADVICE: dict[str, dict[str, str]] = {
             "eq is close": "eq is exact equality; being near is is_close's business.",
             "lt is at most": "A number is not less than itself: x < y, not x <= y.",
             "lt gives a bool": "Comparisons return 1.0 or 0.0, not True or False: tensors hold floats.",
-            "id keeps an int": "Everything here returns a float: float(x).",
         }
     ),
     "0.2": _advice(

@@ -88,11 +88,6 @@ MISTAKES: list[Mistake] = [
         ("eq is close", "1.0 if x == y else 0.0", "1.0 if abs(x - y) < 1e-2 else 0.0"),
         ("lt is at most", "1.0 if x < y else 0.0", "1.0 if x <= y else 0.0"),
         ("lt gives a bool", "return 1.0 if x < y else 0.0", "return x < y"),
-        (
-            "id keeps an int",
-            '"""x itself."""\n    return float(x)',
-            '"""x itself."""\n    return x',
-        ),
     ),
     *_all(
         "task0_2",

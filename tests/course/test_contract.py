@@ -43,6 +43,14 @@ def words(text: str) -> list[str]:
     return text.split()
 
 
+@pytest.mark.task0_1
+@pytest.mark.parametrize("name", words("mul id add neg max relu relu_back inv_back log_back"))
+def test_whole_numbers_become_floats(name: str) -> None:
+    """Our operators promise it; a student's need not."""
+    fn = getattr(operators, name)
+    assert type(fn(*[3] * fn.__code__.co_argcount)) is float
+
+
 # --- Names: where each is found, and the task that meets it first ----------------------------
 
 NAMES: list[tuple[str, str, str]] = [

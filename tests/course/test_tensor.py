@@ -253,14 +253,20 @@ def test_backend_has_every_function() -> None:
 
 
 @pytest.mark.task2_3
-def test_mixing_backends_says_so() -> None:
+def test_the_left_tensors_backend_computes() -> None:
     class OtherOps(minitorch.SimpleOps):
         pass
 
-    a = tensor([1.0])
-    b = tensor([1.0], backend=minitorch.TensorBackend(OtherOps))
-    with pytest.raises(RuntimeError, match=r"SimpleOps.*OtherOps"):
-        operator.add(a, b)
+    class DeviceOps(minitorch.SimpleOps):
+        cuda = True
+
+    a, b = tensor([1.0]), tensor([1.0], backend=minitorch.TensorBackend(OtherOps))
+    assert (a + b).backend is a.backend
+    assert (b + a).backend is b.backend
+    c = tensor([1.0])
+    c.backend = minitorch.TensorBackend(DeviceOps)
+    with pytest.raises(RuntimeError, match=r"SimpleOps.*DeviceOps"):
+        operator.add(a, c)
 
 
 @pytest.mark.task2_3
