@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .backends.cpu.kinds import COMPILES, kernels_from
 from .device import CPU, device, resolve
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ Array = Any
 DEFAULT_SEED = 67280421310721
 """The seed of a generator that was not given one."""
 
-COMPILED_SIZE = 1 << 14
+COMPILED_SIZE = kernels_from(1 << 14)
 """From this many numbers on, compiled loops make them: it pays to load Numba."""
 
 _LENGTH = 624  # words in the generator's memory
@@ -45,7 +46,8 @@ _STATE = np.dtype(
 
 def compiled_loops(size: int) -> Any:
     """The module of compiled loops, if there is enough to do or it is loaded already; or None."""
-    if size < COMPILED_SIZE and f"{__package__}.sampling_kernels" not in sys.modules:
+    loaded = COMPILES and f"{__package__}.sampling_kernels" in sys.modules
+    if size < COMPILED_SIZE and not loaded:
         return None
     from . import sampling_kernels
 

@@ -29,6 +29,8 @@ _part = njit(error_model="numpy")
 def _compile(kernel: Callable[..., Any], *parts: Any) -> Any:
     """Compile a kernel that keeps the order of its arithmetic, or load it from disk."""
     compiled: Any = njit(nogil=True, error_model="numpy")(kernel)
+    if compiled is kernel:  # NUMBA_DISABLE_JIT is set
+        return kernel
     plain = [getattr(part, "py_func", part) for part in parts]
     compiled._cache = _KernelCache(kernel, _fingerprint(False, kernel, *plain))
     return compiled

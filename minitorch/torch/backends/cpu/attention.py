@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .kinds import KERNEL_TYPES, is_large
+from .kinds import KERNEL_TYPES, is_large, kernels_from
 from .softmax import softmax, softmax_backward
 
 Array = Any
 
-LARGE = 8_192
+LARGE = kernels_from(8_192)
 """From so many shares on, kernels compute them."""
 
 

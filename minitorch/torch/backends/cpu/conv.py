@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from .arrays import widen
+from .kinds import kernels_from
 from .matmul import matmul
 
 Array = Any
 Sizes = tuple[int, ...]
 
-SMALL = 1 << 20
+SMALL = kernels_from(1 << 20)
 """Multiplications up to which a convolution is left to NumPy."""
 
 

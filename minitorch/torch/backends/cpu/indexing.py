@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from .kinds import KERNEL_TYPES, is_half, is_large
+from .kinds import KERNEL_TYPES, is_half, is_large, kernels_from
 
 Array = Any
 
-LARGE = 32_768
+LARGE = kernels_from(32_768)
 """The number of elements moved from which on kernels compute."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,14 @@ Array = Any
 
 KERNEL_TYPES = (np.dtype(np.float32), np.dtype(np.float64))
 """The types that kernels are compiled for."""
+
+COMPILES = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+"""Whether Numba compiles. Told not to, it would run kernels as Python: NumPy is faster."""
+
+
+def kernels_from(size: int) -> int:
+    """The size from which on kernels compute: the one given, or one that no array has."""
+    return size if COMPILES else sys.maxsize
 
 
 def is_large(x: Array, start: int) -> bool:

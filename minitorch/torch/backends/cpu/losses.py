@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .kinds import is_half, is_large, widen
+from .kinds import is_half, is_large, kernels_from, widen
 
 Array = Any
 
-LARGE = 8_192
+LARGE = kernels_from(8_192)
 """The size from which on kernels compute."""
 
 

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from .kinds import KERNEL_TYPES
+from .kinds import KERNEL_TYPES, kernels_from
 
 Array = Any
 Map = Callable[..., Array]
 
 # Sizes from which on the kernels win, by what the formula costs NumPy.
-CHEAP = 131_072
-COSTLY = 8_192
-UNKNOWN = 1_024
+CHEAP = kernels_from(131_072)
+COSTLY = kernels_from(8_192)
+UNKNOWN = kernels_from(1_024)
 
 MAPS: dict[str, Map] = {}
 """All of them, by name."""

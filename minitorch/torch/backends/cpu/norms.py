@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from . import reductions
-from .kinds import is_half, is_large, widen
+from .kinds import is_half, is_large, kernels_from, widen
 
 Array = Any
 Maybe = Any
 """An array or None."""
 
-LARGE = 8_192
+LARGE = kernels_from(8_192)
 """The size from which on kernels compute."""
 
 

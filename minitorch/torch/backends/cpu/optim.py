@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from .kinds import KERNEL_TYPES, is_half
+from .kinds import KERNEL_TYPES, is_half, kernels_from
 
 Array = Any
 Formula = Callable[..., tuple[Any, ...]]
 Job = tuple[list[Array], Sequence[float]]
 """A parameter, its gradient and what is remembered of it; the numbers of this step."""
 
-LARGE = 65_536
+LARGE = kernels_from(65_536)
 """With this many elements in all, kernels pay from the first step on."""
 
-PATIENCE = {True: 300, False: 30_000}
+PATIENCE = {True: kernels_from(300), False: kernels_from(30_000)}
 """After so many parameters that NumPy has updated, kernels pay for small models too: soon, where
 Numba is loaded already."""
 

@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .arrays import in_order, widen
+from .kinds import kernels_from
 
 Array = Any
 Sizes = tuple[int, ...]
 
-SMALL = 1 << 12
+SMALL = kernels_from(1 << 12)
 """Elements up to which pooling is left to NumPy."""
 
 

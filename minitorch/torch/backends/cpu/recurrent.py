@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from .kinds import KERNEL_TYPES
+from .kinds import KERNEL_TYPES, kernels_from
 from .matmul import matmul
 
 Array = Any
 
-LARGE = 1_024
+LARGE = kernels_from(1_024)
 """From this many gates in all steps on, a kernel computes them."""
 
 

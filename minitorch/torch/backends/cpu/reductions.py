@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .kinds import is_half, is_large
+from .kinds import is_half, is_large, kernels_from
 
 Array = Any
 Dims = tuple[int, ...] | None
 """Dimensions to reduce; None for all."""
 
-LARGE = 65_536
+LARGE = kernels_from(65_536)
 """The size from which on kernels compute."""
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .kinds import is_half, is_large
+from .kinds import is_half, is_large, kernels_from
 
 Array = Any
 
-LARGE = 8_192
+LARGE = kernels_from(8_192)
 """The size from which on kernels compute."""
 
 
