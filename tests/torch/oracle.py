@@ -15,6 +15,12 @@ from minitorch.torch.generator import default_generator as our_generator
 # Relative and absolute difference allowed, in units of the type's precision.
 ULPS = 64.0
 
+FUSED = real.backends.cpu.get_cpu_capability() != "DEFAULT"
+"""Whether PyTorch multiplies and adds in one step here. Else it rounds most random numbers twice."""
+
+DRAWN_ULPS = 0.0 if FUSED else ULPS
+"""The same for random numbers."""
+
 
 class Mismatch(AssertionError):
     """Two libraries disagree."""

@@ -12,7 +12,7 @@ import torch as real
 
 import minitorch.torch as ours
 from minitorch.torch.nn.utils import rnn as packed_sequences
-from tests.torch.oracle import compare, compare_tensors, to_ours
+from tests.torch.oracle import DRAWN_ULPS, compare, compare_tensors, to_ours
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 INPUT, HIDDEN, BATCH, STEPS = 5, 6, 3, 4
@@ -78,7 +78,7 @@ def test_modules_of_working_size(name: str) -> None:
     assert repr(mine) == repr(theirs)
     assert [n for n, _ in mine.named_parameters()] == [n for n, _ in theirs.named_parameters()]
     for (n, a), b in zip(mine.state_dict().items(), theirs.state_dict().values(), strict=True):
-        compare_tensors(a, b, n, ulps=0)
+        compare_tensors(a, b, n, ulps=DRAWN_ULPS)
     x = real.randn(16, 32, 40)
     own = to_ours(x).requires_grad_()
     x.requires_grad_()
