@@ -99,9 +99,10 @@ class Workspace:
     def notes(self) -> dict[str, Any]:
         """What the tools remember: the current module, what was passed."""
         try:
-            return json.loads((self.root / MARK).read_text())
-        except (OSError, ValueError):
-            return {"module": 0, "passed": {}, "last": None}
+            found = json.loads((self.root / MARK).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            found = None
+        return _checked_notes(found if isinstance(found, dict) else {})
 
     def note(self, **changes: Any) -> None:
         """Remember something."""
@@ -179,6 +180,22 @@ class Workspace:
             f"{name} is no file of the course. `minitorch course reset minitorch/operators.py`, "
             "for example, makes that file new"
         )
+
+
+def _checked_notes(found: dict[str, Any]) -> dict[str, Any]:
+    """Notes with what is missing, or is not what it should be, as at the start."""
+    module, passed, last = (found.get(name) for name in ("module", "passed", "last"))
+    if module not in range(5):
+        module = 0
+    passed = passed if isinstance(passed, dict) else {}
+    if not isinstance(last, dict) or not {"task", "message"} <= last.keys():
+        last = None
+    return {
+        **found,
+        "module": module,
+        "passed": {n: str(t) for n, t in passed.items()},
+        "last": last,
+    }
 
 
 # --- Making one ----------------------------------------------------------------------------

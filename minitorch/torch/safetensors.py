@@ -29,6 +29,7 @@ from .tensor import Tensor, wrap
 
 LARGEST_HEADER = 100_000_000
 _ALIGNMENT = 8
+_MOST_DIMENSIONS = 64  # of an array of NumPy
 _METADATA = "__metadata__"
 
 _NAMES = {  # in the order in which files have them, from the last
@@ -232,6 +233,8 @@ def _entry(name: str, fields: Any) -> _Entry:
         raise _invalid(name, f"the dtype {dtype} is not among {', '.join(_DTYPES)}")
     if not _are_sizes(shape) or not _are_sizes(offsets) or len(offsets) != 2:
         raise _invalid(name, "shape and data_offsets must be whole numbers")
+    if len(shape) > _MOST_DIMENSIONS:
+        raise _invalid(name, f"{len(shape)} dimensions are more than {_MOST_DIMENSIONS}")
     if math.prod(shape) * _DTYPES[dtype].itemsize != offsets[1] - offsets[0]:
         raise _invalid(name, f"shape {shape} of {dtype} does not fill the bytes {offsets}")
     return _Entry(_DTYPES[dtype], tuple(shape), *offsets)
@@ -242,7 +245,10 @@ def _are_sizes(values: Any) -> bool:
 
 
 def _invalid(name: str, reason: str) -> SafetensorError:
-    return SafetensorError(f"Error while deserializing: invalid entry of tensor `{name}`: {reason}")
+    shown = f"{name:.100}".encode("utf-8", "backslashreplace").decode()
+    return SafetensorError(
+        f"Error while deserializing: invalid entry of tensor `{shown}`: {reason:.500}"
+    )
 
 
 def _check_cover(entries: dict[str, _Entry], size: int) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,10 +21,12 @@ from ..module import Module
 from ..scalar import Scalar
 from ..tensor import Tensor
 from ..tensor_data import TensorData
+from .packed_files import read_npz
 
 FORMAT = 1
 _PARAMETER = "parameter/"
 _STATE = "state/"
+_WORDS = 624  # of the generators' state
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -123,7 +124,7 @@ def load_parameters(model: Module, arrays: Arrays) -> None:
 
         try:
             model.load_state_dict({name: from_numpy(array) for name, array in arrays.items()})
-        except RuntimeError as error:
+        except (RuntimeError, TypeError) as error:
             raise CheckpointError(f"the checkpoint is of another model: {error}") from None
         return
     named = dict(model.named_parameters())
@@ -140,6 +141,8 @@ def load_parameters(model: Module, arrays: Arrays) -> None:
                 f"the checkpoint is of a model of another size: parameter {name} has shape "
                 f"{arrays[name].shape} in the file and {wanted} in the model"
             )
+        if arrays[name].dtype.kind not in "biuf":
+            raise CheckpointError(f"parameter {name} in the checkpoint is no array of numbers")
     for name, parameter in named.items():
         array = np.asarray(arrays[name], dtype=np.float64)
         if isinstance(parameter.value, Scalar):
@@ -186,33 +189,69 @@ def load_checkpoint(path: Path) -> Checkpoint:
             f"no checkpoint at {path}; run without --resume to start from epoch 1"
         )
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        about = json.loads(str(arrays["about"]))
-        found = about["format"]
-        if found != FORMAT:
-            raise CheckpointError(
-                f"{path} has checkpoint format {found}, this version reads {FORMAT}"
-            )
-        history = History(
-            arrays["losses"].tolist(),
-            [int(n) for n in about["correct"]],
-            [int(n) for n in about["validation"]],
-            arrays["seconds"].tolist(),
-        )
-        return Checkpoint(
-            dict(about["settings"]),
-            history,
-            _below(_PARAMETER, arrays),
-            _below("random/", arrays),
-            _below(_STATE, arrays),
-        )
-    except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        return _parse(read_npz(path))
+    except (OSError, ValueError, KeyError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise CheckpointError(
             f"{path} is no checkpoint, or a damaged or cut-off one ({reason}); "
             "delete it and start again, or give another --checkpoint"
         ) from None
+
+
+def _parse(arrays: Arrays) -> Checkpoint:
+    """The checkpoint in the arrays of a file; ValueError or KeyError if it is none."""
+    about = _about(str(arrays["about"]))
+    settings, history = (
+        about["settings"],
+        History(
+            _numbers(arrays["losses"]),
+            about["correct"],
+            about["validation"],
+            _numbers(arrays["seconds"]),
+        ),
+    )
+    if not isinstance(settings, dict):
+        raise ValueError("its settings are no dict")
+    for counts in (history.correct, history.validation):
+        if not isinstance(counts, list) or any(type(n) is not int for n in counts):
+            raise ValueError("its counts are not whole numbers")
+    lengths = {len(history.losses), len(history.correct), len(history.seconds)}
+    if len(lengths) > 1 or len(history.validation) not in (0, history.epoch):
+        raise ValueError("its history has more epochs in one place than in another")
+    state = _below("random/", arrays)
+    _check_random_state(state)
+    return Checkpoint(settings, history, _below(_PARAMETER, arrays), state, _below(_STATE, arrays))
+
+
+def _about(text: str) -> dict[str, Any]:
+    try:
+        about = json.loads(text)
+    except RecursionError:
+        raise ValueError("its description is nested too deeply") from None
+    if not isinstance(about, dict) or about["format"] != FORMAT:
+        found = str(about.get("format") if isinstance(about, dict) else None)[:40]
+        raise ValueError(f"it has checkpoint format {found}, this version reads {FORMAT}")
+    return about
+
+
+def _numbers(array: npt.NDArray[Any]) -> list[float]:
+    if array.ndim != 1 or array.dtype != np.float64:
+        raise ValueError(
+            f"an array of {array.dtype} in {array.ndim} dimensions is no list of numbers"
+        )
+    return array.tolist()
+
+
+def _check_random_state(state: Arrays) -> None:
+    """Refuse what no generator can be put to."""
+    for name, usual in random_state().items():
+        if state[name].shape != usual.shape or state[name].dtype != usual.dtype:
+            raise ValueError(f"the state {name} of the random numbers is none")
+    version, position = state["python_spare"][0], state["numpy_spare"][0]
+    if version != 3 or not 0 <= position <= _WORDS or state["python"][-1] > _WORDS:
+        raise ValueError("the state of the random numbers is none")
+    if not (np.isfinite(state["python_spare"]).all() and np.isfinite(state["numpy_spare"]).all()):
+        raise ValueError("the state of the random numbers is not finite")
 
 
 def _below(prefix: str, arrays: Arrays) -> Arrays:

@@ -12,17 +12,15 @@ gzipped (`.gz`) or not.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
+import io
 import os
 import shutil
 import struct
 import sys
 import time
 import urllib.request
-import zipfile
-import zlib
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -30,6 +28,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from .packed_files import opened, opened_zip
 
 DATA_VARIABLE = "MINITORCH_DATA"
 
@@ -169,22 +169,23 @@ def load_glove(words: Container[str] | None = None) -> dict[str, Array]:
 # --- Readers -------------------------------------------------------------------------
 
 
-def read_bytes(path: Path) -> bytes:
-    """What is in a file, unpacked if its name ends in .gz."""
-    content = Path(path).read_bytes()
-    if Path(path).suffix != ".gz":
-        return content
-    try:
-        return gzip.decompress(content)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{path}: not gzip, damaged or cut off ({error})") from None
+LONGEST_LINE = 1 << 20
+"""Characters that a line of text may have."""
 
 
-def _read_text(path: Path) -> str:
-    try:
-        return read_bytes(path).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: not UTF-8 text ({error})") from None
+def read_lines(path: Path) -> Iterator[str]:
+    """The lines of a text, unpacked if its name ends in .gz; only newlines end them."""
+    with opened(path) as (file, most):
+        text = io.TextIOWrapper(file, "utf-8", newline="\n")
+        try:
+            while line := text.readline(LONGEST_LINE):
+                if len(line) == LONGEST_LINE and not line.endswith("\n"):
+                    raise ValueError(f"{path}: a line of more than {LONGEST_LINE} characters")
+                if file.tell() > most:
+                    raise ValueError(f"{path}: unpacks to more than {most} bytes")
+                yield line.removesuffix("\n")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path}: not UTF-8 text ({error})") from None
 
 
 def read_idx(path: Path, dims: int) -> npt.NDArray[np.uint8]:
@@ -193,23 +194,30 @@ def read_idx(path: Path, dims: int) -> npt.NDArray[np.uint8]:
     All numbers are big-endian: two zero bytes, the type (8: unsigned bytes), the number of
     dimensions, the size of each as four bytes, then the elements.
     """
-    content = read_bytes(path)
-    header = 4 + 4 * dims
-    magic = bytes([0, 0, 8, dims])
-    if content[:4] != magic:
+    with opened(path) as (file, most):
+        header = file.read(4 + 4 * dims)
+        magic = bytes([0, 0, 8, dims])
+        if header[:4] != magic:
+            raise ValueError(
+                f"{path}: starts with {header[:4].hex(' ') or 'nothing'}, an idx file of unsigned "
+                f"bytes in {dims} dimensions with {magic.hex(' ')}"
+            )
+        if len(header) < 4 + 4 * dims:
+            raise ValueError(f"{path}: cut off within its header of {4 + 4 * dims} bytes")
+        shape = struct.unpack(f">{dims}I", header[4:])
+        needed = prod(shape)
+        if needed > most:
+            raise ValueError(
+                f"{path}: the shape {shape} in its header needs {needed} bytes, but the file has "
+                f"{most} at most"
+            )
+        elements = file.read(needed + 1)
+    if len(elements) != needed:
+        count = f"{len(elements)}" if len(elements) < needed else f"more than {needed}"
         raise ValueError(
-            f"{path}: starts with {content[:4].hex(' ') or 'nothing'}, an idx file of unsigned "
-            f"bytes in {dims} dimensions with {magic.hex(' ')}"
+            f"{path}: {count} bytes of elements, but the shape {shape} in its header needs {needed}"
         )
-    if len(content) < header:
-        raise ValueError(f"{path}: cut off within its header of {header} bytes")
-    shape = struct.unpack(f">{dims}I", content[4:header])
-    if len(content) - header != prod(shape):
-        raise ValueError(
-            f"{path}: {len(content) - header} bytes of elements, but the shape {shape} in its "
-            f"header needs {prod(shape)}"
-        )
-    return np.frombuffer(content, dtype=np.uint8, offset=header).reshape(shape)
+    return np.frombuffer(elements, dtype=np.uint8).reshape(shape)
 
 
 def read_labelled_sentences(path: Path) -> tuple[list[str], list[int]]:
@@ -218,11 +226,10 @@ def read_labelled_sentences(path: Path) -> tuple[list[str], list[int]]:
     Nothing but newlines and tabs separates: sentences hold bare quotation marks, and
     characters that Python's `splitlines` takes for line ends.
     """
-    header, *lines = _read_text(path).split("\n")
+    lines = read_lines(path)
+    header = next(lines, "")
     if header.rstrip("\r") != "sentence\tlabel":
         raise ValueError(f"{path}: the first line is {header[:40]!r}, not 'sentence<TAB>label'")
-    if lines and not lines[-1]:
-        lines.pop()
     sentences, labels = [], []
     for number, line in enumerate(lines, start=2):
         fields = line.rstrip("\r").split("\t")
@@ -237,11 +244,8 @@ def read_labelled_sentences(path: Path) -> tuple[list[str], list[int]]:
 
 def read_glove(path: Path, size: int, words: Container[str] | None = None) -> dict[str, Array]:
     """Word vectors from lines of a word and `size` numbers, separated by single spaces."""
-    lines = _read_text(path).split("\n")
-    if lines and not lines[-1]:
-        lines.pop()
-    vectors = {}
-    for number, line in enumerate(lines, start=1):
+    vectors, number = {}, 0
+    for number, line in enumerate(read_lines(path), start=1):
         word, *numbers = line.rstrip("\r").split(" ")
         if len(numbers) != size:
             raise ValueError(
@@ -252,8 +256,10 @@ def read_glove(path: Path, size: int, words: Container[str] | None = None) -> di
         try:
             vectors[word] = np.array(numbers, dtype=np.float64)
         except ValueError as error:
-            raise ValueError(f"{path}, line {number}: {error}") from None
-    if not lines:
+            raise ValueError(f"{path}, line {number}: {str(error)[:200]}") from None
+        if not np.isfinite(vectors[word]).all():
+            raise ValueError(f"{path}, line {number}: the word {word[:40]!r} has infinite numbers")
+    if not number:
         raise ValueError(f"{path}: no word in it")
     return vectors
 
@@ -275,7 +281,7 @@ def find_files(files: Iterable[DataFile], download: bool = True) -> list[Path]:
         if _find(file) is None and download and file.urls:
             try:
                 _download(file)
-            except (OSError, ValueError, zipfile.BadZipFile) as error:
+            except (OSError, ValueError) as error:
                 reasons.append(str(error))
                 break  # without a network, the other files would fail alike
     found = [_find(file) for file in files]
@@ -338,7 +344,7 @@ def _download(file: DataFile) -> None:
             else:
                 _unpack(beside, folder, url)
             return
-        except (OSError, ValueError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError) as error:
             failures.append(f"{url}: {error}")
         finally:
             beside.unlink(missing_ok=True)
@@ -370,12 +376,12 @@ def _fetch(url: str, path: Path, sha256: str | None) -> None:
 def _unpack(archive: Path, folder: Path, url: str) -> None:
     """Copy out of an archive every data file that comes from it, whole or not at all."""
     wanted = [file for file in (*SST2.values(), GLOVE) if url in file.urls and file.member]
-    with zipfile.ZipFile(archive) as opened:
+    with opened_zip(archive) as members:
         for file in wanted:
             name = file.names[-1]
             beside = folder / f".{name}.{os.getpid()}.part"
             try:
-                with opened.open(str(file.member)) as source, open(beside, "wb") as target:
+                with members.open(str(file.member)) as source, open(beside, "wb") as target:
                     shutil.copyfileobj(source, target)
                 os.replace(beside, folder / name)
             except KeyError:

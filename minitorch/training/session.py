@@ -366,9 +366,12 @@ class Session:
                     f"{self.checkpoint_path} was made with {key} = {saved!r}, now it is {now!r}; "
                     f"give the same, or start anew without --resume"
                 )
-        load_parameters(self._model, checkpoint.parameters)
-        if self._keeper is not None:
-            self._keeper.load_state_arrays(checkpoint.state)
+        try:
+            load_parameters(self._model, checkpoint.parameters)
+            if self._keeper is not None:
+                self._keeper.load_state_arrays(checkpoint.state)
+        except (CheckpointError, KeyError, ValueError) as error:
+            raise CheckpointError(f"{self.checkpoint_path}: {error}") from None
         set_random_state(checkpoint.random_state)
         self.history = checkpoint.history
         self._latest = checkpoint

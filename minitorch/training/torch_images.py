@@ -116,18 +116,39 @@ class TorchImageTrain:
                 kept[f"{number}/{name}"] = value.numpy().copy()
         return kept
 
+    def _usual_arrays(self) -> Arrays:
+        """What `state_arrays` gives after a step, with other numbers."""
+        usual = {name: array for name, array in self.state_arrays().items() if "/" not in name}
+        for number, parameter in enumerate(self.model.parameters()):
+            usual[f"{number}/step"] = np.zeros((), np.float32)
+            for name in ("exp_avg", "exp_avg_sq"):
+                usual[f"{number}/{name}"] = np.empty(
+                    parameter.shape, parameter.detach().numpy().dtype
+                )
+        return usual
+
     def load_state_arrays(self, arrays: Arrays) -> None:
-        """Take back what was kept."""
+        """Take back what was kept; ValueError if it is not of this optimizer."""
         from ..torch import from_numpy, set_rng_state
 
-        set_rng_state(from_numpy(arrays["rng"]))
+        usual = self._usual_arrays()
+        if arrays.keys() != usual.keys() and arrays.keys() != {"rng", "schedule"}:
+            raise ValueError("the checkpoint's optimizer is of another model")
+        for key, array in arrays.items():
+            if (array.shape, array.dtype) != (usual[key].shape, usual[key].dtype):
+                raise ValueError(f"the optimizer's {key} has shape {array.shape} of {array.dtype}")
         epoch, rate = arrays["schedule"].tolist()
+        if not (0 <= epoch < 2**31 and 0 <= rate < float("inf")):
+            raise ValueError(f"the rate {rate} after epoch {epoch} is none")
+        try:
+            set_rng_state(from_numpy(arrays["rng"]))
+        except RuntimeError as error:
+            raise ValueError(f"the state of the random numbers is none: {error}") from None
         self.schedule.load_state_dict({"last_epoch": int(epoch), "_last_lr": [rate]})
         state: dict[int, dict[str, Any]] = {}
-        for key, array in arrays.items():
+        for key in arrays.keys() - {"rng", "schedule"}:
             number, _, name = key.partition("/")
-            if name:
-                state.setdefault(int(number), {})[name] = from_numpy(array)
+            state.setdefault(int(number), {})[name] = from_numpy(arrays[key])
         now = self.optimizer.state_dict()
         now["param_groups"][0]["lr"] = rate
         self.optimizer.load_state_dict({"state": state, "param_groups": now["param_groups"]})

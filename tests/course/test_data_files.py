@@ -28,11 +28,11 @@ from minitorch.training.data_files import (
     load_glove,
     load_mnist,
     load_sst2,
-    read_bytes,
     read_glove,
     read_idx,
     read_labelled_sentences,
 )
+from minitorch.training.packed_files import read_npz
 
 
 def idx(array: Any, kind: int = 8) -> bytes:
@@ -79,7 +79,7 @@ GOOD = idx(np.arange(12).reshape(3, 2, 2))
         (b"\x00\x00", "starts with 00 00"),
         (GOOD[:10], "cut off within its header"),
         (GOOD[:-1], "11 bytes of elements"),
-        (GOOD + b"\x00", "13 bytes of elements"),
+        (GOOD + b"\x00", "more than 12 bytes of elements"),
         (idx([1, 2]), "3 dimensions"),
         (idx(np.zeros((1, 2, 2)), kind=13), "starts with 00 00 0d 03"),
         (b"<html>404</html>", "starts with 3c 68 74 6d"),
@@ -110,6 +110,90 @@ def test_bad_gzip_is_named(tmp_path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"images\.gz"):
         read_idx(path, dims=3)
+
+
+@pytest.mark.parametrize("name", ["images", "images.gz"])
+def test_idx_that_asks_for_gigabytes_is_refused_by_size(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    content = GOOD[:4] + struct.pack(">3I", 3000, 1000, 1000) + GOOD[16:]
+    path.write_bytes(gzip.compress(content) if path.suffix else content)
+    with pytest.raises(ValueError, match="needs 3000000000 bytes, but the file has"):
+        read_idx(path, dims=3)
+
+
+# --- Arrays ----------------------------------------------------------------------------
+
+
+def npz(path: Path, header: str, data: bytes = bytes(24), **options: Any) -> Path:
+    """An archive of one array, with a header that may be a lie."""
+    text = header.encode() + b"\n"
+    with zipfile.ZipFile(path, "w", **options) as archive:
+        archive.writestr("a.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data)
+    return path
+
+
+def test_npz_comes_back(tmp_path: Path) -> None:
+    arrays: dict[str, Any] = {
+        "float": np.arange(6.0).reshape(2, 3),
+        "columns": np.asfortranarray(np.arange(6, dtype=np.int8).reshape(2, 3)),
+        "text": np.array("text \u00fc"),
+        "texts": np.array(["a", "bcd"]),
+        "none": np.zeros((0, 3)),
+        "number": np.array(3),
+        "big": np.arange(3, dtype=">u2"),
+        "true": np.array([True, False]),
+    }
+    for save in (np.savez, np.savez_compressed):
+        save(tmp_path / "a.npz", **arrays)
+        read = read_npz(tmp_path / "a.npz")
+        assert read.keys() == arrays.keys()
+        for name, array in arrays.items():
+            assert read[name].dtype == array.dtype
+            np.testing.assert_array_equal(read[name], array)
+
+
+FIELDS = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }"
+
+
+@pytest.mark.parametrize(
+    ("header", "says"),
+    [
+        (FIELDS % ("<f8", "(4000000000,)"), "needs 32000000000"),
+        (FIELDS % ("<f8", "(9223372036854775807, 9223372036854775807)"), "needs"),
+        (FIELDS % ("<f8", "(-3,)"), "no array"),
+        (FIELDS % ("|O", "(3,)"), "no array"),
+        (FIELDS % ("<U0", "(3,)"), "have no bytes"),
+        (FIELDS % ("<f7", "(3,)"), "f7"),
+        (FIELDS % ("<f8", "(" + "1, " * 70 + "3)"), "dimension"),
+        ("-" * 9000 + "1", "no array"),
+        ("(" * 5000, "no array"),
+    ],
+    ids=lambda text: text[-30:],
+)
+def test_npz_that_lies_is_refused_by_size(tmp_path: Path, header: str, says: str) -> None:
+    path = npz(tmp_path / "a.npz", header)
+    with pytest.raises(ValueError, match=says) as caught:
+        read_npz(path)
+    assert str(path) in str(caught.value)
+
+
+def test_bombs_are_refused_by_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("minitorch.training.packed_files._FREE", 1000)
+    path = npz(
+        tmp_path / "a.npz",
+        FIELDS % ("|u1", "(10000000,)"),
+        bytes(10_000_000),
+        compression=zipfile.ZIP_DEFLATED,
+    )
+    with pytest.raises(ValueError, match="would unpack to 10000"):
+        read_npz(path)
+    text = tmp_path / "dev.tsv.gz"
+    text.write_bytes(gzip.compress(b"sentence\tlabel\n" + b"a\t1\n" * 100_000))
+    with pytest.raises(ValueError, match=r"dev\.tsv\.gz: unpacks to more than"):
+        read_labelled_sentences(text)
+    text.write_bytes(gzip.compress(bytes(2_000_000)))
+    with pytest.raises(ValueError, match=r"dev\.tsv\.gz: a line of more than"):
+        read_labelled_sentences(text)
 
 
 # --- Text ------------------------------------------------------------------------------
@@ -304,7 +388,7 @@ def test_download_fills_the_cache_from_the_second_mirror(
     asked = serve(monkeypatch, {"http://b/f.gz": Response(content)})
     (path,) = find_files([file])
     assert path == no_data / "mnist" / "f.gz"
-    assert read_bytes(path) == b"hello"
+    assert gzip.decompress(path.read_bytes()) == b"hello"
     find_files([file])
     assert asked == ["http://a/f.gz", "http://b/f.gz"]  # the second time, the cache has it
 

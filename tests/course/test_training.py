@@ -205,6 +205,33 @@ def test_checkpoint_with_pickle_is_refused(tmp_path: Path) -> None:
         checkpoint.load_checkpoint(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "array", "says"),
+    [
+        ("about", np.array("[" * 100_000), "nested too deeply"),
+        ("about", np.array('{"format": 1e999}'), "format inf"),
+        ("losses", np.array(["a"]), "no list of numbers"),
+        ("losses", np.zeros(7), "more epochs in one place"),
+        ("random/python", np.full(625, 2**32 - 1, np.uint32), "random numbers"),
+        ("random/numpy_spare", np.array([1e9, 0, 0]), "random numbers"),
+        ("random/python_spare", np.array([3, 1, np.nan]), "not finite"),
+        ("parameter/w", np.array("x"), "no array of numbers"),
+    ],
+)
+def test_checkpoints_that_are_none_inside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, array: Any, says: str
+) -> None:
+    walk(tmp_path, epochs=2)
+    path = tmp_path / "checkpoint.npz"
+    with np.load(path) as file:
+        arrays = dict(file)
+    np.savez(path, **(arrays | {name: array}))  # type: ignore[arg-type]
+    assert walk(tmp_path, epochs=3, resume=True)[0] == 1
+    said = capsys.readouterr().err
+    assert str(path) in said
+    assert says in said
+
+
 def test_failed_write_keeps_the_previous_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,6 +55,18 @@ def test_only_bodies_are_taken_away(file: str) -> None:
     ast.parse(stub)
 
 
+@pytest.mark.parametrize(
+    "text", ["", "[]", "[" * 100_000, '{"module": 99, "passed": [1], "last": "x"}', "\xff"]
+)
+def test_damaged_notes_are_those_of_the_start(tmp_path: Path, text: str) -> None:
+    (tmp_path / ".minitorch").mkdir()
+    (tmp_path / ".minitorch" / "course.json").write_text(text, encoding="latin1")
+    workspace = Workspace(tmp_path)
+    assert workspace.notes() == {"module": 0, "passed": {}, "last": None}
+    workspace.note(module=2)
+    assert workspace.notes()["module"] == 2
+
+
 def test_a_fresh_workspace_imports(workspace: Workspace) -> None:
     code = (
         "import minitorch as m; m.fast_ops, m.fast_conv, m.cuda_ops, m.cuda_conv; print(m.__file__)"

@@ -565,6 +565,27 @@ def test_damaged_files_give_a_clear_error_or_the_object(data: st.DataObject) -> 
         load(broken)
 
 
+def test_records_that_share_their_bytes_are_refused() -> None:
+    file = archive_with(b"\x80\x02].", **{f"_{i}": bytes(64) for i in range(9)})
+    content = bytearray(file.getvalue())
+    first = content.index(b"PK\x01\x02", content.index(b"PK\x01\x02") + 1)
+    for _ in range(9):  # the sizes of all, as the list of contents gives them
+        at = content.index(b"PK\x01\x02", first)
+        content[at + 20 : at + 28] = struct.pack("<II", 1000, 1000)
+        first = at + 4
+    with pytest.raises(RuntimeError, match="overlap"):
+        load(io.BytesIO(content))
+
+
+def test_lazy_conjugate_of_an_expanded_tensor_takes_the_storage_only() -> None:
+    x = torch.tensor([1 + 2j])
+    file = io.BytesIO()
+    torch.save(x.expand(2**40).conj(), file)
+    loaded = load(io.BytesIO(file.getvalue()))
+    assert loaded.shape == (2**40,)
+    assert loaded._array[-1] == 1 - 2j
+
+
 def test_files_that_are_none(tmp_path: Path) -> None:
     other = io.BytesIO()
     with zipfile.ZipFile(other, "w") as archive:

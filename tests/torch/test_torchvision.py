@@ -255,7 +255,7 @@ def test_cifar(tmp_path, capsys):
         np.asarray(image), pixels[1].reshape(3, 32, 32).transpose(1, 2, 0)
     )
     (folder / "test_batch").write_bytes(pickle.dumps(Dangerous()))
-    with pytest.raises(pickle.UnpicklingError, match="which is no array"):
+    with pytest.raises(ValueError, match=r"test_batch: .*Unsupported global"):
         datasets.CIFAR10(tmp_path, train=False)
     assert capsys.readouterr().out == ""
 

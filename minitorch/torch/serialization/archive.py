@@ -91,6 +91,9 @@ class ArchiveReader:
             struct.error,
         ) as error:
             raise damaged(f"it has no readable list of contents ({error})") from None
+        members = self._zip.infolist()
+        if sum(member.file_size for member in members) > self._size:
+            raise damaged("its records overlap, or are larger together than the file")
         names = self._zip.namelist()
         pickles = [name for name in names if name.count("/") == 1 and name.endswith("/data.pkl")]
         if len(pickles) != 1:

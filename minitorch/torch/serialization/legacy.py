@@ -47,7 +47,7 @@ class _Storages:
     """Storages that the object refers to before their bytes are read."""
 
     def __init__(self, limit: int, map_location: MapLocation) -> None:
-        self._limit = limit
+        self._left = limit
         self._map_location = map_location
         self._by_key: dict[str, tuple[dtypes.dtype, UntypedStorage]] = {}
 
@@ -57,9 +57,10 @@ class _Storages:
         if dtype is None or (len(description) > 5 and description[5] is not None):
             raise UnpicklingError(f"storage {key} is of a kind that cannot be read from old files")
         size = size_in_bytes(dtype, count)
-        if size > self._limit:
-            raise RuntimeError(f"the file is cut off: storage {key} needs {size} bytes")
         if key not in self._by_key:
+            self._left -= size
+            if self._left < 0:
+                raise RuntimeError(f"the file is cut off: storage {key} needs {size} bytes")
             empty = UntypedStorage.over(np.zeros(size, np.uint8))
             self._by_key[key] = dtype, place(empty, location, self._map_location)
         known, storage = self._by_key[key]
@@ -69,7 +70,9 @@ class _Storages:
 
     def fill(self, keys: Any, data: memoryview, foreign_order: bool) -> None:
         """Read the bytes of all storages, in the order of their keys."""
-        if type(keys) is not list or set(keys) != set(self._by_key):
+        if type(keys) is not list or any(type(key) is not str for key in keys):
+            raise UnpicklingError("the keys of the file's storages are no list of texts")
+        if set(keys) != set(self._by_key):
             raise UnpicklingError("the file does not have the storages that its tensors need")
         position = 0
         for key in keys:

@@ -14,14 +14,12 @@ import numpy as np
 
 from .. import dtypes
 from ..storage import TypedStorage, UntypedStorage, tensor_over
-from ..tensor import Tensor, wrap
+from ..tensor import Tensor
 
 
 def rebuild_tensor(storage: Any, offset: Any, size: Any, stride: Any) -> Tensor:
     """A tensor over a storage with elements."""
-    if not isinstance(storage, TypedStorage):
-        raise UnpicklingError(f"a tensor needs a storage, not a {type(storage).__name__}")
-    return _over(storage, storage.dtype, offset, size, stride)
+    return _over(_typed(storage), storage.dtype, offset, size, stride)
 
 
 def rebuild_tensor_v2(
@@ -34,7 +32,7 @@ def rebuild_tensor_v2(
     metadata: Any = None,
 ) -> Tensor:
     """A tensor over a storage with elements, and whether operations on it are recorded."""
-    tensor = _apply_bits(rebuild_tensor(storage, offset, size, stride), metadata)
+    tensor = _over(_typed(storage), storage.dtype, offset, size, stride, metadata)
     return tensor.requires_grad_(bool(requires_grad))
 
 
@@ -54,13 +52,22 @@ def rebuild_tensor_v3(
     if not isinstance(dtype, dtypes.dtype):
         raise UnpicklingError(f"a tensor needs a dtype, not a {type(dtype).__name__}")
     make_boolean(storage, dtype)
-    tensor = _apply_bits(_over(storage, dtype, offset, size, stride), metadata)
+    tensor = _over(storage, dtype, offset, size, stride, metadata)
     return tensor.requires_grad_(bool(requires_grad))
 
 
-def _over(storage: Any, dtype: dtypes.dtype, offset: Any, size: Any, stride: Any) -> Tensor:
+def _typed(storage: Any) -> TypedStorage:
+    if not isinstance(storage, TypedStorage):
+        raise UnpicklingError(f"a tensor needs a storage, not a {type(storage).__name__}")
+    return storage
+
+
+def _over(
+    storage: Any, dtype: dtypes.dtype, offset: Any, size: Any, stride: Any, metadata: Any = None
+) -> Tensor:
     if not isinstance(size, (tuple, list)) or not isinstance(stride, (tuple, list)):
         raise UnpicklingError("the sizes and strides of a tensor must be tuples")
+    storage = _apply_bits(storage.untyped(), dtype, metadata)
     return tensor_over(storage, dtype, offset, tuple(size), tuple(stride))
 
 
@@ -71,16 +78,18 @@ def make_boolean(storage: UntypedStorage, dtype: dtypes.dtype | None) -> None:
         np.minimum(memory, 1, out=memory)
 
 
-def _apply_bits(tensor: Tensor, metadata: Any) -> Tensor:
-    """Compute what a lazy view of Torch's, such as `x.conj()`, only noted."""
-    if not isinstance(metadata, dict):
-        return tensor
-    array = tensor._array
-    if metadata.get("conj"):
-        array = np.conj(array)
-    if metadata.get("neg"):
-        array = np.negative(array)
-    return tensor if array is tensor._array else wrap(array)
+def _apply_bits(storage: UntypedStorage, dtype: dtypes.dtype, metadata: Any) -> UntypedStorage:
+    """Compute what a lazy view of Torch's, such as `x.conj()`, only noted.
+
+    On the whole storage: a view may have far more elements, by strides of 0.
+    """
+    noted = metadata if isinstance(metadata, dict) else {}
+    if not noted.get("conj") and not noted.get("neg"):
+        return storage
+    array = TypedStorage(wrap_storage=storage, dtype=dtype)._elements()
+    array = np.conj(array) if noted.get("conj") else array
+    array = np.negative(array) if noted.get("neg") else array
+    return UntypedStorage.over(array.view(np.uint8))
 
 
 # --- Parameters and subclasses -----------------------------------------------------------

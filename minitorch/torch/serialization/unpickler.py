@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pickle import UnpicklingError
 from struct import unpack_from
 from typing import Any
@@ -20,11 +20,13 @@ from .instructions import INSTRUCTIONS, MARK, check_keys
 from .names import BUILDERS, CONSTANTS, is_blocked, modern_name, safe_by_name
 
 PersistentLoad = Callable[[Any], Any]
+_LONGEST_NAME = 300  # to be shown whole
 _PLAIN = (str, bytes, list, tuple, dict, set, OrderedDict)
 _TAKES_PLAIN = (Size, OrderedDict, Counter, set, frozenset)  # which go through what they are given
 
 
 def _refused_global(name: str) -> UnpicklingError:
+    name = name if len(name) < _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
     if is_blocked(name):
         module = name.rpartition(".")[0]
         return UnpicklingError(
@@ -45,10 +47,15 @@ class SafeUnpickler:
         data: bytes with the pickle in them
         persistent_load: gives the storage for what the pickle says about it
         position: where the pickle begins
+        names: what it may name and call besides
     """
 
     def __init__(
-        self, data: bytes | memoryview, persistent_load: PersistentLoad, position: int = 0
+        self,
+        data: bytes | memoryview,
+        persistent_load: PersistentLoad,
+        position: int = 0,
+        names: Mapping[str, Any] | None = None,
     ) -> None:
         self.data = memoryview(data)
         self.position = position
@@ -56,7 +63,7 @@ class SafeUnpickler:
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
         self.protocol = 0
-        self.safe = safe_by_name()
+        self.safe = safe_by_name() | dict(names or {})
         self.callable = {id(f): f for f in (*BUILDERS.values(), *self.safe.values())}
 
     def load(self) -> Any:

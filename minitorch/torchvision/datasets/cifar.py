@@ -3,43 +3,56 @@
 from __future__ import annotations
 
 import os
-import pickle
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ...torch.serialization.names import latin1_bytes
+from ...torch.serialization.unpickler import SafeUnpickler
+from ...training.packed_files import read_npz
 from ..pillow import picture
 from . import files
 from .vision import VisionDataset
 
 
-class _ArrayUnpickler(pickle.Unpickler):
-    """Reads arrays, lists and texts; a file cannot make it do anything else."""
+class _Dtype:
+    """The dtype that a pickle makes for its array; pictures are of bytes."""
 
-    def find_class(self, module: str, name: str) -> Any:
-        """What CIFAR's files name; UnpicklingError for all else."""
-        known = {
-            "numpy.ndarray": np.ndarray,
-            "numpy.dtype": np.dtype,
-            "_codecs.encode": latin1_bytes,
-        }
-        if f"{module}.{name}" in known:
-            return known[f"{module}.{name}"]
-        if name == "_reconstruct" and module in (
-            "numpy.core.multiarray",
-            "numpy._core.multiarray",
-        ):
-            return _reconstruct
-        raise pickle.UnpicklingError(f"the file names {module}.{name}, which is no array")
+    def __init__(self, code: Any = None, *rest: Any) -> None:
+        if code != "u1":
+            raise UnpicklingError(f"pictures are arrays of u1, not of {code!r:.40}")
+
+    def __setstate__(self, state: Any) -> None:
+        pass
 
 
-def _reconstruct(kind: Any, shape: Any, code: Any) -> Any:
+class _Pictures:
+    """An array of bytes that a pickle fills."""
+
+    array: Any = None
+
+    def __setstate__(self, state: Any) -> None:
+        _, shape, dtype, in_columns, data = state
+        if not isinstance(dtype, _Dtype) or in_columns or not isinstance(shape, tuple):
+            raise UnpicklingError("the file has an array that is none of pictures")
+        data = data.encode("latin1") if isinstance(data, str) else data
+        self.array = np.frombuffer(data, np.uint8).reshape(shape)
+
+
+def _reconstruct(kind: Any, shape: Any, code: Any) -> _Pictures:
     """An empty array, which the pickle then fills."""
-    return np.ndarray.__new__(np.ndarray, (0,), np.uint8)
+    return _Pictures()
+
+
+_NAMES = {
+    "numpy.ndarray": _Pictures,
+    "numpy.dtype": _Dtype,
+    "numpy.core.multiarray._reconstruct": _reconstruct,
+    "numpy._core.multiarray._reconstruct": _reconstruct,
+}
 
 
 class CIFAR10(VisionDataset):
@@ -92,24 +105,35 @@ class CIFAR10(VisionDataset):
     def _batches(self, folder: Path) -> tuple[Any, list[int]]:
         parts, labels = [], []
         for name in self.train_list if self.train else self.test_list:
-            entry = _read(folder / name)
-            parts.append(entry["data"])
-            labels += list(entry["labels"] if "labels" in entry else entry["fine_labels"])
-        self.classes = list(_read(folder / self.meta[0])[self.meta[1]])
+            pixels, numbers = _read_batch(folder / name)
+            parts.append(pixels)
+            labels += numbers
+        self.classes = _read_names(folder / self.meta[0], self.meta[1])
         pixels = np.vstack(parts).reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
         return np.ascontiguousarray(pixels), labels
 
     def _subset(self, path: Path) -> tuple[Any, list[int]]:
         part = "train" if self.train else "test"
-        with np.load(path, allow_pickle=False) as arrays:
-            self.classes = [str(name) for name in arrays["label_names"]]
-            return arrays[f"x_{part}"], arrays[f"y_{part}"].tolist()
+        arrays = read_npz(path)
+        names = [f"x_{part}", f"y_{part}", "label_names"]
+        if not set(names) <= arrays.keys():
+            raise ValueError(f"{path}: there is no {' or '.join(set(names) - arrays.keys())} in it")
+        pixels, labels, classes = (arrays[name] for name in names)
+        if pixels.dtype != np.uint8 or pixels.shape[1:] != (32, 32, 3):
+            raise ValueError(f"{path}: {pixels.shape} of {pixels.dtype} are no pictures of 32 x 32")
+        if labels.dtype.kind not in "iu" or labels.shape != pixels.shape[:1] or classes.ndim != 1:
+            raise ValueError(
+                f"{path}: {len(pixels)} pictures, but not as many labels, or no classes"
+            )
+        self.classes = [str(name) for name in classes]
+        return pixels, labels.tolist()
 
     def download(self) -> None:
         """Get the archive, unless it is there, and unpack it."""
         archive = Path(os.fspath(self.root), self.filename)
         if not archive.is_file():
             files.download(archive, [self.url], self.tgz_md5)
+        files.check(archive, self.tgz_md5)
         with tarfile.open(archive) as packed:
             packed.extractall(self.root, filter="data")
 
@@ -124,10 +148,42 @@ class CIFAR10(VisionDataset):
         return f"Split: {'Train' if self.train else 'Test'}"
 
 
-def _read(path: Path) -> Any:
-    """What is in one of CIFAR's files."""
-    with open(path, "rb") as file:
-        return _ArrayUnpickler(file, encoding="latin1").load()
+def _read(path: Path) -> dict[Any, Any]:
+    """What is in one of CIFAR's files; ValueError names a damaged one."""
+    try:
+        machine = SafeUnpickler(path.read_bytes(), _no_storage, names=_NAMES)
+        found = machine.load()
+    except UnpicklingError as error:
+        raise ValueError(f"{path}: {error}") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path}: there is no dict in it")
+    return found
+
+
+def _no_storage(description: Any) -> Any:
+    raise UnpicklingError("the file refers to a storage, and has none")
+
+
+def _read_batch(path: Path) -> tuple[Any, list[int]]:
+    """The pictures of a file, (n, 3072), and their labels."""
+    entry = _read(path)
+    pictures, labels = entry.get("data"), entry.get("labels", entry.get("fine_labels"))
+    pixels = pictures.array if isinstance(pictures, _Pictures) else None
+    if pixels is None or pixels.shape[1:] != (3072,):
+        raise ValueError(f"{path}: its data are no pictures of 3 x 32 x 32 bytes")
+    if not isinstance(labels, list) or any(type(n) is not int for n in labels):
+        raise ValueError(f"{path}: its labels are no list of whole numbers")
+    if len(labels) != len(pixels):
+        raise ValueError(f"{path}: {len(pixels)} pictures, but {len(labels)} labels")
+    return pixels, labels
+
+
+def _read_names(path: Path, key: str) -> list[str]:
+    """The names of the classes."""
+    names = _read(path).get(key)
+    if not isinstance(names, list) or any(type(name) is not str for name in names):
+        raise ValueError(f"{path}: its {key} are no list of names")
+    return names
 
 
 class CIFAR100(CIFAR10):

@@ -42,7 +42,7 @@ def download(target: Path, urls: Sequence[str], md5: str | None = None) -> None:
                     with urllib.request.urlopen(url, timeout=20) as answer:
                         shutil.copyfileobj(answer, partial)
                     partial.flush()
-                    _check(Path(partial.name), md5)
+                    check(Path(partial.name), md5)
                 except BaseException:
                     os.unlink(partial.name)
                     raise
@@ -57,9 +57,12 @@ def download(target: Path, urls: Sequence[str], md5: str | None = None) -> None:
     )
 
 
-def _check(path: Path, md5: str | None) -> None:
-    if md5 is not None and hashlib.md5(path.read_bytes()).hexdigest() != md5:
-        raise ValueError("the file has another checksum than it should")
+def check(path: Path, md5: str | None) -> None:
+    """Compare a file's checksum with what it should be; ValueError if it is another."""
+    with open(path, "rb") as file:
+        found = hashlib.file_digest(file, "md5").hexdigest()
+    if md5 is not None and found != md5:
+        raise ValueError(f"{path} has another checksum than it should: it is damaged or cut off")
 
 
 def missing(name: str, root: str) -> RuntimeError:
