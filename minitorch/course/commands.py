@@ -14,6 +14,7 @@ from typing import Any
 
 from ..doctor import Finding
 from .checking import Result, Server, check, has_gpu
+from .examples import first_hint
 from .stubs import body_of, solution_file
 from .tasks import TASKS, Task, find_task
 from .workspace import CourseError, Workspace, create
@@ -325,7 +326,7 @@ def run_hint(args: argparse.Namespace) -> int:
         hint = hint_for(task, place.name, args.level)
         say(f"\n{place}:" if hint != last else f"{place}: the same")
         if hint != last:
-            say(f"  {hint}")
+            say("  " + hint.replace("\n", "\n  "))
         last = hint
     return 0
 
@@ -343,27 +344,8 @@ def hint_for(task: Task, name: str, level: int) -> str:
     """One of the three hints for a function."""
     place = next(p for p in task.places if p.name == name)
     if level == 1:
-        return what(place.file, place.name)
+        return first_hint(task.number, place.name)
     return place.idea if level == 2 else place.nearly
-
-
-def what(file: str, name: str) -> str:
-    """What a function must do: its docstring, in one line."""
-    import ast
-
-    from .stubs import _find
-
-    tree = ast.parse(solution_file(file))
-    parts = name.split(".")
-    for depth in range(len(parts), 0, -1):
-        try:
-            node: Any = _find(tree, ".".join(parts[:depth]))
-        except LookupError:
-            continue
-        text = ast.get_docstring(node)
-        if text:
-            return "In one line: " + text.split("\n\n")[0].replace("\n", " ")
-    return f"What Python's own operator does: {parts[-1]}."
 
 
 def run_solution(args: argparse.Namespace) -> int:

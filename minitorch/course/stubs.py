@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from textwrap import indent
 
 from .tasks import DROPPED, REWRITTEN, SOLUTIONS, TASKS, Place, Task
 
@@ -92,6 +93,12 @@ def replace_body(text: str, name: str, body: str) -> str:
     lines = text.splitlines(keepends=True)
     first, last = _lines_of_body(text.splitlines(), _find(ast.parse(text), name))
     return "".join([*lines[:first], body, *lines[last:]])
+
+
+def with_body(text: str, name: str, body: str) -> str:
+    """The text with another body, which is not indented yet, for one of its functions."""
+    margin = " " * _find(ast.parse(text), name).body[0].col_offset
+    return replace_body(text, name, indent(body, margin))
 
 
 def _lines_of_body(lines: list[str], function: Function) -> tuple[int, int]:

@@ -16,7 +16,7 @@ class Place:
         file: in `minitorch/`
         name: the function, with what encloses it: `Module.train`, `tensor_map._map`
         idea: the second hint: how to think of it
-        nearly: the third hint: all but the code
+        nearly: the third hint: the code of a short body, all but the code of a longer one
     """
 
     file: str
@@ -79,14 +79,14 @@ def _same(file: str, names: str, idea: str, nearly: str) -> tuple[Place, ...]:
 
 _OPERATORS = _places(
     "operators.py",
-    ("mul", "One line of Python; the result is a float also for ints.", "return float(x * y)"),
-    ("id", "Gives back what it got, as a float.", "return float(x)"),
-    ("add", "One line of Python; the result is a float also for ints.", "return float(x + y)"),
-    ("neg", "The sign changes, nothing else.", "return -float(x)"),
-    ("lt", "Not a bool: 1.0 or 0.0, so that tensors can hold it.", "1.0 if x < y else 0.0"),
-    ("eq", "Exactly equal, and 1.0 or 0.0, not a bool.", "1.0 if x == y else 0.0"),
-    ("max", "Compare the two; Python's own max is shadowed here.", "float(x) if x > y else ..."),
-    ("is_close", "The distance has no sign: abs.", "1.0 if abs(x - y) < 1e-2 else 0.0"),
+    ("mul", "One line of Python.", "return x * y"),
+    ("id", "Gives back what it got.", "return x"),
+    ("add", "One line of Python.", "return x + y"),
+    ("neg", "The sign changes, nothing else.", "return -x"),
+    ("lt", "Not a bool: 1.0 or 0.0, so that tensors can hold it.", "return 1.0 if x < y else 0.0"),
+    ("eq", "Exactly equal, and 1.0 or 0.0, not a bool.", "return 1.0 if x == y else 0.0"),
+    ("max", "Compare the two; Python's own max is shadowed here.", "return x if x > y else y"),
+    ("is_close", "The distance has no sign: abs.", "return 1.0 if abs(x - y) < 1e-2 else 0.0"),
     (
         "sigmoid",
         "math.exp overflows for large arguments, so exp must only ever see numbers below 0. "
@@ -94,13 +94,17 @@ _OPERATORS = _places(
         "Where x >= 0 take the first formula, else the second, both with math.exp: "
         "a call of this file's own exp cannot be compiled in module 3.",
     ),
-    ("relu", "Positive numbers pass, all others become 0.0.", "0.0 if x <= 0 else float(x)"),
-    ("log", "The logarithm of 0 must be finite: add EPS first.", "math.log(x + EPS)"),
+    ("relu", "Positive numbers pass, all others become 0.0.", "return x if x > 0 else 0.0"),
+    ("log", "The logarithm of 0 must be finite: add EPS first.", "return math.log(x + EPS)"),
     ("exp", "math has it.", "return math.exp(x)"),
     ("inv", "One divided by x.", "return 1.0 / x"),
-    ("log_back", "The derivative of log(x + EPS) is 1 / (x + EPS).", "That, times d."),
-    ("inv_back", "The derivative of 1/x is -1/x².", "That, times d: -d / (x * x)"),
-    ("relu_back", "The slope is 1 right of 0 and 0 elsewhere, at 0 too.", "d if x > 0, else 0.0"),
+    ("log_back", "The derivative of log(x + EPS) is 1 / (x + EPS).", "return d / (x + EPS)"),
+    ("inv_back", "The derivative of 1/x is -1/x².", "return -d / (x * x)"),
+    (
+        "relu_back",
+        "The slope is 1 right of 0 and 0 elsewhere, at 0 too.",
+        "return d if x > 0 else 0.0",
+    ),
 )
 
 _FUNCTIONAL = _places(
@@ -120,10 +124,10 @@ _FUNCTIONAL = _places(
         "Keep a total. It begins with start, and every element is folded into it in order.",
         "Inside: total = start; for each x: total = fn(total, x); return total.",
     ),
-    ("negList", "There are map and neg already.", "map(neg)(ls)"),
-    ("addLists", "There are zipWith and add already.", "zipWith(add)(ls1, ls2)"),
-    ("sum", "A reduction with add; what must it start from?", "reduce(add, 0.0)(ls)"),
-    ("prod", "A reduction with mul; 0 would swallow everything.", "reduce(mul, 1.0)(ls)"),
+    ("negList", "There are map and neg already.", "return map(neg)(ls)"),
+    ("addLists", "There are zipWith and add already.", "return zipWith(add)(ls1, ls2)"),
+    ("sum", "A reduction with add; what must it start from?", "return reduce(add, 0.0)(ls)"),
+    ("prod", "A reduction with mul; 0 would swallow everything.", "return reduce(mul, 1.0)(ls)"),
 )
 
 _MODULES = _places(
@@ -148,7 +152,7 @@ _MODULES = _places(
     (
         "Module.parameters",
         "The same, without the names.",
-        "[p for _, p in self.named_parameters()]",
+        "return [p for _, p in self.named_parameters()]",
     ),
 )
 
@@ -341,8 +345,8 @@ TASKS: tuple[Task, ...] = (
             (
                 "TensorData.permute",
                 "The storage stays. Which sizes and strides does the new tensor have?",
-                "TensorData(self._storage, shape, strides) with both reordered by order; an order "
-                "that is none raises IndexingError.",
+                "TensorData(self._storage, shape, strides), with both reordered: "
+                "[self.shape[i] for i in order].",
             ),
         ),
         ("test_tensor_data.py", "test_examples.py"),
@@ -406,21 +410,22 @@ TASKS: tuple[Task, ...] = (
                 "tensor_map._map",
                 "The loop of module 2, compiled: the outer loop is prange, and each iteration "
                 "writes to memory of its own.",
-                "Buffers made outside the loop are shared by all threads: make indices inside. "
-                "Or walk rows: _plan_rows_jit tells sizes and steps, _row_start_jit where a row "
-                "begins.",
+                "Same shape and strides: for i in prange(len(out)): out[i] = f(in_storage[i]). Else "
+                "the body of module 2 in a prange, with its buffers made inside the loop: "
+                "np.empty(len(out_shape), np.int32). Made outside, all threads would share them.",
             ),
             (
                 "tensor_zip._zip",
                 "As map, with two inputs.",
-                "Where all three lie in one run of memory (steps 1), no index is needed: "
-                "out[i] = f(a_storage[i], b_storage[i]).",
+                "Only where all three have the same shape and strides is no index needed: "
+                "out[i] = f(a_storage[i], b_storage[i]). Else three buffers, inside the prange.",
             ),
             (
                 "tensor_reduce._reduce",
                 "Parallel over outputs; the inner loop folds into a local number and writes once.",
-                "Position of the output's first element in a, then steps of "
-                "a_strides[reduce_dim]; out[o] = f(out[o], ...) once at the end.",
+                "The output's index gives its position o with out_strides, and that of its first "
+                "element in a with a_strides. total = out[o]; fold and step by a_strides[reduce_dim], "
+                "a_shape[reduce_dim] times; then out[o] = total.",
             ),
         ),
         ("test_tensor_general.py", "test_optim.py"),
@@ -452,23 +457,23 @@ TASKS: tuple[Task, ...] = (
             (
                 "tensor_map._map",
                 "One thread per output: i = cuda.grid(1). A thread beyond out_size does nothing.",
-                "for i in range(cuda.grid(1), out_size, cuda.gridsize(1)): ask _positions for the "
-                "places, write scalar(in_storage[...]).",
+                "The body of module 2 under if i < out_size, with scalar for fn; its two buffers are "
+                "cuda.local.array(MAX_DIMS, int32).",
             ),
             (
                 "tensor_zip._zip",
-                "As map, with two inputs; _positions takes both.",
-                "out[position] = scalar(a_storage[from_a], b_storage[from_b])",
+                "As map, with two inputs.",
+                "As map, with a third buffer; out[...] = scalar(a_storage[...], b_storage[...]).",
             ),
             (
                 "flat_map._flat_map",
                 "All is contiguous: output i comes from input i * a_step.",
-                "The loop of map without _positions.",
+                "if i < out_size: out[i] = scalar(a_storage[i * a_step])",
             ),
             (
                 "flat_zip._flat_zip",
                 "As flat_map with two steps.",
-                "out[i] = scalar(a_storage[i * a_step], b_storage[i * b_step])",
+                "if i < out_size: out[i] = scalar(a_storage[i * a_step], b_storage[i * b_step])",
             ),
             (
                 "_sum_practice",
@@ -479,11 +484,13 @@ TASKS: tuple[Task, ...] = (
             ),
             (
                 "tensor_reduce._reduce",
-                "lanes threads share an output: each folds every lanes-th element, then the "
-                "totals are folded in shared memory as in _sum_practice.",
-                "Position of the output and of its first element as in the docstring; start each "
-                "total from reduce_value; guard i < out_size around reads and the write, never "
-                "around syncthreads.",
+                "One block per output, whose index is to_index of cuda.blockIdx.x. A thread brings one "
+                "element, or reduce_value where there is none, to shared memory; then they are "
+                "folded as in _sum_practice, with scalar for the sum.",
+                "Keep the output's position, then k = index[reduce_dim] * block + threadIdx.x. "
+                "cells[thread] = reduce_value; if k < a_shape[reduce_dim], set index[reduce_dim] = k "
+                "and take a_storage at index by a_strides. syncthreads, fold half onto half with one "
+                "after each step, and thread 0 writes.",
             ),
         ),
         ("test_cuda_ops.py",),
@@ -565,7 +572,7 @@ TASKS: tuple[Task, ...] = (
                 "view cuts a dimension in two, permute brings the two window dimensions to the "
                 "end, a last view joins them.",
                 "contiguous, view(b, c, h // kh, kh, w // kw, kw), permute(0, 1, 2, 4, 3, 5), "
-                "contiguous, view(b, c, h // kh, w // kw, kh * kw). Refuse what does not divide.",
+                "contiguous, view(b, c, h // kh, w // kw, kh * kw).",
             ),
             ("avgpool2d", "tile, then a mean.", "mean over dimension 4, then view without it."),
         ),
@@ -583,13 +590,17 @@ TASKS: tuple[Task, ...] = (
                 "f.eq_zip(input, f.max_reduce(input, dim)) marks all; number the places n ... 1 "
                 "and keep the highest number among the marked.",
             ),
-            ("Max.forward", "The backend has max_reduce.", "Save input and dim."),
+            (
+                "Max.forward",
+                "The backend has max_reduce.",
+                "ctx.save_for_backward(input, dim)\nreturn input.f.max_reduce(input, dim)",
+            ),
             (
                 "Max.backward",
                 "The gradient goes to the element that was the maximum.",
-                "argmax of the saved input, times grad_output; 0.0 for the dimension.",
+                "input, dim = ctx.saved_values\nreturn argmax(input, dim) * grad_output, 0.0",
             ),
-            ("max", "Apply Max.", "Max.apply(input, dim)"),
+            ("max", "Apply Max.", "return Max.apply(input, dim)"),
             (
                 "softmax",
                 "exp overflows at 710. Subtracting the maximum changes nothing.",
@@ -599,7 +610,8 @@ TASKS: tuple[Task, ...] = (
                 "logsoftmax",
                 "log of the quotient is a difference: x - log(sum of exp(x)), shifted by the "
                 "maximum.",
-                "shifted - (total - EPS).log(), because log adds EPS.",
+                "With m the maximum: input - m - (input - m).exp().sum(dim).log(). It is off by EPS, "
+                "which log adds; (total - EPS).log() is exact.",
             ),
             ("maxpool2d", "tile, then a maximum.", "max(tiles, 4), then view without it."),
             (
@@ -665,11 +677,49 @@ DROPPED: dict[str, tuple[str, ...]] = {
         "_matmul_in_registers",
     ),
     "fast_conv.py": ("_as_image", "_as_sequence"),
+    "cuda_ops.py": ("_positions", "_reduce_plan"),
 }
 """What only the library's own answers need: a workspace does not have it."""
 
+_INDEX_FUNCTIONS = ("to_index", "broadcast_index", "index_to_position")
+
 REWRITTEN: dict[str, tuple[tuple[str, str], ...]] = {
     "fast_ops.py": (
+        (
+            "from .tensor_data import TensorData, shape_broadcast\n",
+            "from .tensor_data import (\n"
+            "    TensorData,\n    broadcast_index,\n    index_to_position,\n    shape_broadcast,\n"
+            "    to_index,\n)\n",
+        ),
+        (
+            "# --- Task 3.1: the loops -----------------------------------------------------------\n",
+            "# --- Task 3.1: the loops -----------------------------------------------------------\n"
+            "# Compiled, your functions of module 2 work in loops of compiled code, too. Walking by rows,\n"
+            "# with the functions above, is faster: try it when your loops are right.\n\n"
+            + "".join(f"{name} = compile_part({name})\n" for name in _INDEX_FUNCTIONS),
+        ),
+        (
+            "    * The loop over rows, or over one long row, runs in parallel.\n"
+            "    * Where `out` and `in` are laid out alike nothing is indexed but memory itself.\n"
+            "    * Other layouts compute one index per row, and no index buffers.\n",
+            "    * The main loop, over the outputs, runs in parallel.\n"
+            "    * Where `out` and `in` have the same shape and strides, no index is computed.\n"
+            "    * Else indices are NumPy buffers, made inside the loop.\n",
+        ),
+        (
+            "    Optimised as `tensor_map` is; a row of one operand that is broadcast along it is\n"
+            "    read once.\n",
+            "    Optimised as `tensor_map` is.\n",
+        ),
+        (
+            "    * Outputs, and chunks of long reductions, are folded in parallel.\n"
+            "    * The innermost loop calls nothing but fn and writes only to what is its own.\n"
+            "    * Where the dimensions after `reduce_dim` lie in one run of memory, whole runs are\n"
+            "      folded at once, in the order of memory.\n",
+            "    * The main loop, over the outputs, runs in parallel.\n"
+            "    * The inner loop calls nothing but fn and writes to nothing but a local variable.\n"
+            "    * `out` holds the starting value.\n",
+        ),
         ("_MATMUL_PARTS = (_pack, _multiply_tile, _along_memory, _row, _add_dot_products)\n", ""),
         (
             "compile_kernel(rung, *_MATMUL_PARTS, parallel=parallel)",
@@ -719,8 +769,73 @@ REWRITTEN: dict[str, tuple[tuple[str, str], ...]] = {
             "        return grad_input, grad_weight if ctx.needs(1) else None\n",
         ),
     ),
+    "cuda_ops.py": (
+        ("from numba import float64\n", "from numba import float64, int32\n"),
+        (
+            "from .tensor_data import IndexingError, TensorData, shape_broadcast\n",
+            "from .tensor_data import (\n"
+            "    MAX_DIMS,\n    IndexingError,\n    TensorData,\n    broadcast_index,\n"
+            "    index_to_position,\n    shape_broadcast,\n    to_index,\n)\n",
+        ),
+        (
+            "MAX_BLOCKS = 2 if cuda_device.SIMULATED else 4096\n"
+            '"""Blocks in a launch of map and zip; beyond that each thread does several elements."""\n\n',
+            "",
+        ),
+        (
+            "    return min(ceil_div(size, THREADS), MAX_BLOCKS)\n",
+            "    return ceil_div(size, THREADS)\n",
+        ),
+        (
+            '"""Blocks that keep the GPU busy: a reduction into fewer outputs is split up to this many."""\n',
+            '"""Blocks that keep the GPU busy."""\n',
+        ),
+        (
+            "PER_LANE = 16\n"
+            '"""Elements that are worth a thread of their own when a long reduction is split."""\n\n',
+            "",
+        ),
+        (
+            "                lanes, parts = _reduce_plan(a._tensor, dim)\n",
+            "                parts = max(ceil_div(a.shape[dim], THREADS), 1)\n",
+        ),
+        (
+            "                    outputs = THREADS // lanes  # to a block\n"
+            "                    tensor_reduce(fn)[ceil_div(out.size, outputs), (lanes, outputs)](\n",
+            "                    tensor_reduce(fn)[out.size, THREADS](\n",
+        ),
+        (
+            "# --- Task 3.3: map and zip -------------------------------------------------------\n",
+            "# --- Task 3.3: map and zip -------------------------------------------------------\n"
+            "# Compiled for the GPU, your functions of module 2 work in kernels, too. Their buffers are a\n"
+            "# thread's own: cuda.local.array(MAX_DIMS, int32).\n\n"
+            + "".join(
+                f"{name} = cuda_device.device_function({name})\n" for name in _INDEX_FUNCTIONS
+            ),
+        ),
+        (
+            "    Its threads walk over the outputs in steps of the whole grid, so any number of\n"
+            "    blocks and threads is right.\n",
+            "    One thread per output: launch it with at least `out_size` of them.\n",
+        ),
+        (
+            "    Launch it with (lanes, outputs) threads to a block, lanes a power of two and at\n"
+            "    most `block` threads in all: `lanes` threads share an output. Each folds every\n"
+            "    lanes-th element into a total that starts from `reduce_value`, then the totals are\n"
+            "    folded in shared memory, half onto half.\n\n"
+            "    Where `out_shape` has `parts` in the reduced dimension instead of 1, that dimension\n"
+            "    is cut into as many pieces and each is folded by itself.\n",
+            "    One block per output: launch it with `out_size` blocks of `block` threads, a power\n"
+            "    of two. A dimension longer than `block` is cut into pieces of `block` elements, and\n"
+            "    `out` has one element for each: block b folds piece i of `reduce_dim`, where i is\n"
+            "    what b's index into `out_shape` says there. Thread t brings element t of the piece\n"
+            "    to shared memory, or `reduce_value` where there is none; then they are folded in\n"
+            "    pairs. What is left is folded again, until one is left.\n",
+        ),
+    ),
 }
-"""(text of the library, text of a workspace): where the library's way needs what was dropped."""
+"""(text of the library, text of a workspace): where the library's way needs what was dropped, or
+does more than the task asks."""
 
 SOLUTIONS: dict[tuple[str, str], str] = {
     ("module.py", "Module.train"): """\
@@ -748,6 +863,59 @@ SOLUTIONS: dict[tuple[str, str], str] = {
                         x = b * input_strides[0] + c * input_strides[1] + at * input_strides[2]
                         total += weight[w] * input[x]
             out[b * out_strides[0] + o * out_strides[1] + i * out_strides[2]] = total
+""",
+    ("cuda_ops.py", "tensor_map._map"): """\
+        out_index = cuda.local.array(MAX_DIMS, int32)
+        in_index = cuda.local.array(MAX_DIMS, int32)
+        i = cuda.grid(1)
+        if i < out_size:
+            to_index(i, out_shape, out_index)
+            broadcast_index(out_index, out_shape, in_shape, in_index)
+            from_in = index_to_position(in_index, in_strides)
+            out[index_to_position(out_index, out_strides)] = scalar(in_storage[from_in])
+""",
+    ("cuda_ops.py", "tensor_zip._zip"): """\
+        out_index = cuda.local.array(MAX_DIMS, int32)
+        in_index = cuda.local.array(MAX_DIMS, int32)
+        i = cuda.grid(1)
+        if i < out_size:
+            to_index(i, out_shape, out_index)
+            broadcast_index(out_index, out_shape, a_shape, in_index)
+            from_a = index_to_position(in_index, a_strides)
+            broadcast_index(out_index, out_shape, b_shape, in_index)
+            from_b = index_to_position(in_index, b_strides)
+            position = index_to_position(out_index, out_strides)
+            out[position] = scalar(a_storage[from_a], b_storage[from_b])
+""",
+    ("cuda_ops.py", "flat_map._flat_map"): """\
+        i = cuda.grid(1)
+        if i < out_size:
+            out[i] = scalar(a_storage[i * a_step])
+""",
+    ("cuda_ops.py", "flat_zip._flat_zip"): """\
+        i = cuda.grid(1)
+        if i < out_size:
+            out[i] = scalar(a_storage[i * a_step], b_storage[i * b_step])
+""",
+    ("cuda_ops.py", "tensor_reduce._reduce"): """\
+        cells = cuda.shared.array(block, float64)
+        index = cuda.local.array(MAX_DIMS, int32)
+        thread = cuda.threadIdx.x
+        to_index(cuda.blockIdx.x, out_shape, index)
+        position = index_to_position(index, out_strides)
+        index[reduce_dim] = index[reduce_dim] * block + thread
+        cells[thread] = reduce_value
+        if index[reduce_dim] < a_shape[reduce_dim]:
+            cells[thread] = a_storage[index_to_position(index, a_strides)]
+        cuda.syncthreads()
+        half = block // 2
+        while half > 0:
+            if thread < half:
+                cells[thread] = scalar(cells[thread], cells[thread + half])
+            cuda.syncthreads()
+            half //= 2
+        if thread == 0:
+            out[position] = cells[0]
 """,
     ("nn.py", "tile"): """\
     if input.dims != 4:

@@ -18,7 +18,7 @@ from .isolation import MODES, choose, describe, missing
 from .reports import Grade, Journal, as_gradescope, as_json, write_json, write_table
 from .sandbox import LAYERS, Limits
 from .tasks import TASKS, Task, find_task
-from .verifying import mistakes, round_trips, seeds
+from .verifying import mistakes, other_answers, round_trips, seeds
 from .workspace import CourseError, create
 
 Add = Callable[[str, str, Callable[[argparse.Namespace], int]], argparse.ArgumentParser]
@@ -133,6 +133,7 @@ def run_verify(args: argparse.Namespace) -> int:
             say(f"       {problem}")
     say("Every task makes the round trip." if not wrong else f"{wrong} tasks do not.")
     if args.full:
+        wrong += _verify_other_answers(tasks)
         wrong += _verify_mistakes(tasks)
     say(f"{time.monotonic() - began:.0f} s")
     return 1 if wrong else 0
@@ -140,6 +141,16 @@ def run_verify(args: argparse.Namespace) -> int:
 
 def _mark(problem: str) -> str:
     return "FAIL" if problem else "ok  "
+
+
+def _verify_other_answers(tasks: list[Task]) -> int:
+    problems = [(task, problem) for task, problem in other_answers(tasks, quick=False) if problem]
+    for task, problem in problems:
+        say(f"  FAIL {task.number:<5}{task.title}: {problem}")
+    say(
+        f"Plain answers and third hints pass in {len(tasks) - len(problems)} of {len(tasks)} tasks."
+    )
+    return len(problems)
 
 
 def _verify_mistakes(tasks: list[Task]) -> int:

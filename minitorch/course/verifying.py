@@ -13,6 +13,7 @@ from pathlib import Path
 
 from .catalogue import Mistake
 from .checking import Result, Server, arguments, request
+from .plain_answers import plain_answers, spelled_out, write_answer
 from .recognition import ALL, recognise
 from .stubs import LIBRARY
 from .tasks import BY_NUMBER, TASKS, Task
@@ -58,15 +59,7 @@ def round_trips(
 
 
 def _round_trip(server: Server, workspace: Workspace, task: Task, quick: bool) -> str:
-    def run() -> Result:
-        asked = request(workspace.root, task)
-        if quick:
-            asked["environment"] = {"MINITORCH_TEST_EXAMPLES": "2"}
-            if task.module >= 3:
-                asked["arguments"] += ["-k", QUICKLY]
-        return server.ask(asked | {"task": None}, task)
-
-    stub = run() if task.places else None
+    stub = _run_task(server, workspace, task, quick) if task.places else None
     workspace.put_solutions([task])
     if stub is not None:
         if stub.error is not None:
@@ -76,7 +69,17 @@ def _round_trip(server: Server, workspace: Workspace, task: Task, quick: bool) -
         other = [t for t in stub.failures if t.unwritten != task.number]
         if other:
             return f"the stub fails for another reason: {other[0].name}: {other[0].message}"
-    return _problem(run())
+    return _problem(_run_task(server, workspace, task, quick))
+
+
+def _run_task(server: Server, workspace: Workspace, task: Task, quick: bool) -> Result:
+    """A task's checks; quick: with few examples, and without what is slow in plain Python."""
+    asked = request(workspace.root, task)
+    if quick:
+        asked["environment"] = {"MINITORCH_TEST_EXAMPLES": "2"}
+        if task.module >= 3:
+            asked["arguments"] += ["-k", QUICKLY]
+    return server.ask(asked | {"task": None}, task)
 
 
 def _wrong_in_the_app(root: Path, task: Task) -> str:
@@ -101,6 +104,32 @@ def _problem(solved: Result) -> str:
         first = solved.failures[0] if solved.failures else None
         return f"the solution fails: {first.name + ': ' + first.message if first else 'no tests'}"
     return ""
+
+
+# --- Other right answers -------------------------------------------------------------------
+
+
+def other_answers(tasks: Sequence[Task], quick: bool = True) -> Iterable[tuple[Task, str]]:
+    """For each task: answers in plain style pass, and so does what hints spell out; "" if so."""
+    with (
+        tempfile.TemporaryDirectory(prefix="minitorch-verify-") as folder,
+        _server(tasks, compiled=not quick) as server,
+    ):
+        workspace, _ = create(Path(folder) / "w")
+        workspace.put_solutions(TASKS)
+        for task in TASKS:
+            for place in task.places:
+                if plain := plain_answers().get((place.file, place.name)):
+                    write_answer(workspace, place, plain)
+        for task in tasks:
+            wrong = _problem(_run_task(server, workspace, task, quick))
+            hints = [(place, spelled_out(place)) for place in task.places]
+            for place, hint in hints:
+                if hint:
+                    write_answer(workspace, place, hint)
+            if not wrong and any(hint for _, hint in hints):
+                wrong = _problem(_run_task(server, workspace, task, quick))
+            yield task, wrong
 
 
 # --- The catalogue -------------------------------------------------------------------------

@@ -348,15 +348,13 @@ def _zip(size: int, threads: int) -> Answer:
 
 def _reduce(size: int, threads: int) -> Answer:
     kernel, recorder = kernels().cuda_ops.tensor_reduce(_add, threads), Recorder()
-    names, width = _names(kernel), max(size // 2, 1)
+    names, width = _names(kernel), min(max(size // 2, 1), threads)
     values = _numbers(2 * width)
     out = _tensor(recorder, names[:3], (2, 1), None, columns=2)
     a = _tensor(recorder, names[4:7], (2, width), values)
-    lanes, outputs = max(threads // 2, 1), min(threads, 2)
-    blocks = _ceil(2, outputs)
-    trace = run(kernel, blocks, (lanes, outputs), recorder, [*out, 2, *a, 1, 0.0])
+    trace = run(kernel, 2, threads, recorder, [*out, 2, *a, 1, 0.0])
     expected = [sum(values[:width]), sum(values[width:])]
-    return trace, expected, f"tensor_reduce(add)[{blocks}, ({lanes}, {outputs})]"
+    return trace, expected, f"tensor_reduce(add)[2, {threads}]"
 
 
 def _sum_practice(size: int, threads: int) -> Answer:
