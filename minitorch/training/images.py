@@ -246,13 +246,13 @@ def run(args: argparse.Namespace) -> int:
     """Train as the arguments say, in a session; return the exit code."""
     options = run_options(args)
     options.every = 1
-    set_seed(options.seed)
     try:
         sets = mnist_sets if args.dataset == "mnist" else digits_sets
         data_train, data_val = sets(args.PTS)
     except (FileNotFoundError, ImportError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return FAILED
+    set_seed(options.seed)  # not earlier: what reads the data may draw when it is imported
     model = Network() if args.dataset == "mnist" else Network(size=8, pool=2)
     trainer = ImageTrain(model, args.BATCH, args.DECAY)
     session = Session(

@@ -168,13 +168,13 @@ def run(args: argparse.Namespace) -> int:
 
     options = run_options(args)
     options.every = 1
-    set_seed(options.seed)
-    manual_seed(options.seed)
     try:
         data, held_out = sets(args.data, args.PTS)
     except (FileNotFoundError, ImportError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return FAILED
+    set_seed(options.seed)  # not earlier: what reads the data may draw when it is imported
+    manual_seed(options.seed)
     trainer = TorchImageTrain(network(data[0][0].shape[-1]), args.RATE, args.BATCH, args.DECAY)
     session = Session(
         f"cnn-{args.data}",
