@@ -145,14 +145,25 @@ def read_answer(line: str, nonce: str, task: Task) -> Result:
     if given != nonce:
         error = {"kind": "died", "text": "the process ended before it could report"}
         return Result(task, error=error)
-    data = json.loads(text)
+    try:
+        return _result(json.loads(text), task)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return Result(task, error={"kind": "died", "text": "what it reported cannot be read"})
+
+
+def _result(data: dict[str, Any], task: Task) -> Result:
+    """A result, made of what was sent: nothing is taken to be what it should be."""
+    tests = [
+        Test(**{k: str(v) for k, v in test.items() if v is not None}) for test in data["tests"]
+    ]
+    error = data["error"]
     return Result(
         task,
-        [Test(**test) for test in data["tests"]],
-        data["probes"],
-        data["error"],
-        data["output"],
-        data.get("seconds", 0.0),
+        tests,
+        {str(case): str(answer) for case, answer in data["probes"].items()},
+        None if error is None else {"kind": str(error["kind"]), "text": str(error["text"])},
+        str(data["output"]),
+        float(data.get("seconds", 0.0)),
     )
 
 

@@ -1,11 +1,9 @@
-"""Grading: each submission apart, from the teacher's copy of the tests.
+"""Grading: each submission apart, by questions whose answers are judged outside its process.
 
-Of a submission only the files of `minitorch/` are taken; tests, settings and scripts are ours.
-Each task runs in a process of its own, in a copy that is thrown away, with limits on time,
-memory, files and processes (`sandbox.py`). Results come over a pipe, behind a number that
-is drawn for each run; what a submission prints counts for nothing. Python code that is run in
-the same process as its tests can still deceive them on purpose: imports that the course does not
-need are reported, to be looked at.
+Of a submission only the files of `minitorch/` are taken; tests, settings and scripts are ours. Each
+task is asked about in a process of its own (`examining.py`), which sees neither tests nor solutions,
+and a trusted one decides what the answers are worth. The course's tests then run in another process,
+together with the submission: they say which check failed, and can take points away but not give any.
 """
 
 from __future__ import annotations
@@ -18,7 +16,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .checking import INSIDE, Result, Server, read_answer, request
-from .recognition import recognise, signatures
+from .examining import Examiner
+from .judging import Verdict
+from .recognition import recognise
 from .reports import Grade, Journal, Mark, distinct_names
 from .sandbox import Limits, remove_tree, run, temporary_folder, usable
 from .submissions import Submission, take
@@ -43,8 +43,8 @@ def teachers_copy(root: Path, hidden: Path | None = None) -> list[str]:
         _write(root / "tests" / name, (material("tests") / name).read_bytes())
     _write(root / "pyproject.toml", project_file().encode())
     extra = sorted(hidden.glob("test_*.py")) if hidden else []
-    if hidden and not extra:
-        raise CourseError(f"{hidden} has no test_*.py")
+    if hidden and not extra and not (hidden / "questions.txt").is_file():
+        raise CourseError(f"{hidden} has no test_*.py and no questions.txt")
     for path in extra:
         shutil.copy(path, root / "tests" / "course" / path.name)
     return [path.name for path in extra]
@@ -84,13 +84,15 @@ class Teacher:
     layers: frozenset[str]
     hidden: Sequence[str]
     expected: dict[str, set[str]]
+    examiner: Examiner
 
     def key(self, taken: Submission) -> str:
         """A number for what is graded and how: the same gives the same grade."""
         state = hashlib.sha256(taken.digest().encode())
         for path in sorted((self.folder / "tests").rglob("*.py")):
             state.update(path.read_bytes())
-        state.update(repr((self.limits, [task.number for task in self.tasks])).encode())
+        numbers = [task.number for task in self.tasks]
+        state.update(repr((self.limits, numbers, self.examiner.more)).encode())
         return state.hexdigest()
 
 
@@ -101,6 +103,7 @@ def grade(
     hidden: Path | None = None,
     layers: frozenset[str] | None = None,
     journal: Journal | None = None,
+    seed: str | None = None,
 ) -> Iterator[Grade]:
     """Grade submissions one by one; whatever goes wrong with one is in its grade.
 
@@ -108,19 +111,22 @@ def grade(
         submissions: folders
         tasks: which
         limits: for each task of each submission
-        hidden: a folder with more tests
+        hidden: a folder with more tests (`test_*.py`) and questions (`questions.txt`)
         layers: names of `sandbox.LAYERS`; those that work here if None
         journal: what was graded before, and where to keep what is graded now
+        seed: of the questions; a new one if None
     """
     journal = journal or Journal(None)
     with temporary_folder("minitorch-grade-") as folder:
         ours = folder / "ours"
         extra = teachers_copy(ours, hidden)
         expected = expected_tests(ours, tasks, extra)
-        layers = usable() if layers is None else layers
-        teacher = Teacher(ours, tasks, limits or Limits(), layers, extra, expected)
-        for name, submission in zip(distinct_names(submissions), submissions, strict=True):
-            yield _grade_one(name, submission, teacher, folder, journal)
+        remove_tree(ours / "minitorch")
+        limits, layers = limits or Limits(), usable() if layers is None else layers
+        with Examiner(limits, layers, seed, hidden) as examiner:
+            teacher = Teacher(ours, tasks, limits, layers, extra, expected, examiner)
+            for name, submission in zip(distinct_names(submissions), submissions, strict=True):
+                yield _grade_one(name, submission, teacher, folder, journal)
 
 
 def _grade_one(
@@ -149,14 +155,15 @@ def _grade_one(
 
 
 def _grade_task(taken: Submission, task: Task, teacher: Teacher, folder: Path) -> Mark:
-    """Run a task's tests on a copy, in a sandbox."""
+    """Ask about a task, then run its tests on a copy; each in a sandbox."""
     root = folder / "copy"
     try:
+        examined = teacher.examiner.examine(taken.files, task, folder, taken.digest())
         shutil.copytree(teacher.folder, root)
-        shutil.rmtree(root / "minitorch")
-        for name, content in taken.files.items():
+        for name, content in examined.files.items():
             _write(root / "minitorch" / name, content)
-        return _mark(_run(root, task, teacher), teacher.expected[task.number])
+        run = _run(root, task, teacher)
+        return _mark(run, teacher.expected[task.number], examined.verdict)
     except CourseError:
         raise
     except Exception as error:  # what it answered is not what was asked for
@@ -180,30 +187,26 @@ def _run(root: Path, task: Task, teacher: Teacher) -> Result:
     return read_answer(outcome.output.decode(errors="replace"), asked["nonce"], task)
 
 
-def _mark(run: Result, expected: set[str]) -> Mark:
+def _mark(run: Result, expected: set[str], verdict: Verdict) -> Mark:
+    """A task's points: for right answers, where the tests pass as well."""
     ran = {test.id: test for test in run.tests}
     passed = sum(test in ran and ran[test].outcome == "passed" for test in expected)
-    complete = run.error is None and bool(expected) and passed == len(expected)
-    note = ""
-    if complete and not _answers_right(run):
-        complete, note = False, "the tests passed, but direct questions are answered wrongly: look"
-    elif run.error is not None:
-        note = f"{run.error['kind']}: {run.error['text']}"
-    elif not complete:
-        known = recognise(run.task.number, run.probes)
-        first = run.failures[0] if run.failures else None
-        if known:
-            note = known[0].message
-        elif first is not None:
-            note = f"{first.name}: {first.message.splitlines()[0]}"
-        else:
-            note = "not all checks ran"
-    return Mark(run.task, float(run.task.points if complete else 0), passed, len(expected), note)
+    tested = run.error is None and bool(expected) and passed == len(expected)
+    points = float(run.task.points if tested and verdict.complete else 0)
+    return Mark(run.task, points, passed, len(expected), _note(run, tested, verdict))
 
 
-def _answers_right(run: Result) -> bool:
-    """Whether the probes of modules 0 to 2, which our process judges, are answered right."""
-    if run.task.module > 2:
-        return True
-    right = signatures()["right"].get(run.task.number, {})
-    return all(run.probes.get(case) == answer for case, answer in right.items())
+def _note(run: Result, tested: bool, verdict: Verdict) -> str:
+    """Why a task has not all of its points."""
+    if tested:
+        wrong = f"the tests pass, but questions are answered wrongly: look. {verdict.note}"
+        return "" if verdict.complete else wrong
+    if run.error is not None:
+        return f"{run.error['kind']}: {run.error['text']}"
+    known = recognise(run.task.number, run.probes)
+    if known:
+        return known[0].message
+    if run.failures:
+        first = run.failures[0]
+        return f"{first.name}: {[*first.message.splitlines(), ''][0]}"
+    return verdict.note or "not all checks ran"

@@ -13,14 +13,17 @@ import json
 import math
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .checking import environment
 from .questions import Question
 from .workspace import CourseError
 
+ANSWERING = Path(__file__).parent / "inside" / "answering.py"
 ROUNDING = 1e-9
 ROUGHLY = 1e-5
 
@@ -32,8 +35,8 @@ class Verdict:
     right: int
     total: int
     note: str = ""
-    broken: str = ""
-    """The file that could not be imported, if that is what went wrong."""
+    broken: tuple[str, ...] = ()
+    """The files that could not be imported, if that is what went wrong; the one to blame first."""
 
     @property
     def complete(self) -> bool:
@@ -45,7 +48,7 @@ def judge(questions: Sequence[Question], expected: Sequence[Any], sent: bytes) -
     """Compare what a process sent with the right answers."""
     answers = read_answers(sent, len(questions))
     if isinstance(answers, str):
-        return Verdict(0, len(questions), answers, _broken_file(sent))
+        return Verdict(0, len(questions), answers, _broken_files(sent))
     right = [
         number < len(answers) and is_right(q, e, answers[number])
         for number, (q, e) in enumerate(zip(questions, expected, strict=True))
@@ -80,11 +83,11 @@ def read_answers(sent: bytes, count: int) -> list[Any] | str:
     return found
 
 
-def _broken_file(sent: bytes) -> str:
+def _broken_files(sent: bytes) -> tuple[str, ...]:
     try:
-        return str(json.loads(sent.split(b"\n", 1)[0])[1]["file"])
+        return tuple(str(name) for name in json.loads(sent.split(b"\n", 1)[0])[1]["files"])
     except (ValueError, TypeError, LookupError, RecursionError):
-        return ""
+        return ()
 
 
 def _in_short(answer: Any, verb: str = "gives ") -> str:
@@ -109,7 +112,8 @@ def _same(expected: Any, answer: Any, tolerance: float) -> bool:
     if isinstance(expected, dict):
         if "raises" not in expected:
             return expected == answer
-        return isinstance(answer, dict) and expected["raises"][0] in answer["raises"]
+        raised = answer.get("raises") if isinstance(answer, dict) else None
+        return isinstance(raised, list) and expected["raises"][0] in raised
     if isinstance(expected, list):
         return (
             isinstance(answer, list)
@@ -165,9 +169,11 @@ def _dropout(question: Question, expected: Any, answer: Any) -> bool:
         return False
     spread = math.sqrt(rate * (1.0 - rate) / len(out))
     lines = [kept[r * columns : (r + 1) * columns] for r in range(rows)]
-    lines += [kept[c::columns] for c in range(columns)]
-    return abs(sum(kept) / len(kept) - (1.0 - rate)) < 6.0 * spread and not all(
-        all(line) or not any(line) for line in lines
+    across = [kept[c::columns] for c in range(columns)]
+    return (
+        abs(sum(kept) / len(kept) - (1.0 - rate)) < 6.0 * spread
+        and any(0 < sum(line) < columns for line in lines)
+        and any(0 < sum(line) < rows for line in across)
     )
 
 
@@ -186,29 +192,35 @@ _COMPARE: dict[str, Callable[[Question, Any, Any], bool]] = {
 class Reference:
     """A trusted process, in which the right library answers; kernels run as plain Python."""
 
-    def __init__(self, root: Path, command: Sequence[str], environment: dict[str, str]) -> None:
+    def __init__(self, root: Path) -> None:
         self.root = root
         reader, writer = os.pipe()
         self.process = subprocess.Popen(
-            [*command, str(writer), "--serve"],
+            [sys.executable, "-P", str(ANSWERING), str(writer), "--serve"],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             pass_fds=[writer],
-            env=environment | {"NUMBA_DISABLE_JIT": "1", "NUMBA_ENABLE_CUDASIM": "1"},
+            env=environment() | {"NUMBA_DISABLE_JIT": "1", "NUMBA_ENABLE_CUDASIM": "1"},
             text=True,
         )
         os.close(writer)
         self.lines = os.fdopen(reader, "rb")
 
-    def answers(self, questions: Sequence[Question]) -> list[Any]:
-        """The right answers."""
+    def ask(self, questions: Sequence[Question]) -> bytes:
+        """What the process sends."""
         if self.process.stdin is None:
             raise RuntimeError("the process has no input")
         self.process.stdin.write(as_request(self.root, questions) + "\n")
         self.process.stdin.flush()
-        sent = b"".join(self.lines.readline() for _ in questions)
-        found = read_answers(sent, len(questions))
+        sent = self.lines.readline()
+        if sent.startswith(b"[0,"):
+            sent += b"".join(self.lines.readline() for _ in questions[1:])
+        return sent
+
+    def answers(self, questions: Sequence[Question]) -> list[Any]:
+        """The right answers; CourseError where a question has none."""
+        found = read_answers(self.ask(questions), len(questions))
         if isinstance(found, str) or len(found) != len(questions):
             raise CourseError(f"the reference does not answer: {found or 'it ended'}")
         for question, answer in zip(questions, found, strict=True):

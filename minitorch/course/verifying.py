@@ -13,7 +13,9 @@ from pathlib import Path
 
 from .catalogue import Mistake
 from .checking import Result, Server, arguments, request
+from .judging import Reference, judge
 from .plain_answers import plain_answers, spelled_out, write_answer
+from .questions import draw_questions
 from .recognition import ALL, recognise
 from .stubs import LIBRARY
 from .tasks import BY_NUMBER, TASKS, Task
@@ -136,7 +138,7 @@ def other_answers(tasks: Sequence[Task], quick: bool = True) -> Iterable[tuple[T
 
 
 def mistakes(tasks: Sequence[Task]) -> Iterable[tuple[Mistake, str]]:
-    """For each mistake: its task's checks fail, and its message is what a student sees; "" if so.
+    """For each mistake: checks and questions notice it, a student sees its message; "" if so.
 
     Mistakes are made in a copy of the library, whose kernels run as plain Python.
     """
@@ -144,6 +146,7 @@ def mistakes(tasks: Sequence[Task]) -> Iterable[tuple[Mistake, str]]:
     with (
         tempfile.TemporaryDirectory(prefix="minitorch-verify-") as folder,
         _server(tasks, compiled=False) as server,
+        Reference(LIBRARY.parent) as reference,
     ):
         root = Path(folder)
         _copy_library(root)
@@ -151,7 +154,7 @@ def mistakes(tasks: Sequence[Task]) -> Iterable[tuple[Mistake, str]]:
             path = root / "minitorch" / mistake.file
             right = path.read_text()
             path.write_text(right.replace(mistake.right, mistake.wrong))
-            yield mistake, _unnoticed(server, root, mistake)
+            yield mistake, _unnoticed(server, root, mistake) or _unasked(reference, root, mistake)
             path.write_text(right)
 
 
@@ -180,6 +183,13 @@ def _unnoticed(server: Server, root: Path, mistake: Mistake) -> str:
         named = ", ".join(m.name for m in found) or "nothing"
         return f"not recognised; recognised: {named}"
     return ""
+
+
+def _unasked(reference: Reference, root: Path, mistake: Mistake) -> str:
+    drawn = draw_questions(mistake.number, mistake.name)
+    with Reference(root) as wrong:
+        verdict = judge(drawn, reference.answers(drawn), wrong.ask(drawn))
+    return "all questions are answered right" if verdict.complete else ""
 
 
 # --- Chance --------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ def answers(request: dict[str, Any]) -> Iterator[list[Any]]:
         import drivers
         import numpy as np
     except BaseException as error:
-        yield [-1, {"import": _describe(error), "file": _file_of(error, request["root"])}]
+        yield [-1, {"import": _describe(error), "files": _files_of(error, request["root"])}]
         return
     known = drivers.names()
     for number, (expression, seed) in enumerate(request["questions"]):
@@ -77,14 +77,17 @@ def _say(error: BaseException) -> str:
     return type(error).__name__
 
 
-def _file_of(error: BaseException, root: str) -> str:
-    """The file of the library that could not be imported, relative to `minitorch/`."""
+def _files_of(error: BaseException, root: str) -> list[str]:
+    """The files of the library that were being imported, the one to blame first."""
+    inside = os.path.join(os.path.realpath(root), "minitorch") + os.sep
     places = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
     if isinstance(error, SyntaxError) and error.filename:
         places.append(error.filename)
-    inside = os.path.join(os.path.realpath(root), "minitorch") + os.sep
-    own = [p for p in map(os.path.realpath, places) if p.startswith(inside)]
-    return own[-1].removeprefix(inside).replace(os.sep, "/") if own else ""
+    own = [p for p in map(os.path.realpath, reversed(places)) if p.startswith(inside)]
+    found = [p.removeprefix(inside).replace(os.sep, "/") for p in own]
+    if isinstance(error, ImportError) and (error.name or "").startswith("minitorch."):
+        found.insert(0, f"{error.name}".removeprefix("minitorch.").replace(".", "/") + ".py")
+    return list(dict.fromkeys(found))
 
 
 def _send(out: int, answer: list[Any]) -> None:

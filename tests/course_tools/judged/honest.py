@@ -11,8 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from minitorch.course.stubs import replace_body, stub_file
-from minitorch.course.tasks import BY_NUMBER, TASKS
+from minitorch.course.plain_answers import plain_answers
+from minitorch.course.stubs import stub_file, with_body
+from minitorch.course.tasks import BY_NUMBER
+
 
 Change = Callable[[Path], None]
 
@@ -33,16 +35,10 @@ def bodies(file: str, **new: str) -> Change:
     def change(library: Path) -> None:
         text = (library / file).read_text()
         for name, body in new.items():
-            text = replace_body(text, name.replace("__", "."), _indented(text, name, body))
+            text = with_body(text, name.replace("__", "."), body.strip("\n") + "\n")
         (library / file).write_text(text)
 
     return change
-
-
-def _indented(text: str, name: str, body: str) -> str:
-    depth = 4 * (1 + name.count("__"))
-    lines = body.strip("\n").split("\n")
-    return "".join(" " * depth + line + "\n" if line.strip() else "\n" for line in lines)
 
 
 def texts(**edits: Callable[[str], str]) -> Change:
@@ -191,7 +187,17 @@ for i in prange(len(out)):
     out[o] = f(in_storage[j])
 """
 
+
+def _plainly(library: Path) -> None:
+    """The answers of a student who read the guide, and nothing else."""
+    for (file, name), body in plain_answers().items():
+        path = library / file
+        path.write_text(with_body(path.read_text(), name, body))
+
+
 HONEST: dict[str, Honest] = {
+    "plain answers": Honest(_plainly, "0.1 0.2 0.3 0.4 1.1 1.2 1.3 1.4 2.1 2.2 2.3 2.4"),
+    "plain kernels": Honest(_plainly, "3.1 3.2 3.3 3.4 4.1 4.2 4.3 4.4 4.4b"),
     # --- All, nothing, some ------------------------------------------------------------------
     "finished": Honest(_nothing, "0.1 0.2 0.3 0.4 1.1 1.2 1.3 1.4 2.1 2.2 2.3 2.4"),
     "kernels finished": Honest(_nothing, "3.1 3.2 3.3 3.4 4.1 4.2 4.3 4.4 4.4b"),
@@ -510,5 +516,3 @@ HONEST: dict[str, Honest] = {
     ),
 }
 """Name: submission."""
-
-ALL_TASKS = [task.number for task in TASKS]
