@@ -15,7 +15,6 @@ from minitorch.course.plain_answers import plain_answers
 from minitorch.course.stubs import stub_file, with_body
 from minitorch.course.tasks import BY_NUMBER
 
-
 Change = Callable[[Path], None]
 
 
