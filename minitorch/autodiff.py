@@ -118,7 +118,8 @@ def backpropagate(variable: Variable, deriv: Any) -> None:
 
     In topological order a variable is reached only after all that use it, so the
     derivative waiting for it is complete: it goes to the leaf, or through the
-    chain rule to the parents, where contributions add up.
+    chain rule to the parents, where contributions add up. Derivatives are added to
+    each other and to nothing else: they may be numbers or tensors.
     """
     waiting = {variable.unique_id: deriv}
     for node in topological_sort(variable):

@@ -34,7 +34,7 @@ UserStrides: TypeAlias = Sequence[int]
 
 
 def index_to_position(index: Index, strides: Strides) -> int:
-    """Where in storage the element at `index` is.
+    """Where in storage the element at `index` is; what `index` has beyond `strides` is ignored.
 
     >>> index_to_position(np.array([1, 2]), np.array([3, 1]))
     5
@@ -48,7 +48,8 @@ def index_to_position(index: Index, strides: Strides) -> int:
 def to_index(ordinal: int, shape: Shape, out_index: OutIndex) -> None:
     """Write into `out_index` the index that comes `ordinal`-th when counting through `shape`.
 
-    The last dimension counts fastest; ordinals 0 ... size - 1 give every index once.
+    The last dimension counts fastest; ordinals 0 ... size - 1 give every index once. What
+    `out_index` has beyond `shape` is left alone.
 
     >>> out = np.zeros(2, dtype=np.int32)
     >>> to_index(5, np.array([2, 3]), out)
@@ -69,7 +70,8 @@ def broadcast_index(big_index: Index, big_shape: Shape, shape: Shape, out_index:
     """Write into `out_index` the index into `shape` that `big_index` falls on.
 
     Shapes align at their right ends: dimensions that `shape` lacks are dropped,
-    and dimensions of size 1 are always at index 0.
+    and dimensions of size 1 are always at index 0. What the buffers have beyond their
+    shapes is left alone.
 
     >>> out = np.zeros(2, dtype=np.int32)
     >>> broadcast_index(np.array([4, 1, 2]), np.array([5, 2, 3]), np.array([1, 3]), out)
@@ -84,8 +86,8 @@ def broadcast_index(big_index: Index, big_shape: Shape, shape: Shape, out_index:
 def shape_broadcast(shape1: UserShape, shape2: UserShape) -> tuple[int, ...]:
     """The shape that two shapes broadcast to; IndexingError where they do not.
 
-    >>> shape_broadcast((2, 3, 1), (7, 2, 1, 5))
-    (7, 2, 3, 5)
+    >>> shape_broadcast((2, 3, 1), (7, 2, 1, 5)), shape_broadcast((0,), (1,))
+    ((7, 2, 3, 5), (0,))
     """
     dims = max(len(shape1), len(shape2))
     padded1 = (1,) * (dims - len(shape1)) + tuple(shape1)

@@ -99,6 +99,7 @@ ADVICE: dict[str, dict[str, str]] = {
     "1.4": _advice(
         autodiff={
             "a variable is visited once per path": "Every variable appears once. Remember which were seen.",
+            "sums begin with 0.0": "Derivatives are added to each other, and never to 0.0: in module 2 they are tensors. Keep the first that arrives as it is.",
             "the order is from the left": "The order is turned round: begin with the result, inputs last.",
             "constants are in the order": "Constants have no derivative and do not belong into the order.",
             "a variable is taken when first met": "A variable came before one that still needs it. It is finished only when all its parents are: depth first, then reverse.",
@@ -127,6 +128,7 @@ ADVICE: dict[str, dict[str, str]] = {
     ),
     "2.1": _advice(
         tensor_data={
+            "index_to_position goes through the index": "The index may be a longer buffer: go through the strides, and ignore the rest.",
             "the first dimension counts fastest": "Counting through a shape, the last dimension moves fastest. Start from the back.",
             "position without strides": "A step in dimension d moves strides[d] places, not one.",
             "permute keeps the strides": "Shape and strides are reordered together; your strides stayed.",
@@ -137,6 +139,8 @@ ADVICE: dict[str, dict[str, str]] = {
     ),
     "2.2": _advice(
         tensor_data={
+            "the larger size wins": "A size may be 0, and what is 1 is repeated 0 times then. The size that is not 1 wins.",
+            "shape_broadcast gives a list": "A shape is a tuple: no list is equal to one.",
             "aligned at the left": "Shapes align at their right ends. Skip the leading dimensions that shape lacks.",
             "dimensions of size 1 are not copied": "A dimension of size 1 has only index 0, wherever the big index is.",
             "any shapes broadcast": "Sizes that differ, neither of them 1, do not broadcast: IndexingError.",

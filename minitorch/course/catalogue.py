@@ -252,6 +252,11 @@ MISTAKES: list[Mistake] = [
         "autodiff.py",
         ("a variable is visited once per path", "node.unique_id not in seen and not", "not"),
         ("the order is from the left", "    finished.reverse()\n", ""),
+        (
+            "sums begin with 0.0",
+            "waiting[key] = waiting[key] + d if key in waiting else d",
+            "waiting[key] = waiting.get(key, 0.0) + d",
+        ),
         ("constants are in the order", " and not node.is_constant()", ""),
         (
             "a variable is taken when first met",
@@ -365,6 +370,11 @@ MISTAKES: list[Mistake] = [
         "task2_1",
         "tensor_data.py",
         (
+            "index_to_position goes through the index",
+            "    for d in range(len(strides)):\n",
+            "    for d in range(len(index)):\n",
+        ),
+        (
             "the first dimension counts fastest",
             "for d in range(len(shape) - 1, -1, -1):",
             "for d in range(len(shape)):",
@@ -391,6 +401,16 @@ MISTAKES: list[Mistake] = [
     *_all(
         "task2_2",
         "tensor_data.py",
+        (
+            "the larger size wins",
+            "tuple(b if a == 1 else a for a, b in zip(padded1, padded2, strict=True))",
+            "tuple(max(a, b) for a, b in zip(padded1, padded2, strict=True))",
+        ),
+        (
+            "shape_broadcast gives a list",
+            "tuple(b if a == 1 else a for a, b in zip(padded1, padded2, strict=True))",
+            "[b if a == 1 else a for a, b in zip(padded1, padded2, strict=True)]",
+        ),
         (
             "aligned at the left",
             "big_index[missing + d] if shape[d] > 1 else 0",

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from functools import cache
-from textwrap import indent
+from textwrap import dedent, indent
 
-from .stubs import with_body
+from .stubs import body_of, with_body
 from .tasks import Place
-from .workspace import Workspace
+from .workspace import Workspace, material
 
 PLAIN = """
 == operators.py mul
@@ -214,11 +214,6 @@ position = 0
 for i, s in zip(index, strides):
     position += i * s
 return position
-== tensor_data.py to_index
-rest = ordinal + 0
-for i in range(len(shape) - 1, -1, -1):
-    out_index[i] = rest % shape[i]
-    rest = rest // shape[i]
 == tensor_data.py TensorData.permute
 assert sorted(order) == list(range(len(self.shape)))
 return TensorData(
@@ -440,20 +435,6 @@ for n in prange(out_shape[0]):
                 a_pos += a_strides[2]
                 b_pos += b_strides[1]
             out[n * out_strides[0] + i * out_strides[1] + j * out_strides[2]] = total
-== cuda_ops.py _sum_practice
-cells = cuda.shared.array(32, float64)
-thread = cuda.threadIdx.x
-i = cuda.blockIdx.x * 32 + thread
-cells[thread] = a[i] if i < size else 0.0
-cuda.syncthreads()
-step = 1
-while step < 32:
-    if thread % (2 * step) == 0:
-        cells[thread] += cells[thread + step]
-    cuda.syncthreads()
-    step *= 2
-if thread == 0:
-    out[cuda.blockIdx.x] = cells[0]
 == cuda_ops.py _mm_practice
 a_tile = cuda.shared.array((32, 32), float64)
 b_tile = cuda.shared.array((32, 32), float64)
@@ -570,6 +551,26 @@ return input * (rand(input.shape, backend=input.backend) > rate)
 """
 
 
+FROM_GUIDE = {
+    ("tensor_data.py", "to_index"): ("parallelism", "index_of", "i=ordinal buffer=out_index"),
+    ("cuda_ops.py", "_sum_practice"): ("gpu", "block_sums", "BLOCK=32"),
+}
+"""Functions that a page of the guide spells out: the page, what it calls it, and the other names."""
+
+
+def guide_answer(page: str, function: str, renamed: str) -> str:
+    """The body of a function that a page of the guide defines, in the words of a task."""
+    text = (material("docs/guide") / f"{page}.md").read_text(encoding="utf-8")
+    source = re.search(rf"^def {function}\(.*?(?=^\S|\Z)", text, re.MULTILINE | re.DOTALL)
+    if source is None:
+        raise LookupError(f"{page}.md defines no {function}")
+    body = dedent(body_of(source[0].rstrip() + "\n", function))
+    for pair in renamed.split():
+        old, new = pair.split("=")
+        body = re.sub(rf"\b{old}\b", new, body)
+    return body
+
+
 @cache
 def plain_answers() -> dict[tuple[str, str], str]:
     """The body of each function, by file and name, not indented."""
@@ -578,7 +579,7 @@ def plain_answers() -> dict[tuple[str, str], str]:
         head, body = part.split("\n", 1)
         file, name = head.split()
         found[file, name] = body
-    return found
+    return found | {place: guide_answer(*where) for place, where in FROM_GUIDE.items()}
 
 
 def spelled_out(place: Place) -> str | None:

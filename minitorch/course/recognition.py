@@ -53,6 +53,8 @@ _WORDS = {
     "order_problems(deep(20_000))": "topological_sort of 20,000 operations",
     "derivatives(diamond(), 1.0)": 'backpropagate, case "z is used twice": the derivative of z',
     "derivatives(line(), 0.37)": "backpropagate, started with 0.37: the derivative of x",
+    "derivative_in_pairs()": "backpropagate of pairs, added to pairs only: the derivative of z",
+    "type(shape_broadcast((2, 3), (3,))).__name__": "The type of a shape that shape_broadcast gives",
     "derivative_after_two_backwards()": "x.derivative after two times (x * 3).backward()",
     "chain_rule_of_two(1.0)": "chain_rule(1.0) of 10 a + 100 b",
     "chain_rule_of_two(0.37)": "chain_rule(0.37) of 10 a + 100 b",

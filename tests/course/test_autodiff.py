@@ -381,6 +381,49 @@ def test_backpropagate_works_on_any_variable() -> None:
     assert z.total is None
 
 
+@pytest.mark.task1_4
+def test_derivatives_are_added_to_their_own_kind_only() -> None:
+    """They are numbers here and tensors in lesson 2, to which 0.0 cannot be added without harm."""
+
+    class Derivative:
+        def __init__(self, *parts: float) -> None:
+            self.parts = parts
+
+        def __add__(self, other: Derivative) -> Derivative:
+            return Derivative(*(x + y for x, y in zip(self.parts, other.parts, strict=True)))
+
+        def __bool__(self) -> bool:
+            raise TypeError("a derivative is neither true nor false")
+
+    class Fork(ScalarFunction):
+        @staticmethod
+        def forward(ctx: Context, x: float, y: float) -> float:
+            return x
+
+        @staticmethod
+        def backward(ctx: Context, d_output: Any) -> Any:
+            return d_output, d_output
+
+    class Leaf(Scalar):
+        def accumulate_derivative(self, x: Any) -> None:
+            arrived.append(x.parts)
+
+    arrived: list[tuple[float, ...]] = []
+    a = Leaf(1.0)
+    z = Fork.apply(a, constant(2.0))
+    minitorch.backpropagate(Fork.apply(z, Fork.apply(z, a)), Derivative(1.0, 10.0))
+    assert arrived == [(3.0, 30.0)]
+
+
+@pytest.mark.task1_4
+def test_equal_values_are_different_variables() -> None:
+    a, b = Scalar(2.0), Scalar(2.0)
+    h = Shift.apply(Shift.apply(a, b), Twice.apply(b))
+    assert len(order_of(h)) == 5
+    h.backward()
+    assert (a.derivative, b.derivative) == (1.0, 3.0)
+
+
 # --- Deep and wide graphs ------------------------------------------------------------------
 
 

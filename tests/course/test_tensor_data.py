@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,31 @@ def test_import() -> None:
 )
 def test_index_to_position(index: Any, strides: Any, position: int) -> None:
     assert index_to_position(ints(*index), ints(*strides)) == position
+
+
+@pytest.mark.task2_1
+def test_index_to_position_of_a_longer_buffer() -> None:
+    """Compiled kernels reuse one buffer of MAX_DIMS."""
+    assert index_to_position(ints(1, 2, 9, 9), ints(3, 1)) == 5
+
+
+def compiled(fn: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function gives that Numba has compiled, as lesson 3 does."""
+    import numba
+
+    try:
+        return numba.njit(fn)(*arguments)
+    except numba.core.errors.NumbaError as error:
+        why = [line for line in str(error).splitlines() if line.strip()][1:4]
+        pytest.fail(f"lesson 3 compiles {fn.__name__}, which Numba cannot:\n" + "\n".join(why))
+
+
+@pytest.mark.task2_1
+def test_index_functions_can_be_compiled() -> None:
+    buffer = ints(7, 7, 7)
+    compiled(to_index, 5, ints(2, 3), buffer)
+    assert buffer.tolist() == [1, 2, 7]
+    assert compiled(index_to_position, buffer, ints(3, 1)) == 5
 
 
 @pytest.mark.task2_1
@@ -259,18 +285,29 @@ def test_without_dimensions() -> None:
         ((2, 3, 1), (7, 2, 1, 5), (7, 2, 3, 5)),
         ((), (2, 3), (2, 3)),
         ((1,), (1,), (1,)),
+        ((0,), (1,), (0,)),
+        ((2, 0), (2, 1), (2, 0)),
+        ((0, 3), (3,), (0, 3)),
     ],
 )
 def test_shape_broadcast(one: Any, other: Any, expected: Any) -> None:
-    assert tuple(shape_broadcast(one, other)) == expected
-    assert tuple(shape_broadcast(other, one)) == expected
-    assert tuple(TensorData.shape_broadcast(one, other)) == expected
+    """The shape is a tuple; a size may be 0."""
+    assert shape_broadcast(one, other) == expected
+    assert shape_broadcast(other, one) == expected
+    assert TensorData.shape_broadcast(one, other) == expected
 
 
 @pytest.mark.task2_2
 @pytest.mark.parametrize(
     ("one", "other"),
-    [((5, 2), (5,)), ((5, 7, 5, 1), (1, 5, 1, 5)), ((2, 3), (3, 2)), ((3,), (2,)), ((2, 5), (2,))],
+    [
+        ((5, 2), (5,)),
+        ((5, 7, 5, 1), (1, 5, 1, 5)),
+        ((2, 3), (3, 2)),
+        ((3,), (2,)),
+        ((2, 5), (2,)),
+        ((0,), (2,)),
+    ],
 )
 def test_shapes_that_do_not_broadcast(one: Any, other: Any) -> None:
     with pytest.raises(IndexingError):
@@ -339,6 +376,13 @@ def test_broadcast_index_changes_only_its_output() -> None:
     assert big_index.tolist() == [1, 2]
     assert big_shape.tolist() == [2, 3]
     assert shape.tolist() == [1, 3]
+
+
+@pytest.mark.task2_2
+def test_broadcast_index_can_be_compiled() -> None:
+    out = ints(7, 7)
+    compiled(broadcast_index, ints(1, 2), ints(2, 3), ints(3), out)
+    assert out.tolist() == [2, 7]
 
 
 @pytest.mark.task2_2

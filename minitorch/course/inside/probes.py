@@ -102,6 +102,7 @@ CASES: dict[str, str] = {
         order_problems(deep(20_000))
         derivatives(diamond(), 1.0)
         derivatives(line(), 0.37)
+        derivative_in_pairs()
         derivative_after_two_backwards()
         scalar_back("Sigmoid", 1.0, 0.4)
         scalar_back("Sigmoid", 0.37, 0.4)
@@ -119,6 +120,7 @@ CASES: dict[str, str] = {
         index_of(4, (2, 3))
         index_of(17, (2, 3, 4))
         position((1, 2), (3, 1))
+        position((1, 2, 9, 9), (3, 1))
         elements(counted(2, 3).permute(1, 0))
         counted(2, 3).permute(1, 0).strides
         counted(2, 3).index((-1, 0))
@@ -132,6 +134,8 @@ CASES: dict[str, str] = {
         shape_broadcast((1,), (5, 5))
         shape_broadcast((5, 5), (1,))
         shape_broadcast((2, 3), (2,))
+        shape_broadcast((0,), (1,))
+        type(shape_broadcast((2, 3), (3,))).__name__
     """,
     "2.3": """
         mapped((2, 3), (3,))

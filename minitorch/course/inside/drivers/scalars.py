@@ -345,6 +345,32 @@ def derivatives(top: V, d: float) -> list[Any]:
     return [node.derivative for node in top.below() if not node.parents]
 
 
+class Pair:
+    """A derivative that is no number: pairs are added to pairs only."""
+
+    def __init__(self, *parts: float) -> None:
+        self.parts = list(parts)
+
+    def __add__(self, other: Pair) -> Pair:
+        if not isinstance(other, Pair):
+            return NotImplemented
+        return Pair(*(x + y for x, y in zip(self.parts, other.parts, strict=True)))
+
+    def __mul__(self, factor: float) -> Pair:
+        return Pair(*(x * factor for x in self.parts))
+
+
+class PairLeaf(V):
+    def accumulate_derivative(self, x: Any) -> None:
+        self.derivative = x.parts
+
+
+def derivative_in_pairs() -> Any:
+    z = PairLeaf("z")
+    minitorch.backpropagate(V("h", V("a", z), V("b", z)), Pair(1.0, 10.0))  # type: ignore[arg-type]
+    return z.derivative
+
+
 def derivative_after_two_backwards() -> Any:
     x = Scalar(2.0)
     (x * 3.0).backward()
