@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib.util
+import secrets
 import shutil
 import signal
 import sys
@@ -60,7 +61,10 @@ def add_commands(add: Add) -> None:
         help="keep each grade at once; what is in it is not graded again",
     )
     graded.add_argument("--gradescope", metavar="FILE", help="write results.json (one submission)")
-    graded.add_argument("--hidden", metavar="DIR", help="a folder with more test_*.py of yours")
+    graded.add_argument(
+        "--hidden", metavar="DIR", help="a folder with a questions.txt and test_*.py of yours"
+    )
+    graded.add_argument("--seed", metavar="TEXT", help="draw the questions of an earlier run again")
     graded.add_argument("--seconds", type=int, default=120, help="for each task (default: 120)")
     graded.add_argument("--memory", type=float, default=8, help="GiB, for each task (default: 8)")
     graded.add_argument(
@@ -210,12 +214,14 @@ def run_grade(args: argparse.Namespace) -> int:
     for gap in missing(layers):
         say(f"Not so here: {gap}.")
     journal = Journal(Path(args.journal) if args.journal else None)
+    seed = args.seed or secrets.token_hex(8)
     grades: list[Grade] = []
     with _ended_by_signals():
-        for g in grade(folders, _chosen(args), limits, hidden, layers, journal):
+        for g in grade(folders, _chosen(args), limits, hidden, layers, journal, seed):
             grades.append(g)
             _write_reports(args, grades)
             _say_grade(g)
+    say(f"The questions were drawn with --seed {seed}")
     failed = [g.name for g in grades if g.error]
     if failed:
         say(f"{len(failed)} of {len(grades)} could not be graded: {', '.join(failed)}")
