@@ -45,16 +45,13 @@ def tile(input: Tensor, kernel: tuple[int, int]) -> tuple[Tensor, int, int]:
 def avgpool2d(input: Tensor, kernel: tuple[int, int]) -> Tensor:
     """The mean of each tile.
 
-    The tiles' rows are added up, then their columns, where they are: a sum needs no copy
-    of the tiles laid out one by one.
-
     >>> from minitorch import tensor
     >>> avgpool2d(tensor([[[[1, 2], [3, 4]]]]), (2, 2)).item()
     2.5
     """
     windows = _windows(input, kernel)
     batch, channel, height, kh, width, kw = windows.shape
-    total = windows.sum(3).sum(5)
+    total = windows.sum(3).sum(5)  # where they are: a sum needs no copy of the tiles
     return (total / (kh * kw)).view(batch, channel, height, width)
 
 

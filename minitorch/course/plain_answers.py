@@ -501,6 +501,27 @@ for b in prange(batch):
                         x = b * input_strides[0] + c * input_strides[1] + at * input_strides[2]
                         total += weight[w] * input[x]
             out[b * out_strides[0] + o * out_strides[1] + i * out_strides[2]] = total
+== fast_conv.py _conv2d
+batch, out_channels, out_height, out_width = out_shape
+_, channels, height, width = input_shape
+for b in prange(batch):
+    for o in range(out_channels):
+        for i in range(out_height):
+            for j in range(out_width):
+                total = 0.0
+                for c in range(channels):
+                    for k in range(weight_shape[2]):
+                        for m in range(weight_shape[3]):
+                            y = i - k if reverse else i + k
+                            x = j - m if reverse else j + m
+                            if y >= 0 and y < height and x >= 0 and x < width:
+                                w = o * weight_strides[0] + c * weight_strides[1]
+                                w += k * weight_strides[2] + m * weight_strides[3]
+                                at = b * input_strides[0] + c * input_strides[1]
+                                at += y * input_strides[2] + x * input_strides[3]
+                                total += weight[w] * input[at]
+                place = b * out_strides[0] + o * out_strides[1]
+                out[place + i * out_strides[2] + j * out_strides[3]] = total
 == nn.py tile
 batch, channel, height, width = input.shape
 kh, kw = kernel
