@@ -66,7 +66,7 @@ def graph_dot(variable: Any) -> str:
 
 
 def _from_the_left(variable: Any) -> list[Any]:
-    return list(reversed(topological_sort(variable)))
+    return list(topological_sort(variable))[::-1]
 
 
 def _names(variable: Any) -> dict[Any, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import dis
 import math
 import subprocess
@@ -223,11 +224,13 @@ def test_sigmoid_is_the_logistic_function(x: float) -> None:
 @pytest.mark.task0_1
 @pytest.mark.parametrize("name", [*ONE, *TWO])
 def test_uses_only_math(name: str) -> None:
-    """Numba compiles each function (lesson 3) and cannot call the others from it."""
+    """Numba compiles each function (lesson 3): it cannot call the others, nor all of Python."""
     fn = getattr(operators, name)
     loaded = {i.argval for i in dis.get_instructions(fn) if i.opname == "LOAD_GLOBAL"}
     others = {other for other in loaded if callable(getattr(operators, other, None))}
     assert not others, f"{name} calls {others} of this file: use math instead"
+    unknown = {n for n in loaded if hasattr(builtins, n)} - {"abs", "float", "int", "min", "pow"}
+    assert not unknown, f"{name} calls Python's {unknown}, which Numba may not compile: use math"
 
 
 # --- Task 0.2: properties ------------------------------------------------------------
