@@ -173,27 +173,24 @@ class Sandbox:
         }
 
     def _start(self, settings: dict[str, Any]) -> None:
-        inner_control, self._control = os.pipe()
-        report, inner_report = os.pipe()
+        control, self._control = os.pipe()
+        report, questions, answers = os.pipe(), os.pipe(), os.pipe()
+        self._reports.read_from(report[0], 1 << 20)
+        self._answers.read_from(answers[0], self.limits.output)
+        self._unsent.write_to(questions[1])
         self._process = subprocess.Popen(
             [
                 *(sys.executable, "-I", "-S", "-B", str(INSIDE / "supervise.py")),
-                *(str(inner_control), str(inner_report)),
+                *(str(control), str(report[1])),
             ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdin=questions[0],
+            stdout=answers[1],
             stderr=subprocess.DEVNULL,
-            pass_fds=[inner_control, inner_report],
+            pass_fds=[control, report[1]],
             start_new_session=True,
         )
-        os.close(inner_control)
-        os.close(inner_report)
-        stdin, stdout = self._process.stdin, self._process.stdout
-        if stdin is None or stdout is None:
-            raise RuntimeError("a process without pipes")
-        self._answers.read_from(stdout.fileno(), self.limits.output)
-        self._reports.read_from(report, 1 << 20)
-        self._unsent.write_to(stdin.fileno())
+        for descriptor in (control, report[1], questions[0], answers[1]):
+            os.close(descriptor)
         _write(self._control, json.dumps(settings).encode() + b"\n")
         ready = self._report(60).get("ready", "the supervisor ended")
         if ready != "ok":
@@ -293,7 +290,7 @@ class _Lines(queue.SimpleQueue[bytes | None]):
 
         def read() -> None:
             text, total = b"", 0
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError), os.fdopen(source, "rb", buffering=0):
                 while not self.too_long and (more := os.read(source, 1 << 16)):
                     total += len(more)
                     self.too_long = total > most
@@ -308,7 +305,7 @@ class _Lines(queue.SimpleQueue[bytes | None]):
         """Empty the queue in the background."""
 
         def write() -> None:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError), os.fdopen(target, "wb", buffering=0):
                 while (line := self.get()) is not None:
                     _write(target, line)
 

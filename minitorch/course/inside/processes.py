@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import itertools
 import os
 import signal
@@ -45,6 +46,20 @@ def descendants(ancestor: int) -> list[int]:
         more = children[queue.pop()]
         found += more
         queue += more
+    return found
+
+
+def family(ancestor: int) -> list[int]:
+    """As `descendants`, without looking at every process; may miss one that just appears."""
+    if not os.path.exists(f"/proc/{ancestor}/task/{ancestor}/children"):
+        return descendants(ancestor)
+    found, queue = [], [ancestor]
+    while queue:
+        for path in glob.glob(f"/proc/{queue.pop()}/task/*/children"):
+            with contextlib.suppress(OSError), open(path) as file:
+                more = [int(word) for word in file.read().split()]
+                found += more
+                queue += more
     return found
 
 

@@ -32,7 +32,7 @@ import processes  # noqa: E402
 Settings = dict[str, Any]
 _DEATH_SIGNAL, _DUMPABLE, _SUBREAPER = 1, 4, 36
 _EVERY = 0.05
-"""Seconds between two looks."""
+"""Seconds between two looks, at least; more where looking takes long."""
 
 
 def prctl(option: int, value: int) -> None:
@@ -155,20 +155,17 @@ class Watch:
     def __init__(self, settings: Settings) -> None:
         self.limits, self.scratch = settings["limits"], settings["scratch"]
         self.on_disk = not {"namespaces", "bubblewrap"} & set(settings["layers"])
-        self.next_disk = 0.0
 
     def excess(self) -> str:
         """What is used too much of: "memory", "processes", "disk"; "" if nothing."""
-        family = processes.descendants(os.getpid())
+        family = processes.family(os.getpid())
         if len(family) > self.limits["processes"]:
             return "processes"
         if sum(processes.memory(process) for process in family) > self.limits["memory"]:
             return "memory"
-        now = time.monotonic()
-        if self.on_disk and now >= self.next_disk:
+        if self.on_disk:
             size, count = processes.folder_size(self.scratch, self.limits["files"])
             size += sum(processes.deleted_files(process) for process in family)
-            self.next_disk = now + 5 * (time.monotonic() - now) + _EVERY
             if size > self.limits["disk"] or count > self.limits["files"]:
                 return "disk"
         return ""
@@ -185,10 +182,12 @@ def follow(child: int, control: int, settings: Settings, deadline: float) -> tup
             return kind, code
         if time.monotonic() > deadline:
             return "time", 0
+        looked = time.monotonic()
         excess = watch.excess() if watch else ""
         if excess:
             return excess, 0
-        if select.select([control], [], [], _EVERY)[0]:
+        pause = max(_EVERY, 5 * (time.monotonic() - looked))
+        if select.select([control], [], [], pause)[0]:
             return "stopped", 0
 
 
