@@ -55,9 +55,8 @@ def _stay(process: subprocess.Popen[bytes]) -> int:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    before = {
-        number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)
-    }
+    told = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.signal(number, interrupt) for number in told}
     try:
         return process.wait()
     except KeyboardInterrupt:
@@ -73,8 +72,11 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     with suppress(subprocess.TimeoutExpired):
         process.wait(GRACE)
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
     process.wait()
 
 

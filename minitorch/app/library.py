@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import select
 import subprocess
 import sys
 import threading
@@ -19,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from ..course.checking import environment
+from ..course.lines import Lines
 
 SERVE = Path(__file__).parent / "inside" / "serve.py"
 LIMIT = 30.0
 """Seconds that a lesson may take."""
+ENDED = {"problem": {"text": "the process that ran this code has ended"}}
 
 
 @dataclass(frozen=True)
@@ -58,17 +58,16 @@ class Process:
     """A running `serve.py`: lines go in, lines come out."""
 
     def __init__(self, root: Path, settings: dict[str, str] | None = None) -> None:
-        reader, writer = os.pipe()
         self.process = subprocess.Popen(
-            [sys.executable, str(SERVE), str(writer), str(root)],
+            [sys.executable, str(SERVE), str(root)],
             stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            pass_fds=[writer],
             env=environment() | (settings or {}),
         )
-        os.close(writer)
-        self.answers = os.fdopen(reader)
+        if self.process.stdout is None:
+            raise RuntimeError("the process has no output")
+        self.answers = Lines(self.process.stdout)
         self.end = weakref.finalize(self, _end, self.process)
 
     def send(self, message: dict[str, Any]) -> None:
@@ -81,20 +80,22 @@ class Process:
         except (BrokenPipeError, ValueError):
             return
 
-    def next(self) -> dict[str, Any]:
-        """The next line, or a problem when there will be none."""
-        line = self.answers.readline()
-        if not line:
+    def next(self, limit: float) -> dict[str, Any] | None:
+        """The next line, or a problem when there will be none; None if it takes too long."""
+        try:
+            line = self.answers.next(limit)
+        except EOFError:
             self.end()
-            return {"problem": {"text": "the process that ran this code has ended"}}
-        return json.loads(line)
+            return ENDED
+        return None if line is None else json.loads(line)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.kill()
-    if process.stdin:
-        process.stdin.close()
     process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe:
+            pipe.close()
 
 
 class Library:
@@ -111,10 +112,11 @@ class Library:
         with self.lock:
             process = self._fresh_process()
             process.send({"call": call, "args": args})
-            if not select.select([process.answers], [], [], limit)[0]:
+            message = process.next(limit)
+            if message is None:
                 self.close()
                 return Problem(f"no answer after {limit:.0f} s. Is there a loop that never ends?")
-            answer = read_answer(process.next())
+            answer = read_answer(message)
             if not process.end.alive:
                 self.process = None
             return answer
@@ -228,12 +230,13 @@ class Run:
         return False
 
 
-def _listen(reference: weakref.ref[Run], answers: Any) -> None:
-    while line := answers.readline():
-        run = reference()
-        if run is None or not run.take(json.loads(line)):
-            return
-        del run
+def _listen(reference: weakref.ref[Run], answers: Lines) -> None:
+    with contextlib.suppress(EOFError):
+        while line := answers.next():
+            run = reference()
+            if run is None or not run.take(json.loads(line)):
+                return
+            del run
     run = reference()
     if run is not None:
-        run.take({"problem": {"text": "the process that ran this code has ended"}})
+        run.take(ENDED)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
-import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from .lines import Lines
 from .tasks import Task
 from .workspace import CourseError
 
@@ -24,6 +26,7 @@ PROCESSOR = 240
 """Seconds that one task's checks may compute."""
 LIMIT = 1200
 """Seconds that they may take: more, since others may use the machine."""
+_PROCESSOR_SIGNAL = getattr(signal, "SIGXCPU", 0)
 
 
 @dataclass
@@ -176,49 +179,81 @@ def check(root: Path, task: Task, seed: int | None = None, **options: Any) -> Re
     return result
 
 
-def _run(task: Task, asked: dict[str, Any]) -> Result:
-    reader, writer = os.pipe()
+def _start(*arguments: str, **settings: str) -> tuple[subprocess.Popen[bytes], Lines]:
+    """A process that runs requests, and the lines that it answers."""
     process = subprocess.Popen(
-        [sys.executable, str(INSIDE), str(writer)],
+        [sys.executable, str(INSIDE), "-", *arguments],
         stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        pass_fds=[writer],
-        env=environment(),
-        text=True,
+        env=environment() | settings,
     )
-    os.close(writer)
+    if process.stdout is None:
+        raise RuntimeError("the process has no output")
+    return process, Lines(process.stdout)
+
+
+def _send(process: subprocess.Popen[bytes], asked: dict[str, Any]) -> None:
+    """Write a request; a process that has ended meanwhile will not answer it."""
+    if process.stdin is None:
+        raise RuntimeError("the process has no input")
+    with contextlib.suppress(BrokenPipeError):
+        process.stdin.write(json.dumps(asked).encode() + b"\n")
+        process.stdin.flush()
+
+
+def _answer(lines: Lines, asked: dict[str, Any], task: Task, interrupted: Interrupt) -> Result:
+    """Wait for the answer to a request, until it is late or no longer wanted."""
+    deadline = time.monotonic() + asked["limit"]
+    while time.monotonic() < deadline:
+        try:
+            line = lines.next(0.05)
+        except EOFError:
+            return read_answer("", asked["nonce"], task)
+        if line is not None and line.startswith(asked["nonce"].encode()):
+            return read_answer(line.decode(), asked["nonce"], task)
+        if line is None and interrupted is not None and interrupted():
+            return Result(task, error={"kind": "interrupted", "text": "not wanted any more"})
+    return Result(task, error={"kind": "time", "text": f"no end after {asked['limit']} s"})
+
+
+def _run(
+    task: Task, asked: dict[str, Any], interrupted: Interrupt = None, **settings: str
+) -> Result:
+    """Run a request in a process of its own."""
+    process, lines = _start(**settings)
     try:
-        process.communicate(json.dumps(asked) + "\n", timeout=LIMIT)
-    except subprocess.TimeoutExpired:
+        _send(process, asked)
+        result = _answer(lines, asked, task, interrupted)
+        if (result.error or {}).get("kind") == "died" and process.wait() == -_PROCESSOR_SIGNAL:
+            return Result(task, error={"kind": "time", "text": f"no end after {PROCESSOR} s"})
+        return result
+    finally:
         process.kill()
-        process.communicate()
-        os.close(reader)
-        return Result(task, error={"kind": "time", "text": f"no end after {LIMIT} s"})
-    with os.fdopen(reader) as answers:
-        line = answers.readline()
-    if process.returncode == -signal.SIGXCPU:
-        return Result(task, error={"kind": "time", "text": f"no end after {PROCESSOR} s"})
-    return read_answer(line, asked["nonce"], task)
+        _close(process)
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    """Wait for a process that ends, and close its pipes."""
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
+        if pipe is process.stdin:
+            process.wait(10)
 
 
 class Server:
-    """A process that has loaded what every run needs, and runs each request in a fork."""
+    """A process that has loaded what every run needs, and runs each request in a fork.
+
+    Where a system cannot fork, each request starts a process.
+    """
 
     def __init__(self, modules: Sequence[str] = (), **settings: str) -> None:
         require_tools()
-        reader, writer = os.pipe()
-        self.process = subprocess.Popen(
-            [sys.executable, str(INSIDE), str(writer), "--serve", *modules],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=[writer],
-            env=environment() | settings,
-            text=True,
-        )
-        os.close(writer)
-        self.answers, self.text = reader, b""
+        self.settings, self.process = settings, None
+        if hasattr(os, "fork"):
+            self.process, self.lines = _start("--serve", *modules, **settings)
 
     def check(
         self, root: Path, task: Task, interrupted: Interrupt = None, **options: Any
@@ -231,32 +266,15 @@ class Server:
 
         What runs when `interrupted` becomes true is ended by the next request.
         """
-        if self.process.stdin is None:
-            raise RuntimeError("the server has no input")
-        self.process.stdin.write(json.dumps(asked) + "\n")
-        self.process.stdin.flush()
-        while True:
-            while b"\n" in self.text:
-                line, self.text = self.text.split(b"\n", 1)
-                if line.startswith(asked["nonce"].encode()):
-                    return read_answer(line.decode(), asked["nonce"], task)
-            if not select.select([self.answers], [], [], 0.05)[0]:
-                if interrupted is not None and interrupted():
-                    return Result(
-                        task, error={"kind": "interrupted", "text": "not wanted any more"}
-                    )
-                continue
-            more = os.read(self.answers, 65536)
-            if not more:
-                return read_answer("", asked["nonce"], task)
-            self.text += more
+        if self.process is None:
+            return _run(task, asked, interrupted, **self.settings)
+        _send(self.process, asked)
+        return _answer(self.lines, asked, task, interrupted)
 
     def close(self) -> None:
         """End the process."""
-        if self.process.stdin is not None:
-            self.process.stdin.close()
-        self.process.wait(10)
-        os.close(self.answers)
+        if self.process is not None:
+            _close(self.process)
 
     def __enter__(self) -> Server:
         return self

@@ -176,7 +176,7 @@ def wrong_answers(number: str, answers: dict[str, str]) -> list[str]:
 @cache
 def signatures() -> dict[str, Any]:
     """The answers of the right library and of the wrong ones."""
-    return json.loads(SIGNATURES.read_text())
+    return json.loads(SIGNATURES.read_text(encoding="utf-8"))
 
 
 # --- Making the signatures -----------------------------------------------------------------
@@ -196,12 +196,12 @@ def answers_of(mistakes: list[Mistake]) -> Iterator[tuple[Mistake | None, str, d
                 yield None, number, _ask(server, root, number)
             for mistake in mistakes:
                 path = root / "minitorch" / mistake.file
-                text = path.read_text()
-                path.write_text(text.replace(mistake.right, mistake.wrong))
+                text = path.read_text(encoding="utf-8")
+                path.write_text(text.replace(mistake.right, mistake.wrong), encoding="utf-8")
                 try:
                     yield mistake, mistake.number, _ask(server, root, mistake.number)
                 finally:
-                    path.write_text(text)
+                    path.write_text(text, encoding="utf-8")
 
 
 def _ask(server: Server, root: Path, number: str) -> dict[str, str]:
@@ -225,5 +225,5 @@ def compute_signatures(mistakes: list[Mistake]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    SIGNATURES.write_text(json.dumps(compute_signatures(ALL), indent=1) + "\n")
+    SIGNATURES.write_text(json.dumps(compute_signatures(ALL), indent=1) + "\n", encoding="utf-8")
     sys.exit(0)

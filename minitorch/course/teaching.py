@@ -312,7 +312,8 @@ def run_export(args: argparse.Namespace) -> int:
         if path.exists():
             raise CourseError(f"{path} is there already; take it away first")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text.replace("{options} ", f"{options} " if options else ""))
+        text = text.replace("{options} ", f"{options} " if options else "")
+        path.write_text(text, encoding="utf-8", newline="\n")  # for a shell on Linux
         if path.suffix != ".yml":
             path.chmod(0o755)
         say(str(path))

@@ -152,10 +152,10 @@ def mistakes(tasks: Sequence[Task]) -> Iterable[tuple[Mistake, str]]:
         _copy_library(root)
         for mistake in chosen:
             path = root / "minitorch" / mistake.file
-            right = path.read_text()
-            path.write_text(right.replace(mistake.right, mistake.wrong))
+            right = path.read_text(encoding="utf-8")
+            path.write_text(right.replace(mistake.right, mistake.wrong), encoding="utf-8")
             yield mistake, _unnoticed(server, root, mistake) or _unasked(reference, root, mistake)
-            path.write_text(right)
+            path.write_text(right, encoding="utf-8")
 
 
 def _copy_library(root: Path) -> None:
@@ -164,7 +164,7 @@ def _copy_library(root: Path) -> None:
     for name in test_files():
         (root / "tests" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(material("tests") / name, root / "tests" / name)
-    (root / "pyproject.toml").write_text(project_file())
+    (root / "pyproject.toml").write_text(project_file(), encoding="utf-8")
 
 
 def _unnoticed(server: Server, root: Path, mistake: Mistake) -> str:

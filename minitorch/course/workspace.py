@@ -109,7 +109,7 @@ class Workspace:
         path = self.root / MARK
         path.parent.mkdir(exist_ok=True)
         fresh = path.with_suffix(".new")
-        fresh.write_text(json.dumps(self.notes() | changes, indent=1))
+        fresh.write_text(json.dumps(self.notes() | changes, indent=1), encoding="utf-8")
         fresh.replace(path)
 
     # --- What is written -------------------------------------------------------------------

@@ -20,7 +20,7 @@ def _component(name: str) -> Any:
     return component(
         f"minitorch_{name}",
         html='<div class="place"></div>',
-        css=(HERE / "style.css").read_text(),
+        css=(HERE / "style.css").read_text(encoding="utf-8"),
         js=js,
     )
 

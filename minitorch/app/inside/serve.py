@@ -1,9 +1,10 @@
 """Runs lessons on the `minitorch` of a folder, in a process of its own.
 
-This file is run by its path: `serve.py FD ROOT`. It imports nothing of MiniTorch but the library in
+This file is run by its path: `serve.py ROOT`. It imports nothing of MiniTorch but the library in
 ROOT. A request is a line of JSON on standard input, `{"call": "functions.curve", "args": {...}}`;
-it calls `curve` in the file `functions.py` beside this one. Answers are lines of JSON on the file
-descriptor FD: `{"value": ...}`, or what went wrong, `{"missing": ...}` or `{"problem": ...}`.
+it calls `curve` in the file `functions.py` beside this one. Answers are lines of JSON on standard
+output: `{"value": ...}`, or what went wrong, `{"missing": ...}` or `{"problem": ...}`. What the
+library prints goes nowhere.
 
 A lesson that is a generator runs step by step: each value it yields goes out as `{"part": ...}`,
 and between two steps it obeys `{"do": "pause" | "go" | "step" | "stop"}`. `{"do": "say", "value":
@@ -19,13 +20,13 @@ import importlib
 import json
 import os
 import re
-import select
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Generator
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from types import GeneratorType, TracebackType
 from typing import Any
 
@@ -33,28 +34,34 @@ Message = dict[str, Any]
 
 
 class Requests:
-    """Lines of JSON on standard input, read without waiting where that is asked for."""
+    """Lines of JSON on standard input, which a thread reads; when they end, so does the process."""
 
     def __init__(self) -> None:
-        self.rest = b""
+        self.waiting: SimpleQueue[Message] = SimpleQueue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in sys.stdin.buffer:
+            self.waiting.put(json.loads(line))
+        os._exit(0)  # whoever asked is gone
 
     def next(self, wait: bool = True) -> Message | None:
         """The next message, or None when there is none and we do not wait."""
-        while b"\n" not in self.rest:
-            if not wait and not select.select([0], [], [], 0)[0]:
-                return None
-            read = os.read(0, 65536)
-            if not read:
-                os._exit(0)  # whoever asked is gone
-            self.rest += read
-        line, self.rest = self.rest.split(b"\n", 1)
-        return json.loads(line)
+        with contextlib.suppress(Empty):
+            return self.waiting.get(block=wait)
+
+
+def standard_output() -> Any:
+    """A file for answers alone: what is printed from now on goes nowhere."""
+    answers, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    return os.fdopen(answers, "w", buffering=1, encoding="utf-8")
 
 
 def main() -> None:
     """Answer requests until standard input ends."""
-    answers = os.fdopen(int(sys.argv[1]), "w", buffering=1)
-    root = sys.argv[2]
+    answers, root = standard_output(), sys.argv[1]
     os.chdir(root)
     sys.path[0] = root  # not the folder of this file
     sys.path.append(str(Path(__file__).parents[1]))  # where `inside` is

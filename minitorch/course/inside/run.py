@@ -2,7 +2,7 @@
 
 This file imports nothing of MiniTorch but the workspace's copy: it is run by its path. A request
 is a line of JSON on standard input, the answer a line of JSON on the file descriptor that the
-command line names, after the request's nonce:
+command line names, or with - on standard output, after the request's nonce:
 
     {"root": ..., "arguments": [...], "task": "0.1", ...}  ->  NONCE {"tests": [...], ...}
 
@@ -302,9 +302,17 @@ def _send(out: int, request: dict[str, Any], result: dict[str, Any], before: str
         text = text[os.write(out, text) :]
 
 
+def _standard_output() -> int:
+    """A file descriptor for answers alone: what is printed from now on goes nowhere."""
+    out, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    return out
+
+
 def main() -> None:
     """Answer one request, or all of them with --serve."""
-    out = int(sys.argv[1])
+    out = _standard_output() if sys.argv[1] == "-" else int(sys.argv[1])
     os.set_inheritable(out, False)
     if sys.argv[2:3] == ["--serve"]:
         _warm_up(sys.argv[3:])

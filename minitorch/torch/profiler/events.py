@@ -170,7 +170,7 @@ class EventList(list[Any]):
             }
             for e in self
         ]  # fmt: skip
-        with open(path, "w") as file:
+        with open(path, "w", encoding="utf-8") as file:
             json.dump({"schemaVersion": 1, "traceEvents": entries}, file)
 
     def __str__(self) -> str:

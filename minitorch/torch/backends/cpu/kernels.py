@@ -315,4 +315,5 @@ def tasks_for(work: int) -> int:
 
 # Threads do not survive a fork, and OpenMP stops a process that asks for them all the same:
 # processes that were forked run on one core.
-os.register_at_fork(after_in_child=lambda: set_cores(1))
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=lambda: set_cores(1))
