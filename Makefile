@@ -8,10 +8,10 @@ BIN := $(VENV)/bin
 EPOCHS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help train test lint format types check-python bench docs clean
+.PHONY: help train test test-machines lint format types check-python bench docs clean
 
 help: ## Show the commands
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 check-python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -37,6 +37,9 @@ test: $(VENV)/.dev ## Run every check: style, types, tests
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+test-machines: $(VENV)/.dev ## Run what depends on the processor as on other ones
+	$(BIN)/python -m tests.machines
 
 lint: $(VENV)/.dev ## Style and types only
 	$(BIN)/ruff check
