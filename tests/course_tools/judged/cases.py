@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
+from minitorch.course.examining import Examiner
 from minitorch.course.grading import grade
 from minitorch.course.sandbox import Limits
 from minitorch.course.stubs import LIBRARY
-from minitorch.course.tasks import BY_NUMBER
+from minitorch.course.submissions import take
+from minitorch.course.tasks import BY_NUMBER, Task
 from minitorch.course.workspace import create
 
 from .cheats import CHEATS
 from .honest import HONEST
 
+ONLY_TESTS_TELL = "is right when a question is asked"
 LIMITS = Limits(seconds=600)
 Graded = tuple[str, str, float, float, str]
 """Name, task, points deserved, points given, note."""
@@ -52,20 +54,39 @@ def make_honest(base: Path, name: str) -> Path:
     return folder
 
 
-def graded(base: Path, words: Sequence[str] = (), **options: Any) -> Iterator[Graded]:
-    """Grade those whose names hold one of the words, or all."""
-
-    def wanted(name: str) -> bool:
-        return not words or any(word in name for word in words)
-
-    cheats = [make_cheat(base, name) for name in CHEATS if wanted(name)]
-    for g in grade(cheats, [BY_NUMBER["1.1"]], LIMITS, **options):
-        yield from ((g.name, m.task.number, 0.0, m.points, m.note) for m in g.marks)
+def chosen(
+    base: Path, words: Sequence[str]
+) -> Iterator[tuple[Path, list[Task], Callable[[Task], float]]]:
+    """The submissions whose names hold one of the words, or all: tasks, and what these deserve."""
+    for name in CHEATS:
+        if not words or any(word in name for word in words):
+            yield make_cheat(base, name), [BY_NUMBER["1.1"]], lambda task: 0.0
     for name, case in HONEST.items():
-        if wanted(name):
-            numbers = [n for n in BY_NUMBER if n in f"{case.earns} {case.loses}".split()]
-            tasks = [BY_NUMBER[number] for number in numbers]
-            for g in grade([make_honest(base, name)], tasks, LIMITS, **options):
-                for m in g.marks:
-                    deserved = float(m.task.points if m.task.number in case.earns.split() else 0)
-                    yield name, m.task.number, deserved, m.points, m.note
+        if not words or any(word in name for word in words):
+            numbers = f"{case.earns} {case.loses}".split()
+            tasks = [task for task in BY_NUMBER.values() if task.number in numbers]
+            earns = case.earns.split()
+            yield (
+                make_honest(base, name),
+                tasks,
+                lambda task, earns=earns: float(task.points if task.number in earns else 0),
+            )
+
+
+def graded(base: Path, words: Sequence[str], layers: frozenset[str]) -> Iterator[Graded]:
+    """Grade them as a teacher does."""
+    for folder, tasks, deserved in chosen(base, words):
+        for g in grade([folder], tasks, LIMITS, layers=layers):
+            for m in g.marks:
+                yield g.name, m.task.number, deserved(m.task), m.points, m.note
+
+
+def asked(base: Path, words: Sequence[str], layers: frozenset[str]) -> Iterator[Graded]:
+    """What they would get for their answers alone."""
+    with Examiner(LIMITS, layers) as examiner:
+        for folder, tasks, deserved in chosen(base, words):
+            for task in tasks if folder.name != ONLY_TESTS_TELL else []:
+                taken = take(folder)
+                verdict = examiner.examine(taken.files, task, base, taken.digest()).verdict
+                points = float(task.points if verdict.complete else 0)
+                yield folder.name, task.number, deserved(task), points, verdict.note

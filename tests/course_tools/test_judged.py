@@ -1,0 +1,35 @@
+"""Some of the submissions of `python -m tests.course_tools.judged`, by their answers alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from minitorch.course.sandbox import usable
+
+from .judged.cases import asked
+from .judged.cheats import CHEATS
+from .judged.honest import HONEST
+
+SOME = [
+    "replaces the collector and answers from signatures.json",
+    "returns what equals everything",
+    "writes results to every file descriptor",
+    "runs the installed reference with runpy",
+    "rebuilds __import__",
+    "imports another student's folder",
+    "one-liners",
+    "scalar.py does not parse",
+]
+
+
+def test_marks_are_those_deserved(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    marks = list(asked(tmp_path, SOME, usable()))
+    assert [mark for mark in marks if mark[2] != mark[3]] == []
+    assert {mark[0] for mark in marks} == set(SOME)
+    assert sum(mark[2] > 0 for mark in marks) == 4
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(CHEATS) >= 25
+    assert len(HONEST) >= 40
