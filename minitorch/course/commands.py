@@ -15,6 +15,7 @@ from typing import Any
 from ..doctor import Finding
 from .checking import Result, Server, check, has_gpu
 from .examples import first_hint
+from .guide import section
 from .stubs import body_of, solution_file
 from .tasks import TASKS, Task, find_task
 from .workspace import CourseError, Workspace, create
@@ -333,8 +334,6 @@ def run_hint(args: argparse.Namespace) -> int:
 
 def run_guide(args: argparse.Namespace) -> int:
     """`guide TASK`."""
-    from .guide import section
-
     found = section(find_task(args.task))
     say(f"{found.page}:{found.line}\n\n{found.text}")
     return 0

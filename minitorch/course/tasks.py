@@ -468,12 +468,13 @@ TASKS: tuple[Task, ...] = (
             (
                 "flat_map._flat_map",
                 "All is contiguous: output i comes from input i * a_step.",
-                "if i < out_size: out[i] = scalar(a_storage[i * a_step])",
+                "i = cuda.grid(1)\nif i < out_size:\n    out[i] = scalar(a_storage[i * a_step])",
             ),
             (
                 "flat_zip._flat_zip",
                 "As flat_map with two steps.",
-                "if i < out_size: out[i] = scalar(a_storage[i * a_step], b_storage[i * b_step])",
+                "i = cuda.grid(1)\nif i < out_size:\n"
+                "    out[i] = scalar(a_storage[i * a_step], b_storage[i * b_step])",
             ),
             (
                 "_sum_practice",
