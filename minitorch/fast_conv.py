@@ -18,7 +18,6 @@ from .fast_ops import (
     PARALLEL_PRODUCTS,
     TILE_COLUMNS,
     TILE_INNER,
-    _multiply_tile,
     _multiply_tile_jit,
 )
 from .jit import compile_kernel, compile_part
@@ -240,12 +239,11 @@ def _conv2d_weight_gradient(
                     q += 1
 
 
-_PARTS = (_unroll, _flatten_weight, _multiply_tile, _dot_rows)
-_tensor_conv2d = compile_kernel(_conv2d, *_PARTS, parallel=True)
+_tensor_conv2d = compile_kernel(_conv2d, parallel=True)
 tensor_conv2d = _tensor_conv2d
-_serial_conv2d = compile_kernel(_conv2d, *_PARTS)
-_tensor_conv2d_weight_gradient = compile_kernel(_conv2d_weight_gradient, *_PARTS, parallel=True)
-_serial_conv2d_weight_gradient = compile_kernel(_conv2d_weight_gradient, *_PARTS)
+_serial_conv2d = compile_kernel(_conv2d)
+_tensor_conv2d_weight_gradient = compile_kernel(_conv2d_weight_gradient, parallel=True)
+_serial_conv2d_weight_gradient = compile_kernel(_conv2d_weight_gradient)
 
 
 def _convolve(input: Tensor, weight: Tensor, reverse: bool) -> Tensor:

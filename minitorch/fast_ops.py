@@ -16,7 +16,7 @@ import numpy as np
 from numba import prange
 
 from . import cuda_device as cuda_device  # course scripts expect that numba.cuda is loaded, too
-from .jit import compile_kernel, compile_part, plain
+from .jit import compile_kernel, compile_part
 from .tensor_data import TensorData, shape_broadcast
 from .tensor_ops import (
     MapProto,
@@ -194,7 +194,7 @@ def tensor_map(fn: Callable[[float], float], parallel: bool = True) -> Any:
     * Where `out` and `in` are laid out alike nothing is indexed but memory itself.
     * Other layouts compute one index per row, and no index buffers.
     """
-    f = compile_part(plain(fn))
+    f = compile_part(fn)
 
     def _map(
         out: Storage,
@@ -224,7 +224,7 @@ def tensor_map(fn: Callable[[float], float], parallel: bool = True) -> Any:
                 for c in range(n):
                     out[o + c * out_step] = f(in_storage[i + c * in_step])
 
-    return compile_kernel(_map, plain(fn), _plan_rows, _row_start, parallel=parallel)
+    return compile_kernel(_map, parallel=parallel)
 
 
 def tensor_zip(fn: Callable[[float, float], float], parallel: bool = True) -> Any:
@@ -233,7 +233,7 @@ def tensor_zip(fn: Callable[[float, float], float], parallel: bool = True) -> An
     Optimised as `tensor_map` is; a row of one operand that is broadcast along it is
     read once.
     """
-    f = compile_part(plain(fn))
+    f = compile_part(fn)
 
     def _zip(
         out: Storage,
@@ -276,7 +276,7 @@ def tensor_zip(fn: Callable[[float, float], float], parallel: bool = True) -> An
                     x = a_storage[i + c * a_step]
                     out[o + c * out_step] = f(x, b_storage[j + c * b_step])
 
-    return compile_kernel(_zip, plain(fn), _plan_rows, _row_start, parallel=parallel)
+    return compile_kernel(_zip, parallel=parallel)
 
 
 CHUNK = 4096
@@ -291,7 +291,7 @@ def tensor_reduce(fn: Callable[[float, float], float], parallel: bool = True) ->
     * Where the dimensions after `reduce_dim` lie in one run of memory, whole runs are
       folded at once, in the order of memory.
     """
-    f = compile_part(plain(fn))
+    f = compile_part(fn)
 
     def _reduce(
         out: Storage,
@@ -340,8 +340,7 @@ def tensor_reduce(fn: Callable[[float, float], float], parallel: bool = True) ->
                 for c in range(n):
                     out[o + c] = f(out[o + c], partial[row, chunk, c])
 
-    parts = (plain(fn), _plan_rows, _row_start, _one_by_one)
-    return compile_kernel(_reduce, *parts, parallel=parallel)
+    return compile_kernel(_reduce, parallel=parallel)
 
 
 # --- Task 3.2: matrix products, as a ladder ------------------------------------------
@@ -605,11 +604,8 @@ def _matmul_in_registers(
                 out[np.uint64(position + j * out_strides[2])] = total[i, j]
 
 
-_MATMUL_PARTS = (_pack, _multiply_tile, _along_memory, _row, _add_dot_products)
-
-
 def _compile_rung(rung: Callable[..., None], parallel: bool = True) -> Any:
-    return compile_kernel(rung, *_MATMUL_PARTS, parallel=parallel)
+    return compile_kernel(rung, parallel=parallel)
 
 
 MATMUL_LADDER = {

@@ -721,11 +721,6 @@ REWRITTEN: dict[str, tuple[tuple[str, str], ...]] = {
             "    * The inner loop calls nothing but fn and writes to nothing but a local variable.\n"
             "    * `out` holds the starting value.\n",
         ),
-        ("_MATMUL_PARTS = (_pack, _multiply_tile, _along_memory, _row, _add_dot_products)\n", ""),
-        (
-            "compile_kernel(rung, *_MATMUL_PARTS, parallel=parallel)",
-            "compile_kernel(rung, parallel=parallel)",
-        ),
         (
             '    "by rows": _compile_rung(_matmul_by_rows),\n'
             '    "tiled": _compile_rung(_matmul_tiled),\n'

@@ -10,6 +10,12 @@ import math
 import os
 from typing import Any
 
+from ..threads import get_num_threads as get_num_threads
+from ..threads import set_num_threads as set_num_threads
+
+if "NUMBA_NUM_THREADS" in os.environ and "OPENBLAS_NUM_THREADS" not in os.environ:
+    set_num_threads(get_num_threads())  # for the BLAS, which does not know the first
+
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 newaxis = None
 
@@ -44,7 +50,6 @@ class _Settings:
     deterministic = False
     warn_only = False
     matmul_precision = "highest"
-    threads: int | None = None
     warn_always = False
 
 
@@ -78,23 +83,6 @@ def set_float32_matmul_precision(precision: str) -> None:
 def get_float32_matmul_precision() -> str:
     """What `set_float32_matmul_precision` was told."""
     return _Settings.matmul_precision
-
-
-def get_num_threads() -> int:
-    """How many threads kernels use."""
-    return _Settings.threads or os.cpu_count() or 1
-
-
-def set_num_threads(num: int) -> None:
-    """Set how many threads compiled kernels use; products follow OPENBLAS_NUM_THREADS."""
-    if not isinstance(num, int) or num <= 0:
-        raise RuntimeError(f"set_num_threads expects a positive integer, got {num}")
-    _Settings.threads = num
-    import sys
-
-    numba = sys.modules.get("numba")
-    if numba is not None:
-        numba.set_num_threads(min(num, numba.config.NUMBA_NUM_THREADS))
 
 
 def get_num_interop_threads() -> int:

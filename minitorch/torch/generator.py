@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..threads import fork_waits_for
 from .backends.cpu.kinds import COMPILES, kernels_from
 from .device import CPU, device, resolve
 
@@ -200,3 +201,4 @@ def chosen(generator: Generator | None) -> Generator:
 default_generator = Generator(CPU)
 """The stream that functions draw from when they are not given a generator."""
 default_generator.seed()
+fork_waits_for(default_generator.lock)

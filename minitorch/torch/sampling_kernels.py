@@ -9,31 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba.extending import intrinsic
 
-from ..jit import _fingerprint, _KernelCache
+from ..jit import compile_kernel, compile_part
 from .box_muller import box_muller, log_of, sin_cos_of
 
 Array = Any
 """A NumPy array."""
 
-_inlined = njit(error_model="numpy", forceinline=True)
-_part = njit(error_model="numpy")
-
-
-def _compile(kernel: Callable[..., Any], *parts: Any) -> Any:
-    """Compile a kernel that keeps the order of its arithmetic, or load it from disk."""
-    compiled: Any = njit(nogil=True, error_model="numpy")(kernel)
-    if compiled is kernel:  # NUMBA_DISABLE_JIT is set
-        return kernel
-    plain = [getattr(part, "py_func", part) for part in parts]
-    compiled._cache = _KernelCache(kernel, _fingerprint(False, kernel, *plain))
-    return compiled
+_inlined = partial(compile_part, fastmath=(), forceinline=True)
+_part = partial(compile_part, fastmath=())
+_compile = partial(compile_kernel, fastmath=())
 
 
 def _one_instruction(typing: Any, a: Any, b: Any, c: Any) -> Any:
@@ -165,7 +155,7 @@ def map_of(function: Callable[[float], float]) -> Any:
             out[i] = scalar(x[i])
         return out
 
-    return _compile(loop, scalar)
+    return _compile(loop)
 
 
 def _shuffle(order: Array, partners: Array) -> None:
@@ -340,15 +330,10 @@ def _fill_binomial(counts: Array, probs: Array, out: Array, words: Array, cursor
             out[i] = np.nan
 
 
-_STREAM = (_mixed, _renew, _tempered)
-_UNIFORM = (*_STREAM, _next_uniform)
-
-fill_words = _compile(_fill_words, *_STREAM)
-fill_normals = _compile(_fill_normals, _log, _sin_cos, _normal_pair)
+fill_words = _compile(_fill_words)
+fill_normals = _compile(_fill_normals)
 fuse = _compile(_fuse)
 shuffle = _compile(_shuffle)
-fill_poisson = _compile(_fill_poisson, *_UNIFORM, _poisson, _poisson_of_high_rate)
-fill_gamma = _compile(_fill_gamma, *_UNIFORM, _next_normal, _gamma)
-fill_binomial = _compile(
-    _fill_binomial, *_UNIFORM, _stirling_rest, _binomial, _binomial_of_many, _binomial_of_low_prob
-)
+fill_poisson = _compile(_fill_poisson)
+fill_gamma = _compile(_fill_gamma)
+fill_binomial = _compile(_fill_binomial)

@@ -8,7 +8,6 @@ interrupted write leaves the previous checkpoint whole.
 from __future__ import annotations
 
 import json
-import os
 import random
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..files import replacing
 from ..module import Module
 from ..scalar import Scalar
 from ..tensor import Tensor
@@ -173,13 +173,8 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         **{_STATE + name: array for name, array in checkpoint.state.items()},
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with open(beside, "wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+    with replacing(path) as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
 def load_checkpoint(path: Path) -> Checkpoint:

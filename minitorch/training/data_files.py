@@ -18,17 +18,19 @@ import os
 import shutil
 import struct
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..files import cache_folder, replacing
 from .packed_files import opened, opened_zip
 
 DATA_VARIABLE = "MINITORCH_DATA"
@@ -267,12 +269,6 @@ def read_glove(path: Path, size: int, words: Container[str] | None = None) -> di
 # --- Finding and downloading -----------------------------------------------------------
 
 
-def cache_folder() -> Path:
-    """Where downloads are kept."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "minitorch"
-
-
 def find_files(files: Iterable[DataFile], download: bool = True) -> list[Path]:
     """Where each file is, after a download if need be; DataNotFoundError if that fails."""
     files = list(files)
@@ -335,27 +331,26 @@ def _download(file: DataFile) -> None:
     failures = []
     for url in file.urls:
         name = url.rsplit("/", 1)[1]
-        beside = folder / f".{name}.{os.getpid()}.part"
         try:
             sys.stderr.write(f"Getting {url} ({file.size}) into {folder}\n")
-            _fetch(url, beside, file.sha256)
             if file.member is None:
-                os.replace(beside, folder / name)
+                with replacing(folder / name) as target:
+                    _fetch(url, target, file.sha256)
             else:
-                _unpack(beside, folder, url)
+                with tempfile.TemporaryFile(dir=folder) as archive:
+                    _fetch(url, archive, file.sha256)
+                    _unpack(archive, folder, url)
             return
         except (OSError, ValueError) as error:
             failures.append(f"{url}: {error}")
-        finally:
-            beside.unlink(missing_ok=True)
     raise OSError("; ".join(failures))
 
 
-def _fetch(url: str, path: Path, sha256: str | None) -> None:
+def _fetch(url: str, file: IO[bytes], sha256: str | None) -> None:
     """Stream a URL into a file, showing how far it is, and check what came."""
     digest = hashlib.sha256()
     done, last_shown = 0, time.monotonic()
-    with urllib.request.urlopen(url, timeout=30) as response, open(path, "wb") as file:
+    with urllib.request.urlopen(url, timeout=30) as response:
         total = int(response.headers.get("Content-Length") or 0)
         while chunk := response.read(1 << 18):
             file.write(chunk)
@@ -373,18 +368,14 @@ def _fetch(url: str, path: Path, sha256: str | None) -> None:
         raise ValueError(f"its sha256 is {digest.hexdigest()}, not {sha256}")
 
 
-def _unpack(archive: Path, folder: Path, url: str) -> None:
+def _unpack(archive: IO[bytes], folder: Path, url: str) -> None:
     """Copy out of an archive every data file that comes from it, whole or not at all."""
     wanted = [file for file in (*SST2.values(), GLOVE) if url in file.urls and file.member]
     with opened_zip(archive) as members:
         for file in wanted:
-            name = file.names[-1]
-            beside = folder / f".{name}.{os.getpid()}.part"
             try:
-                with members.open(str(file.member)) as source, open(beside, "wb") as target:
-                    shutil.copyfileobj(source, target)
-                os.replace(beside, folder / name)
+                member = members.open(str(file.member))
             except KeyError:
                 raise ValueError(f"there is no {file.member} in it") from None
-            finally:
-                beside.unlink(missing_ok=True)
+            with member, replacing(folder / file.names[-1]) as target:
+                shutil.copyfileobj(member, target)

@@ -8,6 +8,7 @@ their packed size, a bomb a thousand times.
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import struct
 import zipfile
@@ -54,7 +55,7 @@ def opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
 
 
 @contextmanager
-def opened_zip(path: Path) -> Iterator[zipfile.ZipFile]:
+def opened_zip(path: Path | IO[bytes]) -> Iterator[zipfile.ZipFile]:
     """An archive whose members, read piece by piece, take no more memory than it may unpack to.
 
     Raises:
@@ -62,7 +63,8 @@ def opened_zip(path: Path) -> Iterator[zipfile.ZipFile]:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            _check_members(archive.infolist(), Path(path).stat().st_size)
+            size = (os.stat(path) if isinstance(path, Path) else os.fstat(path.fileno())).st_size
+            _check_members(archive.infolist(), size)
             yield archive
     except (
         zipfile.BadZipFile,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-import tempfile
 import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
+
+from ...files import replacing
 
 DATA_VARIABLE = "MINITORCH_DATA"
 
@@ -37,16 +37,13 @@ def download(target: Path, urls: Sequence[str], md5: str | None = None) -> None:
     problems = []
     for url in urls:
         try:
-            with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as partial:
-                try:
-                    with urllib.request.urlopen(url, timeout=20) as answer:
-                        shutil.copyfileobj(answer, partial)
-                    partial.flush()
-                    check(Path(partial.name), md5)
-                except BaseException:
-                    os.unlink(partial.name)
-                    raise
-            os.replace(partial.name, target)
+            digest = hashlib.md5()
+            with replacing(target) as file, urllib.request.urlopen(url, timeout=20) as answer:
+                while chunk := answer.read(1 << 18):
+                    file.write(chunk)
+                    digest.update(chunk)
+                if md5 not in (None, digest.hexdigest()):
+                    raise ValueError("the file has another checksum than it should")
             return
         except (OSError, ValueError) as error:
             problems.append(f"{url}: {error}")

@@ -9,23 +9,15 @@ where an infinite gradient is right this one is NaN.)
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import prange
 
-from ....jit import compile_kernel, compile_part
-from . import vectors
-from .conv_kernels import (
-    SLACK,
-    _clear_lines,
-    _copy_lines,
-    _inside,
-    _lay_out,
-    clear_lines,
-    copy_lines,
-    lay_out,
-)
+from ....jit import compile_part
+from .conv_kernels import SLACK, clear_lines, copy_lines, lay_out
+from .kernels import parallel
+from .runs import share
 from .vectors import add_totals, get, lanes, load, multiply_add, zero
 
 ROWS = 3
@@ -229,15 +221,15 @@ def _gather_task(
 gather_task = compile_part(_gather_task)
 
 
-def _weight_gradient(
-    gradient: Any, source: Any, sums: Any, layout: Any, work: Any, splits: Any, offsets: Any
-) -> None:
-    """The gradient of a weight, in as many sums as the batch has parts."""
-    for task in prange(work[6] * work[7]):
-        gather_task(np.int64(task), gradient, source, sums, layout, work, splits, offsets)
+@cache
+def weight_gradient(real: Any) -> Any:
+    """The kernel of the gradient of a weight, in as many sums as the batch has parts."""
 
+    def gather_all(
+        task: int, tasks: int, gradient: Any, source: Any, sums: Any, layout: Any, work: Any, splits: Any, offsets: Any
+    ) -> None:  # fmt: skip
+        first, last = share(task, tasks, work[6] * work[7])
+        for number in range(first, last):
+            gather_task(number, gradient, source, sums, layout, work, splits, offsets)
 
-weight_gradient = compile_kernel(
-    _weight_gradient, _clear_lines, _copy_lines, _inside, _lay_out, _lay_lines, _multiply_three, _multiply_one,
-    _gather_block, _gather_task, *vectors.PARTS, parallel=True,
-)  # fmt: skip
+    return parallel(gather_all)

@@ -7,13 +7,14 @@ block by block, and multiplies tile by tile, the sums of a tile held in register
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import prange
 
-from ....jit import compile_kernel, compile_part
-from . import vectors
+from ....jit import compile_part
+from .kernels import parallel
+from .runs import share
 from .vectors import evens, get, lanes, load, multiply_add, put, spread, store
 
 ROWS = 4
@@ -288,19 +289,19 @@ def _convolve_task(
 convolve_task = compile_part(_convolve_task)
 
 
-def _convolve(
-    source: Any, weight: Any, bias: Any, out: Any, layout: Any, work: Any, result: Any,
-    splits: Any, phases: Any, offsets: Any, weights: Any,
-) -> None:  # fmt: skip
-    """A convolution, or a transposed one, as planned."""
-    for task in prange(work[5] * work[6]):
-        convolve_task(
-            np.int64(task), source, weight, bias, out, layout, work, result,
-            splits, phases, offsets, weights,
-        )  # fmt: skip
+@cache
+def convolve(real: Any) -> Any:
+    """The kernel of convolutions, plain and transposed, of float32 or float64, as planned."""
 
+    def convolve_all(
+        task: int, tasks: int, source: Any, weight: Any, bias: Any, out: Any, layout: Any, work: Any, result: Any,
+        splits: Any, phases: Any, offsets: Any, weights: Any,
+    ) -> None:  # fmt: skip
+        first, last = share(task, tasks, work[5] * work[6])
+        for number in range(first, last):
+            convolve_task(
+                number, source, weight, bias, out, layout, work, result,
+                splits, phases, offsets, weights,
+            )  # fmt: skip
 
-convolve = compile_kernel(
-    _convolve, _copy_lines, _clear_lines, _inside, _lay_out, _pack, _store_three, _multiply_four, _multiply_one, _write,
-    _convolve_block, _convolve_task, *vectors.PARTS, parallel=True,
-)  # fmt: skip
+    return parallel(convolve_all)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
+from ....threads import get_num_threads
 from . import conv_gradient_kernels, conv_kernels
 from .arrays import in_order
 from .conv_plans import Plan, plan_convolution
+from .kernels import PARALLEL
 from .vectors import BYTES
 
 Array = Any
@@ -45,7 +46,7 @@ def _plan(
     steps: Any,
     room: int,
 ) -> Plan:
-    most = max(1, source[0] // numba.get_num_threads())
+    most = max(1, source[0] // get_num_threads())
     return plan_convolution(transposed, source, result, weight[2:], *steps, groups, most, room)
 
 
@@ -57,7 +58,7 @@ def _parts(plan: Plan, batch: int, tiles: int, taps: int, weights: int) -> tuple
     """
     _, channels, depth, height, width, *_ = plan.layout
     laid_out = channels * depth * height * width / 2
-    threads = numba.get_num_threads()
+    threads = get_num_threads()
 
     def cost(samples: int) -> float:
         rows = threads // samples
@@ -88,8 +89,8 @@ def _run(
     arrays = (
         in_order(a).reshape(-1) for a in (source, weight, source[:0] if bias is None else bias)
     )
-    conv_kernels.convolve(
-        *arrays, out.reshape(-1),
+    conv_kernels.convolve(source.dtype.type)(
+        PARALLEL, *arrays, out.reshape(-1),
         plan.layout, work, plan.result, plan.splits, plan.phases, plan.offsets, plan.weights,
     )  # fmt: skip
     return out
@@ -107,8 +108,8 @@ def weight_gradient(g: Array, x: Array, shape: Sizes, groups: int, *steps: Sizes
     tall = 1 if rows == 1 else conv_gradient_kernels.ROWS
     parts = _parts(plan, len(x), -(-rows // tall) * groups, taps, shape[0] * taps)
     sums = np.zeros((parts[0], groups, -(-rows // tall) * tall, len(offsets)), x.dtype)
-    conv_gradient_kernels.weight_gradient(
-        in_order(g).reshape(-1), in_order(x).reshape(-1), sums.reshape(-1), plan.layout,
+    conv_gradient_kernels.weight_gradient(x.dtype.type)(
+        PARALLEL, in_order(g).reshape(-1), in_order(x).reshape(-1), sums.reshape(-1), plan.layout,
         (len(x), groups, rows, *places, *parts, int(in_place)), plan.splits, offsets,
     )  # fmt: skip
     return sums.sum(0)[:, :rows, :taps].reshape(shape)

@@ -11,96 +11,61 @@ array comes along.
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable
 from functools import cache
-from threading import Lock
 from typing import Any
 
 import numpy as np
 from numba import (
     carray,  # pyright: ignore[reportPrivateImportUsage]
     config,
-    get_num_threads,
     int64,
-    njit,
     prange,
     typeof,
     types,
     void,
 )
 from numba.core import cgutils
-from numba.core.dispatcher import Dispatcher
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
-from numba.np.ufunc.parallel import threading_layer
 
-from ....jit import compile_kernel
+from ....jit import compile_kernel, compile_part
+from ....threads import get_num_threads, running
 
 # --- Compiling ------------------------------------------------------------------------------------
 
-EXACT = {"contract"}
+EXACT = ("contract",)
 """Products may be added in one step. Nothing is regrouped: range reductions depend on order."""
 
-REGROUPED = {"contract", "reassoc"}
+REGROUPED = ("contract", "reassoc")
 """Sums may be regrouped as well, so that they run in several lanes."""
 
-
-INSIDE = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INSIDE = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """How functions are compiled that only compiled functions call."""
 
 
 def part(fn: Callable[..., Any]) -> Any:
     """Compile arithmetic that kernels call; it stays in the order written."""
-    return njit(fastmath=EXACT, forceinline=True, **INSIDE)(fn)
+    return compile_part(fn, EXACT, forceinline=True, **INSIDE)
 
 
 def step(fn: Callable[..., Any]) -> Any:
     """Compile a longer function that kernels call."""
-    return njit(fastmath=EXACT, **INSIDE)(fn)
+    return compile_part(fn, EXACT, **INSIDE)
 
 
 def fold(fn: Callable[..., Any]) -> Any:
     """Compile a function that kernels call and that sums along a run of memory."""
-    return njit(fastmath=REGROUPED, **INSIDE)(fn)
+    return compile_part(fn, REGROUPED, **INSIDE)
 
 
-def compile_for(fn: Callable[..., Any], signature: Any, about: Any = None) -> Any:
-    """Compile a function for one signature, cached on disk.
-
-    The cache knows it again by all the code it is made of, by the types and constants that
-    this code refers to, and by what it is about.
-    """
-    functions = list(dict.fromkeys(_functions(fn)))
-    values = [v for f in functions for v in _values(f) if isinstance(v, (type, np.generic))]
-    compiled = compile_kernel(fn, *functions[1:], _mark(repr((values, about))))
-    compiled.targetoptions["fastmath"] = EXACT
+def compile_for(fn: Callable[..., Any], signature: Any) -> Any:
+    """Compile a function for one signature."""
+    compiled = compile_kernel(fn, fastmath=EXACT)
     compiled.compile(signature)
     compiled.disable_compile()
     return compiled
-
-
-def _functions(fn: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
-    """A function and those it calls, directly or not."""
-    yield fn
-    for value in _values(fn):
-        if isinstance(value, Dispatcher):
-            yield from _functions(value.py_func)
-
-
-def _values(fn: Callable[..., Any]) -> list[Any]:
-    """What a function refers to by name."""
-    cells = [cell.cell_contents for cell in fn.__closure__ or ()]
-    return cells + [fn.__globals__.get(name) for name in fn.__code__.co_names]
-
-
-def _mark(text: str) -> Callable[[], int]:
-    """A function that differs, in the eyes of the cache, where the text does."""
-    number = int.from_bytes(hashlib.sha256(text.encode()).digest())
-    return lambda: number
 
 
 # --- Addresses ----------------------------------------------------------------------------------------
@@ -183,19 +148,15 @@ _task_at = _launch_at = function_at(TASK)
 
 
 @cache
-def _launcher() -> tuple[int, AbstractContextManager[Any]]:
-    """The address of the parallel loop, and what to hold while it runs."""
+def _launcher() -> int:
+    """The address of the parallel loop."""
 
     def launch(address: int, arguments: int, tasks: int) -> None:
         body = _task_at(address)
         for task in prange(tasks):
             body(arguments, np.int64(task), tasks)
 
-    compiled = compile_kernel(launch, parallel=True)
-    address = address_of(compiled, LAUNCH)
-    get_num_threads()  # starts the threads
-    alone = threading_layer() == "workqueue"  # which takes one caller at a time
-    return address, Lock() if alone else nullcontext()
+    return address_of(compile_kernel(launch, parallel=True), LAUNCH)
 
 
 def _tuple_of(kinds: tuple[Any, ...]) -> Any:
@@ -225,7 +186,7 @@ def _caller(kinds: tuple[Any, ...]) -> tuple[Any, int]:
         else:
             _launch_at(launch)(task, address, tasks)
 
-    compiled = compile_for(task, TASK, about=kinds)
+    compiled = compile_for(task, TASK)
     return compile_for(enter, void(int64, int64, int64, everything)), address_of(compiled, TASK)
 
 
@@ -265,8 +226,8 @@ def parallel(body: Callable[..., None]) -> Callable[..., None]:
         if tasks == 1:
             enter(0, task, 1, (address, args))
             return
-        launch, turn = _launcher()
-        with turn:
+        launch = _launcher()
+        with running():
             enter(launch, task, tasks, (address, args))
 
     return run
@@ -298,22 +259,7 @@ PARALLEL = 131_072
 PRODUCTS = 10
 """How many multiplications of a product of matrices take as long as what most kernels do for an element."""
 
-ALL_CORES: int = config.NUMBA_NUM_THREADS  # pyright: ignore[reportAttributeAccessIssue]
-_cores = ALL_CORES
-
-
-def set_cores(count: int) -> None:
-    """Let kernels use so many cores."""
-    global _cores
-    _cores = max(1, min(count, ALL_CORES))
-
 
 def tasks_for(work: int) -> int:
-    """Into how many tasks so many elements are split: one per core, or one in all."""
-    return _cores if work >= PARALLEL else 1
-
-
-# Threads do not survive a fork, and OpenMP stops a process that asks for them all the same:
-# processes that were forked run on one core.
-if hasattr(os, "register_at_fork"):  # Windows has no fork
-    os.register_at_fork(after_in_child=lambda: set_cores(1))
+    """Into how many tasks so many elements are split: one per thread, or one in all."""
+    return get_num_threads() if work >= PARALLEL else 1

@@ -165,7 +165,7 @@ def _body(name: str, real: Any, arity: int) -> int:
         for i in range(count):
             o[i] = f(x[i], y[i], z[i], w[i])
 
-    return address_of(compile_for((one, two, three, four)[arity - 1], BODY, about=real), BODY)
+    return address_of(compile_for((one, two, three, four)[arity - 1], BODY), BODY)
 
 
 @cache

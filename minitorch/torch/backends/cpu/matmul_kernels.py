@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from .blas import NAMES, address_of_product, product
+from ....threads import NUMPY, blas_of, numpy_on_one_thread
+from .blas import address_of_product, product
 from .kernels import PARALLEL, PRODUCTS, parallel, run_at, tasks_for
 from .runs import share
 
@@ -18,20 +18,7 @@ Array = Any
 
 def usable(real: Any) -> bool:
     """Whether products can be shared out here: there are threads, and a BLAS that can be called."""
-    return tasks_for(PARALLEL) > 1 and bool(address_of_product(real) and _set_threads())
-
-
-@cache
-def _set_threads() -> Any:
-    """How NumPy's BLAS is told, and asked, on how many threads it runs; None if it cannot be."""
-    library = ctypes.CDLL(np._core._multiarray_umath.__file__)  # type: ignore[attr-defined]
-    for name in NAMES:
-        name = name.replace("cblas_{}", "openblas_{}_num_threads")
-        try:
-            return getattr(library, name.format("set")), getattr(library, name.format("get"))
-        except AttributeError:
-            continue
-    return None
+    return tasks_for(PARALLEL) > 1 and bool(address_of_product(real) and blas_of(NUMPY))
 
 
 def multiply(a: Array, b: Array, out: Array, bias: Array | None = None) -> None:
@@ -40,18 +27,11 @@ def multiply(a: Array, b: Array, out: Array, bias: Array | None = None) -> None:
     m, n = out.shape[-2:]
     k = a.shape[-1]
     start = _first(out) if bias is None else bias.reshape(1, n)
-    set_threads, get_threads = _set_threads()
-    before = get_threads()
-    if before > 1:
-        set_threads(1)
-    try:
+    with numpy_on_one_thread():
         _multiply(real)(
             out.size * k // PRODUCTS, address_of_product(real), out.size // (m * n), m, n, k,
             *_operand(a), *_operand(b), _first(out), start, bias is not None,
         )  # fmt: skip
-    finally:
-        if before > 1:
-            set_threads(before)
 
 
 def _operand(x: Array) -> tuple[Array, int, int, bool]:

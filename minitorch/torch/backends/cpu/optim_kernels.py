@@ -12,9 +12,9 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba.np.unsafe import ndarray
 
+from ....jit import compile_part
 from .kernels import INSIDE, parallel, part, run_at, step
 from .runs import share
 
@@ -42,7 +42,7 @@ def run(formula: Callable[..., Any], kind: Any, jobs: list[tuple[list[Array], An
 @cache
 def _kernel(formula: Callable[..., Any], real: Any, memories: int) -> Any:
     """The kernel of a formula that remembers so many numbers of each element."""
-    body = njit(fastmath=False, forceinline=True, **INSIDE)(formula)
+    body = compile_part(formula, fastmath=(), forceinline=True, **INSIDE)
     count = len(signature(formula).parameters) - memories - 2
     sweep = step(_SWEEPS[memories](body, _run_of(real), count))
 

@@ -201,16 +201,15 @@ def _max_pool(x: Array, windows: tuple[Windows, ...]) -> tuple[Array, Array]:
 
 
 def _large_max_pool(x: Array, windows: tuple[Windows, ...], shape: Sizes) -> tuple[Array, Array]:
-    from .pool_kernels import halve_planes, max_planes
-
     planes = _planes(in_order(widen(x)), len(windows))
     values, indices = np.empty(shape, planes.dtype), np.empty(shape, np.int64)
     sizes, firsts, ends, steps = _lift(x.shape, windows)
     flat_values, flat_indices = (_planes(a, len(windows)) for a in (values, indices))
     if len(windows) == 2 and all(map(_halves, windows)):
-        halve_planes(planes, *sizes[1:], flat_values, flat_indices)
+        _run("halve_planes", x.size, planes, *sizes[1:], flat_values, flat_indices)
     else:
-        max_planes(planes, sizes, firsts, ends, steps, flat_values, flat_indices)
+        work = max(x.size, values.size * _taps(windows))
+        _run("max_planes", work, planes, sizes, firsts, ends, steps, flat_values, flat_indices)
     return values.astype(x.dtype, copy=False), indices
 
 
@@ -233,11 +232,9 @@ def _prefer_last_nan(candidates: Array, best: Array) -> None:
 def max_pool_gradient(g: Array, indices: Array, input_shape: Sizes, dims: int) -> Array:
     """The gradient of a maximum's input: g added at the places that won."""
     if _is_large(g):
-        from .pool_kernels import add_planes
-
         added = np.empty(input_shape, widen(g[:0]).dtype)
         parts = _planes(in_order(widen(g)), dims), _planes(in_order(indices), dims)
-        add_planes(*parts, _planes(added, dims))
+        _run("add_planes", added.size, *parts, _planes(added, dims))
         return added.astype(g.dtype, copy=False)
     gradient = np.zeros((prod(input_shape[:-dims]), prod(input_shape[-dims:])), g.dtype)
     row = np.arange(len(gradient))[:, None]
@@ -285,6 +282,18 @@ def _lift(shape: Sizes, windows: tuple[Windows, ...]) -> tuple[Any, ...]:
 def _is_large(array: Array) -> bool:
     """Whether a pooling is worth a compiled kernel."""
     return array.size > SMALL and array.dtype.kind in "fV"
+
+
+def _taps(windows: tuple[Windows, ...]) -> int:
+    """How many places the largest window covers."""
+    return prod(int(w.counts.max(initial=0)) for w in windows)
+
+
+def _run(name: str, work: int, planes: Array, *args: Any) -> None:
+    """Run a kernel of `pool_kernels` over planes of float32 or float64."""
+    from . import pool_kernels
+
+    pool_kernels.kernel(getattr(pool_kernels, name), planes.dtype.type)(work, planes, *args)
 
 
 def _pooled_shape(shape: Sizes, windows: tuple[Windows, ...]) -> Sizes:
@@ -381,13 +390,13 @@ def _avg_pool(x: Array, windows: tuple[Windows, ...], divisors: Array) -> Array:
     if 0 in shape:
         return np.empty(shape, x.dtype)
     if _is_large(x):
-        from .pool_kernels import mean_planes
-
         planes = _planes(in_order(widen(x)), len(windows))
         mean = np.empty(shape, planes.dtype)
         sizes, firsts, ends, _ = _lift(x.shape, windows)
         divisors = divisors.astype(planes.dtype)
-        mean_planes(planes, sizes, firsts, ends, divisors, _planes(mean, len(windows)))
+        work = max(x.size, mean.size * _taps(windows))
+        flat_mean = _planes(mean, len(windows))
+        _run("mean_planes", work, planes, sizes, firsts, ends, divisors, flat_mean)
         return mean.astype(x.dtype, copy=False)
     places, counting = _gather_table(windows, x.shape[-len(windows) :])
     parts = widen(_planes(x, len(windows)))[:, places]  # (planes, windows, taps)
@@ -401,13 +410,12 @@ def _avg_pool_gradient(
 ) -> Array:
     dims = len(windows)
     if _is_large(g):
-        from .pool_kernels import share_planes
-
         parts = _planes(in_order(widen(g)), dims)
         shared = np.empty(input_shape, parts.dtype)
         sizes, firsts, ends, _ = _lift(input_shape, windows)
         divisors = divisors.astype(parts.dtype)
-        share_planes(parts, sizes, firsts, ends, divisors, _planes(shared, dims))
+        work = max(shared.size, g.size * _taps(windows))
+        _run("share_planes", work, parts, sizes, firsts, ends, divisors, _planes(shared, dims))
         return shared.astype(g.dtype, copy=False)
     shares = widen(_planes(g, dims))
     shares = shares / divisors.astype(shares.dtype)

@@ -5,12 +5,15 @@ Windows along three dimensions come as tables of their first places and ends, an
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import prange
 
-from ....jit import compile_kernel, compile_part
+from ....jit import compile_part
+from .kernels import parallel
+from .runs import share
 from .vectors import get, put
 
 
@@ -109,40 +112,50 @@ mean_plane = compile_part(_mean_plane)
 share_plane = compile_part(_share_plane)
 
 
-def _max_planes(
-    x: Any, sizes: Any, firsts: Any, ends: Any, steps: Any, values: Any, indices: Any
-) -> None:
+def max_planes(
+    task: int, tasks: int, x: Any, sizes: Any, firsts: Any, ends: Any, steps: Any, values: Any, indices: Any
+) -> None:  # fmt: skip
     """The largest element of each window of every plane."""
-    for plane in prange(len(x)):
-        max_plane(x[plane], sizes, firsts, ends, steps, values[plane], indices[plane])
+    first, last = share(task, tasks, len(x))
+    for i in range(first, last):
+        max_plane(x[i], sizes, firsts, ends, steps, values[i], indices[i])
 
 
-def _halve_planes(x: Any, height: int, width: int, values: Any, indices: Any) -> None:
+def halve_planes(
+    task: int, tasks: int, x: Any, height: int, width: int, values: Any, indices: Any
+) -> None:
     """The largest element of each window of 2 by 2 of every plane."""
-    for plane in prange(len(x)):
-        halve_plane(x[plane], height, width, values[plane], indices[plane])
+    first, last = share(task, tasks, len(x))
+    for i in range(first, last):
+        halve_plane(x[i], height, width, values[i], indices[i])
 
 
-def _add_planes(g: Any, indices: Any, gradient: Any) -> None:
+def add_planes(task: int, tasks: int, g: Any, indices: Any, gradient: Any) -> None:
     """Add each g at its place, in every plane."""
-    for plane in prange(len(g)):
-        add_plane(g[plane], indices[plane], gradient[plane])
+    first, last = share(task, tasks, len(g))
+    for i in range(first, last):
+        add_plane(g[i], indices[i], gradient[i])
 
 
-def _mean_planes(x: Any, sizes: Any, firsts: Any, ends: Any, divisors: Any, values: Any) -> None:
+def mean_planes(
+    task: int, tasks: int, x: Any, sizes: Any, firsts: Any, ends: Any, divisors: Any, values: Any
+) -> None:
     """The mean of each window of every plane."""
-    for plane in prange(len(x)):
-        mean_plane(x[plane], sizes, firsts, ends, divisors, values[plane])
+    first, last = share(task, tasks, len(x))
+    for i in range(first, last):
+        mean_plane(x[i], sizes, firsts, ends, divisors, values[i])
 
 
-def _share_planes(g: Any, sizes: Any, firsts: Any, ends: Any, divisors: Any, gradient: Any) -> None:
+def share_planes(
+    task: int, tasks: int, g: Any, sizes: Any, firsts: Any, ends: Any, divisors: Any, gradient: Any
+) -> None:
     """Share each window's g among its places, in every plane."""
-    for plane in prange(len(g)):
-        share_plane(g[plane], sizes, firsts, ends, divisors, gradient[plane])
+    first, last = share(task, tasks, len(g))
+    for i in range(first, last):
+        share_plane(g[i], sizes, firsts, ends, divisors, gradient[i])
 
 
-max_planes = compile_kernel(_max_planes, _max_plane, parallel=True)
-halve_planes = compile_kernel(_halve_planes, _halve_plane, parallel=True)
-add_planes = compile_kernel(_add_planes, _add_plane, parallel=True)
-mean_planes = compile_kernel(_mean_planes, _mean_plane, parallel=True)
-share_planes = compile_kernel(_share_planes, _share_plane, parallel=True)
+@cache
+def kernel(body: Callable[..., None], real: Any) -> Callable[..., None]:
+    """The kernel of one of these bodies for planes of float32 or float64."""
+    return parallel(body)

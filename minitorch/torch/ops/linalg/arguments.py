@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from ....threads import tell_blas
 from ... import dtypes
 from ...tensor import Array, Tensor, tracks
 from ..elementwise import kind_name
@@ -107,11 +109,18 @@ def offer(name: str, fn: Callable[..., Any]) -> None:
     method(name, fn)
 
 
+@cache
+def scipy_linalg() -> Any:
+    """SciPy's door to LAPACK and BLAS, loaded when it is needed, on as many threads as compute."""
+    import scipy.linalg
+
+    tell_blas()
+    return scipy.linalg
+
+
 def lapack(names: str, array: Array) -> Any:
     """Functions of LAPACK, through SciPy, for an array's type."""
-    from scipy.linalg import get_lapack_funcs
-
-    found = get_lapack_funcs(tuple(names.split()), (array,))
+    found = scipy_linalg().get_lapack_funcs(tuple(names.split()), (array,))
     return found if " " in names else found[0]
 
 

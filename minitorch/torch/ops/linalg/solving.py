@@ -22,6 +22,7 @@ from .arguments import (
     identity,
     lapack,
     offer,
+    scipy_linalg,
     several,
 )
 
@@ -214,13 +215,11 @@ def triangular_solution(
     A: Array, B: Array, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Array:
     """X of AX = B (or XA = B), where A is triangular, for each matrix of a batch."""
-    from scipy.linalg import get_blas_funcs
-
     batch = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
     A, B = (np.broadcast_to(x, batch + x.shape[-2:]) for x in (A, B))
     X = np.array(B)
     if X.size:
-        trsm: Any = get_blas_funcs("trsm", (A, B))
+        trsm: Any = scipy_linalg().get_blas_funcs("trsm", (A, B))
         for at in np.ndindex(batch):
             X[at] = trsm(1.0, A[at], B[at], side=not left, lower=not upper, diag=unitriangular)
     return X
