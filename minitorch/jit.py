@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 import numba
-from numba import njit
+from numba import config, njit
 from numba.core.registry import CPUDispatcher
 
 from . import threads
@@ -38,17 +38,20 @@ def compile_kernel(
     if compiled is kernel:  # NUMBA_DISABLE_JIT is set
         return kernel
 
+    compiled._cache = KernelCache(compiled)
+    if not parallel:
+        return compiled
+
     def parallel_diagnostics(signature: Any = None, level: int = 1) -> None:
         fresh = compiler(kernel)  # what is loaded from disk has no diagnostics
-        for compiled_for in compiled.signatures if signature is None else [signature]:
+        known = compiled.signatures or compiled.on_one_thread.signatures
+        for compiled_for in known if signature is None else [signature]:
             fresh.compile(compiled_for)
         fresh.parallel_diagnostics(level=level)
 
-    compiled._cache = KernelCache(compiled)
+    compiled.__class__ = _ParallelKernel
+    compiled.on_one_thread = compile_kernel(kernel, fastmath=fastmath)
     compiled.parallel_diagnostics = parallel_diagnostics
-    if parallel:
-        compiled.__class__ = _ParallelKernel
-        compiled.on_one_thread = compile_kernel(kernel, fastmath=fastmath)
     return compiled
 
 
@@ -58,11 +61,14 @@ class _ParallelKernel(CPUDispatcher):
     on_one_thread: Any
 
     def __call__(self, *args: Any) -> Any:
-        if threads.get_num_threads() == 1:
+        count = threads.get_num_threads()
+        if count == 1:
             return self.on_one_thread(*args)
         with threads.running():
+            if count >= config.NUMBA_NUM_THREADS:  # pyright: ignore[reportAttributeAccessIssue]
+                return super().__call__(*args)
             most = numba.get_num_threads()
-            numba.set_num_threads(min(most, threads.get_num_threads()))
+            numba.set_num_threads(min(most, count))
             try:
                 return super().__call__(*args)
             finally:

@@ -13,6 +13,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from .. import syntax
 from .inside.threads import Cells, Place, Recorder, TooLongError, Trace, finish, launch
 
 LENGTH = 4000
@@ -54,7 +55,7 @@ def parse(text: str) -> list[ast.stmt]:
             f"A kernel has at most {LENGTH} characters here; this one has {len(text)}."
         )
     try:
-        return ast.parse(text).body
+        return syntax.parse(text).body
     except SyntaxError as error:
         raise KernelError(f"Line {error.lineno or 1} is not Python: {error.msg}.") from None
     except (ValueError, RecursionError, MemoryError):

@@ -7,23 +7,35 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .launch import SCRIPT
 from .rooms import ROOMS, Room
+
+if TYPE_CHECKING:
+    from streamlit.testing.v1 import AppTest
 
 PATIENCE = 120
 """Seconds that a page may take."""
 
 
+def app_for_tests() -> AppTest:
+    """The app in this process; without Streamlit's magic, which parses, as in its own configuration."""
+    from streamlit import config
+    from streamlit.testing.v1 import AppTest
+
+    config.set_option("runner.magicEnabled", False)
+    return AppTest.from_file(str(SCRIPT), default_timeout=PATIENCE)
+
+
 def open_pages(root: Path, rooms: Iterable[Room] = ROOMS) -> dict[str, str]:
     """The words of each page that was opened on a workspace; RuntimeError if one shows an error."""
     from streamlit import cache_resource
-    from streamlit.testing.v1 import AppTest
 
     words: dict[str, str] = {}
     with _workspace(root):
         for room in rooms:
-            app = AppTest.from_file(str(SCRIPT), default_timeout=PATIENCE)
+            app = app_for_tests()
             app.switch_page(str(room.file))
             app.run()
             if app.exception:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..syntax import parse_expression
 from .checking import environment
 from .questions import Question
 from .workspace import CourseError
@@ -143,7 +144,7 @@ def _each(question: Question, expected: Any, answer: Any) -> bool:
 
 def _order(question: Question, expected: Any, answer: Any) -> bool:
     """Each variable that the last one depends on, once, after all that was computed from it."""
-    call = ast.parse(question.expression, mode="eval").body
+    call = parse_expression(question.expression)
     _, parents, constant = map(ast.literal_eval, call.args[0].args)  # type: ignore[attr-defined]
     place = {number: i for i, number in enumerate(answer)}
     if sorted(answer) != sorted(expected) or set(constant) & set(answer):
@@ -157,7 +158,7 @@ def _order(question: Question, expected: Any, answer: Any) -> bool:
 
 
 def _dropout(question: Question, expected: Any, answer: Any) -> bool:
-    call = ast.parse(question.expression, mode="eval").body
+    call = parse_expression(question.expression)
     x, (rows, columns), rate = map(ast.literal_eval, call.args)  # type: ignore[attr-defined]
     out, gradient = answer
     if len(out) != rows * columns or len(gradient) != len(out):

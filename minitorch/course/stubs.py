@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from textwrap import indent
 
+from ..syntax import parse
 from .tasks import DROPPED, REWRITTEN, SOLUTIONS, TASKS, Place, Task
 
 LIBRARY = Path(__file__).parents[1]
@@ -45,7 +46,7 @@ def _solution(file: str, text: str) -> str:
 def stub_file(file: str, open_tasks: Iterable[Task] = TASKS) -> str:
     """A file of the library with a place to write for every function of the open tasks."""
     text = solution_file(file)
-    tree = ast.parse(text)
+    tree = parse(text)
     lines = text.splitlines(keepends=True)
     replaced: list[tuple[int, int, str]] = []
     for task in open_tasks:
@@ -73,7 +74,7 @@ def put_back(text: str, place: Place) -> str:
 
 def is_open(text: str, name: str) -> bool:
     """Whether a function of this text is still to be written."""
-    function = _find(ast.parse(text), name)
+    function = _find(parse(text), name)
     return any(
         isinstance(node, ast.Constant)
         and isinstance(node.value, str)
@@ -84,20 +85,20 @@ def is_open(text: str, name: str) -> bool:
 
 def body_of(text: str, name: str) -> str:
     """The body of a function, without its docstring."""
-    first, last = _lines_of_body(text.splitlines(), _find(ast.parse(text), name))
+    first, last = _lines_of_body(text.splitlines(), _find(parse(text), name))
     return "".join(text.splitlines(keepends=True)[first:last])
 
 
 def replace_body(text: str, name: str, body: str) -> str:
     """The text with another body, which is indented already, for one of its functions."""
     lines = text.splitlines(keepends=True)
-    first, last = _lines_of_body(text.splitlines(), _find(ast.parse(text), name))
+    first, last = _lines_of_body(text.splitlines(), _find(parse(text), name))
     return "".join([*lines[:first], body, *lines[last:]])
 
 
 def with_body(text: str, name: str, body: str) -> str:
     """The text with another body, which is not indented yet, for one of its functions."""
-    margin = " " * _find(ast.parse(text), name).body[0].col_offset
+    margin = " " * _find(parse(text), name).body[0].col_offset
     return replace_body(text, name, indent(body, margin))
 
 
@@ -138,7 +139,7 @@ def _find(tree: ast.Module, name: str) -> Function:
 def _drop(text: str, name: str) -> str:
     """The text without one of its functions, methods or assignments, and the blank lines after."""
     *owners, last = name.split(".")
-    nodes = ast.parse(text).body
+    nodes = parse(text).body
     for owner in owners:
         nodes = next(n.body for n in nodes if isinstance(n, ast.ClassDef) and n.name == owner)
     node = next(n for n in nodes if last in _names(n))

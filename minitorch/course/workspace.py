@@ -18,8 +18,8 @@ from .stubs import LIBRARY, is_open, put_back, solution_file, stub_file
 from .tasks import TASKS, Place, Task
 
 MARK = Path(".minitorch") / "course.json"
-LEFT_OUT = {"cli.py", "training/torch_images.py"}
-"""Files of the library that only the upper floor or the command line needs."""
+LEFT_OUT = {"cli.py", "syntax.py", "training/torch_images.py"}
+"""Files of the library that only the upper floor, the tools or the command line need."""
 
 _ELSEWHERE = re.compile(r"(?<!!)\[([^\]]+)\]\(\.\./(?!figures/svg/)[^)]*\)")
 

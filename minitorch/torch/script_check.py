@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..syntax import parse
 from .aliases import ALIASES, find_module
 
 _CAUGHT = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException"}
@@ -92,7 +93,7 @@ class _Source(ast.NodeVisitor):
         """Parse a file; None if it cannot be, which running it will tell."""
         try:
             text = path.read_bytes()
-            return cls(path, root, text, ast.parse(text))
+            return cls(path, root, text, parse(text))
         except (OSError, SyntaxError, ValueError):
             return None
 

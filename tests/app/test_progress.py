@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from minitorch.app import checks
-from minitorch.app.launch import SCRIPT
+from minitorch.app.opening import app_for_tests
 from minitorch.app.rooms import find_room
 from minitorch.course import checking
 from minitorch.course.tasks import find_task
@@ -25,7 +25,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 
 def draw(room: str, clicked: str | None = None) -> tuple[AppTest, str]:
     """A page, and all its words."""
-    app = AppTest.from_file(str(SCRIPT), default_timeout=60)
+    app = app_for_tests()
     app.switch_page(str(find_room(room).file))
     app.run()
     if clicked:

@@ -21,7 +21,7 @@ def run(*arguments: str, **environment: str) -> str:
     found = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}
     command = [sys.executable, "-W", "ignore", *arguments]
     done = subprocess.run(
-        command, env=found | environment, capture_output=True, text=True, timeout=600
+        command, env=found | environment, capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.strip()
@@ -41,15 +41,17 @@ def as_before(monkeypatch: pytest.MonkeyPatch) -> Any:
 # --- Forks ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
-@pytest.mark.parametrize("way", ["os", "multiprocessing", "loader", "busy"])
-def test_forked_processes_compute(way: str) -> None:
-    assert run("-m", "tests.torch.forks", way, NUMBA_NUM_THREADS="2") == f"{way} passed"
+def test_forked_processes_and_threads_compute() -> None:
+    ways = ["os", "multiprocessing", "loader", "busy", "threads"]
+    done = run("-m", "tests.torch.forks", *ways, NUMBA_NUM_THREADS="2")
+    assert done.splitlines() == [f"{way} passed" for way in ways]
 
 
-@pytest.mark.parametrize("layer", ["omp", "workqueue"])
-def test_many_threads_compute_at_once(layer: str) -> None:
-    environment = {"NUMBA_THREADING_LAYER": layer, "NUMBA_NUM_THREADS": "2"}
+@pytest.mark.timeout(900)
+def test_threads_take_turns_at_the_work_queue() -> None:
+    environment = {"NUMBA_THREADING_LAYER": "workqueue", "NUMBA_NUM_THREADS": "2"}
     assert run("-m", "tests.torch.forks", "threads", **environment) == "threads passed"
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from ...syntax import literal
 from .picture import ACCENT, FAINT, GREY, INK, PAPER, Picture, shorten
 
 Index = tuple[int, ...]
@@ -27,7 +27,7 @@ def read_numbers(text: str, what: str = "a shape") -> Index:
     """
     problem = ShapeError(f"`{text}` is not {what}: write whole numbers, such as 2, 3")
     try:
-        value = ast.literal_eval(text.strip()[:100] or "()")
+        value = literal(text.strip()[:100] or "()")
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         raise problem from None
     numbers = tuple(value) if isinstance(value, (tuple, list)) else (value,)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from minitorch.app.frame import begin, columns, show_difference, views
 from minitorch.app.inside.expression import ExpressionError
 from minitorch.app.inside.graph import variables
 from minitorch.app.library import Missing, Problem
+from minitorch.syntax import literal, undisturbed
 
 KINDS = {"numbers": "Numbers", "tensors": "Tensors"}
 EXAMPLES = {
@@ -65,7 +65,7 @@ def change_kind() -> None:
 def read_tensor(name: str, text: str) -> Any:
     """The lists that a user typed; ExpressionError with what is allowed."""
     try:
-        value = np.array(ast.literal_eval(text.strip()[:300]), dtype=float)
+        value = np.array(literal(text.strip()[:300]), dtype=float)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise ExpressionError(
             f"{name} needs numbers in even lists, such as [[1, 2], [3, 4]]"
@@ -114,7 +114,8 @@ def ask_expression() -> tuple[str, str, dict[str, Any]] | None:
                 args=(example,),
             )  # fmt: skip
     try:
-        names = variables(text)
+        with undisturbed():
+            names = variables(text)
         if len(names) > MOST_NAMES:
             raise ExpressionError(f"at most {MOST_NAMES} variables, these are {len(names)}")
         return kind, text, ask_values(kind, names)
