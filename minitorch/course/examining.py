@@ -54,9 +54,9 @@ class Examiner:
         verdict = Verdict(0, len(drawn))
         for _ in range(BROKEN):
             outcome = self._ask(folder / "asked", files, drawn)
-            verdict = judge(drawn, expected, outcome.output)
             if outcome.kind != "ended":
-                verdict = Verdict(0, len(drawn), f"{outcome.kind}: {outcome.text}")
+                return Examined(files, Verdict(0, len(drawn)), f"{outcome.kind}: {outcome.text}")
+            verdict = judge(drawn, expected, outcome.output)
             broken = next((name for name in verdict.broken if name in course_files()), "")
             fresh = fresh_file(broken)
             if fresh is None or broken in task.files or files[broken] == fresh:
@@ -88,10 +88,14 @@ class Examiner:
 
 @dataclass(frozen=True)
 class Examined:
-    """The files that could be imported, and what the answers are worth."""
+    """The files that could be imported, and what the answers are worth.
+
+    `stopped` says what the process was ended for, if it was.
+    """
 
     files: dict[str, bytes]
     verdict: Verdict
+    stopped: str = ""
 
 
 # --- Files -------------------------------------------------------------------------------------

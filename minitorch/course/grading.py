@@ -17,6 +17,7 @@ from pathlib import Path
 
 from .checking import INSIDE, Result, Server, read_answer, request
 from .examining import Examiner
+from .isolation import FILES, missing
 from .judging import Verdict
 from .recognition import recognise
 from .reports import Grade, Journal, Mark, distinct_names
@@ -95,6 +96,11 @@ class Teacher:
         state.update(repr((self.limits, numbers, self.examiner.more)).encode())
         return state.hexdigest()
 
+    @property
+    def quotes(self) -> bool:
+        """Whether notes may quote a submission: not if it could have read the teacher's files."""
+        return FILES not in missing(self.layers)
+
 
 def grade(
     submissions: Sequence[Path],
@@ -157,18 +163,21 @@ def _grade_one(
 def _grade_task(taken: Submission, task: Task, teacher: Teacher, folder: Path) -> Mark:
     """Ask about a task, then run its tests on a copy; each in a sandbox."""
     root = folder / "copy"
+    total = len(teacher.expected[task.number])
     try:
         examined = teacher.examiner.examine(taken.files, task, folder, taken.digest())
+        if examined.stopped:
+            return Mark(task, 0.0, 0, total, examined.stopped)
         shutil.copytree(teacher.folder, root)
         for name, content in examined.files.items():
             _write(root / "minitorch" / name, content)
-        run = _run(root, task, teacher)
-        return _mark(run, teacher.expected[task.number], examined.verdict)
+        ran = _run(root, task, teacher)
+        return _mark(ran, teacher, examined.verdict)
     except CourseError:
         raise
     except Exception as error:  # what it answered is not what was asked for
         note = f"its answers cannot be read ({type(error).__name__})"
-        return Mark(task, 0.0, 0, len(teacher.expected[task.number]), note)
+        return Mark(task, 0.0, 0, total, note)
     finally:
         remove_tree(root)
 
@@ -187,26 +196,29 @@ def _run(root: Path, task: Task, teacher: Teacher) -> Result:
     return read_answer(outcome.output.decode(errors="replace"), asked["nonce"], task)
 
 
-def _mark(run: Result, expected: set[str], verdict: Verdict) -> Mark:
+def _mark(run: Result, teacher: Teacher, verdict: Verdict) -> Mark:
     """A task's points: for right answers, where the tests pass as well."""
+    expected = teacher.expected[run.task.number]
     ran = {test.id: test for test in run.tests}
     passed = sum(test in ran and ran[test].outcome == "passed" for test in expected)
     tested = run.error is None and bool(expected) and passed == len(expected)
     points = float(run.task.points if tested and verdict.complete else 0)
-    return Mark(run.task, points, passed, len(expected), _note(run, tested, verdict))
+    ours, theirs = _note(run, tested, verdict)
+    note = f"{ours} {theirs}".strip() if teacher.quotes else ours
+    return Mark(run.task, points, passed, len(expected), note)
 
 
-def _note(run: Result, tested: bool, verdict: Verdict) -> str:
-    """Why a task has not all of its points."""
+def _note(run: Result, tested: bool, verdict: Verdict) -> tuple[str, str]:
+    """Why a task has not all of its points: in our words, and in those of the submission."""
     if tested:
-        wrong = f"the tests pass, but questions are answered wrongly: look. {verdict.note}"
-        return "" if verdict.complete else wrong
+        wrong = "the tests pass, but questions are answered wrongly: look."
+        return ("", "") if verdict.complete else (wrong, verdict.note)
     if run.error is not None:
-        return f"{run.error['kind']}: {run.error['text']}"
+        return "it does not run:", f"{run.error['kind']}: {run.error['text']}"
     known = recognise(run.task.number, run.probes)
     if known:
-        return known[0].message
+        return known[0].message, ""
     if run.failures:
         first = run.failures[0]
-        return f"{first.name}: {[*first.message.splitlines(), ''][0]}"
-    return verdict.note or "not all checks ran"
+        return "not all checks pass.", f"{first.name}: {[*first.message.splitlines(), ''][0]}"
+    return "not all checks ran.", verdict.note

@@ -12,8 +12,9 @@ KERNEL = ("namespaces", "bubblewrap", "landlock", "seccomp", "cgroup", "uid")
 """Layers that the operating system sees to."""
 
 _APART = ({"namespaces"}, {"bubblewrap"})
+FILES = "your files can be neither read nor changed"
 GUARANTEES: dict[str, tuple[set[str], ...]] = {
-    "your files can be neither read nor changed": (*_APART, {"landlock"}),
+    FILES: (*_APART, {"landlock"}),
     "there is no network": (*_APART, {"seccomp"}),
     "other processes cannot be touched": (*_APART, {"seccomp"}, {"uid"}),
     "no process is left": (*_APART, {"seccomp"}, {"cgroup"}),
@@ -59,5 +60,7 @@ def describe(mode: str = "auto", without: Collection[str] = ()) -> Iterator[str]
     gaps = missing(layers)
     for what in GUARANTEES:
         yield f"  {'no ' if what in gaps else 'yes'}  {what}"
+    if FILES in gaps:
+        yield "Notes do not quote submissions here: they could have read your files."
     if gaps:
         yield "Grade only people you trust here, or in a container: docs/grading.md."

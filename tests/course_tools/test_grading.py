@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from minitorch.course.grading import grade
+from minitorch.course.checking import Result
+from minitorch.course.examining import Examiner
+from minitorch.course.grading import Teacher, _mark, grade
+from minitorch.course.isolation import FILES, missing
+from minitorch.course.judging import Verdict
 from minitorch.course.reports import as_gradescope, as_json, as_rows
-from minitorch.course.sandbox import Limits
+from minitorch.course.sandbox import Limits, usable
 from minitorch.course.submissions import suspicious
 from minitorch.course.tasks import TASKS, find_task
 from minitorch.course.workspace import create
@@ -105,13 +109,26 @@ def test_nothing_else_is_touched(graded: dict) -> None:
 
 def test_notes_say_why(graded: dict) -> None:
     notes = {g.name: g.marks[0].note for g in graded["grades"]}
-    assert "Need to implement" in notes["stub"]
-    assert "a_package_that_is_not_there" in notes["imports what is missing"]
+    if FILES not in missing(usable()):
+        assert "Need to implement" in notes["stub"]
+        assert "a_package_that_is_not_there" in notes["imports what is missing"]
     assert notes["loops for ever"]
     assert "minitorch" in notes["empty"]
     review = {g.name: g.review for g in graded["grades"]}
     assert not review["good"]
     assert any("uses os" in line for line in review["deletes files"])
+
+
+def test_notes_quote_nobody_who_could_read_the_teachers_files(tmp_path: Path) -> None:
+    result = Result(TASK, error={"kind": "secret", "text": "secret"})
+    for layers, quoted in (({"landlock"}, True), ({"limits", "watch", "guard"}, False)):
+        with Examiner(Limits(), layers) as examiner:
+            teacher = Teacher(
+                tmp_path, [TASK], Limits(), frozenset(layers), [], {"1.1": {"a"}}, examiner
+            )
+            note = _mark(result, teacher, Verdict(0, 3, "secret")).note
+            assert ("secret" in note) is quoted
+            assert "does not run" in note
 
 
 def test_reports(graded: dict) -> None:

@@ -30,7 +30,7 @@ import namespaces  # noqa: E402
 import processes  # noqa: E402
 
 Settings = dict[str, Any]
-_DEATH_SIGNAL, _DUMPABLE, _SUBREAPER = 1, 4, 36
+_DEATH_SIGNAL, _DUMPABLE, _DROP_CAPABILITY, _SUBREAPER = 1, 4, 24, 36
 _EVERY = 0.05
 """Seconds between two looks, at least; more where looking takes long."""
 
@@ -79,6 +79,7 @@ class Start:
             self.group.add(os.getpid())
         if "namespaces" not in self.layers:
             self._become()
+        prctl(_DUMPABLE, 1)  # or its own /proc/self is not its to write
         namespaces.enter(map_user=not self._changes_user)
         first = os.fork()
         if first == 0:
@@ -115,6 +116,9 @@ class Start:
             os.setresgid(*[settings["uid"]] * 3)
             os.setresuid(*[settings["uid"]] * 3)
             prctl(_DEATH_SIGNAL, signal.SIGKILL)  # forgotten when the user changes
+        elif "bubblewrap" not in self.layers:  # which gives its own up
+            for capability in range(64):
+                prctl(_DROP_CAPABILITY, capability)
         os.setsid()
         os.umask(0o077)
         given = self.given.fileno()

@@ -219,6 +219,12 @@ FILES: dict[str, str] = {
         "    try:\n        open(os.path.join(here, name), 'a').write('\\n1/0\\n')\n"
         "    except OSError:\n        pass\n"
     ),
+    "writes into the Python installation": (
+        _C
+        + "for place in ('/', os.path.dirname(os.__file__), os.path.dirname(os.path.dirname(os.__file__))):\n"
+        "    libc.mount(None, place.encode(), None, 0x1020, None)\n"
+        "    libc.open(os.fsencode(place) + b'/PLANT', 0o101, 0o666)\n"
+    ),
     "leaves shared memory": (
         _C + "libc.shmget(0x4d54, 4096, 0o1666)\nlibc.semget(0x4d54, 1, 0o1666)\n"
         "libc.msgget(0x4d54, 0o1666)\nlibc.shm_open(b'/PLANT', 0o102, 0o666)\n"

@@ -118,6 +118,7 @@ class Place:
         if not intact or os.listdir(self.victim) != ["precious.txt"]:
             found.append("the teacher's files were changed")
         for place in (
+            *("/", *Path(os.__file__).parents[:2]),
             "/tmp",
             "/var/tmp",
             "/dev/shm",
