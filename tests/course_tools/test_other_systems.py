@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from minitorch.course.checking import check
+from minitorch.course.tasks import find_task
+from minitorch.course.workspace import create
+
 # What is missing on Windows goes missing here, before anything of ours is loaded. Python's own
 # subprocess keeps what it needs of it.
 WINDOWS = """
@@ -55,6 +59,19 @@ def test_a_student_works_there(tmp_path: Path) -> None:
     assert code == 1, said
     assert "quick questions" in said
     assert "died" not in said
+
+
+def test_line_ends_of_windows(tmp_path: Path) -> None:
+    """An editor or git may end lines with CR LF; stubs and solutions are known all the same."""
+    workspace, _ = create(tmp_path / "w")
+    task = find_task("0.4")
+    before = workspace.open_places(task)
+    for path in (workspace.root / "minitorch").rglob("*.py"):
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert workspace.open_places(task) == before != []
+    workspace.put_solutions([task])
+    assert workspace.open_places(task) == []
+    assert check(workspace.root, task).passed
 
 
 def test_networks_train_there(tmp_path: Path) -> None:
