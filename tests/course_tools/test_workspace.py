@@ -133,11 +133,13 @@ def test_make_lint_has_nothing_to_say_about_a_workspace(tmp_path: Path) -> None:
     made.put_solutions(TASKS[::2])
     tools = Path(sys.executable).parent
     environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
-    run = subprocess.run(
-        ["make", "lint"], cwd=made.root, env=environment, capture_output=True, text=True
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert "0 errors" in run.stdout
+    options = {"cwd": made.root, "env": environment, "capture_output": True, "text": True}
+    planned = subprocess.run(["make", "--dry-run", "lint"], check=True, **options)
+    assert planned.stdout.splitlines() == ["ruff format --check", "ruff check", "pyright"]
+    rewritten = ["minitorch/fast_conv.py", "minitorch/cuda_ops.py"]  # all files take twice as long
+    for command in (["ruff", "format", "--check"], ["ruff", "check"], ["pyright", *rewritten]):
+        run = subprocess.run(command, **options)
+        assert run.returncode == 0, run.stdout + run.stderr
 
 
 def test_installing_a_workspace_leaves_the_tools_alone(workspace: Workspace) -> None:
