@@ -239,7 +239,7 @@ class Thread:
             case ast.Name(id=name):
                 return self.look_up(name)
             case ast.Tuple(elts=parts):
-                return tuple(self.value(part) for part in parts)
+                return self.flat(tuple(self.value(part) for part in parts))
             case ast.Subscript(value=array, slice=index):
                 return self.read(self.array(array), self.index(index))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
@@ -259,6 +259,12 @@ class Thread:
             case ast.Call(func=func, args=given, keywords=[]):
                 return self.call(_dotted(func), given, node)
         raise self.wrong(f"`{_source(node)}` is not in the language of these puzzles")
+
+    def flat(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A tuple of single values: of tuples in tuples a few lines make one too long to compare."""
+        if any(isinstance(value, tuple) for value in values):
+            raise self.wrong("a tuple cannot hold another one")
+        return values
 
     def look_up(self, name: str) -> Any:
         """What a name stands for."""

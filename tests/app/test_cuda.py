@@ -70,6 +70,7 @@ def test_the_language_computes_as_python_does(code, expected) -> None:
         ("x = (1).real", "real"),
         ("x = open", "no open"),
         ("x = [1, 2]", "not in the language"),
+        ("x = (1, 1)\n" + "x = (x, x)\n" * 60 + "y = max(x, x)", "cannot hold another"),
         ("x = 'text'", "not in the language"),
         ("x = lambda: 1", "not in the language"),
         ("def f():\n    pass", "not in the language"),

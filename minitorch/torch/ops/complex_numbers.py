@@ -212,6 +212,14 @@ def polar(abs: Tensor, angle: Tensor, *, out: Any = None) -> Tensor:
     return made if out is None else into(out, made, "polar")
 
 
+def _angle(input: Array) -> Array:
+    """Of a real number 0 or pi, and NaN of NaN."""
+    if input.dtype.kind == "c":
+        return np.angle(input)
+    pi = np.where(input < 0, input.dtype.type(np.pi), input.dtype.type(0))
+    return np.where(np.isnan(input), input, pi)
+
+
 def _angle_gradient(g: Any, input: Any) -> Any:
     """i z / |z|², and nothing at 0; real numbers have a constant angle."""
     if not input.dtype.is_complex:
@@ -220,7 +228,7 @@ def _angle_gradient(g: Any, input: Any) -> Any:
     return (g * 1j * input / (size * size)).masked_fill(size == 0, 0)
 
 
-unary("angle", np.angle, _angle_gradient, "The angle of each number in the complex plane.",
+unary("angle", _angle, _angle_gradient, "The angle of each number in the complex plane.",
       to_float=True, has_twin=False)  # fmt: skip
 
 

@@ -329,16 +329,17 @@ def empty_strided(
 ) -> Tensor:  # fmt: skip
     """A tensor of a shape and strides, not filled."""
     resolve(device)
+    size, stride = sizes_of((size,)), sizes_of((stride,))
     if len(size) != len(stride):
         raise RuntimeError(
             f"mismatch in length of strides and shape: {list(stride)} and {list(size)}"
         )
     kind = (dtype or dtypes.get_default_dtype()).numpy
+    if min(size, default=0) < 0:
+        raise RuntimeError(f"empty_strided: a shape cannot have negative sizes: {list(size)}")
     count = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if all(size) else 0
     strides = tuple(s * kind.itemsize for s in stride)
-    return new_tensor_of(
-        np.ndarray(tuple(size), kind, np.empty(count, kind), 0, strides), requires_grad
-    )
+    return new_tensor_of(np.ndarray(size, kind, np.empty(count, kind), 0, strides), requires_grad)
 
 
 @only_method
@@ -352,7 +353,7 @@ def new_empty_strided(
 @function
 def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
     """A tensor whose dimensions lie in memory in a given order, not filled."""
-    ndim = len(size)
+    size, ndim = sizes_of((size,)), len(size)
     if len(physical_layout) != ndim:
         raise RuntimeError(
             "Number of dimensions in size does not match the length of the physical_layout; i.e. "

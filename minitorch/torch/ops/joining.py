@@ -406,7 +406,7 @@ def repeat_interleave(
         input, dim = input.reshape(-1), 0
     d = wrap_dim(dim, input.ndim)
     size = input._array.shape[d] if input.ndim else 1
-    counts = repeats._array if isinstance(repeats, Tensor) else np.asarray(repeats)
+    counts = repeats._array if isinstance(repeats, Tensor) else np.array(repeats, np.int64)
     _check_counts(counts, size, d)
     places = np.repeat(np.arange(size), np.broadcast_to(counts.reshape(-1), (size,)))
     return input.reshape(input.shape or (1,)).index_select(d, wrap(places))

@@ -50,7 +50,7 @@ def _nll(
     classes, weights = _nll_weights(target, weight, ignore_index, input.dtype)
     _check_bounds(classes, input.shape[axis])
     chosen = np.take_along_axis(input, np.expand_dims(classes, axis), axis).squeeze(axis)
-    each = -chosen * weights
+    each = np.where(target == ignore_index, input.dtype.type(0), -chosen * weights)
     if reduction == "none":
         return each
     total = each.sum()
@@ -70,6 +70,7 @@ def _nll_backward(
     shares = -grad * weights
     if reduction == "mean":
         shares /= weights.sum()
+    shares = np.where(target == ignore_index, grad.dtype.type(0), shares)
     out = np.zeros(shape, grad.dtype)
     np.put_along_axis(out, np.expand_dims(classes, axis), np.expand_dims(shares, axis), axis)
     return out

@@ -47,7 +47,7 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor
         )
     widths = _widths(pad, input.ndim)
     for d, (n, (a, b)) in enumerate(zip(input._array.shape, widths, strict=True)):
-        if n + a + b < 0:
+        if n + min(a, 0) + min(b, 0) < 0:
             raise RuntimeError(
                 f"The input size {n}, plus negative padding {a} and {b} resulted in a negative output size, "
                 f"which is invalid. Check dimension {d} of your input."
@@ -87,6 +87,10 @@ def _circled(size: int, before: int, after: int) -> Array:
             f"Negative padding value is resulting in an empty dimension: ({before}, {after}) for size {size}"
         )
     kept = np.arange(max(-before, 0), size - max(-after, 0))
+    if not len(kept) and max(before, after) > 0:
+        raise RuntimeError(
+            f"Padding by ({before}, {after}) leaves nothing of a dimension of size {size} to repeat"
+        )
     return kept[np.arange(-max(before, 0), len(kept) + max(after, 0)) % max(len(kept), 1)]
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Array, Tensor
 from .movement import wrap_dim
+from .promotion import plain_integer
 from .record import Op
 from .surface import FUNCTIONS, alias, function_and_method, only_method
 
@@ -86,7 +87,8 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     size = input._array.shape[d]
     if isinstance(start, Tensor) and (start.ndim or start.dtype.kind != dtypes.INTEGRAL):
         raise RuntimeError("start must be an 0-dim integral Tensor.")
-    begin = int(start)
+    begin = plain_integer(start, "narrow", "start")
+    length = plain_integer(length, "narrow", "length")
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -size <= begin <= size:
@@ -105,12 +107,12 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     if not input.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     d = wrap_dim(dim, input.ndim)
-    size = input._array.shape[d]
+    size, index = input._array.shape[d], plain_integer(index, "select", "index")
     if not -size <= index < size:
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {d}"
         )
-    return SELECT(input, at=(d, int(index) % size))
+    return SELECT(input, at=(d, index % size))
 
 
 @function_and_method
@@ -119,7 +121,11 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     a, b = wrap_dim(dim1, input.ndim), wrap_dim(dim2, input.ndim)
     if a == b:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return DIAGONAL(input, at=(offset, a, b))
+    rows, columns = input._array.shape[a], input._array.shape[b]
+    near = max(
+        -rows, min(plain_integer(offset, "diagonal", "offset"), columns)
+    )  # further is as empty
+    return DIAGONAL(input, at=(near, a, b))
 
 
 def slice_view(
@@ -187,6 +193,10 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 alias("unsafe_chunk", "chunk")
 
 
+MOST_SECTIONS = 1 << 24
+"""So many tensors take gigabytes: what asks for more is a mistake."""
+
+
 @function_and_method
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Parts that differ by at most 1, or that begin at given places."""
@@ -198,10 +208,12 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     size = input._array.shape[d]
     if isinstance(indices_or_sections, Tensor):
         indices_or_sections = indices_or_sections.tolist()
-    if isinstance(indices_or_sections, int):
-        count = indices_or_sections
+    if not isinstance(indices_or_sections, (tuple, list)):
+        count = plain_integer(indices_or_sections, "tensor_split", "indices_or_sections")
         if count <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {count}")
+        if count > MOST_SECTIONS:
+            raise RuntimeError(f"tensor_split: {count} sections are more than {MOST_SECTIONS}")
         places = [i * (size // count) + min(i, size % count) for i in range(count + 1)]
     else:
         bounded = [slice(None, i).indices(size)[1] for i in indices_or_sections]

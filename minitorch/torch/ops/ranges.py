@@ -16,6 +16,7 @@ from .creation import new_tensor_of
 from .layout import in_order
 from .movement import wrap_dim
 from .parts import DIAGONAL_BACKWARD
+from .promotion import plain_integer
 from .record import Op
 from .surface import FUNCTIONS, function, function_and_method, in_place, into
 
@@ -25,7 +26,7 @@ from .surface import FUNCTIONS, function, function_and_method, in_place, into
 def _number(name: str, value: Any) -> Any:
     """A number, also where it is given as a tensor."""
     if not isinstance(value, Tensor):
-        return value
+        return value.item() if isinstance(value, np.generic) else value
     if value.ndim:
         raise RuntimeError(
             f"{name} only supports 0-dimensional start and end tensors, but got one with {value.ndim} dimension(s)."
@@ -103,9 +104,12 @@ def _check_steps(name: str, steps: Any) -> None:
         raise RuntimeError("number of steps must be non-negative")
 
 
-def _spaced_kind(a: Any, b: Any, dtype: dtype_type | None, out: Any) -> dtype_type:
+def _spaced_kind(name: str, a: Any, b: Any, dtype: Any, out: Any) -> dtype_type:
     if dtype is not None or out is not None:
-        return dtype or out.dtype
+        kind = dtype or out.dtype
+        if kind is dtypes.bool_:
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+        return kind
     if any(isinstance(v, complex) for v in (a, b)):
         return dtypes.default_complex()
     return dtypes.get_default_dtype()
@@ -135,7 +139,9 @@ def linspace(
     resolve(device)
     _check_steps("linspace", steps)
     a, b = _number("linspace", start), _number("linspace", end)
-    made = new_tensor_of(_spaced(a, b, steps, _spaced_kind(a, b, dtype, out)), requires_grad)
+    made = new_tensor_of(
+        _spaced(a, b, steps, _spaced_kind("linspace", a, b, dtype, out)), requires_grad
+    )
     return made if out is None else into(out, made, "linspace")
 
 
@@ -148,7 +154,7 @@ def logspace(
     resolve(device)
     _check_steps("logspace", steps)
     a, b = _number("logspace", start), _number("logspace", end)
-    kind = _spaced_kind(a, b, dtype, out)
+    kind = _spaced_kind("logspace", a, b, dtype, out)
     if kind.kind == dtypes.INTEGRAL:
         a, b = int(a), int(b)
     exponents = _spaced(a, b, steps, kind if kind.kind >= dtypes.FLOATING else dtypes.float64)
@@ -246,12 +252,8 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """Powers of a vector, as columns."""
     if x.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
-    count = len(x) if N is None else N
+    count = len(x) if N is None else plain_integer(N, "vander", "N")
     if count < 0:
         raise RuntimeError("N must be non-negative.")
-    powers = [x**i if i else FUNCTIONS["ones_like"](x) for i in range(count)]
-    return (
-        FUNCTIONS["stack"](powers if increasing else powers[::-1], -1)
-        if powers
-        else x.new_empty(len(x), 0)
-    )
+    powers = FUNCTIONS["arange"](count)
+    return x.unsqueeze(-1) ** (powers if increasing else powers.flip(0))

@@ -232,7 +232,9 @@ def _declare_truth(name: str, compute: np.ufunc, doc: str) -> None:
         axis: Any = None, keepdims: bool = False,
     ) -> Tensor:  # fmt: skip
         check_tensor(name, input)
-        dims = dims_of(axis if dim is None else dim, input._array.ndim)
+        dim = axis if dim is None else dim
+        none = isinstance(dim, (tuple, list)) and not dim  # of each element by itself
+        dims = () if none else dims_of(dim, input._array.ndim)
         result = bind(op, (input,), {"dim": dims, "keepdim": keepdim or keepdims})
         return result if out is None else into(out, result, name)
 
@@ -242,6 +244,49 @@ def _declare_truth(name: str, compute: np.ufunc, doc: str) -> None:
 
 _declare_truth("all", np.logical_and, "Whether all elements are true.")
 _declare_truth("any", np.logical_or, "Whether an element is true.")
+
+
+# --- Hashes ----------------------------------------------------------------------------------------
+
+
+def _hash(input: Array, dim: Dims, keepdim: bool) -> Array:
+    """The exclusive or of the elements' bits, each widened to 64."""
+    wide = (
+        np.float64
+        if input.dtype.kind in "fV"
+        else input.dtype
+        if input.dtype == np.uint64
+        else np.int64
+    )
+    bits = input.astype(wide).view(np.uint64)
+    return ordered(np.asarray(np.bitwise_xor.reduce(bits, axis=dim, keepdims=keepdim)))
+
+
+HASH = Op("hash_tensor", ("input",), _hash, {"input": None})
+
+
+@function_and_method
+@with_out
+def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
+    """The exclusive or of the elements' bits: equal for equal elements in any order."""
+    check_tensor("hash_tensor", input)
+    if mode != 0:
+        raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
+    if input.dtype.is_complex:
+        raise NotImplementedError(
+            f"\"xor_sum_cpu\" not implemented for '{kind_name(input._array)}'"
+        )
+    dims = dims_of(dim, input._array.ndim)
+    if not input._array.size:
+        if dim == () or dim == []:
+            raise RuntimeError(
+                "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                "reduction dim with the 'dim' argument."
+            )
+        for d in dims:
+            if not input._array.shape[d]:
+                raise IndexError(f"hash_tensor: Expected reduction dim {d} to have non-zero size.")
+    return HASH(input, dim=dims, keepdim=keepdim)
 
 
 @function_and_method
@@ -328,8 +373,13 @@ def _declare_moment(op: Op) -> None:
         keepdim: bool = False,
         *,
         correction: Any = None,
+        axis: Any = None,
+        keepdims: bool = False,
     ) -> tuple[Tensor, Tensor]:
-        dims, less = _moment_arguments(name, input, dim, unbiased, correction)
+        dims, less = _moment_arguments(
+            name, input, axis if dim is None else dim, unbiased, correction
+        )
+        keepdim = keepdim or keepdims
         return op(input, dim=dims, correction=less, keepdim=keepdim), input.mean(dims, keepdim)
 
     call.__name__, call.__doc__ = name, op.doc

@@ -10,6 +10,7 @@ from numpy.lib.stride_tricks import as_strided as strided_view
 
 from ..tensor import Array, Tensor, offset_in, wrap
 from .movement import strided, wrap_dim
+from .promotion import plain_integer, plain_integers
 from .record import Op
 from .surface import function_and_method, only_method
 
@@ -87,37 +88,68 @@ AS_STRIDED = Op("as_strided", ("input",), _as_strided, {"input": _as_strided_gra
 @function_and_method
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """Any view of the memory behind a tensor."""
+    size, stride = (
+        plain_integers(v, "as_strided", n) for v, n in ((size, "size"), (stride, "stride"))
+    )
     if len(size) != len(stride):
         raise RuntimeError(
             f"mismatch in length of strides and shape: {list(stride)} and {list(size)}"
         )
+    if min(size, default=0) < 0:
+        raise RuntimeError(f"as_strided: a shape cannot have negative sizes: {list(size)}")
     if any(s < 0 for s in stride):
         raise RuntimeError(
             f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
         )
     memory, begin = memory_of(input)
-    offset = begin if storage_offset is None else storage_offset
+    offset = begin
+    if storage_offset is not None:
+        offset = plain_integer(storage_offset, "as_strided", "storage_offset")
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     layout = input._array.shape, element_strides(input._array), begin
-    return AS_STRIDED(
-        input, size=tuple(size), stride=tuple(stride), offset=offset, memory=memory, layout=layout
-    )
+    return AS_STRIDED(input, size=size, stride=stride, offset=offset, memory=memory, layout=layout)
+
+
+def _unfold(input: Array, dim: int, size: int, step: int) -> Array:
+    shape, strides = list(input.shape or (1,)), list(input.strides or (input.itemsize,))
+    windows = [*shape, size], [*strides, strides[dim]]
+    windows[0][dim] = (shape[dim] - size) // step + 1
+    windows[1][dim] *= min(step, shape[dim])  # one step too far is as good as many
+    first = 0 if input.ndim else 1  # the window of a number is no row of windows
+    return strided(input, tuple(windows[0][first:]), tuple(windows[1][first:]))
+
+
+def _add_windows(grad: Array, shape: tuple[int, ...], dim: int, size: int, step: int) -> Array:
+    """Each window's gradient added where it was cut out."""
+    out = np.zeros(shape or (1,), grad.dtype)
+    rows, g = np.moveaxis(out, dim, 0), grad if shape else grad[None]
+    g = np.moveaxis(np.moveaxis(g, dim, 0), -1, 1)  # (windows, size, ...)
+    if len(g) < size:
+        for i, window in enumerate(g):
+            rows[i * step : i * step + size] += window
+    else:
+        for k in range(size):
+            rows[k : k + (len(g) - 1) * step + 1 : step] += g[:, k]
+    return out.reshape(shape)
+
+
+UNFOLD = Op("unfold", ("input",), _unfold, {
+    "input": lambda g, shapes, dim, size, step: UNFOLD_BACKWARD(g, shape=shapes[0], dim=dim, size=size, step=step),
+}, view=True)  # fmt: skip
+UNFOLD_BACKWARD = Op("unfold_backward", ("grad",), _add_windows, {
+    "grad": lambda g, dim, size, step: UNFOLD(g, dim=dim, size=size, step=step),
+})  # fmt: skip
 
 
 @only_method
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """All windows of a size along a dimension, `step` apart, as a new last dimension."""
     d = wrap_dim(dimension, self.ndim)
-    array = self._array
-    have = array.shape[d] if array.ndim else 1
+    size, step = plain_integer(size, "unfold", "size"), plain_integer(step, "unfold", "step")
+    have = self._array.shape[d] if self.ndim else 1
     if size > have:
         raise RuntimeError(f"maximum size for tensor at dimension {d} is {have} but size is {size}")
     if step <= 0 or size < 0:
         raise RuntimeError(f"step is {step} but must be > 0")
-    strides = list(element_strides(array)) or [1]
-    shape = list(array.shape) or [1]
-    shape[d] = (have - size) // step + 1
-    shape, strides = [*shape, size], [*strides, strides[d]]
-    strides[d] *= step
-    return self.as_strided(shape[0 if array.ndim else 1 :], strides[0 if array.ndim else 1 :])
+    return UNFOLD(self, dim=d, size=size, step=step)

@@ -14,6 +14,7 @@ from ..backends.cpu import conv
 from ..tensor import Array, Tensor, wrap
 from .comparison import where
 from .interpolation import cubic_weights
+from .promotion import plain_integers
 from .record import Op, bind
 from .surface import FUNCTIONS, function
 
@@ -32,7 +33,8 @@ FOLD = Op(
 
 
 def _pair(value: Any) -> tuple[int, int]:
-    return (value, value) if isinstance(value, int) else tuple(value)  # type: ignore[return-value]
+    sizes = plain_integers(value, "unfold", "kernel_size")
+    return sizes * 2 if len(sizes) == 1 else sizes  # type: ignore[return-value]
 
 
 def unfold(

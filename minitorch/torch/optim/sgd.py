@@ -67,12 +67,10 @@ class SGD(ElementwiseOptimizer):
     def _numbers(self, group: Group) -> Callable[[State], tuple[float, ...]]:
         lr, decay = as_float(group["lr"]), as_float(group["weight_decay"])
         sign = -1.0 if group["maximize"] else 1.0
-        momentum = group["momentum"]
+        momentum, common = group["momentum"], (lr, decay, sign)
         if momentum == 0:
-            plain = 1.0 - lr * decay, lr * sign
-            return lambda state: plain
-        common = lr, decay, sign
-        here, ahead = (1.0, momentum) if group["nesterov"] else (0.0, 1.0)
-        first = *common, 0.0, 1.0, here, ahead
-        later = *common, momentum, 1.0 - group["dampening"], here, ahead
+            return lambda state: common
+        ahead = momentum if group["nesterov"] else 0.0
+        first = *common, 0.0, 1.0, ahead
+        later = *common, momentum, 1.0 - group["dampening"], ahead
         return lambda state: first if state.pop("first", False) else later

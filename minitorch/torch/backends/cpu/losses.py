@@ -76,7 +76,9 @@ def _row_logsums(logits: Array) -> Array:
     if is_large(logits, LARGE):
         from . import softmax_kernels
 
-        return softmax_kernels.row_logsums(np.ascontiguousarray(logits))
+        logsums = softmax_kernels.row_logsums(np.ascontiguousarray(logits))
+        logsums[np.isinf(logsums[:, 1])] = np.nan  # infinities have no shares
+        return logsums
     top = logits.max(axis=1, keepdims=True)
     return np.hstack([top, np.log(np.exp(logits - top).sum(axis=1, keepdims=True))])
 

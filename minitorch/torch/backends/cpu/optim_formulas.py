@@ -7,7 +7,7 @@ whole arrays (small parameters) and on single numbers (in kernels), with equal r
 Numbers that most have in common:
 
 * `sign`: -1 where the optimizer maximizes, else 1
-* `decay`: weight decay that is added to the gradient
+* `decay`: weight decay that is added to the gradient; where it is 0, p does not count: it may be infinite
 * `keep`: weight decay that shrinks the parameter itself: what is left of it
 """
 
@@ -21,19 +21,19 @@ Number = Any
 """A number, or an array of them."""
 
 
-def sgd(p: Number, g: Number, keep: Number, lr: Number) -> tuple[Number]:
-    """Down the gradient; up, where `lr` is negative."""
-    return (keep * p - lr * g,)
+def sgd(p: Number, g: Number, lr: Number, decay: Number, sign: Number) -> tuple[Number]:
+    """Down the gradient."""
+    return (p - lr * (sign * g + (decay * p if decay != 0 else decay)),)
 
 
 def momentum(
     p: Number, g: Number, velocity: Number,
-    lr: Number, decay: Number, sign: Number, old: Number, new: Number, here: Number, ahead: Number,
+    lr: Number, decay: Number, sign: Number, old: Number, new: Number, ahead: Number,
 ) -> tuple[Number, Number]:  # fmt: skip
-    """Down a running sum of gradients; Nesterov's variant looks ahead along it."""
-    g = sign * g + decay * p
+    """Down a running sum of gradients; Nesterov's variant looks ahead along it, others have `ahead` 0."""
+    g = sign * g + (decay * p if decay != 0 else decay)
     velocity = old * velocity + new * g
-    return p - lr * (here * g + ahead * velocity), velocity
+    return p - lr * (g + ahead * velocity if ahead != 0 else velocity), velocity
 
 
 def adam(
@@ -42,7 +42,7 @@ def adam(
     new1: Number, beta2: Number, new2: Number, root: Number, eps: Number,
 ) -> tuple[Number, Number, Number]:  # fmt: skip
     """Along the mean gradient, in units of its root mean square; `root` corrects the latter."""
-    g = sign * g + decay * p
+    g = sign * g + (decay * p if decay != 0 else decay)
     mean = mean + new1 * (g - mean)
     square = beta2 * square + new2 * g * g
     return keep * p - lr * mean / (np.sqrt(square) / root + eps), mean, square
@@ -54,7 +54,7 @@ def amsgrad(
     new1: Number, beta2: Number, new2: Number, root: Number, eps: Number,
 ) -> tuple[Number, Number, Number, Number]:  # fmt: skip
     """Adam with the largest mean square so far."""
-    g = sign * g + decay * p
+    g = sign * g + (decay * p if decay != 0 else decay)
     mean = mean + new1 * (g - mean)
     square = beta2 * square + new2 * g * g
     largest = np.maximum(largest, square)
@@ -66,7 +66,7 @@ def adamax(
     lr: Number, decay: Number, sign: Number, new1: Number, beta2: Number, eps: Number,
 ) -> tuple[Number, Number, Number]:  # fmt: skip
     """Adam with the largest recent gradient in place of the root mean square."""
-    g = sign * g + decay * p
+    g = sign * g + (decay * p if decay != 0 else decay)
     mean = mean + new1 * (g - mean)
     norm = np.maximum(beta2 * norm, np.abs(g) + eps)
     return p - lr * mean / norm, mean, norm
@@ -78,7 +78,7 @@ def nadam(
     new1: Number, beta2: Number, new2: Number, correction: Number, eps: Number,
 ) -> tuple[Number, Number, Number]:  # fmt: skip
     """Adam with Nesterov's look ahead."""
-    g = sign * g + decay * p
+    g = sign * g + (decay * p if decay != 0 else decay)
     mean = mean + new1 * (g - mean)
     square = beta2 * square + new2 * g * g
     unit = np.sqrt(square / correction) + eps
@@ -91,7 +91,7 @@ def radam(
     new2: Number, correction: Number, adaptive: Number, plain: Number, eps: Number,
 ) -> tuple[Number, Number, Number]:  # fmt: skip
     """Adam that only adapts once the mean square can be trusted."""
-    g = sign * g + decay * p
+    g = sign * g + (decay * p if decay != 0 else decay)
     mean = mean + new1 * (g - mean)
     square = beta2 * square + new2 * g * g
     scale = adaptive / (np.sqrt(square) + eps) + plain
@@ -102,7 +102,7 @@ def adagrad(
     p: Number, g: Number, total: Number, lr: Number, decay: Number, sign: Number, eps: Number
 ) -> tuple[Number, Number]:
     """In units of the root of all squares so far."""
-    g = sign * g + decay * p
+    g = sign * g + (decay * p if decay != 0 else decay)
     total = total + g * g
     return p - lr * g / (np.sqrt(total) + eps), total
 
@@ -112,7 +112,7 @@ def adadelta(
     lr: Number, decay: Number, sign: Number, rho: Number, new: Number, eps: Number,
 ) -> tuple[Number, Number, Number]:  # fmt: skip
     """In the parameter's own units: root mean squares of steps over those of gradients."""
-    g = sign * g + decay * p
+    g = sign * g + (decay * p if decay != 0 else decay)
     square = rho * square + new * g * g
     delta = np.sqrt(moved + eps) / np.sqrt(square + eps) * g
     return p - lr * delta, square, rho * moved + new * delta * delta
@@ -123,7 +123,7 @@ def rmsprop(
     lr: Number, decay: Number, sign: Number, alpha: Number, new: Number, eps: Number,
 ) -> tuple[Number, Number]:  # fmt: skip
     """In units of the root mean square."""
-    g = sign * g + decay * p
+    g = sign * g + (decay * p if decay != 0 else decay)
     square = alpha * square + new * g * g
     return p - lr * g / (np.sqrt(square) + eps), square
 
@@ -133,7 +133,7 @@ def rmsprop_centered(
     lr: Number, decay: Number, sign: Number, alpha: Number, new: Number, eps: Number,
 ) -> tuple[Number, Number, Number]:  # fmt: skip
     """In units of the standard deviation."""
-    g = sign * g + decay * p
+    g = sign * g + (decay * p if decay != 0 else decay)
     square = alpha * square + new * g * g
     mean = mean + new * (g - mean)
     return p - lr * g / (np.sqrt(square - mean * mean) + eps), square, mean
@@ -144,7 +144,7 @@ def rmsprop_momentum(
     lr: Number, decay: Number, sign: Number, alpha: Number, new: Number, eps: Number, old: Number,
 ) -> tuple[Number, Number, Number]:  # fmt: skip
     """RMSprop with momentum."""
-    g = sign * g + decay * p
+    g = sign * g + (decay * p if decay != 0 else decay)
     square = alpha * square + new * g * g
     velocity = old * velocity + g / (np.sqrt(square) + eps)
     return p - lr * velocity, square, velocity
@@ -155,7 +155,7 @@ def rmsprop_centered_momentum(
     lr: Number, decay: Number, sign: Number, alpha: Number, new: Number, eps: Number, old: Number,
 ) -> tuple[Number, Number, Number, Number]:  # fmt: skip
     """RMSprop around the mean, with momentum."""
-    g = sign * g + decay * p
+    g = sign * g + (decay * p if decay != 0 else decay)
     square = alpha * square + new * g * g
     mean = mean + new * (g - mean)
     velocity = old * velocity + g / (np.sqrt(square - mean * mean) + eps)
@@ -168,12 +168,11 @@ def rprop(
 ) -> tuple[Number, Number, Number]:  # fmt: skip
     """By a size of its own that grows while the gradient keeps its sign, and shrinks when not."""
     g = sign * g
-    same = np.sign(g * before)
-    up, down = np.maximum(same, same - same), np.maximum(-same, same - same)
+    up, down = one * (g * before > 0), one * (g * before < 0)
     size = size * (up * grow + down * shrink + (one - up - down))
     size = np.minimum(np.maximum(size, smallest), largest)
     g = g * (one - down)
-    return p - np.sign(g) * size, g, size
+    return p - (one * (g > 0) - one * (g < 0)) * size, g, size
 
 
 def asgd(
@@ -181,6 +180,6 @@ def asgd(
     eta: Number, decay: Number, keep: Number, sign: Number, old: Number, new: Number,
 ) -> tuple[Number, Number]:  # fmt: skip
     """SGD, and the average of where it has been."""
-    g = sign * g + decay * p
+    g = sign * g + (decay * p if decay != 0 else decay)
     p = keep * p - eta * g
     return p, old * average + new * p

@@ -38,7 +38,7 @@ class Windows(NamedTuple):
     @property
     def counts(self) -> Array:
         """How many places each window covers."""
-        return -((self.first - self.end) // self.step)
+        return np.maximum(-((self.first - self.end) // self.step), 0)
 
 
 ONE = Windows(np.zeros(1, np.int64), np.ones(1, np.int64), 1)
@@ -108,7 +108,7 @@ def _check_steps(name: str, kernel: Sizes, stride: Sizes, padding: Sizes, dilati
     if min(padding) < 0:
         raise RuntimeError(f"{name}: pad must be non-negative, but got pad={padding}")
     for k, p, d in zip(kernel, padding, dilation, strict=True):
-        if p > (d * (k - 1) + 1) // 2:
+        if p > ((d * (k - 1) + 1) // 2 if len(kernel) == 1 else k // 2):
             raise RuntimeError(
                 f"{name}: pad should be at most half of effective kernel size, "
                 f"but got pad={p}, kernel_size={k} and dilation={d}"
@@ -147,14 +147,15 @@ def _by(sizes: Any) -> str:
 def _gather_table(windows: tuple[Windows, ...], sizes: Sizes) -> tuple[Array, Array]:
     """For each window its places in the flat input, and which of them count: two (windows, taps).
 
-    A window with fewer places than others names its last one again.
+    A window with fewer places than others names its last one again; one without any, some place.
     """
     places = np.zeros((1, 1), np.int64)
     counting = np.ones((1, 1), bool)
     for w, size in zip(windows, sizes, strict=True):
         counts = w.counts[:, None]
-        tap = np.arange(counts.max(initial=0))
+        tap = np.arange(counts.max(initial=1))
         along = w.first[:, None] + np.minimum(tap, counts - 1) * w.step  # (windows, taps) here
+        along = np.clip(along, 0, size - 1)
         places = _outer(np.add, places * size, along)
         counting = _outer(np.logical_and, counting, tap < counts)
     return places, counting
@@ -188,16 +189,21 @@ def _max_pool(x: Array, windows: tuple[Windows, ...]) -> tuple[Array, Array]:
     planes, shape = _planes(x, dims), _pooled_shape(x.shape, windows)
     if 0 in shape:
         return np.empty(shape, x.dtype), np.empty(shape, np.int64)
-    if _is_large(x):
+    if _is_large(x) and all(w.counts.all() for w in windows):
         return _large_max_pool(x, windows, shape)
-    places, _ = _gather_table(windows, x.shape[-dims:])
+    places, counting = _gather_table(windows, x.shape[-dims:])
     candidates = planes[:, places]  # (planes, windows, taps)
     best = candidates.argmax(2)
     if x.dtype.kind not in "iub":
         _prefer_last_nan(candidates, best)
     indices = places[np.arange(len(places)), best]
     values = np.take_along_axis(planes, indices, 1)
+    values[:, ~counting.any(1)] = _lowest(x.dtype)  # of nothing
     return values.reshape(shape), indices.reshape(shape)
+
+
+def _lowest(kind: Any) -> Any:
+    return np.iinfo(kind).min if kind.kind in "iu" else -np.inf
 
 
 def _large_max_pool(x: Array, windows: tuple[Windows, ...], shape: Sizes) -> tuple[Array, Array]:

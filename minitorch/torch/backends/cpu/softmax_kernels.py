@@ -150,7 +150,6 @@ def _by_rows(real: Any) -> tuple[Callable[..., None], ...]:
         logsums, losses = logsums[first:last], losses[first:last]
         for r in range(len(x)):
             top = largest(x[r])
-            top = real(0) if abs(top) == real(np.inf) else top
             logsums[r, 0] = top
             losses[r] = sum_of_exponentials(x[r], top)
         for r in range(len(x)):

@@ -306,14 +306,12 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The powers 0 to N - 1 of each element, along a new last dimension."""
     x = x if x.ndim else x.reshape(1)
-    count = x._array.shape[-1] if N is None else N
+    count = x._array.shape[-1] if N is None else plain_integer(N, "linalg_vander", "N")
     if count <= 1:
         raise RuntimeError(f"N must be greater than 1, got {count}")
     x = x.to(dtypes.int64) if x.dtype.kind < dtypes.FLOATING else x
-    powers = [FUNCTIONS["ones_like"](x), x]
-    while len(powers) < count:
-        powers.append(powers[-1] * x)
-    return FUNCTIONS["stack"](powers, -1)
+    factors = x.unsqueeze(-1).expand(*x.shape, count - 1)
+    return FUNCTIONS["cat"]([x.new_ones((*x.shape, 1)), factors.cumprod(-1)], -1)
 
 
 @with_out
