@@ -112,7 +112,7 @@ class Sandbox:
 
     Args:
         script: a file of Python, in `folder`
-        folder: what the script may read
+        folder: what the script may read; other users may, too, from then on
         limits: what it may use
         layers: names of LAYERS; those that work here if None
         arguments: the script finds them in `sys.argv[2:]`
@@ -153,6 +153,7 @@ class Sandbox:
         uid = _FIRST_UID + os.getpid()
         if "uid" in self.layers and os.geteuid() == 0:
             os.chown(scratch, uid, uid)
+            _share(folder)
         name, _, value = self._token.partition("=")
         return {
             "layers": sorted(self.layers),
@@ -310,6 +311,13 @@ class _Lines(queue.SimpleQueue[bytes | None]):
                     _write(target, line)
 
         threading.Thread(target=write, daemon=True).start()
+
+
+def _share(folder: Path) -> None:
+    """Let other users read a folder."""
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
 
 
 def _write(target: int, text: bytes) -> None:

@@ -33,7 +33,13 @@ def hidden() -> tuple[str, ...]:
     """Files of the Python installation that a submission must not see."""
     package = Path(__file__).resolve().parents[1]
     found = [str(package)]
-    for entry in python_path():
+    prefixes = {os.path.realpath(prefix) for prefix in (sys.base_prefix, sys.base_exec_prefix)}
+    others = [
+        str(path)
+        for prefix in (*prefixes, "/usr", "/usr/local")
+        for path in Path(prefix).glob("lib*/python3*/*-packages")
+    ]
+    for entry in dict.fromkeys([*python_path(), *others]):
         for name in os.listdir(entry):
             if "minitorch" in name.lower() or name in FOREIGN:
                 found.append(os.path.join(entry, name))

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from minitorch.course import grading
 from minitorch.course.checking import Result
 from minitorch.course.examining import Examiner
 from minitorch.course.grading import Teacher, _mark, grade
 from minitorch.course.isolation import FILES, missing
 from minitorch.course.judging import Verdict
-from minitorch.course.reports import as_gradescope, as_json, as_rows
+from minitorch.course.reports import Journal, Mark, as_gradescope, as_json, as_rows
 from minitorch.course.sandbox import Limits, usable
-from minitorch.course.submissions import suspicious
+from minitorch.course.submissions import Submission, suspicious
 from minitorch.course.tasks import TASKS, find_task
 from minitorch.course.workspace import create
 
@@ -129,6 +130,42 @@ def test_notes_quote_nobody_who_could_read_the_teachers_files(tmp_path: Path) ->
             note = _mark(result, teacher, Verdict(0, 3, "secret")).note
             assert ("secret" in note) is quoted
             assert "does not run" in note
+
+
+def test_a_run_goes_on_where_the_last_one_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was graded is not graded again, and a failure of ours is one submission's alone."""
+    folders = [solved(tmp_path / name) for name in ("a", "b", "c")]
+    for folder in folders:
+        path = folder / "minitorch" / "autodiff.py"
+        path.write_text(f"{path.read_text()}\n# {folder.name}\n")
+    asked: list[str] = []
+    failing = {"b"}
+
+    def grade_task(taken: Submission, *_: object) -> Mark:
+        name = taken.files["autodiff.py"].decode().split()[-1]
+        asked.append(name)
+        if name in failing:
+            raise RecursionError("deep")
+        return Mark(TASK, 10.0, 1, 1, "")
+
+    monkeypatch.setattr(grading, "expected_tests", lambda *_: {TASK.number: {"test"}})
+    monkeypatch.setattr(grading, "_grade_task", grade_task)
+
+    def again() -> list[float]:
+        journal = Journal(tmp_path / "journal")
+        run = grade(folders, [TASK], layers=frozenset(), journal=journal)
+        return [-1.0 if g.error else g.points for g in run]
+
+    assert again() == [10.0, -1.0, 10.0]
+    assert asked == ["a", "b", "c"]
+    failing.clear()
+    assert again() == [10.0, 10.0, 10.0]
+    assert asked == ["a", "b", "c", "b"]
+    (folders[0] / "minitorch" / "module.py").write_text("# changed\n")
+    again()
+    assert asked == ["a", "b", "c", "b", "a"]
 
 
 def test_reports(graded: dict) -> None:

@@ -28,15 +28,16 @@ def limit(settings: Settings) -> None:
     import resource
 
     limits = settings["limits"]
+    alone = {"namespaces", "bubblewrap", "uid"} & set(settings["layers"])
     for name, value in (
         ("RLIMIT_CORE", 0),
-        ("RLIMIT_CPU", limits["seconds"]),
+        ("RLIMIT_CPU", limits["seconds"] * (os.cpu_count() or 1)),  # threads count together
         ("RLIMIT_AS", limits["memory"]),
         ("RLIMIT_FSIZE", limits["disk"]),
         ("RLIMIT_NOFILE", 256),
-        ("RLIMIT_NPROC", limits["processes"]),
         ("RLIMIT_MSGQUEUE", 0),
         ("RLIMIT_MEMLOCK", 0),
+        *([("RLIMIT_NPROC", limits["processes"])] if alone else []),  # else all the user's count
     ):
         with contextlib.suppress(AttributeError, ValueError, OSError):
             kind = getattr(resource, name)

@@ -209,6 +209,7 @@ def main() -> None:
         with contextlib.suppress(OSError):
             os.write(report, json.dumps(what).encode() + b"\n")
 
+    os.umask(0o022)
     prctl(_SUBREAPER, 1)
     prctl(_DUMPABLE, 0)
     deadline = time.monotonic() + settings["limits"]["seconds"]
