@@ -13,7 +13,8 @@ from pathlib import Path
 from textwrap import indent
 
 from ..syntax import parse
-from .tasks import DROPPED, REWRITTEN, SOLUTIONS, TASKS, Place, Task
+from .differences import DROPPED, REWRITTEN, SOLUTIONS
+from .tasks import TASKS, Place, Task
 
 LIBRARY = Path(__file__).parents[1]
 """The package of the reference."""

@@ -6,9 +6,10 @@ import pytest
 
 import minitorch
 from minitorch import autodiff, fast_ops, nn, operators, scalar_functions, tensor_functions
+from minitorch.course.differences import SOLUTIONS
 from minitorch.course.examples import examples, first_hint
 from minitorch.course.plain_answers import plain_answers, spelled_out
-from minitorch.course.tasks import SOLUTIONS, TASKS, Task, find_task
+from minitorch.course.tasks import TASKS, Task, find_task
 from minitorch.course.verifying import other_answers
 
 PLACES = {(task.number, place.name) for task in TASKS for place in task.places}
