@@ -153,8 +153,8 @@ def _imports(content: bytes) -> set[str]:
                 statement.append(token.string)
                 if token.string in _CALLS:
                     found.add("importlib")
-    except (SyntaxError, ValueError, tokenize.TokenError):
-        pass
+    except (SyntaxError, ValueError, SystemError, tokenize.TokenError):
+        pass  # SystemError: Python 3.12 at null bytes
     return found
 
 

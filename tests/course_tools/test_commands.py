@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from pathlib import Path
 
@@ -113,7 +114,7 @@ def test_mistakes_are_noticed_and_named() -> None:
 def test_no_failure_by_chance(capsys: Captured) -> None:
     """All tasks: minitorch course verify --seeds 200."""
     assert course("verify", "--tasks", "1.1", "1.3", "--seeds", "2") == 0
-    assert "2 seeds, 2 tasks: 0 failures in 28 checks" in capsys.readouterr().out
+    assert re.search(r"2 seeds, 2 tasks: 0 failures in [1-9]\d checks", capsys.readouterr().out)
 
 
 def test_a_warm_process_recognises_mistakes(workspace: Workspace) -> None:
