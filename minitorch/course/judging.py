@@ -58,7 +58,7 @@ def judge(questions: Sequence[Question], expected: Sequence[Any], sent: bytes) -
     if not all(right):
         first = right.index(False)
         got = answers[first] if first < len(answers) else None
-        said = f"{_in_short(got)}" if first < len(answers) else "got no answer"
+        said = _in_short(got) if first < len(answers) else "got no answer"
         note = f"{questions[first].expression} {said}, expected {_in_short(expected[first], '')}"
     return Verdict(sum(right), len(questions), note)
 
@@ -94,7 +94,10 @@ def _broken_files(sent: bytes) -> tuple[str, ...]:
 def _in_short(answer: Any, verb: str = "gives ") -> str:
     if isinstance(answer, dict) and answer.get("raises"):
         return f"raises {str(answer.get('text') or answer['raises'][0])[:120]}"
-    text = repr(answer)
+    try:
+        text = repr(answer)
+    except (RecursionError, ValueError):
+        text = "something too deep or too long to show"
     return verb + (text if len(text) <= 120 else text[:117] + "...")
 
 
