@@ -438,15 +438,17 @@ HONEST: dict[str, Honest] = {
         "0.4",
     ),
     "another topological order": Honest(bodies("autodiff.py", topological_sort=_KAHN), "1.4"),
-    "derivatives in a defaultdict": Honest(
+    "derivatives in lists of a defaultdict": Honest(
         bodies(
             "autodiff.py",
             backpropagate=(
-                "from collections import defaultdict\nd = defaultdict(float)\n"
-                "d[variable.unique_id] = deriv\nfor node in topological_sort(variable):\n"
-                "    if node.is_leaf():\n        node.accumulate_derivative(d[node.unique_id])\n"
-                "    else:\n        for p, v in node.chain_rule(d[node.unique_id]):\n"
-                "            d[p.unique_id] = v + d[p.unique_id]"
+                "from collections import defaultdict\nfrom functools import reduce\nd = defaultdict(list)\n"
+                "d[variable.unique_id] = [deriv]\nfor node in topological_sort(variable):\n"
+                "    if not d[node.unique_id]:\n        continue\n"
+                "    total = reduce(lambda a, b: a + b, d[node.unique_id])\n"
+                "    if node.is_leaf():\n        node.accumulate_derivative(total)\n"
+                "    else:\n        for p, v in node.chain_rule(total):\n"
+                "            d[p.unique_id].append(v)"
             ),
         ),
         "1.4",

@@ -227,7 +227,7 @@ class V:
         V.count += 1
         self.unique_id = V.count
         self.name, self.parents, self.constant = name, list(parents), constant
-        self.derivative: float | None = None
+        self.derivative: Any = None
         self.slope: float | None = None
 
     def is_leaf(self) -> bool:
@@ -242,7 +242,7 @@ class V:
         ]
 
     def accumulate_derivative(self, x: float) -> None:
-        self.derivative = (self.derivative or 0.0) + x
+        self.derivative = x if self.derivative is None else self.derivative + x
 
     def below(self) -> list[V]:
         """This and all it was computed from, each once."""
@@ -360,15 +360,17 @@ class Pair:
         return Pair(*(x * factor for x in self.parts))
 
 
-class PairLeaf(V):
-    def accumulate_derivative(self, x: Any) -> None:
-        self.derivative = x.parts
-
-
 def derivative_in_pairs() -> Any:
-    z = PairLeaf("z")
+    z = V("z")
     minitorch.backpropagate(V("h", V("a", z), V("b", z)), Pair(1.0, 10.0))  # type: ignore[arg-type]
-    return z.derivative
+    return z.derivative and z.derivative.parts
+
+
+def pair_derivatives(top: V, *parts: float) -> list[Any]:
+    """As `leaf_derivatives`, with derivatives that are no numbers."""
+    minitorch.backpropagate(top, Pair(*parts))  # type: ignore[arg-type]
+    leaves = [v for v in top.below() if not v.parents and v.derivative is not None]
+    return sorted([int(v.name), *v.derivative.parts] for v in leaves)
 
 
 def derivative_after_two_backwards() -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -49,6 +50,26 @@ def filled(shape: Any, order: Any = None, start: float = 1.0) -> Any:
     inner = tuple(shape[order.index(d)] for d in range(len(shape)))
     strides = minitorch.strides_from_shape(inner)
     return minitorch.TensorData(row, shape, [strides[order[d]] for d in range(len(shape))])
+
+
+@cache
+def _compiled(name: str) -> Any:
+    """An index function as kernels call it."""
+    import numba
+
+    return numba.njit(getattr(minitorch, name))
+
+
+def compiled_index(ordinal: int, shape: Any, strides: Any) -> list[Any]:
+    out = _int32([-1] * (len(shape) + 1))
+    _compiled("to_index")(ordinal, _int32(shape), out)
+    return [out.tolist(), _compiled("index_to_position")(out, _int32(strides))]
+
+
+def compiled_broadcast(big_index: Any, big_shape: Any, shape: Any) -> list[int]:
+    out = _int32([-1] * (len(shape) + 1))
+    _compiled("broadcast_index")(_int32(big_index), _int32(big_shape), _int32(shape), out)
+    return out.tolist()
 
 
 def looked_up(shape: Any, order: Any, *index: int) -> list[Any]:
