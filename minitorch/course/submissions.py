@@ -27,7 +27,7 @@ ENTRIES = 2_000
 """Files and folders that are looked at."""
 DEPTH = 8
 SECONDS = 30
-"""For reading a submission."""
+"""Of processor time, for reading a submission."""
 _NOT_THE_COURSE = ("torch", "torchvision", "course", "app")
 
 
@@ -73,7 +73,7 @@ def take(folder: Path) -> Submission:
 
 def _python_files(package: str, review: list[str]) -> Iterator[tuple[str, str]]:
     """The files with names of modules: their path in the package, and in the system."""
-    deadline = time.monotonic() + SECONDS
+    deadline = time.process_time() + SECONDS
     seen = 0
     queue = [("", package)]
     while queue:
@@ -81,7 +81,7 @@ def _python_files(package: str, review: list[str]) -> Iterator[tuple[str, str]]:
         with os.scandir(folder) as entries:
             for entry in entries:
                 seen += 1
-                if seen > ENTRIES or time.monotonic() > deadline:
+                if seen > ENTRIES or time.process_time() > deadline:
                     raise CourseError(f"has more than {ENTRIES} files and folders in minitorch")
                 name = f"{parent}{entry.name}"
                 if entry.is_dir(follow_symlinks=False):

@@ -1179,11 +1179,18 @@ def test_cuda_backend_imports_without_a_gpu_and_says_what_is_missing() -> None:
         "import minitorch",
         "assert minitorch.CudaOps.cuda",
         "from minitorch import cuda_device",
-        "if not cuda_device.available():",
-        "    try: minitorch.tensor([1.0], backend=minitorch.TensorBackend(minitorch.CudaOps))",
-        "    except RuntimeError as error: assert 'minitorch[cuda]' in str(error), error",
+        "for make in [] if cuda_device.available() else (",
+        "    lambda: minitorch.tensor([1.0], backend=minitorch.TensorBackend(minitorch.CudaOps)),",
+        "    lambda: minitorch.cuda_ops.tensor_map(minitorch.operators.neg),",
+        "    lambda: minitorch.cuda_ops.tensor_reduce(minitorch.operators.add),",
+        "):",
+        "    try: make()",
+        "    except RuntimeError as error:",
+        "        assert 'minitorch[cuda]' in str(error), error",
+        "        assert 'NUMBA_ENABLE_CUDASIM=1' in str(error), error",
         "    else: raise SystemExit('no error')",
         NUMBA_ENABLE_CUDASIM="0",
+        CUDA_VISIBLE_DEVICES="",
     )
     assert done.returncode == 0, done.stderr
 

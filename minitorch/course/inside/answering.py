@@ -17,6 +17,7 @@ import json
 import os
 import random
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -107,6 +108,7 @@ def main() -> None:
     out = int(sys.argv[1])
     with contextlib.suppress(OSError):
         os.set_inheritable(out, False)
+    threading.stack_size(1 << 20)  # the CUDA simulator starts a thread for each of a kernel's
     for line in sys.stdin:
         with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
             for answer in answers(json.loads(line)):

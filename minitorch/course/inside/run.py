@@ -21,12 +21,15 @@ import select
 import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+STACK = 1 << 20
+"""Bytes for each thread: the CUDA simulator starts 1,024 of them, and memory may be limited."""
 
 
 # --- One run ---------------------------------------------------------------------------
@@ -314,6 +317,7 @@ def main() -> None:
     """Answer one request, or all of them with --serve."""
     out = _standard_output() if sys.argv[1] == "-" else int(sys.argv[1])
     os.set_inheritable(out, False)
+    threading.stack_size(STACK)
     if sys.argv[2:3] == ["--serve"]:
         _warm_up(sys.argv[3:])
         _serve(out)
