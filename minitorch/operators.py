@@ -112,7 +112,7 @@ def relu_back(x: float, d: float) -> float:
 def map(fn: Callable[[float], float]) -> Callable[[Iterable[float]], list[float]]:
     """Turn a function of one number into a function of a list.
 
-    >>> map(neg)([1, 2, 3])
+    >>> map(neg)([1.0, 2.0, 3.0])
     [-1.0, -2.0, -3.0]
     """
 
@@ -129,7 +129,7 @@ def zipWith(
 
     Stops at the end of the shorter list.
 
-    >>> zipWith(mul)([1, 2, 3], [4, 5, 6])
+    >>> zipWith(mul)([1.0, 2.0, 3.0], [4.0, 5.0, 6.0])
     [4.0, 10.0, 18.0]
     """
 
@@ -142,7 +142,7 @@ def zipWith(
 def reduce(fn: Callable[[float, float], float], start: float) -> Callable[[Iterable[float]], float]:
     """Turn a function of two numbers into one that folds a list, from the left.
 
-    >>> reduce(add, 0)([1, 2, 3])
+    >>> reduce(add, 0.0)([1.0, 2.0, 3.0])
     6.0
     """
 
@@ -158,7 +158,7 @@ def reduce(fn: Callable[[float, float], float], start: float) -> Callable[[Itera
 def negList(ls: Iterable[float]) -> list[float]:
     """Negate every element.
 
-    >>> negList([1, -2])
+    >>> negList([1.0, -2.0])
     [-1.0, 2.0]
     """
     return map(neg)(ls)
@@ -167,7 +167,7 @@ def negList(ls: Iterable[float]) -> list[float]:
 def addLists(ls1: Iterable[float], ls2: Iterable[float]) -> list[float]:
     """Add two lists element by element.
 
-    >>> addLists([1, 2], [10, 20])
+    >>> addLists([1.0, 2.0], [10.0, 20.0])
     [11.0, 22.0]
     """
     return zipWith(add)(ls1, ls2)
