@@ -152,12 +152,12 @@ def _grade_one(
         if known is not None:
             return replace(known, name=name)
         marks = [_grade_task(taken, task, teacher, folder) for task in teacher.tasks]
-        result = Grade(name, marks, taken.review)
-        journal.keep(key, result)
-        return result
     except Exception as error:
         text = str(error) if isinstance(error, CourseError) else f"{type(error).__name__}: {error}"
         return none("not graded", text)
+    result = Grade(name, marks, taken.review)
+    journal.keep(key, result)
+    return result
 
 
 def _grade_task(taken: Submission, task: Task, teacher: Teacher, folder: Path) -> Mark:

@@ -71,7 +71,7 @@ class Grade:
 
 def distinct_names(folders: Sequence[Path]) -> list[str]:
     """A name for each folder: its own, with as much of its path as tells it from the others."""
-    parts = [folder.resolve().parts for folder in folders]
+    parts = [Path(os.path.realpath(folder)).parts for folder in folders]
     names: list[str] = []
     for own in parts:
         length = 1

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib.util
+import io
+import os
 import secrets
 import shutil
 import signal
@@ -198,7 +200,36 @@ def run_grade(args: argparse.Namespace) -> int:
         for line in describe("auto", args.without):
             say(line)
         return 0
-    folders = list({Path(folder).resolve(): Path(folder) for folder in args.folders}.values())
+    folders = _submissions(args)
+    limits = Limits(seconds=args.seconds, memory=int(args.memory * (1 << 30)))
+    hidden = Path(args.hidden) if args.hidden else None
+    layers = choose(args.isolation, args.without)
+    for gap in missing(layers):
+        say(f"Not so here: {gap}.")
+    journal = Journal(Path(args.journal) if args.journal else None)
+    seed = args.seed or secrets.token_hex(8)
+    grades: list[Grade] = []
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # students' names, on any terminal
+    with _ended_by_signals():
+        try:
+            for g in grade(folders, _chosen(args), limits, hidden, layers, journal, seed):
+                grades.append(g)
+                _say_grade(g)
+                _write_reports(args, grades)
+        except (KeyboardInterrupt, SystemExit):
+            say(f"\n{len(grades)} of {len(folders)} submissions were graded, as above.")
+            raise
+    say(f"The questions were drawn with --seed {seed}")
+    failed = [g.name for g in grades if g.error]
+    if failed:
+        say(f"{len(failed)} of {len(grades)} could not be graded: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+def _submissions(args: argparse.Namespace) -> list[Path]:
+    """The folders to grade, each once; CourseError if the command asks for what makes no sense."""
+    folders = list({os.path.realpath(folder): Path(folder) for folder in args.folders}.values())
     if not folders:
         raise CourseError("which submissions? `minitorch course grade DIR ...`")
     for folder in folders:
@@ -208,24 +239,7 @@ def run_grade(args: argparse.Namespace) -> int:
         raise CourseError("--gradescope takes one submission")
     if args.seconds < 1 or args.memory <= 0:
         raise CourseError("--seconds and --memory must be positive")
-    limits = Limits(seconds=args.seconds, memory=int(args.memory * (1 << 30)))
-    hidden = Path(args.hidden) if args.hidden else None
-    layers = choose(args.isolation, args.without)
-    for gap in missing(layers):
-        say(f"Not so here: {gap}.")
-    journal = Journal(Path(args.journal) if args.journal else None)
-    seed = args.seed or secrets.token_hex(8)
-    grades: list[Grade] = []
-    with _ended_by_signals():
-        for g in grade(folders, _chosen(args), limits, hidden, layers, journal, seed):
-            grades.append(g)
-            _write_reports(args, grades)
-            _say_grade(g)
-    say(f"The questions were drawn with --seed {seed}")
-    failed = [g.name for g in grades if g.error]
-    if failed:
-        say(f"{len(failed)} of {len(grades)} could not be graded: {', '.join(failed)}")
-    return 1 if failed else 0
+    return folders
 
 
 def _say_grade(g: Grade) -> None:

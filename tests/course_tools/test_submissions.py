@@ -91,8 +91,11 @@ def test_names_tell_submissions_apart(tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("a/work", "b/work", "c/other", "x\x07", "x\\x07")]
     for folder in folders:
         folder.mkdir(parents=True)
-    names = distinct_names(folders)
-    assert names == ["a/work", "b/work", "other", r"x\x07", r"x\x07 (2)"]
+    (tmp_path / "loop").symlink_to("loop")
+    names = distinct_names([*folders, tmp_path / "loop"])
+    assert names == ["a/work", "b/work", "other", r"x\x07", r"x\x07 (2)", "loop"]
+    with pytest.raises(CourseError):
+        take(tmp_path / "loop")
 
 
 def test_a_journal_survives(tmp_path: Path) -> None:
