@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .tasks import BY_NUMBER, Task
+from .workspace import write_whole
 
 LONGEST = 400
 """Characters of a note that are shown."""
@@ -165,25 +166,12 @@ def write_table(path: Path, grades: Sequence[Grade]) -> None:
     table = csv.DictWriter(text, list(rows[0]))
     table.writeheader()
     table.writerows(rows)
-    replace_file(path, text.getvalue())
+    write_whole(path, text.getvalue().encode())
 
 
 def write_json(path: Path, content: Any) -> None:
     """Write a file of JSON."""
-    replace_file(path, json.dumps(content, indent=1) + "\n")
-
-
-def replace_file(path: Path, text: str) -> None:
-    """Write a file so that at every moment it is either the old one or the new one."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
-    try:
-        with open(fresh, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
-    finally:
-        fresh.unlink(missing_ok=True)
+    write_whole(path, (json.dumps(content, indent=1) + "\n").encode())
 
 
 # --- The journal -------------------------------------------------------------------------------
@@ -207,7 +195,7 @@ class Journal:
         try:
             entry = json.loads(line)
             self.known[entry["key"]] = from_json(entry)
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             pass  # the run was ended while it wrote this line
 
     def keep(self, key: str, grade: Grade) -> None:

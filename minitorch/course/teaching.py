@@ -8,13 +8,14 @@ import importlib.util
 import io
 import os
 import secrets
-import shutil
 import signal
 import sys
 import time
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from ..files import replacing
 from .commands import say
 from .grading import grade
 from .isolation import MODES, choose, describe, missing
@@ -22,7 +23,7 @@ from .reports import Grade, Journal, as_gradescope, as_json, write_json, write_t
 from .sandbox import LAYERS, Limits
 from .tasks import TASKS, Task, find_task
 from .verifying import mistakes, other_answers, round_trips, seeds
-from .workspace import CourseError, create
+from .workspace import MARK, CourseError, Workspace, create, write_whole
 
 Add = Callable[[str, str, Callable[[argparse.Namespace], int]], argparse.ArgumentParser]
 
@@ -106,20 +107,31 @@ def _chosen(args: argparse.Namespace) -> list[Task]:
 def run_release(args: argparse.Namespace) -> int:
     """`release DIR`."""
     folder = Path(args.folder)
-    if folder.exists() and any(folder.iterdir()):
+    workspace = Workspace(folder.resolve())
+    begun = (folder / MARK).is_file() and workspace.notes().get("unfinished")
+    if folder.exists() and any(folder.iterdir()) and not begun:
         raise CourseError(f"{folder} is not empty; a release goes into a new folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    workspace.note(unfinished=True)  # who is interrupted can go on
     workspace, written = create(folder)
     earlier = [t for t in TASKS if args.module is not None and t.module < args.module]
     workspace.put_solutions(earlier)
-    if args.module is not None:
-        workspace.note(module=args.module)
+    workspace.note(module=args.module or 0, unfinished=False)
     say(
         f"{workspace.root}: {written} files" + (f", {len(earlier)} tasks solved" if earlier else "")
     )
     if args.zip:
-        root = workspace.root
-        say(shutil.make_archive(str(root), "zip", root.parent, root.name))
+        say(str(_pack(workspace.root)))
     return 0
+
+
+def _pack(root: Path) -> Path:
+    """Make a zip file of a folder beside it."""
+    target = root.with_name(f"{root.name}.zip")
+    with replacing(target) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in (root, *sorted(root.rglob("*"))):
+            archive.write(path, path.relative_to(root.parent))
+    return target
 
 
 def run_verify(args: argparse.Namespace) -> int:
@@ -323,11 +335,11 @@ def run_export(args: argparse.Namespace) -> int:
         files = {"setup.sh": _SETUP, "run_autograder": _AUTOGRADER}
     for name, text in files.items():
         path = folder / name
-        if path.exists():
+        content = text.replace("{options} ", f"{options} " if options else "").encode()
+        if path.exists() and path.read_bytes() != content:
             raise CourseError(f"{path} is there already; take it away first")
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = text.replace("{options} ", f"{options} " if options else "")
-        path.write_text(text, encoding="utf-8", newline="\n")  # for a shell on Linux
+        write_whole(path, content)
         if path.suffix != ".yml":
             path.chmod(0o755)
         say(str(path))

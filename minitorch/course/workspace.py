@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..files import remove_abandoned, replacing
 from .stubs import LIBRARY, is_open, put_back, solution_file, stub_file
 from .tasks import TASKS, Place, Task
 
@@ -108,9 +109,7 @@ class Workspace:
         """Remember something."""
         path = self.root / MARK
         path.parent.mkdir(exist_ok=True)
-        fresh = path.with_suffix(".new")
-        fresh.write_text(json.dumps(self.notes() | changes, indent=1), encoding="utf-8")
-        fresh.replace(path)
+        write_whole(path, json.dumps(self.notes() | changes, indent=1).encode())
 
     # --- What is written -------------------------------------------------------------------
 
@@ -134,8 +133,13 @@ class Workspace:
         existing = [path for path in paths if path.is_file()]
         if not existing:
             return None
+        backups = self.root / ".minitorch" / "backup"
+        for earlier in backups.rglob(
+            "*/"
+        ):  # each in a folder of its own, to which nobody writes again
+            remove_abandoned(str(earlier))
         stamp = time.strftime("%Y%m%d-%H%M%S")
-        folder = self.root / ".minitorch" / "backup" / stamp
+        folder = backups / stamp
         count = 1
         while folder.exists():
             count += 1
@@ -143,7 +147,8 @@ class Workspace:
         for path in existing:
             copy = folder / path.relative_to(self.root)
             copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, copy)
+            write_whole(copy, path.read_bytes())
+            shutil.copystat(path, copy)
         return folder
 
     def put_solutions(self, tasks: Iterable[Task], keep_written: bool = True) -> list[Place]:
@@ -154,7 +159,7 @@ class Workspace:
                 if keep_written and not self.is_open(place):
                     continue
                 path = self.file(place.file)
-                path.write_text(put_back(self.text(place.file), place), encoding="utf-8")
+                write_whole(path, put_back(self.text(place.file), place).encode())
                 done.append(place)
         return done
 
@@ -163,7 +168,7 @@ class Workspace:
         path, fresh = self._original(name)
         saved = self.backup([path])
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(fresh)
+        write_whole(path, fresh)
         return path, saved
 
     def _original(self, name: str) -> tuple[Path, bytes]:
@@ -213,17 +218,24 @@ def create(root: Path) -> tuple[Workspace, int]:
         raise CourseError(
             f"{root} has a folder minitorch already that is no workspace; choose another folder"
         )
+    workspace = Workspace(root)
+    if not (root / MARK).is_file():  # first of all: who is interrupted can go on
+        root.mkdir(parents=True, exist_ok=True)
+        workspace.note(module=0, passed={}, last=None)
     written = 0
     for name, content in _contents():
         path = root / name
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            write_whole(path, content, durable=False)
             written += 1
-    workspace = Workspace(root)
-    if not (root / MARK).is_file():
-        workspace.note(module=0, passed={}, last=None)
     return workspace, written
+
+
+def write_whole(path: Path, content: bytes, durable: bool = True) -> None:
+    """Write a file so that at every moment it is the old one or the new one."""
+    with replacing(path, durable) as file:
+        file.write(content)
 
 
 def _contents() -> Iterable[tuple[str, bytes]]:

@@ -157,7 +157,8 @@ def _sentences_zip() -> bytes:
 
 
 def _unpack(path: Path) -> None:
-    data_files._unpack(path, path.parent, data_files.SST2["dev"].urls[0])
+    with open(path, "rb") as archive:
+        data_files._unpack(archive, path.parent, data_files.SST2["dev"].urls[0])
 
 
 # --- CIFAR ---------------------------------------------------------------------------------------
@@ -324,7 +325,7 @@ def make_kinds(folder: Path) -> dict[str, Kind]:
         "MNIST labels": Kind("t10k-labels-idx1-ubyte.gz", packed(idx[1:]), mutations.IDX_GZ, _mnist_folder, wrong),
         "sentences": Kind("dev.tsv", [_SENTENCES], mutations.SENTENCES, sst2, wrong),
         "sentences.gz": Kind("dev.tsv.gz", packed([_SENTENCES]), mutations.SENTENCES_GZ, sst2, wrong),
-        "sentences.zip": Kind("SST-2.zip", [_sentences_zip()], mutations.SENTENCES_ZIP, _unpack, wrong),
+        "sentences.zip": Kind("SST-2.zip", [_sentences_zip()], mutations.SENTENCES_ZIP, _unpack, wrong, False),
         "vectors": Kind("glove.txt", [_VECTORS], mutations.VECTORS, glove, wrong),
         "vectors.gz": Kind("glove.txt.gz", packed([_VECTORS]), mutations.VECTORS_GZ, glove, wrong),
         "CIFAR pictures": Kind(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from random import Random
 
-BOMB = 300 << 20
+BOMB = 100 << 20
 """How many bytes a bomb unpacks to."""
 
 
@@ -139,7 +139,15 @@ def bomb(members: list[Member], rng: Random) -> bytes:
 def _deflated_zeros(head: bytes) -> tuple[bytes, int]:
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     start = packer.compress(head) + packer.flush(zlib.Z_FULL_FLUSH)
-    return start + deflated_zeros(), zlib.crc32(bytes(BOMB), zlib.crc32(head))
+    return start + deflated_zeros(), crc_of_zeros(zlib.crc32(head))
+
+
+def crc_of_zeros(crc: int = 0) -> int:
+    """The checksum of what a bomb unpacks to."""
+    block = bytes(1 << 20)
+    for _ in range(BOMB >> 20):
+        crc = zlib.crc32(block, crc)
+    return crc
 
 
 @cache
