@@ -7,6 +7,7 @@ cache that is whole again.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import sys
@@ -54,11 +55,15 @@ DAMAGES: dict[str, Damage] = {
     "random bytes": lambda path, random: path.write_bytes(random.bytes(5000)),
     "zeros": lambda path, _: path.write_bytes(bytes(5000)),
     "a folder": lambda path, _: _replace(path, path.mkdir),
-    "a pipe": lambda path, _: _replace(path, lambda: os.mkfifo(path)),
-    "a link": lambda path, _: _replace(path, lambda: path.symlink_to("/etc/hostname")),
-    "a link to nothing": lambda path, _: _replace(path, lambda: path.symlink_to("nothing")),
 }
 """What may happen to a file."""
+
+if os.name == "posix":
+    DAMAGES |= {
+        "a pipe": lambda path, _: _replace(path, lambda: os.mkfifo(path)),
+        "a link": lambda path, _: _replace(path, lambda: path.symlink_to("/etc/hostname")),
+        "a link to nothing": lambda path, _: _replace(path, lambda: path.symlink_to("nothing")),
+    }
 
 
 def program() -> list[Any]:
@@ -77,19 +82,18 @@ def program() -> list[Any]:
     ]  # fmt: skip
 
 
-def run(expected: list[Any] | None) -> tuple[int, int]:
-    """Run the program in a fork: its exit status, and how often it warned."""
+def run() -> tuple[int, int, bytes]:
+    """Run the program in a fork: its exit status, how often it warned, a hash of its results."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
-        signal.alarm(300)
+        signal.alarm(600)
         try:
             with warnings.catch_warnings(record=True) as seen:
                 warnings.simplefilter("always")
                 results = program()
-            for ours, theirs in zip(results, expected or results, strict=True):
-                np.testing.assert_array_equal(ours, theirs)
-            os.write(write, bytes([sum("kernels" in str(w.message) for w in seen)]))
+            digest = hashlib.sha256(b"".join(array.tobytes() for array in results)).digest()
+            os.write(write, bytes([sum("kernels" in str(w.message) for w in seen)]) + digest)
             os._exit(0)
         except BaseException:
             traceback.print_exc()
@@ -97,9 +101,9 @@ def run(expected: list[Any] | None) -> tuple[int, int]:
             os._exit(1)
     os.close(write)
     status = os.waitpid(child, 0)[1]
-    warned = os.read(read, 1)
+    warned, *digest = os.read(read, 100) or [255]
     os.close(read)
-    return status, warned[0] if warned else -1
+    return status, warned, bytes(digest)
 
 
 def main(rounds: int = 300, seed: int = 0) -> None:
@@ -111,7 +115,8 @@ def main(rounds: int = 300, seed: int = 0) -> None:
         import minitorch.jit  # noqa: F401
         import minitorch.torch  # noqa: F401
 
-        assert run(None) == (0, 0)
+        *outcome, digest = run()
+        assert outcome == [0, 0]
         folder = Path(home) / "minitorch" / "kernels"
         files = sorted(folder.iterdir())
         for number in range(rounds):
@@ -119,8 +124,8 @@ def main(rounds: int = 300, seed: int = 0) -> None:
             names = [str(random.choice([*DAMAGES])) for _ in chosen]
             for place, name in zip(chosen, names, strict=True):
                 DAMAGES[name](files[place], random)
-            outcomes = run(None), run(None)
-            if outcomes != ((0, 1), (0, 0)):
+            outcomes = run(), run()
+            if outcomes != ((0, 1, digest), (0, 0, digest)):
                 what = [
                     (files[place].name, name) for place, name in zip(chosen, names, strict=True)
                 ]
