@@ -58,6 +58,9 @@ ENDLESS: dict[str, str] = {
         "        threading.Thread(target=time.sleep, args=(1e6,), daemon=True).start()\n"
         "    except BaseException:\n        time.sleep(0.01)\n"
     ),
+    "an exception that loops when shown": (
+        "class E(Exception):\n    def __str__(self):\n        while True:\n            pass\nraise E\n"
+    ),
 }
 """These have to be ended."""
 
@@ -295,9 +298,6 @@ ANSWERS: dict[str, str] = {
     "an exception that cannot be shown": (
         "class E(Exception):\n    def __str__(self):\n        raise SystemExit\n"
         "    __repr__ = __str__\nraise E\n"
-    ),
-    "an exception that loops when shown": (
-        "class E(Exception):\n    def __str__(self):\n        while True:\n            pass\nraise E\n"
     ),
 }
 """These answer what was not asked."""
