@@ -188,19 +188,18 @@ class Workspace:
 
 
 def _checked_notes(found: dict[str, Any]) -> dict[str, Any]:
-    """Notes with what is missing, or is not what it should be, as at the start."""
+    """Notes in which what is missing, or is not what it should be, is as at the start."""
     module, passed, last = (found.get(name) for name in ("module", "passed", "last"))
     if module not in range(5):
         module = 0
-    passed = passed if isinstance(passed, dict) else {}
-    if not isinstance(last, dict) or not {"task", "message"} <= last.keys():
+    if not isinstance(passed, dict) or not all(isinstance(when, str) for when in passed.values()):
+        passed = {}
+    if not isinstance(last, dict) or not all(
+        isinstance(last.get(k), str) for k in ("task", "message")
+    ):
         last = None
-    return {
-        **found,
-        "module": module,
-        "passed": {n: str(t) for n, t in passed.items()},
-        "last": last,
-    }
+    unfinished = {"unfinished": True} if found.get("unfinished") is True else {}
+    return {"module": module, "passed": passed, "last": last, **unfinished}
 
 
 # --- Making one ----------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from .packed_files import read_npz
 FORMAT = 1
 _PARAMETER = "parameter/"
 _STATE = "state/"
+_MOST_NESTED = 100  # lists and dicts in the description, which has a handful
 _WORDS = 624  # of the generators' state
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -184,27 +185,27 @@ def load_checkpoint(path: Path) -> Checkpoint:
             f"no checkpoint at {path}; run without --resume to start from epoch 1"
         )
     try:
-        return _parse(read_npz(path))
+        arrays = read_npz(path)
+        about = _about(str(arrays["about"]))
+        found = about["format"]
+        if found == FORMAT:
+            return _parse(about, arrays)
     except (OSError, ValueError, KeyError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise CheckpointError(
             f"{path} is no checkpoint, or a damaged or cut-off one ({reason}); "
             "delete it and start again, or give another --checkpoint"
         ) from None
-
-
-def _parse(arrays: Arrays) -> Checkpoint:
-    """The checkpoint in the arrays of a file; ValueError or KeyError if it is none."""
-    about = _about(str(arrays["about"]))
-    settings, history = (
-        about["settings"],
-        History(
-            _numbers(arrays["losses"]),
-            about["correct"],
-            about["validation"],
-            _numbers(arrays["seconds"]),
-        ),
+    raise CheckpointError(
+        f"{path} has checkpoint format {found!s:.40}, this version reads {FORMAT}"
     )
+
+
+def _parse(about: dict[str, Any], arrays: Arrays) -> Checkpoint:
+    """The checkpoint in the arrays of a file; ValueError or KeyError if it is none."""
+    losses, seconds = _numbers(arrays["losses"]), _numbers(arrays["seconds"])
+    settings = about["settings"]
+    history = History(losses, about["correct"], about["validation"], seconds)
     if not isinstance(settings, dict):
         raise ValueError("its settings are no dict")
     for counts in (history.correct, history.validation):
@@ -219,13 +220,12 @@ def _parse(arrays: Arrays) -> Checkpoint:
 
 
 def _about(text: str) -> dict[str, Any]:
-    try:
-        about = json.loads(text)
-    except RecursionError:
-        raise ValueError("its description is nested too deeply") from None
-    if not isinstance(about, dict) or about["format"] != FORMAT:
-        found = str(about.get("format") if isinstance(about, dict) else None)[:40]
-        raise ValueError(f"it has checkpoint format {found}, this version reads {FORMAT}")
+    """What the text in a checkpoint says."""
+    if text.count("[") + text.count("{") > _MOST_NESTED:
+        raise ValueError("its description is nested too deeply")
+    about = json.loads(text)
+    if not isinstance(about, dict):
+        raise ValueError("its description is no dict")
     return about
 
 
