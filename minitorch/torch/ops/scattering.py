@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..backends.cpu import indexing as kernels
+from ..backends.cpu.arrays import view_as
 from ..backends.cpu.kinds import KERNEL_TYPES
 from ..tensor import Array, Tensor
 from .layout import in_order
@@ -62,7 +63,7 @@ def combine(ufunc: np.ufunc, target: Array, at: Key, values: Any) -> None:
     # In one row of memory, NumPy is several times as fast.
     places = np.ravel_multi_index(at, target.shape)
     ufunc.at(
-        target.reshape(-1), places.reshape(-1), np.broadcast_to(values, places.shape).reshape(-1)
+        view_as(target, -1), places.reshape(-1), np.broadcast_to(values, places.shape).reshape(-1)
     )
 
 

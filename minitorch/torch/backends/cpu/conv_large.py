@@ -8,7 +8,7 @@ import numpy as np
 
 from ....threads import get_num_threads
 from . import conv_gradient_kernels, conv_kernels
-from .arrays import in_order
+from .arrays import in_order, view_as
 from .conv_plans import Plan, plan_convolution
 from .kernels import PARALLEL
 from .vectors import BYTES
@@ -90,7 +90,7 @@ def _run(
         in_order(a).reshape(-1) for a in (source, weight, source[:0] if bias is None else bias)
     )
     conv_kernels.convolve(source.dtype.type)(
-        PARALLEL, *arrays, out.reshape(-1),
+        PARALLEL, *arrays, view_as(out, -1),
         plan.layout, work, plan.result, plan.splits, plan.phases, plan.offsets, plan.weights,
     )  # fmt: skip
     return out
@@ -109,7 +109,7 @@ def weight_gradient(g: Array, x: Array, shape: Sizes, groups: int, *steps: Sizes
     parts = _parts(plan, len(x), -(-rows // tall) * groups, taps, shape[0] * taps)
     sums = np.zeros((parts[0], groups, -(-rows // tall) * tall, len(offsets)), x.dtype)
     conv_gradient_kernels.weight_gradient(x.dtype.type)(
-        PARALLEL, in_order(g).reshape(-1), in_order(x).reshape(-1), sums.reshape(-1), plan.layout,
+        PARALLEL, in_order(g).reshape(-1), in_order(x).reshape(-1), view_as(sums, -1), plan.layout,
         (len(x), groups, rows, *places, *parts, int(in_place)), plan.splits, offsets,
     )  # fmt: skip
     return sums.sum(0)[:, :rows, :taps].reshape(shape)

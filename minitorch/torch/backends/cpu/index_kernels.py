@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import view_as
 from .kernels import parallel, part
 from .runs import share
 from .vectors import prefetch
@@ -62,7 +63,7 @@ def _all_within(kind: Any) -> Callable[..., None]:
 
 def clear(x: Array) -> None:
     """Write zeros everywhere."""
-    _clear(x.dtype)(x.size, x.reshape(-1))
+    _clear(x.dtype)(x.size, view_as(x, -1))
 
 
 @cache
@@ -145,7 +146,7 @@ def gather(x: Array, index: Array, out: Array) -> bool:
 
 
 def _rows(*arrays: Array) -> list[Array]:
-    return [x.reshape(x.shape[:2]) for x in arrays]
+    return [view_as(x, *x.shape[:2]) for x in arrays]
 
 
 @cache

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import view_as
 from .kinds import KERNEL_TYPES, is_half, is_large, kernels_from
 
 Array = Any
@@ -242,7 +243,7 @@ def _scatter_while_copying(name: str, x: Array, index: Array, source: Any) -> Ar
     out = np.empty(x.shape, x.dtype)
     start = x if any(x.strides) else x[(slice(1),) * (x.ndim - 1)]  # one number: one row of it
     arrays = out, np.ascontiguousarray(start), *_places_and_values(index, source, x.dtype)
-    if not index_kernels.scatter_in_rows(name, *(v.reshape(-1, v.shape[-1]) for v in arrays)):
+    if not index_kernels.scatter_in_rows(name, *(view_as(v, -1, v.shape[-1]) for v in arrays)):
         _check_places(index, x.shape[-1], x.ndim - 1)
     return out
 
@@ -268,7 +269,7 @@ def _crop(x: Array, shape: tuple[int, ...], dim: int) -> Array:
 
 def _view(x: Array, dim: int) -> Array:
     """A contiguous array as (before, along, after)."""
-    return x.reshape(prod(x.shape[:dim]), x.shape[dim], prod(x.shape[dim + 1 :]))
+    return view_as(x, prod(x.shape[:dim]), x.shape[dim], prod(x.shape[dim + 1 :]))
 
 
 # --- Bounds -------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import view_as
 from .kernels import fold as folded
 from .kernels import parallel, part, step
 from .runs import folds, share
@@ -278,9 +279,9 @@ def cumsum(x: Array, dim: int) -> Array:
     out = np.empty_like(x)
     after = prod(shape[dim + 1 :])
     if after == 1:
-        views = [v.reshape(-1, shape[dim]) for v in (x, out)]
+        views = [view_as(v, -1, shape[dim]) for v in (x, out)]
     else:
-        views = [v.reshape(-1, shape[dim], after) for v in (x, out)]
+        views = [view_as(v, -1, shape[dim], after) for v in (x, out)]
     _cumsum(x.dtype.type, after == 1)(x.size, *views)
     return out
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import view_as
 from .kernels import fold, parallel, step
 from .runs import folds, share
 from .scalars import functions
@@ -24,9 +25,9 @@ def run(name: str, arrays: list[Array], out: Array, dim: int) -> None:
     shape = out.shape
     before, along, after = prod(shape[:dim]), shape[dim], prod(shape[dim + 1 :])
     if after == 1:
-        views = [x.reshape(before, along) for x in (*arrays, out)]
+        views = [view_as(x, before, along) for x in (*arrays, out)]
     else:
-        views = [x.reshape(before, along, after) for x in (*arrays, out)]
+        views = [view_as(x, before, along, after) for x in (*arrays, out)]
     _compiled(name, out.dtype.type, after == 1)(out.size, *views)
 
 
