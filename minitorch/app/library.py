@@ -92,10 +92,9 @@ class Process:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.kill()
+    if process.stdin:
+        process.stdin.close()
     process.wait()
-    for pipe in (process.stdin, process.stdout):
-        if pipe:
-            pipe.close()
 
 
 class Library:

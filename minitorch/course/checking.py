@@ -225,7 +225,7 @@ def _run(
     try:
         _send(process, asked)
         result = _answer(lines, asked, task, interrupted)
-        if (result.error or {}).get("kind") == "died" and process.wait() == -_PROCESSOR_SIGNAL:
+        if (result.error or {}).get("kind") == "died" and _status(process) == -_PROCESSOR_SIGNAL:
             return Result(task, error={"kind": "time", "text": f"no end after {PROCESSOR} s"})
         return result
     finally:
@@ -233,14 +233,20 @@ def _run(
         _close(process)
 
 
+def _status(process: subprocess.Popen[bytes]) -> int | None:
+    """How a process ended that answers no more; None if it goes on all the same."""
+    try:
+        return process.wait(10)
+    except subprocess.TimeoutExpired:
+        return None
+
+
 def _close(process: subprocess.Popen[bytes]) -> None:
-    """Wait for a process that ends, and close its pipes."""
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with contextlib.suppress(BrokenPipeError):
-                pipe.close()
-        if pipe is process.stdin:
-            process.wait(10)
+    """Let a process end."""
+    if process.stdin is not None:
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+    process.wait(10)
 
 
 class Server:

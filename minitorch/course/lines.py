@@ -34,11 +34,11 @@ class Lines:
 
 
 def _read(pipe: IO[bytes], waiting: SimpleQueue[bytes]) -> None:
-    """Put every line of a pipe into a queue, and an empty one at the end."""
-    try:
+    """Put every line of a pipe into a queue, and an empty one at the end.
+
+    Nobody else closes the pipe: whoever tried would wait for the one that reads.
+    """
+    with pipe:
         for line in pipe:
             waiting.put(line)
-    except (OSError, ValueError):
-        pass  # closed while it was read
-    finally:
-        waiting.put(b"")
+    waiting.put(b"")
