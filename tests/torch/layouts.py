@@ -162,7 +162,8 @@ def by_kernels(also: tuple[str, ...] = ()) -> Iterator[list[int]]:
         for name in (*names, *also):
             stack.enter_context(patch(f"minitorch.torch.{name}", 1))
         for fn in MAPS.values():
-            cell = fn.__closure__[fn.__code__.co_freevars.index("start")]
+            cells: Any = fn.__closure__
+            cell = cells[fn.__code__.co_freevars.index("start")]
             stack.callback(setattr, cell, "cell_contents", cell.cell_contents)
             cell.cell_contents = 1
         yield launches
