@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from minitorch.course.isolation import choose
 from minitorch.course.sandbox import usable
 
 from .judged.cases import asked
@@ -28,6 +29,14 @@ def test_marks_are_those_deserved(tmp_path: Path) -> None:
     assert [mark for mark in marks if mark[2] != mark[3]] == []
     assert {mark[0] for mark in marks} == set(SOME)
     assert sum(mark[2] > 0 for mark in marks) == 4
+
+
+def test_python_itself_keeps_others_work_apart(tmp_path: Path) -> None:
+    """Where the operating system has no layer of isolation."""
+    tmp_path.chmod(0o755)
+    ((_, _, deserved, given, note),) = asked(tmp_path, ["imports another"], choose("none"))
+    assert (deserved, given) == (0.0, 0.0)
+    assert "not allowed here" in note
 
 
 def test_there_are_enough_of_them() -> None:

@@ -217,7 +217,10 @@ class Guard:
 
     def __init__(self, settings: Settings) -> None:
         self.scratch = os.path.realpath(settings["scratch"]) + os.sep
+        seen = [*settings["readable"], *settings["devices"], settings["folder"], self.scratch]
+        self.seen = tuple(os.path.realpath(path) + os.sep for path in seen)
         self.hidden = tuple(os.path.realpath(path) + os.sep for path in settings["hidden"])
+        self.listed = {os.path.realpath(path) + os.sep for path in settings["path"]}
         self.foreign = frozenset(settings["foreign"])
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -240,7 +243,8 @@ class Guard:
             self._changes(event, path)
         elif isinstance(path, (str, bytes, os.PathLike)):
             real = os.path.realpath(os.fsdecode(path)) + os.sep
-            if real.startswith(self.hidden):
+            seen = real.startswith(self.seen) or real in self.listed
+            if not seen or real.startswith(self.hidden):
                 raise PermissionError(f"{event}: not allowed here")
 
     def _changes(self, event: str, path: Any) -> None:

@@ -175,7 +175,7 @@ for i in range(len(out)):
 
 _FAST_COURSE_MAP = """
 for i in prange(len(out)):
-    o, j, rest = 0, 0, i
+    o, j, rest = 0, 0, np.int64(i)
     for d in range(len(out_shape) - 1, -1, -1):
         at = rest % out_shape[d]
         rest = rest // out_shape[d]
