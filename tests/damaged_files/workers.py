@@ -166,10 +166,13 @@ def _say(answer: dict[str, Any]) -> None:
 # --- From outside ------------------------------------------------------------------------------
 
 
-def run(seed: int, count: int, workers: int = 2, begin: int = 0) -> Report:
-    """Read damaged files in several processes; one that dies or hangs is a finding, and is replaced."""
+def run(seed: int, count: int, workers: int = 2) -> Report:
+    """Read damaged files in several processes; one that dies or hangs is a finding, and is replaced.
+
+    Ctrl-C ends it with what was found so far.
+    """
     report = Report()
-    waiting = [range(begin + i, begin + count, workers) for i in range(workers)]
+    waiting = [range(i, count, workers) for i in range(workers)]
     running = [_Worker(seed, numbers) for numbers in waiting if len(numbers)]
     try:
         while running:
@@ -186,6 +189,8 @@ def run(seed: int, count: int, workers: int = 2, begin: int = 0) -> Report:
                         report.findings.append(worker.fate)
                         if len(worker.left):
                             running.append(_Worker(seed, worker.left))
+    except KeyboardInterrupt:
+        sys.stderr.write("Stopped by Ctrl-C.\n")
     finally:
         for worker in running:
             worker.stop()

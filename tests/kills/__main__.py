@@ -70,6 +70,9 @@ def kill_often(name: str, numbers: range, seed: int, folder: Path) -> list[str]:
 
 def run(names: list[str], count: int, seed: int, folder: Path, jobs: int = 1) -> list[str]:
     """So many kills, spread over the scenes, of which `jobs` run side by side; the findings."""
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # what is ignored here is ignored there
     shares = {name: range(i, count, len(names)) for i, name in enumerate(names) if i < count}
     with ThreadPoolExecutor(jobs) as pool:
         begun = [

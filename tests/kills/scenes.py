@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import zipfile
@@ -156,12 +157,9 @@ class Save(Scene):
         """The first files."""
         self.last = {"a.pt": 0, "a.safetensors": 0}
 
-    def _begin(self) -> int:
-        return max(self.last.values())
-
     def command(self) -> list[str]:
         """Save for ever."""
-        return python(_SAVE, str(self._begin()), str(10**9))
+        return python(_SAVE, str(max(self.last.values())), str(10**9))
 
     def check(self) -> None:
         """Each file is whole, and not older than before."""
@@ -178,7 +176,7 @@ class Save(Scene):
 
     def again(self) -> list[str]:
         """Save once."""
-        return python(_SAVE, str(self._begin()), str(self._begin() + 1))
+        return python(_SAVE, str(max(self.last.values())), str(max(self.last.values()) + 1))
 
     def check_again(self, ended: Ended) -> None:
         """Both files are new."""
@@ -308,8 +306,8 @@ class Watch(Course):
     words = ("watch", "0.1")
     endless = True
 
-    def again(self) -> list[str]:
-        """A check: `watch` has no end."""
+    def again(self) -> list[str]:  # `watch` has no end
+        """A check."""
         return minitorch("course", "check", "0.1")
 
 
@@ -326,8 +324,7 @@ class Reset(Course):
     def check(self) -> None:
         """The file is the old one, or the new one with the old one as a copy."""
         name = "minitorch/operators.py"
-        old, new = self.before[name], dict(_contents())[name]
-        now = self.mine.read_bytes()
+        old, new, now = self.before[name], dict(_contents())[name], self.mine.read_bytes()
         copies = [path.read_bytes() for path in (self.root / ".minitorch").rglob("operators.py")]
         if now not in (old, new):
             raise Lost(f"{name} is neither the old nor the new one ({len(now)} bytes)")
@@ -470,9 +467,11 @@ class Grade(Scene):
         return minitorch("course", "grade", "all/ada", "all/ben", *words)
 
     def check(self) -> None:
-        """What is written is whole."""
+        """What is written is whole; a minute passes, after which folders count as abandoned."""
         if (self.folder / "out.json").exists():
             json.loads((self.folder / "out.json").read_text())
+        for folder in self.temporary.iterdir():
+            os.utime(folder, (0, 0))
 
     def check_again(self, ended: Ended) -> None:
         """Both have their marks."""

@@ -577,6 +577,14 @@ def test_records_that_share_their_bytes_are_refused() -> None:
         load(io.BytesIO(content))
 
 
+def test_records_that_begin_outside_of_the_file_are_refused() -> None:
+    content = bytearray(archive_with(b"\x80\x02].").getvalue())
+    at = content.index(b"PK\x01\x02")
+    content[at + 42 : at + 46] = struct.pack("<I", 2**31)
+    with pytest.raises(RuntimeError, match="begins outside of it"):
+        load(io.BytesIO(content))
+
+
 def test_lazy_conjugate_of_an_expanded_tensor_takes_the_storage_only() -> None:
     x = torch.tensor([1 + 2j])
     file = io.BytesIO()

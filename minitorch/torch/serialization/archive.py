@@ -139,13 +139,11 @@ class ArchiveReader:
             raise damaged(f"its record {name} is missing")
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
             raise damaged(f"its record {name} is compressed or encrypted")
-        self._file.seek(max(info.header_offset, 0))
+        if not 0 <= info.header_offset < self._size:
+            raise damaged(f"its record {name} begins outside of it")
+        self._file.seek(info.header_offset)
         header = self._file.read(_LOCAL_HEADER)
-        if (
-            info.header_offset < 0
-            or len(header) < _LOCAL_HEADER
-            or not header.startswith(b"PK\x03\x04")
-        ):
+        if len(header) < _LOCAL_HEADER or not header.startswith(b"PK\x03\x04"):
             raise damaged(f"its record {name} has no header")
         start = info.header_offset + _LOCAL_HEADER + sum(struct.unpack_from("<HH", header, 26))
         if start + info.file_size > self._size:
