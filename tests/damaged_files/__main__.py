@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
@@ -28,6 +29,7 @@ def main() -> int:
         return 0
     if args.case is not None:
         return _show(args.seed, args.case)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a shell ignores it
     begun = time.monotonic()
     report = workers.run(args.seed, args.count, args.workers)
     sys.stdout.write(_table(report))
