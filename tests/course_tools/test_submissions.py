@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import sys
 from pathlib import Path
@@ -17,7 +16,7 @@ from minitorch.course.reports import (
     as_json,
     clean,
     distinct_names,
-    replace_file,
+    write_json,
     write_table,
 )
 from minitorch.course.sandbox import remove_tree
@@ -116,13 +115,13 @@ def test_a_journal_survives(tmp_path: Path) -> None:
 
 def test_a_report_is_old_or_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "r.json"
-    replace_file(path, json.dumps(1))
+    write_json(path, 1)
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="No space"):
-        replace_file(path, json.dumps(2))
-    assert path.read_text() == "1"
+        write_json(path, 2)
+    assert path.read_text() == "1\n"
     assert os.listdir(tmp_path) == ["r.json"]
