@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import importlib.util
 import io
+import json
 import os
 import secrets
 import signal
@@ -116,21 +117,25 @@ def run_release(args: argparse.Namespace) -> int:
     workspace, written = create(folder)
     earlier = [t for t in TASKS if args.module is not None and t.module < args.module]
     workspace.put_solutions(earlier)
-    workspace.note(module=args.module or 0, unfinished=False)
+    workspace.note(module=args.module or 0)
     say(
         f"{workspace.root}: {written} files" + (f", {len(earlier)} tasks solved" if earlier else "")
     )
     if args.zip:
-        say(str(_pack(workspace.root)))
+        say(str(_pack(workspace)))
+    workspace.note(unfinished=False)
     return 0
 
 
-def _pack(root: Path) -> Path:
-    """Make a zip file of a folder beside it."""
+def _pack(workspace: Workspace) -> Path:
+    """Make a zip file of a release beside its folder."""
+    root, notes = workspace.root, workspace.notes() | {"unfinished": False}
     target = root.with_name(f"{root.name}.zip")
     with replacing(target) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in (root, *sorted(root.rglob("*"))):
-            archive.write(path, path.relative_to(root.parent))
+            if path != root / MARK:
+                archive.write(path, path.relative_to(root.parent))
+        archive.writestr(f"{root.name}/{MARK.as_posix()}", json.dumps(notes, indent=1))
     return target
 
 

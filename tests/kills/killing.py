@@ -20,7 +20,7 @@ MARKER = "MINITORCH_KILLS"
 LONGEST = 600.0
 """Seconds that a run which is not killed may take."""
 
-GRACE = 30.0
+GRACE = 120.0
 """Seconds within which a command that is asked to end does so, and children of a killed one are gone."""
 
 
