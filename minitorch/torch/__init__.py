@@ -97,6 +97,8 @@ from .generator import Generator as Generator
 from .generator import default_generator as default_generator
 from .legacy import TYPES as _TYPES
 from .ops import FUNCTIONS as _FUNCTIONS
+from .ops.arguments import check_methods as _check_methods
+from .ops.arguments import checked_functions as _checked_functions
 from .printing import set_printoptions as set_printoptions
 from .random import get_rng_state as get_rng_state
 from .random import initial_seed as initial_seed
@@ -114,6 +116,8 @@ from .tensor import Tensor as Tensor
 from .version import __version__ as __version__
 
 globals().update(_FUNCTIONS, **_AUTOCAST, **_dtypes.NAMES, **_TYPES)
+globals().update(_checked_functions("torch", globals()))
+_check_methods()
 
 _LATER = frozenset(
     ("distributions", "func", "fx", "jit", "masked", "optim", "profiler", "signal", "testing")

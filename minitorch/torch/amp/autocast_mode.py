@@ -124,13 +124,22 @@ def _replace_functions() -> None:
     from ..nn import functional
     from ..ops import surface
 
+    root = sys.modules[linalg.__name__.rpartition(".")[0]]
+
     replaced: dict[int, Any] = {}
     for names, exact in ((FAST, False), (EXACT, True), (AS_THEY_ARE, None)):
         for name in names:
-            for place in (surface.FUNCTIONS, vars(functional), vars(linalg), vars(Tensor)):
-                fn = place.get(name)
-                if isinstance(fn, types.FunctionType) and id(fn) not in replaced:
-                    replaced[id(fn)] = _castable(fn, exact)
+            for place in (
+                surface.FUNCTIONS,
+                vars(root),
+                vars(functional),
+                vars(linalg),
+                vars(Tensor),
+            ):
+                public = place.get(name)
+                for fn in (public, getattr(public, "__wrapped__", None)):
+                    if isinstance(fn, types.FunctionType) and id(fn) not in replaced:
+                        replaced[id(fn)] = _castable(fn, exact)
     for module in list(sys.modules.values()):
         _replace_in(module, replaced)
     for each in list(vars(nn).values()):

@@ -1,5 +1,6 @@
 """Fourier transforms, under Torch's names."""
 
+from ..ops.arguments import checked_functions as _checked_functions
 from ..ops.fourier import TRANSFORMS
 from ..ops.fourier import fftfreq as fftfreq
 from ..ops.fourier import fftshift as fftshift
@@ -12,3 +13,5 @@ rfft, rfft2, rfftn = (TRANSFORMS[name] for name in ("rfft", "rfft2", "rfftn"))
 irfft, irfft2, irfftn = (TRANSFORMS[name] for name in ("irfft", "irfft2", "irfftn"))
 hfft, hfft2, hfftn = (TRANSFORMS[name] for name in ("hfft", "hfft2", "hfftn"))
 ihfft, ihfft2, ihfftn = (TRANSFORMS[name] for name in ("ihfft", "ihfft2", "ihfftn"))
+
+globals().update(_checked_functions("fft", globals()))

@@ -1,5 +1,6 @@
 """Linear algebra, under Torch's names."""
 
+from ..ops.arguments import checked_functions as _checked_functions
 from ..ops.linalg.arguments import LinAlgError as LinAlgError
 from ..ops.linalg.factorizations import cholesky as cholesky
 from ..ops.linalg.factorizations import cholesky_ex as cholesky_ex
@@ -42,3 +43,5 @@ from ..ops.linalg.solving import slogdet as slogdet
 from ..ops.linalg.solving import solve as solve
 from ..ops.linalg.solving import solve_ex as solve_ex
 from ..ops.linalg.solving import solve_triangular as solve_triangular
+
+globals().update(_checked_functions("linalg", globals()))

@@ -5,6 +5,7 @@ Each function stands with its records in the file of its family; here is the lis
 
 from __future__ import annotations
 
+from ..ops.arguments import checked_functions as _checked_functions
 from ..ops.surface import FUNCTIONS as _FUNCTIONS
 
 # Activations
@@ -163,3 +164,4 @@ from ..ops.padding import pad as pad  # isort: skip
 
 sigmoid, tanh = _FUNCTIONS["sigmoid"], _FUNCTIONS["tanh"]
 native_channel_shuffle = channel_shuffle
+globals().update(_checked_functions("nn.functional", globals()))

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ..ops import FUNCTIONS as _FUNCTIONS
+from ..ops.arguments import checked_functions as _checked_functions
 from ..ops.special_functions import SPECIAL as _SPECIAL
 
 # Names here, and the names that `torch` has for the same functions.
@@ -15,6 +16,7 @@ _TWINS = {
 }  # fmt: skip
 
 globals().update(_SPECIAL, **{name: _FUNCTIONS[twin] for name, twin in _TWINS.items()})
+globals().update(_checked_functions("special", globals()))
 
 if TYPE_CHECKING:
 

@@ -1,0 +1,362 @@
+"""What may be passed to a function: one check for all that Torch checks, from a table of signatures.
+
+`signatures.txt` has a line for each way to call a function, as in `sum(Tensor input, int|ints? dim,
+bool keepdim=, *, dtype? dtype=)`: kinds before names, `?` where None is allowed, `=` where the
+argument may be left out. A call whose arguments fit none of them is a TypeError that lists them.
+Which kinds fit depends on the classes of the arguments alone, but for tensors that stand for
+numbers, so a function remembers the classes that it has seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, cached_property, wraps
+from pathlib import Path
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..device import device
+from ..dtypes import dtype
+from ..environment import layout, memory_format
+from ..generator import Generator
+from ..tensor import Tensor
+
+Arguments = tuple[Any, ...]
+Keywords = dict[str, Any]
+
+# --- Kinds ----------------------------------------------------------------------------------------
+
+_PYTHON_TYPES = {bool, int, float, complex}
+_WHOLE = (int, np.integer)
+_REAL = (int, float, np.integer, np.floating)
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor) or getattr(value, "is_sparse", False) is True
+
+
+def _is_scalar(value: Any, kinds: str) -> bool:
+    """Whether a tensor without dimensions can stand for a number."""
+    if not isinstance(value, Tensor) or value._array.ndim or value.requires_grad:
+        return False
+    return value._array.dtype.kind in kinds
+
+
+def _is_int(value: Any) -> bool:
+    if isinstance(value, _WHOLE):
+        return not isinstance(value, bool)
+    return _is_scalar(value, "iu")
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, _REAL) or _is_scalar(value, "biufcV")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (complex, np.number, np.bool_)) or _is_float(value)
+
+
+def _all(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, (tuple, list)) and all(map(check, value))
+
+
+CHECKS: dict[str, Callable[[Any], bool]] = {
+    "Tensor": _is_tensor,
+    "Tensors": _all(_is_tensor),
+    "int": _is_int,
+    "ints": _all(_is_int),
+    "float": _is_float,
+    "floats": _all(_is_float),
+    "number": _is_number,
+    "numbers": _all(_is_number),
+    "bool": lambda value: isinstance(value, (bool, np.bool_)),
+    "bools": _all(lambda value: isinstance(value, bool)),
+    "str": lambda value: isinstance(value, str),
+    "dtype": lambda value: (
+        isinstance(value, dtype) or (isinstance(value, type) and value in _PYTHON_TYPES)
+    ),
+    "device": lambda value: isinstance(value, (device, str, int)),
+    "layout": lambda value: isinstance(value, layout),
+    "memory_format": lambda value: isinstance(value, memory_format),
+    "Generator": lambda value: isinstance(value, Generator),
+    "any": lambda value: True,
+}
+"""Whether a value is of a kind."""
+
+NUMPY_NAMES = {
+    "axis": "dim",
+    "keepdims": "keepdim",
+    "x": "input",
+    "a": "input",
+    "x1": "input",
+    "x2": "other",
+}
+
+
+_WORDS = {"ints": "tuple of ints", "floats": "tuple of floats", "numbers": "tuple of numbers",
+          "Tensors": "tuple of Tensors", "bools": "tuple of bools", "number": "Number"}  # fmt: skip
+
+
+class Parameter(NamedTuple):
+    """One argument of a signature."""
+
+    name: str
+    kinds: tuple[str, ...]
+    optional: bool
+    required: bool
+
+    def takes(self, value: Any) -> bool:
+        """Whether a value is of one of the kinds."""
+        if value is None:
+            return self.optional
+        return any(CHECKS[k](value) for k in self.kinds)
+
+    @property
+    def wanted(self) -> str:
+        """The kinds, in words."""
+        return " or ".join(_WORDS.get(k, k) for k in self.kinds)
+
+    def is_by_value(self, value: Any) -> bool:
+        """Whether a tensor is taken for its number."""
+        if isinstance(value, (list, tuple)):
+            return "Tensors" not in self.kinds and any(isinstance(v, Tensor) for v in value)
+        return isinstance(value, Tensor) and "Tensor" not in self.kinds
+
+
+class Signature(NamedTuple):
+    """One way to call a function."""
+
+    text: str
+    positional: tuple[Parameter, ...]
+    rest: Parameter | None
+    keywords: tuple[Parameter, ...]
+
+    def takes(self, args: Arguments, kwargs: Keywords) -> bool:
+        """Whether a call can be made so."""
+        given = len(args)
+        if given > len(self.positional) and self.rest is None:
+            return False
+        if not all(p.takes(a) for p, a in zip(self.positional, args, strict=False)):
+            return False
+        if self.rest is not None:
+            others = args[len(self.positional) :]
+            if not others or not all(map(self.rest.takes, others)):
+                return False
+        left = {NUMPY_NAMES.get(k, k) if k not in self.names else k: v for k, v in kwargs.items()}
+        for p in (*self.positional[given:], *self.keywords):
+            if p.name in left:
+                if not p.takes(left.pop(p.name)):
+                    return False
+            elif p.required:
+                return False
+        return not left
+
+    def by_value(self, args: Arguments, kwargs: Keywords) -> bool:
+        """Whether more than classes decides: a tensor stands for a number, or in a list of them."""
+        pairs = [*zip(self.positional, args, strict=False)]
+        pairs += [
+            (p, kwargs[p.name]) for p in (*self.positional, *self.keywords) if p.name in kwargs
+        ]
+        if self.rest is not None:
+            pairs += [(self.rest, a) for a in args[len(self.positional) :]]
+        return any(p.is_by_value(value) for p, value in pairs)
+
+    def fault(self, args: Arguments, kwargs: Keywords) -> str:
+        """What is wrong with a call that cannot be made so."""
+        if len(args) > len(self.positional) and self.rest is None:
+            count = len(self.positional)
+            return (
+                f"takes {count} positional argument{'s' * (count != 1)} but {len(args)} were given"
+            )
+        for i, (p, value) in enumerate(zip(self.positional, args, strict=False)):
+            if not p.takes(value):
+                return f"argument '{p.name}' (position {i + 1}) must be {p.wanted}, not {_class_name(value)}"
+        left = {NUMPY_NAMES.get(k, k) if k not in self.names else k: v for k, v in kwargs.items()}
+        missing = [
+            p.name for p in self.positional[len(args) :] if p.required and p.name not in left
+        ]
+        if missing:
+            return f"missing {len(missing)} required positional arguments: {', '.join(missing)}"
+        for p in (*self.positional[len(args) :], *self.keywords):
+            if p.name in left and not p.takes(value := left.pop(p.name)):
+                return f"argument '{p.name}' must be {p.wanted}, not {_class_name(value)}"
+        return f"got an unexpected keyword argument '{next(iter(left), None)}'"
+
+    def placed(self, args: Arguments, kwargs: Keywords) -> Arguments:
+        """Arguments by their places, as far as all before them are given."""
+        found = list(args)
+        for p in self.positional[len(args) :]:
+            if p.name not in kwargs:
+                break
+            found.append(kwargs[p.name])
+        return tuple(found)
+
+    def unplaced(self, args: Arguments, kwargs: Keywords) -> Keywords:
+        """What is left to be given by name."""
+        names = {p.name for p in self.positional[: len(self.placed(args, kwargs))]}
+        return {k: v for k, v in kwargs.items() if k not in names}
+
+    @property
+    def names(self) -> set[str]:
+        """The names of its arguments."""
+        return {p.name for p in (*self.positional, *self.keywords)}
+
+
+# --- The table --------------------------------------------------------------------------------------
+
+
+@cache
+def _lines() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for line in (Path(__file__).parent / "signatures.txt").read_text().splitlines():
+        name, _, text = line.partition("(")
+        found.setdefault(name, []).append(text.removesuffix(")"))
+    return found
+
+
+def _parsed(text: str) -> Signature:
+    positional: list[Parameter] = []
+    keywords: list[Parameter] = []
+    rest, after = None, False
+    for part in text.split(", ") if text else ():
+        if part == "*":
+            after = True
+            continue
+        kinds, name = part.split(" ")
+        optional, required = kinds.endswith("?"), not name.endswith("=")
+        parameter = Parameter(
+            name.removesuffix("="), tuple(kinds.strip("*?").split("|")), optional, required
+        )
+        if kinds.startswith("*"):
+            rest, after = parameter, True
+        else:
+            (keywords if after else positional).append(parameter)
+    return Signature(text, tuple(positional), rest, tuple(keywords))
+
+
+# --- The check --------------------------------------------------------------------------------------
+
+
+def checked(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that refuses what its signatures do not take."""
+    check = Check(name, fn)
+    known = check.known
+
+    @wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        classes = tuple(map(type, args))
+        if kwargs:
+            classes = (*classes, *kwargs, *map(type, kwargs.values()))
+        if classes not in known:
+            args, kwargs = check(args, kwargs, classes)
+        return fn(*args, **kwargs)
+
+    return call
+
+
+class Check:
+    """The check of one function.
+
+    Attributes:
+        known: classes of arguments that fit
+    """
+
+    def __init__(self, name: str, fn: Callable[..., Any]) -> None:
+        self.name = name.rpartition(".")[2]
+        self.first = 1 if name.startswith("Tensor.") else 0
+        self.texts = _lines()[name]
+        self.known: set[Any] = set()
+        self.names = _argument_names(fn)
+
+    @cached_property
+    def signatures(self) -> list[Signature]:
+        """The ways to call it."""
+        return [_parsed(text) for text in self.texts]
+
+    def __call__(
+        self, args: Arguments, kwargs: Keywords, classes: Any
+    ) -> tuple[Arguments, Keywords]:
+        """Arguments that fit, by names that the function knows; TypeError if they do not fit.
+
+        Classes that need no second look are remembered.
+        """
+        values = (*args, *kwargs.values())
+        plain = not any(isinstance(v, (list, tuple)) for v in values)
+        if not plain:
+            classes = (tuple(map(_classes, values)), *kwargs)
+            if classes in self.known:
+                return args, kwargs
+        given = args[self.first :]
+        fitting = [s for s in self.signatures if s.takes(given, kwargs)]
+        if not fitting:
+            raise self.refusal(given, kwargs)
+        if not kwargs.keys() <= self.names:
+            return (*args[: self.first], *fitting[0].placed(given, kwargs)), fitting[0].unplaced(
+                given, kwargs
+            )
+        if not any(s.by_value(given, kwargs) for s in fitting):
+            self.known.add(classes)
+        return args, kwargs
+
+    def refusal(self, args: Arguments, kwargs: Keywords) -> TypeError:
+        """What to say of arguments that do not fit."""
+        if len(self.signatures) == 1:
+            return TypeError(f"{self.name}() {self.signatures[0].fault(args, kwargs)}")
+        given = [*map(_class_name, args), *(f"{k}={_class_name(v)}" for k, v in kwargs.items())]
+        expected = "\n".join(f" * ({text})" for text in self.texts)
+        return TypeError(
+            f"{self.name}() received an invalid combination of arguments - got ({', '.join(given)}), "
+            f"but expected one of:\n{expected}"
+        )
+
+
+def _argument_names(fn: Any) -> set[str]:
+    """The names by which a function takes arguments, those of one that it wraps included."""
+    names: set[str] = set()
+    while fn is not None:
+        code = fn.__code__
+        names.update(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+        fn = getattr(fn, "__wrapped__", None)
+    return names | NUMPY_NAMES.keys()
+
+
+def _classes(value: Any) -> Any:
+    """The class of a value; of a list, those of its elements."""
+    if isinstance(value, (list, tuple)):
+        return type(value), frozenset(map(type, value))
+    return type(value)
+
+
+def _class_name(value: Any) -> str:
+    if isinstance(value, (list, tuple)) and value:
+        return f"{type(value).__name__} of ({', '.join(type(v).__name__ for v in value[:8])})"
+    return type(value).__name__
+
+
+def checked_functions(section: str, functions: dict[str, Any]) -> dict[str, Any]:
+    """Those functions of a section that have signatures, with the check."""
+    names = {n.rpartition(".")[2]: n for n in _lines() if n.rpartition(".")[0] == section}
+    found = {n: functions[n] for n in names if isinstance(functions.get(n), FunctionType)}
+    return {
+        n: checked(names[n], fn)
+        for n, fn in found.items()
+        if not _takes_nothing(section, names[n], fn)
+    }
+
+
+def _takes_nothing(section: str, name: str, fn: FunctionType) -> bool:
+    """Whether Python itself refuses any argument but the tensor."""
+    alone = (
+        fn.__code__.co_argcount == 1
+        and not fn.__code__.co_flags & 12
+        and not fn.__code__.co_kwonlyargcount
+    )
+    return section == "Tensor" and _lines()[name] == [""] and alone
+
+
+def check_methods() -> None:
+    """Let the methods of tensors check their arguments."""
+    for name, fn in checked_functions("Tensor", dict(vars(Tensor))).items():
+        setattr(Tensor, name, fn)

@@ -1,0 +1,252 @@
+"""Write `minitorch/torch/ops/signatures.txt`: what PyTorch's own functions and methods take.
+
+Run `python -m tests.torch.native_signatures`. Functions that PyTorch writes in Python check no types
+and are left out, and so are names that `minitorch.torch` has not.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from pathlib import Path
+from types import BuiltinFunctionType
+from typing import Any
+
+import torch as real
+
+import minitorch.torch as ours
+
+PAGE = Path(ours.__file__).parent / "ops" / "signatures.txt"
+STUBS = Path(real.__file__).parent / "_C"
+
+KINDS = (
+    ("Tensor", r"Tensor(?! \| None, \.\.\.)|Tensor$"), ("number", r"Number|_complex|number|complex|Scalar(?!Type)"),
+    ("int", r"_int|\bint\b|SymInt"), ("float", r"_float|float"), ("bool", r"_bool|\bbool\b"),
+    ("dtype", r"_dtype|ScalarType"), ("device", r"Device|_device"), ("layout", r"_layout|Layout"),
+    ("memory_format", r"memory_format|MemoryFormat"), ("str", r"\bstr\b"), ("Generator", "Generator"),
+)  # fmt: skip
+SEQUENCES = {
+    "int": "ints",
+    "float": "floats",
+    "number": "numbers",
+    "Tensor": "Tensors",
+    "bool": "bools",
+}
+Overload = list[str]
+CONVERSIONS = (
+    "float double half bfloat16 int long short char byte bool cfloat cdouble chalf".split()
+)
+"""Methods that take `memory_format=`, though the stubs do not say so."""
+ARITHMETIC = "add sub subtract mul multiply div divide true_divide floor_divide copy".split()
+
+
+def main() -> None:
+    """Write the file."""
+    PAGE.write_text(text())
+
+
+def text() -> str:
+    """The file: a line for each way to call a function."""
+    lines = []
+    for name, overloads in sorted(native().items()):
+        lines += [f"{name}({', '.join(o)})" for o in overloads]
+    return "\n".join(lines) + "\n"
+
+
+def native() -> dict[str, list[Overload]]:
+    """The ways to call each function and method that both libraries have."""
+    found: dict[str, list[Overload]] = {}
+    functions = _from_stub((STUBS / "_VariableFunctions.pyi").read_text(), None)
+    for name, overloads in functions.items():
+        if isinstance(getattr(real, name, None), BuiltinFunctionType) and hasattr(ours, name):
+            found[f"torch.{name}"] = [_with_numbers(name, o) for o in overloads]
+    for name, overloads in _from_stub((STUBS / "__init__.pyi").read_text(), "TensorBase").items():
+        method = getattr(real.Tensor, name, None)
+        if name in CONVERSIONS:
+            continue
+        if type(method).__name__ == "method_descriptor" and callable(
+            getattr(ours.Tensor, name, None)
+        ):
+            found[f"Tensor.{name}"] = [_with_numbers(name, o) for o in overloads]
+            if name.removesuffix("_") in ("add", "sub"):  # as functions still take them
+                found[f"Tensor.{name}"].append(["number alpha", "Tensor other"])
+    for section in ("linalg", "fft", "special", "nn.functional"):
+        found |= _from_schemas(section, functions)
+    found |= _from_python()
+    return {name: _distinct(o) for name, o in found.items() if name.rpartition(".")[2][:1] != "_"}
+
+
+def _with_numbers(name: str, overload: Overload) -> Overload:
+    """Arithmetic takes numbers where its signature says tensors."""
+    if name.removesuffix("_") not in ARITHMETIC:
+        return overload
+    return [re.sub(r"^Tensor (?=input|other|src)", "Tensor|number ", p) for p in overload]
+
+
+def _distinct(overloads: list[Overload]) -> list[Overload]:
+    """Each once, and none that another one with `out=` says too."""
+    without = [_without_out(o) for o in overloads if _without_out(o) != o]
+    plain = [o for o in overloads if o not in without]
+    return [o for i, o in enumerate(plain) if o not in plain[:i]]
+
+
+def _without_out(overload: Overload) -> Overload:
+    kept = [p for p in overload if p not in ("Tensor? out=", "Tensors? out=")]
+    return kept[:-1] if kept[-1:] == ["*"] else kept
+
+
+# --- Functions and methods, from the stubs for type checkers ------------------------------------
+
+
+def _from_stub(source: str, owner: str | None) -> dict[str, list[Overload]]:
+    body: list[Any] = ast.parse(source).body
+    if owner is not None:
+        body = next(n for n in body if isinstance(n, ast.ClassDef) and n.name == owner).body
+    found: dict[str, list[Overload]] = {}
+    for node in body:
+        if isinstance(node, ast.FunctionDef):
+            found.setdefault(node.name, []).append(_overload(node.args, skip=owner is not None))
+    return {n: o for n, o in found.items() if not any("unknown" in p for parts in o for p in parts)}
+
+
+def _overload(args: ast.arguments, skip: bool) -> Overload:
+    positional = [*args.posonlyargs, *args.args]
+    defaults = [None] * (len(positional) - len(args.defaults)) + list(args.defaults)
+    pairs = list(zip(positional, defaults, strict=True))[1 if skip else 0 :]
+    parts = [_argument(a, d is not None) for a, d in pairs]
+    if args.vararg is not None:
+        parts.append("*" + _argument(args.vararg, False))
+    elif args.kwonlyargs:
+        parts.append("*")
+    parts += [
+        _argument(a, d is not None) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True)
+    ]
+    return parts
+
+
+def _argument(arg: ast.arg, has_default: bool) -> str:
+    kind = "" if arg.annotation is None else ast.unparse(arg.annotation)
+    name = "input" if arg.arg == "self" else arg.arg
+    return f"{_kinds(kind)} {name}" + ("=" if has_default else "")
+
+
+def _kinds(annotation: str) -> str:
+    """An annotation in our few words."""
+    if annotation == "None":
+        return "int?"
+    if annotation == "Tensor | list":
+        return "unknown"
+    sized = "_size" in annotation or re.search(r"Sequence|tuple|list|\[\d*\]", annotation)
+    single = re.sub(
+        r"(Sequence|tuple|list)\[[^\[\]]*(\[[^\[\]]*\])?[^\[\]]*\]|_size", "", annotation
+    )
+    words = [k for k, pattern in KINDS if re.search(pattern, single)]
+    inside = annotation if single != annotation else ""
+    if "_size" in inside and "Sequence" not in inside:
+        words.append("ints")
+    elif sized:
+        words += [
+            SEQUENCES[k] for k, pattern in KINDS if k in SEQUENCES and re.search(pattern, inside)
+        ][:1]
+    if "list" in annotation and "Tensors" not in words and "Tensor" in words:
+        words.append("Tensors")
+    optional = "?" if annotation.endswith("None") and annotation.count("None") < 2 else ""
+    return "|".join(words) + optional if words else "unknown"
+
+
+# --- Other sections, from operator schemas ----------------------------------------------------------
+
+
+def _from_schemas(section: str, functions: dict[str, list[Overload]]) -> dict[str, list[Overload]]:
+    theirs, mine = real, ours
+    for part in section.split("."):
+        theirs, mine = getattr(theirs, part), getattr(mine, part)
+    found = {}
+    for name in dir(theirs):
+        builtin = getattr(theirs, name)
+        if not isinstance(builtin, BuiltinFunctionType) or not hasattr(mine, name):
+            continue
+        own = builtin.__name__
+        if own in functions and section == "nn.functional":
+            found[f"{section}.{name}"] = functions[own]
+            continue
+        schemas = real._C._jit_get_schemas_for_operator(f"aten::{own}")
+        overloads = [_schema_overload(s) for s in schemas]
+        overloads = [o for o in overloads if o is not None]
+        if overloads:
+            found[f"{section}.{name}"] = overloads
+    return found
+
+
+def _from_python() -> dict[str, list[Overload]]:
+    """`nn.functional`'s functions in Python: only that tensors are tensors."""
+    found = {}
+    theirs, mine = real.nn.functional, ours.nn.functional
+    for name in dir(theirs):
+        fn = getattr(theirs, name)
+        if name[:1] == "_" or not hasattr(mine, name) or not inspect.isfunction(fn):
+            continue
+        parts = [_python_argument(p) for p in inspect.signature(fn).parameters.values()]
+        if parts and "" not in parts and parts[0].startswith("Tensor"):
+            found[f"nn.functional.{name}"] = [parts]
+    return found
+
+
+def _python_argument(parameter: inspect.Parameter) -> str:
+    if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
+        return ""
+    hint = str(parameter.annotation)
+    if parameter.name in ("input_lengths", "target_lengths"):  # lists will do
+        hint = ""
+    exact = re.fullmatch(
+        r"(<class ')?(torch\.)?Tensor('>)?( \| None)?|typing.Optional\[torch.Tensor\]", hint
+    )
+    if parameter.name == "training":
+        return "bool training" + ("" if parameter.default is parameter.empty else "=")
+    kind = "any?" if not exact else "Tensor?" if "None" in hint or "Optional" in hint else "Tensor"
+    return f"{kind} {parameter.name}" + ("" if parameter.default is parameter.empty else "=")
+
+
+def _schema_overload(schema: Any) -> Overload | None:
+    parts, out, stars = [], [], False
+    inside = str(schema).split("(", 1)[1].rpartition(") ->")[0]
+    for piece in re.split(r", (?![^\[\(]*[\]\)])", inside):
+        if piece == "*":
+            stars = True
+            parts.append("*")
+            continue
+        kind, name = piece.split("=")[0].rsplit(" ", 1)
+        name = "input" if name == "self" else name
+        if "!" in kind and stars:
+            out.append(name)
+            continue
+        words = _schema_kinds(re.sub(r"\(.*?\)", "", kind), name)
+        if words == "unknown":
+            return None
+        parts.append(f"{words} {name}" + ("=" if "=" in piece else ""))
+    if out:
+        parts.append("Tensor? out=" if len(out) == 1 else "Tensors? out=")
+    return parts
+
+
+def _schema_kinds(kind: str, name: str) -> str:
+    """A schema's type in our words."""
+    optional, kind = kind.endswith("?"), kind.rstrip("?")
+    named = {
+        "dtype": "dtype",
+        "layout": "layout",
+        "memory_format": "memory_format",
+        "device": "device",
+    }
+    match = re.fullmatch(r"(\w+)\??(\[(\d*)\])?", kind)
+    if match is None:
+        return "unknown"
+    word = named.get(name) or next((k for k, p in KINDS if re.search(p, match[1])), "unknown")
+    if match[2]:
+        word = f"{word}|{SEQUENCES[word]}" if match[3] else SEQUENCES[word]
+    return f"{word}?" if optional else word
+
+
+if __name__ == "__main__":
+    main()
