@@ -16,8 +16,12 @@ class device:  # noqa: N801
             name, index = type.type, type.index if index is None else index
         elif isinstance(type, int):
             index = type
-        else:
+        elif isinstance(type, str):
             name = type
+        else:
+            raise TypeError(
+                f"argument 'device' must be torch.device, not {type.__class__.__name__}"
+            )
         if ":" in name:
             name, _, number = name.partition(":")
             if not number.isdigit() or index is not None:

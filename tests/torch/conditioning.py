@@ -45,7 +45,7 @@ def answers(
     fn: Callable[..., Any], args: Any, kwargs: Any, gradients: bool, double: bool
 ) -> list[np.ndarray]:
     """Results, gradients and second gradients of a call."""
-    real.manual_seed(0)
+    real.default_generator.manual_seed(0)
     results = leaves(fn(*args, **kwargs))
     found = [t for t in results if t.is_floating_point() or t.is_complex()]
     inputs = [t for t in leaves((args, kwargs)) if t.requires_grad]

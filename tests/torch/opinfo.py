@@ -91,7 +91,7 @@ def samples(info: Any, dtype: Any, requires_grad: bool, limit: int) -> Iterator[
     # Not by `info.sample_inputs`, which looks through the stack for every sample.
     made = iter(info.sample_inputs_func(info, "cpu", dtype, requires_grad))
     for i in range(limit):
-        real.manual_seed(1234 + i)
+        real.default_generator.manual_seed(1234 + i)
         sample = next(made, None)
         if sample is None:
             return

@@ -197,7 +197,7 @@ def compare(
     """
     kwargs = kwargs or {}
     own_args, own_kwargs = to_ours((args, kwargs))
-    real.manual_seed(seed)
+    real.default_generator.manual_seed(seed)
     our_generator.manual_seed(seed)
     try:
         expected = theirs(*args, **kwargs)

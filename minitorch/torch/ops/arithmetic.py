@@ -107,9 +107,16 @@ def _to_smaller(g: Any, input: Any, other: Any) -> Any:
     return _to_winner(g, input == other, input > other)
 
 
+@function_and_method
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself."""
+    if input._array.dtype.kind == "b":
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
 # fmt: off
 NEG = unary("neg", _negative, lambda g: -g, "Minus each element.")
-unary("positive", not_for("positive", "b", np.positive), lambda g: g, "Each element itself.", has_twin=False)
 ADD = binary("add", np.add, (lambda g: g, lambda g: g), "The sum of two tensors.",
              symbol="add", exact_numbers=True)
 SUB = binary("sub", np.subtract, (lambda g: g, lambda g: -g), "The difference.",
@@ -160,15 +167,21 @@ def _scaled(op: Op) -> None:
     plain, plain_method = FUNCTIONS[op.name], getattr(Tensor, op.name)
     plain_twin = getattr(Tensor, op.name + "_")
 
-    def call(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+    def call(input: Any, other: Any, *rest: Any, alpha: Any = 1, out: Any = None) -> Any:
+        if rest:
+            other, alpha = _by_place(other, *rest)
         return plain(
             input, other if _is_one(alpha) else _times(op.name, other, alpha, input), out=out
         )
 
-    def call_method(self: Tensor, other: Any, *, alpha: Any = 1) -> Any:
+    def call_method(self: Tensor, other: Any, *rest: Any, alpha: Any = 1) -> Any:
+        if rest:
+            other, alpha = _by_place(other, *rest)
         return plain_method(self, other if _is_one(alpha) else _times(op.name, other, alpha, self))
 
-    def call_twin(self: Tensor, other: Any, *, alpha: Any = 1) -> Any:
+    def call_twin(self: Tensor, other: Any, *rest: Any, alpha: Any = 1) -> Any:
+        if rest:
+            other, alpha = _by_place(other, *rest)
         return plain_twin(self, other if _is_one(alpha) else _times(op.name, other, alpha, self))
 
     call.__name__ = call_method.__name__ = op.name
@@ -178,6 +191,11 @@ def _scaled(op: Op) -> None:
     FUNCTIONS[op.name] = call
     method(op.name, call_method)
     method(op.name + "_", call_twin)
+
+
+def _by_place(first: Any, second: Any) -> tuple[Any, Any]:
+    """The operand and its factor: old programs write `add(x, alpha, y)`, and `sub(x, 2, alpha)`."""
+    return (second, first) if isinstance(second, Tensor) else (first, second)
 
 
 def _is_one(alpha: Any) -> bool:

@@ -188,7 +188,7 @@ def isclose(
     check_tensor("isclose", other, "other")
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.dtype} did not match {other.dtype}")
-    if rtol < 0 or atol < 0:
+    if not (rtol >= 0 and atol >= 0):  # NaN too
         raise RuntimeError("rtol and atol must be greater than or equal to zero")
     same = input.eq(other)
     if equal_nan and input.dtype.kind >= dtypes.FLOATING:

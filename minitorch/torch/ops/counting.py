@@ -13,6 +13,7 @@ from ..tensor import Array, Tensor, wrap
 from .elementwise import kind_name
 from .movement import wrap_dim
 from .precision import widened
+from .record import without_derivative
 from .results import named
 from .sorting import order_of
 from .surface import FUNCTIONS, check_tensor, function, function_and_method, into
@@ -35,14 +36,17 @@ def unique(
 ) -> Any:  # fmt: skip
     """The distinct elements, or the distinct places of a dimension, in order."""
     check_tensor("unique", input)
+    _check_flags("unique", return_inverse, return_counts)
     array = input._array
     if dim is None:
         order = order_of(array.reshape(-1), 0)
-        return _runs(array.reshape(-1), order, array.shape, (return_inverse, return_counts))
-    d = wrap_dim(dim, input.ndim)
-    rows = _as_rows("unique", array, d)
-    order = np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(len(rows))
-    return _runs(array, order, (len(rows),), (return_inverse, return_counts), d)
+        found = _runs(array.reshape(-1), order, array.shape, (return_inverse, return_counts))
+    else:
+        d = wrap_dim(dim, input.ndim)
+        rows = _as_rows("unique", array, d)
+        order = np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(len(rows))
+        found = _runs(array, order, (len(rows),), (return_inverse, return_counts), d)
+    return _recorded("unique", found, input)
 
 
 @function_and_method
@@ -51,13 +55,31 @@ def unique_consecutive(
 ) -> Any:
     """The elements, or places of a dimension, that differ from the ones before them."""
     check_tensor("unique_consecutive", input)
+    _check_flags("unique_consecutive", return_inverse, return_counts)
     array = input._array
     wants = return_inverse, return_counts
     if dim is None:
-        return _runs(array.reshape(-1), np.arange(array.size), array.shape, wants)
-    d = wrap_dim(dim, input.ndim)
-    order = np.arange(len(_as_rows("unique_consecutive", array, d)))
-    return _runs(array, order, order.shape, wants, d)
+        found = _runs(array.reshape(-1), np.arange(array.size), array.shape, wants)
+    else:
+        d = wrap_dim(dim, input.ndim)
+        order = np.arange(len(_as_rows("unique_consecutive", array, d)))
+        found = _runs(array, order, order.shape, wants, d)
+    return _recorded("unique_consecutive", found, input)
+
+
+def _check_flags(name: str, *flags: Any) -> None:
+    for flag in flags:
+        if not isinstance(flag, bool):
+            raise TypeError(
+                f"{name}(): what to return must be said by bools, not {type(flag).__name__}"
+            )
+
+
+def _recorded(name: str, found: Any, input: Tensor) -> Any:
+    """Distinct values belong to the graph, though they have no derivative."""
+    if isinstance(found, tuple):
+        return without_derivative(name, found[0], input), *found[1:]
+    return without_derivative(name, found, input)
 
 
 def _as_rows(name: str, array: Array, dim: int) -> Array:
@@ -287,6 +309,10 @@ def histc(
 def _edges_of(name: str, values: Array, bins: Any, limits: tuple[float, float] | None) -> Array:
     """The edges of bins: as given, or so many of equal width over a range."""
     if isinstance(bins, Tensor):
+        if bins.ndim != 1 or bins._array.dtype != values.dtype:
+            raise RuntimeError(
+                f"{name}: bins should be a vector of the type of the input, but got {bins.dtype} of {list(bins.shape)}"
+            )
         return bins._array
     if bins <= 0:
         raise RuntimeError(f"{name}(): bins must be > 0, but got {bins}")
@@ -336,9 +362,10 @@ def histogram(
     values = input._array.reshape(-1)
     if not input.dtype.is_floating_point:
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{kind_name(values)}'")
-    edges = _edges_of("torch.histogram", values, bins, range)
+    edges = _edges_of("torch.histogram", values, bins, range).copy()
     counts = _counted([values], [edges], weight, density, values.dtype)
-    result = named("histogram", "hist", "bin_edges")(wrap(counts), wrap(edges))
+    recorded = [without_derivative("histogram", wrap(x), input) for x in (counts, edges)]
+    result = named("histogram", "hist", "bin_edges")(*recorded)
     return result if out is None else into(out, result, "histogram")
 
 

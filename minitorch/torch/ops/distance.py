@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Tensor, wrap
+from .comparison import where
 from .movement import wrap_dim
 from .promotion import broadcast_shapes
 from .surface import FUNCTIONS, function, into
@@ -31,7 +32,20 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         )
     d = wrap_dim(dim, len(shape))
     a, b = (x.to(kind).expand(shape) for x in (x1, x2))
-    return (normalize(a, 2, d, eps) * normalize(b, 2, d, eps)).sum(d)
+    return (a / _length(a, d, eps) * (b / _length(b, d, eps))).sum(d)
+
+
+def _length(x: Tensor, dim: int, eps: float) -> Tensor:
+    """The norm along a dimension, at least `eps`; its derivative is x over it there, too."""
+    norm = x.norm(2, dim, keepdim=True)
+    if not (norm._array < eps).any():
+        return norm
+    squares = (
+        (x * x.conj()).real.sum(dim, keepdim=True)
+        if x.dtype.is_complex
+        else (x * x).sum(dim, keepdim=True)
+    )
+    return where(norm < eps, eps + (squares - squares.detach()) / (2 * eps), norm)
 
 
 def normalize(

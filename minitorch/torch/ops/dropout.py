@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import sampling
 from ..tensor import Tensor, wrap
+from .elementwise import kind_name
 from .layout import in_memory_order
 from .precision import is_half
 from .surface import function
@@ -46,6 +47,10 @@ def _dropped(
         noise = np.zeros((), input._array.dtype)
     else:
         noise = _mask(input, p, features)
+        if noise.dtype.kind in "biu":
+            raise RuntimeError(
+                f"result type Float can't be cast to the desired output type {kind_name(noise)}"
+            )
         noise /= noise.dtype.type(1 - p)
     return input.mul_(wrap(noise)) if inplace else input * wrap(noise)
 
@@ -104,6 +109,10 @@ def _declare_features(dims: int) -> Callable[..., Tensor]:
 
     def call(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
         _check_probability(p)
+        if dims == 1 and input.ndim not in (2, 3):
+            raise RuntimeError(
+                f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input."
+            )
         if input.ndim not in (dims + 1, dims + 2):
             warnings.warn(
                 f"{name}: Received a {input.ndim}-D input to {name}, which is deprecated and will result in an error "

@@ -93,7 +93,7 @@ method("const_data_ptr", data_ptr)
 
 
 @only_method
-def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+def is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
     """Whether the elements lie in row-major order without gaps."""
     if memory_format is not None and "channels_last" in str(memory_format):
         order = (0, *range(2, self._array.ndim), 1)

@@ -260,7 +260,8 @@ def _frequencies(
     kind = dtype or dtypes.get_default_dtype()
     if kind.kind < dtypes.FLOATING:
         raise RuntimeError(f"{name} requires a floating point or complex dtype, got {kind}")
-    result = FUNCTIONS["tensor"](make(n), dtype=kind) * (1.0 / (n * d) if n else math.nan)
+    step = math.nan if not n else 1.0 / (n * d) if d else math.copysign(math.inf, n * d)
+    result = FUNCTIONS["tensor"](make(n), dtype=kind) * step
     return into(out, result, name) if out is not None else result.requires_grad_(requires_grad)
 
 
@@ -269,6 +270,8 @@ def fftfreq(
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The frequencies of `fft`'s results, for samples `d` apart."""
+    if n < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
 
     def whole(n: int) -> Array:
         return np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..environment import contiguous_format
 from ..tensor import Array, Tensor, wrap
 from .layout import has_channels_last, in_order, laid_out, ordered
 from .movement import sizes_of, wrap_dim, wrap_dims
@@ -266,6 +267,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All ways to take an element of each vector, a row each."""
     for x in tensors:
+        check_tensor("cartesian_prod", x, "tensors")
         if x.ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(x.shape)}")
     if len(tensors) == 1:
@@ -342,7 +344,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     a, b = (wrap_dim(d, input.ndim) for d in dims)
     if k % 2:
         return input.flip(b if k % 4 == 1 else a).transpose(a, b)
-    return input.flip(a, b) if k % 4 else input.clone(memory_format="contiguous_format")
+    return input.flip(a, b) if k % 4 else input.clone(memory_format=contiguous_format)
 
 
 @function_and_method

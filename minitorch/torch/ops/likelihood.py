@@ -422,6 +422,10 @@ def kl_div(
             "same as 'batchmean' in the next major release.",
             stacklevel=2,
         )
+    for kind in (input.dtype, target.dtype):
+        if not kind.is_floating_point:
+            word = "Complex" if kind.is_complex else "Integral"
+            raise RuntimeError(f"kl_div: {word} inputs not supported.")
     loss = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
     if reduction == "batchmean" and size_average is None and reduce is None:
         return loss.sum() / input.shape[0] if input.ndim else loss.sum()

@@ -18,7 +18,7 @@ from .activation import logsigmoid
 from .comparison import where
 from .distance import pairwise_distance
 from .promotion import broadcast_shapes
-from .surface import FUNCTIONS, function
+from .surface import FUNCTIONS, check_no_gradient, function
 
 # --- Reduction ---------------------------------------------------------------------------------
 
@@ -142,6 +142,7 @@ def soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """log(1 + exp(-target input)), for targets 1 and -1."""
+    check_no_gradient("soft_margin_loss", target=target)
     return reduced((-target * input).exp().log1p(), reduction, size_average, reduce)
 
 
@@ -180,7 +181,8 @@ def multilabel_soft_margin_loss(
     """Cross entropy of two classes for each label, averaged over labels."""
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     loss = loss if weight is None else loss * weight
-    return reduced(loss.sum(-1) / input.shape[-1], reduction, size_average, reduce)
+    classes = input.ndim - 1
+    return reduced(loss.sum(classes) / input.size(classes), reduction, size_average, reduce)
 
 
 def cosine_embedding_loss(
@@ -210,6 +212,7 @@ def multi_margin_loss(
 ) -> Tensor:  # fmt: skip
     """How much the other classes come closer than a margin to the right one."""
     how = how_reduced(reduction, size_average, reduce)
+    check_no_gradient("multi_margin_loss", weight=weight)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.ndim != 1:
@@ -313,8 +316,8 @@ def with_numbers(fn: Callable[..., Tensor], names: tuple[str, ...]) -> None:
     """Offer a loss as `torch.name`, where the reduction is a number that follows these arguments."""
 
     def call(*args: Any, **kwargs: Any) -> Tensor:
-        given = dict(zip(names, args, strict=False)) | kwargs
-        return fn(**{"reduction": 1} | given)
+        given = {"reduction": 0} | dict(zip(names, args, strict=False)) | kwargs
+        return fn(**given | {"reduction": _NUMBERED.get(given["reduction"], "none")})
 
     call.__name__, call.__doc__ = fn.__name__, fn.__doc__
     function(call)

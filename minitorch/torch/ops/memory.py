@@ -46,9 +46,28 @@ def _zeros(g: Any) -> Any:
 
 COPY = Op("copy", ("input", "other"), _copied, {"input": _zeros, "other": lambda g: g}, write=_copy)
 COPY.node_name = "CopyBackwards"
-FILL = Op("fill", ("input", "value"), lambda input, value: np.full_like(input, value),
-          {"input": _zeros, "value": lambda g: g.sum()},
-          write=lambda input, value: input.fill(value), overlapping=True)  # fmt: skip
+
+
+def _fill(target: Array, value: Any) -> None:
+    """Write a number everywhere; RuntimeError if whole numbers of the type do not reach so far."""
+    kind = target.dtype.kind
+    if kind in "iu" and isinstance(value, (int, float)):
+        low, high = np.iinfo(target.dtype).min, np.iinfo(target.dtype).max
+        if not (low if low else -high) <= value <= high:  # NaN too
+            name = f"{'u' * (kind == 'u')}int{8 * target.itemsize}_t"
+            raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+        value = np.array(int(value)).astype(target.dtype)
+    target.fill(value)
+
+
+def _filled(input: Array, value: Any) -> Array:
+    result = np.empty_like(input)
+    _fill(result, value)
+    return result
+
+
+FILL = Op("fill", ("input", "value"), _filled, {"input": _zeros, "value": lambda g: g.sum()},
+          write=_fill, overlapping=True)  # fmt: skip
 
 
 @only_method
@@ -62,20 +81,26 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 @only_method
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Set every element to a number."""
+    _check_value(self, value)
+    return bind_in_place(FILL, self, (value,), {})
+
+
+def _check_value(input: Tensor, value: Any) -> None:
+    """An error, as Torch's, unless a value can fill a tensor."""
     if not isinstance(value, (Tensor, *NUMBERS)):
         raise TypeError(f"fill_(): argument 'value' must be Number, not {type(value).__name__}")
     if isinstance(value, Tensor) and value._array.ndim:
         raise RuntimeError(
             f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
         )
-    if isinstance(value, complex) and not self.dtype.is_complex:
+    if isinstance(value, complex) and not input.dtype.is_complex:
         raise RuntimeError("value cannot be converted to type without overflow")
-    return bind_in_place(FILL, self, (value,), {})
 
 
 @function
 def fill(input: Tensor, value: Any) -> Tensor:
     """A tensor of the same shape with every element set to a number."""
+    _check_value(input, value)
     return FILL(input, value)
 
 

@@ -20,6 +20,7 @@ from .promotion import broadcast_shapes as shape_of
 from .record import Op, bind
 from .surface import (
     alias,
+    check_tensor,
     function,
     function_and_method,
     method,
@@ -334,6 +335,8 @@ method("broadcast_to", lambda self, *size, **named: self.expand(*size, **named))
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Tensors expanded to the shape that they broadcast to."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    for t in given:
+        check_tensor("broadcast_tensors", t, "tensors")
     shape = shape_of("broadcast_tensors", *(t._array.shape for t in given))
     return tuple(t.expand(shape) for t in given)
 
@@ -341,6 +344,8 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 @function
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that shapes broadcast to."""
+    if any(n < 0 for s in shapes for n in ((s,) if isinstance(s, int) else s)):
+        raise ValueError("Attempting to broadcast a dimension with negative length!")
     return Size(
         shape_of("broadcast_shapes", *((s,) if isinstance(s, int) else tuple(s) for s in shapes))
     )

@@ -84,6 +84,8 @@ FUNCTIONS["_native_batch_norm_legit"] = _native_batch_norm_legit
 @function
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """Dropout, and what was kept."""
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={1 - p}")
     if train is False or p == 0:
         return input.clone(), FUNCTIONS["ones_like"](input, dtype=dtypes.bool_)
     kept = dropout(FUNCTIONS["ones_like"](input), p) > 0
@@ -108,6 +110,10 @@ def convolution(
     output_padding: Any, groups: int,
 ) -> Tensor:  # fmt: skip
     """The convolution of one to three dimensions, or the transposed one."""
+    if weight.ndim not in _CONVOLUTIONS[transposed]:
+        raise RuntimeError(
+            f"weight should have at least three dimensions, got {list(weight.shape)}"
+        )
     convolve = _CONVOLUTIONS[transposed][weight.ndim]
     if transposed:
         return convolve(input, weight, bias, stride, padding, output_padding, groups, dilation)
@@ -153,6 +159,8 @@ def nuclear_norm(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None
 ) -> Tensor:
     """The sum of the singular values of matrices."""
+    if isinstance(dim, bool):
+        dim, keepdim = None, dim
     return FUNCTIONS["norm"](input, "nuc", dim, keepdim, out=out)
 
 

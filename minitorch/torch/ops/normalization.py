@@ -21,7 +21,7 @@ from .padding import pad
 from .pooling import avg_pool2d, avg_pool3d
 from .precision import is_half, require_floats, widened
 from .record import Op, bind
-from .surface import FUNCTIONS, function
+from .surface import FUNCTIONS, check_no_gradient, function
 
 Shape = tuple[int, ...]
 
@@ -244,6 +244,7 @@ def batch_norm(
 
     In training the running mean and variance move towards the batch's; after it they are used.
     """
+    check_no_gradient("native_batch_norm", running_mean=running_mean, running_var=running_var)
     if training and eps <= 0:
         raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     if eps < 0:
@@ -336,6 +337,7 @@ def instance_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """Mean 0 and variance 1 of each channel of each sample, then scaled."""
+    check_no_gradient("native_batch_norm", running_mean=running_mean, running_var=running_var)
     if use_input_stats and math.prod(input._array.shape[2:]) == 1:
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {list(input.shape)}"

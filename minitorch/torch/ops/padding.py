@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..environment import channels_last
 from ..tensor import Array, Tensor, wrap
 from .layout import as_image, has_channels_last
 from .record import Op, bind
@@ -143,4 +144,4 @@ def _repeat_own(input: Tensor, widths: Widths, mode: str, batched: bool) -> Tens
     if out is input:
         return input.clone()
     last = mode != "circular" and has_channels_last(input._array)
-    return out.contiguous(memory_format="channels_last") if last else out
+    return out.contiguous(memory_format=channels_last) if last else out

@@ -94,7 +94,8 @@ def _polygamma(input: Array, n: int) -> Array:
     if n == 1:
         return _trigamma(input)
     order = np.asarray(n + 1, input.dtype)
-    return scipy_function("zeta")(order, input) * ((-1) ** (n + 1) * math.factorial(n))
+    factorial = math.factorial(n) if n < 171 else math.inf  # the largest below 2**1024 is 170!
+    return scipy_function("zeta")(order, input) * ((-1) ** (n + 1) * factorial)
 
 
 POLYGAMMA = Op("polygamma", ("input",), in_single(_polygamma),
@@ -127,6 +128,8 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension p."""
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    if p * input._array.size > 2**33:
+        raise RuntimeError(f"mvlgamma: p = {p} takes more memory than there is")
     x = _as_float(input)
     halves = x.new_tensor([-i / 2 for i in range(p)])
     return (x.unsqueeze(-1) + halves).lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)

@@ -15,7 +15,7 @@ from .elementwise import kind_name
 from .layout import in_memory_order
 from .movement import sizes_of
 from .promotion import broadcast_shapes, plain_integer, plain_number
-from .record import Op
+from .record import Op, without_derivative
 from .surface import (
     FUNCTIONS,
     check_tensor,
@@ -249,7 +249,9 @@ _drawn_from("poisson", sampling.poisson, "Counts of events at the rate that each
 @function
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """How many of `count` trials succeed."""
-    return new_tensor_of(sampling.binomial(count._array, prob._array, generator))
+    broadcast_shapes("binomial", count._array.shape, prob._array.shape)
+    drawn = new_tensor_of(sampling.binomial(count._array, prob._array, generator))
+    return without_derivative("binomial", drawn, count, prob)
 
 
 # --- Filling ---------------------------------------------------------------------------------------

@@ -89,6 +89,12 @@ def inclusive_range(
     if end is None:
         start, end = 0, start
     start, end, step = (_number("range", v) for v in (start, end, step))
+    if not step:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     kind = dtype or dtypes.get_default_dtype()
     count = np.arange(math.floor((end - start) / step) + 1)
     return new_tensor_of((start + count * step).astype(kind.numpy), requires_grad)

@@ -167,8 +167,20 @@ def _several(
         count = len(outputs) if op.differentiable is None else op.differentiable
         node.layouts = [(a.shape, a.dtype) for a in arrays[:count]]
         for n in range(count):
-            outputs[n]._edge, outputs[n]._requires_grad = (node, n), True
+            if arrays[n].dtype.kind in "fcV":
+                outputs[n]._edge, outputs[n]._requires_grad = (node, n), True
     return outputs
+
+
+def without_derivative(name: str, result: Tensor, *inputs: Any) -> Tensor:
+    """A result that is recorded though nobody knows its derivative: asking for it is an error."""
+    if not modes.grad or not any(isinstance(x, Tensor) and tracks(x) for x in inputs):
+        return result
+    key = f"{name}_without_derivative"
+    op = REGISTRY.get(key) or Op(
+        key, ("result", "*inputs"), lambda result, *inputs: result, {"result": None, "inputs": None}
+    )
+    return bind(op, (result, *inputs), {})
 
 
 # --- What a node keeps ---------------------------------------------------------------------

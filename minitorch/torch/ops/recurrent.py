@@ -159,6 +159,14 @@ def _stacked(
 ) -> list[Tensor]:  # fmt: skip
     """Layers on layers: the output of the last, and the last states of all."""
     directions = 2 if bidirectional else 1
+    if (
+        num_layers < 1
+        or len(params) < 2 * num_layers * directions
+        or len(params) % (num_layers * directions)
+    ):
+        raise RuntimeError(
+            f"got an incorrect number of RNN parameters: {len(params)} for {num_layers} layers"
+        )
     each = len(params) // (num_layers * directions)
     _check_types(input, states, params)
     firsts = [state.unbind(0) for state in states]

@@ -97,8 +97,8 @@ def _folding(small: np.ufunc, large: Callable[..., Array]) -> Callable[..., Arra
             return ordered(reduce(input, axis=dim, keepdims=keepdim, dtype=kind))
         if input.dtype != kind:
             input = input.astype(kind)
-        if _is_plain(input):
-            return ordered(reduce(input, axis=dim, keepdims=keepdim))
+        if _is_plain(input) or kind.kind in "biu":
+            return ordered(reduce(input, axis=dim, keepdims=keepdim, dtype=kind))
         return ordered(large(input, dim, keepdim))
 
     return compute

@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..backends.cpu import indexing as kernels
 from ..backends.cpu.kinds import KERNEL_TYPES
+from ..environment import contiguous_format
 from ..tensor import Array, Tensor, wrap
 from .elementwise import kind_name
 from .movement import wrap_dim
@@ -360,7 +361,7 @@ def _scattered(name: str, doc: str) -> None:
     """`x.select_scatter(src, dim, index)`: a copy with `src` where the view `name` looks."""
 
     def call(input: Tensor, src: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        out = input.clone(memory_format="contiguous_format")
+        out = input.clone(memory_format=contiguous_format)
         place = VIEWS[name](out, *args, **kwargs)
         if place.shape != src.shape:
             raise RuntimeError(

@@ -47,11 +47,15 @@ def _cumprod(input: Array, dim: int) -> Array:
 
 
 def _running(compute: Callable[..., Array]) -> Callable[..., Array]:
-    def run(input: Array, dim: int, dtype: Any) -> Array:
-        input = input.astype(summing_kind(input, dtype), copy=False)
+    def accumulate(input: Array, dim: int) -> Array:
         return compute(input, dim) if input.ndim else input.copy()
 
-    return in_single(run)
+    rounded = in_single(accumulate)
+
+    def run(input: Array, dim: int, dtype: Any) -> Array:
+        return rounded(input.astype(summing_kind(input, dtype), copy=False), dim=dim)
+
+    return run
 
 
 def _cumprod_gradient(g: Any, input: Any, out: Any, dim: int) -> Any:
@@ -99,6 +103,10 @@ def _declare_running(op: Op) -> None:
     function_and_method(call)
 
     def in_own_type(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+        if dtype is not None and dtypes.given_type(dtype) is not input.dtype:
+            raise RuntimeError(
+                f"Bad in-place call: input tensor dtype {input.dtype} and output tensor dtype {dtype} should match"
+            )
         return call(input, dim, dtype=dtype or input.dtype)
 
     in_place(f"{name}_", in_own_type)

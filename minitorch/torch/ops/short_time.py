@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from .. import dtypes
 from ..tensor import Array, Tensor, wrap
 from .fourier import TRANSFORMS
 from .padding import pad
@@ -40,6 +41,10 @@ def stft(
 ) -> Tensor:  # fmt: skip
     """The Fourier transforms of frames of `n_fft` elements, `hop_length` apart: (..., frequency, frame)."""
     check_tensor("stft", input)
+    if input.dtype.kind < dtypes.FLOATING:
+        raise RuntimeError(
+            f"stft: expected a tensor of floating point or complex values, got {input.dtype}"
+        )
     hop = n_fft // 4 if hop_length is None else hop_length
     if input.ndim not in (1, 2):
         raise RuntimeError(f"stft: expected a 1D or 2D tensor, but got {list(input.shape)}")

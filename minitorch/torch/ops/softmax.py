@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from .. import dtypes
 from ..backends.cpu import softmax as cpu
 from ..tensor import Array, Tensor
 from .layout import ordered
@@ -65,7 +66,7 @@ LOG_SOFTMAX_BACKWARD = Op(
 def _shares(op: Op, input: Tensor, dim: int, dtype: Any) -> Tensor:
     check_tensor(op.name, input)
     if dtype is not None:
-        input = input.to(dtype)
+        input = input.to(dtypes.given_type(dtype))
     return bind(op, (input,), {"dim": wrap_dim(dim, input._array.ndim)})
 
 

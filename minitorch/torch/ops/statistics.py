@@ -261,7 +261,7 @@ def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int =
 @function
 def gradient(
     input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1
-) -> list[Tensor]:
+) -> tuple[Tensor, ...]:
     """The slopes of samples along each dimension, from their neighbours.
 
     Args:
@@ -274,7 +274,8 @@ def gradient(
         raise RuntimeError(f"torch.gradient only supports signed types, got {input.dtype}")
     dims = _gradient_dims(input, dim, edge_order)
     spaces = _spacings(spacing, dims)
-    return [_slope(input, space, d, edge_order) for d, space in zip(dims, spaces, strict=True)]
+    slopes = [_slope(input, space, d, edge_order) for d, space in zip(dims, spaces, strict=True)]
+    return tuple(slopes)
 
 
 def _gradient_dims(input: Tensor, dim: Any, edge_order: int) -> list[int]:

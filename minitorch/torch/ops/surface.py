@@ -100,7 +100,8 @@ def in_place(name: str, fn: Callable[..., Any]) -> None:
 
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         # What derivatives keep of the input must outlive the write.
-        source = before_write(self) if modes.grad and tracks(self) else self
+        recorded = modes.grad and any(isinstance(x, Tensor) and tracks(x) for x in (self, *args))
+        source = before_write(self) if recorded else self
         return assign(self, fn(source, *args, **kwargs), name)
 
     call.__name__ = name
@@ -117,6 +118,16 @@ def assign(target: Tensor, result: Tensor, name: str) -> Tensor:
             f"{list(result.shape)}"
         )
     return target.copy_(result)
+
+
+def check_no_gradient(name: str, **arguments: Any) -> None:
+    """RuntimeError where an argument wants a gradient that Torch does not compute."""
+    for argument, value in arguments.items():
+        if isinstance(value, Tensor) and modes.grad and tracks(value):
+            raise RuntimeError(
+                f"The function '{name}' is not differentiable with respect to argument '{argument}'. "
+                "This input cannot have requires_grad True."
+            )
 
 
 def check_tensor(name: str, value: Any, argument: str = "input") -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..tensor import Tensor
 from .parts import slice_view
+from .record import without_derivative
 from .surface import FUNCTIONS, function, into, method
 
 
@@ -15,6 +16,8 @@ def _copied(name: str, view: Any) -> None:
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         shown = view(*args, **kwargs)
         result = tuple(x.clone() for x in shown) if isinstance(shown, tuple) else shown.clone()
+        if name == "detach":
+            result = without_derivative(name, result, *args)
         return result if out is None else into(out, result, call.__name__)
 
     call.__name__, call.__doc__ = f"{name}_copy", f"A copy of what `{name}` shows."

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import dtypes
 from ..backends.cpu import conv
+from ..environment import contiguous_format
 from ..tensor import Array, Tensor, wrap
 from .comparison import where
 from .interpolation import cubic_weights
@@ -93,7 +94,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n, kept = len(batch), channels // (r * r)
     split = input.reshape(*batch, kept, r, r, height, width)
     moved = split.permute(*range(n + 1), n + 3, n + 1, n + 4, n + 2)
-    copy = moved.clone(memory_format="contiguous_format")
+    copy = moved.clone(memory_format=contiguous_format)
     return copy.view(*batch, kept, height * r, width * r)
 
 
@@ -115,7 +116,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(batch)
     split = input.reshape(*batch, channels, height // r, r, width // r, r)
     moved = split.permute(*range(n + 1), n + 2, n + 4, n + 1, n + 3)
-    return moved.reshape(*batch, channels * r * r, height // r, width // r)
+    copy = moved.clone(memory_format=contiguous_format)
+    return copy.reshape(*batch, channels * r * r, height // r, width // r)
 
 
 @function
@@ -137,6 +139,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     return (
         input.reshape(batch, groups, channels // groups, *rest)
         .transpose(1, 2)
+        .clone(memory_format=contiguous_format)
         .reshape(input._array.shape)
     )
 

@@ -279,15 +279,14 @@ def _legacy_cross(
     input: Tensor, other: Tensor, dim: int | None = None, *, out: Any = None
 ) -> Tensor:
     """The cross product of vectors of 3, along the first dimension of that size if none is named."""
-    if dim is None:
-        sizes = broadcast_shapes("cross", input._array.shape, other._array.shape)
-        if 3 not in sizes:
+    if dim is None and input.ndim == other.ndim:
+        broadcast_shapes("cross", input._array.shape, other._array.shape)
+        if 3 not in input._array.shape:
             raise RuntimeError(
                 f"no dimension of size 3 in input: shapes {list(input.shape)} and {list(other.shape)}"
             )
-        dim = sizes.index(3)
-        input, other = input.broadcast_to(sizes), other.broadcast_to(sizes)
-    result = cross(input, other, dim=dim)
+        dim = input._array.shape.index(3)
+    result = cross(input, other, dim=-1 if dim is None else dim)
     return result if out is None else into(out, result, "cross")
 
 

@@ -1,0 +1,72 @@
+"""`python -m tests.torch.fuzz N`: so many random calls, compared with PyTorch.
+
+Each call follows from the seed and its number alone: `--call 1234` makes one again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+from collections import Counter
+from typing import Any
+
+from . import workers
+from .drawing import draw_call
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Make calls, print those that differ, and how many of each kind there were."""
+    parser = argparse.ArgumentParser(prog="python -m tests.torch.fuzz", description=__doc__)
+    parser.add_argument("count", type=int, nargs="?", default=1000, help="how many calls")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", help="a function's name")
+    parser.add_argument("--workers", type=int, default=1, help="how many processes")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first call")
+    parser.add_argument("--call", type=int, help="make one call only, and show it")
+    options = parser.parse_args(argv)
+    if options.call is not None:
+        options.first, options.count = options.call, 1
+    tally: Counter[str] = Counter()
+    lock = threading.Lock()
+
+    def listen(first: int, count: int) -> None:
+        for report in workers.run(options.seed, first, count, options.only):
+            with lock:
+                _take(report, tally, options.seed, options.only)
+
+    share = -(-options.count // options.workers)
+    starts = range(options.first, options.first + options.count, share)
+    threads = [
+        threading.Thread(target=listen, args=(n, min(share, options.first + options.count - n)))
+        for n in starts
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print(f"\n{options.count} calls, seed {options.seed}")
+    for kind, count in sorted(
+        tally.items(), key=lambda item: (item[0] not in ("raised", "returned"), item[0])
+    ):
+        print(f"{count:8}  {kind}")
+    known = ("raised", "returned", "explained")
+    return int(any(not kind.startswith(known) for kind in tally))
+
+
+def _take(report: dict[str, Any], tally: Counter[str], seed: int, only: str | None) -> None:
+    """Count a report, and print it if it is of a difference."""
+    tally.update(report.get("counts", {}))
+    if report["kind"] in ("counts", "done"):
+        return
+    if report.get("phase") == "theirs":
+        tally[f"explained: PyTorch itself ends in a {report['kind']}"] += 1
+        return
+    tally[report["kind"]] += 1
+    code = report.get("code") or draw_call(seed, report["index"], only).code()
+    print(f"--- call {report['index']}: {report['name']}: {report['kind']}: {report['text']}")
+    print(code, end="\n\n", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,193 @@
+"""Differences that are known and meant, as data: `docs/torch-differences.md` lists them.
+
+Each is a case where PyTorch itself is at fault, where the answer is an accident of its code, or
+where we do more than it does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch as real
+
+from ..oracle import leaves
+from .calls import Call
+from .judging import Finding
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A known difference.
+
+    Attributes:
+        reason: why it is one, as on the page
+        kinds: of findings, as a pattern
+        names: of functions, as a pattern
+        text: what the finding says, as a pattern
+        when: of which calls; None: all
+    """
+
+    reason: str
+    kinds: str
+    names: str = ".*"
+    text: str = ""
+    when: Callable[[Call], bool] | None = None
+
+    def covers(self, call: Call, finding: Finding) -> bool:
+        """Whether a finding is this difference."""
+        return (
+            re.fullmatch(self.kinds, finding.kind) is not None
+            and re.fullmatch(self.names, call.name) is not None
+            and re.search(self.text, finding.text) is not None
+            and (self.when is None or self.when(call))
+        )
+
+
+def _has_type(*dtypes: Any) -> Callable[[Call], bool]:
+    return lambda call: any(t.dtype in dtypes for t in leaves((call.args, call.kwargs)))
+
+
+def _not_finite(call: Call) -> bool:
+    """Whether NaN or infinity go in."""
+    given = leaves((call.args, call.kwargs))
+    return any(not bool(t.detach().isfinite().all()) for t in given) or any(
+        isinstance(v, float) and v - v != 0 for v in (*call.args, *call.kwargs.values())
+    )
+
+
+def _is_complex(call: Call) -> bool:
+    return any(t.is_complex() for t in leaves((call.args, call.kwargs)))
+
+
+_CLEAN = r"raised (Type|Runtime|Index|Value|NotImplemented|LinAlg|Memory)Error\((?!ufunc|operands|could not broadcast|negative dim|shape mismatch|Invalid|object too|setting an|cannot reshape|Cannot cast)"
+_LAPACK = r"(linalg\.|Tensor\.|)(\w*(inv|chol|lu|svd|eig|qr|solve|det|lstsq|norm|rank|pinv|cond|ldl|expm?|exp|inverse|geqrf|ormqr|orgqr|matrix_\w+|pca_lowrank|householder_product|lobpcg)\w*|)"
+
+DIFFERENCES = (
+    Difference(
+        "PyTorch has no kernel for a type, and we compute: half precision in some special functions, unsigned "
+        "whole numbers in most operations, complex numbers in `erfc` or `logit`.",
+        "(gradient )?(accepted|error class)",
+        text=r"not implemented for '|not supported for|dtype .*not supported|Could not run 'aten::|Promotion for uint16",
+    ),
+    Difference(
+        "PyTorch has no derivative of some in-place functions whose plain twins have one (`asinh_`, `atanh_`, of "
+        "types that are promoted).",
+        "gradient accepted",
+        text="inplace version of",
+    ),
+    Difference(
+        "PyTorch fails inside its derivative, or names a type that autograd has not: whole numbers in `nansum`, "
+        "`addcdiv` and `addr` beside floating point.",
+        "(gradient )?accepted",
+        text="Expected isFloatingType|Autograd not support dtype|can't be cast to the desired output|does not support automatic differentiation for outputs with complex|must have the same dtype",
+    ),
+    Difference(
+        "Both refuse a call that is wrong; PyTorch names another of its faults, or the same one with another "
+        "class of error.",
+        "(gradient )?error class",
+        text=_CLEAN,
+    ),
+    Difference(
+        "Memory that nobody has filled holds anything.",
+        "(written )?values",
+        names=r"(Tensor\.)?(new_)?empty\w*",
+    ),
+    Difference(
+        "There are no complex numbers in half precision here.",
+        ".*",
+        text="complex32|ComplexHalf",
+    ),
+    Difference(
+        "PyTorch's matrix exponential of two-byte floats is NaN.",
+        "(gradient )?values",
+        names=r"(.*\.)?matrix_exp",
+        when=_has_type(real.float16, real.bfloat16),
+    ),
+    Difference(
+        "`conj`, and what conjugates, is a copy here; PyTorch marks a view as conjugated.",
+        "aliasing",
+        names=r"(Tensor\.)?(conj|adjoint|resolve_conj|mH|H|.*)",
+        text="does not share",
+        when=_is_complex,
+    ),
+    Difference(
+        "Where a derivative is 0 everywhere, one library says so with zeros and the other with None.",
+        "gradient (there|missing)",
+        text="zero: True",
+    ),
+    Difference(
+        "PyTorch cannot grow an `out=` tensor whose memory came from elsewhere.",
+        "accepted|error class",
+        text="Trying to resize storage",
+    ),
+    Difference(
+        "Functions that PyTorch composes of others take `out=` beside inputs that require grad, and lose the "
+        "gradient; we refuse, as most functions do.",
+        "refused",
+        text="functions with out=... arguments don't support automatic differentiation",
+    ),
+    Difference(
+        "PyTorch lets comparisons and logical functions write into leaves that require grad.",
+        "(gradient )?(refused|values)",
+        names=r"(Tensor\.)?(logical_\w+|eq|ne|lt|le|gt|ge|greater|less|greater_equal|less_equal|not_equal)_",
+    ),
+    Difference(
+        "NaN and infinity within linear algebra and Fourier transforms spread as each library's routines meet them.",
+        "(gradient |written )?(values|accepted|refused|error class)",
+        names=_LAPACK
+        + r"|fft\.\w+|(Tensor\.)?(\w*mm|\w*mv|\w*bmm|dot|vdot|inner|outer|ger|addr|matmul|__r?matmul__|tensordot|einsum|cross|renorm|i?stft|cdist|kron|chain_matmul|vecdot|linear|bilinear|conv\w*)_?|nn\.functional\.(conv\w*|linear|bilinear)",
+        when=_not_finite,
+    ),
+    Difference(
+        "Complex numbers with infinite or NaN parts: products and quotients follow each library's formula.",
+        "(gradient |written )?values",
+        when=lambda call: _is_complex(call) and _not_finite(call),
+    ),
+    Difference(
+        "PyTorch has no derivative of a function that has one here (0, of drawn numbers).",
+        "gradient accepted",
+        text="derivative for .* is not implemented",
+    ),
+    Difference(
+        "Some of PyTorch's functions want `out=` of the very type of their result; here it is cast where it loses "
+        "nothing.",
+        "accepted",
+        text="Found dtype .* but expected|does not match dtype of out|expected out tensor dtype",
+    ),
+    Difference(
+        "Eigenvectors and singular vectors may point the other way.",
+        "(gradient )?values",
+        names=r"(linalg\.|Tensor\.)?(eigh?|svd|pca_lowrank|svd_lowrank|lobpcg)",
+    ),
+    Difference(
+        "PyTorch lets some functions write into memory that a tensor shows more than once.",
+        "refused",
+        text="more than one element of the written-to tensor",
+    ),
+    Difference(
+        "The greatest common divisor with the smallest number of a type overflows in PyTorch: -2 for int8.",
+        "(written )?values",
+        names=r"(Tensor\.)?(gcd|lcm)_?",
+    ),
+    Difference(
+        "Sampling at coordinates that are NaN reads any pixel.",
+        "(gradient )?values",
+        names=r"(nn\.functional\.)?grid_sampler?(_2d|_3d)?|nn\.functional\.grid_sample",
+        when=_not_finite,
+    ),
+    Difference(
+        "Of equal elements, which one is found is not said.",
+        "(written )?values",
+        names=r"(Tensor\.)?(sort|argsort|topk|kthvalue|median|nanmedian|mode|msort|argmax|argmin|max|min|unique\w*)",
+        text="output 1|int64",
+    ),
+)
+"""All of them."""
+
+
+def reason_for(call: Call, finding: Finding) -> str | None:
+    """Why a difference is known, or None."""
+    return next((d.reason for d in DIFFERENCES if d.covers(call, finding)), None)

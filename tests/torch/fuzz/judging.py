@@ -1,0 +1,275 @@
+"""One call in both libraries, and everything about it compared."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch as real
+
+import minitorch.torch as ours
+from minitorch.torch.generator import default_generator as our_generator
+
+from ..conditioning import allowance
+from ..opinfo import ULPS_FOR
+from ..oracle import (
+    ULPS,
+    Mismatch,
+    compare_results,
+    compare_tensors,
+    largest,
+    leaves,
+    numbers,
+    to_ours,
+)
+from .calls import Call
+from .memory import GuardedMemory
+
+
+class Finding(Exception):
+    """A difference: of what kind, and what it is."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(f"{kind}: {text}")
+        self.kind = kind
+        self.text = text
+
+
+@dataclass
+class Outcome:
+    """What became of a call in one library."""
+
+    args: Any
+    kwargs: Any
+    result: Any = None
+    error: Exception | None = None
+
+
+def perform(call: Call, library: Any, args: Any, kwargs: Any) -> Outcome:
+    """Make a call in one library."""
+    (real.default_generator if library is real else our_generator).manual_seed(call.seed)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            return Outcome(args, kwargs, _dense(call.run(library, args, kwargs)))
+        except Exception as e:
+            return Outcome(args, kwargs, error=e)
+
+
+def _dense(result: Any) -> Any:
+    """A sparse result as a dense one, which can be compared."""
+    return result.to_dense() if getattr(result, "is_sparse", False) is True else result
+
+
+def judge(call: Call, memory: GuardedMemory, phase: Callable[[str], Any] = lambda p: None) -> str:
+    """Compare a call; `Finding` says what differs.
+
+    Args:
+        call: what to call
+        memory: where our inputs lie
+        phase: told which library runs now
+
+    Returns:
+        "raised" or "returned"
+    """
+    value = (tuple(call.args), call.kwargs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        own_args, own_kwargs = to_ours(value, memory.memories(value, call.seed % 4 > 0))
+    spare = _copied(value)
+    phase("theirs")
+    theirs = perform(call, real, *value)
+    phase("ours")
+    mine = perform(call, ours, own_args, own_kwargs)
+    if compare_errors(theirs.error, mine.error):
+        return "raised"
+    if any(t.dtype is real.complex32 for t in leaves(theirs.result)):
+        raise Finding("dtype", "PyTorch's result is complex32")
+    ulps = ULPS_FOR.get(call.name, ULPS)
+    try:
+        _compare_outcomes(mine, theirs, ulps, phase)
+    except Finding as e:
+        if "values" not in e.kind:
+            raise
+        phase("theirs")
+        ulps = _allowed(call, spare)
+        phase("ours")
+        if ulps <= ULPS_FOR.get(call.name, ULPS):
+            raise
+        our_generator.manual_seed(call.seed)
+        value = spare
+        own_args, own_kwargs = to_ours(value)
+        theirs, mine = perform(call, real, *value), perform(call, ours, own_args, own_kwargs)
+        _compare_outcomes(mine, theirs, ulps, phase)
+    return "returned"
+
+
+def compare_errors(theirs: Exception | None, mine: Exception | None) -> bool:
+    """Whether both raised; `Finding` if one did, or they raised errors of other classes."""
+    if theirs is None and mine is None:
+        return False
+    if mine is None:
+        raise Finding("accepted", f"PyTorch raises {_brief(theirs)}")
+    if theirs is None:
+        raise Finding("refused", f"raised {_brief(mine)}")
+    if isinstance(mine, (MemoryError, RecursionError)) and isinstance(theirs, RuntimeError):
+        return True
+    name, wanted = type(mine).__name__.lstrip("_"), type(theirs).__name__.lstrip("_")
+    if name != wanted and not isinstance(mine, type(theirs)) and not isinstance(theirs, type(mine)):
+        raise Finding("error class", f"raised {_brief(mine)}, PyTorch raises {_brief(theirs)}")
+    return True
+
+
+def _brief(error: Exception | None) -> str:
+    return f"{type(error).__name__}({' '.join(str(error).split())[:230]})"
+
+
+def _compare_outcomes(mine: Outcome, theirs: Outcome, ulps: float, phase: Any) -> None:
+    _compared("", compare_results, mine.result, theirs.result, "result", ulps)
+    _compare_kinds(mine.result, theirs.result)
+    inputs = leaves((mine.args, mine.kwargs)), leaves((theirs.args, theirs.kwargs))
+    for i, (a, b) in enumerate(zip(*inputs, strict=True)):
+        _compared(
+            "written ", compare_tensors, a.detach(), b.detach(), f"input {i} after the call", ulps
+        )
+    _compare_aliases(mine, theirs, inputs)
+    _compare_gradients(mine, theirs, inputs, ulps, phase)
+
+
+def _compared(prefix: str, compare: Callable[..., None], *args: Any, **kwargs: Any) -> None:
+    """Turn a mismatch into a finding of some kind."""
+    try:
+        compare(*args, **kwargs)
+    except Mismatch as e:
+        text = str(e)
+        kinds = ("dtype", "shape", "values", "returned")
+        kind = next((k for k in kinds if f": {k}" in text), "result")
+        raise Finding(prefix + kind, text) from e
+
+
+def _compare_kinds(mine: Any, theirs: Any) -> None:
+    """Containers and plain values are of the same classes."""
+    if isinstance(theirs, real.Tensor) or theirs is None:
+        return
+    if isinstance(theirs, (list, tuple)) and isinstance(mine, (list, tuple)):
+        if isinstance(theirs, tuple) != isinstance(mine, tuple):
+            raise Finding("result", f"{type(mine).__name__}, expected {type(theirs).__name__}")
+        if not leaves(theirs) and not _same_numbers(mine, theirs):
+            raise Finding("returned", f"{mine!r}, expected {theirs!r}")
+    elif type(mine).__name__ != type(theirs).__name__:
+        raise Finding("result", f"{type(mine).__name__}, expected {type(theirs).__name__}")
+
+
+def _same_numbers(mine: Any, theirs: Any) -> bool:
+    return str(list(mine)).replace("minitorch.", "") == str(list(theirs))
+
+
+def _compare_aliases(mine: Outcome, theirs: Outcome, inputs: tuple[list[Any], list[Any]]) -> None:
+    """A result is an input, or shows its memory, in both libraries or in none."""
+    for i, (a, b) in enumerate(zip(leaves(mine.result), leaves(theirs.result), strict=True)):
+        if not b.numel() or b.layout is not real.strided:
+            continue
+        for k, (x, y) in enumerate(zip(*inputs, strict=True)):
+            if not y.numel():
+                continue
+            same = (a is x, np.may_share_memory(a._array, x._array))
+            wanted = (b is y, b.untyped_storage().data_ptr() == y.untyped_storage().data_ptr())
+            if same[1] != wanted[1]:
+                words = "shares", "does not share"
+                raise Finding("aliasing", f"output {i} {words[not same[1]]} input {k}'s memory")
+            if same[0] != wanted[0]:
+                raise Finding(
+                    "aliasing", f"output {i} is{'' if same[0] else ' not'} input {k} itself"
+                )
+
+
+def _compare_gradients(
+    mine: Outcome, theirs: Outcome, inputs: tuple[list[Any], list[Any]], ulps: float, phase: Any
+) -> None:
+    outs = leaves(mine.result), leaves(theirs.result)
+    for i, (a, b) in enumerate(zip(*outs, strict=True)):
+        if a.requires_grad != b.requires_grad:
+            raise Finding(
+                "requires_grad", f"output {i}: {a.requires_grad}, expected {b.requires_grad}"
+            )
+    asked = [k for k, t in enumerate(inputs[1]) if t.requires_grad and t.is_leaf]
+    made = [k for k, t in enumerate(outs[1]) if t.requires_grad]
+    if not asked or not made:
+        return
+    generator = real.Generator().manual_seed(0)
+    weights = [
+        real.randn(outs[1][k].shape, dtype=outs[1][k].dtype, generator=generator) for k in made
+    ]
+    own_weights = [to_ours(w) for w in weights]
+    phase("theirs")
+    expected = _gradients(real, outs[1], inputs[1], weights, made, asked)
+    phase("ours")
+    got = _gradients(ours, outs[0], inputs[0], own_weights, made, asked)
+    errors = [g if isinstance(g, Exception) else None for g in (expected, got)]
+    try:
+        if compare_errors(*errors):
+            return
+    except Finding as e:
+        raise Finding("gradient " + e.kind, e.text) from None
+    size_in = max(largest(numbers(w)) for w in weights)
+    size_in = max(
+        [size_in, *(largest(numbers(inputs[1][k])) for k in asked if inputs[1][k].numel())]
+    )
+    for k, a, b in zip(asked, got, expected, strict=True):  # type: ignore[arg-type]
+        if (a is None) != (b is None):
+            have = "missing" if a is None else "there"
+            raise Finding(
+                f"gradient {have}",
+                f"of input {k}; zero: {not numbers(b if a is None else a).any()}",
+            )
+        if b is not None:
+            what = f"gradient of input {k}"
+            _compared("gradient ", compare_tensors, a, b, what, ulps * 4, scale=min(size_in, 1e6))
+
+
+def _gradients(library: Any, outs: Any, inputs: Any, weights: Any, made: Any, asked: Any) -> Any:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            found = library.autograd.grad(
+                [outs[k] for k in made], [inputs[k] for k in asked], weights, allow_unused=True
+            )
+            return [g.to_dense() if g is not None and g.is_sparse else g for g in found]
+        except Exception as e:
+            return e
+
+
+def _copied(value: Any, known: dict[int, Any] | None = None) -> Any:
+    """The same arguments with their tensors' memory copied."""
+    known = {} if known is None else known
+    if isinstance(value, real.Tensor):
+        if id(value) not in known:
+            t = value.detach()
+            copy = real.empty(0, dtype=t.dtype).set_(t.untyped_storage().clone())
+            known[id(value)] = copy.as_strided(t.shape, t.stride(), t.storage_offset())
+            known[id(value)].requires_grad_(value.requires_grad)
+        return known[id(value)]
+    if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
+        return type(value)(_copied(v, known) for v in value)
+    if isinstance(value, dict):
+        return {k: _copied(v, known) for k, v in value.items()}
+    return value
+
+
+def _allowed(call: Call, value: Any) -> float:
+    """How many units the answers may differ by: what PyTorch's own move by when its inputs are nudged."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        real.default_generator.manual_seed(call.seed)
+        return call.run(real, args, kwargs)
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            args, kwargs = _copied(value)
+            return allowance(run, args, kwargs, True, False)
+    except Exception:
+        return ULPS

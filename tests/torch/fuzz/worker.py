@@ -1,0 +1,68 @@
+"""The process that makes the calls: `python -m tests.torch.fuzz.worker SEED FIRST END NAME`."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import resource
+import sys
+import warnings
+from collections import Counter
+from typing import Any
+
+MEMORY = 12 << 30
+"""Bytes of addresses that a worker may use."""
+
+
+def main(seed: int, first: int, end: int, only: str | None) -> None:
+    """Make the calls with numbers from `first` to `end`, and report what differs."""
+    pipe = os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # C code prints, too
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    warnings.simplefilter("ignore")
+
+    def tell(message: dict[str, Any]) -> None:
+        os.write(pipe, json.dumps(message).encode() + b"\n")
+
+    import torch as real
+
+    from .differences import reason_for
+    from .drawing import draw_call
+    from .judging import Finding, judge
+    from .memory import GuardedMemory
+
+    real.set_num_threads(1)
+    memory = GuardedMemory()
+    tally: Counter[str] = Counter()
+    with contextlib.redirect_stdout(io.StringIO()):
+        for index in range(first, end):
+            call = draw_call(seed, index, only)
+            code = call.code()  # before the call writes into its arguments
+            tell({"index": index, "name": call.name, "phase": "drawing"})
+            try:
+                tally[judge(call, memory, lambda p: tell({"phase": p}))] += 1
+            except Finding as e:
+                reason = reason_for(call, e)
+                if reason is not None:
+                    tally[f"explained: {reason}"] += 1
+                    continue
+                tell(
+                    {
+                        "kind": e.kind,
+                        "index": index,
+                        "name": call.name,
+                        "text": e.text,
+                        "code": code,
+                    }
+                )
+            if index % 200 == 199:
+                tell({"kind": "counts", "counts": tally, "index": index})
+                tally.clear()
+    tell({"kind": "done", "counts": tally, "index": end - 1})
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] or None)

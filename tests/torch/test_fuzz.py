@@ -1,0 +1,105 @@
+"""Random calls compared with PyTorch: a few hundred here; `python -m tests.torch.fuzz` makes many."""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import os
+import signal
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch as real
+
+import minitorch.torch as ours
+
+from . import native_signatures
+from .fuzz.calls import Call
+from .fuzz.differences import DIFFERENCES, reason_for
+from .fuzz.drawing import draw_call
+from .fuzz.judging import Finding, judge
+from .fuzz.memory import GuardedMemory
+
+SEED = 11
+CALLS = 300
+PAGE = Path(__file__).parents[2] / "docs" / "torch-differences.md"
+
+
+def test_random_calls() -> None:
+    memory = GuardedMemory()
+    unexplained = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for index in range(CALLS):
+            call = draw_call(SEED, index)
+            code = call.code()
+            try:
+                judge(call, memory)
+            except Finding as e:
+                if reason_for(call, e) is None:
+                    unexplained.append(f"call {index}: {e}\n{code}")
+    assert not unexplained, "\n\n".join(unexplained)
+
+
+@pytest.mark.parametrize(
+    ("kind", "broken"),
+    [
+        ("values", lambda x: x.exp() * 1.001),
+        ("dtype", lambda x: x.exp().double()),
+        ("shape", lambda x: x.exp()[None]),
+        ("refused", lambda x: x.exp(1)),
+        ("gradient values", lambda x: x.exp() + (x - x.detach())),
+        ("requires_grad", lambda x: x.exp().detach()),
+        ("written values", lambda x: (x.exp(), x.data.add_(1))[0]),
+        ("aliasing", lambda x: x.data.copy_(x.exp()).requires_grad_()),
+    ],
+)
+def test_a_wrong_function_is_found(kind: str, broken: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    call = Call("exp", [real.tensor([0.5, -1.0]).requires_grad_()])
+    assert judge(call, GuardedMemory()) == "returned"
+    monkeypatch.setattr(ours, "exp", broken)
+    with pytest.raises(Finding) as found:
+        judge(call, GuardedMemory())
+    assert found.value.kind in (kind, "written values")
+
+
+def test_a_call_is_made_again_from_its_code() -> None:
+    compared = 0
+    for index in range(40):
+        call = draw_call(SEED, index)
+        given: dict[str, Any] = {}
+        exec(call.code().rpartition("\n")[0], given)
+        first = next((a for a in call.args if isinstance(a, real.Tensor)), None)
+        if first is not None:
+            made, wanted = given["a"].detach(), first.detach()
+            assert (made.dtype, made.stride()) == (wanted.dtype, wanted.stride())
+            assert given["a"].requires_grad == first.requires_grad
+            assert real.equal(made.nan_to_num(), wanted.nan_to_num())
+            compared += 1
+    assert compared > 20
+
+
+@pytest.mark.parametrize("at_end", [True, False])
+def test_reading_past_guarded_memory_is_a_crash(at_end: bool) -> None:
+    placed = GuardedMemory().place(np.arange(100, dtype=np.uint8), at_end)
+    assert placed.tolist() == list(range(100))
+    beyond = placed.ctypes.data + (100 if at_end else -1)
+    child = os.fork()
+    if not child:
+        faulthandler.disable()
+        ctypes.string_at(beyond, 1)
+        os._exit(0)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGSEGV
+
+
+def test_the_page_lists_all_known_differences() -> None:
+    page = " ".join(PAGE.read_text().split())
+    missing = [d.reason for d in DIFFERENCES if d.reason not in page]
+    assert not missing
+
+
+def test_signatures_are_those_of_pytorch() -> None:
+    assert native_signatures.PAGE.read_text() == native_signatures.text()
