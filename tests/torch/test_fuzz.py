@@ -22,6 +22,7 @@ from .fuzz.differences import DIFFERENCES, reason_for
 from .fuzz.drawing import draw_call
 from .fuzz.judging import Finding, judge
 from .fuzz.memory import GuardedMemory
+from .oracle import numbers
 
 SEED = 11
 CALLS = 300
@@ -75,16 +76,18 @@ def test_a_call_is_made_again_from_its_code() -> None:
         first = next((a for a in call.args if isinstance(a, real.Tensor)), None)
         if first is not None:
             made, wanted = given["a"].detach(), first.detach()
-            assert (made.dtype, made.stride()) == (wanted.dtype, wanted.stride())
+            assert made.dtype == wanted.dtype
+            assert made.is_contiguous() == wanted.is_contiguous()
             assert given["a"].requires_grad == first.requires_grad
-            assert real.equal(made.nan_to_num(), wanted.nan_to_num())
+            np.testing.assert_array_equal(numbers(made), numbers(wanted))
             compared += 1
     assert compared > 20
 
 
 @pytest.mark.parametrize("at_end", [True, False])
 def test_reading_past_guarded_memory_is_a_crash(at_end: bool) -> None:
-    placed = GuardedMemory().place(np.arange(100, dtype=np.uint8), at_end)
+    memory = GuardedMemory()
+    placed = memory.place(np.arange(100, dtype=np.uint8), at_end)
     assert placed.tolist() == list(range(100))
     beyond = placed.ctypes.data + (100 if at_end else -1)
     child = os.fork()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import types
 from dataclasses import dataclass, field
 from functools import reduce
@@ -93,8 +94,19 @@ def _period(memory: Any) -> int:
 
 def number_list(t: Any) -> str:
     """The elements of a tensor as code."""
-    text = str(t.tolist())
-    return text.replace("nan", "float('nan')").replace("inf", "float('inf')")
+    return _numbers(t.tolist())
+
+
+def _numbers(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_numbers, value)) + "]"
+    if isinstance(value, complex):
+        return f"complex({_numbers(value.real)}, {_numbers(value.imag)})"
+    return (
+        f"float('{value}')"
+        if isinstance(value, float) and not math.isfinite(value)
+        else repr(value)
+    )
 
 
 def literal(value: Any, names: dict[int, str]) -> str:
@@ -112,7 +124,7 @@ def literal(value: Any, names: dict[int, str]) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{k!r}: {literal(v, names)}" for k, v in value.items()) + "}"
     if isinstance(value, (float, complex)):
-        return repr(value).replace("nan", "float('nan')").replace("inf", "float('inf')")
+        return _numbers(value)
     if isinstance(value, types.FunctionType):
         return "None"
     return repr(value)
