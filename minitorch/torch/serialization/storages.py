@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pickle import UnpicklingError
+from reprlib import repr as brief
 from typing import Any
 
 import numpy as np
@@ -78,11 +79,13 @@ def parse(description: Any) -> tuple[str, dtypes.dtype | None, str, int]:
         )
     word, kind, key, location, count = description[:5]
     if word != "storage":
-        raise UnpicklingError(f"Only persistent_load of storage is allowed, but got {word!r}")
+        raise UnpicklingError(f"Only persistent_load of storage is allowed, but got {brief(word)}")
     if not isinstance(kind, StorageType) and kind is not UntypedStorage:
-        raise UnpicklingError(f"there is no kind of storage {kind!r}")
+        raise UnpicklingError(f"there is no kind of storage {brief(kind)}")
     if type(key) is not str or type(location) is not str or type(count) is not int or count < 0:
-        raise UnpicklingError(f"the storage {key!r} at {location!r} of {count!r} elements is none")
+        raise UnpicklingError(
+            f"the storage {brief(key)} at {brief(location)} of {brief(count)} elements is none"
+        )
     return key, kind.dtype if isinstance(kind, StorageType) else None, location, count
 
 

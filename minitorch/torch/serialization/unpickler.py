@@ -12,6 +12,7 @@ import pickle
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from pickle import UnpicklingError
+from reprlib import repr as brief
 from struct import unpack_from
 from typing import Any
 
@@ -145,7 +146,9 @@ class SafeUnpickler:
     def call(self, function: Any, args: Any) -> Any:
         """Call a function from the tables."""
         if id(function) not in self.callable:
-            raise UnpicklingError(f"Trying to call reduce for unrecognized function {function!r}")
+            raise UnpicklingError(
+                f"Trying to call reduce for unrecognized function {brief(function)}"
+            )
         _check_arguments(function, args)
         return function(*args)
 
@@ -154,7 +157,7 @@ class SafeUnpickler:
         if id(cls) not in self.callable or not isinstance(cls, type):
             raise UnpicklingError(
                 "Can only create new object for classes allowlisted via `add_safe_globals` "
-                f"but got {cls!r}"
+                f"but got {brief(cls)}"
             )
         _check_arguments(cls, args)
         return cls.__new__(cls, *args, **kwargs)
