@@ -9,10 +9,12 @@ setting makes one of them work as on another one; what must not depend on it is 
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
 import time
+from typing import Any
 
 RANDOM = "test_generator test_testing"
 LAYERS = "test_nn test_recurrent test_transformer test_optim"
@@ -35,19 +37,20 @@ AVX2 = {"X86_V3", "AVX2", "FMA3"}
 """What NumPy calls the instructions that most processors have."""
 
 
+def numpy_loops() -> Any:
+    """The module of NumPy that knows the processor."""
+    return importlib.import_module("numpy._core._multiarray_umath")
+
+
 def disabled_features(setting: str) -> str:
     """The instructions that NumPy is not to use: all it can do without, or all beyond AVX2."""
-    from numpy._core import _multiarray_umath as numpy
-
-    known: list[str] = getattr(numpy, "__cpu_dispatch__")  # noqa: B009
+    known: list[str] = numpy_loops().__cpu_dispatch__
     return " ".join(name for name in known if setting == "numpy" or name not in AVX2)
 
 
 def has_more_than_avx2() -> bool:
     """Whether NumPy finds instructions here beyond those of AVX2."""
-    from numpy._core import _multiarray_umath as numpy
-
-    found: dict[str, bool] = getattr(numpy, "__cpu_features__")  # noqa: B009
+    found: dict[str, bool] = numpy_loops().__cpu_features__
     return any(found.get(name) for name in disabled_features("avx2").split())
 
 

@@ -79,11 +79,12 @@ def test_index_to_position_of_a_longer_buffer() -> None:
 
 def compiled(fn: Callable[..., Any], *arguments: Any) -> Any:
     """What a function gives that Numba has compiled, as lesson 3 does."""
-    import numba
+    from numba import njit
+    from numba.core.errors import NumbaError
 
     try:
-        return numba.njit(fn)(*arguments)
-    except numba.core.errors.NumbaError as error:
+        return njit(fn)(*arguments)
+    except NumbaError as error:
         why = [line for line in str(error).splitlines() if line.strip()][1:4]
         pytest.fail(f"lesson 3 compiles {fn.__name__}, which Numba cannot:\n" + "\n".join(why))
 

@@ -15,7 +15,7 @@ def _copied(name: str, view: Any) -> None:
 
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         shown = view(*args, **kwargs)
-        result = tuple(x.clone() for x in shown) if isinstance(shown, tuple) else shown.clone()
+        result: Any = tuple(x.clone() for x in shown) if isinstance(shown, tuple) else shown.clone()
         if name == "detach":
             result = without_derivative(name, result, *args)
         return result if out is None else into(out, result, call.__name__)
