@@ -138,7 +138,7 @@ def _write(path: Path, payload: bytes) -> None:
 
 def _check_owner(path: Path, about: os.stat_result) -> None:
     """PermissionError if somebody else than the user or root could have written here."""
-    if os.name != "posix":
+    if not hasattr(os, "geteuid"):  # Windows
         return
     if about.st_uid not in (0, os.geteuid()) or about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise PermissionError(f"{path} can be written by others")

@@ -59,7 +59,7 @@ def native() -> dict[str, list[Overload]]:
     found: dict[str, list[Overload]] = {}
     functions = _from_stub((STUBS / "_VariableFunctions.pyi").read_text(), None)
     for name, overloads in functions.items():
-        if isinstance(getattr(real, name, None), BuiltinFunctionType) and hasattr(ours, name):
+        if hasattr(real._C._VariableFunctions, name) and hasattr(ours, name):
             found[f"torch.{name}"] = [_with_numbers(name, o) for o in overloads]
     for name, overloads in _from_stub((STUBS / "__init__.pyi").read_text(), "TensorBase").items():
         method = getattr(real.Tensor, name, None)
