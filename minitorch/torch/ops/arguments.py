@@ -239,16 +239,38 @@ def _parsed(text: str) -> Signature:
 # --- The check --------------------------------------------------------------------------------------
 
 
+_ABSENT = object()
+
+
 def checked(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that refuses what its signatures do not take."""
+    """A function that refuses what its signatures do not take.
+
+    Most calls have up to three arguments without names, of classes that were seen before: their
+    road is short, since the check must not cost more than the smallest operation.
+    """
     check = Check(name, fn)
     known = check.known
 
     @wraps(fn)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        classes = tuple(map(type, args))
-        if kwargs:
-            classes = (*classes, *kwargs, *map(type, kwargs.values()))
+    def call(
+        a: Any = _ABSENT, b: Any = _ABSENT, c: Any = _ABSENT, /, *rest: Any, **kwargs: Any
+    ) -> Any:
+        args: Arguments
+        if b is _ABSENT:
+            if type(a) in known and not kwargs:
+                return fn(a)
+            args = () if a is _ABSENT else (a,)
+        elif c is _ABSENT:
+            if (type(a), type(b)) in known and not kwargs:
+                return fn(a, b)
+            args = (a, b)
+        elif rest or kwargs:
+            args = (a, b, c, *rest)
+        elif (type(a), type(b), type(c)) in known:
+            return fn(a, b, c)
+        else:
+            args = (a, b, c)
+        classes = (*map(type, args), *kwargs, *map(type, kwargs.values()))
         if classes not in known:
             args, kwargs = check(args, kwargs, classes)
         return fn(*args, **kwargs)
@@ -260,7 +282,7 @@ class Check:
     """The check of one function.
 
     Attributes:
-        known: classes of arguments that fit
+        known: classes of arguments that fit; of one argument alone, also its class by itself
     """
 
     def __init__(self, name: str, fn: Callable[..., Any]) -> None:
@@ -298,6 +320,8 @@ class Check:
             )
         if not any(s.by_value(given, kwargs) for s in fitting):
             self.known.add(classes)
+            if plain and len(values) == len(args) == 1:
+                self.known.add(type(args[0]))
         return args, kwargs
 
     def refusal(self, args: Arguments, kwargs: Keywords) -> TypeError:

@@ -231,6 +231,8 @@ def _polynomial(
         for k in range(1, int(degree.max(initial=0))):
             before, now = now, step(k, x, now, before).astype(x.dtype, copy=False)
             out = np.where(degree == k + 1, now, out)
+            if np.isnan(now).all():  # it stays so, however high the degree
+                return np.where(degree > k + 1, now, out)
         return out
 
     return run
