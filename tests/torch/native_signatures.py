@@ -57,9 +57,10 @@ def text() -> str:
 def native() -> dict[str, list[Overload]]:
     """The ways to call each function and method that both libraries have."""
     found: dict[str, list[Overload]] = {}
+    compiled: Any = real._C
     functions = _from_stub((STUBS / "_VariableFunctions.pyi").read_text(), None)
     for name, overloads in functions.items():
-        if hasattr(real._C._VariableFunctions, name) and hasattr(ours, name):
+        if hasattr(compiled._VariableFunctions, name) and hasattr(ours, name):
             found[f"torch.{name}"] = [_with_numbers(name, o) for o in overloads]
     for name, overloads in _from_stub((STUBS / "__init__.pyi").read_text(), "TensorBase").items():
         method = getattr(real.Tensor, name, None)
