@@ -134,7 +134,9 @@ def test_make_lint_has_nothing_to_say_about_a_workspace(tmp_path: Path) -> None:
     tools = Path(sys.executable).parent
     environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
     options = {"cwd": made.root, "env": environment, "capture_output": True, "text": True}
-    planned = subprocess.run(["make", "--dry-run", "lint"], check=True, **options)
+    planned = subprocess.run(
+        ["make", "--no-print-directory", "--dry-run", "lint"], check=True, **options
+    )
     assert planned.stdout.splitlines() == ["ruff format --check", "ruff check", "pyright"]
     rewritten = ["minitorch/fast_conv.py", "minitorch/cuda_ops.py"]  # all files take twice as long
     for command in (["ruff", "format", "--check"], ["ruff", "check"], ["pyright", *rewritten]):
