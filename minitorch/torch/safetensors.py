@@ -245,10 +245,8 @@ def _are_sizes(values: Any) -> bool:
 
 
 def _invalid(name: str, reason: str) -> SafetensorError:
-    shown = f"{name:.100}".encode("utf-8", "backslashreplace").decode()
-    return SafetensorError(
-        f"Error while deserializing: invalid entry of tensor `{shown}`: {reason:.500}"
-    )
+    text = f"Error while deserializing: invalid entry of tensor `{name:.100}`: {reason:.500}"
+    return SafetensorError(text.encode("utf-8", "backslashreplace").decode())
 
 
 def _check_cover(entries: dict[str, _Entry], size: int) -> None:

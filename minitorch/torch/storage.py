@@ -8,6 +8,7 @@ says where in it an array lies, and makes arrays over it again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from reprlib import repr as short
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,7 +98,8 @@ def array_over(
     numbers = (offset, *shape, *strides)
     if len(shape) != len(strides) or any(type(n) is not int or n < 0 for n in numbers):
         raise RuntimeError(
-            f"a tensor cannot have sizes {shape}, strides {strides}, storage offset {offset}"
+            f"a tensor cannot have sizes {short(shape)}, strides {short(strides)}, "
+            f"storage offset {short(offset)}"
         )
     end = offset + _extent(shape, strides)
     if end * dtype.itemsize > memory.size and 0 not in shape:
