@@ -125,7 +125,10 @@ class CIFAR10(VisionDataset):
             raise ValueError(
                 f"{path}: {len(pixels)} pictures, but not as many labels, or no classes"
             )
-        self.classes = [str(name) for name in classes]
+        try:
+            self.classes = [str(name) for name in classes]
+        except SystemError as error:  # NumPy, at what is no character
+            raise ValueError(f"{path}: the names of its classes are no text") from error
         return pixels, labels.tolist()
 
     def download(self) -> None:
