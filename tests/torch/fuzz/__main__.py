@@ -20,7 +20,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.torch.fuzz", description=__doc__)
     parser.add_argument("count", type=int, nargs="?", default=1000, help="how many calls")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", help="a function's name")
+    parser.add_argument("--only", help="functions' names, as a pattern")
     parser.add_argument("--workers", type=int, default=1, help="how many processes")
     parser.add_argument("--first", type=int, default=0, help="the number of the first call")
     parser.add_argument("--call", type=int, help="make one call only, and show it")

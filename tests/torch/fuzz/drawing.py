@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import warnings
 from functools import cache
 from random import Random
@@ -85,8 +86,12 @@ def draw_call(seed: int, index: int, only: str | None = None) -> Call:
 
 @cache
 def _names(only: str | None) -> list[str]:
-    """The functions to call: all, or those of a name."""
-    names = [n for n in all_names() if only is None or only in (n, n.rpartition(".")[2])]
+    """The functions to call: all, or those whose name matches, as a method's does without `Tensor.`."""
+    names = [
+        n
+        for n in all_names()
+        if only is None or any(re.fullmatch(only, m) for m in (n, n.removeprefix("Tensor.")))
+    ]
     if not names:
         raise SystemExit(f"no function is called {only}")
     return names
