@@ -212,19 +212,27 @@ def _frame(
 def backprop_frames() -> Figure:
     """log(z) + exp(z) with z = x y, at x = 2 and y = 0.5: six steps."""
     drawn, ax = canvas(27.4, 17.2)
-    e = "$e^{1}$"
+    x, y = 2, 0.5
+    by_log, by_exp = 1 / (x * y), np.exp(x * y)
+    at_z = by_log + by_exp
+    to_x, to_y = f"{at_z * y:.2f}", f"{at_z * x:.2f}"
     frames = [
         ("out", "", ["log: 1", "exp: 1"], "start: d = 1; Add passes it on"),
-        ("log", "out", ["exp: 1", "z: 1/1 = 1"], "Log sends 1/z to z; z is not complete yet"),
-        ("exp", "out log", [f"z: 1 + {e} = 3.718"], "Exp adds its part: the sum waits for z"),
+        ("log", "out", ["exp: 1", f"z: 1/1 = {by_log:g}"], "Log sends 1/z; z is not complete yet"),
+        (
+            "exp",
+            "out log",
+            [f"z: {by_log:g} + {by_exp:.2f} = {at_z:.2f}"],
+            f"Exp adds e, about {by_exp:.2f}: the sum waits for z",
+        ),
         (
             "z",
             "out log exp",
-            ["x: 3.718 · 0.5 = 1.859", "y: 3.718 · 2 = 7.437"],
+            [f"x: {at_z:.2f} · {y} = {to_x}", f"y: {at_z:.2f} · {x} = {to_y}"],
             "z is complete: Mul sends to both",
         ),
-        ("x", "out log exp z", ["y: 7.437"], "x is a leaf: it keeps 1.859"),
-        ("y", "out log exp z x", ["(empty)"], "y is a leaf: it keeps 7.437"),
+        ("x", "out log exp z", [f"y: {to_y}"], f"x is a leaf: it keeps {to_x}"),
+        ("y", "out log exp z x", ["(empty)"], f"y is a leaf: it keeps {to_y}"),
     ]
     for i, (now, done, table, title) in enumerate(frames):
         _frame(ax, 0.2 + 13.7 * (i % 2), 11.6 - 5.7 * (i // 2), i + 1, now, done, table, title)

@@ -184,12 +184,12 @@ def gpu_grid() -> Figure:
 def gpu_reduce() -> Figure:
     """Eight numbers summed in three rounds."""
     drawn, ax = canvas(18.5, 7.4)
-    rows = [
-        [3, 1, 4, 1, 5, 9, 2, 6],
-        [4, 1, 5, 1, 14, 9, 8, 6],
-        [9, 1, 5, 1, 22, 9, 8, 6],
-        [31, 1, 5, 1, 22, 9, 8, 6],
-    ]
+    rows = [[3, 1, 4, 1, 5, 9, 2, 6]]
+    for step in (1, 2, 4):
+        before = rows[-1]
+        rows.append(
+            [v + before[j + step] if j % (2 * step) == 0 else v for j, v in enumerate(before)]
+        )
     for r, row in enumerate(rows):
         y = 7.0 - 1.9 * r
         step = 2**r

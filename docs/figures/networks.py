@@ -33,7 +33,8 @@ from .style import (
 def conv_slide() -> Figure:
     """The window at three places, the last one over the edge."""
     drawn, ax = canvas(23, 5.4)
-    row, weight, out = [1, 2, 3, 4, 5, 6], [5, 2, 3], [18, 28, 38, 48, 37, 30]
+    row, weight = [1, 2, 3, 4, 5, 6], [5, 2, 3]
+    out = [int(row_sum) for row_sum in np.correlate([*row, 0, 0], weight)]
     for panel, at in enumerate((0, 1, 4)):
         x = 0.3 + 7.7 * panel
         cells = [*row, "0", "0"] if at == 4 else row
@@ -50,23 +51,24 @@ def conv_slide() -> Figure:
             fontsize=9,
         )
         arrow(ax, (x + 0.85 * at + 0.42, 3.0), (x + 0.85 * at + 0.42, 1.55), color=GREEN)
-        products = " + ".join(f"{cells[at + j]}·{weight[j]}" for j in range(3))
-        words(ax, x + 2.6, 0.1, products, MUTED, fontsize=9)
+        products = " + ".join(f"{cells[at + j]} · {weight[j]}" for j in range(3))
+        words(ax, x + 2.8, 0.1, f"{products} = {out[at]}", MUTED, fontsize=9)
     return drawn
 
 
 @figure("conv-unroll")
 def conv_unroll() -> Figure:
     drawn, ax = canvas(18, 6.6)
-    row = [1, 2, 3, 4, 5, 6, 0, 0]
+    row, weight = [1, 2, 3, 4, 5, 6, 0, 0], [5, 2, 3]
     table = [[row[i + j] for j in range(3)] for i in range(6)]
     grid(ax, 0.4, 3.8, [row[:6]], LIGHT_BLUE, cell=0.85)
     arrow(ax, (5.8, 3.4), (7.4, 3.4), "unroll")
     grid(ax, 8.0, 5.9, table, lambda i, j: GREY if i + j > 5 else LIGHT_BLUE, cell=0.85)
     words(ax, 11.1, 3.4, "·", fontsize=15)
-    grid(ax, 11.8, 4.65, [[5], [2], [3]], LIGHT_ORANGE, cell=0.85)
+    grid(ax, 11.8, 4.65, [[w] for w in weight], LIGHT_ORANGE, cell=0.85)
     words(ax, 13.4, 3.4, "=", fontsize=13)
-    grid(ax, 14.2, 5.9, [[18], [28], [38], [48], [37], [30]], LIGHT_GREEN, cell=0.85)
+    products = [[sum(a * w for a, w in zip(cells, weight, strict=True))] for cells in table]
+    grid(ax, 14.2, 5.9, products, LIGHT_GREEN, cell=0.85)
     words(ax, 9.3, 6.3, "(6, 3)", MUTED, fontsize=9)
     words(ax, 12.2, 5.05, "(3, 1)", MUTED, fontsize=9)
     words(ax, 14.6, 6.3, "(6, 1)", MUTED, fontsize=9)

@@ -80,9 +80,12 @@ def save(name: str, folder: Path) -> Path:
 
 
 def _squeezed(svg: str) -> str:
-    """The same picture in fewer bytes: two decimals, no comments, no indentation."""
+    """The same picture in fewer bytes: coordinates of two decimals, no comments, no indentation.
+
+    Numbers that a reader sees stand between tags, and stay as they are.
+    """
     svg = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"(\.\d\d)\d+", r"\1", svg)
+    svg = re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\.\d\d)\d+", r"\1", tag[0]), svg)
     return "\n".join(line.strip() for line in svg.splitlines() if line.strip()) + "\n"
 
 
