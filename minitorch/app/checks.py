@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field
 
 from ..course.checking import check
-from ..course.commands import account
+from ..course.progress import account
 from ..course.tasks import Task
 from ..course.workspace import CourseError, Workspace
 

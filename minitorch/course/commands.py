@@ -6,18 +6,19 @@ import argparse
 import difflib
 import os
 import sys
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from ..doctor import Finding
-from .checking import Result, Server, check, has_gpu
+from .checking import Result, check
 from .examples import first_hint
 from .guide import section
+from .progress import account, explain_error, next_task, standing
 from .stubs import body_of, solution_file
 from .tasks import TASKS, Task, find_task
+from .watching import watch
 from .workspace import CourseError, Workspace, create
 
 Command = Callable[[argparse.Namespace], int]
@@ -165,32 +166,7 @@ def run_status(args: argparse.Namespace) -> int:
     return 0
 
 
-def standing(workspace: Workspace, task: Task) -> tuple[str, str]:
-    """How far a task is, in a word (open, begun, written, passed) and in a few more."""
-    passed = workspace.notes()["passed"]
-    open_places = workspace.open_places(task)
-    written = len(task.places) - len(open_places)
-    if task.number in passed and not open_places:
-        return "passed", passed[task.number]
-    if not task.places:
-        return "-", "tests only"
-    if open_places:
-        counts = f"{written} of {len(task.places)} functions written"
-        return ("begun" if written else "open"), counts
-    return "written", f"run `minitorch course check {task.number}`"
-
-
 # --- Checks --------------------------------------------------------------------------------
-
-
-def next_task(workspace: Workspace) -> Task:
-    """The first task that was not passed, from the current module on."""
-    notes = workspace.notes()
-    later = [t for t in TASKS if t.module >= notes.get("module", 0)]
-    for task in later:
-        if task.number not in notes["passed"]:
-            return task
-    return later[-1]
 
 
 def run_check(args: argparse.Namespace) -> int:
@@ -219,89 +195,6 @@ def report(workspace: Workspace, result: Result, verbose: bool = False) -> None:
     """Say what came out, and remember it."""
     for line in account(workspace, result, verbose):
         say(line)
-
-
-def account(workspace: Workspace, result: Result, verbose: bool = False) -> list[str]:
-    """What came out, line by line; the workspace remembers it."""
-    task, notes = result.task, workspace.notes()
-    head = f"Task {task.number}, {task.title}:"
-    if result.passed:
-        lines = [f"{head} passed ({_counts(result)}, {result.seconds:.1f} s)"]
-        if task.number in ("3.3", "3.4", "4.4b") and not has_gpu():
-            n = result.count("passed")
-            lines.append(
-                f"  {n} checks run in the simulator, 0 on a GPU (none found). Passed, not timed."
-            )
-        workspace.note(passed=notes["passed"] | {task.number: time.strftime("%Y-%m-%d %H:%M")})
-        if (notes.get("last") or {}).get("task") == task.number:
-            workspace.note(last=None)
-        return lines
-    passed = {n: t for n, t in notes["passed"].items() if n != task.number}
-    messages = explain(workspace, result)
-    workspace.note(passed=passed, last={"task": task.number, "message": messages[0]})
-    if result.error is not None:
-        lines = [f"{head} could not run"]
-    else:
-        lines = [f"{head} not yet ({_counts(result)}, {result.seconds:.1f} s)"]
-    lines += ["  " + message.replace("\n", "\n  ") for message in messages]
-    shown = result.failures if verbose else [f for f in result.failures if not f.unwritten][:3]
-    for test in shown:
-        lines.append(f"\n  {test.name}" + (f"\n    {test.about}" if test.about else ""))
-        lines.append("    " + test.message.replace("\n", "\n    "))
-        if test.where:
-            lines.append(f"    at {test.where}")
-    lines.append(
-        f"\n  hint: minitorch course hint {task.number} 1     guide: minitorch course guide {task.number}"
-    )
-    return lines
-
-
-def _counts(result: Result) -> str:
-    failed = result.count("failed", "error")
-    parts = [f"{result.count('passed')} of {len(result.tests)} checks pass"]
-    if failed:
-        parts.append(f"{failed} fail")
-    if result.count("skipped"):
-        parts.append(f"{result.count('skipped')} skipped, which is not passed")
-    return ", ".join(parts)
-
-
-def explain(workspace: Workspace, result: Result) -> list[str]:
-    """What is wrong, in words: an error, known mistakes, or what is still to be written."""
-    if result.error is not None:
-        return [_explain_error(workspace, result.error)]
-    from .recognition import recognise
-
-    messages = [found.message for found in recognise(result.task.number, result.probes)]
-    open_places = workspace.open_places(result.task)
-    if open_places:
-        names = ", ".join(place.name for place in open_places[:6])
-        more = f" and {len(open_places) - 6} more" if len(open_places) > 6 else ""
-        messages.append(f"Still to write: {names}{more} (minitorch/{open_places[0].file})")
-    earlier = {t.unwritten for t in result.failures if t.unwritten} - {result.task.number}
-    if earlier:
-        messages.append(f"Needs what is still open in task {', '.join(sorted(earlier))}.")
-    if result.count("skipped"):
-        why = next(t.message for t in result.tests if t.outcome == "skipped")
-        messages.append(f"Some checks were skipped: {why}")
-    if not messages:
-        first = result.failures[0] if result.failures else None
-        text = f"{first.name}: {first.message.splitlines()[0]}" if first else "no check ran"
-        messages.append(text)
-    return messages
-
-
-def _explain_error(workspace: Workspace, error: dict[str, str]) -> str:
-    kind, text = error["kind"], error["text"]
-    if kind == "import":
-        return f"Your minitorch cannot be imported. {text}"
-    if kind == "elsewhere":
-        return f"Python imports minitorch from {text}, not from {workspace.root}. See `doctor`."
-    if kind == "time":
-        return "The checks did not come to an end: is there a loop that never stops?"
-    if kind == "died":
-        return f"Python itself died while running your code ({text})."
-    return text
 
 
 # --- Help ------------------------------------------------------------------------------------
@@ -411,7 +304,7 @@ def run_doctor(args: argparse.Namespace) -> int:
 def check_workspace(workspace: Workspace) -> Finding:
     """Whether the library of a workspace can be imported."""
     error = check(workspace.root, TASKS[0], only_import=True).error
-    text = str(workspace.root) if error is None else _explain_error(workspace, error)
+    text = str(workspace.root) if error is None else explain_error(workspace, error)
     return Finding("workspace", error is None, text, required=True)
 
 
@@ -431,72 +324,5 @@ def run_app_command(args: argparse.Namespace) -> int:
 
 def run_watch(args: argparse.Namespace) -> int:
     """`watch`."""
-    workspace = Workspace.find()
     fixed = find_task(args.task) if args.task else None
-    heavy = ["numba"] if (fixed or next_task(workspace)).module >= 3 else []
-    say("Checking each time a file is saved; Ctrl-C ends.")
-    with Server(heavy) as server:
-        seen: dict[Path, int] = {}
-        while True:
-            now = _saved(workspace)
-            if now == seen:
-                time.sleep(0.1)
-                continue
-            seen = now
-            task = fixed or next_task(workspace)
-            say(f"\n[{time.strftime('%H:%M:%S')}] {_first_word(server, workspace, task)}")
-            result = _all_checks(server, workspace, task, seen)
-            if result is None:
-                continue  # saved again meanwhile
-            report(workspace, result)
-            if args.once:
-                return 0 if result.passed else 1
-            if result.passed and fixed is None:
-                seen = {}  # on to the next task
-                if next_task(workspace) is task:
-                    return 0
-
-
-def _all_checks(
-    server: Server, workspace: Workspace, task: Task, seen: dict[Path, int]
-) -> Result | None:
-    """A task's checks, with few examples first and then with all; None if a file is saved meanwhile."""
-
-    def saved_again() -> bool:
-        return _saved(workspace) != seen
-
-    root = workspace.root
-    result = server.check(root, task, saved_again, quick=True, first=True)
-    if result.passed:
-        result = server.check(root, task, saved_again)
-    return None if (result.error or {}).get("kind") == "interrupted" else result
-
-
-def _first_word(server: Server, workspace: Workspace, task: Task) -> str:
-    """What a few direct questions tell, before the tests have run."""
-    from .recognition import recognise, wrong_answers
-
-    asked = server.check(workspace.root, task, only_probes=True)
-    if asked.error is not None:
-        return _explain_error(workspace, asked.error)
-    known = recognise(task.number, asked.probes)
-    wrong = wrong_answers(task.number, asked.probes)
-    right = len(asked.probes) - len(wrong)
-    head = f"{right} of {len(asked.probes)} quick questions answered right"
-    if known:
-        return f"{head}. {known[0].message}"
-    return f"{head}; {wrong[0]}" if wrong else f"{head}; now the tests ..."
-
-
-def _saved(workspace: Workspace) -> dict[Path, int]:
-    files = [
-        *(workspace.root / "minitorch").rglob("*.py"),
-        *(workspace.root / "tests").rglob("*.py"),
-    ]
-    saved = {}
-    for path in files:
-        try:
-            saved[path] = path.stat().st_mtime_ns
-        except OSError:
-            continue  # an editor is just replacing it
-    return saved
+    return watch(Workspace.find(), fixed, say, args.once)

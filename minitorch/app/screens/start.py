@@ -11,7 +11,7 @@ from minitorch.app.checks import Check
 from minitorch.app.frame import begin, chosen_module, library, tasks_of, workspace
 from minitorch.app.library import Missing, Problem, Run
 from minitorch.app.rooms import MODULES, ROOMS, find_room
-from minitorch.course.commands import standing
+from minitorch.course.progress import standing
 from minitorch.course.stubs import LIBRARY
 from minitorch.course.tasks import TASKS, Task, find_task
 from minitorch.course.workspace import Workspace

@@ -1,0 +1,29 @@
+"""The mistake catalogue: wrong answers that people really give, task by task.
+
+An entry replaces a piece of the right program, which occurs in its file exactly once,
+by a wrong one. The tests of the entry's task must notice, and a student whose code answers
+the probes as the wrong program does sees the entry's advice.
+"""
+
+from __future__ import annotations
+
+from . import cuda, module0, module1, module2, module3, module4
+from .record import Mistake as Mistake
+
+MISTAKES: list[Mistake] = [
+    mistake
+    for module in (module0, module1, module2, module3, module4)
+    for mistake in module.MISTAKES
+]
+CUDA_MISTAKES: list[Mistake] = cuda.MISTAKES
+"""Those of the CUDA tasks, which take a GPU or its simulator to show."""
+
+
+def common_mistakes(number: str) -> list[tuple[str, str]]:
+    """(what goes wrong, what to do about it) of a task, for the guides.
+
+    >>> common_mistakes("1.1")[1][1]
+    'Twice too large: the two points are 2 * epsilon apart.'
+    """
+    entries = [m for m in [*MISTAKES, *CUDA_MISTAKES] if m.number == number]
+    return [(m.name, m.advice) for m in entries]

@@ -1,0 +1,118 @@
+"""How far a student is: what a check said, in words, and what the workspace remembers of it."""
+
+from __future__ import annotations
+
+import time
+
+from .checking import Result, has_gpu
+from .tasks import TASKS, Task
+from .workspace import Workspace
+
+
+def standing(workspace: Workspace, task: Task) -> tuple[str, str]:
+    """How far a task is, in a word (open, begun, written, passed) and in a few more."""
+    passed = workspace.notes()["passed"]
+    open_places = workspace.open_places(task)
+    written = len(task.places) - len(open_places)
+    if task.number in passed and not open_places:
+        return "passed", passed[task.number]
+    if not task.places:
+        return "-", "tests only"
+    if open_places:
+        counts = f"{written} of {len(task.places)} functions written"
+        return ("begun" if written else "open"), counts
+    return "written", f"run `minitorch course check {task.number}`"
+
+
+def next_task(workspace: Workspace) -> Task:
+    """The first task that was not passed, from the current module on."""
+    notes = workspace.notes()
+    later = [t for t in TASKS if t.module >= notes.get("module", 0)]
+    for task in later:
+        if task.number not in notes["passed"]:
+            return task
+    return later[-1]
+
+
+def account(workspace: Workspace, result: Result, verbose: bool = False) -> list[str]:
+    """What came out, line by line; the workspace remembers it."""
+    task, notes = result.task, workspace.notes()
+    head = f"Task {task.number}, {task.title}:"
+    if result.passed:
+        lines = [f"{head} passed ({_counts(result)}, {result.seconds:.1f} s)"]
+        if task.number in ("3.3", "3.4", "4.4b") and not has_gpu():
+            n = result.count("passed")
+            lines.append(
+                f"  {n} checks run in the simulator, 0 on a GPU (none found). Passed, not timed."
+            )
+        workspace.note(passed=notes["passed"] | {task.number: time.strftime("%Y-%m-%d %H:%M")})
+        if (notes.get("last") or {}).get("task") == task.number:
+            workspace.note(last=None)
+        return lines
+    passed = {n: t for n, t in notes["passed"].items() if n != task.number}
+    messages = explain(workspace, result)
+    workspace.note(passed=passed, last={"task": task.number, "message": messages[0]})
+    if result.error is not None:
+        lines = [f"{head} could not run"]
+    else:
+        lines = [f"{head} not yet ({_counts(result)}, {result.seconds:.1f} s)"]
+    lines += ["  " + message.replace("\n", "\n  ") for message in messages]
+    shown = result.failures if verbose else [f for f in result.failures if not f.unwritten][:3]
+    for test in shown:
+        lines.append(f"\n  {test.name}" + (f"\n    {test.about}" if test.about else ""))
+        lines.append("    " + test.message.replace("\n", "\n    "))
+        if test.where:
+            lines.append(f"    at {test.where}")
+    lines.append(
+        f"\n  hint: minitorch course hint {task.number} 1     guide: minitorch course guide {task.number}"
+    )
+    return lines
+
+
+def _counts(result: Result) -> str:
+    failed = result.count("failed", "error")
+    parts = [f"{result.count('passed')} of {len(result.tests)} checks pass"]
+    if failed:
+        parts.append(f"{failed} fail")
+    if result.count("skipped"):
+        parts.append(f"{result.count('skipped')} skipped, which is not passed")
+    return ", ".join(parts)
+
+
+def explain(workspace: Workspace, result: Result) -> list[str]:
+    """What is wrong, in words: an error, known mistakes, or what is still to be written."""
+    if result.error is not None:
+        return [explain_error(workspace, result.error)]
+    from .recognition import recognise
+
+    messages = [found.message for found in recognise(result.task.number, result.probes)]
+    open_places = workspace.open_places(result.task)
+    if open_places:
+        names = ", ".join(place.name for place in open_places[:6])
+        more = f" and {len(open_places) - 6} more" if len(open_places) > 6 else ""
+        messages.append(f"Still to write: {names}{more} (minitorch/{open_places[0].file})")
+    earlier = {t.unwritten for t in result.failures if t.unwritten} - {result.task.number}
+    if earlier:
+        messages.append(f"Needs what is still open in task {', '.join(sorted(earlier))}.")
+    if result.count("skipped"):
+        why = next(t.message for t in result.tests if t.outcome == "skipped")
+        messages.append(f"Some checks were skipped: {why}")
+    if not messages:
+        first = result.failures[0] if result.failures else None
+        text = f"{first.name}: {first.message.splitlines()[0]}" if first else "no check ran"
+        messages.append(text)
+    return messages
+
+
+def explain_error(workspace: Workspace, error: dict[str, str]) -> str:
+    """Why nothing could be checked."""
+    kind, text = error["kind"], error["text"]
+    if kind == "import":
+        return f"Your minitorch cannot be imported. {text}"
+    if kind == "elsewhere":
+        return f"Python imports minitorch from {text}, not from {workspace.root}. See `doctor`."
+    if kind == "time":
+        return "The checks did not come to an end: is there a loop that never stops?"
+    if kind == "died":
+        return f"Python itself died while running your code ({text})."
+    return text
