@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+
+import minitorch
 
 from .style import (
     BLUE,
@@ -13,8 +17,10 @@ from .style import (
     GREEN,
     GREY,
     INK,
+    LIGHT_BLUE,
     LIGHT_GREEN,
     LIGHT_ORANGE,
+    LIGHT_RED,
     MUTED,
     ORANGE,
     PAPER,
@@ -77,6 +83,58 @@ def derivatives_error() -> Figure:
     ax.text(2e-12, 4e-10, "rounding", color=MUTED, fontsize=9)
     ax.set(xlabel=r"step $\epsilon$", ylabel="error of the slope", ylim=(1e-13, 2))
     ax.legend(loc="lower right", fontsize=9)
+    return drawn
+
+
+@figure("descent-rates")
+def descent_rates() -> Figure:
+    """Ten steps down (w - 3)² with four learning rates."""
+    drawn, axes = plots(4, 2.3, 2.3)
+    for ax, rate, what in zip(
+        axes, (0.01, 0.1, 0.9, 1.1), ("too small", "good", "large", "too large"), strict=True
+    ):
+        path = [0.0]
+        for _ in range(10):
+            path.append(path[-1] - rate * 2 * (path[-1] - 3))
+        reach = max(4.0, *(abs(w - 3) for w in path))
+        w = np.linspace(3 - reach, 3 + reach, 200)
+        ax.plot(w, (w - 3) ** 2, color=FAINT, zorder=0)
+        ax.plot(path, [(w - 3) ** 2 for w in path], color=ORANGE, linewidth=1.0)
+        ax.scatter(path, [(w - 3) ** 2 for w in path], color=ORANGE, s=14, zorder=3)
+        ax.scatter([3], [0], color=GREEN, marker="x", s=40, zorder=4)
+        ax.set(title=f"rate {rate}: {what}", xlabel=f"w after 10 steps: {path[-1]:.2f}")
+        ax.set(xticks=[3], yticks=[])
+    axes[0].set_ylabel("loss")
+    return drawn
+
+
+@figure("descent-fit")
+def descent_fit() -> Figure:
+    """The line of the primer, fitted to Simple with rate 5, as the guide does."""
+    random.seed(1)
+    data = minitorch.datasets["Simple"](50)
+    x, y = np.array([(1.0, *point) for point in data.X]), np.array(data.y)
+    drawn, axes = plots(4, 2.3, 2.5)
+    w, losses = np.zeros(3), []
+    across = np.linspace(0, 1, 120)
+    x1, x2 = np.meshgrid(across, across)
+    panels = iter(axes)
+    for round_ in range(101):
+        p = 1 / (1 + np.exp(-x @ w))
+        losses.append(-np.mean(np.log(np.where(y == 1, p, 1 - p))))
+        if round_ in (0, 10, 100):
+            ax = next(panels)
+            if round_:
+                m = w[0] + w[1] * x1 + w[2] * x2
+                ax.contourf(x1, x2, m, levels=[-99, 0, 99], colors=[LIGHT_RED, LIGHT_BLUE])
+            ax.scatter(*x[y == 1, 1:].T, marker="o", s=16, color=BLUE)
+            ax.scatter(*x[y == 0, 1:].T, marker="X", s=20, color=RED)
+            ax.set(xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[], aspect="equal")
+            ax.set(title=f"round {round_}", xlabel=f"loss {losses[-1]:.2f}")
+        w = w - 5 * x.T @ (p - y) / len(y)
+    ax = next(panels)
+    ax.plot(losses, color=BLUE)
+    ax.set(title="the loss", xlabel="round", ylim=(0, 0.72))
     return drawn
 
 
@@ -223,13 +281,13 @@ def backprop_frames() -> Figure:
             "exp",
             "out log",
             [f"z: {by_log:g} + {by_exp:.2f} = {at_z:.2f}"],
-            f"Exp adds e, about {by_exp:.2f}: the sum waits for z",
+            f"Exp adds e, about {by_exp:.2f}: z is complete",
         ),
         (
             "z",
             "out log exp",
             [f"x: {at_z:.2f} · {y} = {to_x}", f"y: {at_z:.2f} · {x} = {to_y}"],
-            "z is complete: Mul sends to both",
+            "Mul sends to both of its inputs",
         ),
         ("x", "out log exp z", [f"y: {to_y}"], f"x is a leaf: it keeps {to_x}"),
         ("y", "out log exp z x", ["(empty)"], f"y is a leaf: it keeps {to_y}"),

@@ -180,6 +180,46 @@ def gpu_grid() -> Figure:
     return drawn
 
 
+@figure("gpu-blocks")
+def gpu_blocks() -> Figure:
+    """A table of 3 by 5 cells under a grid of 2 by 2 blocks, each of 4 by 2 threads."""
+    drawn, ax = canvas(16.5, 6.6)
+    shades = ((LIGHT_BLUE, LIGHT_ORANGE), (LIGHT_GREEN, LIGHT_RED))
+
+    def inside(i: int, j: int) -> bool:
+        return i < 3 and j < 5
+
+    grid(
+        ax,
+        1.6,
+        5.4,
+        [[f"{i}, {j}" if inside(i, j) else "" for j in range(8)] for i in range(4)],
+        lambda i, j: shades[i // 2][j // 4] if inside(i, j) else PAPER,
+        cell=1.1,
+        edge=MUTED,
+        fontsize=8.5,
+    )
+    for i in range(2):
+        for j in range(2):
+            corner = 1.6 + 4.4 * j, 5.4 - 2.2 * (i + 1)
+            ax.add_patch(Rectangle(corner, 4.4, 2.2, fill=False, edgecolor=INK, linewidth=1.8))
+    for j in range(2):
+        words(ax, 3.8 + 4.4 * j, 5.8, f"blockIdx.x = {j}", MUTED, fontsize=9)
+    for i in range(2):
+        words(ax, 1.3, 4.3 - 2.2 * i, f"blockIdx.y = {i}", MUTED, fontsize=9, rotation=90)
+    words(ax, 13.5, 3.6, "row, column\nof the table", fontsize=9.5)
+    words(ax, 13.5, 1.9, "empty: threads\nthat the guard\nholds back", RED, fontsize=9.5)
+    words(
+        ax,
+        6.0,
+        0.4,
+        "column = blockIdx.x · 4 + threadIdx.x,   row = blockIdx.y · 2 + threadIdx.y",
+        MUTED,
+        fontsize=9,
+    )
+    return drawn
+
+
 @figure("gpu-reduce")
 def gpu_reduce() -> Figure:
     """Eight numbers summed in three rounds."""

@@ -54,6 +54,28 @@ def setup_loop() -> Figure:
     return drawn
 
 
+@figure("app-processes")
+def app_processes() -> Figure:
+    drawn, ax = canvas(19, 5.0)
+    box(ax, 2.4, 2.5, "browser", 3.6, 1.4, GREY, MUTED)
+    box(ax, 8.4, 2.5, "minitorch app", 4.0, 1.4, fontweight="bold")
+    box(ax, 15.4, 3.9, "your minitorch/", 5.4, 1.2, LIGHT_ORANGE, ORANGE)
+    box(ax, 15.4, 1.1, "the reference", 5.4, 1.2, LIGHT_GREEN, GREEN)
+    arrow(ax, (6.3, 2.8), (4.3, 2.8), "a drawing")
+    arrow(ax, (4.3, 2.2), (6.3, 2.2), "a click", offset=(0.0, -0.35))
+    for y in (3.9, 1.1):
+        arrow(ax, (10.5, 2.5), (12.6, y), color=MUTED)
+    words(
+        ax,
+        15.4,
+        2.5,
+        "each in a process of its own:\nit gets a question and answers with numbers",
+        MUTED,
+        fontsize=8.5,
+    )
+    return drawn
+
+
 def _square(ax: Axes, title: str) -> None:
     ax.set(xlim=(0, 1), ylim=(0, 1), xticks=[0, 1], yticks=[0, 1], aspect="equal")
     ax.set_title(title)
