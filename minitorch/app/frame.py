@@ -16,6 +16,7 @@ from streamlit.errors import StreamlitDuplicateElementKey
 from ..course.stubs import LIBRARY
 from ..course.tasks import TASKS, Place, Task, find_task
 from ..course.workspace import CourseError, Workspace
+from .differences import find_difference
 from .library import LIMIT, Answer, Library, Missing, Problem, Run
 from .rooms import MODULES, ROOMS, Room, find_room
 
@@ -168,29 +169,19 @@ def columns(room: Room) -> Iterator[View]:
 
 
 def show_difference(answers: list[Any]) -> None:
-    """With both libraries chosen: how far their numbers are apart."""
+    """With both libraries chosen: whether they agree, or the first value in which they differ."""
     if len(answers) < 2 or any(answer is None for answer in answers):
         return
-    first, second = (list(_numbers(answer)) for answer in answers)
-    if len(first) != len(second):
-        st.warning(f"Yours gives {len(first)} numbers here, the reference {len(second)}.")
+    found = find_difference(answers[0], answers[1])
+    if found is None:
+        st.success("Yours and the reference agree in every value on this page.")
         return
-    apart = max((abs(a - b) for a, b in zip(first, second, strict=True)), default=0.0)
-    if apart < 1e-9:
-        st.success("Yours and the reference agree in every number on this page.")
-    else:
-        st.warning(f"Yours and the reference differ by up to {apart:.3g}.")
-
-
-def _numbers(value: Any) -> Iterator[float]:
-    """All numbers in nested lists and dictionaries, in order."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _numbers(item)
-    elif isinstance(value, (int, float)) and value == value:
-        yield float(value)
+    values = "the only value" if found.total == 1 else f"{found.count} of {found.total} values"
+    at = f" at **{found.where}**" if found.where else ""
+    st.warning(
+        f"Yours and the reference differ in {values}. The first is{at}: yours gives "
+        f"**{found.mine}**, the reference **{found.theirs}**."
+    )
 
 
 # --- One page ----------------------------------------------------------------------------------

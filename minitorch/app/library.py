@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -157,6 +158,7 @@ class Run:
         latest: the newest value of each key of the parts, and of the dictionaries `now` in them
         failure: why it ended, if it should not have
         said, heard: how often it was told something, and how often it has answered that
+        began: when it was started
     """
 
     process: Process
@@ -168,6 +170,7 @@ class Run:
     failure: Missing | Problem | None = None
     said: int = 0
     heard: int = 0
+    began: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         self.process.send({"call": self.call, "args": self.args})
@@ -193,6 +196,11 @@ class Run:
         """Tell the lesson something: the value of its next `yield`; takes a step."""
         self.said += 1
         self._order("say", self.state, value=value)
+
+    @property
+    def seconds(self) -> float:
+        """How long ago it was started."""
+        return time.monotonic() - self.began
 
     @property
     def moving(self) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .launch import SCRIPT
-from .rooms import ROOMS, Room
+from .rooms import ROOMS, Room, find_room
 
 if TYPE_CHECKING:
     from streamlit.testing.v1 import AppTest
@@ -30,19 +30,32 @@ def app_for_tests() -> AppTest:
 
 def open_pages(root: Path, rooms: Iterable[Room] = ROOMS) -> dict[str, str]:
     """The words of each page that was opened on a workspace; RuntimeError if one shows an error."""
-    from streamlit import cache_resource
-
     words: dict[str, str] = {}
-    with _workspace(root):
-        for room in rooms:
-            app = app_for_tests()
-            app.switch_page(str(room.file))
-            app.run()
+    for room in rooms:
+        with app_on(root, room.name) as app:
             if app.exception:
                 raise RuntimeError(f"page {room.title}: {app.exception[0].value}")
             words[room.name] = "\n".join(str(part.value) for part in app.markdown)
-    cache_resource.clear()  # ends the processes of the libraries
+    end_libraries()
     return words
+
+
+def end_libraries() -> None:
+    """End the processes that pages have started."""
+    from streamlit import cache_resource
+
+    cache_resource.clear()
+
+
+@contextmanager
+def app_on(root: Path, page: str, **settings: str) -> Iterator[AppTest]:
+    """A page that was opened on a workspace, with settings as they stand in an address."""
+    with _workspace(root):
+        app = app_for_tests()
+        for name, value in settings.items():
+            app.query_params[name] = value
+        app.switch_page(str(find_room(page).file))
+        yield app.run()
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import pytest
 from minitorch import tensor_ops
 from minitorch.app.drawings import visits
 from minitorch.app.inside.operations import run_map, run_reduce, run_zip
+from minitorch.app.opening import app_on, end_libraries
 
 
 def test_a_map_visits_in_counting_order() -> None:
@@ -63,6 +64,14 @@ def test_the_loop_of_another_library_is_shown_as_it_is(monkeypatch) -> None:
     answer = run_map([2, 2], [1, 0], "double")
     assert [e[2] for e in answer["events"] if e[0] == "write"] == [3, 2, 1, 0]
     assert "2 of 4 results are wrong: out[0, 1] is 4, and should be 6" in visits.faults(answer)[0]
+
+
+def test_b_fits_a_after_a_permute(tmp_path) -> None:
+    """The usual b follows the shape of a, so that no permute leaves an empty page."""
+    with app_on(tmp_path, "operations", okind="zip", oorder="(1, 0)") as app:
+        assert not app.warning
+        assert "6 steps: 12 reads, 6 writes" in "".join(part.value for part in app.markdown)
+    end_libraries()
 
 
 def test_a_loop_over_whole_arrays_has_no_order(monkeypatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -33,6 +34,21 @@ def read_numbers(text: str, what: str = "a shape") -> Index:
     numbers = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     if not all(type(number) is int for number in numbers):
         raise problem
+    return numbers
+
+
+def read_list(text: str, most: int = 64) -> list[float]:
+    """Numbers with commas between them, or ShapeError.
+
+    >>> read_list("1, 2.5, -3")
+    [1.0, 2.5, -3.0]
+    """
+    try:
+        numbers = [float(part) for part in text.strip(" []()").split(",")]
+    except ValueError:
+        numbers = []
+    if not 1 <= len(numbers) <= most or not all(math.isfinite(n) for n in numbers):
+        raise ShapeError(f"Please give 1 to {most} numbers with commas between them: 3, 1, 4")
     return numbers
 
 
@@ -195,6 +211,7 @@ def draw_cube(
             )
     for k, r, c in lit:
         near = [corner(k, r + a, c + b) for a, b in _AROUND]
+        face((k, r, c), near[:-1])  # laid open: behind the front, another cell would seem boxed
         far = [corner(k + 1, r + a, c + b) for a, b in _AROUND]
         for edge in (near, far, *zip(near, far, strict=True)):
             picture.line(edge, color=ACCENT, thick=2.5)

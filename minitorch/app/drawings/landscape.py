@@ -36,7 +36,7 @@ def landscape(
         spot: a point (x, y, value) to mark
     """
     heights = np.array([[np.nan if v is None else v for v in row] for row in rows], float)
-    low, high = _limits(heights)
+    low, high = limits(heights)
     picture = Picture(WIDTH, HEIGHT, title)
     picture.text(WIDTH / 2, 12, title, bold=True)
     place = _Camera(turn)
@@ -58,7 +58,7 @@ def _about(heights: npt.NDArray[np.float64], low: float, high: float) -> str:
     return f"from {shorten(low)} (red) to {shorten(high)} (blue)"
 
 
-def _limits(heights: npt.NDArray[np.float64]) -> tuple[float, float]:
+def limits(heights: npt.NDArray[np.float64]) -> tuple[float, float]:
     """The heights between which to draw; a few that stand out far are cut off."""
     known = heights[np.isfinite(heights)]
     if not known.size:

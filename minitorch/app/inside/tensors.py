@@ -13,13 +13,25 @@ FIRST = 10
 """The number in the first place of the storage, so that numbers and positions differ."""
 
 
-def stages(shape: list[int], order: list[int], contiguous: bool, view: list[int]) -> dict[str, Any]:
+def stages(
+    shape: list[int],
+    order: list[int],
+    contiguous: bool,
+    view: list[int],
+    numbers: list[float] | None = None,
+    strides: list[int] | None = None,
+) -> dict[str, Any]:
     """A tensor as it is made, then permuted, copied and viewed as asked for.
 
     `view` empty leaves the shape as it is; a step that cannot be done ends the list with a
-    `problem`.
+    `problem`. Without `numbers` they are 10, 11, 12, ...; without `strides` it is contiguous.
     """
-    data = minitorch.TensorData([float(FIRST + i) for i in range(prod(shape))], shape)
+    if numbers is None:
+        numbers = [float(FIRST + i) for i in range(prod(shape))]
+    try:
+        data = minitorch.TensorData(numbers, tuple(shape), strides and tuple(strides))
+    except minitorch.IndexingError as error:
+        return {"stages": [{"name": "made", "problem": str(error)}], "storage": numbers}
     found = [_stage("made", data, data)]
     if order != list(range(len(shape))):
         data = data.permute(*order)

@@ -204,7 +204,7 @@ def show_copies(view: View, big: Index, shapes: dict[str, Index]) -> dict[str, A
                 f"{prod(big)} cases: index {wrong[0]} falls on "
                 f"{true_source(wrong[0], shapes[name])}, it gives {taken[name][wrong[0]]}."
             )
-    return {name: [list(at) for at in taken[name].values()] for name in NAMES}
+    return {name: {str(at): list(to) for at, to in taken[name].items()} for name in NAMES}
 
 
 # --- Backward: which cells are summed -----------------------------------------------------------------------
@@ -271,7 +271,8 @@ def show_sums(view: View, big: Index, shapes: dict[str, Index], name: str) -> An
     added = f"{' + '.join(terms)} = " if len(terms) > 1 else ""
     st.markdown(
         f"The cell {chosen} of the {name} was used {len(terms)} "
-        f"time{'s' if len(terms) > 1 else ''}, so it receives {added}**{expected[chosen]:g}**."
+        f"time{'s' if len(terms) > 1 else ''}: {added}{expected[chosen]:g}. The library gives "
+        f"**{got[chosen]:g}**."
     )
     wrong = [at for at in got if abs(got[at] - expected[at]) > 1e-9]
     if wrong:
@@ -362,9 +363,11 @@ if shapes is not None:
         answer = view.ask(
             "broadcasting.join", first=list(shapes["first"]), second=list(shapes["second"])
         )
-        answers.append(answer)
+        answers.append(answer and {"shape_broadcast": answer["result"]})
         if answer is not None and check_shape(answer, shapes, big) and big is not None:
             copies = show_copies(view, big, shapes)
             sums = None if copies is None else show_sums(view, big, shapes, side)
-            answers[-1] = None if sums is None else [answer, copies, sums]
+            answers[-1] = sums and {
+                "shape_broadcast": answer["result"], "broadcast_index": copies, "gradient": sums,
+            }  # fmt: skip
     show_difference(answers)

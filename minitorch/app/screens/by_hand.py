@@ -201,7 +201,7 @@ def show_view(view: View, knobs: list[float]) -> dict[str, Any] | None:
         place.altair_chart(chart, width="stretch", key=f"flat-{view.name}-{number}")
     with st.expander("Every point, the worst first"):
         st.dataframe(table(data, judged, losses), hide_index=True, key=f"points-{view.name}")
-    return {"data": data, "judged": judged, "measured": measured}
+    return {**data, **judged, **(measured or {})}
 
 
 def chosen_point(judged: dict[str, Any]) -> int:

@@ -85,6 +85,16 @@ def stage(shown: Shown) -> tuple[bool, int]:
     return any(run.moving for run in runs), sum(run.failure is not None for run in runs)
 
 
+def stand(parts: Epochs, plan: Plan, seconds: float) -> str:
+    """How far a training is, in words; before its first epoch it may be compiling."""
+    if len(parts) > 1:
+        return f"epoch {parts[-1]['epoch']} of {plan['epochs']}."
+    return (
+        f"getting ready, {seconds:.0f} s so far. The first time, its kernels are compiled, which "
+        "can take a minute; they are kept for the next time."
+    )
+
+
 def show_comparisons(plan: Plan, torch: Epochs, shown: Shown, before: tuple[bool, int]) -> None:
     """Each chosen library beside Torch; what ends or fails meanwhile has the page drawn anew."""
     if stage(shown) != before:
@@ -102,9 +112,11 @@ def show_comparison(
 ) -> None:
     """One library beside Torch: verdicts, curves, digits."""
     models = {name: list(run.parts) for name, run in runs.items() if not run.failure}
-    models = {name: parts for name, parts in models.items() if parts}
+    for name, parts in models.items():
+        if runs[name].moving:
+            st.caption(f":material/hourglass: {name}: {stand(parts, plan, runs[name].seconds)}")
+    models = {name: parts for name, parts in models.items() if len(parts) > 1}
     if not models:
-        st.caption("Nothing is trained yet.")
         return
     verdicts = [verdict(name, epochs, torch) for name, epochs in models.items()]
     for words in [words for good, words in verdicts if not good]:

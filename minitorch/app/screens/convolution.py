@@ -185,7 +185,7 @@ def show_convolution(dims: int, way: str) -> None:
     answers = []
     for view in columns(room):
         out = ask(view, way, dims, given)
-        answers.append(None if out is None else out.tolist())
+        answers.append(None if out is None else {CALLS[way]: out.tolist()})
         if out is None:
             continue
         slide = as_slide(way, source, weight, gradient, out, at)
@@ -362,7 +362,7 @@ def show_pool(view: View, image: Any, kernel: Any, kind: str, place: Any, gradie
             f"`tile` gives the shape {given_shape} here; these steps lead to "
             f"{expected.shape}{'' if given_shape != expected.shape else ' with other numbers'}."
         )
-    return [pooled, back, made]
+    return {name: pooled["out"], "gradient of the image": back["out"], "tile": made["tiles"]}
 
 
 BACKWARD = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import streamlit as st
 
 from minitorch.app.components import board
 from minitorch.app.drawings import curves
+from minitorch.app.drawings.grids import ShapeError, read_list
 from minitorch.app.drawings.landscape import landscape
 from minitorch.app.frame import View, begin, columns, library, show_difference, views
 from minitorch.app.inside.expression import ExpressionError
@@ -137,12 +137,12 @@ def draw_curve(
     place = st.container()
     found = slopes(view, asked, variable)
     here = {way: rows[-1][0] for way, rows in found.items()}
-    slope = next((d for d in here.values() if d is not None), None)
+    way, slope = curves.tangent(here)
     with place:
         st.altair_chart(
             curves.draw_curve(xs, values, at, slope), width="stretch", key=f"curve-{view.name}"
         )
-        _say_where(values[:-1])
+        _say_where(values[:-1], way)
         _metrics(at, values[-1], here)
     lines = {way: [row[0] for row in rows[:-1]] for way, rows in found.items()}
     if any(way != "reference" for way in lines):
@@ -153,12 +153,26 @@ def draw_curve(
         legend({way: curves.WAYS[way] for way in lines})
     if "central difference" in lines:
         _draw_error(view, kind, name, at, here)
-    return {"values": values, "slopes": found.get("autodiff", found.get("central difference"))}
+    return comparable(asked["points"], values, found)
 
 
-def _say_where(values: list[Any]) -> None:
+def comparable(
+    points: list[list[float]], values: list[Any], found: dict[str, Any]
+) -> dict[str, Any]:
+    """All that one library gave, by words that say what it is."""
+    names = [", ".join(f"{v} = {n:g}" for v, n in zip("xy", p, strict=False)) for p in points]
+    own = {f"slope by {way}": found[way] for way in curves.OWN_WAYS if way in found}
+    rows = {"value": values, **own}
+    return {what: dict(zip(names, row, strict=True)) for what, row in rows.items()}
+
+
+def _say_where(values: list[Any], way: str) -> None:
     lacking = sum(value is None for value in values)
-    words = "The dashed line is the tangent at the point."
+    words = (
+        f"The dashed line is the tangent at the point, by {way}."
+        if way
+        else "There is no tangent: neither way to find the slope gives one at this point."
+    )
     if lacking == len(values):
         words = "The function has no value anywhere in this range; choose another."
     elif lacking:
@@ -231,7 +245,7 @@ def draw_surfaces(
     for way in found:
         rows[way] = [number(here[f"{way}, {v}"]) for v in "xy"]
     st.dataframe(rows, hide_index=True, key=f"table-{view.name}")
-    return {"values": values, "slopes": found.get("autodiff", found.get("central difference"))}
+    return comparable(points, values, found)
 
 
 def _show_surfaces(
@@ -263,15 +277,11 @@ def draw_fold(view: View, name: str) -> bool:
 
 
 def _read_list() -> list[float] | None:
-    text = st.session_state.get("flist", "3, 1, 4, 1, 5")
     try:
-        numbers = [float(part) for part in text.replace("[", "").replace("]", "").split(",")]
-    except ValueError:
-        numbers = []
-    if not 1 <= len(numbers) <= 20 or not all(math.isfinite(n) for n in numbers):
-        st.warning("A list is 1 to 20 numbers with commas between them: 3, 1, 4")
+        return read_list(st.session_state.get("flist", "3, 1, 4, 1, 5"), 20)
+    except ShapeError as error:
+        st.warning(f"{error}.")
         return None
-    return numbers
 
 
 # --- The page ----------------------------------------------------------------------------------

@@ -275,6 +275,12 @@ def show_walk(
         show_check(nodes, now)
 
 
+def comparable(walk: dict[str, Any], nodes: list[Any]) -> dict[str, Any]:
+    """The derivatives of the leaves, by their names."""
+    called = flow.formulas(nodes)
+    return {f"derivative of {called[number]}": slope for number, slope in walk["leaves"]}
+
+
 # --- The page -------------------------------------------------------------------------------------------
 
 room = begin("graph")
@@ -306,4 +312,4 @@ if asked is not None:
         )
         if isinstance(back[number], (Missing, Problem)):
             view.checked(back[number])
-    show_difference([walk and walk["leaves"] for walk in walks])
+    show_difference([walk and comparable(walk, drawn[0]["nodes"]) for walk in walks])

@@ -131,7 +131,7 @@ def tell_way(path: str, tree: Node) -> str:
 # --- The page -----------------------------------------------------------------------------------
 
 
-def show_view(view: View) -> list[Any] | None:
+def show_view(view: View) -> dict[str, Any] | None:
     """The tree, the names and the counts of one library, as far as it is written."""
     orders = st.session_state.get("morders", [])
     tree = view.ask("modules.tree", example=example, orders=orders)
@@ -153,7 +153,7 @@ def show_view(view: View) -> list[Any] | None:
             choose(clicked.strip("/"), tree)
             st.rerun()
         st.caption("Green is in training, grey is not.")
-    return [tree, names, counts]
+    return {"tree": tree, "named_parameters": names, "number of parameters": counts}
 
 
 def show_names(view: View, names: list[Any], counts: dict[str, int] | None) -> None:

@@ -50,8 +50,11 @@ def ask() -> dict[str, Any] | None:
 def ask_more(kind: str, shape: Index) -> dict[str, Any]:
     """What only one of the loops needs: a second tensor, or a dimension."""
     if kind == "zip":
-        text = st.text_input("Shape of b", "3", key="osecond", bind="query-params", width=130)
-        second = read_shape(text or "", MOST, 3)
+        text = st.text_input(
+            "Shape of b", "", key="osecond", bind="query-params", width=130,
+            placeholder=f"{shape[-1]}", help="Left empty, b is as long as the last dimension of a",
+        )  # fmt: skip
+        second = read_shape(text or f"{shape[-1]}", MOST, 3)
         try:
             result = np.broadcast_shapes(shape, second)
         except ValueError:
@@ -87,6 +90,16 @@ def show_loop(answer: dict[str, Any], function: str, key: str, wide: bool) -> No
         board(visits.draw_order(answer), key=f"oorder-{key}", least=330)
 
 
+def comparable(answer: dict[str, Any]) -> dict[str, Any]:
+    """What one library's loop gave and where it went, by words that say what it is."""
+    cells = {
+        f"out{list(index)}": answer["out"][place]
+        for place, index in visits.cells(answer["tensors"]["out"]).items()
+    }
+    visited = [f"{what} {name}[{at}]" for what, name, at, *_ in answer["events"] if what != "call"]
+    return {"result": cells, "visits": dict(enumerate(visited, 1))}
+
+
 room = begin("operations")
 asked = ask()
 if asked is not None:
@@ -95,7 +108,7 @@ if asked is not None:
     answers = []
     for view in columns(room):
         answer = view.ask(f"operations.run_{kind}", **asked)
-        answers.append(answer and [answer["out"], [event[2] for event in answer["events"]]])
+        answers.append(answer and comparable(answer))
         if answer is not None:
             show_loop(answer, asked["function"], f"{view.name}-{kind}", len(views(room)) == 1)
     show_difference(answers)

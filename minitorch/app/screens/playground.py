@@ -23,6 +23,7 @@ from minitorch.app.drawings.progress import draw_curves
 from minitorch.app.epochs import epoch_line, log_table, log_text
 from minitorch.app.frame import View, begin, reference, show_difference, views
 from minitorch.app.library import Run
+from minitorch.app.opinion import second_opinion
 from minitorch.app.plans import Plan, choose_plan
 from minitorch.app.rooms import Room
 from minitorch.app.timing import show_timing, start_timing
@@ -41,7 +42,7 @@ def shown_views(room: Room, plan: Plan) -> list[View]:
     names = {view.name for view in shown}
     for name in {"yours", "reference", "torch"} - names:
         View(name, shown[0].library, room).forget(NAME)
-    for view in shown:
+    for view in [*shown, reference(room, "check")]:
         run = view.run(NAME)
         if run is not None and run.args != plan:
             view.forget(NAME)  # other settings: begin anew
@@ -93,7 +94,7 @@ def show_buttons(shown: list[View], plan: Plan) -> bool:
                 refresh(run)
             st.rerun()
         if st.button("Reset", icon=":material/replay:", key="p_reset", disabled=not runs):
-            for view in shown:
+            for view in [*shown, reference(shown[0].room, "check")]:
                 view.forget(NAME)
             st.rerun()
         if over:
@@ -134,12 +135,13 @@ def show_views(shown: list[View], plan: Plan, moving: bool) -> None:
             show_view(view, plan, side_by_side=True)
     if len(runs) == 2 and not moving and all(run.latest.get("epoch") for run in runs):
         done = min(run.latest["epoch"] for run in runs)
-        show_difference([losses_of(run)[:done] for run in runs])
+        show_difference([{"loss of epoch": losses_of(run, done)} for run in runs])
 
 
-def losses_of(run: Run) -> list[float]:
+def losses_of(run: Run, last: int) -> dict[int, float]:
     """The loss of each epoch."""
-    return [part["loss"] for part in run.parts if "epoch" in part]
+    parts = [part for part in run.parts if "epoch" in part]
+    return {part["epoch"]: part["loss"] for part in parts if part["epoch"] <= last}
 
 
 def show_view(view: View, plan: Plan, side_by_side: bool) -> None:
@@ -153,7 +155,7 @@ def show_view(view: View, plan: Plan, side_by_side: bool) -> None:
     points = state["points"]
     show_numbers(epochs, plan, points, state["torch"])
     if state["message"]:
-        st.warning(state["message"], icon=":material/lightbulb:")
+        st.warning(advice(view, plan, state["message"], epochs), icon=":material/lightbulb:")
     left, right = (
         (st.container(), st.container()) if side_by_side else st.columns([3, 2], gap="medium")
     )
@@ -167,6 +169,24 @@ def show_view(view: View, plan: Plan, side_by_side: bool) -> None:
     with right:
         show_output(view, plan, chosen, arrays, points, epochs)
     show_log(view, plan, run, epochs, network, arrays, points)
+
+
+def advice(view: View, plan: Plan, message: str, epochs: list[dict[str, Any]]) -> str:
+    """What to say about a training; of the student's, only once the reference was tried."""
+    if view.name != "yours":
+        return message
+    other = next(
+        (run for v in views(view.room) if v.name == "reference" and (run := v.run(NAME))), None
+    )
+    check = reference(view.room, "check")
+    other = other or check.run(NAME) or check.start(NAME, "playground.train", **plan)
+    theirs = [part for part in list(other.parts) if "epoch" in part]
+    if check.run(NAME) is other:
+        if len(theirs) >= len(epochs):
+            other.pause()
+        elif other.state == "paused":
+            other.go()
+    return second_opinion(message, epochs, theirs[: len(epochs)], other.latest.get("message", ""))
 
 
 def show_numbers(

@@ -16,6 +16,7 @@ from minitorch.app.drawings.grids import (
     draw_cube,
     grid,
     indices,
+    read_list,
     read_numbers,
     read_shape,
 )
@@ -31,6 +32,7 @@ PER_ROW, CELL, SLOT = 12, 44, 40
 def ask() -> dict[str, Any] | None:
     """Shape, order, copy and view; None, with a word about it, where they cannot be read."""
     first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
+    own = ask_own()
     try:
         shape = read_shape(
             first.text_input(
@@ -56,10 +58,32 @@ def ask() -> dict[str, Any] | None:
             "order": read_numbers(order or orders[0]),
             "contiguous": contiguous,
         }
-        return asked | {"view": read_shape(view) if view else ()}
+        return asked | {"view": read_shape(view) if view else ()} | read_own(*own)
     except ShapeError as error:
         st.warning(f"{error}.")
         return None
+
+
+def ask_own() -> tuple[str, str]:
+    """The numbers and strides that a user typed."""
+    with st.popover("Your own numbers and strides"):
+        numbers = st.text_input(
+            "Numbers of the storage", "", key="tnumbers", bind="query-params", on_change=forget,
+            placeholder="10, 11, 12, …", help="One for each cell, with commas between",
+        )  # fmt: skip
+        strides = st.text_input(
+            "Strides", "", key="tstrides", bind="query-params", on_change=forget,
+            placeholder="contiguous", help="How far one step in each dimension goes in the storage",
+        )  # fmt: skip
+    return numbers or "", strides or ""
+
+
+def read_own(numbers: str, strides: str) -> dict[str, Any]:
+    """The same as lists, None where nothing was typed; ShapeError says what cannot be read."""
+    return {
+        "numbers": read_list(numbers) if numbers.strip() else None,
+        "strides": read_numbers(strides, "a list of strides") if strides.strip() else None,
+    }
 
 
 def forget() -> None:
@@ -73,21 +97,16 @@ def retype() -> None:
     st.session_state.tturn = st.session_state.get("tturn", 0) + 1
 
 
-def ask_index(shape: Index) -> Index | None:
-    """The index that was typed or clicked; one in the middle before that."""
+def ask_index() -> Index | None:
+    """The index that was typed or clicked, if any; ShapeError if it is none."""
     if "tpending" in st.session_state:
         st.session_state.ti = st.session_state.pop("tpending")
-    middle = tuple(size // 2 for size in shape)
     text = st.text_input(
         "Index", "", key="ti", bind="query-params", on_change=retype, width=260,
-        placeholder=f"{', '.join(map(str, middle))}, or click a cell",
+        placeholder="type one, or click a cell",
         help="Try one that is out of range, too",
     )  # fmt: skip
-    try:
-        return read_numbers(text, "an index") if text else middle
-    except ShapeError as error:
-        st.warning(f"{error}.")
-        return None
+    return read_numbers(text, "an index") if text else None
 
 
 # --- The picture ---------------------------------------------------------------------------------------
@@ -164,13 +183,17 @@ def show_stages(found: list[dict[str, Any]]) -> None:
             )
     st.markdown("\n".join(lines))
     if "problem" in found[-1]:
-        st.warning(
-            f"`{found[-1]['name']}` is not possible: {found[-1]['problem']}. The picture shows the "
-            "tensor before it."
-        )
+        before = " The picture shows the tensor before it." if len(found) > 1 else ""
+        st.warning(f"`{found[-1]['name']}` is not possible: {found[-1]['problem']}.{before}")
 
 
-def explain_index(view: View, last: dict[str, Any], storage: list[float], index: Index) -> None:
+def explain_index(
+    view: View,
+    last: dict[str, Any],
+    storage: list[float],
+    index: Index,
+    places: dict[Index, int],
+) -> None:
     """The way from an index to its position, or why there is none."""
     shape, strides = tuple(last["shape"]), tuple(last["strides"])
     if len(index) != len(shape):
@@ -184,13 +207,15 @@ def explain_index(view: View, last: dict[str, Any], storage: list[float], index:
     added = f" = {' + '.join(map(str, products))}" if len(index) > 1 else ""
     wrong = [d for d, (i, size) in enumerate(zip(index, shape, strict=True)) if not 0 <= i < size]
     if not wrong:
-        number = storage[sum(products)] if sum(products) < len(storage) else None
+        got = places[index]
+        number = shorten(storage[got]) if 0 <= got < len(storage) else "outside the storage"
+        given = "" if got == sum(products) else f"; `index_to_position` gives **{got}**"
         st.markdown(
-            f"##### Index {index} lies at position {sum(products)}\n"
-            f"{words}{added} = **{sum(products)}**\n\n"
+            f"##### Index {index} lies at position {got}\n"
+            f"{words}{added} = **{sum(products)}**{given}\n\n"
             f"Each entry times the stride of its dimension, then the sum: from one cell to the "
             f"next in dimension d it is strides[d] places in the storage. The number there is "
-            f"**{shorten(number)}**."
+            f"**{number}**."
         )
         return
     d = wrong[0]
@@ -257,15 +282,19 @@ def show_counting(view: View, shape: Index) -> list[Any] | None:
 
 def show_tensor(
     view: View, answer: dict[str, Any], index: Index | None, cube: bool, wide: bool
-) -> list[Any]:
+) -> dict[str, Any] | None:
     """Cells and storage of one library's tensor; what its functions gave."""
     found, storage = answer["stages"], answer["storage"]
     show_stages(found)
-    last = next(stage for stage in reversed(found) if "problem" not in stage)
+    made = [stage for stage in found if "problem" not in stage]
+    if not made:
+        return {"made": None}
+    last = made[-1]
     shape = tuple(last["shape"])
+    index = tuple(size // 2 for size in shape) if index is None else index  # in the middle
     given = view.ask("tensors.positions", shape=list(shape), strides=last["strides"])
     if given is None:
-        return [None]
+        return None
     places = dict(zip(indices(shape), given, strict=True))
     key = f"{view.name}-{st.session_state.get('tturn', 0)}"
     picture = draw(last, storage, places, index, cube and len(shape) == 3)
@@ -277,10 +306,14 @@ def show_tensor(
             "Click a cell, or a place in the storage. One colour is one step of dimension 0."
         )
     with right:
-        if index is not None:
-            explain_index(view, last, storage, index)
+        explain_index(view, last, storage, index, places)
         show_mistakes(last, places)
-    return [given, storage, show_counting(view, shape)]
+    counted = show_counting(view, shape)
+    return {
+        "storage": storage,
+        "position of index": {str(index): place for index, place in places.items()},
+        "to_index of ordinal": counted and dict(enumerate(counted)),
+    }
 
 
 def take_click(clicked: str | None, key: str, places: dict[Index, int]) -> None:
@@ -304,10 +337,13 @@ def take_click(clicked: str | None, key: str, places: dict[Index, int]) -> None:
 room = begin("tensors")
 asked = ask()
 if asked is not None:
-    reached = asked["view"] or tuple(asked["shape"][d] for d in asked["order"])
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        index = ask_index(reached)
-        as_cube = len(reached) == 3 and st.segmented_control(
+        index = None
+        try:
+            index = ask_index()
+        except ShapeError as error:
+            st.warning(f"{error}.")
+        as_cube = 3 in (len(asked["shape"]), len(asked["view"])) and st.segmented_control(
             "Draw as", ["slices", "cube"], default="slices", required=True,
             key="tdraw", bind="query-params",
         ) == "cube"  # fmt: skip
