@@ -1,16 +1,13 @@
 """`torch.autocast`: within it, products run in bfloat16, and losses in float32.
 
-Which functions are cast, and how, is a table. When the first region opens, these functions are
-replaced, wherever they are known, by ones that ask whether a region is open; a program without
-regions pays nothing.
+Which functions are cast, and how, is a table. While a region is open, an interpreter sees them
+before they are performed; a program without regions pays nothing.
 """
 
 from __future__ import annotations
 
 import functools
-import sys
 import threading
-import types
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,13 +18,14 @@ import numpy as np
 from .. import dtypes
 from ..autograd.modes import _Mode
 from ..device import device
+from ..interpreters import Interpreter
 from ..tensor import Tensor
 
 # --- Which functions are cast ------------------------------------------------------------------
 
 FAST = [
     "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d",
-    "conv_transpose3d", "linear", "prelu", "mm", "bmm", "matmul", "__matmul__", "__rmatmul__",
+    "conv_transpose3d", "linear", "prelu", "mm", "bmm", "matmul",
     "addmm", "addbmm", "baddbmm", "scaled_dot_product_attention", "vecdot",
 ]  # fmt: skip
 """Functions that run in the region's own type."""
@@ -35,13 +33,16 @@ FAST = [
 EXACT = [
     "avg_pool3d", "binary_cross_entropy", "binary_cross_entropy_with_logits", "grid_sample", "polar",
     "prod", "quantile", "nanquantile", "stft", "cdist", "trace", "view_as_complex", "cholesky",
-    "cholesky_inverse", "cholesky_solve", "inverse", "lu_solve", "orgqr", "ormqr", "pinverse",
+    "cholesky_inverse", "cholesky_solve", "inv", "lu_solve", "householder_product", "ormqr", "pinverse",
     "max_pool3d", "max_unpool2d", "max_unpool3d", "adaptive_avg_pool3d", "mse_loss", "nll_loss",
     "cosine_embedding_loss", "hinge_embedding_loss", "poisson_nll_loss", "smooth_l1_loss",
     "cross_entropy", "l1_loss", "huber_loss", "margin_ranking_loss", "soft_margin_loss",
     "triplet_margin_loss", "multi_margin_loss", "ctc_loss", "kl_div", "multilabel_margin_loss",
 ]  # fmt: skip
 """Functions that run in float32."""
+
+RECURRENT = ["lstm", "gru", "rnn_tanh", "rnn_relu"]
+"""Functions that run in float32, and whose results are cast to the region's type."""
 
 AS_THEY_ARE = ["mv", "addmv"]
 """Functions that are not cast, though what they are made of is."""
@@ -69,42 +70,63 @@ class _State(threading.local):
         self.types["xla"] = dtypes.bfloat16
         self.caching = True
         self.depth = 0
+        self.installed = False
         self.cache: dict[int, tuple[Tensor, Tensor]] = {}
 
 
 _state = _State()
 
 
-def _castable(fn: Callable[..., Any], exact: bool | None) -> Callable[..., Any]:
-    """A function whose arguments are cast where a region is open: exactly, or None: not at all."""
+class _Autocast(Interpreter):
+    """Casts what goes into the functions of the tables while a region is open."""
 
-    @functools.wraps(fn)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if not _state.enabled["cpu"]:
-            return fn(*args, **kwargs)
-        if exact is not None:
-            wanted = dtypes.float32 if exact else _state.types["cpu"]
-            args = tuple([_cast(x, wanted) for x in args])
-            kwargs = {name: _cast(x, wanted) for name, x in kwargs.items()}
+    def operation(self, op: Any, inputs: Any, params: dict[str, Any], perform: Any) -> Any:
+        how = _HOW.get(op.name)
+        if how is None or not _state.enabled["cpu"]:
+            return perform(op, inputs, params)
         with _outside():  # what it is made of runs in the same type
-            return fn(*args, **kwargs)
-
-    return call
+            return how(op, inputs, params, perform)
 
 
-def _recurrent(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """A recurrent network's `forward`: inside in float32, what comes out in the region's type."""
+def _in_type(wanted: Callable[[], dtypes.dtype]) -> Callable[..., Any]:
+    """Perform a function in a type."""
 
-    @functools.wraps(forward)
-    def call(self: Any, input: Any, hx: Any = None) -> Any:
-        if not _state.enabled["cpu"]:
-            return forward(self, input, hx)
-        input, hx = (_cast_all(x, "cpu", dtypes.float32) for x in (input, hx))
-        with _outside():
-            result = forward(self, input, hx)
-        return _cast_all(result, "cpu", _state.types["cpu"])
+    def how(op: Any, inputs: Any, params: dict[str, Any], perform: Any) -> Any:
+        kind = wanted()
+        given = tuple([_cast(x, kind) for x in inputs])
+        return perform(op, given, {name: _cast(x, kind) for name, x in params.items()})
 
-    return call
+    return how
+
+
+def _recurrent(op: Any, inputs: Any, params: dict[str, Any], perform: Any) -> Any:
+    """A recurrent network: inside in float32, what comes out in the region's type."""
+    states = [_cast_all(x, "cpu", dtypes.float32) for x in inputs[:3]]
+    result = perform(op, (*states, *inputs[3:]), params)
+    return _cast_all(result, "cpu", _state.types["cpu"])
+
+
+_HOW: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(FAST, _in_type(lambda: _state.types["cpu"])),
+    **dict.fromkeys(EXACT, _in_type(lambda: dtypes.float32)),
+    **dict.fromkeys(RECURRENT, _recurrent),
+    **dict.fromkeys(AS_THEY_ARE, lambda op, inputs, params, perform: perform(op, inputs, params)),
+}
+"""What is done with a function."""
+
+_interpreter = _Autocast()
+
+
+def _enable(place: str, enabled: bool) -> None:
+    """Cast operations on a device, or not; the interpreter is there while any are to be cast."""
+    _state.enabled[place] = enabled
+    wanted = is_any_autocast_enabled()
+    if wanted and not _state.installed:
+        _interpreter.install()
+        _state.installed = True
+    elif not wanted and _interpreter.is_asked():
+        _interpreter.remove()
+        _state.installed = False
 
 
 @contextmanager
@@ -115,47 +137,6 @@ def _outside() -> Iterator[None]:
         yield
     finally:
         _state.enabled["cpu"] = True
-
-
-@functools.cache
-def _replace_functions() -> None:
-    """Let all who know a function of the tables know one that can be cast."""
-    from .. import linalg, nn
-    from ..nn import functional
-    from ..ops import surface
-
-    root = sys.modules[linalg.__name__.rpartition(".")[0]]
-
-    replaced: dict[int, Any] = {}
-    for names, exact in ((FAST, False), (EXACT, True), (AS_THEY_ARE, None)):
-        for name in names:
-            for place in (
-                surface.FUNCTIONS,
-                vars(root),
-                vars(functional),
-                vars(linalg),
-                vars(Tensor),
-            ):
-                public = place.get(name)
-                for fn in (public, getattr(public, "__wrapped__", None)):
-                    if isinstance(fn, types.FunctionType) and id(fn) not in replaced:
-                        replaced[id(fn)] = _castable(fn, exact)
-    for module in list(sys.modules.values()):
-        _replace_in(module, replaced)
-    for each in list(vars(nn).values()):
-        if isinstance(each, type):
-            _replace_in(each, replaced)
-    _replace_in(Tensor, replaced)
-    nn.RNNBase.forward = _recurrent(nn.RNNBase.forward)  # type: ignore[method-assign]
-
-
-def _replace_in(place: Any, replaced: dict[int, Any]) -> None:
-    """Replace functions that a module, or a class, knows by name."""
-    for name, value in list(getattr(place, "__dict__", {}).items()):
-        known = value.__func__ if type(value) is staticmethod else value
-        if id(known) in replaced:
-            new = replaced[id(known)]
-            setattr(place, name, staticmethod(new) if known is not value else new)
 
 
 def _cast(x: Any, wanted: dtypes.dtype) -> Any:
@@ -193,13 +174,17 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
     return _state.enabled[device_type]
 
 
+def is_any_autocast_enabled() -> bool:
+    """Whether operations are cast on some device."""
+    return any(_state.enabled.values())
+
+
 def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
     """Cast operations on a device, or not."""
     if enabled is None:
         device_type, enabled = "cuda", bool(device_type)
     _check_device(device_type)
-    _state.enabled[device_type] = enabled
-    _replace_functions()
+    _enable(device_type, enabled)
 
 
 def get_autocast_dtype(device_type: str) -> dtypes.dtype:
@@ -299,16 +284,15 @@ class autocast(_Mode):  # noqa: N801
     def __enter__(self) -> autocast:
         place = self.device
         self.before = _state.enabled[place], _state.types[place], _state.caching
-        _state.enabled[place], _state.types[place] = self._enabled, self.fast_dtype
-        _state.caching = self._cache_enabled
+        _enable(place, self._enabled)
+        _state.types[place], _state.caching = self.fast_dtype, self._cache_enabled
         _state.depth += 1
-        if self._enabled:
-            _replace_functions()
         return self
 
     def __exit__(self, *_: object) -> None:
         place = self.device
-        _state.enabled[place], _state.types[place], _state.caching = self.before
+        enabled, _state.types[place], _state.caching = self.before
+        _enable(place, enabled)
         _state.depth -= 1
         if _state.depth == 0:
             clear_autocast_cache()

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..dtypes import from_numpy_dtype
+from ..interpreters import installed, interpret_backward
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -306,7 +307,7 @@ def _step(node: Node, outputs: list[Tensor | None]) -> Sequence[Tensor | None]:
         for hook in list(node.hooks["before"]):
             outputs = list(hook(tuple(outputs)) or outputs)
     try:
-        gradients = node.backward(outputs)
+        gradients = interpret_backward(node, outputs) if installed else node.backward(outputs)
         if modes.anomaly and modes.check_nan:
             for i, gradient in enumerate(gradients):
                 if gradient is not None and gradient.isnan().any():

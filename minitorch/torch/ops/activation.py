@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import dtypes, sampling
 from ..backends.cpu import maps
+from ..interpreters import composite
 from ..tensor import Array, Tensor, wrap
 from .comparison import where
 from .elementwise import not_for, unary
@@ -333,6 +334,7 @@ PRELU = Op(
 
 
 @function_and_method
+@composite
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where positive, else a learned part of it: one for all, or one per channel."""
     check_tensor("prelu", weight, "weight")

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from ..backends.cpu import attention as cpu
+from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .dropout import dropout
 from .elementwise import kind_name
@@ -77,6 +78,7 @@ ATTENTION_BACKWARD = Op(
 # --- One head ------------------------------------------------------------------------------------
 
 
+@composite
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

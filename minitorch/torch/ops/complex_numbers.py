@@ -8,6 +8,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided_view
 
 from .. import dtypes
+from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .elementwise import conj as conjugate
 from .elementwise import kind_name, unary
@@ -143,6 +144,7 @@ def view_as_real(input: Tensor) -> Tensor:
 
 
 @function_and_method
+@composite
 def view_as_complex(input: Tensor) -> Tensor:
     """A last dimension of 2 as real and imaginary parts."""
     if input.dtype not in (dtypes.float32, dtypes.float64):
@@ -205,6 +207,7 @@ FUNCTIONS["complex"] = from_parts
 
 
 @function
+@composite
 def polar(abs: Tensor, angle: Tensor, *, out: Any = None) -> Tensor:
     """A complex tensor from lengths and angles."""
     _check_parts("polar", ("abs", "angle"), abs, angle, out)

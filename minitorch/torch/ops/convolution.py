@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..backends.cpu.conv import conv_forward, conv_input_gradient, conv_weight_gradient
+from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .elementwise import conj, kind_name
 from .layout import as_image
@@ -199,7 +200,7 @@ def _declare_convolution(dims: int) -> Callable[..., Tensor]:
 
     call.__name__ = name
     call.__doc__ = f"The convolution of an input with {dims} spatial dimensions."
-    return function(call)
+    return function(composite(call))
 
 
 def _declare_transposed(dims: int) -> Callable[..., Tensor]:
@@ -242,7 +243,7 @@ def _declare_transposed(dims: int) -> Callable[..., Tensor]:
 
     call.__name__ = name
     call.__doc__ = f"The transposed convolution of an input with {dims} spatial dimensions."
-    return function(call)
+    return function(composite(call))
 
 
 conv1d, conv2d, conv3d = map(_declare_convolution, (1, 2, 3))
@@ -250,6 +251,7 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = map(_declare_transposed, 
 
 
 @function
+@composite
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """`conv1d` of an input (time, batch, channels) with a weight (width, channels, outputs)."""
     if input.ndim != 3 or weight.ndim != 3:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..interpreters import composite
 from ..tensor import Array, Tensor, wrap
 from .comparison import where
 from .loss import how_reduced
@@ -138,6 +139,7 @@ CTC_BACKWARD = Op(
 )  # fmt: skip
 
 
+@composite
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..backends.cpu import losses
+from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .activation import logsigmoid
 from .elementwise import kind_name
@@ -99,6 +100,7 @@ NLL_BACKWARD = Op(
 )  # fmt: skip
 
 
+@composite
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
     reduce: Any = None, reduction: str = "mean",
@@ -212,6 +214,7 @@ CROSS_ENTROPY_BACKWARD = Op(
 CROSS_ENTROPY.node_name = NLL.node_name
 
 
+@composite
 def cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
     reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
@@ -374,6 +377,7 @@ BINARY_BACKWARD = Op(
 )  # fmt: skip
 
 
+@composite
 def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
@@ -393,6 +397,7 @@ def binary_cross_entropy(
     return reduced(loss if weight is None else loss * weight, how)
 
 
+@composite
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean", pos_weight: Tensor | None = None,
@@ -410,6 +415,7 @@ def binary_cross_entropy_with_logits(
     return reduced(loss if weight is None else loss * weight, how)
 
 
+@composite
 def kl_div(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: Any = "mean",
     log_target: bool = False,
@@ -435,6 +441,7 @@ def kl_div(
 # --- Counts and numbers ------------------------------------------------------------------------------
 
 
+@composite
 def poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Any = None,
     eps: float = 1e-8, reduce: Any = None, reduction: str = "mean",

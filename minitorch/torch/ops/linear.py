@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.cpu.matmul import matmul
+from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .elementwise import conj, kind_name
 from .precision import in_single
@@ -83,6 +84,7 @@ LINEAR.node_name = "AddmmBackward0"
 LINEAR_BACKWARD = Op("linear_backward", ("grad", "input", "weight"), in_single(_backward), _again)
 
 
+@composite
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Each row of the input times the weight's rows, plus the bias."""
     check_tensor("linear", input)

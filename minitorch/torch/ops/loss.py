@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..interpreters import composite
 from ..tensor import Tensor, wrap
 from .activation import logsigmoid
 from .comparison import where
@@ -68,6 +69,7 @@ def _weighed(loss: Tensor, input: Tensor, weight: Tensor, reduction: Any) -> Ten
     return (loss * weight).sum() / weight.sum() if how == "mean" else reduced(loss * weight, how)
 
 
+@composite
 def mse_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     weight: Tensor | None = None,
@@ -82,6 +84,7 @@ def mse_loss(
     )
 
 
+@composite
 def l1_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     weight: Tensor | None = None,
@@ -96,6 +99,7 @@ def l1_loss(
     )
 
 
+@composite
 def smooth_l1_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     beta: float = 1.0,
@@ -111,6 +115,7 @@ def smooth_l1_loss(
     return reduced(loss, reduction, size_average, reduce)
 
 
+@composite
 def huber_loss(
     input: Tensor,
     target: Tensor,
@@ -134,6 +139,7 @@ def huber_loss(
 # --- Margins ---------------------------------------------------------------------------------------
 
 
+@composite
 def soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -146,6 +152,7 @@ def soft_margin_loss(
     return reduced((-target * input).exp().log1p(), reduction, size_average, reduce)
 
 
+@composite
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -159,6 +166,7 @@ def hinge_embedding_loss(
     return reduced(near + far, reduction, size_average, reduce)
 
 
+@composite
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None,
     reduction: Any = "mean",
@@ -185,6 +193,7 @@ def multilabel_soft_margin_loss(
     return reduced(loss.sum(classes) / input.size(classes), reduction, size_average, reduce)
 
 
+@composite
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None,
     reduction: Any = "mean",
@@ -206,6 +215,7 @@ def cosine_embedding_loss(
     return reduced(alike + apart, reduction, size_average, reduce)
 
 
+@composite
 def multi_margin_loss(
     input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
     size_average: Any = None, reduce: Any = None, reduction: str = "mean",
@@ -248,6 +258,7 @@ def _rows_of(name: str, input: Tensor) -> Tensor:
     return input if input.ndim == 2 else input.reshape(1, -1)
 
 
+@composite
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -277,6 +288,7 @@ def multilabel_margin_loss(
     return reduced(loss.reshape(target.shape[:-1]) if how == "none" else loss, how)
 
 
+@composite
 def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
     swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = "mean",

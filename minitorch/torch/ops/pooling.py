@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import sampling
 from ..backends.cpu import pool
+from ..interpreters import composite
 from ..tensor import Array, Tensor, wrap
 from .layout import as_image
 from .precision import require_floats
@@ -163,7 +164,7 @@ def _declare_max_pool(dims: int) -> tuple[Any, Any]:
     call.__name__, with_indices.__name__ = name, f"{name}_with_indices"
     call.__doc__ = "The largest element of each window, and its place if asked for."
     with_indices.__doc__ = "The largest element of each window, and its place."
-    return function(call), with_indices
+    return function(composite(call)), with_indices
 
 
 def _declare_adaptive_max(dims: int) -> tuple[Any, Any]:
@@ -209,11 +210,9 @@ def _declare_unpool(dims: int) -> Callable[..., Tensor]:
         size = _unpooled_size(input._array.shape[-dims:], kernel, steps, edges, output_size)
         return bind(UNPOOL, (input, indices), {"size": size})
 
-    call.__name__, call.__doc__ = (
-        name,
-        "Zeros, with each element at the place that it was the maximum of.",
-    )
-    return call
+    call.__name__ = name
+    call.__doc__ = "Zeros, with each element at the place that it was the maximum of."
+    return composite(call)
 
 
 def _check_unpool(name: str, input: Tensor, indices: Tensor, dims: int) -> None:
@@ -365,6 +364,7 @@ def _declare_avg_pool(dims: int) -> Callable[..., Tensor]:
         return bind(AVG_POOL, (input,), {"window": window})
 
     call.__name__, call.__doc__ = name, "The mean of each window."
+    call = composite(call)
     return function(call) if dims == 1 else call
 
 
@@ -376,6 +376,7 @@ def _declare_adaptive_avg(dims: int) -> Callable[..., Tensor]:
         return bind(ADAPTIVE_AVG, (input,), {"size": _target_sizes(name, input, output_size, dims)})
 
     call.__name__, call.__doc__ = name, "The mean of each of so many windows."
+    call = composite(call)
     return function(call) if dims == 1 else call
 
 

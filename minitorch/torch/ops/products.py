@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
 from ..backends.cpu.matmul import matmul as multiplied
+from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .arithmetic import SCALE
 from .einsum import contract
@@ -150,11 +152,16 @@ def _check_vectors(name: str, a: Tensor, b: Tensor) -> None:
 # --- Products ------------------------------------------------------------------------------------
 
 
+@partial(composite, name="matmul")
+def _matmul(input: Tensor, other: Tensor) -> Tensor:
+    return bind(_kind_of_product(input, other), (input, other), {})
+
+
 @function_and_method
 def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     """The product of vectors, matrices, or batches of them."""
     check_tensor("matmul", other, "other")
-    result = bind(_kind_of_product(input, other), (input, other), {})
+    result = _matmul(input, other)
     return result if out is None else into(out, result, "matmul")
 
 
@@ -176,6 +183,7 @@ def _kind_of_product(input: Tensor, other: Tensor) -> Op:
 
 
 @function_and_method
+@composite
 def mm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
     """The product of two matrices; the first may be sparse."""
     if getattr(input, "is_sparse", False) and not isinstance(input, Tensor):
@@ -186,6 +194,7 @@ def mm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
 
 
 @function_and_method
+@composite
 def bmm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
     """The products of two batches of matrices."""
     _check_matrices("bmm", 3, input, mat2)
@@ -211,6 +220,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 
 @function_and_method
 @with_out
+@composite
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """A matrix times a vector."""
     check_tensor("mv", vec, "vec")
@@ -271,6 +281,7 @@ def _plus_product(name: str, product: Any, *labels: str) -> None:
 
     call.__name__ = name
     call.__doc__ = "`beta * input + alpha * product`."
+    call = composite(call)
     FUNCTIONS[name] = with_out(call)
     method(name, call)
     in_place(f"{name}_", call)
@@ -408,7 +419,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
 def _operator(self: Any, other: Any) -> Any:
     if not (isinstance(self, Tensor) and isinstance(other, Tensor)):
         return NotImplemented
-    return bind(_kind_of_product(self, other), (self, other), {})
+    return _matmul(self, other)
 
 
 method("__matmul__", _operator)

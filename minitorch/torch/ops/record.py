@@ -12,13 +12,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from ..autograd.graph import Edge, Layout, Node, modes, numbers
+from ..interpreters import installed, interpret
 from ..tensor import (
     Array,
     Tensor,
@@ -59,6 +60,7 @@ class Op:
         keeps_tensors: whether what it keeps counts as tensors, as in Torch: a number beside one, an index
         overlapping: whether its twin may write to memory that a tensor shows more than once
         doc: one line
+        writes: which inputs it changes: none
     """
 
     def __init__(
@@ -98,11 +100,31 @@ class Op:
             raise ValueError(f"{name}: no derivative declared for {sorted(undeclared)}")
         REGISTRY[name] = self
 
+    writes: tuple[int, ...] = ()
+
+    @cached_property
+    def twin(self) -> InPlace:
+        """The operation that writes its result into the first input."""
+        return InPlace(self)
+
     def __call__(self, *inputs: Any, **params: Any) -> Any:
         return bind(self, inputs, params)
 
     def __repr__(self) -> str:
         return f"Op({self.name}({', '.join(self.args)}))"
+
+
+class InPlace:
+    """An operation that writes its result into the memory of its first input."""
+
+    writes = (0,)
+
+    def __init__(self, op: Op) -> None:
+        self.op = op
+        self.name = f"{op.name}_"
+
+    def __repr__(self) -> str:
+        return f"InPlace({self.op!r})"
 
 
 def _node_name(name: str) -> str:
@@ -113,8 +135,13 @@ def _node_name(name: str) -> str:
 # --- The door ----------------------------------------------------------------------------
 
 
-def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Perform an operation: compute it, and record it if a gradient may be wanted."""
+def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any], asked: bool = False) -> Any:
+    """Perform an operation: compute it, and record it if a gradient may be wanted.
+
+    Interpreters, if there are any, are asked first.
+    """
+    if installed and not asked:
+        return interpret(op, inputs, params, _perform)
     arrays = []
     tracked = False
     for x in inputs:
@@ -146,6 +173,9 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
     elif modes.inference:
         mark_inference(out)
     return out
+
+
+_perform = partial(bind, asked=True)
 
 
 def _several(

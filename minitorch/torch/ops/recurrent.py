@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from ..backends.cpu import recurrent as cpu
+from ..interpreters import composite
 from ..tensor import Tensor
 from .elementwise import kind_name
 from .linear import linear
@@ -262,7 +263,7 @@ def _declare(name: str, op: Op) -> None:
     for packed sequences (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train,
     bidirectional). Returns the output and the last states.
     """
-    function(call)
+    function(composite(call))
 
 
 _declare("lstm", LSTM)

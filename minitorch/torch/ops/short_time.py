@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from .. import dtypes
+from ..interpreters import composite
 from ..tensor import Array, Tensor, wrap
 from .fourier import TRANSFORMS
 from .padding import pad
@@ -34,6 +35,7 @@ def _window_of(
 
 
 @function_and_method
+@composite
 def stft(
     input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None,
     center: bool = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None,

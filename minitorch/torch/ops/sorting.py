@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .extremes import at_indices_gradient, at_places_gradient, overall_gradient
 from .layout import in_order, laid_out
@@ -251,7 +252,7 @@ def _declare_median(name: str, skip_nan: bool, doc: str) -> None:
         return result if out is None else into(out, result, name)
 
     call.__name__, call.__doc__ = name, doc
-    function_and_method(call)
+    function_and_method(composite(call))
 
 
 _declare_median("median", False, "The middle element of all, or along a dimension with its place.")
@@ -332,7 +333,7 @@ def _declare_quantile(name: str, doc: str) -> None:
         return result if out is None else into(out, result, name)
 
     call.__name__, call.__doc__ = name, doc
-    function_and_method(call)
+    function_and_method(composite(call))
 
 
 _declare_quantile("quantile", "Below which elements given shares of all lie.")

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .. import dtypes
+from ..interpreters import composite
 from ..tensor import Tensor
 from .complex_numbers import from_parts
 from .elementwise import conj, kind_name
@@ -135,6 +136,7 @@ def _by_product(x1: Tensor, x2: Tensor) -> Tensor:
 
 
 @function
+@composite
 def cdist(
     x1: Tensor,
     x2: Tensor,

@@ -12,6 +12,7 @@ import numpy as np
 from .. import dtypes
 from ..backends.cpu import conv
 from ..environment import contiguous_format
+from ..interpreters import composite
 from ..tensor import Array, Tensor, wrap
 from .comparison import where
 from .interpolation import cubic_weights
@@ -186,6 +187,7 @@ def _centers(count: int, align: bool, kind: Any) -> Array:
     return (ends if align else ends * (count - 1) / count).astype(kind)
 
 
+@composite
 def grid_sample(
     input: Tensor,
     grid: Tensor,

@@ -15,8 +15,9 @@ from numpy.lib.array_utils import byte_bounds
 
 from .. import dtypes
 from ..autograd.graph import Edge, Node, modes
+from ..interpreters import installed, interpret
 from ..tensor import Array, Tensor, bump_version, edge_of, offset_in, tracks, view_refusal, wrap
-from .record import FREED, Op, Saved, make_node
+from .record import FREED, InPlace, Op, Saved, make_node
 
 OVERLAP = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
@@ -24,9 +25,13 @@ OVERLAP = (
 )
 
 
-def bind_in_place(op: Op, target: Tensor, others: Sequence[Any], params: dict[str, Any]) -> Tensor:
+def bind_in_place(
+    op: Op, target: Tensor, others: Sequence[Any], params: dict[str, Any], asked: bool = False
+) -> Tensor:
     """Perform an operation and write its result into the first argument's memory."""
     inputs = (target, *others)
+    if installed and not asked:
+        return interpret(op.twin, inputs, params, _perform)
     recording = (
         modes.grad
         and target._array.dtype.kind in "fcV"
@@ -55,6 +60,10 @@ def bind_in_place(op: Op, target: Tensor, others: Sequence[Any], params: dict[st
         node.save_outputs((target,))
         rebase(target, node)
     return target
+
+
+def _perform(twin: InPlace, inputs: Sequence[Any], params: dict[str, Any]) -> Tensor:
+    return bind_in_place(twin.op, inputs[0], inputs[1:], params, asked=True)
 
 
 def before_write(target: Tensor) -> Tensor:

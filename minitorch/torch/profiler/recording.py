@@ -1,82 +1,62 @@
 """Noting what happens, and how long it takes.
 
-While something is recorded, the functions by which operations compute are replaced by ones that
-look at the clock; the rest of the time nothing is different. Operations, derivatives, steps of
+A recorder is an interpreter that looks at the clock before and after each operation. Operations, derivatives, steps of
 optimizers and the program's own ranges lie within each other like brackets.
 """
 
 from __future__ import annotations
 
-import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import Any
 
-import numpy as np
-
 from ..autograd.modes import _Mode
-from ..ops.record import REGISTRY, OpNode
+from ..interpreters import GlobalInterpreter
 from ..optim.optimizer import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
 )
+from ..tensor import Tensor
 from .events import FunctionEvent
-
-PARTS = ("compute", "write", "ufunc")
-"""The functions of an operation that do the work."""
 
 _recorders: list[Recorder] = []
 
 
-class Recorder:
+class Recorder(GlobalInterpreter):
     """Events from `start` to `stop`."""
 
     def __init__(self, shapes: bool = False) -> None:
         self.shapes = shapes
         self.events: list[FunctionEvent] = []
         self.open = threading.local()  # per thread: events that have not ended
-        self.undo: list[Callable[[], Any]] = []
 
     def start(self) -> None:
         """Begin to note what happens."""
         self.begun = perf_counter_ns()
-        for op in REGISTRY.values():
-            for part in PARTS:
-                fn = getattr(op, part)
-                if fn is not None:
-                    setattr(op, part, self._timed(f"aten::{op.name.removeprefix('_')}", fn))
-                    self.undo.append(functools.partial(setattr, op, part, fn))
-        backward = OpNode.backward
-        OpNode.backward = self._timed_backward(backward)  # type: ignore[method-assign]
-        self.undo.append(lambda: setattr(OpNode, "backward", backward))
-        self.undo.append(register_optimizer_step_pre_hook(self._step_begins).remove)
-        self.undo.append(register_optimizer_step_post_hook(self._step_ends).remove)
+        self.step_hooks = [
+            register_optimizer_step_pre_hook(self._step_begins),
+            register_optimizer_step_post_hook(self._step_ends),
+        ]
+        self.install()
         _recorders.append(self)
 
     def stop(self) -> None:
-        """Stop, and let operations be what they were."""
+        """Stop."""
         _recorders.remove(self)
-        while self.undo:
-            self.undo.pop()()
+        self.remove()
+        for hook in self.step_hooks:
+            hook.remove()
 
-    def _timed(self, name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(fn)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            shapes = [_shape(x) for x in args] if self.shapes else []
-            with self.range(name, shapes):
-                return fn(*args, **kwargs)
+    def operation(self, op: Any, inputs: Any, params: Any, perform: Any) -> Any:
+        shapes = [_shape(x) for x in inputs] if self.shapes else []
+        with self.range(f"aten::{op.name.removeprefix('_')}", shapes):
+            return perform(op, inputs, params)
 
-        return call
-
-    def _timed_backward(self, backward: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(backward)
-        def call(node: Any, gradients: Any) -> Any:
-            with self.range(node.name()):
-                return backward(node, gradients)
-
-        return call
+    def backward(self, node: Any, gradients: Any, perform: Any) -> Any:
+        with self.range(node.name()):
+            return perform(node, gradients)
 
     def _step_begins(self, optimizer: Any, *_: Any) -> None:
         self.enter(f"Optimizer.step#{type(optimizer).__name__}.step")
@@ -118,7 +98,7 @@ class Recorder:
 
 
 def _shape(x: Any) -> list[int]:
-    return list(x.shape) if isinstance(x, np.ndarray) else []
+    return list(x.shape) if isinstance(x, Tensor) else []
 
 
 class record_function(_Mode):  # noqa: N801

@@ -7,6 +7,7 @@ import numbers
 import warnings
 from typing import Any, ClassVar
 
+from ...amp.autocast_mode import is_any_autocast_enabled
 from ...ops.surface import FUNCTIONS
 from ...tensor import Tensor
 from .. import init
@@ -182,7 +183,7 @@ class RNNBase(Module):
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Refuse an input of another type, rank or width."""
         kind = getattr(self, self._flat_weights_names[0]).dtype
-        if input.dtype is not kind:
+        if input.dtype is not kind and not is_any_autocast_enabled():
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({kind}). "
                 f"Convert input: input.to({kind}), or convert model: model.to({input.dtype})"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ... import dtypes
+from ...interpreters import composite
 from ...tensor import Array, Tensor, tracks
 from ..record import Op
 from ..surface import FUNCTIONS, into, with_out
@@ -69,6 +71,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
 
 
 @with_out
+@composite
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """L with A = L Lᴴ (or U with A = Uᴴ U); LinAlgError if A is not positive definite."""
     check_square("linalg.cholesky", A)
@@ -77,6 +80,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     return L
 
 
+@partial(composite, name="cholesky")
 def _legacy_cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
     """L with A = L Lᴴ (or U with A = Uᴴ U)."""
     return cholesky(input, upper=upper, out=out)
@@ -107,6 +111,7 @@ CHOLESKY_INVERSE = Op("cholesky_inverse", ("L",),
 
 
 @with_out
+@composite
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """X of AX = B, given the Cholesky factor of A."""
     for label, x in (("b", B), ("u", L)):
@@ -119,6 +124,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
 
 
 @with_out
+@composite
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     """The inverse of A, given the Cholesky factor of A."""
     check_square("cholesky_inverse", L)
@@ -217,6 +223,7 @@ def _reflectors(A: Tensor) -> Tensor:
 
 
 @with_out
+@composite
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     """The first columns of a product of reflections I - tau v vᴴ."""
     name = "torch.linalg.householder_product"
@@ -250,6 +257,7 @@ def _check_reflections(name: str, A: Tensor, tau: Tensor) -> None:
 
 
 @with_out
+@composite
 def ormqr(
     input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False
 ) -> Tensor:

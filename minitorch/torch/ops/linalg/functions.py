@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...interpreters import composite
 from ...tensor import Array, Tensor, tracks
 from ..elementwise import conj
 from ..movement import wrap_dim
@@ -157,6 +158,7 @@ def _pseudo_inverse(A: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
     return PINV(A, limit=limit._array, hermitian=hermitian, factors=(U._array, S._array, Vh._array))
 
 
+@composite
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The pseudo-inverse: singular values of at most `rcond` times the largest count as 0."""
     return pinv(input, rcond)
@@ -291,6 +293,7 @@ def _legacy_cross(
 
 
 @with_out
+@composite
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The dot product along a dimension, the first argument conjugated."""
     if x.dtype is not y.dtype:
@@ -330,6 +333,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
 
 
 @function_and_method
+@composite
 def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's diagonal."""
     if input.ndim != 2:

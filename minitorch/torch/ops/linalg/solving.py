@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ... import dtypes
+from ...interpreters import composite
 from ...tensor import Array, Tensor, wrap
 from ..elementwise import conj
 from ..promotion import broadcast_shapes
@@ -170,6 +172,7 @@ def lu_unpack(
 
 
 @with_out
+@composite
 def lu_solve(
     LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
 ) -> Tensor:
@@ -203,6 +206,7 @@ def _legacy_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any 
     return result if out is None else into(out, result, "lu")
 
 
+@partial(composite, name="lu_solve")
 def _legacy_lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Any = None) -> Tensor:
     """X of AX = b, given what `lu` returned for A."""
     return lu_solve(LU_data, LU_pivots, b, out=out)
@@ -358,6 +362,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
 
 
 @with_out
+@composite
 def inv(A: Tensor) -> Tensor:
     """The inverse; LinAlgError if A is singular."""
     check_square("linalg.inv", A)

@@ -1,0 +1,138 @@
+"""Interpreters: what sees an operation before it is performed, and may do something else instead.
+
+Autocast, the profiler and a program's `TorchDispatchMode` are interpreters. The door (`bind` in
+`ops/record.py`) looks at one list; while that is empty, an operation costs nothing more. Each
+interpreter is given the operation, its inputs and parameters, and a function that performs it,
+which asks the interpreters below and, last, computes. What an interpreter does itself is not
+shown to it again; the operations that a composite function is made of are.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial, wraps
+from typing import Any
+
+Inputs = Sequence[Any]
+Params = dict[str, Any]
+
+
+class Interpreter:
+    """Sees what a thread computes, from `install` to `remove`."""
+
+    def operation(
+        self, op: Any, inputs: Inputs, params: Params, perform: Callable[[Any, Inputs, Params], Any]
+    ) -> Any:
+        """The result of an operation, as `perform(op, inputs, params)` gives it.
+
+        Args:
+            op: a record or a `Composite`: its `name`, and in `writes` which inputs it changes
+            inputs: tensors and plain values
+            params: what is given by name
+            perform: does it
+        """
+        return perform(op, inputs, params)
+
+    def backward(self, node: Any, gradients: Any, perform: Callable[[Any, Any], Any]) -> Any:
+        """The gradients that a node of the graph sends on, as `perform(node, gradients)` gives them."""
+        return perform(node, gradients)
+
+    def install(self) -> None:
+        """Be asked first, in this thread, from now on."""
+        _thread.stack = (*_thread.stack, self)
+        installed.append(self)
+
+    def remove(self) -> None:
+        """Be asked no more."""
+        stack = _thread.stack
+        last = max(i for i, each in enumerate(stack) if each is self)
+        _thread.stack = stack[:last] + stack[last + 1 :]
+        installed.remove(self)
+
+    def is_asked(self) -> bool:
+        """Whether it would be asked now: not while it, or one below it, does something itself."""
+        return self in _thread.stack
+
+
+class GlobalInterpreter(Interpreter):
+    """Sees what all threads compute. It performs no operations of its own."""
+
+    def install(self) -> None:
+        _of_all_threads.append(self)
+        installed.append(self)
+
+    def remove(self) -> None:
+        _of_all_threads.remove(self)
+        installed.remove(self)
+
+
+installed: list[Interpreter] = []
+"""The interpreters of all threads: while there are none, nobody is asked."""
+
+_of_all_threads: list[Interpreter] = []
+
+
+class _Thread(threading.local):
+    stack: tuple[Interpreter, ...] = ()  # those to ask, the first one last
+
+
+_thread = _Thread()
+
+
+def interpret(
+    op: Any, inputs: Inputs, params: Params, perform: Callable[[Any, Inputs, Params], Any]
+) -> Any:
+    """Let the interpreters perform an operation."""
+    return _ask_all("operation", perform, op, inputs, params)
+
+
+def interpret_backward(node: Any, gradients: Any) -> Any:
+    """Let the interpreters take gradients through a node of the graph."""
+    return _ask_all("backward", lambda node, gradients: node.backward(gradients), node, gradients)
+
+
+def _ask_all(question: str, perform: Callable[..., Any], *call: Any) -> Any:
+    stack = _thread.stack
+    everyone = (*stack, *_of_all_threads)
+
+    def ask(count: int, *call: Any) -> Any:
+        before = _thread.stack
+        _thread.stack = stack[: count - 1] if count else stack
+        try:
+            if not count:
+                return perform(*call)
+            return getattr(everyone[count - 1], question)(*call, partial(ask, count - 1))
+        finally:
+            _thread.stack = before
+
+    return ask(len(everyone), *call)
+
+
+class Composite:
+    """A function that is made of operations and known to interpreters by its name."""
+
+    writes = ()
+
+    def __init__(self, name: str, compute: Callable[..., Any]) -> None:
+        self.name = name
+        self.compute = compute
+
+    def __repr__(self) -> str:
+        return f"Composite({self.name})"
+
+
+def composite(fn: Callable[..., Any], name: str = "") -> Callable[..., Any]:
+    """Let interpreters see a function of tensors as a whole, before they see what it is made of."""
+    record = Composite(name or fn.__name__, fn)
+
+    def perform(op: Composite, inputs: Inputs, params: Params) -> Any:
+        return op.compute(*inputs, **params)
+
+    @wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if installed:
+            return interpret(record, args, kwargs, perform)
+        return fn(*args, **kwargs)
+
+    return call

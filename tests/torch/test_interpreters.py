@@ -1,0 +1,136 @@
+"""Interpreters see every operation, at the door, and nothing is replaced for it."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+
+import pytest
+
+import minitorch.torch as torch
+from minitorch.torch.interpreters import Interpreter, installed
+from minitorch.torch.ops.record import REGISTRY
+
+
+class Counting(Interpreter):
+    """Counts what is performed."""
+
+    def __init__(self):
+        self.seen: Counter[str] = Counter()
+        self.written: set[str] = set()
+        self.nodes: list[str] = []
+
+    def operation(self, op, inputs, params, perform):
+        self.seen[op.name] += 1
+        if op.writes:
+            self.written.add(op.name)
+        return perform(op, inputs, params)
+
+    def backward(self, node, gradients, perform):
+        self.nodes.append(node.name())
+        return perform(node, gradients)
+
+    def __enter__(self):
+        self.install()
+        return self
+
+    def __exit__(self, *_):
+        self.remove()
+
+
+class Refusing(Counting):
+    """Performs nothing."""
+
+    def operation(self, op, inputs, params, perform):
+        raise PermissionError(op.name)
+
+
+def test_operations_derivatives_and_writes_are_seen():
+    w = torch.randn(3, 4, requires_grad=True)
+    with Counting() as counting:
+        x = torch.nn.functional.linear(torch.ones(2, 4), w)
+        loss = (x.exp() + 1).mul_(2).sum()
+        loss.backward()
+    assert counting.written == {"mul_"}
+    assert counting.nodes == [
+        "SumBackward0", "MulBackward0", "AddBackward0", "ExpBackward0", "AddmmBackward0",
+    ]  # fmt: skip
+    assert counting.seen["linear"] == 2  # the composite, and the record within it
+    assert {"exp", "add", "sum", "linear_backward"} <= set(counting.seen)
+    seen = counting.seen.total()
+    w.exp()
+    assert counting.seen.total() == seen
+    assert not installed
+
+
+def test_refused_operations_write_nothing():
+    x, y = torch.ones(3), torch.ones(3)
+    with Refusing():
+        for call in (lambda: x.add_(y), lambda: x.mul_(2.0), lambda: x.relu_(), lambda: x + y):
+            with pytest.raises(PermissionError):
+                call()
+    assert x.tolist() == [1, 1, 1]
+    assert x._version == 0
+
+
+def test_the_last_one_is_asked_first_and_may_answer():
+    class Doubling(Interpreter):
+        def operation(self, op, inputs, params, perform):
+            order.append("doubling")
+            result = perform(op, inputs, params)
+            return result * 2 if op.name == "exp" else result  # this product is not seen by itself
+
+    class Watching(Interpreter):
+        def operation(self, op, inputs, params, perform):
+            order.append(op.name)
+            return perform(op, inputs, params)
+
+    order: list[str] = []
+    below, above = Watching(), Doubling()
+    below.install()
+    above.install()
+    try:
+        result = torch.zeros(2).exp()
+    finally:
+        above.remove()
+        below.remove()
+    assert result.tolist() == [2, 2]
+    assert order == ["doubling", "exp", "mul"]
+
+
+def test_an_error_leaves_the_interpreters_as_they_were():
+    with Counting() as counting:
+        with pytest.raises(RuntimeError):
+            torch.matmul(torch.ones(2), torch.ones(3))
+        torch.ones(2).exp()
+    assert counting.seen["exp"] == 1
+
+
+def test_other_threads_are_not_seen():
+    with Counting() as counting:
+        thread = threading.Thread(target=lambda: torch.ones(2).exp())
+        thread.start()
+        thread.join()
+    assert not counting.seen
+
+
+def test_autocast_reaches_functions_held_anywhere_and_replaces_nothing():
+    before = {n: (op.compute, op.write) for n, op in REGISTRY.items()}
+    functions = dict(vars(torch)), dict(vars(torch.nn.functional)), dict(vars(torch.Tensor))
+    held = {
+        "mm": torch.mm,
+        "linear": torch.nn.functional.linear,
+        "method": vars(torch.Tensor)["mm"],
+    }
+
+    def by_default(a, product=torch.mm):
+        return product(a, a)
+
+    x = torch.ones(2, 2)
+    with torch.autocast("cpu"), torch.profiler.profile():
+        found = [fn(x, x).dtype for fn in held.values()] + [by_default(x).dtype, (x @ x).dtype]
+        assert {n: (op.compute, op.write) for n, op in REGISTRY.items()} == before
+        now = vars(torch), vars(torch.nn.functional), vars(torch.Tensor)
+        assert [dict(n) for n in now] == list(functions)
+    assert set(found) == {torch.bfloat16}
+    assert torch.mm(x, x).dtype is torch.float32
