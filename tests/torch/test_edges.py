@@ -283,7 +283,32 @@ EXTREMES: list[Call] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("table", ["NUMBERS", "ANSWERS", "PLACES", "EXTREMES"])
+# --- Numbers that a type does not reach to -------------------------------------------------------------
+
+TAKING = {
+    "full": lambda t, x, v: t.full_like(x, v), "new_full": lambda t, x, v: x.new_full((2,), v),
+    "fill_": lambda t, x, v: x.fill_(v), "clamp": lambda t, x, v: x.clamp(v, None),
+    "clamp_max": lambda t, x, v: x.clamp_max(v), "add": lambda t, x, v: x.add(x, alpha=v),
+    "addcmul": lambda t, x, v: t.addcmul(x, x, x, value=v), "addmm": lambda t, x, v: t.addmm(x, x, x, alpha=v),
+    "addmv": lambda t, x, v: t.addmv(x[0], x, x[0], beta=v), "addr": lambda t, x, v: t.addr(x, x[0], x[0], alpha=v),
+    "where": lambda t, x, v: t.where(x > 0, x, v), "masked_fill": lambda t, x, v: x.masked_fill(x > 0, v),
+    "index_fill": lambda t, x, v: x.index_fill(0, t.tensor([0]), v), "lerp": lambda t, x, v: t.lerp(x, x, v),
+    "scatter": lambda t, x, v: x.scatter(0, t.tensor([[0]]), v), "pow": lambda t, x, v: x.pow(v),
+    "pad": lambda t, x, v: t.constant_pad_nd(x, (1, 1), v), "hardshrink": lambda t, x, v: t.hardshrink(x, v),
+    "threshold": lambda t, x, v: t.nn.functional.threshold(x, 0, v), "set": lambda t, x, v: (x.__setitem__(0, v), x)[1],
+    "leaky_relu": lambda t, x, v: t.nn.functional.leaky_relu(x, v),
+}  # fmt: skip
+VALUES = (300, -1, -300, 2**40, 2.5, -3.7, 1e10, 1e300, INF, NAN, 1j, 3 + 0j, True)
+REACH: list[Call] = [
+    lambda t, call=call, k=k, v=v: call(t, t.ones(2, 2, dtype=getattr(t, k)), v)
+    for name, call in TAKING.items()
+    for k in ("uint8", "int8", "int32", "float16", "float32", "complex64", "bool")
+    for v in VALUES
+    if not ((v is True or isinstance(v, complex)) and name[:5] in ("clamp", "pow", "where"))
+]
+
+
+@pytest.mark.parametrize("table", ["NUMBERS", "ANSWERS", "PLACES", "EXTREMES", "REACH"])
 def test_edges(table: str) -> None:
     for i, call in enumerate(globals()[table]):
         try:

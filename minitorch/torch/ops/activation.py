@@ -21,6 +21,7 @@ from .comparison import where
 from .elementwise import not_for, unary
 from .movement import wrap_dim
 from .precision import in_single, require_floats
+from .promotion import SMALL, exact_number, wide_type
 from .record import REGISTRY, Op, bind
 from .softmax import softmax
 from .surface import check_tensor, function, function_and_method
@@ -70,8 +71,23 @@ def activation(
     return Op(name, ("input",), run, {"input": gradient}, doc=doc)
 
 
+def _within(op: Op, kind: dtypes.dtype, constants: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Constants that a type reaches to; RuntimeError if it does not."""
+    if kind.kind == dtypes.COMPLEX or (
+        kind.kind < dtypes.FLOATING and op is not THRESHOLD and op is not HARDTANH
+    ):
+        return constants  # there is no such function
+    wide = kind if op is THRESHOLD or op is HARDSHRINK else wide_type(kind)
+    return tuple([exact_number(v, wide) for v in constants])
+
+
 def _apply(op: Op, input: Tensor, constants: tuple[Any, ...], inplace: bool = False) -> Tensor:
     check_tensor(op.name, input)
+    low = 0 if input._array.dtype.kind == "u" else -SMALL
+    for value in constants:
+        if isinstance(value, complex) or not low <= value <= SMALL:
+            constants = _within(op, input.dtype, constants)
+            break
     if inplace:
         return bind_in_place(op, input, (), {"constants": constants})
     return bind(op, (input,), {"constants": constants})

@@ -11,7 +11,7 @@ from .. import dtypes
 from ..tensor import Array, Tensor
 from .elementwise import binary, conj, exactly, flat, kind_name, not_for, unary, unknown
 from .layout import following
-from .promotion import plain_number
+from .promotion import exact_number, plain_number, result_type
 from .record import Op, bind
 from .surface import (
     FUNCTIONS,
@@ -207,18 +207,23 @@ def _times(name: str, other: Any, alpha: Any, input: Any) -> Any:
     """`other * alpha`; RuntimeError if `alpha` is of a higher kind than what it scales."""
     alpha = plain_number(alpha, name, "alpha")
     kinds = [dtypes.of_number(v) if not isinstance(v, Tensor) else v.dtype for v in (input, other)]
-    highest = max(k.kind for k in kinds)
-    if isinstance(alpha, bool) and highest != dtypes.BOOL:
-        raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    if dtypes.of_number(alpha).kind > max(highest, dtypes.INTEGRAL):
-        what = "integral" if highest <= dtypes.INTEGRAL else "non-complex"
-        number = "floating point" if highest <= dtypes.INTEGRAL else "complex"
-        raise RuntimeError(
-            f"{name}: For {what} input tensors, argument alpha must not be a {number} number."
-        )
+    check_kind("alpha", alpha, max(k.kind for k in kinds))
+    alpha = exact_number(alpha, result_type(input, other))
     if alpha == 1:
         return other
     return SCALE(other, factor=alpha) if isinstance(other, Tensor) else other * alpha
+
+
+def check_kind(label: str, number: Any, kind: int) -> None:
+    """RuntimeError if a factor is of a higher kind than the result, or a truth value beside numbers."""
+    if isinstance(number, bool) and kind != dtypes.BOOL:
+        raise RuntimeError(f"Boolean {label} only supported for Boolean results.")
+    if dtypes.of_number(number).kind > max(kind, dtypes.INTEGRAL):
+        what = "integral" if kind <= dtypes.INTEGRAL else "non-complex"
+        found = "floating point" if kind <= dtypes.INTEGRAL else "complex"
+        raise RuntimeError(
+            f"For {what} input tensors, argument {label} must not be a {found} number."
+        )
 
 
 _scaled(ADD)

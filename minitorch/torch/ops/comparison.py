@@ -11,7 +11,15 @@ from .. import dtypes
 from ..tensor import Array, Tensor
 from .elementwise import binary, flat, not_for, unary
 from .layout import laid_out
-from .promotion import broadcast_error, broadcast_shapes, meet, result_type
+from .promotion import (
+    SMALL,
+    broadcast_error,
+    broadcast_shapes,
+    exact_cast,
+    meet,
+    result_type,
+    wide_type,
+)
 from .record import Op, bind
 from .surface import (
     alias,
@@ -137,6 +145,10 @@ def __invert__(self: Tensor) -> Tensor:  # noqa: N807
 
 
 def _where(condition: Array, input: Any, other: Any) -> Array:
+    for number in (input, other):
+        if not isinstance(number, np.ndarray) and abs(number) > SMALL:
+            kind = result_type(input, other)
+            exact_cast(number, kind if wide_type(kind) is kind else dtypes.float64)
     try:
         result = np.where(condition, *meet((input, other)))
         return laid_out(result, (condition, input, other))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from ..dtypes import dtype as dtype_type
 from ..tensor import Array, Tensor, mark_inference, wrap
 from .copies import same_layout
 from .movement import sizes_of
-from .promotion import cast
+from .promotion import cast, exact_cast
 from .surface import FUNCTIONS, check_tensor, function, into, method, only_method
 
 
@@ -262,13 +261,7 @@ def _filled(shape: Any, value: Any, dtype: dtype_type | None) -> Array:
     number: Any = value.item() if isinstance(value, Tensor) else value
     if dtype is None:
         dtype = value.dtype if isinstance(value, Tensor) else dtypes.of_number(number)
-    fits = dtype.is_complex or not isinstance(number, complex)
-    if dtype.kind == dtypes.INTEGRAL and not isinstance(number, complex) and math.isfinite(number):
-        limit = np.iinfo(dtype.numpy).max
-        fits = -limit - dtype.is_signed <= number <= limit  # below 0, what has no sign wraps round
-    if not fits:
-        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
-    return np.full(shape, cast(number, dtype))
+    return np.full(shape, exact_cast(number, dtype))
 
 
 @function

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from ..tensor import Array, Tensor, wrap
 from .elementwise import kind_name
 from .layout import arranged
 from .memory import COPY
 from .parts import SELECT, part
-from .promotion import NUMBERS
+from .promotion import NUMBERS, exact_cast, wide_type
 from .record import Op, bind
 from .surface import (
     FUNCTIONS,
@@ -283,16 +284,9 @@ INDEX_PUT = Op(
 @only_method
 def __setitem__(self: Tensor, key: Any, value: Any) -> None:  # noqa: N807
     if not isinstance(value, Tensor):
-        if isinstance(value, builtins.complex) and not self.dtype.is_complex:
-            raise RuntimeError(
-                f"value {value} cannot be converted to type {self.dtype} without overflow"
-            )
         if isinstance(value, NUMBERS):
-            value = wrap(
-                np.asarray(value, self._array.dtype)
-                if not isinstance(value, builtins.complex)
-                else np.asarray(value)
-            )
+            kind = self.dtype
+            value = wrap(exact_cast(value, kind if wide_type(kind) is kind else dtypes.float64))
         else:
             value = FUNCTIONS["as_tensor"](value).to(self.dtype)
     basic, advanced = _split_key(self._array.shape, key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from .. import dtypes
 from ..tensor import Array, Tensor, wrap
 from .elementwise import kind_name
 from .indexing import INDEX_PUT
-from .promotion import NUMBERS, broadcast_shapes
+from .promotion import NUMBERS, broadcast_shapes, exact_cast
 from .record import Op, bind
 from .scattering import check_out
 from .surface import check_tensor, function_and_method, in_place, into, only_method
@@ -66,11 +67,8 @@ def _check_fill(input: Tensor, value: Any) -> None:
         raise TypeError(
             f"masked_fill(): argument 'value' must be Number, not {type(value).__name__}"
         )
-    whole = input.dtype.kind < dtypes.FLOATING
-    if (isinstance(value, complex) and not input.dtype.is_complex) or (
-        whole and not np.isfinite(value)
-    ):
-        raise RuntimeError(f"value cannot be converted to type {input.dtype.name} without overflow")
+    if input.dtype.kind != dtypes.FLOATING or value not in (0, -math.inf, math.inf):
+        exact_cast(value, input.dtype)
 
 
 @function_and_method

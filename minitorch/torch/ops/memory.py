@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from ..autograd.graph import modes
 from ..tensor import Array, Tensor, bump_version, tracks, wrap
 from .movement import sizes_of
-from .promotion import NUMBERS
+from .promotion import NUMBERS, SMALL, exact_cast
 from .record import Op
 from .surface import FUNCTIONS, as_functions, function, method, only_method
 from .writes import bind_in_place
@@ -49,14 +50,9 @@ COPY.node_name = "CopyBackwards"
 
 
 def _fill(target: Array, value: Any) -> None:
-    """Write a number everywhere; RuntimeError if whole numbers of the type do not reach so far."""
-    kind = target.dtype.kind
-    if kind in "iu" and isinstance(value, (int, float)):
-        low, high = np.iinfo(target.dtype).min, np.iinfo(target.dtype).max
-        if not (low if low else -high) <= value <= high:  # NaN too
-            name = f"{'u' * (kind == 'u')}int{8 * target.itemsize}_t"
-            raise RuntimeError(f"value cannot be converted to type {name} without overflow")
-        value = np.array(int(value)).astype(target.dtype)
+    """Write a number everywhere; RuntimeError if the type does not reach so far."""
+    if type(value) is not np.ndarray and (isinstance(value, complex) or not 0 <= value <= SMALL):
+        value = exact_cast(value, dtypes.from_numpy_dtype(target.dtype))
     target.fill(value)
 
 
@@ -93,8 +89,6 @@ def _check_value(input: Tensor, value: Any) -> None:
         raise RuntimeError(
             f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
         )
-    if isinstance(value, complex) and not input.dtype.is_complex:
-        raise RuntimeError("value cannot be converted to type without overflow")
 
 
 @function

@@ -11,6 +11,7 @@ from .. import dtypes
 from ..environment import channels_last
 from ..tensor import Array, Tensor, wrap
 from .layout import as_image, has_channels_last
+from .promotion import exact_cast
 from .record import Op, bind
 from .surface import check_tensor, function
 
@@ -53,10 +54,7 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor
                 f"The input size {n}, plus negative padding {a} and {b} resulted in a negative output size, "
                 f"which is invalid. Check dimension {d} of your input."
             )
-    if isinstance(value, complex) and not input.dtype.is_complex:
-        raise RuntimeError(
-            f"value cannot be converted to type {input.dtype.c_name} without overflow"
-        )
+    value = exact_cast(value if any(map(any, widths)) else 0, input.dtype)
     return bind(CONSTANT_PAD, (input,), {"widths": widths, "value": value})
 
 

@@ -12,12 +12,12 @@ from .. import dtypes
 from ..backends.cpu.matmul import matmul as multiplied
 from ..interpreters import composite
 from ..tensor import Array, Tensor
-from .arithmetic import SCALE
+from .arithmetic import SCALE, check_kind
 from .einsum import contract
 from .elementwise import conj, kind_name
 from .layout import ordered
 from .movement import wrap_dim
-from .promotion import broadcast_shapes, plain_number
+from .promotion import broadcast_shapes, exact_number, plain_number, wide_type
 from .record import Op, bind
 from .surface import (
     FUNCTIONS,
@@ -249,24 +249,27 @@ alias("ger", "outer")
 
 
 def _times(x: Tensor, number: Any) -> Tensor:
-    """A tensor times a number that takes its type: of 0.6, whole numbers see 0."""
-    if number == 1:
-        return x
-    if x.dtype.kind < dtypes.FLOATING:
-        number = bool(number) if x.dtype is dtypes.bool_ else int(number)
-    return SCALE(x, factor=number)
+    return x if number == 1 else SCALE(x, factor=number)
 
 
-def _plus_product(name: str, product: Any, *labels: str) -> None:
-    """`beta * input + alpha * (a @ b)`, as Torch's add... functions."""
+def _plus_product(name: str, product: Any, *labels: str, wide: bool = True) -> None:
+    """`beta * input + alpha * (a @ b)`, as Torch's add... functions.
+
+    Args:
+        name: as in Torch
+        product: of the factors
+        labels: the factors' names
+        wide: whether `beta` and `alpha` of two-byte floats may be as large as four-byte ones
+    """
 
     def call(
         input: Tensor, *factors: Tensor, beta: Any = 1, alpha: Any = 1, **named: Tensor
     ) -> Tensor:
-        alpha, beta = plain_number(alpha, name, "alpha"), plain_number(beta, name, "beta")
         factors += tuple(named[label] for label in labels[len(factors) :])
         result = product(*factors)
-        if input._array.dtype != result._array.dtype:
+        if name == "addr":
+            input, result = _promoted(input, result, beta=beta, alpha=alpha)
+        elif input._array.dtype != result._array.dtype:
             raise RuntimeError(
                 f"{name}: self and mat2 must have the same dtype, but got {kind_name(input._array)} "
                 f"and {kind_name(result._array)}"
@@ -276,8 +279,15 @@ def _plus_product(name: str, product: Any, *labels: str) -> None:
         except RuntimeError:
             shapes = ", ".join(str(list(x.shape)) for x in (input, *factors))
             raise RuntimeError(f"{name}: size mismatch, got {shapes}") from None
+        kind = wide_type(input.dtype) if wide else input.dtype
+        by_input, by_product = (
+            exact_number(plain_number(v, name, label), kind)
+            for label, v in (("beta", beta), ("alpha", alpha))
+        )
         # Torch does not look at what is multiplied by 0: it may not be filled.
-        return _times(result, alpha) + (_times(target, beta) if beta != 0 else input.new_zeros(()))
+        return _times(result, by_product) + (
+            _times(target, by_input) if by_input else input.new_zeros(())
+        )
 
     call.__name__ = name
     call.__doc__ = "`beta * input + alpha * product`."
@@ -287,9 +297,18 @@ def _plus_product(name: str, product: Any, *labels: str) -> None:
     in_place(f"{name}_", call)
 
 
+def _promoted(input: Tensor, result: Tensor, **numbers: Any) -> tuple[Tensor, Tensor]:
+    """Two tensors in their common type; RuntimeError if a number is of a kind that is not its."""
+    kind = dtypes.promote_types(input.dtype, result.dtype)
+    for label, number in numbers.items():
+        if kind.kind < dtypes.FLOATING or not isinstance(number, complex):
+            check_kind(label, plain_number(number, "addr", label), kind.kind)
+    return input.to(kind), result.to(kind)
+
+
 _plus_product("addmm", mm, "mat1", "mat2")
-_plus_product("addmv", mv, "mat", "vec")
-_plus_product("addr", outer, "vec1", "vec2")
+_plus_product("addmv", mv, "mat", "vec", wide=False)
+_plus_product("addr", outer, "vec1", "vec2", wide=False)
 _plus_product("baddbmm", bmm, "batch1", "batch2")
 _plus_product("addbmm", lambda a, b: bmm(a, b).sum(0, dtype=a.dtype), "batch1", "batch2")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -105,6 +107,54 @@ def cast(value: Any, wanted: dtype) -> Array:
         if not bits.min <= value <= bits.max:  # whole numbers wrap around, as in C
             return np.array(value & (2**bits.bits - 1), np.uint64).astype(wanted.numpy)
     return np.array(value).astype(wanted.numpy)
+
+
+SMALL = 127
+"""What all types but that of truth values reach to."""
+
+
+def exact_cast(value: Any, wanted: dtype) -> Array:
+    """A plain number as an array of a type; RuntimeError, as Torch's, if the type does not reach so far.
+
+    Types without a sign take whole numbers below 0, too, which wrap around.
+    """
+    if type(value) is not float or wanted.kind != FLOATING or not -SMALL <= value <= SMALL:
+        value = exact_number(value, wanted)
+    return np.array(value, wanted.numpy)
+
+
+def exact_number(value: Any, wanted: dtype) -> Any:
+    """A plain number as one that a type can hold, with the same errors."""
+    number: Any = value.item() if isinstance(value, np.generic) else value
+    if wanted.kind == dtypes.BOOL:
+        return bool(number)
+    if isinstance(number, complex) and not number.imag and wanted.kind != dtypes.COMPLEX:
+        number = number.real
+    low, high = _limits(wanted)
+    if isinstance(number, complex) and wanted.kind != dtypes.COMPLEX:
+        fits = False
+    elif wanted.kind == dtypes.INTEGRAL:
+        if not low and isinstance(number, int) and -high <= number < 0:
+            number += high + 1
+        fits = low <= number <= high
+    else:
+        fits = not any(high < abs(part) < math.inf for part in (number.real, number.imag))
+    if fits:
+        return int(number) if wanted.kind == dtypes.INTEGRAL else number
+    name = f"{wanted.name}_t" if wanted.kind == dtypes.INTEGRAL else wanted.c_name
+    raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+@cache
+def _limits(kind: dtype) -> tuple[Any, Any]:
+    """The least and the largest number of a type."""
+    info = dtypes.iinfo(kind) if kind.kind == dtypes.INTEGRAL else dtypes.finfo(kind)
+    return info.min, info.max
+
+
+def wide_type(kind: dtype) -> dtype:
+    """The type in which numbers of a type are computed: two-byte floats in four bytes."""
+    return dtypes.float32 if kind.itemsize == 2 and kind.is_floating_point else kind
 
 
 def broadcast_shapes(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from ..tensor import Array, Tensor, wrap
 from .elementwise import kind_name
 from .movement import wrap_dim
 from .parts import slice_view
-from .promotion import broadcast_shapes
+from .promotion import broadcast_shapes, exact_cast
 from .record import Op, bind
 from .scattering import (
     check_bounds,
@@ -163,6 +163,12 @@ def _index_fill_call(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
         raise RuntimeError(
             f"Only supports 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
+    if isinstance(value, complex) and not input.dtype.is_complex:
+        raise RuntimeError(
+            "index_fill_(): Converting complex Scalar to non-complex type is not supported"
+        )
+    number = exact_cast(value.item() if isinstance(value, Tensor) else value, input.dtype)
+    value = value if isinstance(value, Tensor) else number
     d = wrap_dim(dim, input.ndim)
     return INDEX_FILL, (_from_front("index_fill_", index, size_of(input._array, d), d), value), d
 

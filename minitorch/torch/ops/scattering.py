@@ -16,6 +16,7 @@ from ..tensor import Array, Tensor
 from .layout import in_order
 from .movement import wrap_dim
 from .parts import SLICE_BACKWARD
+from .promotion import exact_number
 from .record import Op, bind
 from .surface import FUNCTIONS, check_tensor, function_and_method, into, only_method
 from .writes import bind_in_place, check_overlap
@@ -236,6 +237,8 @@ def _scatter_call(
     check_index("scatter", index)
     d = wrap_dim(dim, input.ndim)
     _check_shapes("scatter", input, index, d, source)
+    if not isinstance(source, Tensor):
+        source = exact_number(source, input.dtype)
     if reduce is None:
         return SCATTER, (index, source), {"dim": d}
     if reduce not in _COMBINING:

@@ -13,7 +13,16 @@ from ..tensor import Array, Tensor
 from .elementwise import conj, kind_name
 from .layout import laid_out
 from .precision import in_single
-from .promotion import broadcast_error, meet, plain_number, result_type
+from .promotion import (
+    SMALL,
+    broadcast_error,
+    exact_cast,
+    exact_number,
+    meet,
+    plain_number,
+    result_type,
+    wide_type,
+)
 from .record import Op, bind
 from .surface import FUNCTIONS, alias, as_functions, check_tensor, in_place, method, with_out
 
@@ -43,10 +52,16 @@ def _clamp(input: Array, min: Any, max: Any) -> Array:
     """Bounds are numbers or arrays; where they cross, the upper one holds."""
     given = [v for v in (min, max) if v is not None]
     if input.dtype.kind == "c":
-        raise RuntimeError("clamp is not supported for complex types")
+        raise NotImplementedError("clamp is not supported for complex types")
     one_array = len(given) == 1 and isinstance(given[0], np.ndarray)
     if input.dtype.kind == "b" and not one_array and result_type(input, *given) is dtypes.bool_:
         raise NotImplementedError(f"\"clamp_scalar_cpu\" not implemented for '{kind_name(input)}'")
+    for bound in given:
+        if isinstance(bound, complex):
+            exact_cast(bound, dtypes.float64)
+            raise NotImplementedError("clamp is not supported for complex types")
+        if not isinstance(bound, np.ndarray) and abs(bound) > SMALL:
+            exact_cast(bound, result_type(input, *given))
     try:
         met = iter(meet((input, *given)))
         out = next(met)
@@ -176,6 +191,12 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
             raise RuntimeError(
                 f"expected dtype {input.dtype} for `{label}` but got dtype {x.dtype}"
             )
+    if input.dtype.kind < dtypes.FLOATING:
+        raise NotImplementedError(
+            f"\"lerp_kernel_scalar\" not implemented for '{kind_name(input._array)}'"
+        )
+    if not isinstance(weight, Tensor):
+        weight = exact_number(weight, wide_type(input.dtype))
     return bind(LERP, (input, end, weight), {})
 
 
@@ -191,20 +212,21 @@ ADDCDIV = Op("addcdiv", ("input", "tensor1", "tensor2"),
               "tensor2": lambda g, tensor1, tensor2, value: -g * conj(value * tensor1 / (tensor2 * tensor2))})  # fmt: skip
 
 
-def _check_value(name: str, value: Any, tensors: tuple[Tensor, ...]) -> None:
-    """RuntimeError if a factor is of a higher kind than what it multiplies."""
-    highest = max(dtypes.INTEGRAL, *(t.dtype.kind for t in tensors))
-    if dtypes.of_number(value).kind > highest:
-        raise RuntimeError(
-            f"{name}: value {value} cannot be converted to the tensors' type without overflow"
-        )
+def _factor(name: str, value: Any, tensors: tuple[Tensor, ...]) -> Any:
+    """A factor in the type of what it multiplies; two-byte floats are multiplied in four bytes."""
+    value = plain_number(value, name, "value")
+    kind = result_type(*tensors)
+    if type(value) is int and value == 1:
+        return value
+    return exact_number(value, wide_type(kind))
 
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """`input + value * tensor1 * tensor2`."""
-    value = plain_number(value, "addcmul", "value")
-    _check_value("addcmul", value, (input, tensor1, tensor2))
-    return bind(ADDCMUL, (input, tensor1, tensor2), {"value": value})
+    tensors = input, tensor1, tensor2
+    if all(t.dtype is dtypes.bool_ for t in tensors):
+        raise NotImplementedError("\"addcmul_cpu_out\" not implemented for 'Bool'")
+    return bind(ADDCMUL, tensors, {"value": _factor("addcmul", value, tensors)})
 
 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
@@ -214,8 +236,8 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
             "Integer division with addcdiv is no longer supported, and in a future release addcdiv "
             "will perform a true division of tensor1 and tensor2."
         )
-    value = plain_number(value, "addcdiv", "value")
-    return bind(ADDCDIV, (input, tensor1, tensor2), {"value": value})
+    tensors = input, tensor1, tensor2
+    return bind(ADDCDIV, tensors, {"value": _factor("addcdiv", value, tensors)})
 
 
 for _fn in (clamp, clamp_min, clamp_max, nan_to_num, logit, lerp, addcmul, addcdiv):
