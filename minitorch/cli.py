@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from . import __version__
 from .datasets import datasets
@@ -55,8 +56,12 @@ def _add_train(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     sets = train.add_subparsers(title="data sets", metavar="DATASET", required=True)
 
     def add(name: str, what: str, run: Command) -> argparse.ArgumentParser:
+        def train(args: argparse.Namespace) -> int:
+            _say_which()
+            return run(args)
+
         parser = sets.add_parser(name, help=what, description=f"Train on {name}: {what}.")
-        parser.set_defaults(command=run)
+        parser.set_defaults(command=train)
         return parser
 
     digits = add("digits", "1,797 handwritten digits of 8 x 8 pixels, no download", images.run)
@@ -71,6 +76,19 @@ def _add_train(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         what = (make.__doc__ or "").split("\n")[0].rstrip(".").replace("%", "%%")
         what = f"points, {what[:1].lower()}{what[1:]}"
         points.add_arguments(add(name.lower(), what, points.run), dataset=name)
+
+
+def _say_which() -> None:
+    """In a student's workspace: that it is not the student's library which is trained with."""
+    from .course.workspace import CourseError, Workspace
+
+    try:
+        root = Workspace.find().root
+    except CourseError:
+        return
+    home = Path(__file__).parent
+    text = f"minitorch: the installed library, {home}; scripts in {root / 'project'} train yours\n"
+    sys.stderr.write(text)
 
 
 def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from ..files import cache_folder
 from .lines import Lines
 from .tasks import Task
 from .workspace import CourseError
@@ -131,6 +132,8 @@ def environment() -> dict[str, str]:
     kept = {n: v for n, v in os.environ.items() if not n.startswith(("PYTEST_", "COV_"))}
     kept.pop("PYTHONPATH", None)
     kept |= {"OMP_WAIT_POLICY": "PASSIVE", "OPENBLAS_NUM_THREADS": "1"}
+    with contextlib.suppress(RuntimeError):  # no home
+        kept.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(cache_folder() / "hypothesis"))
     kept["PYTHONDONTWRITEBYTECODE"] = "1"  # two saves within a second would look the same
     if not has_gpu():
         kept["NUMBA_ENABLE_CUDASIM"] = "1"

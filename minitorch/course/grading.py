@@ -68,6 +68,10 @@ def expected_tests(root: Path, tasks: Iterable[Task], hidden: Sequence[str]) -> 
             asked["arguments"] += [*_hidden(hidden), "--collect-only"]
             result = server.ask(asked | {"task": None}, task)
             found[task.number] = {test.id for test in result.tests}
+            if not found[task.number]:
+                raise CourseError(
+                    f"the tests of task {task.number} cannot be found: {result.error}"
+                )
     return found
 
 

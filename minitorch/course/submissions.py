@@ -5,6 +5,7 @@ Whatever else a folder holds (links, pipes, folders without end) is left where i
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
 import os
@@ -136,11 +137,12 @@ _CALLS = ("__import__", "eval", "exec")
 def suspicious(name: str, content: bytes) -> list[str]:
     """What a file of a submission imports or calls that the library's own does not."""
     ours = LIBRARY / name
-    usual = _imports(ours.read_bytes()) if ours.is_file() else set()
+    usual = _imports(ours.read_bytes()) if ours.is_file() else frozenset()
     return [f"uses {what}" for what in sorted((_imports(content) - usual) & set(_UNUSUAL.split()))]
 
 
-def _imports(content: bytes) -> set[str]:
+@functools.lru_cache(maxsize=100)  # most files of a class are the same
+def _imports(content: bytes) -> frozenset[str]:
     """The modules that a file names in imports; read word by word, however deep it is nested."""
     found: set[str] = set()
     statement: list[str] = []
@@ -155,7 +157,7 @@ def _imports(content: bytes) -> set[str]:
                     found.add("importlib")
     except (SyntaxError, ValueError, SystemError, tokenize.TokenError):
         pass  # SystemError: Python 3.12 at null bytes
-    return found
+    return frozenset(found)
 
 
 def _imported(statement: Sequence[str]) -> set[str]:

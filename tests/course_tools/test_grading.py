@@ -18,7 +18,7 @@ from minitorch.course.reports import Journal, Mark, as_gradescope, as_json, as_r
 from minitorch.course.sandbox import Limits, usable
 from minitorch.course.submissions import Submission, suspicious
 from minitorch.course.tasks import TASKS, find_task
-from minitorch.course.workspace import create
+from minitorch.course.workspace import CourseError, create
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="grading needs Linux or macOS")
 TASK = find_task("1.1")
@@ -183,3 +183,23 @@ def test_suspicious_imports() -> None:
     assert suspicious("operators.py", b"import math\n") == []
     assert suspicious("operators.py", b"import gc, pytest\n") == ["uses gc", "uses pytest"]
     assert suspicious("operators.py", b"def broken(:\n") == []
+
+
+def test_tests_that_cannot_be_found_are_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And no marks of 0 for all."""
+    monkeypatch.setattr(grading, "Server", _DeadServer)
+    with pytest.raises(CourseError, match=r"the tests of task 1\.1 cannot be found"):
+        next(iter(grade([tmp_path], [TASK])))
+
+
+class _DeadServer:
+    def __enter__(self) -> _DeadServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def ask(self, *_: object) -> Result:
+        return Result(TASK, error={"kind": "died", "text": "it ended"})

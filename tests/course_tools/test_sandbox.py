@@ -28,7 +28,7 @@ from minitorch.course.sandbox import (
 )
 from minitorch.course.workspace import CourseError, create
 
-from .hostile.running import Place, attack_all, processes_left
+from .hostile.running import SHORT, Place, attack_all, processes_left
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="grading needs Linux or macOS")
 LIMITS = Limits(seconds=30, memory=1 << 30)
@@ -115,9 +115,22 @@ def test_attacks(place: Place, without: str) -> None:
     if isolation.missing(usable()):
         pytest.skip("the operating system does not see to all of it")
     names = _ATTACKS if without == "nothing" else _ATTACKS[3::2]
-    done = dict(attack_all(place, names, without.split("+")))
-    assert len(done) == len(names) + 1
-    assert not [entry for entry in done.items() if entry[1]]
+    assert list(map(str, attack_all(place, names, SHORT, without.split("+")))) == []
+
+
+def test_what_attacks_do_is_seen(place: Place) -> None:
+    """Attacks that find no wall in their way."""
+    walls = ["namespaces", "bubblewrap", "landlock", "seccomp", "uid", "limits", "guard"]
+    names = {"removes files in C": "reached", "connects in C": "reached"}
+    names |= {"reads the teacher's files in C": "reached"}
+    found = {(f.attack, f.kind) for f in attack_all(place, list(names), SHORT, walls)}
+    assert found == set(names.items())
+    (place.other / "minitorch" / place.plant).touch()
+    with subprocess.Popen([place.plant, "60"], executable="/bin/sleep") as daemon:
+        left = " ".join(place.left())
+        daemon.kill()
+    assert f"process {daemon.pid} is left" in left
+    assert f"{place.other / 'minitorch' / place.plant} is left" in left
 
 
 def test_layers() -> None:
@@ -194,6 +207,7 @@ def test_a_run_that_is_ended_keeps_its_grades(folder: Path, number: signal.Signa
     killer.cancel()
     assert time.monotonic() - began < 20
     assert (folder / "table.csv").read_text().count("\n") == 2
+    assert not (folder / ".hypothesis").exists()
     while processes_left(temporary):
         assert time.monotonic() - began < 20
         time.sleep(0.05)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -64,3 +65,29 @@ def test_a_script_of_the_reference_says_so() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr.startswith("minitorch: the reference, ")
     assert done.stdout.startswith("digraph")
+
+
+COMMAND = "import sys; from minitorch_command import main; sys.exit(main())"
+
+
+def run_command(workspace: Workspace, *words: str) -> subprocess.CompletedProcess:
+    """A `minitorch` command as a student runs it whose PYTHONPATH names the workspace."""
+    command = [sys.executable, "-P", "-c", COMMAND, *words]
+    variables = os.environ | {"PYTHONPATH": str(workspace.root)}
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=workspace.root, env=variables
+    )
+
+
+def test_the_command_is_the_installed_librarys(workspace: Workspace) -> None:
+    done = run_command(workspace, "course", "status")
+    assert done.returncode == 0, done.stderr
+    assert "0.1" in done.stdout
+
+
+def test_training_says_whose_library_it_is(workspace: Workspace, tmp_path: Path) -> None:
+    words = ["train", "simple", "--epochs", "1", "--plain", "--no-picture", "--out", str(tmp_path)]
+    done = run_command(workspace, *words)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("minitorch: the installed library, ")
+    assert str(workspace.root / "project") in done.stderr.splitlines()[0]

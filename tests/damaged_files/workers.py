@@ -176,17 +176,17 @@ def run(seed: int, count: int, workers: int = 2) -> Report:
     running = [_Worker(seed, numbers) for numbers in waiting if len(numbers)]
     try:
         while running:
-            ready, _, _ = select.select([each.answers for each in running], [], [], 1.0)
+            select.select([each.answers for each in running], [], [], 1.0)
             for worker in list(running):
-                if worker.answers in ready:
-                    for answer in worker.read():
-                        report.take(answer)
-                if worker.is_over():
+                over = worker.is_over()
+                for answer in worker.read():
+                    report.take(answer)
+                if over:
                     running.remove(worker)
-                    if worker.fate:
+                    if fate := worker.fate():
                         if not worker.begun:
-                            raise RuntimeError(worker.fate)
-                        report.findings.append(worker.fate)
+                            raise RuntimeError(fate)
+                        report.findings.append(fate)
                         if len(worker.left):
                             running.append(_Worker(seed, worker.left))
     except KeyboardInterrupt:
@@ -202,7 +202,7 @@ class _Worker:
 
     def __init__(self, seed: int, numbers: range) -> None:
         self.seed, self.left = seed, numbers
-        self.fate, self.begun = "", False
+        self.begun = False
         self._at = "before the first case"
         self._heard = time.monotonic()
         self._text = b""
@@ -217,8 +217,11 @@ class _Worker:
         self.answers = self.process.stdout.fileno()
 
     def read(self) -> Iterator[dict[str, Any]]:
-        """The cases that are done."""
-        self._text += os.read(self.answers, 1 << 20)
+        """The cases that are done since the last look."""
+        while select.select([self.answers], [], [], 0)[0]:
+            if not (more := os.read(self.answers, 1 << 16)):
+                break
+            self._text += more
         *lines, self._text = self._text.split(b"\n")
         for line in lines:
             answer = json.loads(line)
@@ -231,21 +234,20 @@ class _Worker:
                 yield answer
 
     def is_over(self) -> bool:
-        """Whether the process has ended, or does not answer; `fate` says what is wrong with that."""
+        """Whether the process has ended, or does not answer: then it is ended."""
         if time.monotonic() - self._heard > TIMEOUT:
             self.stop()
-            self.fate = f"{self._at}: no answer within {TIMEOUT:.0f} s"
-            return True
-        code = self.process.poll()
-        if code is None:
-            return False
-        for _ in self.read():
-            pass
-        if code != 0:
-            self._errors.seek(0)
-            last = self._errors.read()[-1500:].decode(errors="replace")
-            self.fate = f"{self._at}: the process ended with {code}\n{last}"
-        return True
+        return self.process.poll() is not None
+
+    def fate(self) -> str:
+        """What is wrong with how the process ended; "" if nothing is."""
+        if time.monotonic() - self._heard > TIMEOUT:
+            return f"{self._at}: no answer within {TIMEOUT:.0f} s"
+        if self.process.returncode == 0:
+            return ""
+        self._errors.seek(0)
+        last = self._errors.read()[-1500:].decode(errors="replace")
+        return f"{self._at}: the process ended with {self.process.returncode}\n{last}"
 
     def stop(self) -> None:
         """End the process."""

@@ -1,8 +1,9 @@
 """Code that a submission runs when it is imported, one class of attack each.
 
 VICTIM stands for a folder of the teacher's, OTHER for another submission, PLANT for a name that no
-file should get, PORT for a port on which somebody listens. `_C` calls the C library, past everything
-that Python could refuse. Task 1.1 is not solved in any of them: no point is earned.
+file and no process should get, KEY for a number that nothing shared should get, PORT for a port on
+which somebody listens. `_C` calls the C library, past everything that Python could refuse. Task 1.1 is
+not solved in any of them: no point is earned.
 """
 
 from __future__ import annotations
@@ -83,6 +84,24 @@ PROCESSES: dict[str, str] = {
         _C + "if libc.fork() == 0:\n    libc.setsid()\n    end = time.time() + 20\n"
         "    while time.time() < end:\n        if libc.fork() > 0:\n            libc._exit(0)\n"
     ),
+    "a daemon under another name, without an environment": (
+        _C + "if libc.fork() == 0:\n    libc.setsid()\n    if libc.fork() == 0:\n"
+        "        nothing = (ctypes.c_char_p * 1)(None)\n"
+        "        words = (ctypes.c_char_p * 3)(b'PLANT', b'1000000', None)\n"
+        "        libc.execve(b'/bin/sleep', words, nothing)\n    libc._exit(0)\n"
+    ),
+    "leaves its control group": (
+        _C
+        + "import glob\nfor path in glob.glob('/sys/fs/cgroup/**/cgroup.procs', recursive=True):\n"
+        "    fd = libc.open(path.encode(), 1)\n    libc.write(fd, b'0', 1)\n"
+        "for _ in range(20):\n    if libc.fork() == 0:\n        libc.sleep(1000000)\n"
+    ),
+    "runs a program from memory": (
+        _C + "fd = libc.memfd_create(b'PLANT', 0)\ncode = open('/bin/sleep', 'rb').read()\n"
+        "libc.write(fd, code, len(code))\nif libc.fork() == 0:\n"
+        "    words = (ctypes.c_char_p * 3)(b'PLANT', b'1000000', None)\n"
+        "    libc.fexecve(fd, words, (ctypes.c_char_p * 1)(None))\n    libc._exit(0)\n"
+    ),
     "nohup": (
         "import subprocess\nsubprocess.Popen(['nohup', 'sleep', '1000000'], start_new_session=True)\n"
     ),
@@ -102,7 +121,8 @@ PROCESSES: dict[str, str] = {
         _C + "for pid in range(os.getppid(), max(os.getppid() - 300, 2), -1):\n"
         "    try:\n        words = open(f'/proc/{pid}/cmdline', 'rb').read()\n"
         "    except OSError:\n        words = b'supervise'\n"
-        "    if b'supervise' in words or b'hostile' in words:\n        libc.kill(pid, 9)\n"
+        "    if any(word in words for word in (b'supervise', b'hostile', b'spawn_main')):\n"
+        "        libc.kill(pid, 9)\n"
     ),
     "kills its group": _C + "libc.killpg(0, 9)\nlibc.kill(0, 15)\n",
     "stops its parent": _C + "libc.kill(os.getppid(), 19)\n",
@@ -229,8 +249,17 @@ FILES: dict[str, str] = {
         "    libc.open(os.fsencode(place) + b'/PLANT', 0o101, 0o666)\n"
     ),
     "leaves shared memory": (
-        _C + "libc.shmget(0x4d54, 4096, 0o1666)\nlibc.semget(0x4d54, 1, 0o1666)\n"
-        "libc.msgget(0x4d54, 0o1666)\nlibc.shm_open(b'/PLANT', 0o102, 0o666)\n"
+        _C + "libc.shmget(KEY, 4096, 0o1666)\nlibc.semget(KEY, 1, 0o1666)\n"
+        "libc.msgget(KEY, 0o1666)\nlibc.shm_open(b'/PLANT', 0o102, 0o666)\n"
+    ),
+    "leaves a message queue and a key": (
+        _C + "libc.mq_open(b'/PLANT', 0o102, 0o666, None)\n"
+        "libc.syscall(248, b'user', b'PLANT', b'x', 1, -4)\n"
+    ),
+    "changes what it may not open": (
+        _C + "for name in (b'VICTIM/precious.txt', b'OTHER/minitorch/autodiff.py'):\n"
+        "    libc.chmod(name, 0)\n    libc.chown(name, 12345, 12345)\n"
+        "    libc.utimes(name, None)\n    libc.setxattr(name, b'user.PLANT', b'x', 1, 0)\n"
     ),
     "reads the teacher's files": ("FOUND = open('VICTIM/precious.txt').read()\n" + _TELL),
     "reads the teacher's files in C": (
@@ -280,6 +309,9 @@ ANSWERS: dict[str, str] = {
     "answers a number too long": _FDS.replace("TEXT", "b'[0, ' + b'9' * 20000 + b']\\n'"),
     "answers with wrong types": _FDS.replace(
         "TEXT", 'b\'{"tests": 3, "probes": [], "error": 7}\\n[0, {"raises": 5}]\\n[-1, []]\\n\''
+    ),
+    "reports in its supervisor's place": _FDS.replace(
+        "TEXT", 'b\'{"ready": "ok"}\\n{"kind": "ended", "status": 0}\\n\' * 9'
     ),
     "answers every number": (
         "import os\nfor n in range(200):\n    for fd in range(3, 16):\n        try:\n"

@@ -14,14 +14,14 @@ import threading
 import time
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from minitorch.course import sandbox
 from minitorch.course.grading import grade
 from minitorch.course.isolation import choose
 from minitorch.course.reports import Grade, as_json, write_table
-from minitorch.course.sandbox import Limits
+from minitorch.course.sandbox import Limits, remove_tree
 from minitorch.course.tasks import TASKS, find_task
 from minitorch.course.workspace import create
 
@@ -29,12 +29,27 @@ from .code import CODE, ENDLESS
 from .folders import FOLDERS, NAMES
 
 TASK = find_task("1.1")
-SHORT = Limits(seconds=8, memory=1 << 30, disk=64 << 20, files=2000, processes=200, output=16 << 20)
+SHORT = Limits(seconds=6, memory=1 << 30, disk=64 << 20, files=2000, processes=200, output=16 << 20)
 LONG = Limits(
     seconds=120, memory=2 << 30, disk=64 << 20, files=2000, processes=200, output=16 << 20
 )
 LINES = dict.fromkeys(map(ord, "\r\n"))
-HONEST = ("an honest one before", "an honest one after")
+HONEST = ("an honest one before", "an honest one amid", "an honest one after")
+KINDS = ("mark", "left", "reached", "report", "time")
+"""Of findings: a mark not deserved; a process or file left; files or the network reached; a report that
+shows what it should not; more time than there is."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that an attack did, and should not have been able to do."""
+
+    kind: str
+    attack: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.attack!r}: {self.kind}: {self.text}"
 
 
 @dataclass
@@ -44,6 +59,7 @@ class Place:
     root: Path
     plant: str = field(default_factory=lambda: f"plant-{secrets.token_hex(6)}")
     secret: str = field(default_factory=lambda: f"TEACHERS_{secrets.token_hex(6)}")
+    key: int = field(default_factory=lambda: secrets.randbelow(1 << 30) + 1)
     heard: list[str] = field(default_factory=list)
     port: int = 0
 
@@ -53,9 +69,15 @@ class Place:
         (self.victim / "precious.txt").write_text(self.secret)
         self.temporary = self.root / "tmp"
         self.temporary.mkdir()
+        self.other = self.root / "submissions" / HONEST[-1]
         for name, done in (("stub", False), ("solved", True)):
             made, _ = create(self.root / "bases" / name)
             made.put_solutions([t for t in TASKS if t.number < TASK.number + ("x" if done else "")])
+        self.submission(HONEST[-1], "solved")
+        self.aims = {
+            path: _state(path)
+            for path in (self.victim / "precious.txt", self.other / "minitorch" / "autodiff.py")
+        }
 
     def submission(self, name: str, base: str) -> Path:
         """A copy of the stub or of the solution."""
@@ -74,8 +96,8 @@ class Place:
 
     def fill_in(self, code: str) -> str:
         """An attack's code, aimed at this place."""
-        other = self.root / "submissions" / HONEST[1]
-        aims = {"VICTIM": self.victim, "PLANT": self.plant, "OTHER": other, "PORT": self.port}
+        aims = {"VICTIM": self.victim, "PLANT": self.plant, "OTHER": self.other}
+        aims |= {"PORT": self.port, "KEY": self.key}
         for word, aim in aims.items():
             code = code.replace(word, str(aim))
         return code
@@ -105,68 +127,117 @@ class Place:
                 listen()
                 self.heard.append("somebody connected")
 
-    def left(self) -> str:
-        """Temporary files that are left."""
-        found = os.listdir(self.temporary)
-        return f"temporary files: {found}" if found else ""
-
-    def damage(self) -> list[str]:
-        """What was done that should not have been done, outside of the grades."""
-        found = list(self.heard)
-        precious = self.victim / "precious.txt"
-        intact = precious.is_file() and precious.read_text() == self.secret
-        if not intact or os.listdir(self.victim) != ["precious.txt"]:
-            found.append("the teacher's files were changed")
-        for place in (
-            *("/", *Path(os.__file__).parents[:2]),
+    def left(self) -> Iterator[str]:
+        """Files and processes that are left."""
+        folders = (
+            "/",
+            *Path(os.__file__).parents[:2],
             "/tmp",
             "/var/tmp",
             "/dev/shm",
-            "/root",
-            str(self.root / "submissions" / "*"),
-        ):
-            found += [f"{path} is left" for path in glob.glob(f"{place}/{self.plant}*")]
-            found += [f"{path} is left" for path in glob.glob(f"{place}/minitorch/{self.plant}*")]
-        found += [f"process {line} is left" for line in processes_left(self.temporary)]
-        for name in ("shm", "sem", "msg"):
+            "/dev/mqueue",
+        )
+        for place in (*folders, "/root", self.victim, self.root / "submissions" / "*"):
+            for path in (f"{place}/{self.plant}*", f"{place}/minitorch/{self.plant}*"):
+                yield from (f"{found} is left" for found in glob.glob(path))
+        yield from (f"process {number} is left" for number in processes_left(self.temporary))
+        yield from (f"process {number} is left" for number in processes_left(self.plant))
+        for name, text in (("shm", self.key), ("sem", self.key), ("msg", self.key)):
             with contextlib.suppress(OSError):
-                rows = Path(f"/proc/sysvipc/{name}").read_text().split()
-                if str(0x4D54) in rows:
-                    found.append(f"System V {name} is left")
-        return found
+                if str(text) in Path(f"/proc/sysvipc/{name}").read_text().split():
+                    yield f"System V {name} is left"
+        with contextlib.suppress(OSError):
+            if self.plant in Path("/proc/keys").read_text():
+                yield "a key is left"
+
+    def reached(self) -> Iterator[str]:
+        """What was done to the teacher's files, to another's, and on the network."""
+        yield from self.heard
+        yield from (f"{path} was changed" for path in self.aims if _state(path) != self.aims[path])
+        if os.listdir(self.victim) != ["precious.txt"]:
+            yield "the teacher's folder was changed"
+
+    def findings(self, name: str) -> Iterator[Finding]:
+        """What an attack did, apart from its grade."""
+        yield from (Finding("left", name, text) for text in self.left())
+        yield from (Finding("reached", name, text) for text in self.reached())
+
+    def temporary_files(self) -> Iterator[Finding]:
+        """Files of the grader's that are left when it has ended."""
+        for found in os.listdir(self.temporary):
+            yield Finding("left", "all of them", f"temporary file {found}")
 
 
-def processes_left(temporary: Path) -> list[str]:
-    """Processes of sandboxes that were made in a folder."""
+def _state(path: Path) -> object:
+    """What a file holds and whose it is; what went wrong, where it cannot be read."""
+    try:
+        found = os.stat(path)
+        names = os.listxattr(path) if hasattr(os, "listxattr") else []
+        return path.read_bytes(), found.st_mode, found.st_uid, found.st_mtime_ns, names
+    except OSError as error:
+        return repr(error)
+
+
+def processes_left(mark: Path | str) -> list[str]:
+    """Processes of sandboxes that were made in a folder, or that go by a name."""
     found = []
-    for path in glob.glob("/proc/[0-9]*/environ"):
-        with contextlib.suppress(OSError), open(path, "rb") as file:
-            if b"HOME=" + os.fsencode(temporary) in file.read():
-                found.append(path.split("/")[2])
+    for path in glob.glob("/proc/[0-9]*"):
+        with contextlib.suppress(OSError):
+            if isinstance(mark, Path):
+                marked = b"HOME=" + os.fsencode(mark) in Path(path, "environ").read_bytes()
+            else:
+                marked = Path(path, "cmdline").read_bytes().startswith(mark.encode())
+            found += [path.split("/")[2]] if marked else []
     return found
 
 
-def grade_all(
-    place: Place, names: Sequence[str], without: Sequence[str] = ()
-) -> Iterator[tuple[str, str]]:
-    """Grade attacks without some layers: each one's name, and what is wrong ("" if nothing)."""
-    folders = {name: place.submission(name, "solved") for name in HONEST}
-    for name in names:
-        folders[name] = place.hostile(name) if name in CODE else place.submission(name, "solved")
-        if name in FOLDERS:
-            FOLDERS[name][0](folders[name])
-    ended = [name for name in names if name in ENDLESS]
-    others = [name for name in names if name not in ENDLESS]
-    first, last = HONEST
-    for group, limits in (([first, *others], LONG), (ended, SHORT), ([last], LONG)):
-        graded = grade([folders[n] for n in group], [TASK], limits, None, choose("auto", without))
+def attack(names: Sequence[str], without: str, graded: bool) -> tuple[list[Finding], float]:
+    """Run one class of attacks in a place of its own: what was found, and the seconds it took."""
+    began = time.monotonic()
+    folder = Path(tempfile.mkdtemp(prefix="minitorch-hostile-")).resolve()
+    folder.chmod(0o755)
+    try:
+        place, findings = Place(folder), []
+        run = grade_class if graded else attack_all
+        limits = SHORT if names[0] in ENDLESS else LONG
+        with place.guarded():
+            for finding in run(place, names, limits, without.split("+")):
+                findings.append(finding)
+                print(f"without {without}: {finding}", flush=True)
+    finally:
+        remove_tree(folder)
+    return findings, time.monotonic() - began
+
+
+def grade_class(
+    place: Place, names: Sequence[str], limits: Limits, without: Sequence[str] = ()
+) -> Iterator[Finding]:
+    """Grade a class of attacks without some layers, honest ones among them, or after short ones."""
+    first, amid, last = HONEST
+    half = len(names) // 2
+    classes = [([first, *names[:half], amid, *names[half:], last], limits)]
+    if limits.seconds < LONG.seconds:
+        classes = [(list(names), limits), ([last], LONG)]
+    for everyone, limits in classes:
+        folders = [_lay_out(place, name) for name in everyone]
         began = time.monotonic()
-        for name, given in zip(group, graded, strict=True):
-            taken = time.monotonic() - began
-            slow = [f"took {taken:.0f} s"] if taken > 2 * limits.seconds + 30 else []
-            yield name, "; ".join([*wrong_with(name, given, place), *slow, *place.damage()])
-            began = time.monotonic()
-    yield "what is left", place.left()
+        graded = grade(folders, [TASK], limits, None, choose("auto", without))
+        for name, given in zip(everyone, graded, strict=True):
+            yield from wrong_with(name, given, place)
+            yield from place.findings(name)
+            taken, began = time.monotonic() - began, time.monotonic()
+            if taken > 2 * limits.seconds + 60:
+                yield Finding("time", name, f"took {taken:.0f} s")
+    yield from place.temporary_files()
+
+
+def _lay_out(place: Place, name: str) -> Path:
+    if name in CODE:
+        return place.hostile(name)
+    folder = place.other if name == HONEST[-1] else place.submission(name, "solved")
+    if name in FOLDERS:
+        FOLDERS[name][0](folder)
+    return folder
 
 
 SCRIPT = """
@@ -180,52 +251,43 @@ os._exit(0)
 
 
 def attack_all(
-    place: Place, names: Sequence[str], without: Sequence[str] = ()
-) -> Iterator[tuple[str, str]]:
+    place: Place, names: Sequence[str], limits: Limits, without: Sequence[str] = ()
+) -> Iterator[Finding]:
     """Run the code of attacks in sandboxes, ungraded: what they did to the walls alone."""
     layers = choose("auto", without)
-    place.submission(HONEST[1], "solved")
-    before = (place.root / "submissions" / HONEST[1] / "minitorch" / "autodiff.py").read_bytes()
     for name in names:
         folder = place.root / "attacks" / name
         folder.mkdir(parents=True)
         (folder / "code.py").write_text(place.fill_in(CODE[name]))
         (folder / "attack.py").write_text(SCRIPT.replace("CODE", str(folder / "code.py")))
-        limits = replace(SHORT, seconds=4) if name in ENDLESS else SHORT
         began = time.monotonic()
         outcome = sandbox.run(folder / "attack.py", folder, b"", limits, layers)
-        problems = place.damage()
+        yield from place.findings(name)
         if time.monotonic() - began > limits.seconds + 30:
-            problems.append(f"took {time.monotonic() - began:.0f} s")
+            yield Finding("time", name, f"took {time.monotonic() - began:.0f} s")
         if outcome.kind == "setup":
-            problems.append(outcome.text)
+            yield Finding("mark", name, outcome.text)
         if place.secret.encode() in outcome.output:
-            problems.append("the teacher's secret was read")
-        path = place.root / "submissions" / HONEST[1] / "minitorch" / "autodiff.py"
-        if path.read_bytes() != before:
-            problems.append("another submission was changed")
-        yield name, "; ".join(problems)
-    yield "what is left", place.left()
+            yield Finding("reached", name, "the teacher's secret was read")
+    yield from place.temporary_files()
 
 
-def wrong_with(name: str, given: Grade, place: Place) -> list[str]:
+def wrong_with(name: str, given: Grade, place: Place) -> Iterator[Finding]:
     """What is wrong with a grade."""
     full = float(TASK.points)
     keeps = FOLDERS[name][1] if name in FOLDERS else name in HONEST or name in NAMES
-    problems = []
     if keeps is not None and given.points != (full if keeps else 0.0):
-        problems.append(f"{given.points} points: {given.marks[0].note}")
+        yield Finding("mark", name, f"{given.points} points: {given.marks[0].note}")
     if given.error:
-        problems.append(f"not graded: {given.error}")
+        yield Finding("mark", name, f"not graded: {given.error}")
     text = json.dumps(as_json([given]), ensure_ascii=False)
     table = place.root / "table.csv"
     write_table(table, [given])
     shown = text + table.read_text()
     table.unlink()
     if place.secret in shown:
-        problems.append("the teacher's secret is in the notes")
+        yield Finding("report", name, "the teacher's secret is in the notes")
     if any(unicodedata.category(letter) in ("Cc", "Cf") for letter in shown.translate(LINES)):
-        problems.append("control characters in a report")
+        yield Finding("report", name, "control characters")
     if len(shown) > 10_000:
-        problems.append(f"{len(shown)} characters of report")
-    return problems
+        yield Finding("report", name, f"{len(shown)} characters")
