@@ -131,16 +131,15 @@ def exact_number(value: Any, wanted: dtype) -> Any:
     if isinstance(number, complex) and not number.imag and wanted.kind != dtypes.COMPLEX:
         number = number.real
     low, high = _limits(wanted)
-    if isinstance(number, complex) and wanted.kind != dtypes.COMPLEX:
-        fits = False
-    elif wanted.kind == dtypes.INTEGRAL:
+    if wanted.kind == dtypes.INTEGRAL and not isinstance(number, complex):
         if not low and isinstance(number, int) and -high <= number < 0:
             number += high + 1
-        fits = low <= number <= high
-    else:
-        fits = not any(high < abs(part) < math.inf for part in (number.real, number.imag))
-    if fits:
-        return int(number) if wanted.kind == dtypes.INTEGRAL else number
+        if low <= number <= high:
+            return int(number)
+    elif wanted.kind == dtypes.COMPLEX or not isinstance(number, complex):
+        parts = number.real, number.imag
+        if not any(high < abs(part) < math.inf for part in parts):
+            return number
     name = f"{wanted.name}_t" if wanted.kind == dtypes.INTEGRAL else wanted.c_name
     raise RuntimeError(f"value cannot be converted to type {name} without overflow")
 
