@@ -1,4 +1,4 @@
-"""`minitorch course` for teachers: release, verify, grade, export."""
+"""`minitorch course` for teachers: release, verify, grade, variants, export."""
 
 from __future__ import annotations
 
@@ -88,6 +88,15 @@ def add_commands(add: Add) -> None:
         default=[],
         help=f"layers of isolation that are not wanted: {', '.join(LAYERS)}",
     )
+    variants = add(
+        "variants", "write question sheets with numbers of each student's own", run_variants
+    )
+    variants.add_argument("folder", metavar="DIR")
+    variants.add_argument("names", metavar="NAME", nargs="+")
+    variants.add_argument(
+        "--secret", metavar="TEXT", help="the same secret and name give the same sheet again"
+    )
+    variants.add_argument("--modules", metavar="N", type=int, nargs="+", default=[])
     export = add("export", "write the files with which a service grades", run_export)
     export.add_argument("service", choices=["github", "gradescope"])
     export.add_argument("folder", metavar="DIR")
@@ -292,6 +301,21 @@ def _write_reports(args: argparse.Namespace, grades: list[Grade]) -> None:
         write_json(Path(args.gradescope), as_gradescope(grades[0]))
     if args.csv:
         write_table(Path(args.csv), grades)
+
+
+def run_variants(args: argparse.Namespace) -> int:
+    """`variants DIR NAME...`."""
+    from .variants import ASKED, write_sheets
+
+    known = {int(task[0]) for task in ASKED}
+    if unknown := set(args.modules) - known:
+        raise CourseError(f"no questions on module {min(unknown)}; there are on {sorted(known)}")
+    secret = args.secret or secrets.token_hex(8)
+    for path in write_sheets(Path(args.folder), args.names, secret, args.modules):
+        say(str(path))
+    if not args.secret:
+        say(f"Drawn with --secret {secret}")
+    return 0
 
 
 # --- Services ----------------------------------------------------------------------------------
