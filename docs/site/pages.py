@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 GUIDE = DOCS / "guide"
 
-_FENCE = re.compile(r"^```(\w*)\s*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^( *)```(\w*)\s*\n(.*?)^\1```\s*$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 
@@ -45,7 +46,8 @@ def cells(text: str) -> Iterator[Cell]:
     for match in _FENCE.finditer(text):
         if text[end : match.start()].strip():
             yield Cell(None, text[end : match.start()], text.count("\n", 0, end) + 1)
-        yield Cell(match[1], match[2], text.count("\n", 0, match.start()) + 2)
+        source = textwrap.dedent(match[3]) if match[1] else match[3]  # within a list
+        yield Cell(match[2], source, text.count("\n", 0, match.start()) + 2)
         end = match.end()
     if text[end:].strip():
         yield Cell(None, text[end:], text.count("\n", 0, end) + 1)

@@ -106,3 +106,22 @@ def test_a_guide_names_what_its_task_asks_for(task: Task) -> None:
         parts = [part.strip("_") for part in place.name.split(".")]
         operator = OPERATORS.get(parts[-1], parts[-1])
         assert operator in text or parts[0] in text, place
+
+
+# --- The answers to the exercises ---------------------------------------------------------
+
+
+def numbered(text: str) -> int:
+    """How many points the numbered list of a text has."""
+    return len(re.findall(r"^\d+\. ", text, re.MULTILINE))
+
+
+def test_every_exercise_has_an_answer() -> None:
+    parts = re.split(r"^## ", (DOCS / "answers.md").read_text(), flags=re.MULTILINE)[1:]
+    answers = {heading: numbered(text) for heading, _, text in (p.partition("\n") for p in parts)}
+    asked = {}
+    for name in guides():
+        text = (GUIDE / f"{name}.md").read_text()
+        title = text.partition("\n")[0].removeprefix("# ")
+        asked[title] = numbered(text.partition("\n## Exercises\n")[2])
+    assert answers == asked
