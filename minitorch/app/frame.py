@@ -13,6 +13,7 @@ from typing import Any
 import streamlit as st
 from streamlit.errors import StreamlitDuplicateElementKey
 
+from ..course import progress
 from ..course.stubs import LIBRARY
 from ..course.tasks import TASKS, Place, Task, find_task
 from ..course.workspace import CourseError, Workspace
@@ -71,7 +72,7 @@ def workspace() -> Workspace | None:
 def is_passed(task: Task) -> bool:
     """Whether the student's code has passed a task's checks."""
     own = workspace()
-    return own is not None and task.number in own.notes().get("passed", {})
+    return own is not None and progress.is_passed(own, task)
 
 
 def choose_code() -> None:

@@ -19,12 +19,14 @@ from typing import Any
 from ..files import cache_folder
 from .lines import Lines
 from .tasks import Task
-from .workspace import CourseError
+from .workspace import CourseError, Workspace
 
 Interrupt = Callable[[], bool] | None
 INSIDE = Path(__file__).parent / "inside" / "run.py"
 PROCESSOR = 240
 """Seconds that one task's checks may compute."""
+ENDLESS = 20
+"""Seconds that one call of a student's function may compute."""
 LIMIT = 1200
 """Seconds that they may take: more, since others may use the machine."""
 _PROCESSOR_SIGNAL = getattr(signal, "SIGXCPU", 0)
@@ -40,6 +42,7 @@ class Test:
     message: str = ""
     where: str = ""
     unwritten: str | None = None
+    printed: str = ""
 
     @property
     def name(self) -> str:
@@ -57,6 +60,8 @@ class Result:
     error: dict[str, str] | None = None
     output: str = ""
     seconds: float = 0.0
+    code: str = ""
+    """What `Workspace.digest` said before the run: the code that was judged."""
 
     def count(self, *outcomes: str) -> int:
         """How many tests ended in one of these ways."""
@@ -114,6 +119,7 @@ def request(root: Path, task: Task, **options: Any) -> dict[str, Any]:
         "nonce": secrets.token_hex(16),
         "limit": LIMIT,
         "processor": PROCESSOR,
+        "endless": ENDLESS,
         **options,
     }
 
@@ -173,12 +179,25 @@ def _result(data: dict[str, Any], task: Task) -> Result:
     )
 
 
+Ask = Callable[[dict[str, Any]], Result]
+
+
 def check(root: Path, task: Task, seed: int | None = None, **options: Any) -> Result:
-    """Run a task's tests in a new process, and where kernels failed, its probes in another."""
-    require_tools()
-    result = _run(task, request(root, task, seed=seed, **options))
+    """Run a task's tests in a new process; see `Server`."""
+    with Server(warm=False) as server:
+        return server.check(root, task, seed=seed, **options)
+
+
+def _check(ask: Ask, root: Path, task: Task, **options: Any) -> Result:
+    """What a task's tests, and where kernels failed its probes, say; or what is missing."""
+    workspace = Workspace(root)
+    code = workspace.digest(task)
+    if missing := workspace.missing(task):
+        return Result(task, error={"kind": "missing", "text": "\n".join(missing)}, code=code)
+    result = ask(request(root, task, **options))
     if task.module >= 3 and result.failures:
-        result.probes = _run(task, request(root, task, only_probes=True)).probes
+        result.probes = ask(request(root, task, only_probes=True)).probes
+    result.code = code
     return result
 
 
@@ -255,20 +274,22 @@ def _close(process: subprocess.Popen[bytes]) -> None:
 class Server:
     """A process that has loaded what every run needs, and runs each request in a fork.
 
-    Where a system cannot fork, each request starts a process.
+    Where a system cannot fork, each request starts a process. With `warm=False` nothing is loaded
+    before: for a single run.
     """
 
-    def __init__(self, modules: Sequence[str] = (), **settings: str) -> None:
+    def __init__(self, modules: Sequence[str] = (), warm: bool = True, **settings: str) -> None:
         require_tools()
         self.settings, self.process = settings, None
         if hasattr(os, "fork"):
-            self.process, self.lines = _start("--serve", *modules, **settings)
+            loaded = modules if warm else ["--cold"]
+            self.process, self.lines = _start("--serve", *loaded, **settings)
 
     def check(
         self, root: Path, task: Task, interrupted: Interrupt = None, **options: Any
     ) -> Result:
-        """Run a task's tests; see `ask`."""
-        return self.ask(request(root, task, **options), task, interrupted)
+        """Run a task's tests as `check` does; see `ask`."""
+        return _check(lambda asked: self.ask(asked, task, interrupted), root, task, **options)
 
     def ask(self, asked: dict[str, Any], task: Task, interrupted: Interrupt = None) -> Result:
         """Send a request and wait for its answer, or until it is no longer wanted.

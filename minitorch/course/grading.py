@@ -187,7 +187,7 @@ def _grade_task(taken: Submission, task: Task, teacher: Teacher, folder: Path) -
 
 
 def _run(root: Path, task: Task, teacher: Teacher) -> Result:
-    asked = request(root, task, processor=None)
+    asked = request(root, task, processor=None, endless=None)
     asked["arguments"] += _hidden(teacher.hidden)
     for name in ("run.py", "probes.py"):
         shutil.copy(INSIDE.with_name(name), root / name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 
 from .checking import Result, has_gpu
 from .tasks import TASKS, Task
@@ -10,12 +11,14 @@ from .workspace import Workspace
 
 
 def standing(workspace: Workspace, task: Task) -> tuple[str, str]:
-    """How far a task is, in a word (open, begun, written, passed) and in a few more."""
-    passed = workspace.notes()["passed"]
+    """How far a task is, in a word (open, begun, written, passed, changed) and in a few more."""
+    passed = workspace.notes()["passed"].get(task.number)
     open_places = workspace.open_places(task)
     written = len(task.places) - len(open_places)
-    if task.number in passed and not open_places:
-        return "passed", passed[task.number]
+    if passed and not open_places:
+        if passed["code"] == workspace.digest(task):
+            return "passed", passed["when"]
+        return "changed", f"passed {passed['when']}, changed since: check it again"
     if not task.places:
         return "-", "tests only"
     if open_places:
@@ -24,14 +27,15 @@ def standing(workspace: Workspace, task: Task) -> tuple[str, str]:
     return "written", f"run `minitorch course check {task.number}`"
 
 
+def is_passed(workspace: Workspace, task: Task) -> bool:
+    """Whether the code as it is now has passed a task's checks."""
+    return standing(workspace, task)[0] == "passed"
+
+
 def next_task(workspace: Workspace) -> Task:
     """The first task that was not passed, from the current module on."""
-    notes = workspace.notes()
-    later = [t for t in TASKS if t.module >= notes.get("module", 0)]
-    for task in later:
-        if task.number not in notes["passed"]:
-            return task
-    return later[-1]
+    later = [t for t in TASKS if t.module >= workspace.notes()["module"]]
+    return next((task for task in later if not is_passed(workspace, task)), later[-1])
 
 
 def account(workspace: Workspace, result: Result, verbose: bool = False) -> list[str]:
@@ -45,10 +49,11 @@ def account(workspace: Workspace, result: Result, verbose: bool = False) -> list
             lines.append(
                 f"  {n} checks run in the simulator, 0 on a GPU (none found). Passed, not timed."
             )
-        workspace.note(passed=notes["passed"] | {task.number: time.strftime("%Y-%m-%d %H:%M")})
+        entry = {"when": time.strftime("%Y-%m-%d %H:%M"), "code": result.code}
+        workspace.note(passed=notes["passed"] | {task.number: entry})
         if (notes.get("last") or {}).get("task") == task.number:
             workspace.note(last=None)
-        return lines
+        return lines + _printed(test.printed for test in result.tests)
     passed = {n: t for n, t in notes["passed"].items() if n != task.number}
     messages = explain(workspace, result)
     workspace.note(passed=passed, last={"task": task.number, "message": messages[0]})
@@ -63,10 +68,26 @@ def account(workspace: Workspace, result: Result, verbose: bool = False) -> list
         lines.append("    " + test.message.replace("\n", "\n    "))
         if test.where:
             lines.append(f"    at {test.where}")
+        lines += _printed([test.printed], "    ")
     lines.append(
         f"\n  hint: minitorch course hint {task.number} 1     guide: minitorch course guide {task.number}"
     )
     return lines
+
+
+PRINTED = 8
+"""Lines of what a student's code prints that are shown."""
+
+
+def _printed(texts: Iterable[str], margin: str = "  ") -> list[str]:
+    """The last lines that a student's functions printed."""
+    lines = [line for text in texts for line in text.splitlines()]
+    if not lines:
+        return []
+    head = f"{margin}Your code printed" + (
+        f" {len(lines)} lines, at last:" if len(lines) > PRINTED else ":"
+    )
+    return [head, *[f"{margin}  {line[:200]}" for line in lines[-PRINTED:]]]
 
 
 def _counts(result: Result) -> str:
@@ -111,6 +132,8 @@ def explain_error(workspace: Workspace, error: dict[str, str]) -> str:
         return f"Your minitorch cannot be imported. {text}"
     if kind == "elsewhere":
         return f"Python imports minitorch from {text}, not from {workspace.root}. See `doctor`."
+    if kind == "endless":
+        return f"{text}. Is there a loop that never stops?"
     if kind == "time":
         return "The checks did not come to an end: is there a loop that never stops?"
     if kind == "died":

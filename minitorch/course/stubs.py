@@ -8,7 +8,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
-from functools import cache
+from contextlib import suppress
+from functools import cache, lru_cache
 from pathlib import Path
 from textwrap import indent
 
@@ -81,6 +82,45 @@ def is_open(text: str, name: str) -> bool:
         and isinstance(node.value, str)
         and node.value.startswith("Need to implement for Task")
         for node in ast.walk(function)
+    )
+
+
+@lru_cache(maxsize=256)
+def code_of(text: str, left_out: tuple[str, ...] = ()) -> str:
+    """What a text computes: its tree, without comments, docstrings and the bodies of some functions."""
+    tree = parse(text)
+    for name in left_out:
+        with suppress(LookupError):
+            _find(tree, name).body = []
+    for node in ast.walk(tree):
+        if isinstance(node, (Function, ast.ClassDef, ast.Module)) and _has_docstring(node):
+            node.body = node.body[1:]
+    return ast.dump(tree)
+
+
+@lru_cache(maxsize=256)
+def functions_of(text: str) -> frozenset[str]:
+    """The qualified names of the functions of a text, with what encloses them."""
+    found = set()
+    queue: list[tuple[str, ast.AST]] = [("", parse(text))]
+    while queue:
+        prefix, node = queue.pop()
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (Function, ast.ClassDef)):
+                queue.append((f"{prefix}{child.name}.", child))
+                if isinstance(child, Function):
+                    found.add(prefix + child.name)
+            else:
+                queue.append((prefix, child))
+    return frozenset(found)
+
+
+def _has_docstring(node: Function | ast.ClassDef | ast.Module) -> bool:
+    first = node.body[0] if node.body else None
+    return (
+        isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
     )
 
 

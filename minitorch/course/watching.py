@@ -3,76 +3,122 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from .checking import Result, Server
-from .progress import account, explain_error, next_task
-from .tasks import Task
+from .progress import account, explain_error, is_passed, next_task
+from .recognition import recognise, wrong_answers
+from .tasks import TASKS, Task
 from .workspace import Workspace
 
+Say = Callable[[str], None]
+Saved = dict[Path, int]
 
-def watch(
-    workspace: Workspace, fixed: Task | None, say: Callable[[str], None], once: bool = False
-) -> int:
-    """Check one task, or the next that is not passed, at each save; 0 once all is passed."""
+
+def watch(workspace: Workspace, fixed: Task | None, say: Say, once: bool = False) -> int:
+    """Check one task, or those whose code is saved; 0 once all is passed, or Ctrl-C ends it."""
     heavy = ["numba"] if (fixed or next_task(workspace)).module >= 3 else []
     say("Checking each time a file is saved; Ctrl-C ends.")
-    with Server(heavy) as server:
-        seen: dict[Path, int] = {}
+    try:
+        with Server(heavy) as server:
+            return _Watch(workspace, fixed, say, server).run(once)
+    except KeyboardInterrupt:
+        say("\nNo longer watching. `minitorch course status` shows how far you are.")
+        return 0
+
+
+class _Watch:
+    """What was saved and checked so far."""
+
+    def __init__(self, workspace: Workspace, fixed: Task | None, say: Say, server: Server) -> None:
+        self.workspace, self.fixed, self.say, self.server = workspace, fixed, say, server
+        self.seen: Saved = {}
+        self.codes: dict[str, str] = {}
+        self.task = fixed or next_task(workspace)
+
+    def run(self, once: bool) -> int:
         while True:
-            now = _saved(workspace)
-            if now == seen:
+            now = _saved(self.workspace)
+            if now == self.seen:
                 time.sleep(0.1)
                 continue
-            seen = now
-            task = fixed or next_task(workspace)
-            say(f"\n[{time.strftime('%H:%M:%S')}] {_first_word(server, workspace, task)}")
-            result = _all_checks(server, workspace, task, seen)
+            changed = {path for path in now if now[path] != self.seen.get(path)}
+            self.task = self.fixed or self._task_of(changed if self.seen else ())
+            self.seen = now
+            result = self._check()
             if result is None:
                 continue  # saved again meanwhile
-            for line in account(workspace, result):
-                say(line)
             if once:
                 return 0 if result.passed else 1
-            if result.passed and fixed is None:
-                seen = {}  # on to the next task
-                if next_task(workspace) is task:
-                    return 0
+            if result.passed and self._finished():
+                return 0
+
+    def _task_of(self, changed: Collection[Path]) -> Task:
+        """The task whose code was saved; the current one where that is nobody's or everybody's."""
+        codes = {task.number: self.workspace.digest(task) for task in TASKS}
+        before, self.codes = self.codes, codes
+        if not changed:
+            return next_task(self.workspace)
+        edited = [t for t in TASKS if before.get(t.number, codes[t.number]) != codes[t.number]]
+        names = {path.name for path in changed}
+        touched = [t for t in TASKS if names & {*t.tests, *(Path(f).name for f in t.files)}]
+        choice = edited or touched
+        if not choice or self.task in choice:
+            return self.task
+        return next((t for t in choice if not is_passed(self.workspace, t)), choice[0])
+
+    def _check(self) -> Result | None:
+        """Say what the checks say, with few examples first and then with all; None if saved again."""
+        shown = self._first_words()
+
+        def saved_again() -> bool:
+            return _saved(self.workspace) != self.seen
+
+        root = self.workspace.root
+        result = self.server.check(root, self.task, saved_again, quick=True)
+        if result.passed:
+            result = self.server.check(root, self.task, saved_again)
+        if (result.error or {}).get("kind") == "interrupted":
+            return None
+        for line in account(self.workspace, result):
+            if line not in shown:
+                self.say(line)
+        return result
+
+    def _first_words(self) -> list[str]:
+        """Say what a few direct questions tell, before the tests have run; the lines that were said."""
+        task = self.task
+        head = f"\n[{time.strftime('%H:%M:%S')}] Task {task.number}"
+        asked = self.server.check(self.workspace.root, task, only_probes=True)
+        if asked.error is not None:
+            self.say(f"{head}: {explain_error(self.workspace, asked.error)}")
+            return ["  " + explain_error(self.workspace, asked.error).replace("\n", "\n  ")]
+        known = recognise(task.number, asked.probes)
+        wrong = wrong_answers(task.number, asked.probes)
+        right = len(asked.probes) - len(wrong)
+        head += f": {right} of {len(asked.probes)} quick questions answered right"
+        self.say(f"{head}; {wrong[0]}" if wrong and not known else f"{head}; now the tests ...")
+        lines = ["  " + found.message for found in known]
+        for line in lines:
+            self.say(line)
+        return lines
+
+    def _finished(self) -> bool:
+        """Say what comes next; whether nothing does."""
+        following = next_task(self.workspace)
+        if self.fixed is None and is_passed(self.workspace, following):
+            self.say("\nAll tasks are passed: your MiniTorch is complete.")
+            return True
+        if self.fixed is None:
+            where = ", ".join(f"minitorch/{file}" for file in following.files)
+            self.say(
+                f"\nNext: task {following.number}, {following.title} ({where or 'tests only'})."
+            )
+        return False
 
 
-def _all_checks(
-    server: Server, workspace: Workspace, task: Task, seen: dict[Path, int]
-) -> Result | None:
-    """A task's checks, with few examples first and then with all; None if a file is saved meanwhile."""
-
-    def saved_again() -> bool:
-        return _saved(workspace) != seen
-
-    root = workspace.root
-    result = server.check(root, task, saved_again, quick=True, first=True)
-    if result.passed:
-        result = server.check(root, task, saved_again)
-    return None if (result.error or {}).get("kind") == "interrupted" else result
-
-
-def _first_word(server: Server, workspace: Workspace, task: Task) -> str:
-    """What a few direct questions tell, before the tests have run."""
-    from .recognition import recognise, wrong_answers
-
-    asked = server.check(workspace.root, task, only_probes=True)
-    if asked.error is not None:
-        return explain_error(workspace, asked.error)
-    known = recognise(task.number, asked.probes)
-    wrong = wrong_answers(task.number, asked.probes)
-    right = len(asked.probes) - len(wrong)
-    head = f"{right} of {len(asked.probes)} quick questions answered right"
-    if known:
-        return f"{head}. {known[0].message}"
-    return f"{head}; {wrong[0]}" if wrong else f"{head}; now the tests ..."
-
-
-def _saved(workspace: Workspace) -> dict[Path, int]:
+def _saved(workspace: Workspace) -> Saved:
     files = [
         *(workspace.root / "minitorch").rglob("*.py"),
         *(workspace.root / "tests").rglob("*.py"),

@@ -5,6 +5,7 @@ Nothing that a student wrote is ever overwritten without a copy in `.minitorch/b
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..files import remove_abandoned, replacing
-from .stubs import LIBRARY, is_open, put_back, solution_file, stub_file
+from .stubs import LIBRARY, code_of, functions_of, is_open, put_back, solution_file, stub_file
 from .tasks import TASKS, Place, Task
 
 MARK = Path(".minitorch") / "course.json"
@@ -126,6 +127,65 @@ class Workspace:
         except LookupError:
             return True
 
+    def digest(self, task: Task) -> str:
+        """A number for the code that a task's checks judge: what its files compute.
+
+        Functions of other tasks, comments and docstrings may change without changing it.
+        """
+        state = hashlib.sha256()
+        for name in task.files:
+            path = self.file(name)
+            try:
+                text = path.read_text(encoding="utf-8")
+                others = (
+                    p.name for t in TASKS if t is not task for p in t.places if p.file == name
+                )
+                state.update(code_of(text, tuple(others)).encode())
+            except (SyntaxError, ValueError, RecursionError):
+                state.update(path.read_bytes())
+            except OSError:
+                state.update(b"gone")
+        return state.hexdigest()[:16]
+
+    def missing(self, task: Task) -> list[str]:
+        """What a task's checks need and somebody deleted or renamed, with the remedy."""
+        found = [
+            f"minitorch/{name} is gone. `minitorch course reset minitorch/{name}` makes it new."
+            for name in course_files()
+            if not self.file(name).is_file()
+        ]
+        for place in task.places:
+            if self.file(place.file).is_file() and self._lacks(place):
+                found.append(
+                    f"{place.name} is gone from minitorch/{place.file}: deleted or renamed? Write it "
+                    f"again as it was, {_signature(place)}, or `minitorch course reset "
+                    f"minitorch/{place.file}` makes the whole file new (yours is kept as a copy)."
+                )
+        return found + self._missing_tests(task)
+
+    def _lacks(self, place: Place) -> bool:
+        try:
+            return place.name not in functions_of(self.text(place.file))
+        except (SyntaxError, CourseError):
+            return False  # the check itself says so
+
+    def _missing_tests(self, task: Task) -> list[str]:
+        found = []
+        for name in test_files():
+            path = self.root / "tests" / name
+            file = Path(name).name
+            if file.startswith("test_") and file not in task.tests:
+                continue
+            remedy = f"`minitorch course reset tests/{name}` makes it new"
+            if not path.is_file():
+                found.append(f"tests/{name} is gone. {remedy}.")
+            elif lost := _lost_tests(path, material("tests") / name):
+                found.append(
+                    f"tests/{name} lacks {', '.join(lost)}: deleted or renamed? "
+                    f"{remedy} (yours is kept as a copy)."
+                )
+        return found
+
     # --- Writing -----------------------------------------------------------------------------
 
     def backup(self, paths: Iterable[Path]) -> Path | None:
@@ -187,19 +247,42 @@ class Workspace:
         )
 
 
+def _signature(place: Place) -> str:
+    """The line that begins a function in a fresh workspace."""
+    text = solution_file(place.file)
+    *owners, last = place.name.split(".")
+    start = text.index(f"class {owners[0]}") if owners and f"class {owners[0]}" in text else 0
+    match = re.compile(rf"^ *(def {last}\([^)]*\)[^:\n]*):", re.MULTILINE).search(text, start)
+    return f"`{' '.join(match[1].split())}`" if match else "under its old name"
+
+
+def _lost_tests(path: Path, ours: Path) -> list[str]:
+    """The tests of a file of ours that a student's copy has no longer."""
+    try:
+        there = functions_of(path.read_text(encoding="utf-8"))
+    except (SyntaxError, ValueError):
+        return []
+    wanted = functions_of(ours.read_text(encoding="utf-8"))
+    return sorted(n for n in wanted - there if n.split(".")[-1].startswith("test_"))
+
+
 def _checked_notes(found: dict[str, Any]) -> dict[str, Any]:
     """Notes in which what is missing, or is not what it should be, is as at the start."""
     module, passed, last = (found.get(name) for name in ("module", "passed", "last"))
     if module not in range(5):
         module = 0
-    if not isinstance(passed, dict) or not all(isinstance(when, str) for when in passed.values()):
-        passed = {}
+    passed = passed if isinstance(passed, dict) else {}
+    passed = {n: p for n, p in passed.items() if _is_pass(p)}
     if not isinstance(last, dict) or not all(
         isinstance(last.get(k), str) for k in ("task", "message")
     ):
         last = None
     unfinished = {"unfinished": True} if found.get("unfinished") is True else {}
     return {"module": module, "passed": passed, "last": last, **unfinished}
+
+
+def _is_pass(entry: Any) -> bool:
+    return isinstance(entry, dict) and all(isinstance(entry.get(k), str) for k in ("when", "code"))
 
 
 # --- Making one ----------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from minitorch.course.workspace import Workspace
 
 MARKS = {
     "passed": ("check_circle", "green"),
+    "changed": ("history", "orange"),
     "written": ("rate_review", "blue"),
     "begun": ("edit", "orange"),
     "open": ("circle", "gray"),
@@ -98,7 +99,8 @@ def show_tasks(own: Workspace) -> None:
 def show_task(own: Workspace, task: Task, mark: str, text: str, running: bool) -> None:
     """One task: its standing, a button, and what its last check said."""
     icon, colour = MARKS[mark]
-    word = {"-": "tests only", "passed": f"passed {text}"}.get(mark, mark)
+    words = {"-": "tests only", "passed": f"passed {text}", "changed": "changed since it passed"}
+    word = words.get(mark, mark)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(width=250):
             st.markdown(f":material/{icon}: **{task.number}** {task.title}")

@@ -6,7 +6,8 @@ command line names, or with - on standard output, after the request's nonce:
 
     {"root": ..., "arguments": [...], "task": "0.1", ...}  ->  NONCE {"tests": [...], ...}
 
-With `--serve` it loads what every run needs once, and answers each request from a fork.
+With `--serve` each request is answered from a fork, after what every run needs was loaded once; with
+`--cold`, too, that is left out.
 """
 
 from __future__ import annotations
@@ -144,6 +145,11 @@ class Collector:
             "unwritten": _unwritten(call.excinfo.value),
         }
 
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Keep what was printed meanwhile."""
+        if report.nodeid in self.tests and report.capstdout:
+            self.tests[report.nodeid]["printed"] = report.capstdout[-4000:]
+
     def pytest_collection_finish(self, session: Any) -> None:
         """With --collect-only, the names are all there is."""
         if session.config.option.collectonly:
@@ -269,15 +275,47 @@ def _serve(out: int) -> None:
     """Answer each request from a fork; a request that arrives meanwhile ends the one before."""
     requests = Requests(sys.stdin.fileno())
     while (request := requests.next()) is not None:
-        child = os.fork()
-        if child == 0:
-            _send(out, request, answer(request), before="\n")
-            os._exit(0)
-        kind, status = _wait(child, request, requests)
+        with tempfile.TemporaryFile() as trace:
+            child = os.fork()
+            if child == 0:
+                _watch(out, request, trace)
+                _send(out, request, answer(request), before="\n")
+                os._exit(0)
+            kind, status = _wait(child, request, requests)
+            text = f"the process ended with status {status}"
+            if kind == "endless":
+                trace.seek(0)
+                text = _watchdog().read_trace(
+                    trace.read().decode(errors="replace"), request["root"], request["endless"]
+                )
         if kind:
-            error = {"kind": kind, "text": f"the process ended with status {status}"}
-            result = {"tests": [], "probes": {}, "error": error, "output": ""}
-            _send(out, request, result, before="\n")
+            _send(out, request, _failed(kind, text), before="\n")
+
+
+def _watch(out: int, request: dict[str, Any], trace: Any = None) -> None:
+    """End this process where the student's code does not come to an end, and say so."""
+    if not request.get("endless"):
+        return
+
+    def ended(where: str) -> None:
+        _send(out, request, _failed("endless", where), before="\n")
+        os._exit(0)
+
+    watchdog = _watchdog()
+    if trace is not None:
+        watchdog.leave_a_trace(trace)
+    watchdog.Watchdog(request["root"], request["endless"], ended).start()
+
+
+def _watchdog() -> Any:
+    """The module beside this file; a run behind walls has none, and other limits."""
+    if str(HERE) not in sys.path:
+        sys.path.append(str(HERE))
+    return importlib.import_module("watchdog")
+
+
+def _failed(kind: str, text: str) -> dict[str, Any]:
+    return {"tests": [], "probes": {}, "error": {"kind": kind, "text": text}, "output": ""}
 
 
 def _wait(child: int, request: dict[str, Any], requests: Requests) -> tuple[str, int]:
@@ -287,8 +325,9 @@ def _wait(child: int, request: dict[str, Any], requests: Requests) -> tuple[str,
     while True:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
-            endless = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU
-            return kind or ("time" if endless else "died" if status else ""), status
+            ended_by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+            late = {signal.SIGXCPU: "time", signal.SIGPROF: "endless"}
+            return kind or (late.get(ended_by, "died") if status else ""), status
         if not kind and time.monotonic() > deadline:
             kind = "time"
         elif not kind and requests.waiting():
@@ -319,10 +358,12 @@ def main() -> None:
     os.set_inheritable(out, False)
     threading.stack_size(STACK)
     if sys.argv[2:3] == ["--serve"]:
-        _warm_up(sys.argv[3:])
+        if sys.argv[3:] != ["--cold"]:
+            _warm_up(sys.argv[3:])
         _serve(out)
         return
     request = json.loads(sys.stdin.readline())
+    _watch(out, request)
     result = answer(request)
     _send(out, request, result)
     sys.stdout.flush()
