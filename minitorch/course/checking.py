@@ -18,6 +18,7 @@ from typing import Any
 
 from ..files import cache_folder
 from .lines import Lines
+from .reading import faults
 from .tasks import Task
 from .workspace import CourseError, Workspace
 
@@ -62,6 +63,8 @@ class Result:
     seconds: float = 0.0
     code: str = ""
     """What `Workspace.digest` said before the run: the code that was judged."""
+    seen: list[str] = field(default_factory=list)
+    """What is wrong with the text of kernels, though the numbers may be right (`reading.py`)."""
 
     def count(self, *outcomes: str) -> int:
         """How many tests ended in one of these ways."""
@@ -82,6 +85,7 @@ class Result:
             and not self.failures
             and self.count("passed") > 0
             and self.count("skipped") == 0
+            and not self.seen
         )
 
 
@@ -197,8 +201,15 @@ def _check(ask: Ask, root: Path, task: Task, **options: Any) -> Result:
     result = ask(request(root, task, **options))
     if task.module >= 3 and result.failures:
         result.probes = ask(request(root, task, only_probes=True)).probes
-    result.code = code
+    result.code, result.seen = code, seen_in(workspace, task)
     return result
+
+
+def seen_in(workspace: Workspace, task: Task) -> list[str]:
+    """What is wrong with the text of a task's kernels."""
+    if task.module != 3:
+        return []
+    return [f for p in task.places for f in faults(workspace.text(p.file), p.name)]
 
 
 def _start(*arguments: str, **settings: str) -> tuple[subprocess.Popen[bytes], Lines]:
@@ -278,7 +289,7 @@ class Server:
     before: for a single run.
     """
 
-    def __init__(self, modules: Sequence[str] = (), warm: bool = True, **settings: str) -> None:
+    def __init__(self, modules: Sequence[str] = (), *, warm: bool = True, **settings: str) -> None:
         require_tools()
         self.settings, self.process = settings, None
         if hasattr(os, "fork"):

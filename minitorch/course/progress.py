@@ -107,6 +107,7 @@ def explain(workspace: Workspace, result: Result) -> list[str]:
     from .recognition import recognise
 
     messages = [found.message for found in recognise(result.task.number, result.probes)]
+    messages += result.seen
     open_places = workspace.open_places(result.task)
     if open_places:
         names = ", ".join(place.name for place in open_places[:6])

@@ -54,7 +54,7 @@ def stub_file(file: str, open_tasks: Iterable[Task] = TASKS) -> str:
     for task in open_tasks:
         for place in task.places:
             if place.file == file:
-                function = _find(tree, place.name)
+                function = find_function(tree, place.name)
                 replaced.append((*_lines_of_body(lines, function), _to_write(function, task)))
     for first, last, body in sorted(replaced, reverse=True):  # from the end: positions stay
         lines[first:last] = [body]
@@ -76,7 +76,7 @@ def put_back(text: str, place: Place) -> str:
 
 def is_open(text: str, name: str) -> bool:
     """Whether a function of this text is still to be written."""
-    function = _find(parse(text), name)
+    function = find_function(parse(text), name)
     return any(
         isinstance(node, ast.Constant)
         and isinstance(node.value, str)
@@ -91,9 +91,9 @@ def code_of(text: str, left_out: tuple[str, ...] = ()) -> str:
     tree = parse(text)
     for name in left_out:
         with suppress(LookupError):
-            _find(tree, name).body = []
+            find_function(tree, name).body = []
     for node in ast.walk(tree):
-        if isinstance(node, (Function, ast.ClassDef, ast.Module)) and _has_docstring(node):
+        if isinstance(node, Function | ast.ClassDef | ast.Module) and _has_docstring(node):
             node.body = node.body[1:]
     return ast.dump(tree)
 
@@ -106,9 +106,9 @@ def functions_of(text: str) -> frozenset[str]:
     while queue:
         prefix, node = queue.pop()
         for child in ast.iter_child_nodes(node):
-            if isinstance(child, (Function, ast.ClassDef)):
+            if isinstance(child, Function | ast.ClassDef):
                 queue.append((f"{prefix}{child.name}.", child))
-                if isinstance(child, Function):
+                if not isinstance(child, ast.ClassDef):
                     found.add(prefix + child.name)
             else:
                 queue.append((prefix, child))
@@ -126,20 +126,20 @@ def _has_docstring(node: Function | ast.ClassDef | ast.Module) -> bool:
 
 def body_of(text: str, name: str) -> str:
     """The body of a function, without its docstring."""
-    first, last = _lines_of_body(text.splitlines(), _find(parse(text), name))
+    first, last = _lines_of_body(text.splitlines(), find_function(parse(text), name))
     return "".join(text.splitlines(keepends=True)[first:last])
 
 
 def replace_body(text: str, name: str, body: str) -> str:
     """The text with another body, which is indented already, for one of its functions."""
     lines = text.splitlines(keepends=True)
-    first, last = _lines_of_body(text.splitlines(), _find(parse(text), name))
+    first, last = _lines_of_body(text.splitlines(), find_function(parse(text), name))
     return "".join([*lines[:first], body, *lines[last:]])
 
 
 def with_body(text: str, name: str, body: str) -> str:
     """The text with another body, which is not indented yet, for one of its functions."""
-    margin = " " * _find(parse(text), name).body[0].col_offset
+    margin = " " * find_function(parse(text), name).body[0].col_offset
     return replace_body(text, name, indent(body, margin))
 
 
@@ -155,7 +155,7 @@ def _lines_of_body(lines: list[str], function: Function) -> tuple[int, int]:
     return first, function.end_lineno
 
 
-def _find(tree: ast.Module, name: str) -> Function:
+def find_function(tree: ast.Module, name: str) -> Function:
     """The function with this qualified name; LookupError if the text has none."""
     nodes: list[ast.stmt] = tree.body
     found: ast.stmt | None = None

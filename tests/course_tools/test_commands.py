@@ -126,7 +126,7 @@ def test_a_warm_process_recognises_mistakes(workspace: Workspace) -> None:
             mistake = next(m for m in MISTAKES if m.number == number)
             text = solution_file(mistake.file)
             path = workspace.file(mistake.file)
-            path.write_text(text.replace(mistake.right, mistake.wrong))
+            path.write_text(mistake.made_in(text))
             result = server.check(workspace.root, find_task(number), quick=True, first=True)
             assert not result.passed
             assert mistake.advice in explain(workspace, result)[0]

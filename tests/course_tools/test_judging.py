@@ -73,7 +73,7 @@ def test_a_stub_answers_wrong_and_a_solution_right(
 def test_mistakes_answer_wrong(mistake: Any, reference: Reference, tmp_path: Path) -> None:
     _copy_library(tmp_path)
     path = tmp_path / "minitorch" / mistake.file
-    path.write_text(path.read_text().replace(mistake.right, mistake.wrong))
+    path.write_text(mistake.made_in(path.read_text()))
     assert _unasked(reference, tmp_path, mistake) == ""
 
 

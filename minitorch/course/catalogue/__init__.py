@@ -7,16 +7,21 @@ the probes as the wrong program does sees the entry's advice.
 
 from __future__ import annotations
 
-from . import cuda, module0, module1, module2, module3, module4
+from . import answers, cuda, module0, module1, module2, module3, module4
 from .record import Mistake as Mistake
 
 MISTAKES: list[Mistake] = [
-    mistake
-    for module in (module0, module1, module2, module3, module4)
-    for mistake in module.MISTAKES
-]
-CUDA_MISTAKES: list[Mistake] = cuda.MISTAKES
+    *module0.MISTAKES, *answers.MODULE0,
+    *module1.MISTAKES, *answers.MODULE1,
+    *module2.MISTAKES, *answers.MODULE2,
+    *module3.MISTAKES, *answers.MODULE3,
+    *module4.MISTAKES, *answers.MODULE4,
+]  # fmt: skip
+CUDA_MISTAKES: list[Mistake] = [*cuda.MISTAKES, *answers.CUDA]
 """Those of the CUDA tasks, which take a GPU or its simulator to show."""
+
+RACES: list[Mistake] = answers.RACES
+"""Those that are right by chance, and are seen in the text."""
 
 
 def common_mistakes(number: str) -> list[tuple[str, str]]:

@@ -10,13 +10,13 @@ MISTAKES: list[Mistake] = [
         "cuda_ops.py",
         (
             "map writes by ordinal",
-            "Right for contiguous outputs only. The place in out is what _positions says.",
+            "Right for contiguous outputs only. The place in out comes from its index and out_strides.",
             "out[position] = scalar(in_storage[from_in])",
             "out[i] = scalar(in_storage[from_in])",
         ),
         (
             "zip reads b at a's place",
-            "b has a place of its own: _positions returns it last.",
+            "b has a place of its own, from its own index and b_strides.",
             "scalar(a_storage[from_a], b_storage[from_b])",
             "scalar(a_storage[from_a], b_storage[from_a % len(b_storage)])",
         ),

@@ -42,6 +42,8 @@ CASES: dict[str, str] = {
         lt(1.0, 2.0)
         lt(2.0, 1.0)
         id(3.0)
+        max(-3.0, 2.0)
+        sigmoid(1000.0)
     """,
     "0.2": """
         max(2.0, 3.0)
@@ -60,11 +62,14 @@ CASES: dict[str, str] = {
         sum([2.0, 3.0])
         addLists([3.0, 2.0], [10.0, 20.0])
         map(neg)([1.0, 2.0])
+        prod([2.0, 4.0])
+        negList([2.0, -4.0])
     """,
     "0.4": """
         modes_after_eval(tree())
         names(tree())
         len(tree().parameters())
+        type(tree().parameters()[0]).__name__
         tree().nothing
         type(tree().add_parameter("q", 1.0)).__name__
         names(replaced())
@@ -89,6 +94,10 @@ CASES: dict[str, str] = {
         (Scalar(2.0) == 2.0).data
         (Scalar(2.0) == 3.0).data
         (Scalar(2.0) < 3.0).data
+        (Scalar(2.0) * 3.0).data
+        (-Scalar(2.0)).data
+        Scalar(0.0).sigmoid().data
+        Scalar(-2.0).relu().data
     """,
     "1.3": """
         chain_rule_of_two(1.0)
@@ -115,6 +124,7 @@ CASES: dict[str, str] = {
         scalar_back("ReLU", 0.37, -2.0)
         scalar_back("LT", 0.37, 1.0, 2.0)
         scalar_back("Add", 0.37, 1.0, 2.0)
+        scalar_back("EQ", 0.37, 1.0, 2.0)
     """,
     "2.1": """
         index_of(4, (2, 3))
@@ -123,6 +133,7 @@ CASES: dict[str, str] = {
         position((1, 2, 9, 9), (3, 1))
         elements(counted(2, 3).permute(1, 0))
         counted(2, 3).permute(1, 0).strides
+        counted(2, 3, 4).permute(2, 0, 1).strides
         counted(2, 3).index((-1, 0))
         counted(2, 3).index((2, 0))
     """,
@@ -157,6 +168,16 @@ CASES: dict[str, str] = {
         tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).permute(1, 0).view(6).shape
         numbers(tensor([[1.0, 2.0], [3.0, 4.0]]).mean(0))
         constant_tensor().is_constant()
+        mapped((2, 3), (3,), out_order=(1, 0))
+        zipped((2, 3), (3,), (2, 1))
+        numbers(tensor([2.0, 3.0]) * tensor([4.0, 5.0]))
+        numbers(tensor([5.0]) - 2.0)
+        numbers(tensor([0.0]).sigmoid())
+        numbers(tensor([-2.0, 2.0]).relu())
+        numbers(tensor([2.0]).log())
+        numbers(tensor([2.0, 5.0]).sum(0))
+        numbers(tensor([[1.0, 2.0], [3.0, 4.0]]).sum())
+        numbers(tensor([1.0, 2.0]) == tensor([1.0, 3.0]))
     """,
     "2.4": """
         tensor_back("Sigmoid", 1.0, [0.4])
@@ -170,6 +191,7 @@ CASES: dict[str, str] = {
         tensor_back("ReLU", -0.37, [-2.0, 2.0])
         tensor_back("Neg", 0.37, [2.0])
         tensor_back("LT", 0.37, [1.0], [2.0])
+        tensor_back("EQ", 0.37, [1.0], [2.0])
         permute_back((2, 3, 4), (2, 0, 1))
         permute_back((2, 3), (1, 0))
         view_back()
@@ -216,11 +238,13 @@ CASES: dict[str, str] = {
         conv1d_back((1, 1, 4), (1, 1, 2), 0)
         conv1d_back((1, 2, 4), (3, 2, 2), 0)
         conv1d_back((3, 1, 4), (1, 1, 2), 1)
+        conv1d_of((1, 2, 3), (2, 2, 2))
     """,
     "4.2": """
         conv2d_of((1, 1, 3, 3), (1, 1, 2, 2))
         conv2d_of((1, 1, 3, 3), (1, 1, 2, 1))
         conv2d_of((1, 1, 1, 3), (1, 1, 1, 2))
+        conv2d_of((2, 2, 2, 3), (1, 2, 2, 2))
     """,
     "4.3": """
         tiled((1, 1, 4, 4), (2, 2))

@@ -326,7 +326,7 @@ def _wait(child: int, request: dict[str, Any], requests: Requests) -> tuple[str,
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             ended_by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-            late = {signal.SIGXCPU: "time", signal.SIGPROF: "endless"}
+            late = {int(signal.SIGXCPU): "time", int(signal.SIGPROF): "endless"}
             return kind or (late.get(ended_by, "died") if status else ""), status
         if not kind and time.monotonic() > deadline:
             kind = "time"

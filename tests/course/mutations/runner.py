@@ -97,7 +97,7 @@ class Copy:
         """Run a task's tests on the library with a mistake in it."""
         path = self.folder / "minitorch" / mistake.file
         right = path.read_text()
-        self._write(path, right.replace(mistake.right, mistake.wrong))
+        self._write(path, mistake.made_in(right))
         try:
             return self.run_tests(mistake.task, about=mistake.name)
         finally:

@@ -31,8 +31,9 @@ def test_every_entry_occurs_exactly_once() -> None:
     assert len({named(m) + m.file for m in MISTAKES}) == len(MISTAKES)
     for m in MISTAKES:
         text = (ROOT / "minitorch" / m.file).read_text()
-        assert text.count(m.right) == 1, f"{named(m)}: {m.file} has {text.count(m.right)} of it"
-        compile(text.replace(m.right, m.wrong), m.file, "exec")
+        count = m.original(text).count(m.right)
+        assert count == 1, f"{named(m)}: {m.file} has {count} of it"
+        compile(m.made_in(text), m.file, "exec")
 
 
 def test_every_task_has_entries() -> None:
@@ -41,7 +42,7 @@ def test_every_task_has_entries() -> None:
     assert tasks == expected | {f"task3_{t}" for t in (1, 2)} | {f"task4_{t}" for t in (1, 2, 3, 4)}
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=named)
+@pytest.mark.parametrize("mistake", [m for m in MISTAKES if not m.place], ids=named)
 def test_mistake_is_noticed(mistake: Mistake, copy: Copy) -> None:
     run = copy.run_with(mistake)
     assert run.status == TESTS_FAILED, f"not noticed:\n{run.output}"
