@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 Epochs = Sequence[dict[str, Any]]
-"""One dictionary an epoch: epoch, loss, correct, test_loss, test_correct, seconds."""
+"""One dictionary an epoch: epoch, loss, correct, test_loss, test_correct, seconds; losses per point."""
 
 
 def seconds_per_epoch(epochs: Epochs) -> float:
@@ -15,16 +15,28 @@ def seconds_per_epoch(epochs: Epochs) -> float:
     return sum(row["seconds"] for row in recent) / max(len(recent), 1)
 
 
+def time_left(epochs: Epochs, last: int) -> str:
+    """How long the rest will take, in words.
+
+    >>> time_left([{"epoch": 10, "seconds": 0.5}], 20), time_left([{"epoch": 1, "seconds": 2}], 200)
+    ('about 5 s left', 'about 7 min left')
+    """
+    seconds = seconds_per_epoch(epochs) * (last - epochs[-1]["epoch"])
+    if seconds < 1:
+        return "less than a second left"
+    return f"about {seconds:.0f} s left" if seconds < 90 else f"about {seconds / 60:.0f} min left"
+
+
 def epoch_line(epochs: Epochs, last: int, points: int) -> str:
     """The line of the newest epoch.
 
-    >>> row = {"epoch": 10, "loss": 12.341, "correct": 46, "seconds": 0.035}
+    >>> row = {"epoch": 10, "loss": 0.2468, "correct": 46, "seconds": 0.035}
     >>> epoch_line([row], 500, 50)
-    'Epoch 10/500 | loss 12.34 | correct 46/50 | 0.035 s/epoch'
+    'Epoch 10/500 | loss 0.2468 | correct 46/50 | 0.035 s/epoch'
     """
     row = epochs[-1]
     return (
-        f"Epoch {row['epoch']}/{last} | loss {row['loss']:.2f} | correct {row['correct']}/{points} "
+        f"Epoch {row['epoch']}/{last} | loss {row['loss']:.4f} | correct {row['correct']}/{points} "
         f"| {seconds_per_epoch(epochs):.3f} s/epoch"
     )
 
@@ -40,11 +52,11 @@ def log_table(epochs: Epochs, tested: bool) -> dict[str, list[Any]]:
     rows = epochs[::-1]
     table: dict[str, list[Any]] = {
         "epoch": [row["epoch"] for row in rows],
-        "loss": [round(row["loss"], 4) for row in rows],
+        "loss of a point": [round(row["loss"], 4) for row in rows],
         "correct": [row["correct"] for row in rows],
     }
     if tested:
-        table["test loss"] = [round(row["test_loss"], 4) for row in rows]
+        table["test loss of a point"] = [round(row["test_loss"], 4) for row in rows]
         table["test correct"] = [row["test_correct"] for row in rows]
     table["ms"] = [round(1000 * row["seconds"], 2) for row in rows]
     return table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,11 +18,14 @@ from ..course import progress
 from ..course.stubs import LIBRARY
 from ..course.tasks import TASKS, Place, Task, find_task
 from ..course.workspace import CourseError, Workspace
+from .components import tidy_history
 from .differences import find_difference
-from .library import LIMIT, Answer, Library, Missing, Problem, Run
+from .keeping import kept
+from .library import LIMIT, Answer, Library, Missing, Problem, Run, saved_files
 from .rooms import MODULES, ROOMS, Room, find_room
 
 CHOICES = ("yours", "reference", "both")
+SECONDS_BETWEEN_LOOKS = 1.0
 ICON = Path(__file__).parent / "icon.svg"
 
 
@@ -30,7 +34,7 @@ ICON = Path(__file__).parent / "icon.svg"
 
 def show() -> None:
     """Draw the sidebar and the chosen page."""
-    st.set_page_config("MiniTorch", str(ICON), layout="wide")
+    st.set_page_config(page_icon=str(ICON), layout="wide")  # first: pages' icons are not here
     st.html(_STYLE)
     last = chosen_module()
     sections: dict[str, list[Any]] = {"": []}
@@ -39,8 +43,11 @@ def show() -> None:
             name = "" if room.module is None else MODULES[room.module]
             sections.setdefault(name, []).append(_as_page(room))
     page = st.navigation(sections, expanded=True)
+    st.set_page_config(f"{page.title} · MiniTorch")
     with st.sidebar:
         choose_code()
+        follow_saves()
+        tidy_history()
     page.run()
 
 
@@ -94,6 +101,33 @@ def choose_code() -> None:
     )
 
 
+def follow_saves() -> None:
+    """Draw the page anew when a file of the workspace is saved, and say which it was."""
+    own = workspace()
+    if own is None:
+        return
+    st.session_state["saved"] = _watched_files(own.root)
+    if note := st.session_state.get("saved_note"):
+        st.caption(f":material/sync: {note}")
+    st.fragment(_look_for_saves, run_every=SECONDS_BETWEEN_LOOKS)(own.root)
+
+
+def _watched_files(root: Path) -> dict[Path, int]:
+    """The library, and files of the student's beside it."""
+    return saved_files(root / "minitorch") | saved_files(root)
+
+
+def _look_for_saves(root: Path) -> None:
+    before, now = st.session_state["saved"], _watched_files(root)
+    if now == before:
+        return
+    changed = sorted(path.name for path in now if now[path] != before.get(path))
+    names = ", ".join(f"`{name}`" for name in changed) or "A file"
+    st.session_state["saved_note"] = f"{names} saved at {time.strftime('%H:%M:%S')}."
+    st.session_state["saved"] = now
+    st.rerun(scope="app")
+
+
 @dataclass
 class View:
     """One library that a page runs on, and the column it is shown in."""
@@ -117,20 +151,35 @@ class View:
         return answer
 
     def run(self, name: str) -> Run | None:
-        """A run that was begun before, on whatever page."""
-        return st.session_state.get(f"run-{self.name}-{name}")
+        """A run that was begun before, on whatever page; not one that failed with older code."""
+        run = kept().get(f"run-{self.name}-{name}")
+        if run is not None and run.failure is not None and self.is_stale(run):
+            self.forget(name)
+            return None
+        return run
+
+    def is_stale(self, run: Run) -> bool:
+        """Whether the code was saved since a run began."""
+        return run.saved != saved_files(self.library.root / "minitorch")
+
+    def say_if_stale(self, run: Run, button: str) -> None:
+        """Say that a run shows what older code does, and how to train anew."""
+        if self.is_stale(run):
+            st.info(
+                f"This was begun with your code as it was before you saved it. **{button}** trains "
+                "with the new one.", icon=":material/history:",
+            )  # fmt: skip
 
     def forget(self, name: str) -> None:
         """Stop a run, if there is one of this name."""
-        before = st.session_state.pop(f"run-{self.name}-{name}", None)
+        before = kept().pop(f"run-{self.name}-{name}", None)
         if before is not None:
             before.stop()
 
     def start(self, name: str, call: str, **args: Any) -> Run:
         """Begin a run, in place of the one of the same name."""
         self.forget(name)
-        run = self.library.start(call, **args)
-        st.session_state[f"run-{self.name}-{name}"] = run
+        run = kept()[f"run-{self.name}-{name}"] = self.library.start(call, **args)
         return run
 
 

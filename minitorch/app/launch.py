@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..course.workspace import CourseError, Workspace
+from .rooms import MODULES
 
 SCRIPT = Path(__file__).parent / "main.py"
 GRACE = 3.0
@@ -85,10 +86,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "module",
         type=int,
-        choices=range(5),
+        choices=MODULES,
         nargs="?",
         metavar="MODULE",
-        help="show the pages up to this module, 0 to 4 (default: all)",
+        help=f"show the pages up to this module, 0 to {max(MODULES)} (default: all)",
     )
     parser.add_argument("--port", type=int, help="where to listen (default: 8501 or the next)")
     parser.add_argument(

@@ -123,7 +123,8 @@ class Library:
 
     def start(self, call: str, settings: dict[str, str] | None = None, **args: Any) -> Run:
         """Begin a lesson that runs step by step, in another process of its own."""
-        return Run(Process(self.root, settings), call, args)
+        saved = saved_files(self.root / "minitorch")
+        return Run(Process(self.root, settings), call, args, saved)
 
     def close(self) -> None:
         """End the process; the next question starts another."""
@@ -153,6 +154,7 @@ class Run:
     """A lesson that goes on while pages are drawn.
 
     Attributes:
+        saved: when each file of the library was saved last, as it began
         state: `running`, `paused` or `ended`
         parts: what the lesson has yielded so far, one dictionary a step, without its `now`
         latest: the newest value of each key of the parts, and of the dictionaries `now` in them
@@ -164,6 +166,7 @@ class Run:
     process: Process
     call: str
     args: dict[str, Any]
+    saved: dict[Path, int]
     state: str = "running"
     parts: list[dict[str, Any]] = field(default_factory=list)
     latest: dict[str, Any] = field(default_factory=dict)

@@ -15,7 +15,8 @@ CUDA = "CUDA" if has_gpu() else "CUDA simulator"
 BACKENDS = {"Torch": "torch", "Scalar": "scalar", "Tensor": "tensor", "Fast": "fast", CUDA: "cuda"}
 NEEDS = {"Fast": ("2.4", "3.1", "3.2"), "Tensor": ("2.4",)}
 OPTIMISERS = {"SGD": "sgd", "Momentum": "momentum", "Adam": "adam"}
-MOST_UNITS = 32
+ACTIVATIONS = {"ReLU": "relu", "Sigmoid": "sigmoid", "tanh": "tanh"}
+MOST_UNITS = 200
 
 Plan = dict[str, Any]
 """The arguments of `inside.networks.Plan`."""
@@ -37,8 +38,10 @@ def choose_plan() -> Plan | None:
         "Backend", list(BACKENDS), index=list(BACKENDS).index(usual_backend()), key="p_back",
         bind="query-params", help="What computes: Torch, or the library of module 1, 2 or 3.",
     )  # fmt: skip
-    with st.expander("More settings: points, noise, test, seed, batch, epochs, optimiser"):
-        rows = [st.columns(4), st.columns(4)]
+    with st.expander(
+        "More settings: points, noise, test, seed, batch, epochs, optimiser, activation"
+    ):
+        rows = [st.columns(4), st.columns(5)]
         points = rows[0][0].number_input("Points", 4, 400, 100, 2, key="p_n", bind="query-params")
         noise = rows[0][1].number_input(
             "Noise", 0.0, 0.5, 0.0, 0.01, key="p_noise", bind="query-params",
@@ -59,7 +62,11 @@ def choose_plan() -> Plan | None:
             "Optimiser", list(OPTIMISERS), key="p_opt", bind="query-params",
             help="The library's own SGD; or with a velocity; or each weight at its own pace.",
         )  # fmt: skip
-        falls = rows[1][3].toggle(
+        activation = rows[1][3].selectbox(
+            "Activation", list(ACTIVATIONS), key="p_act", bind="query-params",
+            help="What a hidden unit makes of its sum.",
+        )  # fmt: skip
+        falls = rows[1][4].toggle(
             "The rate falls to 0", True, key="p_falls", bind="query-params",
             help="In a straight line until the last epoch, as in the course's scripts.",
         )  # fmt: skip
@@ -73,6 +80,7 @@ def choose_plan() -> Plan | None:
     return {
         "data": data, "points": points, "noise": noise, "test": test / 100, "units": sizes,
         "rate": rate, "falls": falls, "batch": batch, "optimiser": OPTIMISERS[optimiser],
+        "activation": ACTIVATIONS[activation],
         "seed": seed, "epochs": epochs, "backend": BACKENDS[backend],
     }  # fmt: skip
 

@@ -13,6 +13,7 @@ MODULES = {
     2: "Module 2: Tensors",
     3: "Module 3: Efficiency",
     4: "Module 4: Networks",
+    5: "Module 5: Torch",
 }
 
 
@@ -289,6 +290,64 @@ ROOMS = (
         ),
         "train with your code beside Torch",
         "torch",
+    ),
+    Room(
+        "torch_graph",
+        "Torch graph",
+        "account_tree",
+        5,
+        (),
+        "The graph behind the loss of a Torch model: every operation that `backward` walks through, "
+        "down to the parameters, with the shape on every arrow.",
+        (
+            "Find the two parents of an `Addmm`: which shape does the weight have, and why?",
+            "Follow the GPT's states past its attention: where do two arrows leave one box?",
+        ),
+        guide="torch",
+    ),
+    Room(
+        "torch_runs",
+        "Runs and weights",
+        "stacked_line_chart",
+        5,
+        (),
+        "Train models of the Torch floor with several optimizers, rates and seeds, all losses in one "
+        "picture; and see how the weights and gradients of each layer spread on the way.",
+        (
+            "Compare SGD and Adam with a rate of 0.01: which needs more steps?",
+            "Raise the rate until a loss jumps. What do its gradients do just before?",
+            "Look at the gradients of the first layer of a trained model: why are they small?",
+        ),
+        guide="gradient-descent",
+    ),
+    Room(
+        "profiler",
+        "Profiler",
+        "timeline",
+        5,
+        (),
+        "One training step on a timeline, as `torch.profiler` records it: forward, backward, "
+        "optimizer, and every operation within them.",
+        (
+            "How long is backward, compared with forward?",
+            "Which operation of the GPT takes the most time of its own?",
+        ),
+        guide="torch",
+    ),
+    Room(
+        "gpt",
+        "GPT",
+        "edit_note",
+        5,
+        (),
+        "A small GPT learns the text of the guide, character by character. See which characters each "
+        "one looks at, and let it write.",
+        (
+            "Write before the training, after 50 steps and at the end.",
+            "Set the temperature to 0.1, then to 2: what changes, and why?",
+            "Look at both heads of a block: do they look at the same places?",
+        ),
+        guide="torch",
     ),
 )
 

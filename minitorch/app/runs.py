@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from .frame import View, views
+from .keeping import kept
 from .library import Run
 from .rooms import Room
 
@@ -69,7 +70,7 @@ class Training:
 
     def _begin(self, view: View, **more: Any) -> None:
         if not more:
-            st.session_state[self._kept(view)] = []
+            kept()[self._kept(view)] = []
         view.start(self.name, self.call, settings=self.environment, **self.settings, **more)
 
     def _start_over(self) -> None:
@@ -82,7 +83,7 @@ class Training:
             if run is None or "weights" not in run.latest:
                 self._begin(view)
                 continue
-            st.session_state[self._kept(view)] = self.curve(view, run)
+            kept()[self._kept(view)] = self.curve(view, run)
             # The network stays as it is: what it was made with comes from the run before.
             same = {key: run.args[key] for key in run.args if key in ("features", "widths")}
             settings = self.settings | same
@@ -95,7 +96,7 @@ class Training:
 
     def curve(self, view: View, run: Run) -> list[dict[str, Any]]:
         """Epoch, loss and number of right answers after each epoch, of earlier runs too."""
-        before = st.session_state.get(self._kept(view), [])
+        before = kept().get(self._kept(view), [])
         ends = [part for part in list(run.parts) if "loss" in part]
         return before + [{key: end[key] for key in ("epoch", "loss", "correct")} for end in ends]
 
@@ -107,6 +108,7 @@ class Training:
         if run.failure is not None:
             view.checked(run.failure)
             return None
+        view.say_if_stale(run, "Start over")
         every = 0.5 if run.state == "running" or not run.latest else None
         st.fragment(_show_progress, run_every=every)(run, _as_seen(run), time.monotonic())
         return run if run.latest else None

@@ -39,7 +39,10 @@ FLAGS = [
 ]
 WIDTHS = {"wide": 1280, "narrow": 390}
 PATIENCE = 60_000
-"""Milliseconds to wait for something that must come."""
+"""Milliseconds to wait for something that must come, while the page stands still."""
+LIMIT = 600_000
+"""Milliseconds to wait while the page is at work: it trains, compiles or measures."""
+AT_WORK = re.compile("getting ready|Training: epoch|Timing: ", re.IGNORECASE)
 
 
 def find_chromium() -> str | None:
@@ -90,9 +93,9 @@ class Visit:
     def settle(self) -> None:
         """Wait until the script has run, and see that it met no error."""
         app = self.page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]')
-        app.wait_for()
+        app.wait_for(timeout=LIMIT)
         self.page.wait_for_timeout(200)
-        app.wait_for()
+        app.wait_for(timeout=LIMIT)
         expect(self.page.locator('[data-testid="stException"]')).to_have_count(0)
         assert not self.outside, f"the page asks for what is not on this machine: {self.outside}"
 
@@ -106,8 +109,23 @@ class Visit:
         return self.main.inner_text()
 
     def see(self, words: str) -> None:
-        """Wait until words (a regular expression) are on the page."""
-        expect(self.main).to_contain_text(re.compile(words), timeout=PATIENCE)
+        """Wait until words (a regular expression) are on the page: as long as it is at work."""
+        began = still = time.monotonic()
+        before = ""
+        while True:
+            try:
+                expect(self.main).to_contain_text(re.compile(words), timeout=2000)
+                return
+            except AssertionError:
+                text, now = self.text(), time.monotonic()
+                if text != before or AT_WORK.search(text) or self.is_spinning():
+                    before, still = text, now
+                if 1000 * (now - still) > PATIENCE or 1000 * (now - began) > LIMIT:
+                    raise
+
+    def is_spinning(self) -> bool:
+        """Whether the page says that it is busy."""
+        return self.main.locator('[data-testid="stSpinner"]').count() > 0
 
     def press(self, label: str) -> None:
         """Press the button with this label, or choose this option of a control."""
@@ -200,7 +218,7 @@ def _drive(browser: Browser, address: str, name: str, code: str, pictures: Path 
             for width in WIDTHS:
                 visit.photograph(pictures, width)
     except Exception as error:
-        problem = str(error).split("\n\n")[0]
+        problem = str(error).split("\n\n")[0][:600]
         failures = Path(tempfile.gettempdir()) / f"{name}-{code}.png"
         page.screenshot(path=failures)
         problem += f"\n    picture: {failures}"

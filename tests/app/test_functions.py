@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 
 import pytest
 
+from minitorch import operators
 from minitorch.app.drawings.landscape import landscape
 from minitorch.app.inside import functions
 from minitorch.app.inside.expression import ExpressionError
@@ -111,6 +113,18 @@ def test_a_list_is_folded_from_the_left() -> None:
 def test_what_is_no_expression_is_refused(text: str) -> None:
     with pytest.raises(ExpressionError):
         functions.check(text)
+
+
+def test_the_code_behind_a_function() -> None:
+    plain, scalar = functions.source("operators", "relu")
+    assert plain["file"] == "operators.py"
+    assert plain["code"].startswith("def relu(x: float) -> float:")
+    assert inspect.getsourcelines(operators.relu)[1] == plain["line"]
+    assert scalar["code"].startswith("class ReLU(")
+    assert "def square" in functions.source("one", "square")[0]["code"]
+    typed = functions.source("typed", "relu(x) + exp(y)")
+    assert [part["code"].split("(")[0] for part in typed] == ["def exp", "def relu"]
+    assert len(functions.source("operators", "is_close")) == 1
 
 
 def test_a_landscape_leaves_out_what_has_no_value() -> None:

@@ -11,7 +11,9 @@ import pytest
 from minitorch.app.drawings.network import draw_network, draw_surface, standing_alone
 from minitorch.app.epochs import epoch_line, log_text
 from minitorch.app.inside import playground
-from minitorch.app.inside.networks import Plan, Training, explain_stall, watch
+from minitorch.app.inside.network_graph import MOST, graph
+from minitorch.app.inside.networks import Plan, Training
+from minitorch.app.inside.stalls import explain_stall, watch
 from minitorch.app.inside.units import dead_units, outputs
 from minitorch.app.plans import read_units
 from minitorch.datasets import Graph, datasets
@@ -69,6 +71,59 @@ def test_steps_are_those_of_torch(optimiser: str) -> None:
         np.testing.assert_allclose(mine, other.detach().numpy(), rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize("backend", ["scalar", "tensor"])
+@pytest.mark.parametrize("activation", ["sigmoid", "tanh"])
+def test_activations_are_those_of_torch(backend: str, activation: str) -> None:
+    torch = pytest.importorskip("torch")
+    training = Training(Plan(backend=backend, activation=activation, seed=2, **SMALL))
+    parameters = [torch.tensor(array, requires_grad=True) for array in training.model.read()]
+    values = torch.tensor(training.train.X, dtype=torch.float64)
+    for weights, bias in zip(parameters[:-2:2], parameters[1:-2:2], strict=True):
+        values = getattr(torch, activation)(values @ weights + bias)
+    out = (values @ parameters[-2] + parameters[-1]).sigmoid()[:, 0]
+    found = outputs(training.model.read(), training.train.X, activation)
+    np.testing.assert_allclose(found[-1][:, 0], out.detach().numpy(), rtol=1e-12)
+    y = torch.tensor(training.train.y, dtype=torch.float64)
+    (-(out * y + (1 - out) * (1 - y) + 1e-6).log().mean()).backward()
+    training.model.learn(training.train)
+    for mine, theirs in zip(training.model.gradients(), parameters, strict=True):
+        np.testing.assert_allclose(mine, theirs.grad.numpy(), rtol=1e-9, atol=1e-12)
+    assert dead_units(training.model.read(), training.train.X, activation) == [set(), set()]
+
+
+def test_losses_are_of_a_point() -> None:
+    """One unit for the line, the table, the curves and the log: the mean over the points."""
+    plan = {"backend": "scalar", "test": 0.25, **SMALL}
+    steps = playground.train(**plan)
+    next(steps)
+    part = next(steps)
+    training = Training(Plan(**plan))
+    total, _ = training.run_epoch()
+    assert part["loss"] == pytest.approx(total / 9, rel=1e-12)
+    assert part["test_loss"] == pytest.approx(training.model.judge(training.test)[0] / 3, rel=1e-12)
+
+
+def test_the_graph_of_the_network_that_is_trained() -> None:
+    plan = {"backend": "tensor", "points": 8, "units": [3], "seed": 0}
+    arrays = [array.tolist() for array in Training(Plan(**plan)).model.read()]
+    found = graph(arrays, **plan)
+    labels = [node["label"] for node in found["nodes"]]
+    assert labels[0] == "Sum"
+    assert labels.count("ReLU") == labels.count("Sigmoid") == 1
+    parameters = {n["label"]: n["shape"] for n in found["nodes"] if n["kind"] == "parameter"}
+    assert parameters == {
+        "layer1.weights": [2, 3], "layer1.bias": [3], "layer2.weights": [3, 1], "layer2.bias": [1],
+    }  # fmt: skip
+    relu = labels.index("ReLU")
+    assert {"from", "to", "shape"} == set(found["arrows"][0])
+    assert next(a["shape"] for a in found["arrows"] if a["from"] == relu) == [4, 3]
+    big = {"backend": "scalar", "points": 8, "units": [20, 20], "seed": 0}
+    arrays = [array.tolist() for array in Training(Plan(**big)).model.read()]
+    many = graph(arrays, **big)
+    assert many["count"] > MOST
+    assert "nodes" not in many
+
+
 def test_points_are_split_moved_and_the_same_for_a_seed() -> None:
     plan = Plan(points=20, test=0.25, noise=0.1, seed=5, backend="scalar", units=[2])
     first, again = Training(plan), Training(plan)
@@ -115,20 +170,21 @@ def test_a_stall_is_explained_at_any_depth() -> None:
     last = ([[1.0], [1.0]], [0.0])
     arrays = network(alive, alive, dead, last)
     assert [len(units) for units in dead_units(arrays, data.X)] == [0, 0, 2]
-    assert explain_stall(arrays, [2, 2, 2], data) == (
+    three, one = Plan(units=[2, 2, 2]), Plan(units=[2])
+    assert explain_stall(arrays, three, data) == (
         "both hidden units of the third layer give 0 for all 2 points (dead ReLU). "
         "Try another seed, 10 hidden units, or a lower rate."
     )
     sure = network(alive, ([[-90.0], [-90.0]], [0.0]))
-    assert "for 1 wrong point the output is 0 or 1 to six places" in explain_stall(sure, [2], data)
-    assert "no unit is dead" in explain_stall(network(alive, last), [2], data)
+    assert "for 1 wrong point the output is 0 or 1 to six places" in explain_stall(sure, one, data)
+    assert "no unit is dead" in explain_stall(network(alive, last), one, data)
 
 
 def test_a_rate_that_is_too_high_is_named() -> None:
     training = Training(Plan(backend="scalar", points=6, units=[2], rate=50.0))
     assert watch([4.0], 3, training) == ""
     assert "rate 50 is too high for this network. Try 5" in watch([4.0, math.nan], 0, training)
-    assert "went up from 4.00 to 80.00" in watch([4.0, *[80.0] * 40], 3, training)
+    assert "went up from 4 to 80:" in watch([4.0, *[80.0] * 40], 3, training)
     assert "stands still since epoch 1: " in watch([4.0, *[4.0] * 40], 3, training)
     assert watch([4.0, *[4.0] * 40], 6, training) == ""  # all points right
     training.model.write([np.zeros((2, 2)), -np.ones(2), np.ones((2, 1)), np.ones(1)])
@@ -145,7 +201,7 @@ def test_every_backend_is_timed() -> None:
 @pytest.mark.parametrize(
     ("text", "units"),
     [("10, 10", [10, 10]), ("7", [7]), ("4;3,2 , 1", [4, 3, 2, 1]), ("", None), ("ten", None),
-     ("0", None), ("33", None), ("1,2,3,4,5", None), ("-3", None), ("2.5", None), ("__import__", None)],
+     ("0", None), ("200", [200]), ("201", None), ("1,2,3,4,5", None), ("-3", None), ("2.5", None), ("__import__", None)],
 )  # fmt: skip
 def test_units_are_read_not_executed(text: str, units: list[int] | None) -> None:
     assert read_units(text) == units
@@ -153,12 +209,12 @@ def test_units_are_read_not_executed(text: str, units: list[int] | None) -> None
 
 def test_the_log_has_the_one_format() -> None:
     rows = [
-        {"epoch": n, "loss": 12.0 + n, "correct": 40 + n, "seconds": 1.0 if n == 1 else 0.5}
+        {"epoch": n, "loss": 0.5 + n / 8, "correct": 40 + n, "seconds": 1.0 if n == 1 else 0.5}
         for n in range(1, 4)
     ]
-    assert epoch_line(rows, 500, 50) == "Epoch 3/500 | loss 15.00 | correct 43/50 | 0.500 s/epoch"
+    assert epoch_line(rows, 500, 50) == "Epoch 3/500 | loss 0.8750 | correct 43/50 | 0.500 s/epoch"
     assert log_text(rows, 500, 50).splitlines()[0] == (
-        "Epoch 1/500 | loss 13.00 | correct 41/50 | 1.000 s/epoch"
+        "Epoch 1/500 | loss 0.6250 | correct 41/50 | 1.000 s/epoch"
     )
 
 

@@ -75,7 +75,7 @@ def test_a_cell_inside_a_cube_is_laid_open() -> None:
         picture, 0, 0, (3, 3, 3), 50, lambda at: "".join(map(str, at)), fill=lambda at: "red",
         id=lambda at: None, lit=[(1, 1, 1)],
     )  # fmt: skip
-    faces = [part for part in picture.parts if "<title>index (1, 1, 1)</title>" in part]
+    faces = [part for part in picture.parts if "<title>index (1, 1, 1): 111</title>" in part]
     assert len(faces) == 1
     assert any(">111</text>" in part for part in picture.parts)
 

@@ -1,4 +1,4 @@
-"""Small interactive drawings in plain JavaScript: a picture to click, a flip book, a drawing box."""
+"""Small parts in plain JavaScript: a picture to click, a flip book, a drawing box, the history."""
 
 from __future__ import annotations
 
@@ -33,6 +33,11 @@ def board(picture: Picture, key: str, *, width: int | None = None, least: int = 
     data = {"svg": str(picture), "width": width or picture.width, "least": least}
     answer = _component("board")(key=key, data=data, on_clicked_change=_nothing)
     return answer.clicked
+
+
+def tidy_history() -> None:
+    """See to it that one press of Back leaves a page."""
+    _component("history")(key="history")
 
 
 def flipbook(

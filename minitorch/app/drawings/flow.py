@@ -337,6 +337,7 @@ def _draw_box(
     picture.box(
         x, y, WIDTH, HEIGHT, shade if known else PAPER, line=line, round=6, id=str(n),
         thick=2.5 if line != FAINT else 1, dash=None if known else "4 3",
+        tip=f"box {called[n]}: {number(node['value']) if known else 'not computed yet'}",
     )  # fmt: skip
     middle, ink = x + WIDTH / 2, DARK if known else GREY
     title = node["name"] or (sign(node) if called[n].startswith("the ") else called[n])

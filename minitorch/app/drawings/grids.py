@@ -102,12 +102,11 @@ class Grid:
         """Draw the cells into a picture, with a head over each slice."""
         for index in indices(self.shape):
             left, top = self.at(index)
-            shade = fill(index)
+            shade, text = fill(index), shorten(words(index))
             picture.box(
                 x + left, y + top, self.size, self.size, shade, line=FAINT, id=id(index),
-                tip=f"index {index}",
+                tip=f"index {index}: {text}",
             )  # fmt: skip
-            text = shorten(words(index))
             picture.text(
                 x + left + self.size / 2, y + top + self.size / 2, text,
                 size=self.size * min(0.36, 1.7 / max(len(text), 1)),
@@ -173,7 +172,7 @@ def draw_cube(
 
     def face(index: Index, corners: Sequence[tuple[float, float]]) -> None:
         path = "M" + " L".join(f"{a:.1f} {b:.1f}" for a, b in corners) + " Z"
-        tip = f"<title>index {index}</title>"
+        tip = f"<title>index {index}: {shorten(words(index))}</title>"
         picture.add("path", tip, d=path, fill=fill(index), stroke=FAINT, data_id=id(index))
         across_to, down_to = (sum(values) / 4 for values in zip(*corners, strict=True))
         flat = abs(corners[0][1] - corners[2][1]) < size * 0.9

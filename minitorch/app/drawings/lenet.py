@@ -53,7 +53,10 @@ def draw_confusion(counts: Array, chosen: tuple[int, int] | None, mark: object =
         count = int(counts[row, column])
         x, y = left + column * CELL, top + row * CELL
         id = f"{row},{column}@{mark}" if count else None
-        picture.box(x, y, CELL, CELL, _shade(count, most, row == column), line=FAINT, id=id)
+        picture.box(
+            x, y, CELL, CELL, _shade(count, most, row == column), line=FAINT, id=id,
+            tip=f"{row} taken for {column}: {count}",
+        )  # fmt: skip
         if count:
             picture.text(x + CELL / 2, y + CELL / 2, count, size=14, color=DARK)
     if chosen is not None:
@@ -88,7 +91,7 @@ def draw_gallery(images: Array, readings: Sequence[Reading], mark: object = "") 
         picture.image(x, y, THUMB, THUMB, greys(images[reading.number]))
         picture.box(
             x, y, THUMB, THUMB, "transparent", line=FAINT, id=f"{reading.number}@{mark}",
-            tip=f"Validation image {reading.number}",
+            tip=f"validation image {reading.number}: {reading.label} taken for {reading.predicted}",
         )  # fmt: skip
         middle = x + THUMB / 2
         words = f"{reading.label} as {reading.predicted}" if not reading.right else reading.label

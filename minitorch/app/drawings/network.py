@@ -65,27 +65,30 @@ def unit_name(layer: int, unit: int, layers: int) -> str:
 # --- The drawing -----------------------------------------------------------------------------
 
 
-def draw_network(arrays: Sequence[Array], X: npt.ArrayLike, chosen: str | None = None) -> Picture:
+def draw_network(
+    arrays: Sequence[Array], X: npt.ArrayLike, chosen: str | None = None, activation: str = "relu"
+) -> Picture:
     """The whole network; weights are lines, blue above 0 and red below, wide when large."""
-    maps = outputs(arrays, grid(CELLS))
+    maps = outputs(arrays, grid(CELLS), activation)
     sizes = [values.shape[1] for values in maps]
     height = TOP + ROW * max(min(size, MOST) for size in sizes) + 22
     picture = Picture(WIDTH, height, "The network")
     places = [_places(number, sizes, height) for number in range(len(sizes))]
     for layer in range(1, len(sizes)):
         _draw_weights(picture, arrays[2 * layer - 2], layer, places, chosen)
-    dead = [set(), *dead_units(arrays, X), set()]
+    dead = [set(), *dead_units(arrays, X, activation), set()]
     for layer, values in enumerate(maps):
         _draw_head(picture, places[layer][0][0], layer, sizes)
         for unit, at in enumerate(places[layer]):
             pixels = _pixels(values[:, unit], layer == len(maps) - 1)
-            _draw_unit(picture, at, pixels, f"u-{layer}-{unit}", chosen, unit in dead[layer])
+            name = unit_name(layer, unit, len(maps) - 1)
+            _draw_unit(picture, at, pixels, f"u-{layer}-{unit}", chosen, name, unit in dead[layer])
     return picture
 
 
 def _pixels(values: Array, is_output: bool) -> npt.NDArray[np.uint8]:
     """A unit's values on the grid as an image: the output from 0 to 1, others from 0 to their most."""
-    most = max(float(np.max(values)), 1e-9)
+    most = max(float(np.max(np.abs(values))), 1e-9)
     low, high = (0.0, 1.0) if is_output or not np.isfinite(most) else (-most, most)
     rows = values.reshape(CELLS, CELLS)[::-1]
     return two_colours(rows, low, high)
@@ -130,7 +133,7 @@ def _draw_weights(
                 stroke_width=round(0.6 + 5 * share + 2 * lit, 2),
                 stroke_opacity=1 if lit else round(0.25 + 0.55 * share, 2),
             )  # fmt: skip
-            tip = f"<title>{unit_name(layer - 1, i, len(places) - 1)}: {value:.3f}</title>"
+            tip = f"<title>{describe_id(id, len(places) - 1)}: {value:.3f}</title>"
             picture.add(
                 "path", tip, d=path, fill="none", stroke="transparent", stroke_width=9, data_id=id
             )
@@ -142,12 +145,13 @@ def _draw_unit(
     pixels: npt.NDArray[np.uint8],
     id: str,
     chosen: str | None,
+    name: str,
     dead: bool,
 ) -> None:
     x, y = at[0] - UNIT / 2, at[1] - UNIT / 2
     picture.image(x, y, UNIT, UNIT, pixels, smooth=True)
     line, thick = (INK, 3) if id == chosen else (GREY if dead else FAINT, 1.5)
-    tip = "gives 0 for every point: dead" if dead else "click to enlarge"
+    tip = f"{name} gives 0 for every point: dead" if dead else f"{name}: click to enlarge"
     picture.box(
         x, y, UNIT, UNIT, "transparent", line=line, thick=thick, round=4, id=id, tip=tip,
         dash="3 3" if dead else None,
@@ -160,6 +164,7 @@ def draw_surface(
     arrays: Sequence[Array],
     points: dict[str, Any],
     unit: tuple[int, int] | None = None,
+    activation: str = "relu",
     size: int = 360,
 ) -> Picture:
     """What the network, or one of its units, says of the unit square, with the points on it.
@@ -168,7 +173,7 @@ def draw_surface(
     """
     cells = 50
     layer, number = unit or (len(arrays) // 2, 0)
-    values = outputs(arrays, grid(cells))[layer][:, number].reshape(cells, cells)
+    values = outputs(arrays, grid(cells), activation)[layer][:, number].reshape(cells, cells)
     if layer < len(arrays) // 2:
         most = max(float(np.nanmax(np.abs(values))), 1e-9)
         values = 0.5 + values / (2 * most)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
+import re
 import struct
 import zlib
 from collections.abc import Sequence
-from html import escape
+from html import escape, unescape
 from typing import Any
 
 import numpy as np
@@ -30,13 +31,22 @@ class Picture:
 
     def __str__(self) -> str:
         title = f"<title>{escape(self.title)}</title>" if self.title else ""
+        role = "group" if any(" data-id=" in part for part in self.parts) else "img"
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" '
-            f'width="{self.width}" role="img" font-size="14">{title}{"".join(self.parts)}</svg>'
+            f'width="{self.width}" role="{role}" font-size="14">{title}{"".join(self.parts)}</svg>'
         )
 
     def add(self, tag: str, inner: str = "", **attributes: Any) -> None:
-        """Add an element; `_` in a name becomes `-`, and what is None is left out."""
+        """Add an element; `_` in a name becomes `-`, and what is None is left out.
+
+        What has a `data_id` can be clicked, and needs a `<title>`: by it a screen reader names it.
+        """
+        if attributes.get("data_id") is not None:
+            name = re.match(r"<title>(.+?)</title>", inner)
+            if name is None:
+                raise ValueError(f"the shape {attributes['data_id']!r} can be clicked: name it")
+            attributes |= {"role": "button", "aria_label": unescape(name[1])}
         given = "".join(
             f' {name.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
             for name, value in attributes.items()
@@ -110,13 +120,12 @@ class Picture:
         thick: float = 1.5,
         dash: str | None = None,
         arrow: bool = False,
-        id: str | None = None,
     ) -> None:
         """A line through points, with an arrow head at its end if asked for."""
         path = "M" + " L".join(f"{x:.1f} {y:.1f}" for x, y in points)
         self.add(
             "path", d=path, fill="none", stroke=color, stroke_width=thick, stroke_dasharray=dash,
-            stroke_linejoin="round", data_id=id,
+            stroke_linejoin="round",
         )  # fmt: skip
         if arrow:
             self._head(points[-2], points[-1], color)
@@ -155,7 +164,6 @@ class Picture:
         *,
         size: float = 44,
         fills: Sequence[Sequence[str]] | None = None,
-        ids: Sequence[Sequence[str | None]] | None = None,
         lit: set[tuple[int, int]] | frozenset[tuple[int, int]] = frozenset(),
     ) -> None:
         """A grid of numbers; `lit` cells have a thick border."""
@@ -163,7 +171,7 @@ class Picture:
             for j, value in enumerate(row):
                 self.box(
                     x + j * size, y + i * size, size, size,
-                    fills[i][j] if fills else PAPER, line=FAINT, id=ids[i][j] if ids else None,
+                    fills[i][j] if fills else PAPER, line=FAINT,
                 )  # fmt: skip
                 dark = INK if not fills or fills[i][j] == PAPER else "#1f2937"
                 self.text(

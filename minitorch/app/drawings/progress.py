@@ -22,6 +22,7 @@ def draw_curves(
     height: int = 240,
     colours: Sequence[str] = COLOURS,
     thick: Sequence[float] = (2, 2, 2, 2),
+    unit: str = "epoch",
 ) -> Picture:
     """One line for each series of numbers, the first of which belongs to epoch `first`.
 
@@ -35,6 +36,7 @@ def draw_curves(
         height: in pixels
         colours: of the lines, in turn
         thick: the width of each line
+        unit: what is counted to the right
     """
     picture = Picture(width, height, title)
     known = [v for values in series.values() for v in values if _is_shown(v, logarithmic)]
@@ -53,7 +55,7 @@ def draw_curves(
         picture.text(LEFT - 6, y_of(value), _words(value), size=11, anchor="end")
     for epoch in sorted({first, round((first + end) / 2), end}):
         picture.text(x_of(epoch), height - 12, epoch, size=11)
-    picture.text(LEFT - 8, height - 12, "epoch", size=11, anchor="end", color=INK)
+    picture.text(LEFT - 8, height - 12, unit, size=11, anchor="end", color=INK)
     for values, colour, wide in zip(series.values(), colours, thick, strict=False):
         shown = [
             (x_of(first + i), y_of(v)) for i, v in enumerate(values) if _is_shown(v, logarithmic)

@@ -84,6 +84,7 @@ def _draw_thread(
     picture.box(
         *at, side, side, SHADES[2] if covered else REST, line=ACCENT if lit else FAINT,
         thick=3 if lit else 1, round=4, id=id, dash=None if covered or lit else "3 3",
+        tip=f"thread {thread} of block {block}{'' if covered else ', which has nothing to do'}",
     )  # fmt: skip
     words = "–"
     if covered:

@@ -119,6 +119,7 @@ def draw_pooled(pooled: Array, chosen: Place, mark: object = "") -> Picture:
         picture.box(
             2 + column * SIZE, 2 + row * SIZE, SIZE, SIZE, shade((row, column), width),
             line=FAINT, id=f"{row},{column}@{mark}",
+            tip=f"row {row}, column {column}: {shorten(float(pooled[row, column]))}",
         )  # fmt: skip
         at = (2 + (column + 0.5) * SIZE, 2 + (row + 0.5) * SIZE)
         picture.text(*at, shorten(float(pooled[row, column])), size=13, color=DARK)

@@ -173,7 +173,8 @@ def draw_result(
             picture.box(x, y, SIZE, SIZE, line=FAINT)
             continue
         value = float(slide.result[row, column])
-        cell(picture, x, y, value, colours[row][column], id=f"{row},{column}@{mark}")
+        tip = f"row {row}, column {column}: {shorten(value)}"
+        cell(picture, x, y, value, colours[row][column], id=f"{row},{column}@{mark}", tip=tip)
         if (row, column) in wrong:
             picture.line([(x + 5, y + 37), (x + 37, y + 37)], color=RED, thick=2.5)
     picture.box(left, 2, width * SIZE, height * SIZE, line=INK, thick=1.5)

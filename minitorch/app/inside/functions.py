@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+import textwrap
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import minitorch
-from minitorch import operators
+from minitorch import operators, scalar_functions
 from minitorch.testing import MathTest, MathTestVariable
 
 from .expression import PLAIN, ExpressionError, compute, names, parse
@@ -145,6 +148,32 @@ def on_variables(kind: str, name: str) -> Function:
             tree, dict(zip(sorted(variables), at, strict=True)), METHODS, PLAIN
         )
     return getattr(MathTestVariable, name)
+
+
+CLASSES = {
+    "neg": "Neg", "inv": "Inv", "exp": "Exp", "log": "Log", "sigmoid": "Sigmoid", "relu": "ReLU",
+    "add": "Add", "mul": "Mul", "lt": "LT", "eq": "EQ",
+}  # fmt: skip
+"""The function of Scalars that belongs to an operator."""
+
+
+def source(kind: str, name: str) -> list[dict[str, Any]]:
+    """The code behind a function: file, first line and text of each part of it."""
+    if kind == "typed":
+        called = [each for each in KNOWN if f"{each}(" in name]
+        return [_code(getattr(operators, each)) for each in called]
+    if kind != "operators":
+        return [_code(getattr(MathTest, name))]
+    parts = [getattr(operators, name)]
+    if name in CLASSES:
+        parts.append(getattr(scalar_functions, CLASSES[name]))
+    return [_code(part) for part in parts]
+
+
+def _code(part: Any) -> dict[str, Any]:
+    lines, first = inspect.getsourcelines(part)
+    file = Path(inspect.getsourcefile(part) or "?").name
+    return {"file": file, "line": first, "code": textwrap.dedent("".join(lines))}
 
 
 # --- Values and slopes at points ------------------------------------------------------------

@@ -31,18 +31,6 @@ Weights = dict[str, tuple[list[int], str]]
 # --- Data --------------------------------------------------------------------------------------
 
 
-def has_mnist() -> bool:
-    """Whether MNIST is on this machine; nothing is downloaded."""
-    from minitorch.training import data_files
-
-    try:
-        for part in ("train", "test"):
-            data_files.find_files(data_files.MNIST[part], download=False)
-    except FileNotFoundError:
-        return False
-    return True
-
-
 def load(dataset: str, part: str, limit: int | None = None) -> tuple[Any, Any]:
     """Images (from 0 to 1) and labels of the "train" or the "test" part.
 

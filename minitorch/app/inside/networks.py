@@ -7,7 +7,6 @@ training of tasks 1.5, 2.5 and 3.5.
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from minitorch.training.batches import shuffled_batches
 from minitorch.training.checkpoint import set_seed
 from minitorch.training.weights import weights_and_bias
 
-from .units import Array, dead_units, outputs
+from .units import Array
 
 BACKENDS = ("torch", "scalar", "tensor", "fast", "cuda")
 
@@ -41,6 +40,7 @@ class Plan:
         rate: the learning rate of the first epoch
         falls: whether the rate falls to 0 in a straight line, as in the course
         batch: points in each step
+        activation: of the hidden units: `relu`, `sigmoid` or `tanh`
         optimiser: `sgd`, `momentum` or `adam`
         seed: of all random numbers
         epochs: how often to go through the points
@@ -55,6 +55,7 @@ class Plan:
     rate: float = 0.1
     falls: bool = True
     batch: int = 10
+    activation: str = "relu"
     optimiser: str = "sgd"
     seed: int = 0
     epochs: int = 500
@@ -121,10 +122,18 @@ def make_model(plan: Plan) -> Model:
     """A new network, its weights drawn from Python's `random`."""
     sizes = [2, *plan.units, 1]
     if plan.backend == "torch":
-        return TorchModel(sizes)
+        return TorchModel(sizes, plan.activation)
     if plan.backend == "scalar":
-        return ScalarModel(sizes)
-    return TensorModel(sizes, find_backend(plan.backend))
+        return ScalarModel(sizes, plan.activation)
+    return TensorModel(sizes, plan.activation, find_backend(plan.backend))
+
+
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
+    "relu": lambda x: x.relu(),
+    "sigmoid": lambda x: x.sigmoid(),
+    "tanh": lambda x: 2.0 * (2.0 * x).sigmoid() - 1.0,  # the course's library has no other
+}
+"""What a hidden unit makes of its sum, on Scalars and Tensors."""
 
 
 def find_backend(name: str) -> minitorch.TensorBackend:
@@ -152,7 +161,8 @@ def _linear_layers(make: Callable[..., Any], sizes: Sequence[int], *more: Any) -
 class ScalarModel:
     """Every number a Scalar."""
 
-    def __init__(self, sizes: Sequence[int]) -> None:
+    def __init__(self, sizes: Sequence[int], activation: str = "relu") -> None:
+        self.activate = ACTIVATIONS[activation]
         self.network = _linear_layers(scalar_points.Linear, sizes)
         self.parameters = self.network.parameters()
 
@@ -161,8 +171,14 @@ class ScalarModel:
         values: list[Any] = [minitorch.Scalar(x, back=None) for x in point]
         *hidden, last = self.network.all
         for layer in hidden:
-            values = [value.relu() for value in layer(values)]
+            values = [self.activate(value) for value in layer(values)]
         return last(values)[0].sigmoid()
+
+    def loss(self, point: Point, label: int) -> tuple[minitorch.Scalar, minitorch.Scalar]:
+        """The probability of the right label, and the loss, of one point."""
+        out = self.forward(point)
+        prob = out if label == 1 else 1.0 - out
+        return prob, -prob.log()
 
     def learn(self, batch: Graph) -> tuple[float, int]:
         """Point by point: derivatives add up."""
@@ -176,9 +192,7 @@ class ScalarModel:
     def _pass(self, data: Graph, learn: bool) -> tuple[float, int]:
         total, correct = 0.0, 0
         for x, y in zip(data.X, data.y, strict=True):
-            out = self.forward(x)
-            prob = out if y == 1 else 1.0 - out
-            loss = -prob.log()
+            prob, loss = self.loss(x, y)
             if learn:
                 (loss / data.N).backward()
             total += loss.data
@@ -217,8 +231,10 @@ class ScalarModel:
 class TensorModel:
     """A matrix and a row of numbers a layer, on a backend."""
 
-    def __init__(self, sizes: Sequence[int], backend: minitorch.TensorBackend) -> None:
-        self.backend = backend
+    def __init__(
+        self, sizes: Sequence[int], activation: str, backend: minitorch.TensorBackend
+    ) -> None:
+        self.activate, self.backend = ACTIVATIONS[activation], backend
         self.network = _linear_layers(tensor_points.Linear, sizes, backend)
         self.parameters = self.network.parameters()
 
@@ -227,13 +243,13 @@ class TensorModel:
         values = minitorch.tensor(list(X), self.backend, requires_grad=False)
         *hidden, last = self.network.all
         for layer in hidden:
-            values = layer(values).relu()
+            values = self.activate(layer(values))
         return last(values).sigmoid().view(len(X))
 
     def learn(self, batch: Graph) -> tuple[float, int]:
         """All points of the batch at once."""
         minitorch.SGD(self.parameters, 0.0).zero_grad()
-        prob, loss = self._loss(batch)
+        prob, loss = self.loss(batch)
         (loss / batch.N).backward()
         return loss.item(), int((prob.to_numpy() > 0.5).sum())
 
@@ -241,10 +257,11 @@ class TensorModel:
         """Forward only."""
         if not data.N:
             return 0.0, 0
-        prob, loss = self._loss(data)
+        prob, loss = self.loss(data)
         return loss.item(), int((prob.to_numpy() > 0.5).sum())
 
-    def _loss(self, data: Graph) -> tuple[minitorch.Tensor, minitorch.Tensor]:
+    def loss(self, data: Graph) -> tuple[minitorch.Tensor, minitorch.Tensor]:
+        """The probability of the right label of each point, and the sum of their losses."""
         y = minitorch.tensor(data.y, self.backend, requires_grad=False)
         out = self.forward(data.X)
         prob = out * y + (1.0 - out) * (1.0 - y)  # of the right label
@@ -288,8 +305,9 @@ def torch_name() -> str:
 class TorchModel:
     """The same in Torch, in float64."""
 
-    def __init__(self, sizes: Sequence[int]) -> None:
+    def __init__(self, sizes: Sequence[int], activation: str = "relu") -> None:
         self.torch = find_torch()
+        self.activate = getattr(self.torch, activation)
         self.layers = []
         for number, (n, m) in enumerate(pairwise(sizes)):
             weights, bias = weights_and_bias(n, m, number == 0)
@@ -322,7 +340,7 @@ class TorchModel:
         y = self.torch.tensor(data.y, dtype=double)
         *hidden, last = self.layers
         for layer in hidden:
-            values = layer(values).relu()
+            values = self.activate(layer(values))
         out = last(values).sigmoid().view(data.N)
         prob = out * y + (1.0 - out) * (1.0 - y)
         return prob, -(prob + minitorch.EPS).log().sum()
@@ -444,80 +462,3 @@ class Training:
         """The loss and the number of right points of one epoch."""
         results = list(self.batches())
         return sum(loss for loss, _ in results), sum(correct for _, correct in results)
-
-
-# --- Why it may stand still ------------------------------------------------------------------------
-
-STALL_EPOCHS = 40
-_WHICH = ("first", "second", "third", "fourth")
-
-
-def watch(losses: Sequence[float], correct: int, training: Training) -> str:
-    """What is to be said about the course of a loss; the empty text if all is well."""
-    rate, data = training.plan.rate, training.train
-    if losses and not math.isfinite(losses[-1]):
-        return (
-            f"The loss of epoch {len(losses)} is no number any more: the rate {rate:g} is too high "
-            f"for this network. Try {rate / 10:g}, and reset."
-        )
-    if correct >= data.N:
-        return ""
-    if len(losses) <= STALL_EPOCHS:
-        why = explain_dead_layer(training.model.read(), training.plan.units, data)
-        return why and f"The network can learn no more: {why}"
-    recent = losses[-STALL_EPOCHS:]
-    if min(recent) > 1.5 * losses[0]:
-        return (
-            f"The loss went up from {losses[0]:.2f} to {losses[-1]:.2f}: the rate {rate:g} is too "
-            "high. Try a tenth of it."
-        )
-    if max(recent) - min(recent) < 0.002 * max(recent):
-        why = explain_stall(training.model.read(), training.plan.units, data)
-        return f"The loss stands still since epoch {len(losses) - STALL_EPOCHS}: {why}"
-    return ""
-
-
-def explain_stall(arrays: Sequence[Array], units: Sequence[int], data: Graph) -> str:
-    """Why training may stand still, and what to try, in words."""
-    if why := explain_dead_layer(arrays, units, data):
-        return why
-    out = outputs(arrays, data.X)[-1][:, 0]
-    wrong = (out > 0.5) != np.array(data.y, dtype=bool)
-    stuck = int((np.minimum(out, 1 - out)[wrong] < 1e-6).sum())
-    if stuck:
-        points = "1 wrong point" if stuck == 1 else f"{stuck} wrong points"
-        return (
-            f"for {points} the output is 0 or 1 to six places, where sigmoid is flat. The rate is "
-            "too high: try a tenth of it, and start anew."
-        )
-    dead = dead_units(arrays, data.X)
-    for which, gone, size in zip(_WHICH, dead, units, strict=False):
-        if 2 * len(gone) >= size:
-            return (
-                f"{len(gone)} of {size} hidden units of the {which} layer give 0 for all {data.N} "
-                f"points (dead ReLU). {_remedy(units)}"
-            )
-    return f"no unit is dead. Try a higher rate, {_more_units(units)}, or another seed."
-
-
-def explain_dead_layer(arrays: Sequence[Array], units: Sequence[int], data: Graph) -> str:
-    """Which layer gives nothing but 0, and what to try; the empty text if none does."""
-    for which, gone, size in zip(_WHICH, dead_units(arrays, data.X), units, strict=False):
-        if len(gone) == size:
-            words = {1: "the hidden unit", 2: "both hidden units"}.get(
-                size, f"all {size} hidden units"
-            )
-            give = "gives" if size == 1 else "give"
-            return (
-                f"{words} of the {which} layer {give} 0 for all {data.N} points (dead ReLU). "
-                + _remedy(units)
-            )
-    return ""
-
-
-def _remedy(units: Sequence[int]) -> str:
-    return f"Try another seed, {_more_units(units)}, or a lower rate."
-
-
-def _more_units(units: Sequence[int]) -> str:
-    return f"{max(10, 2 * max(units))} hidden units"

@@ -10,7 +10,8 @@ from typing import Any
 
 from minitorch.datasets import Graph
 
-from .networks import Array, Model, Plan, Training, torch_name, watch
+from .networks import Array, Model, Plan, Training, torch_name
+from .stalls import watch
 
 SECONDS_BETWEEN_WEIGHTS = 0.2
 SECONDS_OF_TIMING = 1.5
@@ -35,7 +36,7 @@ def _first(training: Training) -> dict[str, Any]:
 
 
 def train(**plan: Any) -> Generator[dict[str, Any], Any, None]:
-    """One part an epoch; what is said changes parameters: `{"edits": [[array, place, value]]}`.
+    """One part an epoch, its losses per point; what is said changes parameters: `{"edits": [[array, place, value]]}`.
 
     `now` holds the weights, a few times a second and whenever something is said. After the last
     epoch the run pauses, so that weights can still be changed.
@@ -67,13 +68,14 @@ def _epoch(training: Training, losses: list[float]) -> dict[str, Any]:
     began = time.perf_counter()
     loss, correct = training.run_epoch()
     seconds = time.perf_counter() - began
+    loss /= max(training.train.N, 1)  # of a point, on average
     losses.append(loss)
     test_loss, test_correct = training.model.judge(training.test)
     return {
         "epoch": training.epoch,
         "loss": loss,
         "correct": correct,
-        "test_loss": test_loss,
+        "test_loss": test_loss / max(training.test.N, 1),
         "test_correct": test_correct,
         "seconds": seconds,
         "now": {"message": watch(losses, correct, training)},

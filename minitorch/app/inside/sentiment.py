@@ -33,17 +33,6 @@ Sentences = tuple[list[str], list[int]]
 # --- Data --------------------------------------------------------------------------------------
 
 
-def has_sst2() -> bool:
-    """Whether SST-2 and GloVe are on this machine; nothing is downloaded."""
-    from minitorch.training import data_files as files
-
-    try:
-        files.find_files([files.SST2["dev"], files.GLOVE], download=False)
-        return _training_part() != ""
-    except FileNotFoundError:
-        return False
-
-
 def _training_part() -> str:
     """The part of SST-2 to train with: whole sentences if they are there, else phrases."""
     from minitorch.training import data_files as files

@@ -143,7 +143,9 @@ def explain(error: BaseException, root: str) -> Message:
     text = f"{type(error).__name__}: {error}".strip()
     if isinstance(error, SyntaxError):
         text = f"{type(error).__name__}: {error.msg}"
-        frames = [(Path(error.filename or "?").name, error.lineno or 0, "")]
+        file = Path(error.filename or "?")
+        where = f"{file.relative_to(root) if file.is_relative_to(root) else file.name}"
+        return {"problem": {"text": text, "where": f"{where}, line {error.lineno or 0}"}}
     where = f"minitorch/{frames[-1][0]}, line {frames[-1][1]}" if frames else ""
     return {"problem": {"text": text[:500], "where": where}}
 

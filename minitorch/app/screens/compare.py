@@ -58,7 +58,7 @@ def find_run(view: View, plan: Plan, backend: str) -> Run:
     """The training of this plan on a backend, begun if it was not yet."""
     plan = plan | {"backend": backend}
     run = view.run(f"compare-{backend}")
-    if run is None or run.args != plan:
+    if run is None or run.args != plan or view.is_stale(run):
         run = view.start(f"compare-{backend}", "compare.train", **plan)
     return run
 

@@ -284,6 +284,16 @@ def _read_list() -> list[float] | None:
         return None
 
 
+def show_source(view: View, kind: str, name: str) -> None:
+    """The code of the function, as it was saved last."""
+    parts = view.library.ask("functions.source", kind=kind, name=name)
+    if isinstance(parts, list) and parts:
+        with st.expander("The code that is drawn", icon=":material/code:"):
+            for part in parts:
+                st.caption(f"minitorch/{part['file']}, line {part['line']}")
+                st.code(part["code"], language="python")
+
+
 # --- The page ----------------------------------------------------------------------------------
 
 room = begin("functions")
@@ -308,6 +318,7 @@ if chosen is not None:
         st.text_input("A list to reduce", "3, 1, 4, 1, 5", key="flist", bind="query-params")
     answers = []
     for view in columns(room):
+        show_source(view, kind, name)
         if kind == "reduce" and not draw_fold(view, name):
             continue
         if len(variables) == 1:

@@ -11,6 +11,7 @@ from minitorch.app import handwriting
 from minitorch.app.components import board, drawing_box
 from minitorch.app.drawings import lenet
 from minitorch.app.drawings.lenet import Reading
+from minitorch.app.fetching import is_here
 from minitorch.app.frame import View, begin, columns
 from minitorch.app.inside import images as lesson
 from minitorch.app.library import Run
@@ -28,21 +29,12 @@ Settings = dict[str, Any]
 # --- Settings ----------------------------------------------------------------------------------
 
 
-@st.cache_data
-def data_sets() -> list[str]:
-    """The data sets that are on this machine."""
-    return ["digits", *(["mnist"] if lesson.has_mnist() else [])]
-
-
 def choose_settings() -> Settings:
     """What to train with."""
-    known = data_sets()
-    dataset = "digits"
-    if len(known) > 1:
-        dataset = st.segmented_control(
-            "Data set", known, default="digits", required=True, key="iset", bind="query-params",
-            format_func=SETS.__getitem__,
-        )  # fmt: skip
+    dataset = st.segmented_control(
+        "Data set", list(SETS), default="digits", required=True, key="iset", bind="query-params",
+        format_func=SETS.__getitem__,
+    )  # fmt: skip
     images, epochs, rate, batch = USUAL[dataset]
     with st.popover("Settings"):
         most = 1438 if dataset == "digits" else 60_000
@@ -180,6 +172,8 @@ room = begin("images")
 with st.container(horizontal=True, vertical_alignment="bottom"):
     settings = choose_settings()
     dataset = settings["dataset"]
+    if dataset != "digits" and not is_here(room, dataset):
+        st.stop()
     few = threads(small=dataset == "digits")
     training = Training(room, f"images-{dataset}", "images.train", settings, few)
     training.show_buttons()

@@ -9,7 +9,8 @@ import streamlit as st
 
 from minitorch.app.components import board
 from minitorch.app.drawings.picture import ACCENT, FAINT, INK, SHADES, Picture
-from minitorch.app.frame import View, begin, columns, show_difference, views
+from minitorch.app.frame import View, begin, columns, show_difference, views, workspace
+from minitorch.syntax import literal
 
 ROW, INDENT, WIDE = 34, 36, 230
 EXAMPLES = {
@@ -17,6 +18,23 @@ EXAMPLES = {
     "nested": "Nested branches",
     "single": "One layer",
 }
+OWN = "A module of yours"
+SAMPLE = """import minitorch
+
+
+class Mine(minitorch.Module):
+    def __init__(self, size=2):
+        super().__init__()
+        self.scale = minitorch.Parameter(0.5)
+        self.parts = Part(size)
+
+
+class Part(minitorch.Module):
+    def __init__(self, size):
+        super().__init__()
+        for number in range(size):
+            self.add_parameter(f"weight{number}", 0.0)
+"""
 Node = dict[str, Any]
 
 
@@ -56,15 +74,17 @@ def _draw_branches(picture: Picture, rows: list[tuple[int, Node, Any]]) -> None:
 
 
 def _draw_parameter(
-    picture: Picture, x: float, y: float, node: Node, parameter: tuple[str, float], chosen: str
+    picture: Picture, x: float, y: float, node: Node, parameter: tuple[str, Any], chosen: str
 ) -> None:
     name, value = parameter
     path = join(node["path"], name)
     lit = path == chosen
     picture.circle(x + 8, y + 14, 6, SHADES[0], line=ACCENT, thick=3 if lit else 1)
     picture.text(x + 22, y + 14, name, anchor="start", mono=True, size=13, bold=lit)
-    picture.text(x + 120, y + 14, f"= {value:.1f}", anchor="start", size=13)
-    picture.box(x, y, 180, 28, "transparent", line="none", id=path, tip=path)
+    shown = value if isinstance(value, str) else f"{value:.1f}"
+    picture.text(x + 120, y + 14, f"= {shown}", anchor="start", size=13)
+    words = f"parameter {path}: {shown}"
+    picture.box(x, y, 180, 28, "transparent", line="none", id=path, tip=words)
 
 
 def _draw_module(
@@ -75,7 +95,7 @@ def _draw_module(
     fill = SHADES[2] if node["training"] else SHADES[5]
     picture.box(
         x, y, WIDE, 28, fill, line=ACCENT if lit else FAINT, thick=2.5 if lit else 1, round=5,
-        id=node["path"] or "/",
+        id=node["path"] or "/", tip=f"module {node['path'] or node['name']}",
     )  # fmt: skip
     mode = "train" if node["training"] else "eval"
     words = f"{node['name']}: {node['kind']}"
@@ -134,14 +154,14 @@ def tell_way(path: str, tree: Node) -> str:
 def show_view(view: View) -> dict[str, Any] | None:
     """The tree, the names and the counts of one library, as far as it is written."""
     orders = st.session_state.get("morders", [])
-    tree = view.ask("modules.tree", example=example, orders=orders)
+    tree = view.ask("modules.tree", example=example, orders=orders, own=own)
     if tree is None:
         return None
     alone = len(views(room)) == 1
     left, right = st.columns([3, 2], gap="medium") if alone else (st.container(), st.container())
     with right:
-        names = view.ask("modules.names", example=example)
-        counts = None if names is None else view.ask("modules.counts", example=example)
+        names = view.ask("modules.names", example=example, own=own)
+        counts = None if names is None else view.ask("modules.counts", example=example, own=own)
         if names is not None:
             show_names(view, names, counts)
     with left:
@@ -170,11 +190,47 @@ def show_names(view: View, names: list[Any], counts: dict[str, int] | None) -> N
         st.caption(f"The longest way has {longest.count('.') + 1} steps: `{longest}`.")
 
 
+def ask_own() -> dict[str, Any] | None:
+    """A file of the workspace, a class in it and its arguments; None with a word about what lacks."""
+    at = workspace()
+    if at is None:
+        return None
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        file = st.text_input(
+            "File in your workspace", "my_module.py", key="mfile", bind="query-params"
+        )
+        path = (at.root / (file or "")).resolve()
+        if not path.is_file() or not path.is_relative_to(at.root.resolve()):
+            st.info(f"There is no `{file}` in {at.root}. It could begin like this:")
+            st.code(SAMPLE, language="python")
+            return None
+        classes = views(room)[0].ask("modules.own_classes", file=str(path))
+        if not classes:
+            if classes is not None:
+                st.warning(f"`{file}` has no class that is a `minitorch.Module`.")
+            return None
+        name = st.selectbox("Class", classes, key="mclass", on_change=start_over)
+        text = st.text_input(
+            "Arguments", "", key="marguments", bind="query-params", placeholder="none",
+            help="What it is made with, such as 2, 3",
+        )  # fmt: skip
+    try:
+        arguments = literal(f"[{text or ''}]")
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        st.warning("Arguments are numbers, texts and lists with commas between them, such as 2, 3.")
+        return None
+    return {"file": str(path), "name": name, "arguments": arguments}
+
+
 room = begin("modules")
+offered = {**EXAMPLES, "own": OWN} if workspace() else EXAMPLES
 example = st.segmented_control(
-    "Example", list(EXAMPLES), default="network", format_func=EXAMPLES.__getitem__, required=True,
+    "Example", list(offered), default="network", format_func=offered.__getitem__, required=True,
     key="example", bind="query-params", on_change=start_over,
 )  # fmt: skip
+own = ask_own() if example == "own" else None
+if example == "own" and own is None:
+    st.stop()
 with st.container(horizontal=True, vertical_alignment="center"):
     module = st.session_state.get("mmodule", "")
     st.markdown(

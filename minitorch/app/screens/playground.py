@@ -20,7 +20,8 @@ from minitorch.app.drawings.network import (
 )
 from minitorch.app.drawings.picture import Picture
 from minitorch.app.drawings.progress import draw_curves
-from minitorch.app.epochs import epoch_line, log_table, log_text
+from minitorch.app.drawings.torch_floor import as_dot
+from minitorch.app.epochs import epoch_line, log_table, log_text, time_left
 from minitorch.app.frame import View, begin, reference, show_difference, views
 from minitorch.app.library import Run
 from minitorch.app.opinion import second_opinion
@@ -30,6 +31,7 @@ from minitorch.app.timing import show_timing, start_timing
 from minitorch.course.checking import has_gpu
 
 NAME = "playground"
+FRAME = 0.25  # seconds between two drawings
 PATIENCE = 240.0  # seconds for the first answer: the first time, the fast backend is compiled
 
 
@@ -153,6 +155,8 @@ def show_view(view: View, plan: Plan, side_by_side: bool) -> None:
     epochs = [part for part in run.parts if "epoch" in part] if run else []
     arrays = [np.array(array, float) for array in state["weights"]]
     points = state["points"]
+    if run is not None:
+        view.say_if_stale(run, "Reset")
     show_numbers(epochs, plan, points, state["torch"])
     if state["message"]:
         st.warning(advice(view, plan, state["message"], epochs), icon=":material/lightbulb:")
@@ -161,7 +165,7 @@ def show_view(view: View, plan: Plan, side_by_side: bool) -> None:
     )
     chosen = st.session_state.get("p_chosen")
     with left:
-        network = draw_network(arrays, points["train"]["X"], chosen)
+        network = draw_network(arrays, points["train"]["X"], chosen, plan["activation"])
         clicked = board(network, key=f"p_net-{view.name}", least=330)
         if clicked is not None and clicked != st.session_state.get(f"p_clicked-{view.name}"):
             choose_shape(view, clicked)
@@ -201,9 +205,12 @@ def show_numbers(
         if test:
             row = epochs[-1]
             words += (
-                f" | test loss {row['test_loss']:.2f} | test correct {row['test_correct']}/{test}"
+                f" | test loss {row['test_loss']:.4f} | test correct {row['test_correct']}/{test}"
             )
     st.markdown(words + (f" | computed by {torch}" if torch else ""))
+    done = epochs[-1]["epoch"] if epochs else 0
+    left = time_left(epochs, plan["epochs"]) if 0 < done < plan["epochs"] else None
+    st.progress(min(done / plan["epochs"], 1.0), left)
 
 
 def choose_shape(view: View, id: str) -> None:
@@ -263,7 +270,11 @@ def show_output(
     if chosen and chosen.startswith("u-") and (find_place(chosen, arrays) or chosen < "u-1"):
         layer, number = (int(part) for part in chosen.split("-")[1:])
         unit = (layer, number)
-    board(draw_surface(arrays, points, unit), key=f"p_surface-{view.name}", width=380)
+    board(
+        draw_surface(arrays, points, unit, plan["activation"]),
+        key=f"p_surface-{view.name}",
+        width=380,
+    )
     squares = "; squares: to test on" if points["test"]["X"] else ""
     legend = f"Discs (1) and rings (0): points to train on{squares}."
     if unit and unit[0] < layers:
@@ -276,10 +287,9 @@ def show_output(
 
 def loss_curves(plan: Plan, epochs: list[dict[str, Any]], points: dict[str, Any]) -> Picture:
     """The mean loss of a point, in training and in testing."""
-    train, test = len(points["train"]["X"]), len(points["test"]["X"])
-    series = {"train, loss per point": [row["loss"] / train for row in epochs]}
-    if test:
-        series["test, loss per point"] = [row["test_loss"] / test for row in epochs]
+    series = {"train, loss per point": [row["loss"] for row in epochs]}
+    if points["test"]["X"]:
+        series["test, loss per point"] = [row["test_loss"] for row in epochs]
     return draw_curves(
         series, "Loss of a point, on average", last=plan["epochs"], width=380, height=200
     )
@@ -299,7 +309,8 @@ def show_log(
         busy = run is not None and run.state == "running"
         name = f"{plan['data'].lower()}-{plan['backend']}"
         log = log_text(epochs, plan["epochs"], len(points["train"]["X"])) if not busy else ""
-        parts = [network, draw_surface(arrays, points), loss_curves(plan, epochs, points)]
+        surface = draw_surface(arrays, points, activation=plan["activation"])
+        parts = [network, surface, loss_curves(plan, epochs, points)]
         picture = standing_alone(parts, name) if not busy else ""
         st.download_button(
             "Log", log, f"{name}.txt", "text/plain", key=f"p_log-{view.name}",
@@ -318,6 +329,27 @@ def show_log(
         st.dataframe(table, hide_index=True, height=height, key=f"p_table-{view.name}")
 
 
+def show_graph(view: View, plan: Plan) -> None:
+    """The graph that the library recorded for the loss of the network as it is now."""
+    with st.expander("The graph of this network", icon=":material/schema:"):
+        if not st.toggle("Draw it", key="p_graph", bind="query-params"):
+            st.caption("Every operation from the parameters to the loss, with the shapes between.")
+            return
+        state = present_state(view, plan, view.run(NAME))
+        found = state and view.ask(
+            "network_graph.graph", PATIENCE, weights=state["weights"], **plan
+        )
+        if found and "nodes" in found:
+            of = "one point" if plan["backend"] == "scalar" else "up to four points"
+            st.caption(f"The loss of {of}: {found['count']} boxes. Blue are the parameters.")
+            st.graphviz_chart(as_dot(found["nodes"], found["arrows"]))
+        elif found:
+            st.info(
+                f"With scalars every number is a box: these are {found['count']:,}, too many to "
+                "draw. Take fewer units, or another backend."
+            )
+
+
 # --- The page ------------------------------------------------------------------------------------
 
 room = begin(NAME)
@@ -332,9 +364,11 @@ if plan is not None:
     running = show_buttons(shown, plan)
 
     if running:
-        st.fragment(show_views, run_every=0.5)(shown, plan, True)
+        st.fragment(show_views, run_every=FRAME)(shown, plan, True)
     else:
         show_views(shown, plan, False)
+        if plan["backend"] != "torch":
+            show_graph(shown[0], plan)
     with st.expander("Time per epoch of every backend", icon=":material/timer:"):
         if st.button(
             "Time all backends", key="p_time", disabled=st.session_state.get("p_timing", False)

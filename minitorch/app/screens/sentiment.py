@@ -8,8 +8,8 @@ import streamlit as st
 
 from minitorch.app.components import board
 from minitorch.app.drawings import words
+from minitorch.app.fetching import is_here
 from minitorch.app.frame import View, begin, columns, show_difference
-from minitorch.app.inside import sentiment as lesson
 from minitorch.app.library import Run
 from minitorch.app.runs import Training, show_agreement, threads
 
@@ -26,21 +26,12 @@ WIDTHS = ("1 2 3", "3 4 5", "2 3", "1", "3")
 LOOKS = ("Type a sentence", "Validation sentences")
 
 
-@st.cache_data
-def data_sets() -> list[str]:
-    """The data sets that are on this machine."""
-    return ["toy", *(["sst2"] if lesson.has_sst2() else [])]
-
-
 def choose_settings() -> dict[str, Any]:
     """What to train with."""
-    known = data_sets()
-    dataset = "toy"
-    if len(known) > 1:
-        dataset = st.segmented_control(
-            "Data set", known, default="toy", required=True, key="sset", bind="query-params",
-            format_func=SETS.__getitem__,
-        )  # fmt: skip
+    dataset = st.segmented_control(
+        "Data set", list(SETS), default="toy", required=True, key="sset", bind="query-params",
+        format_func=SETS.__getitem__,
+    )  # fmt: skip
     sentences, epochs, rate, batch, features, widths = USUAL[dataset]
     with st.popover("Settings"):
         most, step = (40, 5) if dataset == "toy" else (6000, 100)
@@ -159,6 +150,8 @@ room = begin("sentiment")
 with st.container(horizontal=True, vertical_alignment="bottom"):
     settings = choose_settings()
     dataset = settings["dataset"]
+    if dataset != "toy" and not is_here(room, dataset):
+        st.stop()
     few = threads(small=dataset == "toy")
     training = Training(room, f"sentiment-{dataset}", "sentiment.train", settings, few)
     training.show_buttons()

@@ -14,7 +14,7 @@ from minitorch.app.rooms import MODULES, ROOMS, find_room
 from minitorch.course.progress import standing
 from minitorch.course.stubs import LIBRARY
 from minitorch.course.tasks import TASKS, Task, find_task
-from minitorch.course.workspace import Workspace
+from minitorch.course.workspace import Workspace, material
 
 MARKS = {
     "passed": ("check_circle", "green"),
@@ -30,6 +30,7 @@ ABOUT = {
     2: "Rows of numbers with a shape, and loops that carry every operation.",
     3: "The same loops compiled, on several threads, and on a GPU.",
     4: "Windows that slide, networks that read digits and sentences.",
+    5: "The same ideas grown up: Torch's own API, with its graphs, its optimizers and a GPT.",
 }
 
 
@@ -62,7 +63,9 @@ def show_modules() -> None:
             for page in ROOMS:
                 if page.module == number:
                     st.page_link(page.file, label=page.title, icon=f":material/{page.icon}:")
-            guide_link("Read the guide", f"module{number}")
+            chapter = f"module{number}"
+            known = (material("docs/guide") / f"{chapter}.md").is_file()
+            guide_link("Read the guide", chapter if known else "torch")
 
 
 def guide_link(label: str, chapter: str, part: str = "") -> None:
@@ -87,6 +90,8 @@ def show_tasks(own: Workspace) -> None:
     show_last(own, notes.get("last"))
     for module, title in MODULES.items():
         tasks = tasks_of(module)
+        if not tasks:
+            continue
         done = sum(stands[task.number][0] == "passed" for task in tasks)
         tick = ":material/check_circle: " if done == len(tasks) else ""
         label = f"{tick}**{title}**, {done} of {len(tasks)} tasks passed"

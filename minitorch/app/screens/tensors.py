@@ -151,7 +151,16 @@ def draw(
         x, y = _slot(place, below)
         mine = owners.get(place, [])
         shade = shades[mine[0]] if mine else "none"
-        picture.box(x, y, SLOT, SLOT, shade, line=FAINT, id=f"s:{place}", tip=f"position {place}")
+        picture.box(
+            x,
+            y,
+            SLOT,
+            SLOT,
+            shade,
+            line=FAINT,
+            id=f"s:{place}",
+            tip=f"position {place} of the storage: {shorten(number)}",
+        )
         picture.text(x + SLOT / 2, y + SLOT / 2, shorten(number), color=DARK if mine else INK)
         picture.text(x + SLOT / 2, y + SLOT + 8, place, size=10, color=GREY)
     if lit and 0 <= places[lit[0]] < len(storage):

@@ -1,0 +1,140 @@
+"""A visit in a real browser: titles, Back, the keyboard, a file that is saved, a reload, a closed tab."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from minitorch.app import keeping
+from minitorch.course.tasks import find_task
+from minitorch.course.workspace import Workspace, create
+from tests.app.browser import PATIENCE, WIDTHS, Visit, find_chromium, open_browser, serve
+
+needs_chromium = pytest.mark.skipif(
+    find_chromium() is None, reason="no Chromium here: apt install chromium"
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator:
+    with open_browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("workspace")
+    create(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def address(folder: Path) -> Iterator[str]:
+    with serve(folder) as found:
+        yield found
+
+
+@pytest.fixture
+def visit(browser, address: str) -> Iterator[Visit]:
+    page = browser.new_page(viewport={"width": WIDTHS["wide"], "height": 900})
+    yield Visit(page, address, "tensors", "reference")
+    page.close()
+
+
+@needs_chromium
+def test_titles_differ_and_back_leaves_a_page(visit: Visit) -> None:
+    visit.open("?code=reference&tshape=2,5")
+    expect(visit.page).to_have_title("Tensors · MiniTorch")
+    visit.click("i:1,3")
+    visit.see(r"Index \(1, 3\) lies at position 8")
+    links = visit.page.locator('[data-testid="stSidebarNav"]')
+    links.get_by_role("link", name="Broadcasting").click()
+    expect(visit.page).to_have_title("Broadcasting · MiniTorch")
+    links.get_by_role("link", name="Modules").click()
+    expect(visit.page).to_have_title("Modules · MiniTorch")
+    visit.page.go_back()
+    expect(visit.page).to_have_title("Broadcasting · MiniTorch")
+    visit.page.go_back()
+    expect(visit.page).to_have_title("Tensors · MiniTorch")
+    assert "tshape=2%2C5" in visit.page.url
+
+
+@needs_chromium
+def test_shapes_are_reached_and_named_by_keyboard(visit: Visit) -> None:
+    visit.open("?code=reference")
+    cells = visit.main.locator("svg [data-id]")
+    names = cells.evaluate_all("shapes => shapes.map(s => s.getAttribute('aria-label'))")
+    assert names[:2] == ["index (0, 0): 10", "index (0, 1): 11"]
+    assert len(set(names)) == len(names)
+    assert visit.main.locator('svg [data-id][tabindex="0"]').count() == 1
+    cells.first.focus()
+    for key in ("ArrowRight", "ArrowDown", "Enter"):
+        visit.page.keyboard.press(key)
+    visit.see(r"Index \(0, 2\) lies at position 2")
+    focused = "document.activeElement.shadowRoot?.activeElement ?? document.activeElement"
+    assert visit.page.evaluate(f"({focused}).getAttribute('aria-label')") == "index (0, 2): 12"
+
+
+@needs_chromium
+def test_a_page_follows_the_file_that_is_saved(visit: Visit, folder: Path) -> None:
+    visit.name = "modules"
+    visit.open("?code=yours")
+    visit.see("Task 0.4 is still open")
+    Workspace(folder).put_solutions([find_task("0.4")])
+    visit.see("gives 9 names and values")
+    expect(visit.page.locator('[data-testid="stSidebar"]')).to_contain_text("module.py saved at")
+
+
+@needs_chromium
+def test_a_run_outlives_a_reload(visit: Visit) -> None:
+    visit.name = "playground"
+    visit.open("?code=reference&p_back=Scalar&p_epochs=5000&p_units=2")
+    visit.press("Play")
+    visit.see(r"Epoch [1-9]\d*/5000")
+    visit.page.reload()
+    visit.see(r"Epoch [1-9]\d*/5000")
+    expect(visit.main.get_by_role("button", name="Pause", exact=True)).to_be_visible(
+        timeout=PATIENCE
+    )
+    assert int(re.findall(r"Epoch (\d+)/5000", visit.text())[0]) > 1
+
+
+class Stoppable:
+    """Stands for a run."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+def test_runs_are_taken_over_by_the_same_browser_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "Run", Stoppable)
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    open_sessions = {"one"}
+    keeper = keeping.Keeper(open_sessions.__contains__)
+    run = Stoppable()
+    keeper.of("one", "Firefox")["run"] = run
+    assert keeper.of("two", "Firefox") == {}, "its tab is still open"
+    open_sessions.clear()
+    open_sessions.update({"two", "three", "four"})
+    assert keeper.of("three", "Chromium") == {}
+    assert keeper.of("four", "Firefox") == {"run": run}
+    clock[0] += 3600
+    keeper.look_round()
+    assert not run.stopped
+    open_sessions.remove("four")
+    clock[0] += keeping.GRACE - 1
+    keeper.look_round()
+    assert not run.stopped
+    clock[0] += 2
+    keeper.look_round()
+    assert run.stopped
+    assert set(keeper.tabs) == {"two", "three"}
