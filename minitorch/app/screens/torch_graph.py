@@ -19,7 +19,8 @@ model = st.segmented_control(
     "Model", list(MODELS), default="perceptron", required=True, key="tgmodel", bind="query-params"
 )
 st.caption(f"{MODELS[model]}. Blue boxes are parameters, orange ones operations.")
-found = reference(room).ask("torch_models.graph", model=model)
+with st.spinner("Computing the loss. The first time, kernels may have to be compiled."):
+    found = reference(room).ask("torch_models.graph", 120.0, model=model)
 if found is not None:
     parameters = [node for node in found["nodes"] if node["kind"] == "parameter"]
     operations = len(found["nodes"]) - len(parameters)
