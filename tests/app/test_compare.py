@@ -6,7 +6,13 @@ import sys
 
 import pytest
 
-from minitorch.app.drawings.agreement import draw_digits, same_digits, verdict, weight_differences
+from minitorch.app.drawings.agreement import (
+    draw_digits,
+    same_digits,
+    stand,
+    verdict,
+    weight_differences,
+)
 from minitorch.app.inside import compare
 
 SMALL = {"data": "Circle", "points": 20, "units": [3, 3], "rate": 0.3, "epochs": 3, "seed": 4}
@@ -49,6 +55,11 @@ def test_a_difference_is_found_where_it_begins() -> None:
     assert verdict("Fast", one, one)[1].startswith("Fast: after 2 epochs no weight differs")
     broken = [{"weights": [float("nan"), 2.0]}]
     assert not verdict("Fast", broken, other)[0]
+
+
+def test_while_kernels_compile_the_page_says_so() -> None:
+    assert stand([{"epoch": 0}], 30, 12.3).startswith("getting ready, 12 s so far. The first time")
+    assert stand([{"epoch": 0}, {"epoch": 1}], 30, 50.0) == "epoch 1 of 30."
 
 
 def test_digits_that_differ_are_marked() -> None:

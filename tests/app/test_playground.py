@@ -13,7 +13,7 @@ from minitorch.app.epochs import epoch_line, log_text
 from minitorch.app.inside import playground
 from minitorch.app.inside.network_graph import MOST, graph
 from minitorch.app.inside.networks import Plan, Training
-from minitorch.app.inside.stalls import explain_stall, watch
+from minitorch.app.inside.stalls import explain_output, explain_stall, watch
 from minitorch.app.inside.units import dead_units, outputs
 from minitorch.app.plans import read_units
 from minitorch.datasets import Graph, datasets
@@ -189,6 +189,18 @@ def test_a_rate_that_is_too_high_is_named() -> None:
     assert watch([4.0, *[4.0] * 40], 6, training) == ""  # all points right
     training.model.write([np.zeros((2, 2)), -np.ones(2), np.ones((2, 1)), np.ones(1)])
     assert watch([4.0], 3, training).startswith("The network can learn no more: both hidden units")
+
+
+@pytest.mark.parametrize("backend", ["scalar", "tensor", "torch"])
+def test_code_that_gives_something_else_than_its_weights_is_found(backend, monkeypatch) -> None:
+    training = Training(Plan(backend=backend, points=6, units=[3]))
+    assert explain_output(training) == ""
+    right, off = training.model.give(training.train.X), np.array([0, 0, 0.01, 0])
+    monkeypatch.setattr(training.model, "give", lambda X: right[: len(X)] + off)
+    x1, x2 = training.train.X[2]
+    assert explain_output(training).startswith(
+        f"For the point ({x1:.3f}, {x2:.3f}) this code gives"
+    )
 
 
 def test_every_backend_is_timed() -> None:

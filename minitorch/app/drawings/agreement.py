@@ -50,6 +50,16 @@ def verdict(name: str, mine: Epochs, theirs: Epochs) -> tuple[bool, str]:
     )
 
 
+def stand(mine: Epochs, last: int, seconds: float) -> str:
+    """How far a training is, in words; before its first epoch it may be compiling."""
+    if len(mine) > 1:
+        return f"epoch {mine[-1]['epoch']} of {last}."
+    return (
+        f"getting ready, {seconds:.0f} s so far. The first time, its kernels are compiled, which "
+        "can take a minute; they are kept for the next time."
+    )
+
+
 def draw_digits(losses: Mapping[str, Sequence[float]], count: int = 10) -> Picture:
     """The first losses of each training as columns; digits that differ from the first are red."""
     names = list(losses)

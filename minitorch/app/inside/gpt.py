@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections.abc import Generator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -44,7 +45,7 @@ def characters() -> str:
 def encode(words: str) -> Tensor:
     """Numbers of characters (T,); what the text does not have is left out."""
     known = characters()
-    return torch.tensor([known.index(c) for c in words if c in known], dtype=torch.int64)
+    return torch.as_tensor([known.index(c) for c in words if c in known], dtype=torch.int64)
 
 
 def decode(numbers: Tensor) -> str:
@@ -131,7 +132,8 @@ def train(
     optimizer = torch.optim.AdamW(model.parameters(), rate)
     learner = Learner(model, optimizer, encode(text()))
     count = sum(p.numel() for p in model.parameters())
-    said = yield {"step": 0, "now": {"parameters": count, "characters": len(text())}}
+    about = {"parameters": count, "characters": len(text()), "kinds": len(characters())}
+    said = yield {"step": 0, "now": about}
     step = 0
     while True:
         while said is not None:
@@ -139,9 +141,11 @@ def train(
         if step >= steps:
             said = yield {"pause": True, "now": {"over": True}}
             continue
+        began = time.perf_counter()
         losses = [learner.step() for _ in range(min(REPORT, steps - step))]
         step += len(losses)
-        said = yield {"step": step, "loss": sum(losses) / len(losses)}
+        seconds = (time.perf_counter() - began) / len(losses)
+        said = yield {"step": step, "loss": sum(losses) / len(losses), "now": {"seconds": seconds}}
 
 
 @torch.no_grad()

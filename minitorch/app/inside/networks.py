@@ -101,6 +101,10 @@ class Model(Protocol):
         """The total loss and the number of right points, without learning."""
         ...
 
+    def give(self, points: Sequence[Point]) -> Array:
+        """The probability of label 1 for each point."""
+        ...
+
     def descend(self, rate: float) -> None:
         """One step of the library's SGD."""
         ...
@@ -173,6 +177,10 @@ class ScalarModel:
         for layer in hidden:
             values = [self.activate(value) for value in layer(values)]
         return last(values)[0].sigmoid()
+
+    def give(self, points: Sequence[Point]) -> Array:
+        """Point by point."""
+        return np.array([float(self.forward(point).data) for point in points])
 
     def loss(self, point: Point, label: int) -> tuple[minitorch.Scalar, minitorch.Scalar]:
         """The probability of the right label, and the loss, of one point."""
@@ -260,6 +268,10 @@ class TensorModel:
         prob, loss = self.loss(data)
         return loss.item(), int((prob.to_numpy() > 0.5).sum())
 
+    def give(self, points: Sequence[Point]) -> Array:
+        """All points at once."""
+        return self.forward(points).to_numpy()
+
     def loss(self, data: Graph) -> tuple[minitorch.Tensor, minitorch.Tensor]:
         """The probability of the right label of each point, and the sum of their losses."""
         y = minitorch.tensor(data.y, self.backend, requires_grad=False)
@@ -334,14 +346,20 @@ class TorchModel:
         prob, loss = self._loss(data)
         return loss.item(), int((prob > 0.5).sum())
 
-    def _loss(self, data: Graph) -> tuple[Any, Any]:
-        double = self.torch.float64
-        values = self.torch.tensor(data.X, dtype=double)
-        y = self.torch.tensor(data.y, dtype=double)
+    def give(self, points: Sequence[Point]) -> Array:
+        """All points at once."""
+        return self._forward(points).detach().numpy()
+
+    def _forward(self, points: Sequence[Point]) -> Any:
+        values = self.torch.tensor(list(points), dtype=self.torch.float64)
         *hidden, last = self.layers
         for layer in hidden:
             values = self.activate(layer(values))
-        out = last(values).sigmoid().view(data.N)
+        return last(values).sigmoid().view(len(points))
+
+    def _loss(self, data: Graph) -> tuple[Any, Any]:
+        out = self._forward(data.X)
+        y = self.torch.tensor(data.y, dtype=self.torch.float64)
         prob = out * y + (1.0 - out) * (1.0 - y)
         return prob, -(prob + minitorch.EPS).log().sum()
 

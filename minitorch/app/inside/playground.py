@@ -11,7 +11,7 @@ from typing import Any
 from minitorch.datasets import Graph
 
 from .networks import Array, Model, Plan, Training, torch_name
-from .stalls import watch
+from .stalls import explain_output, watch
 
 SECONDS_BETWEEN_WEIGHTS = 0.2
 SECONDS_OF_TIMING = 1.5
@@ -31,7 +31,7 @@ def _first(training: Training) -> dict[str, Any]:
         "torch": torch_name() if training.plan.backend == "torch" else "",
         "message": "",
         "points": {name: {"X": data.X, "y": data.y} for name, data in points.items()},
-        "weights": [array.tolist() for array in training.model.read()],
+        **_weights(training),
     }
 
 
@@ -48,13 +48,13 @@ def train(**plan: Any) -> Generator[dict[str, Any], Any, None]:
     while True:
         while said is not None:
             _change(training.model, said.get("edits", []))
-            said = yield {"now": _weights(training.model)}
+            said = yield {"now": _weights(training)}
         if _is_over(training, losses):
-            said = yield {"pause": True, "now": {**_weights(training.model), "over": True}}
+            said = yield {"pause": True, "now": {**_weights(training), "over": True}}
             continue
         part = _epoch(training, losses)
         if time.monotonic() - shown > SECONDS_BETWEEN_WEIGHTS:
-            part["now"].update(_weights(training.model))
+            part["now"].update(_weights(training))
             shown = time.monotonic()
         said = yield part
 
@@ -82,8 +82,9 @@ def _epoch(training: Training, losses: list[float]) -> dict[str, Any]:
     }
 
 
-def _weights(model: Model) -> dict[str, Any]:
-    return {"weights": [array.tolist() for array in model.read()]}
+def _weights(training: Training) -> dict[str, Any]:
+    arrays = [array.tolist() for array in training.model.read()]
+    return {"weights": arrays, "odd": explain_output(training)}
 
 
 def _change(model: Model, edits: list[tuple[int, list[int], float]]) -> None:

@@ -42,6 +42,23 @@ def watch(losses: Sequence[float], correct: int, training: Training) -> str:
     return ""
 
 
+def explain_output(training: Training, points: int = 4) -> str:
+    """Where the code gives something else than the network's weights say; empty if it does not.
+
+    Pictures of units are drawn from the weights alone: this tells when they would flatter the code.
+    """
+    X = training.train.X[:points]
+    gives = training.model.give(X)
+    should = outputs(training.model.read(), X, training.plan.activation)[-1][:, 0]
+    for point, mine, right in zip(X, gives, should, strict=True):
+        if not math.isclose(mine, right, rel_tol=1e-6, abs_tol=1e-9) and math.isfinite(right):
+            return (
+                f"For the point ({point[0]:.3f}, {point[1]:.3f}) this code gives {mine:.6g}; with "
+                f"these weights it should be {right:.6g}. The pictures show what the weights say."
+            )
+    return ""
+
+
 def explain_stall(arrays: Sequence[Array], plan: Plan, data: Graph) -> str:
     """Why training may stand still, and what to try, in words."""
     if why := explain_dead_layer(arrays, plan, data):

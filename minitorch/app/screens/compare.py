@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from minitorch.app.components import board
-from minitorch.app.drawings.agreement import draw_digits, verdict, weight_differences
+from minitorch.app.drawings.agreement import draw_digits, stand, verdict, weight_differences
 from minitorch.app.drawings.picture import BLUE, GREEN, VIOLET
 from minitorch.app.drawings.progress import draw_curves
 from minitorch.app.frame import View, begin, is_passed, reference, views, workspace
@@ -85,16 +85,6 @@ def stage(shown: Shown) -> tuple[bool, int]:
     return any(run.moving for run in runs), sum(run.failure is not None for run in runs)
 
 
-def stand(parts: Epochs, plan: Plan, seconds: float) -> str:
-    """How far a training is, in words; before its first epoch it may be compiling."""
-    if len(parts) > 1:
-        return f"epoch {parts[-1]['epoch']} of {plan['epochs']}."
-    return (
-        f"getting ready, {seconds:.0f} s so far. The first time, its kernels are compiled, which "
-        "can take a minute; they are kept for the next time."
-    )
-
-
 def show_comparisons(plan: Plan, torch: Epochs, shown: Shown, before: tuple[bool, int]) -> None:
     """Each chosen library beside Torch; what ends or fails meanwhile has the page drawn anew."""
     if stage(shown) != before:
@@ -114,7 +104,9 @@ def show_comparison(
     models = {name: list(run.parts) for name, run in runs.items() if not run.failure}
     for name, parts in models.items():
         if runs[name].moving:
-            st.caption(f":material/hourglass: {name}: {stand(parts, plan, runs[name].seconds)}")
+            st.caption(
+                f":material/hourglass: {name}: {stand(parts, plan['epochs'], runs[name].seconds)}"
+            )
     models = {name: parts for name, parts in models.items() if len(parts) > 1}
     if not models:
         return

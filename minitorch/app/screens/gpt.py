@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import streamlit as st
@@ -65,17 +66,20 @@ def show_progress(view: View, run: Run, moving: bool) -> None:
     losses = [part for part in list(run.parts) if "loss" in part]
     step, steps = run.latest.get("step", 0), run.args["steps"]
     share = min(step / steps, 1.0)
-    left = f", about {run.seconds / step * (steps - step):.0f} s left" if step and share < 1 else ""
-    st.progress(share, f"Step {step} of {steps}{left if run.state == 'running' else ''}")
+    left = ""
+    if share < 1 and "seconds" in run.latest:
+        left = f", about {run.latest['seconds'] * (steps - step):.0f} s left"
+    st.progress(share, f"Step {step} of {steps}{left}")
     if "parameters" in run.latest:
         st.caption(
             f"{run.latest['parameters']:,} parameters learn the {run.latest['characters']:,} "
-            "characters of the guide. A guess among 90 characters costs a loss of 4.5."
+            f"characters of the guide. A guess among its {run.latest['kinds']} kinds of characters "
+            f"costs a loss of {math.log(run.latest['kinds']):.1f}."
         )
     if losses:
         picture = draw_curves(
             {"loss of a character": [part["loss"] for part in losses]}, "Loss", width=640,
-            height=200, unit="report",
+            height=200, unit="10 steps",
         )  # fmt: skip
         board(picture, key="gloss")
 

@@ -158,6 +158,8 @@ def show_view(view: View, plan: Plan, side_by_side: bool) -> None:
     if run is not None:
         view.say_if_stale(run, "Reset")
     show_numbers(epochs, plan, points, state["torch"])
+    if state["odd"]:
+        st.warning(state["odd"], icon=":material/priority_high:")
     if state["message"]:
         st.warning(advice(view, plan, state["message"], epochs), icon=":material/lightbulb:")
     left, right = (
