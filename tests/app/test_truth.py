@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -94,6 +95,27 @@ def test_beside_a_pole_the_scale_stays_readable() -> None:
     low, high = chart["layer"][0]["encoding"]["y"]["scale"]["domain"]
     assert -200 < low < -10
     assert 0 <= high < 10
+
+
+def test_the_playground_asks_the_reference_before_it_blames_the_rate(tmp_path: Path) -> None:
+    """An SGD that climbs: the loss goes up, and the reference learns with the same rate."""
+    Workspace(create(tmp_path)[0].root).put_solutions(TASKS)
+    file = tmp_path / "minitorch" / "optim.py"
+    text = file.read_text()
+    assert "- self.lr * " in text
+    file.write_text(text.replace("- self.lr * ", "+ self.lr * "))
+    plan = {"p_back": "Scalar", "p_n": "8", "p_test": "0", "p_units": "3", "p_epochs": "45"}
+    with app_on(tmp_path, "playground", code="yours", **plan) as app:
+        app.button(key="p_play").click().run()
+        for _ in range(300):
+            said = [part.value for part in app.warning]
+            if said and said != [WAITING]:
+                break
+            time.sleep(0.2)
+            app.run()
+        assert "So it is not the rate, the seed or the units" in said[0]
+        assert "The losses part in epoch 2: " in said[0]
+    end_libraries()
 
 
 def epochs(*losses: float) -> list[dict[str, float]]:
