@@ -19,8 +19,14 @@ def stubs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("code", ["reference", "stubs"])
-@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
+ON_STUBS = [room for room in ROOMS if room.module != 5]  # the Torch floor is the reference's
+
+
+@pytest.mark.parametrize(
+    ("room", "code"),
+    [*((room, "reference") for room in ROOMS), *((room, "stubs") for room in ON_STUBS)],
+    ids=lambda value: getattr(value, "name", value),
+)
 def test_a_page_draws(room, code, stubs, tmp_path) -> None:
     words = open_pages(stubs if code == "stubs" else tmp_path, [room])[room.name]
     assert room.shows in words
