@@ -135,8 +135,9 @@ def default_complex() -> dtype:
 
 
 @lru_cache(maxsize=256)
-def promote_types(a: dtype, b: dtype) -> dtype:
+def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest type that holds what both hold, as Torch promotes them."""
+    a, b = type1, type2
     check_types("promote_types", a, b)
     if a is b:
         return a

@@ -219,6 +219,10 @@ def integers(
         generator: where the words come from
     """
     dtype = np.dtype(dtype)
+    _require(
+        dtype.kind != "c",
+        "check_random_bounds handles only integral, floating-point and boolean types",
+    )
     low, high = _integer_bounds(dtype, low, high)
     span, first = high - low, np.int64(low)
     if span < 1 << 28:

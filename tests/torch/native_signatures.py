@@ -22,7 +22,7 @@ STUBS = Path(real.__file__).parent / "_C"
 
 KINDS = (
     ("Tensor", r"Tensor(?! \| None, \.\.\.)|Tensor$"), ("number", r"Number|_complex|number|complex|Scalar(?!Type)"),
-    ("int", r"_int|\bint\b|SymInt"), ("float", r"_float|float"), ("bool", r"_bool|\bbool\b"),
+    ("int", r"_int|\bint\b|SymInt"), ("float", r"_float|float"), ("bool", r"_bool|\bbool\b|Literal\[(True|False)\]"),
     ("dtype", r"_dtype|ScalarType"), ("device", r"Device|_device"), ("layout", r"_layout|Layout"),
     ("memory_format", r"memory_format|MemoryFormat"), ("str", r"\bstr\b"), ("Generator", "Generator"),
 )  # fmt: skip
@@ -38,7 +38,8 @@ CONVERSIONS = (
     "float double half bfloat16 int long short char byte bool cfloat cdouble chalf".split()
 )
 """Methods that take `memory_format=`, though the stubs do not say so."""
-ARITHMETIC = "add sub subtract mul multiply div divide true_divide floor_divide copy".split()
+TAKING_NUMBERS = "add sub subtract mul multiply div divide true_divide floor_divide copy to".split()
+"""Functions that take numbers where their signatures say tensors."""
 
 
 def main() -> None:
@@ -69,9 +70,9 @@ def native() -> dict[str, list[Overload]]:
         if type(method).__name__ == "method_descriptor" and callable(
             getattr(ours.Tensor, name, None)
         ):
-            found[f"Tensor.{name}"] = [_with_numbers(name, o) for o in overloads]
+            found[f"Tensor.{name}"] = [_with_numbers(name, _without_out(o)) for o in overloads]
             if name.removesuffix("_") in ("add", "sub"):  # as functions still take them
-                found[f"Tensor.{name}"].append(["number alpha", "Tensor other"])
+                found[f"Tensor.{name}"].append(["number alpha", "Tensor|number other"])
     for section in ("linalg", "fft", "special", "nn.functional"):
         found |= _from_schemas(section, functions)
     found |= _from_python()
@@ -79,8 +80,8 @@ def native() -> dict[str, list[Overload]]:
 
 
 def _with_numbers(name: str, overload: Overload) -> Overload:
-    """Arithmetic takes numbers where its signature says tensors."""
-    if name.removesuffix("_") not in ARITHMETIC:
+    """Some take numbers where their signatures say tensors."""
+    if name.removesuffix("_") not in TAKING_NUMBERS:
         return overload
     return [re.sub(r"^Tensor (?=input|other|src)", "Tensor|number ", p) for p in overload]
 

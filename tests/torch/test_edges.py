@@ -283,6 +283,63 @@ EXTREMES: list[Call] = [
 ]  # fmt: skip
 
 
+# --- What random calls found ----------------------------------------------------------------------------
+
+
+def grown(call: Callable[[Any, Any], Any]) -> Call:
+    """Whether what a call makes of a tensor that requires grad does so, too."""
+    return lambda t: call(t, t.ones(2, 2, requires_grad=True)).requires_grad
+
+
+def drawn(call: Call) -> Call:
+    """A call that draws random numbers."""
+    return lambda t: (t.manual_seed(3), call(t))[1:]
+
+
+CALLS: list[Call] = [
+    # operands by place, and truth values
+    lambda t: t.ones(2).sub(-129, 0.5), lambda t: t.ones(2).int().add(2, 2.5), lambda t: t.add(t.ones(2).int(), 2.5, 2),
+    lambda t: t.ones(2).sub_(True, 2), lambda t: t.subtract(t.ones(2), 3, 2), lambda t: t.subtract(t.ones(2), 3, t.ones(2)),
+    lambda t: t.ones(2) - False, lambda t: t.rsub(t.ones(2).bool(), 1, alpha=2), lambda t: t.ones(2).sub(t.ones(2).bool(), alpha=2),
+    lambda t: t.ones(2).bfloat16() / 2**63, lambda t: t.ones(2).true_divide(t.ones(2), out=t.ones(2)),
+    # what stands for a whole number, a type, a device, a tensor
+    lambda t: t.ones(2, 2).sum(t.tensor([0])), lambda t: t.ones(2, 2).view(t.tensor([4])), lambda t: t.ones(2, 2).sum([t.tensor([[1]])]),
+    lambda t: t.ones(2, 2).argmax(t.tensor([0])), lambda t: t.ones(2).to(1.5), lambda t: t.ones(2).to(True, False),
+    lambda t: t.randperm(4, device=True), lambda t: t.ones(2).is_pinned("word"), lambda t: t.Tensor.polygamma(4, t.ones(2)),
+    lambda t: t.Tensor.sum(), lambda t: t.ones(2).nonzero(as_tuple=1), lambda t: t.unique(t.ones(2), 1), lambda t: t.meshgrid(2),
+    lambda t: t.norm(t.ones(2), dtype=3), lambda t: t.ones(2).norm(out=t.ones(2)), lambda t: t.linspace(0, 1, 2**63),
+    lambda t: str(t.promote_types(type1=t.int32, type2=t.float32)), lambda t: t.smm(t.ones(2, 2), t.ones(2, 2)),
+    # shapes, strides and places
+    lambda t: t.zeros(2, 3, 0, 3).stride(), lambda t: t.zeros(4, 3)[:, :0].stride(), lambda t: t.zeros(0).stride(),
+    lambda t: t.norm_except_dim(t.ones(2, 3), 2, -2), lambda t: t.norm_except_dim(t.ones(2, 3), 2, 2), lambda t: t.norm_except_dim(t.ones(())),
+    lambda t: t.repeat_interleave(t.ones(()), 2, dim=0), lambda t: t.repeat_interleave(t.ones(2), 2, output_size=3),
+    lambda t: t.repeat_interleave(t.tensor([1, 2]), output_size=4), lambda t: t.nuclear_norm(t.ones(4, 2, 1)),
+    lambda t: t.ones(2, 2).index_fill(0, t.tensor([[0]]), 1), lambda t: t.ones(4, 3).index_add(1, t.tensor([0]), t.ones(1, 1)),
+    lambda t: t.ones(3).index_copy(0, t.tensor([0, 1]), t.ones(())), lambda t: t.ones(()).index_copy(0, t.tensor([0, 0]), t.ones(2)),
+    lambda t: t.arange(25.0).reshape(5, 5).take_along_dim(t.tensor([[-6]]), 1), lambda t: t.ones(5).take_along_dim(t.tensor([-1])),
+    lambda t: t.ones(2).scatter_add(0, t.tensor([0, 1]), t.ones(())), lambda t: t.ones(2, 2).to_sparse(dense_dim=1).to_dense(),
+    lambda t: t.ones(2, 2).to_sparse(dense_dim=3), lambda t: t.ones(2, 2).to_sparse(dense_dim=1).indices(),
+    lambda t: t.lu_unpack(t.ones(2, 3), t.ones(5), True, False), lambda t: t.ormqr(t.ones(5, 0), t.ones(0), t.ones(5, 0).char()),
+    # types, and where to write
+    lambda t: t.searchsorted(t.tensor([0.5, 1.5]), t.tensor([1, 2]).int()), lambda t: t.bucketize(t.ones(2).int(), t.tensor([0.5, 1.5])),
+    lambda t: t.margin_ranking_loss(t.ones(2, 2).int(), t.ones(2, 2).int(), t.ones(2).int()), lambda t: t.triplet_margin_loss(t.ones(2), t.ones(2), t.ones(2), -1.0),
+    lambda t: t.segment_reduce(t.arange(3.0), "amax", lengths=t.tensor([2, 1]), offsets=t.tensor([0, 3])), lambda t: t.range(1, 3, out=t.ones(2).int()),
+    lambda t: t.nonzero(t.ones(2), as_tuple=True, out=t.ones(2)), lambda t: t.nonzero(t.ones(2), out=t.ones(2)), lambda t: t.threshold(t.arange(2.0), 0.5, 3, out=t.ones(3)),
+    lambda t: t.slice_scatter(t.ones(2), t.zeros(1), 0, 1, out=t.ones(3)), lambda t: t.split_copy(t.ones(2), 1, out=(t.ones(1), t.ones(1))),
+    *(drawn(c) for c in (
+        lambda t: t.rand_like(t.ones(1, 3, 2, 2), memory_format=t.channels_last), lambda t: t.randint_like(t.ones(1, 3, 2, 2), 9, memory_format=t.channels_last),
+        lambda t: t.randint_like(t.ones(1, 3, 2, 2).transpose(1, 2), 9), lambda t: t.rand_like(t.ones(2), memory_format=t.channels_last),
+        lambda t: t.ones(2).cfloat().random_(), lambda t: t.ones(2).cfloat().random_(3), lambda t: t.randint(3, (2,), dtype=t.cfloat),
+    )),
+    # what requires grad
+    *(grown(c) for c in (
+        lambda t, x: x.view(t.int32), lambda t, x: x.view(t.float32), lambda t, x: t.ones(2, 2).logical_and_(x), lambda t, x: t.ones(2, 2).lt_(x),
+        lambda t, x: t.segment_reduce(x, "sum", offsets=t.tensor([0, 0])),
+    )),
+    with_gradients(lambda t, x: x.xlogy(t.tensor(4, dtype=t.int32)), [1.0, 0.0, -2.0]),
+]  # fmt: skip
+
+
 # --- Numbers that a type does not reach to -------------------------------------------------------------
 
 TAKING = {
@@ -308,7 +365,7 @@ REACH: list[Call] = [
 ]
 
 
-@pytest.mark.parametrize("table", ["NUMBERS", "ANSWERS", "PLACES", "EXTREMES", "REACH"])
+@pytest.mark.parametrize("table", ["NUMBERS", "ANSWERS", "PLACES", "EXTREMES", "CALLS", "REACH"])
 def test_edges(table: str) -> None:
     for i, call in enumerate(globals()[table]):
         try:

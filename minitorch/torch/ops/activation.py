@@ -24,7 +24,7 @@ from .precision import in_single, require_floats
 from .promotion import SMALL, exact_number, wide_type
 from .record import REGISTRY, Op, bind
 from .softmax import softmax
-from .surface import check_tensor, function, function_and_method
+from .surface import check_tensor, function, function_and_method, into
 from .writes import bind_in_place
 
 Curve = Callable[..., Any]
@@ -143,9 +143,12 @@ SOFTSHRINK = activation(
 )  # fmt: skip
 
 
-def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+def threshold(
+    input: Tensor, threshold: float, value: float, inplace: bool = False, *, out: Any = None
+) -> Tensor:
     """Elements above a threshold, and a value for all others."""
-    return _apply(THRESHOLD, input, (threshold, value), inplace)
+    result = _apply(THRESHOLD, input, (threshold, value), inplace)
+    return result if out is None else into(out, result, "threshold")
 
 
 def hardtanh(

@@ -50,6 +50,13 @@ def _is_int(value: Any) -> bool:
     return _is_scalar(value, "iu")
 
 
+def _is_index(value: Any) -> bool:
+    """Whether a value can be one of several whole numbers, as a tensor of one of them can."""
+    if isinstance(value, Tensor) and value._array.size == 1:
+        return value._array.dtype.kind in "iu" and not value.requires_grad
+    return _is_int(value)
+
+
 def _is_float(value: Any) -> bool:
     return isinstance(value, _REAL) or _is_scalar(value, "biufcV")
 
@@ -66,7 +73,8 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
     "Tensor": _is_tensor,
     "Tensors": _all(_is_tensor),
     "int": _is_int,
-    "ints": _all(_is_int),
+    "index": _is_index,
+    "ints": _all(_is_index),
     "float": _is_float,
     "floats": _all(_is_float),
     "number": _is_number,
@@ -77,7 +85,7 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
     "dtype": lambda value: (
         isinstance(value, dtype) or (isinstance(value, type) and value in _PYTHON_TYPES)
     ),
-    "device": lambda value: isinstance(value, (device, str, int)),
+    "device": lambda value: isinstance(value, (device, str, int)) and not isinstance(value, bool),
     "layout": lambda value: isinstance(value, layout),
     "memory_format": lambda value: isinstance(value, memory_format),
     "Generator": lambda value: isinstance(value, Generator),
@@ -96,7 +104,7 @@ NUMPY_NAMES = {
 
 
 _WORDS = {"ints": "tuple of ints", "floats": "tuple of floats", "numbers": "tuple of numbers",
-          "Tensors": "tuple of Tensors", "bools": "tuple of bools", "number": "Number"}  # fmt: skip
+          "Tensors": "tuple of Tensors", "bools": "tuple of bools", "number": "Number", "index": "int"}  # fmt: skip
 
 
 class Parameter(NamedTuple):
@@ -226,9 +234,10 @@ def _parsed(text: str) -> Signature:
             continue
         kinds, name = part.split(" ")
         optional, required = kinds.endswith("?"), not name.endswith("=")
-        parameter = Parameter(
-            name.removesuffix("="), tuple(kinds.strip("*?").split("|")), optional, required
-        )
+        words = tuple(kinds.strip("*?").split("|"))
+        if "ints" in words or kinds.startswith("*"):
+            words = tuple("index" if w == "int" else w for w in words)
+        parameter = Parameter(name.removesuffix("="), words, optional, required)
         if kinds.startswith("*"):
             rest, after = parameter, True
         else:
@@ -311,6 +320,9 @@ class Check:
             if classes in self.known:
                 return args, kwargs
         given = args[self.first :]
+        if self.first and not (args and _is_tensor(args[0])):
+            what = _class_name(args[0]) if args else "nothing"
+            raise TypeError(f"the method '{self.name}' of tensors doesn't apply to {what}")
         fitting = [s for s in self.signatures if s.takes(given, kwargs)]
         if not fitting:
             raise self.refusal(given, kwargs)

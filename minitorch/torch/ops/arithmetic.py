@@ -40,16 +40,19 @@ def _negative(x: Array) -> Array:
     return np.negative(x)
 
 
+_NO_BOOL = (
+    "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert "
+    "a mask, use the `~` or `logical_not()` operator instead."
+)
+
+
 def _refusing_bool(compute: Callable[..., Array]) -> Callable[..., Array]:
     """Truth values cannot be subtracted, whatever they would become."""
 
     def run(input: Any, other: Any) -> Array:
         for value in (input, other):
-            if value.dtype.kind == "b" if isinstance(value, np.ndarray) else value is True:
-                raise RuntimeError(
-                    "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
-                    "trying to invert a mask, use the `~` or `logical_not()` operator instead."
-                )
+            if value.dtype.kind == "b" if isinstance(value, np.ndarray) else type(value) is bool:
+                raise RuntimeError(_NO_BOOL)
         return compute(input, other)
 
     return run
@@ -167,21 +170,23 @@ def _scaled(op: Op) -> None:
     plain, plain_method = FUNCTIONS[op.name], getattr(Tensor, op.name)
     plain_twin = getattr(Tensor, op.name + "_")
 
+    # Old programs write `add(x, alpha, y)`.
+
     def call(input: Any, other: Any, *rest: Any, alpha: Any = 1, out: Any = None) -> Any:
         if rest:
-            other, alpha = _by_place(other, *rest)
+            alpha, other = other, *rest
         return plain(
             input, other if _is_one(alpha) else _times(op.name, other, alpha, input), out=out
         )
 
     def call_method(self: Tensor, other: Any, *rest: Any, alpha: Any = 1) -> Any:
         if rest:
-            other, alpha = _by_place(other, *rest)
+            alpha, other = other, *rest
         return plain_method(self, other if _is_one(alpha) else _times(op.name, other, alpha, self))
 
     def call_twin(self: Tensor, other: Any, *rest: Any, alpha: Any = 1) -> Any:
         if rest:
-            other, alpha = _by_place(other, *rest)
+            alpha, other = other, *rest
         return plain_twin(self, other if _is_one(alpha) else _times(op.name, other, alpha, self))
 
     call.__name__ = call_method.__name__ = op.name
@@ -193,11 +198,6 @@ def _scaled(op: Op) -> None:
     method(op.name + "_", call_twin)
 
 
-def _by_place(first: Any, second: Any) -> tuple[Any, Any]:
-    """The operand and its factor: old programs write `add(x, alpha, y)`, and `sub(x, 2, alpha)`."""
-    return (second, first) if isinstance(second, Tensor) else (first, second)
-
-
 def _is_one(alpha: Any) -> bool:
     """Whether a factor is the whole number 1, which suits every type."""
     return type(alpha) is int and alpha == 1
@@ -207,6 +207,8 @@ def _times(name: str, other: Any, alpha: Any, input: Any) -> Any:
     """`other * alpha`; RuntimeError if `alpha` is of a higher kind than what it scales."""
     alpha = plain_number(alpha, name, "alpha")
     kinds = [dtypes.of_number(v) if not isinstance(v, Tensor) else v.dtype for v in (input, other)]
+    if name != "add" and dtypes.bool_ in kinds:
+        raise RuntimeError(_NO_BOOL)
     check_kind("alpha", alpha, max(k.kind for k in kinds))
     alpha = exact_number(alpha, result_type(input, other))
     if alpha == 1:
@@ -228,6 +230,18 @@ def check_kind(label: str, number: Any, kind: int) -> None:
 
 _scaled(ADD)
 _scaled(SUB)
+
+
+@function_and_method
+def subtract(input: Any, other: Any, alpha: Any = 1, *, out: Any = None) -> Tensor:
+    """The difference; the second operand is multiplied by `alpha`."""
+    return FUNCTIONS["sub"](input, other, alpha=alpha, out=out)
+
+
+@only_method
+def subtract_(self: Tensor, other: Any, alpha: Any = 1) -> Tensor:
+    """`subtract`, written into the tensor itself."""
+    return self.sub_(other, alpha=alpha)
 
 
 @function
@@ -328,7 +342,7 @@ method("round", round)
 # --- Other names, and Python's operators -----------------------------------------------------------
 
 for _new, _old in [
-    ("subtract", "sub"), ("multiply", "mul"), ("divide", "div"), ("true_divide", "div"), ("negative", "neg"),
+    ("multiply", "mul"), ("divide", "div"), ("true_divide", "div"), ("negative", "neg"),
     ("fix", "trunc"), ("absolute", "abs"),
 ]:  # fmt: skip
     alias(_new, _old)

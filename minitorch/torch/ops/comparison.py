@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,8 @@ def _logical(name: str, compute: np.ufunc, doc: str) -> None:
     op = binary(name, compute, (flat, flat), doc, numbers="none")
     op.compute = lambda input, other: _broadcast(name, compute, input, other)
     op.ufunc = None
+    write = getattr(Tensor, f"{name}_")
+    method(f"{name}_", wraps(write)(lambda self, other: write(self, other.detach())))
 
 
 def _broadcast(name: str, compute: np.ufunc, input: Array, other: Array) -> Array:
@@ -73,7 +76,7 @@ def _broadcast(name: str, compute: np.ufunc, input: Array, other: Array) -> Arra
 _logical("logical_and", np.logical_and, "Whether both are true.")
 _logical("logical_or", np.logical_or, "Whether one is true, or both.")
 _logical("logical_xor", np.logical_xor, "Whether exactly one is true.")
-unary("logical_not", lambda x: np.logical_not(x), None, "Whether it is false.")
+unary("logical_not", lambda x: np.logical_not(x), flat, "Whether it is false.")
 unary("isnan", np.isnan, None, "Whether it is not a number.", has_twin=False)
 unary("isinf", np.isinf, None, "Whether it is infinite.", has_twin=False)
 unary("isfinite", np.isfinite, None, "Whether it is a finite number.", has_twin=False)

@@ -60,6 +60,8 @@ def _destination(
     kind: Any = named.pop("dtype", None)
     where: Any = named.pop("device", None)
     other = named.pop("other", None)
+    if args and isinstance(args[0], (bool, float, complex)):  # a number stands for its type
+        kind, args = dtypes.from_numpy_dtype(np.asarray(args[0]).dtype), args[1:]
     for arg in (*args, other):
         if isinstance(arg, dtype_type):
             kind = arg

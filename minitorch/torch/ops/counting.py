@@ -36,7 +36,7 @@ def unique(
 ) -> Any:  # fmt: skip
     """The distinct elements, or the distinct places of a dimension, in order."""
     check_tensor("unique", input)
-    _check_flags("unique", return_inverse, return_counts)
+    _check_flags("unique", sorted, return_inverse, return_counts)
     array = input._array
     if dim is None:
         order = order_of(array.reshape(-1), 0)
@@ -132,11 +132,6 @@ def _check_search(rows: Tensor, values: Any, out_int32: bool, out: Any) -> None:
             "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension"
         )
     if isinstance(values, Tensor):
-        if values.dtype is not rows.dtype:
-            raise RuntimeError(
-                "torch.searchsorted(): boundary tensor and input value tensor should have same dtype, "
-                f"but got boundary tensor dtype {kind_name(rows._array)} and input value tensor dtype {kind_name(values._array)}"
-            )
         if rows.ndim > 1 and values.shape[:-1] != rows.shape[:-1]:
             raise RuntimeError(
                 "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "

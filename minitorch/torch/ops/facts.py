@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes, environment
+from ..device import device as device_type
 from ..tensor import Size, Tensor
 from .movement import wrap_dim
 from .strides import element_strides, memory_of
@@ -167,12 +168,25 @@ def _always(name: str, answer: Callable[..., Any], doc: str) -> None:
 
 _always("get_device", lambda self: -1, "The number of the GPU: there is none.")
 _always("has_names", lambda self: False, "Whether dimensions have names: never.")
-_always("is_pinned", lambda self, device=None: False, "Whether the memory is pinned: never.")
 _always("is_distributed", lambda self: False, "Whether the tensor lies on several machines: never.")
-_always(
-    "pin_memory", lambda self, device=None: self, "The tensor itself: memory is not pinned here."
-)
 _always("record_stream", lambda self, stream: None, "Nothing: the CPU has no streams.")
 _always("to_dense", lambda self, dtype=None, masked_grad=None: self if dtype is None else self.to(dtype),
         "The tensor itself: it is dense.")  # fmt: skip
+
+
+@only_method
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Whether the memory is pinned: never."""
+    if device is not None:
+        device_type(device)
+    return False
+
+
+@only_method
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """The tensor itself: memory is not pinned here."""
+    is_pinned(self, device)
+    return self
+
+
 as_functions("get_device", "is_distributed", "is_inference")

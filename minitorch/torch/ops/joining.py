@@ -241,6 +241,8 @@ def block_diag(*tensors: Tensor) -> Tensor:
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Coordinates of a grid, one tensor for each axis."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    for x in given:
+        check_tensor("meshgrid", x, "tensors")
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(
             f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
@@ -397,13 +399,24 @@ def _check_counts(counts: Array, size: int, dim: int) -> None:
         raise RuntimeError("repeats can not be negative")
 
 
+def _check_total(count: int, output_size: int | None) -> None:
+    if output_size is not None and count != output_size:
+        raise RuntimeError(
+            f"repeat_interleave: Invalid output_size, expected {count} but got {output_size}"
+        )
+
+
 def repeat_interleave(
     input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
     """Each place of a dimension repeated, so often or as a tensor says for each."""
     if repeats is None:
         _check_counts(input._array, len(input), 0)
-        return wrap(np.repeat(np.arange(len(input), dtype=input._array.dtype), input._array))
+        places = np.repeat(np.arange(len(input), dtype=input._array.dtype), input._array)
+        _check_total(len(places), output_size)
+        return wrap(places)
+    if dim is not None and not input.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if dim is None:
         input, dim = input.reshape(-1), 0
     d = wrap_dim(dim, input.ndim)
@@ -411,6 +424,7 @@ def repeat_interleave(
     counts = repeats._array if isinstance(repeats, Tensor) else np.array(repeats, np.int64)
     _check_counts(counts, size, d)
     places = np.repeat(np.arange(size), np.broadcast_to(counts.reshape(-1), (size,)))
+    _check_total(len(places), output_size)
     return input.reshape(input.shape or (1,)).index_select(d, wrap(places))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -177,9 +178,13 @@ def margin_ranking_loss(
             f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {input1.shape}, "
             f"input2: {input2.shape}, target: {target.shape} "
         )
-    return reduced(
-        (-target * (input1 - input2) + margin).clamp_min(0), reduction, size_average, reduce
-    )
+    return _ranked(input1, input2, target, margin, how_reduced(reduction, size_average, reduce))
+
+
+def _ranked(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
+) -> Tensor:
+    return reduced((-target * (input1 - input2) + float(margin)).clamp_min(0), reduction)
 
 
 def multilabel_soft_margin_loss(
@@ -294,11 +299,30 @@ def triplet_margin_loss(
     swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """How much the negative lacks to be farther from the anchor than the positive by a margin."""
+    _check_triplet(margin)
     how = how_reduced(reduction, size_average, reduce)
-    return triplet_margin_with_distance_loss(
-        anchor, positive, negative, margin=margin, swap=swap, reduction=how,
-        distance_function=lambda a, b: pairwise_distance(a, b, p, eps),
-    )  # fmt: skip
+    return _by_distances(anchor, positive, negative, margin, p, eps, swap, how)
+
+
+def _check_triplet(margin: float) -> None:
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+
+
+def _by_distances(
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
+    swap: bool = False, reduction: str = "mean", distance: Callable[[Tensor, Tensor], Tensor] | None = None,
+) -> Tensor:  # fmt: skip
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
+    measure = distance or partial(pairwise_distance, p=p, eps=eps)
+    near, far = measure(anchor, positive), measure(anchor, negative)
+    if swap:
+        far = FUNCTIONS["minimum"](far, measure(positive, negative))
+    return reduced((margin + near - far).clamp_min(0), reduction)
 
 
 def triplet_margin_with_distance_loss(
@@ -306,39 +330,35 @@ def triplet_margin_with_distance_loss(
     margin: float = 1.0, swap: bool = False, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """`triplet_margin_loss` with a distance of one's own."""
-    how = how_reduced(reduction)
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
-    if not anchor.ndim == positive.ndim == negative.ndim:
-        raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
-        )
-    distance = distance_function or pairwise_distance
-    near, far = distance(anchor, positive), distance(anchor, negative)
-    if swap:
-        far = FUNCTIONS["minimum"](far, distance(positive, negative))
-    return reduced((margin + near - far).clamp_min(0), how)
+    _check_triplet(margin)
+    return _by_distances(
+        anchor, positive, negative, margin, swap=swap, reduction=how_reduced(reduction), distance=distance_function
+    )  # fmt: skip
 
 
 # --- As torch.name, where the reduction is a number -----------------------------------------------
 
 
-def with_numbers(fn: Callable[..., Tensor], names: tuple[str, ...]) -> None:
-    """Offer a loss as `torch.name`, where the reduction is a number that follows these arguments."""
+def with_numbers(
+    fn: Callable[..., Tensor], names: tuple[str, ...], compute: Callable[..., Tensor] | None = None
+) -> None:
+    """Offer a loss as `torch.name`, where the reduction is a number that follows these arguments.
+
+    `compute` is what computes it, where `fn` checks more than `torch.name` does.
+    """
 
     def call(*args: Any, **kwargs: Any) -> Tensor:
         given = {"reduction": 0} | dict(zip(names, args, strict=False)) | kwargs
-        return fn(**given | {"reduction": _NUMBERED.get(given["reduction"], "none")})
+        return (compute or fn)(**given | {"reduction": _NUMBERED.get(given["reduction"], "none")})
 
     call.__name__, call.__doc__ = fn.__name__, fn.__doc__
     function(call)
 
 
-for _fn, _names in [
-    (hinge_embedding_loss, "input target margin reduction"),
-    (margin_ranking_loss, "input1 input2 target margin reduction"),
-    (cosine_embedding_loss, "input1 input2 target margin reduction"),
-    (triplet_margin_loss, "anchor positive negative margin p eps swap reduction"),
+for _fn, _names, _compute in [
+    (hinge_embedding_loss, "input target margin reduction", None),
+    (margin_ranking_loss, "input1 input2 target margin reduction", _ranked),
+    (cosine_embedding_loss, "input1 input2 target margin reduction", None),
+    (triplet_margin_loss, "anchor positive negative margin p eps swap reduction", _by_distances),
 ]:
-    with_numbers(_fn, tuple(_names.split()))
+    with_numbers(_fn, tuple(_names.split()), _compute)

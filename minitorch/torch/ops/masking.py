@@ -132,10 +132,18 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Any = None) -> Any:
     array = input._array
     found = np.nonzero(array.reshape(array.shape or (1,)))
     if as_tuple:
+        if out is not None:
+            raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
         return tuple(wrap(np.array(f, np.int64)) for f in found)
     rows = np.stack(found).T if array.ndim else np.zeros((len(found[0]), 0), np.int64)
     result = wrap(rows.astype(np.int64, copy=False))
-    return result if out is None else into(out, result, "nonzero")
+    if out is None:
+        return result
+    if out.dtype is not result.dtype:
+        raise RuntimeError(
+            f"nonzero: Expected out tensor to have scalar type Long but got {out.dtype}"
+        )
+    return into(out, result, "nonzero")
 
 
 @function_and_method

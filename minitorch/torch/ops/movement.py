@@ -175,7 +175,7 @@ def _view_as_type(input: Tensor, kind: dtypes.dtype) -> Tensor:
             raise RuntimeError(
                 f"self.dim() cannot be 0 to view {input.dtype} as {kind} (different element sizes)"
             )
-        if array.strides[-1] != array.itemsize and array.shape[-1] != 1:
+        if array.strides[-1] != array.itemsize:
             raise RuntimeError(
                 f"self.stride(-1) must be 1 to view {input.dtype} as {kind} (different element sizes), "
                 f"but got {array.strides[-1] // array.itemsize}"
@@ -185,7 +185,7 @@ def _view_as_type(input: Tensor, kind: dtypes.dtype) -> Tensor:
                 f"self.size(-1) must be divisible by {kind.itemsize // array.itemsize} to view "
                 f"{input.dtype} as {kind} (different element sizes), but got {array.shape[-1]}"
             )
-    return make_view(array.view(kind.numpy), input)
+    return make_view(array.view(kind.numpy), input.detach())  # bits have no derivative
 
 
 @function_and_method

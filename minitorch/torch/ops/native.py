@@ -161,7 +161,7 @@ def nuclear_norm(
     """The sum of the singular values of matrices."""
     if isinstance(dim, bool):
         dim, keepdim = None, dim
-    return FUNCTIONS["norm"](input, "nuc", dim, keepdim, out=out)
+    return FUNCTIONS["norm"](input, "nuc", (-2, -1) if dim is None else dim, keepdim, out=out)
 
 
 FUNCTIONS["grid_sampler_2d"] = FUNCTIONS["grid_sampler_3d"] = FUNCTIONS["grid_sampler"]

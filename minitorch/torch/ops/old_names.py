@@ -110,9 +110,11 @@ def to_sparse_coo(self: Tensor) -> Any:
 
 
 @function
-def smm(input: Any, mat: Tensor) -> Any:
+def smm(input: Any, mat2: Tensor) -> Any:
     """The product of a sparse matrix with a dense one, sparse again."""
-    return (input @ mat).to_sparse()
+    if not input.is_sparse:
+        raise RuntimeError("tensor.sspaddmm(...) can only be called on sparse tensors")
+    return (input @ mat2).to_sparse()
 
 
 FUNCTIONS["dsmm"] = FUNCTIONS["hsmm"] = FUNCTIONS["mm"]

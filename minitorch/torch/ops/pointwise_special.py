@@ -161,8 +161,7 @@ def _xlogy(a: Array, b: Array) -> Array:
 
 def _xlogy_by_factor(g: Any, input: Any, other: Any) -> Any:
     """log(other), and nothing where 0 log 0 was taken as 0."""
-    logarithm = other.log() if isinstance(other, Tensor) else g.new_tensor(other).log()
-    return (g * logarithm).masked_fill((input == 0) & (other <= 0), 0)
+    return g.xlogy(other).masked_fill((input == 0) & (other <= 0), 0)
 
 
 binary("xlogy", _xlogy, (_xlogy_by_factor, lambda g, input, other: g * input / other),

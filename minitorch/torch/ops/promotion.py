@@ -77,7 +77,7 @@ def meet(values: Sequence[Any], to_float: bool = False) -> list[Array]:
     """
     kind = _only_float_type(values)
     if kind is not None:
-        return [v if type(v) is np.ndarray else np.array(v, kind) for v in values]
+        return [v if type(v) is np.ndarray else np.array(float(v), kind) for v in values]
     wanted = result_type(*values)
     if to_float and wanted.kind < FLOATING:
         wanted = dtypes.get_default_dtype()

@@ -56,7 +56,7 @@ def _declare(name: str, draw: Callable[..., Array], doc: str) -> None:
         resolve(device)
         kind = dtype or input.dtype
         _check_floating(name, kind)
-        lying = same_layout(np.empty(input._array.shape, kind.numpy), input._array)
+        lying = same_layout(np.empty(input._array.shape, kind.numpy), input._array, memory_format)
         array = _drawn_for(draw, lying, kind.numpy, generator=generator)
         return new_tensor_of(array, requires_grad)
 
@@ -120,7 +120,7 @@ def randint_like(
     low: int = 0,
     high: Any = None,
     dtype: Any = None,
-    generator: Any = None,
+    memory_format: Any = None,
     **kwargs: Any,
 ) -> Tensor:
     """`randint` of another tensor's shape and type."""
@@ -128,14 +128,11 @@ def randint_like(
         low, high = bounds
     elif bounds:
         high = bounds[0]
-    return randint(
-        low,
-        high,
-        tuple(input._array.shape),
-        dtype=dtype or input.dtype,
-        generator=generator,
-        **kwargs,
-    )
+    kind = dtype or input.dtype
+    made = randint(low, high, tuple(input._array.shape), dtype=kind, **kwargs)
+    lying = same_layout(np.empty(input._array.shape, kind.numpy), input._array, memory_format)
+    made._array = in_memory_order(made._array, lying)
+    return made
 
 
 @function
@@ -322,6 +319,10 @@ def random_(self: Tensor, *bounds: Any, generator: Any = None) -> Tensor:
     """Fill with whole numbers: all that the type holds, below `to`, or from `from` to below `to`."""
     shape, kind = self._array.shape, self._array.dtype
     if not bounds:
+        if kind.kind == "c":
+            raise NotImplementedError(
+                f"\"random_kernel_cpu\" not implemented for '{kind_name(self._array)}'"
+            )
         drawn = sampling.integers_of_type(shape, kind, generator)
     else:
         low, high = (0, bounds[0]) if len(bounds) == 1 else bounds

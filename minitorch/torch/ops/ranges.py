@@ -81,7 +81,7 @@ def arange(
 
 
 def inclusive_range(
-    start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
+    start: Any = 0, end: Any = None, step: Any = 1, *, out: Any = None, dtype: Any = None, device: Any = None,
     requires_grad: bool = False, layout: Any = None,
 ) -> Tensor:  # fmt: skip
     """From `start` to `end`, both included, in steps (kept for old programs)."""
@@ -95,9 +95,10 @@ def inclusive_range(
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    kind = dtype or dtypes.get_default_dtype()
+    kind = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)
     count = np.arange(math.floor((end - start) / step) + 1)
-    return new_tensor_of((start + count * step).astype(kind.numpy), requires_grad)
+    made = new_tensor_of((start + count * step).astype(kind.numpy), requires_grad)
+    return made if out is None else into(out, made, "range")
 
 
 FUNCTIONS["range"] = inclusive_range
@@ -108,6 +109,8 @@ def _check_steps(name: str, steps: Any) -> None:
         raise TypeError(f"{name}(): argument 'steps' must be int, not {type(steps).__name__}")
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
+    if steps >= 2**63:
+        raise ValueError(f"{name}(): argument 'steps' is too large: {steps}")
 
 
 def _spaced_kind(name: str, a: Any, b: Any, dtype: Any, out: Any) -> dtype_type:

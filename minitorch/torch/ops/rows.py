@@ -135,8 +135,12 @@ def _check_source(name: str, input: Tensor, dim: int, index: Tensor, source: Ten
     want = list(input.shape)
     if want:
         want[dim] = index.numel()
-    if list(source.shape) != want and source.numel() != 1:
-        error = IndexError if name == "index_copy_" else RuntimeError
+    copying = (
+        name == "index_copy_"
+    )  # which takes numbers for vectors of one, and the other way round
+    alike = copying and input.ndim < 2 and source.numel() == index.numel() and source.ndim < 2
+    if list(source.shape) != want and not alike:
+        error = IndexError if copying else RuntimeError
         raise error(
             f"{name}(): source {list(source.shape)} must have the shape of self {list(input.shape)} but for "
             f"dimension {dim}, where the index has {index.numel()}"
@@ -159,6 +163,8 @@ def _index_fill_call(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
     check_tensor("index_fill_", index, "index")
     if index.dtype is not dtypes.int64:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if index.ndim > 1:
+        raise RuntimeError("Index has to be a vector/scalar")
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(
             f"Only supports 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
@@ -344,8 +350,7 @@ def take_along_dim(
             f"torch.take_along_dim(): dtype of indices should be Long but got {kind_name(indices._array)}"
         )
     if dim is None:
-        places = _from_front("take_along_dim", indices.reshape(-1), input._array.size, 0)
-        return gather(input.reshape(-1), 0, places, out=out)
+        return gather(input.reshape(-1), 0, indices.reshape(-1), out=out)
     d = wrap_dim(dim, input.ndim)
     if input.ndim != indices.ndim:
         raise RuntimeError(
@@ -356,7 +361,9 @@ def take_along_dim(
     own[d] = wanted[d] = 1
     shape = list(broadcast_shapes("take_along_dim", tuple(own), tuple(wanted)))
     shape[d] = -1
-    places = _from_front("take_along_dim", indices, input._array.shape[d], d)
+    places = wrap(
+        indices._array % max(input._array.shape[d], 1)
+    )  # places beyond the end wrap around
     return gather(input.expand(shape), d, places.expand(shape), out=out)
 
 
@@ -366,16 +373,16 @@ def take_along_dim(
 def _scattered(name: str, doc: str) -> None:
     """`x.select_scatter(src, dim, index)`: a copy with `src` where the view `name` looks."""
 
-    def call(input: Tensor, src: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        out = input.clone(memory_format=contiguous_format)
-        place = VIEWS[name](out, *args, **kwargs)
+    def call(input: Tensor, src: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Tensor:
+        result = input.clone(memory_format=contiguous_format)
+        place = VIEWS[name](result, *args, **kwargs)
         if place.shape != src.shape:
             raise RuntimeError(
                 f"expected src to have a size equal to the {name} of self. src size = {list(src.shape)}, "
                 f"{name} size = {list(place.shape)}"
             )
         place.copy_(src)
-        return out
+        return result if out is None else into(out, result, call.__name__)
 
     call.__name__, call.__doc__ = f"{name}_scatter", doc
     function_and_method(call)

@@ -192,7 +192,7 @@ def _check_shapes(name: str, input: Tensor, index: Tensor, dim: int, src: Any = 
                 f"self {list(input.shape)} apart from dimension {dim} [{name}]"
             )
     if isinstance(src, Tensor):
-        if any(i > s for i, s in zip(index.shape, src.shape, strict=False)):
+        if any(i > s for i, s in zip(index.shape, src.shape or (1,), strict=False)):
             raise RuntimeError(
                 f"Expected index to be no larger than self apart from dimension {dim} and no larger than "
                 f"src {list(src.shape)} [{name}: {shapes}]"

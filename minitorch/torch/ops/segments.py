@@ -11,8 +11,9 @@ from ..tensor import Tensor
 from .movement import wrap_dim
 from .surface import FUNCTIONS, check_tensor, function
 
-_OF_NOTHING = {"sum": 0.0, "prod": 1.0, "mean": float("nan"), "max": -float("inf"), "min": float("inf")}  # fmt: skip
+_OF_NOTHING = {"sum": 0.0, "prod": 1.0, "mean": float("nan"), "amax": -float("inf"), "amin": float("inf")}  # fmt: skip
 _FOLDED = {"sum": "sum", "prod": "prod", "mean": "mean", "max": "amax", "min": "amin"}
+_FOLDED |= {"amax": "amax", "amin": "amin"}
 
 
 @function
@@ -37,11 +38,11 @@ def segment_reduce(
         raise RuntimeError(f"segment_reduce: unknown reduction {reduce!r}")
     if indices is not None:
         raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
-    if (lengths is None) == (offsets is None):
+    if lengths is None and offsets is None:
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
     d = wrap_dim(axis, data.ndim)
-    ends = offsets._array if lengths is None else _ends(lengths._array)
-    if not unsafe and lengths is not None and (ends[..., -1] != data.shape[d]).any():
+    ends = offsets._array if offsets is not None else _ends(lengths._array)  # type: ignore[union-attr]
+    if not unsafe and offsets is None and (ends[..., -1] != data.shape[d]).any():
         raise RuntimeError(
             f"segment_reduce(): Expected all rows of lengths along axis to sum to data.size({d}) "
             f"when !unsafe: {list(data.shape)}"
@@ -72,8 +73,7 @@ def _folded(run: Tensor, reduce: str, d: int, initial: Any) -> Tensor:
     """One run as one place; of nothing, what it starts from."""
     size = run._array.shape[d]
     if not size:
-        shape = run._array.shape[:d] + run._array.shape[d + 1 :]
-        return run.new_full(shape, _OF_NOTHING[reduce] if initial is None else initial)
+        return run.sum(d) + (_OF_NOTHING[_FOLDED[reduce]] if initial is None else initial)
     if initial is None:
         return getattr(run, _FOLDED[reduce])(d)
     start = run.narrow(d, 0, 1) * 0 + initial

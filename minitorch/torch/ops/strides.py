@@ -16,7 +16,10 @@ from .surface import function_and_method, only_method
 
 
 def element_strides(array: Array) -> tuple[int, ...]:
-    """Strides counted in elements, as Torch gives them: 1-sized dimensions as if in use."""
+    """Strides counted in elements, as Torch gives them: dimensions of size 0 and 1 as if in use."""
+    if not array.size and not any(array.strides):
+        sizes = np.maximum(array.shape[:0:-1], 1)
+        return tuple(np.cumprod([1, *sizes]).tolist()[::-1]) if array.ndim else ()
     return tuple(s // array.itemsize for s in array.strides)
 
 

@@ -18,7 +18,10 @@ def _copied(name: str, view: Any) -> None:
         result: Any = tuple(x.clone() for x in shown) if isinstance(shown, tuple) else shown.clone()
         if name == "detach":
             result = without_derivative(name, result, *args)
-        return result if out is None else into(out, result, call.__name__)
+        if out is None:
+            return result
+        written = into(out, result, call.__name__)
+        return None if isinstance(result, tuple) else written  # as Torch answers
 
     call.__name__, call.__doc__ = f"{name}_copy", f"A copy of what `{name}` shows."
     function(call)

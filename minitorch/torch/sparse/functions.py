@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..environment import strided
 from ..ops.creation import as_tensor
 from ..ops.movement import wrap_dim
 from ..ops.surface import FUNCTIONS, only_method
@@ -77,16 +78,20 @@ def _checked_size(places: Array, content: Tensor, size: Any) -> tuple[int, ...]:
 @only_method
 def to_sparse(
     self: Tensor, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None, dense_dim: int | None = None
-) -> SparseTensor:  # fmt: skip
+) -> Any:  # fmt: skip
     """The elements that are not 0, and where they are; the last dimensions may stay dense."""
+    if layout is strided and blocksize is None:
+        return self
     if (layout is not None and "sparse_coo" not in str(layout)) or blocksize is not None:
         raise NotImplementedError(
             f"to_sparse: only layout torch.sparse_coo is supported, not {layout}"
         )
+    if dense_dim is not None:
+        sparse_dim = self.ndim - dense_dim
     count = self.ndim if sparse_dim is None else sparse_dim
     if not 0 <= count <= self.ndim or (count == 0 and self.ndim):
         raise RuntimeError(
-            f"to_sparse: sparse_dim {sparse_dim} does not fit a tensor of shape {list(self.shape)}"
+            f"to_sparse: sparse_dim {count} does not fit a tensor of shape {list(self.shape)}"
         )
     filled = self._array != 0
     if count < self.ndim:

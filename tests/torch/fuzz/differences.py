@@ -58,6 +58,20 @@ def _not_finite(call: Call) -> bool:
     )
 
 
+def _is_extreme(call: Call) -> bool:
+    """Whether NaN, infinity or numbers go in whose products overflow."""
+    given = [t.detach() for t in leaves((call.args, call.kwargs)) if t.numel()]
+    return _not_finite(call) or any(
+        float(t.abs().max()) > float(real.finfo(t.dtype).max) ** 0.5
+        for t in given
+        if t.is_floating_point() or t.is_complex()
+    )
+
+
+def _has_empty(call: Call) -> bool:
+    return any(not t.numel() for t in leaves((call.args, call.kwargs)))
+
+
 def _is_complex(call: Call) -> bool:
     return any(t.is_complex() for t in leaves((call.args, call.kwargs)))
 
@@ -130,16 +144,24 @@ DIFFERENCES = (
         text="functions with out=... arguments don't support automatic differentiation",
     ),
     Difference(
-        "PyTorch lets comparisons and logical functions write into leaves that require grad.",
-        "(gradient )?(refused|values)",
-        names=r"(Tensor\.)?(logical_\w+|eq|ne|lt|le|gt|ge|greater|less|greater_equal|less_equal|not_equal)_",
+        "PyTorch does not record `logical_and_` and its like: they write into leaves that require grad, and the "
+        "gradient passes as if nothing had been written.",
+        "refused|gradient values",
+        names=r"(Tensor\.)?logical_\w+_",
     ),
     Difference(
-        "NaN and infinity within linear algebra and Fourier transforms spread as each library's routines meet them.",
+        "Whole numbers require grad after one of PyTorch's comparisons in place with what does.",
+        "requires_grad|gradient there|gradient missing",
+        names=r"(Tensor\.)?(eq|ne|lt|le|gt|ge|greater|less|greater_equal|less_equal|not_equal)_",
+        text="False, expected True|zero: True",
+    ),
+    Difference(
+        "NaN and infinity, and sums that overflow, spread within linear algebra and Fourier transforms as each "
+        "library's routines meet them.",
         "(gradient |written )?(values|accepted|refused|error class)",
         names=_LAPACK
         + r"|fft\.\w+|(Tensor\.)?(\w*mm|\w*mv|\w*bmm|dot|vdot|inner|outer|ger|addr|matmul|__r?matmul__|tensordot|einsum|cross|renorm|i?stft|cdist|kron|chain_matmul|vecdot|linear|bilinear|conv\w*)_?|nn\.functional\.(conv\w*|linear|bilinear)",
-        when=_not_finite,
+        when=_is_extreme,
     ),
     Difference(
         "Complex numbers with infinite or NaN parts: products and quotients follow each library's formula.",
@@ -155,7 +177,7 @@ DIFFERENCES = (
         "Some of PyTorch's functions want `out=` of the very type of their result; here it is cast where it loses "
         "nothing.",
         "accepted",
-        text="Found dtype .* but expected|does not match dtype of out|expected out tensor dtype",
+        text="Found dtype .* but expected|does not match dtype of out|expected out tensor dtype|Expected out tensor to have|support non-boolean outputs",
     ),
     Difference(
         "Eigenvectors and singular vectors may point the other way.",
@@ -183,6 +205,113 @@ DIFFERENCES = (
         "(written )?values",
         names=r"(Tensor\.)?(sort|argsort|topk|kthvalue|median|nanmedian|mode|msort|argmax|argmin|max|min|unique\w*)",
         text="output 1|int64",
+    ),
+    Difference(
+        "PyTorch fails an assertion of its own, and asks to report a bug.",
+        "(gradient )?(accepted|error class)",
+        text="INTERNAL ASSERT FAILED",
+    ),
+    Difference(
+        "PyTorch's `igamma`, `igammac`, `polygamma`, `zeta`, `remainder` and `fmod` are NaN at infinity or for huge "
+        "numbers where there is a value; `igamma` and `igammac` of NaN are numbers at 0 and infinity.",
+        "(written )?values",
+        names=r"(Tensor\.|special\.)?(igammac?|gammaincc?|polygamma|zeta|remainder|fmod)_?|Tensor\.__i?mod__",
+        text=r"\(nan\)",
+        when=_is_extreme,
+    ),
+    Difference(
+        "PyTorch takes the mean of `var_mean` and `std_mean` step by step: of infinite numbers it is NaN.",
+        "values",
+        names=r"(Tensor\.)?(var|std)_mean",
+        when=_is_extreme,
+    ),
+    Difference(
+        "`mode` sorts NaN anywhere in PyTorch.",
+        "values",
+        names=r"(Tensor\.)?mode",
+        when=_not_finite,
+    ),
+    Difference(
+        "The derivative of a product with infinite elements and two that are 0 is NaN; PyTorch's `prod` says 0.",
+        "gradient values",
+        names=r"(Tensor\.)?prod",
+        when=_not_finite,
+    ),
+    Difference(
+        "A singular matrix has no derivative of the logarithm of its determinant: PyTorch's is infinite.",
+        "gradient values",
+        names=r"(Tensor\.|linalg\.)?(logdet|slogdet)",
+        text=r"\(nan\), expected .*inf",
+    ),
+    Difference(
+        "PyTorch's gradient of `narrow_copy` from a place counted from the end is 0.",
+        "gradient values",
+        names=r"(Tensor\.)?narrow_copy",
+    ),
+    Difference(
+        "PyTorch's gradient of `vander` fails: it has written over what it needs.",
+        "gradient accepted",
+        names="vander",
+        text="modified by an inplace operation",
+    ),
+    Difference(
+        "PyTorch's gradient by the source of a scatter whose index is empty and of another rank has the wrong shape.",
+        "gradient (accepted|error class)",
+        names=r"(Tensor\.)?scatter\w*",
+        text="returned an invalid gradient",
+        when=_has_empty,
+    ),
+    Difference(
+        "Some of PyTorch's functions fail where memory cannot be seen in one row: `isin` of unique elements, "
+        "`take_along_dim` without a dimension, `native_group_norm`.",
+        "accepted",
+        names=r"(Tensor\.)?(isin|take_along_dim|native_group_norm)",
+        text="view size is not compatible|is_contiguous",
+    ),
+    Difference(
+        "PyTorch's `logsumexp` over an empty list of dimensions, and `norm_except_dim` of a dimension of size 0, "
+        "fail inside.",
+        "accepted",
+        names=r"(Tensor\.)?(logsumexp|norm_except_dim)",
+        text="doesn't match the broadcast shape|is ambiguous",
+    ),
+    Difference(
+        "`torch.unique_consecutive(x, True)`, by place, does not give PyTorch's inverse.",
+        "(result|shape|values|returned)",
+        names="unique_consecutive",
+        when=lambda call: len(call.args) > 1,
+    ),
+    Difference(
+        "PyTorch's `segment_reduce` reads beyond its data.",
+        "refused|values",
+        names="_?segment_reduce",
+        text="exceeds dimension size|must be non-negative",
+    ),
+    Difference(
+        "PyTorch's batches of matrices may have different types where there are no elements.",
+        "refused",
+        names=r"(Tensor\.)?(\w*bmm|matmul|__r?matmul__)_?|linalg\.(matmul|multi_dot)",
+        text="same dtype",
+        when=_has_empty,
+    ),
+    Difference(
+        "`x.__pow__(other=y)`, by name, is NotImplemented in PyTorch.",
+        "result|refused",
+        names=r"Tensor\.__i?pow__",
+        when=lambda call: "other" in call.kwargs,
+    ),
+    Difference(
+        "PyTorch's `torch.split` calls the method `split` of whatever it is given.",
+        "refused",
+        names="split",
+        text="'str' object",
+    ),
+    Difference(
+        "PyTorch records results that do not depend on what requires grad: the second of `triangular_solve`, those "
+        "of `native_group_norm`, `ormqr` without reflections.",
+        "requires_grad",
+        names=r"(Tensor\.)?(triangular_solve|native_group_norm|ormqr)",
+        text="False, expected True",
     ),
 )
 """All of them."""

@@ -6,6 +6,7 @@ import warnings
 from typing import Any, TypeVar
 
 from ...ops.linalg.norms import vector_norm
+from ...ops.movement import wrap_dim
 from ...ops.surface import function
 from ...tensor import Tensor
 from ..modules.module import Module
@@ -20,7 +21,9 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """Norms over all dimensions but one; with -1, over all."""
     if dim == -1:
         return vector_norm(v, pow)
-    others = [d for d in range(v.ndim) if d != dim]
+    if not v.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    others = [d for d in range(v.ndim) if d != wrap_dim(dim, v.ndim)]
     return vector_norm(v, pow, others, True) if others else v.abs()
 
 

@@ -264,6 +264,11 @@ def ormqr(
     """A product of reflections times a matrix, or a matrix times it."""
     _check_reflections("torch.ormqr", input, tau)
     check_matrix("torch.ormqr", other, "other")
+    if other.dtype is not input.dtype:
+        raise RuntimeError(
+            f"torch.ormqr: Expected input and other to have the same dtype, but input has {input.dtype} "
+            f"and other has {other.dtype}"
+        )
     side = -2 if left else -1
     if other._array.shape[side] != input._array.shape[-2]:
         raise RuntimeError(

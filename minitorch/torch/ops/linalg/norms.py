@@ -15,8 +15,7 @@ from ..movement import wrap_dim, wrap_dims
 from ..promotion import result_type
 from ..record import Op
 from ..reduce import spread
-from ..surface import FUNCTIONS, check_tensor, function_and_method, into, with_out
-from .arguments import offer
+from ..surface import FUNCTIONS, check_tensor, function_and_method, into, method, with_out
 from .factorizations import svdvals
 
 # --- Of vectors ------------------------------------------------------------------------------
@@ -230,6 +229,8 @@ def _legacy_norm(
 
 def _any_norm(input: Tensor, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
     check_tensor("norm", input)
+    if dtype is not None and not isinstance(dtype, dtypes.dtype):
+        raise TypeError(f"norm(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     if p == "nuc":
         if dim is None and input.ndim != 2:
             raise RuntimeError(
@@ -241,7 +242,15 @@ def _any_norm(input: Tensor, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Ten
     return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype)
 
 
-offer("norm", _legacy_norm)
+def _norm_of(
+    self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
+) -> Tensor:
+    """The norm of all elements, or along dimensions: p a number, "fro" or "nuc"."""
+    return _any_norm(self, p, dim, keepdim, dtype)
+
+
+FUNCTIONS["norm"] = _legacy_norm
+method("norm", _norm_of)
 
 
 @function_and_method

@@ -97,10 +97,15 @@ def _permutation(pivots: Tensor, m: int, like: Tensor) -> Tensor:
 
 
 def _unpacked(LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    return _permutation(pivots, LU._array.shape[-2], LU), *_triangles(LU)
+
+
+def _triangles(LU: Tensor) -> tuple[Tensor, Tensor]:
+    """L and U from both in one matrix."""
     m, n = LU._array.shape[-2:]
     k = min(m, n)
     one = wrap(np.eye(m, k, dtype=LU._array.dtype))
-    return _permutation(pivots, m, LU), LU[..., :k].tril(-1) + one, LU[..., :k, :].triu()
+    return LU[..., :k].tril(-1) + one, LU[..., :k, :].triu()
 
 
 def _check_pivot(name: str, pivot: bool) -> None:
@@ -159,14 +164,16 @@ def lu_unpack(
 ) -> Any:
     """P, L and U from what `lu_factor` returns."""
     check_matrix("torch.lu_unpack", LU_data, "LU_data")
-    if LU_pivots.dtype is not dtypes.int32:
+    if unpack_pivots and LU_pivots.dtype is not dtypes.int32:
         raise RuntimeError(
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
             f"Note: this function is intended to be used with the output produced by torch.linalg.lu_factor, got {LU_pivots.dtype}"
         )
-    P, L, U = _unpacked(LU_data, LU_pivots)
     nothing = LU_data.new_empty((0,))
-    parts = [P if unpack_pivots else nothing, *((L, U) if unpack_data else (nothing, nothing))]
+    parts = [
+        _permutation(LU_pivots, LU_data._array.shape[-2], LU_data) if unpack_pivots else nothing,
+        *(_triangles(LU_data) if unpack_data else (nothing, nothing)),
+    ]
     result = several("lu_unpack", "P L U", parts)
     return result if out is None else into(out, result, "lu_unpack")
 
