@@ -321,6 +321,10 @@ CALLS: list[Call] = [
     lambda t: t.ones(2, 2).to_sparse(dense_dim=3), lambda t: t.ones(2, 2).to_sparse(dense_dim=1).indices(),
     lambda t: t.lu_unpack(t.ones(2, 3), t.ones(5), True, False), lambda t: t.ormqr(t.ones(5, 0), t.ones(0), t.ones(5, 0).char()),
     # types, and where to write
+    *(lambda t, kinds=kinds: t.native_group_norm(t.ones(1, 6, 3).to(getattr(t, kinds[0])), t.ones(6).to(getattr(t, kinds[1])),
+      t.ones(6).to(getattr(t, kinds[2])), 1, 6, 3, 2, 0.5)[0] for kinds in (("float32",) * 3, ("float16", "float32", "float32"),
+      ("float16", "float16", "float32"), ("float32", "float64", "float64"), ("float16", "float64", "float64"), ("float64", "float64", "int16"))),
+    lambda t: t.native_batch_norm(t.ones(2, 1), t.ones(1), t.ones(1), t.ones(1), t.ones(1).double(), True, 0.5, 1e-5),
     lambda t: t.searchsorted(t.tensor([0.5, 1.5]), t.tensor([1, 2]).int()), lambda t: t.bucketize(t.ones(2).int(), t.tensor([0.5, 1.5])),
     lambda t: t.margin_ranking_loss(t.ones(2, 2).int(), t.ones(2, 2).int(), t.ones(2).int()), lambda t: t.triplet_margin_loss(t.ones(2), t.ones(2), t.ones(2), -1.0),
     lambda t: t.segment_reduce(t.arange(3.0), "amax", lengths=t.tensor([2, 1]), offsets=t.tensor([0, 3])), lambda t: t.range(1, 3, out=t.ones(2).int()),

@@ -254,7 +254,23 @@ def batch_norm(
     if training:
         _need_several(input._array.shape)
     _check_channels("batch_norm", input, running_mean, running_var, weight, bias)
+    _check_types(input, weight, bias, running_mean, running_var)
     return _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+def _check_types(input: Tensor, *parameters: Any) -> None:
+    """RuntimeError unless all have the input's type, or all but a two-byte input are float32."""
+    kind = input._array.dtype
+    others = [p.dtype for p in parameters if p is not None and p._array.dtype is not kind]
+    if not others:
+        return
+    kinds = {p.dtype for p in parameters if p is not None}
+    if len(kinds) > 1 or not (
+        others[0] is input.dtype or (kind.itemsize == 2 and others[0] is dtypes.float32)
+    ):
+        raise RuntimeError(
+            f"mixed dtype (CPU): parameters of {' and '.join(map(str, others))} beside an input of {input.dtype}"
+        )
 
 
 def _of_nothing(input: Tensor, weight: Any, bias: Any) -> Tensor:
@@ -391,6 +407,7 @@ def group_norm(
     require_floats("GroupNormKernelImpl", input._array)
     if not input._array.size:
         return _of_nothing(input, weight, bias)
+    _check_types(input, weight, bias)
     return bind(GROUP_NORM, (input, weight, bias), {"by": num_groups, "eps": eps})[0]
 
 
