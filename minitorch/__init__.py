@@ -28,6 +28,7 @@ from . import tensor_data as tensor_data
 from . import tensor_functions as tensor_functions
 from . import tensor_ops as tensor_ops
 from . import testing as testing
+from . import transformer as transformer
 from .autodiff import Context as Context
 from .autodiff import Variable as Variable
 from .autodiff import backpropagate as backpropagate

@@ -5,4 +5,5 @@ from . import efficiency as efficiency
 from . import foundations as foundations
 from . import networks as networks
 from . import tensors as tensors
+from . import transformers as transformers
 from . import upper_floor as upper_floor

@@ -347,7 +347,7 @@ ROOMS = (
             "Set the temperature to 0.1, then to 2: what changes, and why?",
             "Look at both heads of a block: do they look at the same places?",
         ),
-        guide="torch",
+        guide="gpt",
     ),
 )
 

@@ -17,7 +17,7 @@ from .examples import first_hint
 from .guide import section
 from .progress import account, explain_error, next_task, standing
 from .stubs import body_of, solution_file
-from .tasks import TASKS, Task, find_task
+from .tasks import MODULES, TASKS, Task, find_task
 from .watching import watch
 from .workspace import CourseError, Workspace, create
 
@@ -74,7 +74,7 @@ def add_commands(commands: Any) -> None:
     new = add("new", "make a workspace, or add what is missing to one", run_new)
     new.add_argument("folder", metavar="DIR")
     start = add("start", "begin with a module, in the workspace you are in", run_start)
-    start.add_argument("module", type=int, choices=range(5), metavar="N")
+    start.add_argument("module", type=int, choices=MODULES, metavar="N")
     start.add_argument(
         "--fill", action="store_true", help="put our solutions where earlier modules are unwritten"
     )
@@ -100,7 +100,7 @@ def add_commands(commands: Any) -> None:
     watch.add_argument("task", metavar="TASK", nargs="?", help="default: the first open one")
     watch.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
     app = add("app", "open the visual app on your code, in the browser", run_app_command)
-    app.add_argument("module", type=int, choices=range(5), nargs="?", metavar="N")
+    app.add_argument("module", type=int, choices=MODULES, nargs="?", metavar="N")
     app.add_argument("--port", type=int)
     app.add_argument("--no-browser", action="store_true", help="only say the address")
     from . import teaching

@@ -191,6 +191,21 @@ class Draw:
         rows, columns = self.random.sample((2, 3, 4), 2)
         return f"({self.random.randint(1, 2)}, 2, {kh * rows}, {kw * columns}), {(kh, kw)}"
 
+    def ids(self) -> str:
+        """Three numbers of characters."""
+        return str([self.random.randrange(5) for _ in range(3)])
+
+    def texts(self) -> str:
+        """Two rows of three numbers of characters, one of them twice."""
+        rows = [[self.random.randrange(5) for _ in range(3)] for _ in range(2)]
+        rows[1][2] = rows[0][0]
+        return str(rows)
+
+    def headed(self) -> str:
+        """The shape of a batch of rows, and into how many heads its width is cut."""
+        heads, columns = self.random.sample((2, 3), 2)
+        return f"{(self.random.randint(1, 2), self.random.randint(2, 4), heads * columns)}, {heads}"
+
     # --- Modules and graphs --------------------------------------------------------------------
 
     def word(self) -> str:

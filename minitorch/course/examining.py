@@ -18,7 +18,7 @@ from .questions import QUESTIONS, Question, draw_questions
 from .sandbox import Limits, Outcome, remove_tree, run
 from .stubs import LIBRARY, stub_file
 from .tasks import TASKS, Task
-from .workspace import CourseError, course_files
+from .workspace import CourseError, copy_torch_floor, course_files
 
 BROKEN = 5
 """Files that may be broken before nothing more is tried."""
@@ -53,7 +53,7 @@ class Examiner:
         files = with_missing_files(files)
         verdict = Verdict(0, len(drawn))
         for _ in range(BROKEN):
-            outcome = self._ask(folder / "asked", files, drawn)
+            outcome = self._ask(folder / "asked", files, drawn, task.needs_torch)
             if outcome.kind != "ended":
                 return Examined(files, Verdict(0, len(drawn)), f"{outcome.kind}: {outcome.text}")
             verdict = judge(drawn, expected, outcome.output)
@@ -64,9 +64,13 @@ class Examiner:
             files = files | {broken: fresh}
         return Examined(files, verdict)
 
-    def _ask(self, root: Path, files: dict[str, bytes], drawn: Sequence[Question]) -> Outcome:
+    def _ask(
+        self, root: Path, files: dict[str, bytes], drawn: Sequence[Question], torch_floor: bool
+    ) -> Outcome:
         try:
             lay_out(root, files)
+            if torch_floor:
+                copy_torch_floor(root / "minitorch")
             line = as_request(root, drawn).encode()
             outcome = run(root / "answering.py", root, line, self.limits, self.layers)
         finally:

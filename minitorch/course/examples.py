@@ -159,6 +159,33 @@ dropout         dropout(tensor([1.0, 2.0]), 0.0).to_numpy().tolist() == [1.0, 2.
 == 4.4b
 _tensor_conv1d  ? Two threads share an output with a window of 5. Which places of the window does each sum?
 _tensor_conv2d  ? Two threads share an output with a window of 3 x 5. Which columns of the window does each sum?
+== 5.1
+one_hot                 one_hot([1], 3).to_numpy().tolist() == [[0.0, 1.0, 0.0]]
+Embedding.forward       ? What is the row 0 0 1 0 times a matrix of four rows?
+TextEmbedding.forward   TextEmbedding(3, 4, 2)([[0, 1]]).shape == (1, 2, 2)
+== 5.2
+LayerNorm.forward       ? The row 1 3 has mean 2 and variance 1. What is it, normalized? And the row 10 30?
+gelu                    gelu(tensor([0.0, 100.0])).to_numpy().tolist() == [0.0, 100.0]
+== 5.3
+causal_mask             causal_mask(2).to_numpy().tolist() == [[0.0, -math.inf], [0.0, 0.0]]
+attention               ? Two places with equal keys: which weights do the first and the second place give them?
+split_heads             split_heads(tensor([[[1.0, 2.0, 3.0, 4.0]]]), 2).to_numpy().tolist() == [[[1.0, 2.0]], [[3.0, 4.0]]]
+join_heads              join_heads(tensor([[[1.0, 2.0]], [[3.0, 4.0]]]), 2).to_numpy().tolist() == [[[1.0, 2.0, 3.0, 4.0]]]
+CausalSelfAttention.forward   ? Of what x are queries, keys and values made? Why is it called self-attention?
+== 5.4
+Block.forward           ? If attention and the small network give 0, what does the block give?
+GPT.forward             GPT(7, 4, 8, 2, 1)([[1, 2, 3]]).shape == (1, 3, 7)
+GPT.generate            len(GPT(3, 4, 8, 2, 1).generate([1], 2)) == 3
+cross_entropy           abs(cross_entropy(zeros((1, 2, 8)), [[3, 5]]).item() - math.log(8)) < 1e-5
+pick                    pick([0.0, 0.0], 1.0, 0.7) == 1
+== 5.5
+TextEmbedding.forward   ? On the ground floor ids were a list of lists. What are they here, and what does nn.Embedding take?
+CausalSelfAttention.forward   ? scaled_dot_product_attention takes (B, H, T, C / H). What shape has layer(x), and which steps lead there?
+Block.forward           ? Which of the two GELUs of Torch is the one of task 5.2?
+GPT.forward             ? What has changed against the ground floor?
+GPT.generate            ? scores is (1, T, V). Which T is the next character's?
+carry_over              ? A matrix of 4 x 4 fits either way. How do you know whether to transpose it?
+train_step              ? What happens to the gradients of the last step, if nobody forgets them?
 """
 
 

@@ -26,6 +26,7 @@ from .submissions import Submission, take
 from .tasks import Task
 from .workspace import (
     CourseError,
+    copy_torch_floor,
     course_files,
     finished_file,
     material,
@@ -175,6 +176,8 @@ def _grade_task(taken: Submission, task: Task, teacher: Teacher, folder: Path) -
         shutil.copytree(teacher.folder, root)
         for name, content in examined.files.items():
             _write(root / "minitorch" / name, content)
+        if task.needs_torch:
+            copy_torch_floor(root / "minitorch")
         ran = _run(root, task, teacher)
         return _mark(ran, teacher, examined.verdict)
     except CourseError:

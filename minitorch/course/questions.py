@@ -426,4 +426,54 @@ QUESTIONS: dict[str, str] = {
     cuda_convolved((1, 1, 2, 3), (2, 1, 2, 1), reverse=True)
     cuda_convolved((1, 1, 3, 2), (1, 1, 1, 2), out_order=(0, 1, 3, 2))
     """,
+    "5.1": """
+    hot({ids}, 6)
+    hot([1, {n}, 0], {n})
+    hot([1, -{n}, 0], 9)
+    looked_up_ids({texts}, 5, 3)
+    looked_up_ids({texts}, 5, {n})
+    embedded({texts}, 5, 4, 3)
+    embedded({texts}, 6, 5, {n})
+    """,
+    "5.2": """
+    plainly_normalized({x}, {x}, {x}, {x})
+    plainly_normalized({x}, {x})
+    normalized({cube})
+    normalized({shape})
+    gelu_of({x}, {x}, {x}, {d})
+    gelu_of(0.0, 1{n}.0, -1{n}.0)
+    """,
+    "5.3": """
+    mask_of({n})
+    attended({cube})
+    attended(({n}, 4, 3))
+    head_columns({headed})
+    heads_joined((4, 3, {n}), 2)
+    heads_joined((6, 2, 3), 3)
+    self_attended({headed})
+    """,
+    "5.4": """
+    block_of({headed})
+    scores_of({texts})
+    scores_of({texts}, 2)
+    about: surprise((2, 3, 5), {texts})
+    about: surprise((1, 3, 6), [{ids}])
+    pick([{x}, {x}, {x}, {x}], {p}, 0.{n})
+    pick([{x}, {x}, {x}, {x}], {p}, 0.0{n})
+    pick([{x}, {x}, {x}, {x}], {p}, 0.9{n})
+    pick([{x}, {x}], 0.{n}, 0.5)
+    written({ids}, {n}, {p})
+    written([4, 3, 2, 1, 0, 2], {n}, 0.{n})
+    """,
+    "5.5": """
+    upper_of_ids("TextEmbedding", (5, 4, 3), {texts})
+    upper("CausalSelfAttention", (4, 2), ({n}, 3, 4))
+    upper("CausalSelfAttention", (6, 3), (2, 2, 6))
+    upper("Block", (4, 2), (2, {n}, 4))
+    upper_of_ids("GPT", (5, 4, 4, 2, 2), {texts})
+    carried({texts})
+    steps_of_training({texts}, {texts}, {p})
+    upper_written({ids}, {n}, {p})
+    upper_written([4, 3, 2, 1, 0, 2], {n}, 0.{n})
+    """,
 }

@@ -20,6 +20,7 @@ from .catalogue import CUDA_MISTAKES, MISTAKES, Mistake
 from .checking import Server, request
 from .stubs import LIBRARY
 from .tasks import BY_NUMBER
+from .workspace import copy_torch_floor
 
 ALL = [*MISTAKES, *CUDA_MISTAKES]
 SIGNATURES = Path(__file__).with_name("signatures.json")
@@ -191,6 +192,8 @@ def answers_of(mistakes: list[Mistake]) -> Iterator[tuple[Mistake | None, str, d
             root / "minitorch",
             ignore=shutil.ignore_patterns("__pycache__", "torch", "torchvision", "course", "app"),
         )
+        if any(BY_NUMBER[m.number].needs_torch for m in mistakes):
+            copy_torch_floor(root / "minitorch")
         with Server(["numba"], PYTHONDONTWRITEBYTECODE="1") as server:
             for number in dict.fromkeys(_group(m.number) for m in mistakes):
                 yield None, number, _ask(server, root, number)

@@ -22,7 +22,7 @@ from .grading import grade
 from .isolation import MODES, choose, describe, missing
 from .reports import Grade, Journal, as_gradescope, as_json, write_json, write_table
 from .sandbox import LAYERS, Limits
-from .tasks import TASKS, Task, find_task
+from .tasks import MODULES, TASKS, Task, find_task
 from .verifying import mistakes, other_answers, round_trips, seeds
 from .workspace import MARK, CourseError, Workspace, create, write_whole
 
@@ -34,7 +34,7 @@ def add_commands(add: Add) -> None:
     release = add("release", "make the folder (and zip file) to hand out", run_release)
     release.add_argument("folder", metavar="DIR")
     release.add_argument(
-        "--module", type=int, choices=range(5), help="with the modules before it solved"
+        "--module", type=int, choices=MODULES, help="with the modules before it solved"
     )
     release.add_argument("--zip", action="store_true", help="also make DIR.zip")
     verified = add(
@@ -105,7 +105,7 @@ def add_commands(add: Add) -> None:
 
 def _add_tasks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tasks", metavar="TASK", nargs="+", default=[], help="such as 0.1 0.3")
-    parser.add_argument("--modules", metavar="N", type=int, nargs="+", choices=range(5), default=[])
+    parser.add_argument("--modules", metavar="N", type=int, nargs="+", choices=MODULES, default=[])
 
 
 def _chosen(args: argparse.Namespace) -> list[Task]:

@@ -20,7 +20,7 @@ from .reading import faults
 from .recognition import ALL, recognise
 from .stubs import LIBRARY
 from .tasks import BY_NUMBER, TASKS, Task
-from .workspace import Workspace, create, material, project_file, test_files
+from .workspace import Workspace, copy_torch_floor, create, material, project_file, test_files
 
 QUICKLY = "not large and not deep and not thread and not edges"
 """What is left out where kernels run as plain Python: large inputs take long there."""
@@ -150,6 +150,8 @@ def mistakes(tasks: Sequence[Task]) -> Iterable[tuple[Mistake, str]]:
     ):
         root = Path(folder)
         _copy_library(root)
+        if any(task.needs_torch for task in tasks):
+            copy_torch_floor(root / "minitorch")
         for mistake in chosen:
             if mistake in RACES:
                 yield mistake, _unseen(mistake)

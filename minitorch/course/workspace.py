@@ -17,11 +17,14 @@ from typing import Any
 
 from ..files import remove_abandoned, replacing
 from .stubs import LIBRARY, code_of, functions_of, is_open, put_back, solution_file, stub_file
-from .tasks import TASKS, Place, Task
+from .tasks import MODULES, TASKS, Place, Task
 
 MARK = Path(".minitorch") / "course.json"
 LEFT_OUT = {"cli.py", "syntax.py", "training/torch_images.py"}
 """Files of the library that only the upper floor, the tools or the command line need."""
+
+TORCH_FLOOR = Path(__file__).parent / "inside" / "torch_floor.py"
+"""What leads from a workspace to the installed `minitorch.torch`."""
 
 _ELSEWHERE = re.compile(r"(?<!!)\[([^\]]+)\]\(\.\./(?!figures/svg/)[^)]*\)")
 
@@ -53,6 +56,11 @@ def test_files() -> list[str]:
         "conftest.py",
         *[f"course/{file}" for file in ["__init__.py", "strategies.py", *own]],
     ]
+
+
+def copy_torch_floor(package: Path) -> None:
+    """Put the whole Torch floor into a package that must do without the installed library."""
+    shutil.copytree(LIBRARY / "torch", package / "torch")
 
 
 def guide_pages() -> Iterator[tuple[str, str]]:
@@ -269,7 +277,7 @@ def _lost_tests(path: Path, ours: Path) -> list[str]:
 def _checked_notes(found: dict[str, Any]) -> dict[str, Any]:
     """Notes in which what is missing, or is not what it should be, is as at the start."""
     module, passed, last = (found.get(name) for name in ("module", "passed", "last"))
-    if module not in range(5):
+    if module not in MODULES:
         module = 0
     passed = passed if isinstance(passed, dict) else {}
     passed = {n: p for n, p in passed.items() if _is_pass(p)}
@@ -328,6 +336,9 @@ def _contents() -> Iterable[tuple[str, bytes]]:
             yield f"minitorch/{name}", stub_file(name).encode()
         else:
             yield f"minitorch/{name}", (LIBRARY / name).read_bytes()
+    yield "minitorch/torch/__init__.py", TORCH_FLOOR.read_bytes()
+    for path in sorted((LIBRARY / "training").glob("*.gz")):
+        yield f"minitorch/training/{path.name}", path.read_bytes()
     tests = material("tests")
     for name in test_files():
         yield f"tests/{name}", (tests / name).read_bytes()
@@ -348,7 +359,7 @@ def _contents() -> Iterable[tuple[str, bytes]]:
 def project_file() -> str:
     """The settings of pytest, with a marker per task."""
     numbers = {f"{t.number[0]}_{t.number[2]}": t.title.split(" (")[0] for t in reversed(TASKS)}
-    lines = [f'  "task{n}_0: set-up",' for n in range(5)]
+    lines = [f'  "task{n}_0: set-up",' for n in MODULES]
     lines += [f'  "task{n}: {title}",' for n, title in sorted(numbers.items())]
     return _PROJECT.format(markers="\n".join(sorted(lines)))
 

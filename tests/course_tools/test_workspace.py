@@ -13,7 +13,7 @@ import pytest
 
 from docs.site.pages import dead_links
 from minitorch.course.guide import section
-from minitorch.course.stubs import body_of, is_open, replace_body, solution_file, stub_file
+from minitorch.course.stubs import LIBRARY, body_of, is_open, replace_body, solution_file, stub_file
 from minitorch.course.tasks import TASKS, Task, find_task
 from minitorch.course.workspace import CourseError, Workspace, course_files, create
 
@@ -37,7 +37,8 @@ def test_every_function_has_three_hints() -> None:
 
 def test_tasks_are_those_of_the_course() -> None:
     numbers = [f"{m}.{t}" for m in range(5) for t in range(1, 5)]
-    assert [task.number for task in TASKS] == [*numbers, "4.4b"]
+    last = [f"5.{t}" for t in range(1, 6)]
+    assert [task.number for task in TASKS] == [*numbers, "4.4b", *last]
     assert find_task("task0_1") is find_task("0.1") is find_task("0_1")
     with pytest.raises(ValueError, match="there is no task"):
         find_task("7.7")
@@ -79,9 +80,29 @@ def test_a_fresh_workspace_imports(workspace: Workspace) -> None:
         text=True,
     )
     assert run.stdout.strip() == str(workspace.file("__init__.py")), run.stderr
-    assert not (workspace.root / "minitorch" / "torch").exists()
+    assert [p.name for p in (workspace.root / "minitorch" / "torch").glob("*.py")] == [
+        "__init__.py"
+    ]
     assert (workspace.root / "project" / "run_scalar.py").exists()
     assert all(workspace.file(name).exists() for name in course_files())
+
+
+def test_the_torch_floor_stands_on_a_workspace(workspace: Workspace) -> None:
+    """`minitorch.torch` is the installed one, and its modules are the student's."""
+    code = (
+        "import minitorch.torch as torch, minitorch.module as m\n"
+        "print(torch.__file__, m.__file__, issubclass(torch.nn.Linear, m.Module))\n"
+        "from minitorch.torch.nn import functional as F\n"
+        "print(F.gelu(torch.tensor(0.0)).item(), F.__file__)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=workspace.root, capture_output=True, text=True
+    )
+    floor = LIBRARY / "torch"
+    assert run.stdout.splitlines() == [
+        f"{floor / '__init__.py'} {workspace.file('module.py')} True",
+        f"0.0 {floor / 'nn' / 'functional.py'}",
+    ], run.stderr
 
 
 def test_nothing_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ the probes as the wrong program does sees the entry's advice.
 
 from __future__ import annotations
 
-from . import answers, cuda, module0, module1, module2, module3, module4
+from . import answers, cuda, module0, module1, module2, module3, module4, module5
 from .record import Mistake as Mistake
 
 MISTAKES: list[Mistake] = [
@@ -16,6 +16,7 @@ MISTAKES: list[Mistake] = [
     *module2.MISTAKES, *answers.MODULE2,
     *module3.MISTAKES, *answers.MODULE3,
     *module4.MISTAKES, *answers.MODULE4,
+    *module5.MISTAKES,
 ]  # fmt: skip
 CUDA_MISTAKES: list[Mistake] = [*cuda.MISTAKES, *answers.CUDA]
 """Those of the CUDA tasks, which take a GPU or its simulator to show."""

@@ -277,6 +277,57 @@ CASES: dict[str, str] = {
         cuda_convolved((1, 1, 2, 3), (1, 1, 2, 2), reverse=True)
         cuda_convolved((1, 1, 2, 3), (1, 1, 1, 2), out_order=(0, 1, 3, 2))
     """,
+    "5.1": """
+        hot([2, 0], 3)
+        hot([0, -1], 3)
+        looked_up_ids([[1, 2, 1]], 3, 2)
+        looked_up_ids([[2, 0], [1, 1], [0, 2]], 3, 2)
+        embedded([[1, 2], [2, 0]], 3, 3, 2)
+        embedded([[1, 2, 0]], 3, 3, 2)
+    """,
+    "5.2": """
+        plainly_normalized(1.0, 2.0, 6.0)
+        plainly_normalized(0.01, 0.02, 0.06)
+        normalized((2, 3))
+        normalized((2, 2, 3))
+        gelu_of(0.0, 1.0, -2.0)
+    """,
+    "5.3": """
+        mask_of(3)
+        attended((1, 3, 2))
+        attended((2, 2, 4))
+        head_columns((1, 2, 4), 2)
+        heads_joined((2, 2, 2), 2)
+        self_attended((1, 3, 4), 2)
+    """,
+    "5.4": """
+        block_of((1, 2, 4), 2)
+        scores_of([[1, 3, 0]])
+        surprise((1, 2, 3), [[2, 0]])
+        surprise((2, 2, 3), [[2, 0], [1, 1]])
+        pick([0.0, 1.0, 2.0], 1.0, 0.2)
+        pick([0.0, 1.0, 2.0], 1.0, 0.3)
+        pick([0.0, 1.0, 2.0], 1.0, 0.05)
+        pick([0.0, 1.0, 2.0], 0.5, 0.13)
+        pick([0.0, 1.0, 2.0], 0.5, 0.9)
+        pick([0.0, 1.0, 2.0], 2.0, 0.18)
+        pick([0.0, 1.0, 2.0], 2.0, 0.6)
+        written([1, 3], 3, 1.0)
+        written([3, 1, 4], 1, 0.1)
+        written([0, 2, 4], 1, 0.1)
+        written([2, 3, 1], 1, 0.1)
+        written([4, 3, 2, 1, 0, 2], 6, 0.3)
+    """,
+    "5.5": """
+        upper_of_ids("TextEmbedding", (3, 3, 2), [[1, 2], [2, 0]])
+        upper("CausalSelfAttention", (4, 2), (1, 3, 4))
+        upper("Block", (4, 2), (1, 2, 4))
+        upper_of_ids("GPT", (5, 4, 4, 2, 1), [[1, 3, 0]])
+        carried([[1, 3, 0]])
+        steps_of_training([[1, 3, 0]], [[3, 0, 2]], 0.5)
+        upper_written([1, 3], 4, 1.0)
+        upper_written([4, 3, 2, 1, 0, 2], 6, 0.3)
+    """,
 }
 
 

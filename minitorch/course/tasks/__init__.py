@@ -5,13 +5,16 @@ The library carries no marks: the files of this folder say which bodies a studen
 
 from __future__ import annotations
 
-from . import module0, module1, module2, module3, module4
+from . import module0, module1, module2, module3, module4, module5
 from .record import Place as Place
 from .record import Task as Task
 
 TASKS: tuple[Task, ...] = tuple(
-    task for module in (module0, module1, module2, module3, module4) for task in module.TASKS
+    task
+    for module in (module0, module1, module2, module3, module4, module5)
+    for task in module.TASKS
 )
+MODULES = range(6)
 BY_NUMBER = {task.number: task for task in TASKS}
 
 

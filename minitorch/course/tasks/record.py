@@ -56,6 +56,11 @@ class Task:
         return f"task{self.number[0]}_{self.number[2]}"
 
     @property
+    def needs_torch(self) -> bool:
+        """Whether it is written on the Torch floor."""
+        return any(file.startswith("torch_") for file in self.files)
+
+    @property
     def files(self) -> list[str]:
         """The files a student edits."""
         return list(dict.fromkeys(place.file for place in self.places))

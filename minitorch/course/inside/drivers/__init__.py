@@ -11,7 +11,7 @@ from typing import Any
 import minitorch
 from minitorch import operators
 
-from . import kernels, scalars, tensors
+from . import kernels, scalars, tensors, transformers
 from .values import draw_from as draw_from
 from .values import text as text
 
@@ -21,7 +21,8 @@ def names() -> dict[str, Any]:
     found = {n: v for n, v in vars(operators).items() if callable(v)}
     for name in ("Scalar", "shape_broadcast", "central_difference", "tensor", "nn"):
         found[name] = getattr(minitorch, name)
-    for part in (scalars, tensors, kernels):
+    found["pick"] = minitorch.transformer.pick
+    for part in (scalars, tensors, kernels, transformers):
         found |= {n: v for n, v in vars(part).items() if _is_public(part, n, v)}
     return found
 
