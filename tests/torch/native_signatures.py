@@ -182,31 +182,53 @@ def _from_schemas(section: str, functions: dict[str, list[Overload]]) -> dict[st
 
 
 def _from_python() -> dict[str, list[Overload]]:
-    """`nn.functional`'s functions in Python: only that tensors are tensors."""
+    """`nn.functional`'s functions in Python: what they hand on to functions that check it."""
     found = {}
     theirs, mine = real.nn.functional, ours.nn.functional
     for name in dir(theirs):
         fn = getattr(theirs, name)
         if name[:1] == "_" or not hasattr(mine, name) or not inspect.isfunction(fn):
             continue
-        parts = [_python_argument(p) for p in inspect.signature(fn).parameters.values()]
+        whole = getattr(theirs, f"{name}_with_indices", fn)  # which `return_indices` chooses
+        parts = [_python_argument(name, p) for p in inspect.signature(whole).parameters.values()]
         if parts and "" not in parts and parts[0].startswith("Tensor"):
             found[f"nn.functional.{name}"] = [parts]
     return found
 
 
-def _python_argument(parameter: inspect.Parameter) -> str:
+OWN_USE = re.compile(
+    r".*\.(inplace|return_indices|size_average|reduce|norm_type|_stacklevel|hard|(in|out)put_lengths|target_lengths)"
+    r"|interpolate\.(?!input).*|normalize\.(p|dim|eps)|affine_grid\.size|embedding_bag\.include_last_offset"
+    r"|gaussian_nll_loss\.(target|full|eps)|multi_margin_loss\.p|gumbel_softmax\.(tau|eps)|max_unpool.*size"
+    r"|multi_head_attention_forward\.(embed_\w+|num_heads|add_\w+|dropout_p|training|need_\w+|use_\w+|[qkv]_proj_\w+|average_\w+|is_causal)"
+)
+"""Arguments of functions in Python that use them there, and so take whatever Python takes."""
+NUMBERS = "celu elu leaky_relu threshold rrelu multi_margin_loss local_response_norm".split()
+"""Functions whose floats may be any numbers, as far as the annotations are checked."""
+WINDOWS = re.compile(
+    r"adaptive_max_pool1d(_with_indices)?\.output_size|(unfold|max_pool\dd(_with_indices)?)\.(kernel_size|stride|padding|dilation)"
+)
+"""Arguments without annotations that are handed on as a number for all dimensions, or one for each."""
+
+
+def _python_argument(function: str, parameter: inspect.Parameter) -> str:
     if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
         return ""
-    hint = str(parameter.annotation)
-    if parameter.name in ("input_lengths", "target_lengths"):  # lists will do
-        hint = ""
-    exact = re.fullmatch(
-        r"(<class ')?(torch\.)?Tensor('>)?( \| None)?|typing.Optional\[torch.Tensor\]", hint
-    )
-    if parameter.name == "training":
-        return "bool training" + ("" if parameter.default is parameter.empty else "=")
-    kind = "any?" if not exact else "Tensor?" if "None" in hint or "Optional" in hint else "Tensor"
+    place, hint = f"{function}.{parameter.name}", str(parameter.annotation)
+    match = re.fullmatch(
+        r"(?:<class '|typing.Optional\[)?(?:torch\.)?(Tensor|float|int|bool|list\[int\])(?:'>|\])?( \| None)?", hint
+    )  # fmt: skip
+    kind = "any?"
+    if WINDOWS.fullmatch(place):
+        kind = "int|ints?" if parameter.default is None else "int|ints"
+    elif parameter.name == "dtype":
+        kind = "dtype?"
+    elif match is not None and not OWN_USE.fullmatch(place):
+        kind = "ints" if match[1] == "list[int]" else match[1]
+        if function in NUMBERS and kind == "float":
+            kind = "number"
+        if match[2] or "Optional" in hint:
+            kind += "?"
     return f"{kind} {parameter.name}" + ("" if parameter.default is parameter.empty else "=")
 
 

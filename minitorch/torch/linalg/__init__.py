@@ -9,9 +9,6 @@ from ..ops.linalg.factorizations import eigh as eigh
 from ..ops.linalg.factorizations import eigvals as eigvals
 from ..ops.linalg.factorizations import eigvalsh as eigvalsh
 from ..ops.linalg.factorizations import householder_product as householder_product
-from ..ops.linalg.factorizations import ldl_factor as ldl_factor
-from ..ops.linalg.factorizations import ldl_factor_ex as ldl_factor_ex
-from ..ops.linalg.factorizations import ldl_solve as ldl_solve
 from ..ops.linalg.factorizations import qr as qr
 from ..ops.linalg.factorizations import svd as svd
 from ..ops.linalg.factorizations import svdvals as svdvals
@@ -27,6 +24,9 @@ from ..ops.linalg.functions import tensorinv as tensorinv
 from ..ops.linalg.functions import tensorsolve as tensorsolve
 from ..ops.linalg.functions import vander as vander
 from ..ops.linalg.functions import vecdot as vecdot
+from ..ops.linalg.ldl import ldl_factor as ldl_factor
+from ..ops.linalg.ldl import ldl_factor_ex as ldl_factor_ex
+from ..ops.linalg.ldl import ldl_solve as ldl_solve
 from ..ops.linalg.norms import cond as cond
 from ..ops.linalg.norms import matrix_norm as matrix_norm
 from ..ops.linalg.norms import matrix_rank as matrix_rank

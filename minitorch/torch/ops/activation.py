@@ -18,7 +18,7 @@ from ..backends.cpu import maps
 from ..interpreters import composite
 from ..tensor import Array, Tensor, wrap
 from .comparison import where
-from .elementwise import not_for, unary
+from .elementwise import kind_name, not_for, unary
 from .movement import wrap_dim
 from .precision import in_single, require_floats
 from .promotion import SMALL, exact_number, wide_type
@@ -157,6 +157,11 @@ def hardtanh(
     """Elements kept between two bounds."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
+    return _hardtanh_any(input, min_val, max_val, inplace)
+
+
+def _hardtanh_any(input: Tensor, min_val: float, max_val: float, inplace: bool) -> Tensor:
+    """`hardtanh` with bounds in any order: where they cross, the upper one wins."""
     if input.dtype is dtypes.bool_:
         raise RuntimeError("Bool inputs not supported for hardtanh")
     if input.dtype.kind == dtypes.INTEGRAL and not input.dtype.is_signed and min_val < 0:
@@ -423,6 +428,11 @@ def gumbel_softmax(
     """A softmax of logits with Gumbel noise; `hard` makes it one-hot, but for the gradient."""
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    if logits.dtype.kind != dtypes.FLOATING:
+        raise RuntimeError(
+            "Exponential distribution is a continuous probability distribution. dtype must be a floating point but "
+            f"you specified {kind_name(logits._array)}"
+        )
     noise = -np.log(sampling.exponential(logits._array.shape, logits._array.dtype))
     soft = softmax((logits + wrap(noise)) / tau, dim)
     if not hard:
@@ -446,5 +456,17 @@ def _twin(fn: Callable[..., Tensor], public: bool = True) -> Callable[..., Tenso
 
 
 celu_, selu_, rrelu_, threshold_ = map(_twin, (celu, selu, rrelu, threshold))
-relu_, elu_, hardtanh_, leaky_relu_ = (_twin(fn, False) for fn in (relu, elu, hardtanh, leaky_relu))
+relu_, leaky_relu_ = _twin(relu, False), _twin(leaky_relu, False)
+
+
+def elu_(input: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Tensor:
+    """`scale` times x where positive, else `alpha scale (exp(input_scale x) - 1)`, into the tensor itself."""
+    return _apply(ELU, input, (alpha, scale, input_scale), True)
+
+
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """`hardtanh`, written into the tensor itself."""
+    return _hardtanh_any(input, min_val, max_val, True)
+
+
 function(threshold)

@@ -224,6 +224,8 @@ def _declare(name: str) -> None:
         d = wrap_dim(dim, input.ndim)
         if not input.ndim:
             raise IndexError(f"{name}: dimension specified as {dim} but tensor has no dimensions")
+        if n is not None:
+            _check_sizes(name, [n])
         return transform(name, input, None if n is None else [n], [d], norm, forward)
 
     def two(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
@@ -251,6 +253,7 @@ for _name in _KINDS:
 def _frequencies(
     name: str,
     n: int,
+    count: int,
     d: float,
     dtype: Any,
     requires_grad: bool,
@@ -260,6 +263,10 @@ def _frequencies(
     kind = dtype or dtypes.get_default_dtype()
     if kind.kind < dtypes.FLOATING:
         raise RuntimeError(f"{name} requires a floating point or complex dtype, got {kind}")
+    if kind.is_complex:
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{kind.type_name}'")
+    if count < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {count}: [{count}]")
     step = math.nan if not n else 1.0 / (n * d) if d else math.copysign(math.inf, n * d)
     result = FUNCTIONS["tensor"](make(n), dtype=kind) * step
     return into(out, result, name) if out is not None else result.requires_grad_(requires_grad)
@@ -270,13 +277,11 @@ def fftfreq(
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The frequencies of `fft`'s results, for samples `d` apart."""
-    if n < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
 
     def whole(n: int) -> Array:
         return np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
 
-    return _frequencies("fftfreq", n, d, dtype, requires_grad, out, whole)
+    return _frequencies("fftfreq", n, n, d, dtype, requires_grad, out, whole)
 
 
 def rfftfreq(
@@ -284,16 +289,16 @@ def rfftfreq(
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The frequencies of `rfft`'s results, for samples `d` apart."""
+    count = int(n / 2) + 1
     return _frequencies(
-        "rfftfreq", n, d, dtype, requires_grad, out, lambda n: np.arange(n // 2 + 1)
+        "rfftfreq", n, count, d, dtype, requires_grad, out, lambda n: np.arange(count)
     )
 
 
 def _shift(input: Tensor, dim: Any, by: Callable[[int], int]) -> Tensor:
-    dims = tuple(range(input.ndim)) if dim is None else wrap_dims(dim, input.ndim)
-    return (
-        input.roll(tuple(by(input._array.shape[d]) for d in dims), dims) if dims else input.clone()
-    )
+    given = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+    dims = tuple(wrap_dim(d, input.ndim) for d in given)
+    return input.roll(tuple(by(input._array.shape[d]) for d in dims), dims)
 
 
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:

@@ -21,7 +21,7 @@ from .precision import in_single, require_floats, widened
 from .promotion import plain_integer, plain_number
 from .record import Op, bind
 from .softmax import SOFTMAX_BACKWARD, log_softmax, softmax
-from .surface import check_tensor
+from .surface import check_no_gradient, check_tensor
 
 # --- Classes -------------------------------------------------------------------------------------
 
@@ -109,6 +109,8 @@ def nll_loss(
     how = how_reduced(reduction, size_average, reduce)
     _check_classes(input, target, weight)
     require_floats("nll_loss_out_frame", input._array)
+    if input._array.ndim == 1 and target._array.ndim == 1:
+        target = target.reshape(())
     ignored = plain_integer(ignore_index, "nll_loss", "ignore_index")
     return bind(NLL, (input, target, weight), {"reduction": how, "ignore_index": ignored})
 
@@ -128,7 +130,14 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
     if target.dtype not in (dtypes.int64, dtypes.uint8):
         raise RuntimeError(f"expected scalar type Long but found {kind_name(target._array)}")
     classes = want[min(len(want) - 1, 1)]
-    if weight is not None and weight._array.shape != (classes,):
+    if weight is None:
+        return
+    check_no_gradient("nll_loss_forward", weight=weight)
+    if weight.dtype is not input.dtype:
+        raise RuntimeError(
+            f"expected scalar type {kind_name(input._array)} but found {kind_name(weight._array)}"
+        )
+    if weight._array.shape != (classes,):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
             f"shape: {list(weight.shape)}"
@@ -393,6 +402,7 @@ def binary_cross_entropy(
         raise RuntimeError(
             f"Found dtype {kind_name(target._array)} but expected {kind_name(input._array)}"
         )
+    check_no_gradient("binary_cross_entropy", weight=weight)
     loss = BINARY(input, target)
     return reduced(loss if weight is None else loss * weight, how)
 
@@ -408,6 +418,7 @@ def binary_cross_entropy_with_logits(
         raise ValueError(
             f"Target size ({target.shape}) must be the same as input size ({input.shape})"
         )
+    check_no_gradient("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     logs = logsigmoid(input)
     if pos_weight is not None:
         logs = logs * ((pos_weight - 1) * target + 1)

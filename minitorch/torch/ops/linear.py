@@ -14,7 +14,7 @@ from .elementwise import conj, kind_name
 from .precision import in_single
 from .products import MM
 from .record import Op, bind
-from .surface import check_tensor, function
+from .surface import check_tensor, function, into
 
 
 def _linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
@@ -85,12 +85,13 @@ LINEAR_BACKWARD = Op("linear_backward", ("grad", "input", "weight"), in_single(_
 
 
 @composite
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Any = None) -> Tensor:
     """Each row of the input times the weight's rows, plus the bias."""
     check_tensor("linear", input)
     check_tensor("linear", weight, "weight")
     _check_linear(input._array, weight._array, None if bias is None else bias._array)
-    return bind(LINEAR, (input, weight, bias), {})
+    result = bind(LINEAR, (input, weight, bias), {})
+    return result if out is None else into(out, result, "linear")
 
 
 def _check_linear(x: Array, weight: Array, bias: Array | None) -> None:

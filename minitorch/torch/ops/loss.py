@@ -19,6 +19,7 @@ from ..tensor import Tensor, wrap
 from .activation import logsigmoid
 from .comparison import where
 from .distance import pairwise_distance
+from .elementwise import kind_name
 from .promotion import broadcast_shapes
 from .surface import FUNCTIONS, check_no_gradient, function
 
@@ -62,11 +63,12 @@ def _meet(input: Tensor, target: Tensor) -> None:
         broadcast_shapes("loss", input._array.shape, target._array.shape)
 
 
-def _weighed(loss: Tensor, input: Tensor, weight: Tensor, reduction: Any) -> Tensor:
+def _weighed(loss: Tensor, input: Tensor, weight: Tensor | None, how: str) -> Tensor:
     """Losses times weights; their mean is over the weights."""
+    if weight is None:
+        return reduced(loss, how)
     if weight.shape != input.shape:
         raise ValueError("Weights and input must have the same size.")
-    how = how_reduced(reduction)
     return (loss * weight).sum() / weight.sum() if how == "mean" else reduced(loss * weight, how)
 
 
@@ -77,12 +79,8 @@ def mse_loss(
 ) -> Tensor:  # fmt: skip
     """The square of the difference."""
     _meet(input, target)
-    loss = (input - target).square()
-    return (
-        reduced(loss, reduction, size_average, reduce)
-        if weight is None
-        else _weighed(loss, input, weight, reduction)
-    )
+    how = how_reduced(reduction, size_average, reduce)
+    return _weighed((input - target).square(), input, weight, how)
 
 
 @composite
@@ -92,12 +90,8 @@ def l1_loss(
 ) -> Tensor:  # fmt: skip
     """The size of the difference."""
     _meet(input, target)
-    loss = (input - target).abs()
-    return (
-        reduced(loss, reduction, size_average, reduce)
-        if weight is None
-        else _weighed(loss, input, weight, reduction)
-    )
+    how = how_reduced(reduction, size_average, reduce)
+    return _weighed((input - target).abs(), input, weight, how)
 
 
 @composite
@@ -110,9 +104,11 @@ def smooth_l1_loss(
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     apart = (input - target).abs()
-    loss = (
-        apart if beta == 0 else where(apart < beta, 0.5 * apart * apart / beta, apart - 0.5 * beta)
-    )
+    if beta == 0:
+        return reduced(apart, reduction, size_average, reduce)
+    far = apart >= beta
+    near = apart.masked_fill(far, 0)  # whose square may not overflow
+    loss = where(far, apart - 0.5 * beta, 0.5 * near * near / beta)
     return reduced(loss, reduction, size_average, reduce)
 
 
@@ -129,7 +125,9 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     apart = (input - target).abs()
-    loss = where(apart <= delta, 0.5 * apart * apart, delta * (apart - 0.5 * delta))
+    far = apart >= delta
+    near = apart.masked_fill(far, 0)  # whose square may not overflow
+    loss = where(far, delta * (apart - 0.5 * delta), 0.5 * near * near)
     if weight is None:
         return reduced(loss, reduction)
     if weight.shape != input.shape:
@@ -236,6 +234,10 @@ def multi_margin_loss(
     if classes.shape[0] != rows.shape[0] or target.ndim > 1:
         raise RuntimeError(
             f"inconsistent target size, got: {list(target.shape)} for input of {list(input.shape)}"
+        )
+    if weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(
+            f"expected scalar type {kind_name(input._array)} but found {kind_name(weight._array)}"
         )
     if weight is not None and weight.numel() != rows.shape[1]:
         raise RuntimeError(

@@ -186,6 +186,7 @@ def layer_norm(
     """Mean 0 and variance 1 over the last dimensions, then scaled element by element."""
     shape = last_shape("layer_norm", input, normalized_shape, weight, bias)
     require_floats("LayerNormKernelImpl", input._array)
+    _check_types(input, weight, bias)
     return bind(LAYER_NORM, (input, weight, bias), {"by": shape, "eps": eps})[0]
 
 
@@ -244,7 +245,8 @@ def batch_norm(
 
     In training the running mean and variance move towards the batch's; after it they are used.
     """
-    check_no_gradient("native_batch_norm", running_mean=running_mean, running_var=running_var)
+    if input._array.size:
+        check_no_gradient("native_batch_norm", running_mean=running_mean, running_var=running_var)
     if training and eps <= 0:
         raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     if eps < 0:
@@ -318,8 +320,19 @@ def _need_several(shape: Shape) -> None:
         )
 
 
+def _check_types(input: Tensor, *parameters: Tensor | None) -> None:
+    """RuntimeError unless parameters are of the input's type, or all float32 beside two-byte floats."""
+    kind = input._array.dtype
+    given = [p._array.dtype for p in parameters if p is not None and p._array.dtype is not kind]
+    if given and any(k != kind for k in given):
+        single = all(p is None or p._array.dtype == np.float32 for p in parameters)
+        if not (is_half(input._array) and single):
+            raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+
+
 def _check_channels(name: str, input: Tensor, *vectors: Tensor | None) -> None:
     require_floats(f"{name}", input._array)
+    _check_types(input, *vectors)
     if input.ndim < 2:
         raise RuntimeError(
             f"{name}: expected at least 2 dimensions, but got input of size {list(input.shape)}"
@@ -405,6 +418,7 @@ def group_norm(
                 f"of shape {list(x.shape)} and input of shape {list(shape)}"
             )
     require_floats("GroupNormKernelImpl", input._array)
+    _check_types(input, weight, bias)
     if not input._array.size:
         return _of_nothing(input, weight, bias)
     _check_types(input, weight, bias)

@@ -126,6 +126,8 @@ def _as_float(input: Tensor) -> Tensor:
 
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension p."""
+    if input.dtype is dtypes.bool_:
+        raise RuntimeError("The input tensor may not be a boolean tensor.")
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     if p * input._array.size > 2**33:
@@ -170,10 +172,11 @@ as_functions("xlogy_")
 
 
 def _sinc_gradient(g: Any, input: Any) -> Any:
-    """(cos(pi x) - sinc(x)) / x, and nothing at 0."""
+    """(pi x cos(pi x) - sin(pi x)) / (pi x²), and nothing at 0."""
     zero = input == 0
     safe = input.masked_fill(zero, 1)
-    slope = ((safe * math.pi).cos() - safe.sinc()) / safe
+    angle = safe * math.pi
+    slope = (angle * angle.cos() - angle.sin()) / (angle * safe)
     return (g * conj(slope)).masked_fill(zero, 0)
 
 

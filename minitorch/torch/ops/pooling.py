@@ -17,7 +17,7 @@ from ..interpreters import composite
 from ..tensor import Array, Tensor, wrap
 from .layout import as_image
 from .precision import require_floats
-from .promotion import plain_integers
+from .promotion import plain_integer, plain_integers
 from .record import Op, bind
 from .surface import FUNCTIONS, check_tensor, function
 
@@ -102,7 +102,13 @@ _WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
 
 def _sizes(name: str, what: str, value: Any, dims: int) -> Sizes:
     """One number for each dimension, from one for all or one for each."""
+    if type(value) is int and -(2**31) <= value < 2**31:
+        return (value,) * dims
     values = plain_integers(value, name, what)
+    if not all(-(2**31) <= v < 2**31 for v in values):
+        raise RuntimeError(
+            f"{name}: {what} {values} cannot be converted to type int without overflow"
+        )
     if len(values) == 1:
         return values * dims
     if len(values) != dims:
@@ -122,16 +128,26 @@ def _steps(name: str, kernel: Sizes, stride: Any) -> Sizes:
 def _target_sizes(name: str, input: Tensor, size: Any, dims: int) -> Sizes:
     """The output's sizes; None keeps the input's."""
     if isinstance(size, (tuple, list)):
-        if len(size) not in (1, dims):
+        if dims > 1 and input.ndim <= len(size):
+            raise ValueError(f"Input dimension should be at least {len(size) + 1}")
+        if len(size) != dims:
             raise RuntimeError(f"{name}: output_size must be {dims} numbers, not {size}")
-        given = tuple(size) * (dims if len(size) == 1 else 1)
-    else:
+        given = tuple(size)
+    elif isinstance(size, int):
         given = (size,) * dims
+    else:
+        raise TypeError(
+            f"{name}(): argument 'output_size' must be int or tuple of ints, not {type(size).__name__}"
+        )
     if input.ndim <= dims:
-        error = RuntimeError if dims == 1 or isinstance(size, int) else ValueError
-        raise error(f"Input dimension should be at least {dims + 1}: {name} of {list(input.shape)}")
+        raise RuntimeError(
+            f"Input dimension should be at least {dims + 1}: {name} of {list(input.shape)}"
+        )
     kept = input._array.shape[-dims:]
-    return tuple(n if s is None else int(s) for s, n in zip(given, kept, strict=True))
+    return tuple(
+        n if s is None else plain_integer(s, name, "output_size")
+        for s, n in zip(given, kept, strict=True)
+    )
 
 
 # --- Maximum -------------------------------------------------------------------------------------
@@ -261,8 +277,8 @@ max_unpool1d, max_unpool2d, max_unpool3d = map(_declare_unpool, (1, 2, 3))
 
 def _random_starts(samples: Array, size: int, count: int, kernel: int) -> Array:
     """Where each plane's windows begin: steps of about size / count, the last one at the end."""
-    if count == 1:
-        return np.full((len(samples), 1), size - kernel)
+    if count < 2:
+        return np.full((len(samples), count), size - kernel)
     step = samples.dtype.type(size - kernel) / samples.dtype.type(count - 1)
     i = np.arange(count, dtype=samples.dtype)
     starts = ((i + samples[:, None]) * step).astype(np.int64) - (samples[:, None] * step).astype(
@@ -286,9 +302,11 @@ def _fractional_max(
         )  # (planes, windows, taps)
         places = places[:, :, None, :, None] * n + along[:, None, :, None, :]
         places = places.reshape(len(planes), places.shape[1] * out, places.shape[3] * k)
+    shape = (*input.shape[:-dims], *size)
+    if 0 in shape:
+        return np.zeros(shape, input.dtype), np.zeros(shape, np.int64)
     candidates = planes[np.arange(len(planes))[:, None, None], places]
     best = candidates.argmax(2)[:, :, None]
-    shape = (*input.shape[:-dims], *size)
     values, indices = np.take_along_axis(candidates, best, 2), np.take_along_axis(places, best, 2)
     return values.reshape(shape), indices.reshape(shape)
 

@@ -217,72 +217,110 @@ for _name, _compute, _doc in [
 # --- Polynomials --------------------------------------------------------------------------------
 
 Polynomial = Callable[[Array, Array], Array]
+Closed = Callable[[Array, Array], tuple[Array, Array]]
+"""Where a polynomial has a closed form, and its values there: from x and the degrees."""
+
+LARGEST_DEGREE = 1 << 20
+"""Up to which a recurrence is followed."""
 
 
 def _polynomial(
-    first: Callable[[Array], Array], step: Callable[[int, Array, Array, Array], Array]
+    first: Callable[[Array], Array],
+    step: Callable[[int, Array, Array, Array], Array],
+    closed: Closed,
 ) -> Polynomial:
     """A family: 1, `first(x)`, and `step(k, x, p[k], p[k - 1])` as p[k + 1]."""
 
     def run(x: Array, n: Array) -> Array:
-        degree = np.trunc(n).astype(np.int64)
-        before, now = np.ones_like(x), first(x)
-        out = np.where(degree == 0, before, np.where(degree == 1, now, x.dtype.type(0)))
-        for k in range(1, int(degree.max(initial=0))):
-            before, now = now, step(k, x, now, before).astype(x.dtype, copy=False)
-            out = np.where(degree == k + 1, now, out)
-            if np.isnan(now).all():  # it stays so, however high the degree
-                return np.where(degree > k + 1, now, out)
+        degree = np.where(np.abs(n) < 2.0**63, np.trunc(n), n.dtype.type(-1))
+        where, values = closed(x, degree)
+        known = [
+            (where & (degree > 0), values),
+            (degree == 1, first(x)),
+            (degree == 0, np.ones_like(x)),
+        ]
+        out = np.select(*zip(*known, strict=True), default=x.dtype.type(0))
+        left = (degree > 1) & ~where
+        out[left] = follow(x[left], degree[left])
         return out
 
+    def follow(x: Array, degree: Array) -> Array:
+        before, now = np.ones_like(x), first(x)
+        found, k = now, 1
+        while ((degree > k) & ~np.isnan(now)).any():
+            if k == LARGEST_DEGREE:
+                raise RuntimeError(f"a polynomial of degree {degree.max():.0f} takes too long")
+            before, now = now, step(k, x, now, before).astype(x.dtype, copy=False)
+            k += 1
+            found = np.where(degree >= k, now, found)
+        return found
+
     return run
+
+
+def _signs(x: Array, degree: Array) -> Array:
+    """1 or -1 to the power of a degree."""
+    return np.where(degree % 2 == 0, x.dtype.type(1), x)
 
 
 def _chebyshev(
-    first: Callable[[Array], Array], angles: Callable[[Array, Array], Array], above: int
+    first: Callable[[Array], Array],
+    angles: Callable[[Array, Array], Array],
+    ends: Callable[[Array, Array], Array],
+    above: int,
 ) -> Polynomial:
     """A Chebyshev family: between -1 and 1, and above some degree, from the angle of x."""
-    low = _polynomial(first, lambda k, x, p, q: 2 * x * p - q)
 
-    def run(x: Array, n: Array) -> Array:
-        degree = np.trunc(n)
-        turned = (degree > above) & (np.abs(x) < 1)
-        angle = np.arccos(np.where(turned, x, x.dtype.type(0)))
-        return np.where(turned, angles(angle, degree), low(x, np.where(turned, x.dtype.type(0), n)))
+    def closed(x: Array, degree: Array) -> tuple[Array, Array]:
+        inside, at_end = (degree > above) & (np.abs(x) < 1), np.abs(x) == 1
+        angle = np.arccos(np.where(inside, x, x.dtype.type(0)))
+        return inside | at_end, np.where(inside, angles(angle, degree), ends(x, degree))
 
-    return run
+    return _polynomial(first, lambda k, x, p, q: 2 * x * p - q, closed)
+
+
+def _hermite(x: Array, degree: Array) -> tuple[Array, Array]:
+    """NaN from where the values leave every range."""
+    return degree > (128 if x.dtype == np.float32 else 512), np.full_like(x, np.nan)
 
 
 _HALF = np.float32(0.5)
+_CHEBYSHEV: dict[str, tuple[Any, ...]] = {
+    "t": (lambda x: x, lambda a, n: np.cos(n * a), _signs, 6, 6, "first"),
+    "u": (lambda x: 2 * x, lambda a, n: np.sin((n + 1) * a) / np.sin(a),
+          lambda x, n: _signs(x, n) * (n + 1), 8, 6, "second"),
+    "v": (lambda x: 2 * x - 1, lambda a, n: np.cos((n + _HALF) * a) / np.cos(a / 2),
+          lambda x, n: np.where(x > 0, x, _signs(x, n) * (2 * n + 1)), 8, 6, "third"),
+    "w": (lambda x: 2 * x + 1, lambda a, n: np.sin((n + _HALF) * a) / np.sin(a / 2),
+          lambda x, n: np.where(x > 0, 2 * n + 1, _signs(x, n)), 8, 4, "fourth"),
+}  # fmt: skip
+"""For each kind: the one of degree 1, from angles, at 1 and -1, and from which degree on: plain, shifted."""
 _FAMILIES: dict[str, tuple[Polynomial, str]] = {
-    "chebyshev_polynomial_t": (
-        _chebyshev(lambda x: x, lambda a, n: np.cos(n * a), 6), "Chebyshev polynomials of the first kind."),
-    "chebyshev_polynomial_u": (
-        _chebyshev(lambda x: 2 * x, lambda a, n: np.sin((n + 1) * a) / np.sin(a), 8),
-        "Chebyshev polynomials of the second kind."),
-    "chebyshev_polynomial_v": (
-        _chebyshev(lambda x: 2 * x - 1, lambda a, n: np.cos((n + _HALF) * a) / np.cos(a / 2), 8),
-        "Chebyshev polynomials of the third kind."),
-    "chebyshev_polynomial_w": (
-        _chebyshev(lambda x: 2 * x + 1, lambda a, n: np.sin((n + _HALF) * a) / np.sin(a / 2), 8),
-        "Chebyshev polynomials of the fourth kind."),
     "hermite_polynomial_h": (
-        _polynomial(lambda x: 2 * x, lambda k, x, p, q: 2 * x * p - 2 * k * q), "The physicist's Hermite polynomials."),
+        _polynomial(lambda x: 2 * x, lambda k, x, p, q: 2 * x * p - 2 * k * q, _hermite),
+        "The physicist's Hermite polynomials."),
     "hermite_polynomial_he": (
-        _polynomial(lambda x: x, lambda k, x, p, q: x * p - k * q), "The probabilist's Hermite polynomials."),
+        _polynomial(lambda x: x, lambda k, x, p, q: x * p - k * q, _hermite),
+        "The probabilist's Hermite polynomials."),
     "laguerre_polynomial_l": (
-        _polynomial(lambda x: 1 - x, lambda k, x, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1)),
+        _polynomial(lambda x: 1 - x, lambda k, x, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1),
+                    lambda x, n: (x == 0, np.ones_like(x))),
         "Laguerre polynomials."),
     "legendre_polynomial_p": (
-        _polynomial(lambda x: x, lambda k, x, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1)),
+        _polynomial(lambda x: x, lambda k, x, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1),
+                    lambda x, n: (np.abs(x) == 1, _signs(x, n))),
         "Legendre polynomials."),
 }  # fmt: skip
+for _kind, (_first, _angles, _ends, _above, _shifted_above, _which) in _CHEBYSHEV.items():
+    _doc = f"Chebyshev polynomials of the {_which} kind"
+    _shifted = _chebyshev(_first, _angles, _ends, _shifted_above)
+    _FAMILIES[f"chebyshev_polynomial_{_kind}"] = (
+        _chebyshev(_first, _angles, _ends, _above),
+        f"{_doc}.",
+    )
+    _FAMILIES[f"shifted_chebyshev_polynomial_{_kind}"] = (
+        lambda x, n, run=_shifted: run(2 * x - 1, n),
+        f"{_doc}, at 2x - 1.",
+    )
 for _name, (_run, _doc) in _FAMILIES.items():
     binary(_name, _run, (None, None), _doc)
-    if _name.startswith("chebyshev"):
-        binary(
-            f"shifted_{_name}",
-            lambda x, n, _run=_run: _run(2 * x - 1, n),
-            (None, None),
-            f"{_doc[:-1]}, at 2x - 1.",
-        )

@@ -146,12 +146,15 @@ def nan_to_num(
 def _logit(input: Array, eps: float | None) -> Array:
     if input.dtype.kind in "biu":
         input = input.astype(dtypes.get_default_dtype().numpy)
-    x = input if eps is None else np.minimum(np.maximum(input, eps), 1 - eps)
+    x = input
+    if eps is not None and eps >= 0:
+        low, high = input.dtype.type(eps), input.dtype.type(1 - eps)
+        x = np.where(input < low, low, np.where(input > high, high, input))
     return np.log(x / (1 - x))
 
 
 def _logit_gradient(g: Any, input: Any, eps: float | None) -> Any:
-    low, high, elsewhere = (0, 1, math.nan) if eps is None else (eps, 1 - eps, 0)
+    low, high, elsewhere = (0, 1, math.nan) if eps is None or eps < 0 else (eps, 1 - eps, 0)
     outside = (input < low) | (input > high)
     return (g / (input * (1 - input))).masked_fill(outside, elsewhere)
 

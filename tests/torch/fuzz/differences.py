@@ -86,13 +86,14 @@ def _is_complex(call: Call) -> bool:
 
 
 _CLEAN = r"raised (Type|Runtime|Index|Value|NotImplemented|LinAlg|Memory)Error\((?!ufunc|operands|could not broadcast|negative dim|shape mismatch|Invalid|object too|setting an|cannot reshape|Cannot cast)"
-_LAPACK = r"(linalg\.|Tensor\.|)(\w*(inv|chol|lu|svd|eig|qr|solve|det|lstsq|norm|rank|pinv|cond|ldl|expm?|exp|inverse|geqrf|ormqr|orgqr|matrix_\w+|pca_lowrank|householder_product|lobpcg)\w*|)"
+_MATRICES = r"linalg\.(?!cross|diagonal|vecdot|vander|vector_norm)\w+|(Tensor\.)?(p?inverse|cholesky\w*|lu|lu_solve|svd|qr|geqrf|ormqr|orgqr|det|(slog|log)det|matrix_exp|matrix_power|triangular_solve|lobpcg|(pca|svd)_lowrank)"
+"""Functions that factorize matrices, or multiply several of them."""
 
 DIFFERENCES = (
     Difference(
         "PyTorch has no kernel for a type, and we compute: half precision in some special functions, unsigned "
-        "whole numbers in most operations, complex numbers in `erfc` or `logit`.",
-        "(gradient )?(accepted|error class)",
+        "whole numbers in most operations.",
+        "(gradient )?accepted",
         text=r"not implemented for '|not supported for|dtype .*not supported|Could not run 'aten::|Promotion for uint16",
     ),
     Difference(
@@ -102,9 +103,10 @@ DIFFERENCES = (
         text="inplace version of",
     ),
     Difference(
-        "PyTorch fails inside its derivative: whole numbers in `nansum`, `addcdiv` and `addr` beside floating point.",
+        "PyTorch fails inside its derivative: whole numbers in `nansum`, `addcdiv` and `addr` beside floating point, "
+        "targets of losses that are of another type.",
         "gradient accepted",
-        text="Expected isFloatingType|can't be cast to the desired output|must have the same dtype",
+        text="Expected isFloatingType|Found dtype|can't be cast to the desired output|must have the same dtype",
     ),
     Difference(
         "PyTorch's autograd refuses some types that we differentiate: unsigned whole numbers beside floating point, "
@@ -173,7 +175,7 @@ DIFFERENCES = (
         "NaN and infinity, and sums that overflow, spread within linear algebra and Fourier transforms as each "
         "library's routines meet them.",
         "(gradient |written )?(values|accepted|refused|error class)",
-        names=_LAPACK
+        names=_MATRICES
         + r"|fft\.\w+|(Tensor\.)?(\w*mm|\w*mv|\w*bmm|dot|vdot|inner|outer|ger|addr|matmul|__r?matmul__|tensordot|einsum|cross|renorm|i?stft|cdist|kron|chain_matmul|vecdot|linear|bilinear|conv\w*)_?|nn\.functional\.(conv\w*|linear|bilinear)",
         when=_is_extreme,
     ),
@@ -327,6 +329,48 @@ DIFFERENCES = (
         "requires_grad",
         names=r"(Tensor\.)?(triangular_solve|native_group_norm|ormqr)",
         text="False, expected True",
+    ),
+    Difference(
+        "PyTorch's Fourier transforms of empty tensors end in an error of MKL.",
+        "(gradient )?(accepted|error class)",
+        text="MKL FFT error",
+    ),
+    Difference(
+        "PyTorch's transposed convolutions of one and two dimensions take a bias of another type, and cast it; we refuse, as "
+        "all its other convolutions do.",
+        "refused",
+        names=r"(nn\.functional\.)?conv_transpose[12]d|convolution",
+        text="weight or bias type",
+    ),
+    Difference(
+        "PyTorch has no derivative of `elu_`, `celu_` and `leaky_relu_` with a negative slope, since it keeps the result "
+        "alone.",
+        "gradient accepted",
+        text="In-place (elu|leakyReLu) backward calculation is triggered with a negative slope",
+    ),
+    Difference(
+        "PyTorch's polynomials of NaN are what lies in memory.",
+        "values",
+        names=r"special\.(\w*chebyshev|laguerre|legendre)_polynomial_\w",
+        when=_not_finite,
+    ),
+    Difference(
+        "Laguerre's and Legendre's polynomials of degrees above a million are refused; PyTorch computes for minutes.",
+        "refused",
+        names=r"special\.\w*polynomial_\w",
+        text="takes too long",
+    ),
+    Difference(
+        "`lu_unpack` with too few pivots reads past them in PyTorch.",
+        "refused|error class",
+        names=r"lu_unpack",
+        text="expected pivots of shape",
+    ),
+    Difference(
+        "The derivative of `logit` at NaN is NaN or 0 in PyTorch, according to the place in memory.",
+        "gradient values",
+        names=r"(special\.|Tensor\.)?logit_?",
+        when=_not_finite,
     ),
 )
 """All of them."""

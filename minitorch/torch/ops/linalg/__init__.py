@@ -2,5 +2,6 @@
 
 from . import factorizations as factorizations
 from . import functions as functions
+from . import ldl as ldl
 from . import norms as norms
 from . import solving as solving

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
 from ...interpreters import composite
 from ...tensor import Array, Tensor, tracks
 from ..record import Op
@@ -348,11 +347,15 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     """U, S and Vᴴ with A = U diag(S) Vᴴ, the singular values S in descending order."""
     check_matrix("linalg.svd", A)
     check_floating("linalg.svd", A)
+    _check_driver(driver)
+    return several("linalg_svd", "U S Vh", SVD(A, full_matrices=full_matrices))
+
+
+def _check_driver(driver: str | None) -> None:
     if driver is not None:
         raise RuntimeError(
             "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
         )
-    return several("linalg_svd", "U S Vh", SVD(A, full_matrices=full_matrices))
 
 
 @with_out
@@ -360,6 +363,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values, in descending order."""
     check_matrix("linalg.svdvals", A)
     check_floating("linalg.svdvals", A)
+    _check_driver(driver)
     if tracks(A):
         return SVD(A, full_matrices=False)[1]
     return SVDVALS(A)
@@ -475,73 +479,6 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """Eigenvalues (ascending) of a Hermitian matrix."""
     check_square("linalg.eigvalsh", A)
     return (EIGH(A, UPLO=_triangle(UPLO))[0]) if tracks(A) else EIGVALSH(A, UPLO=_triangle(UPLO))
-
-
-# --- LDL -----------------------------------------------------------------------------------------------
-
-
-def _ldl_factor(A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
-    LD, pivots, info = (
-        np.array(A),
-        np.zeros(A.shape[:-1], np.int32),
-        np.zeros(A.shape[:-2], np.int32),
-    )
-    if A.size:
-        trf = lapack("hetrf" if hermitian and A.dtype.kind == "c" else "sytrf", A)
-        for at in np.ndindex(A.shape[:-2]):
-            LD[at], pivots[at], info[at] = trf(A[at], lower=True)
-    return np.tril(LD), pivots, info
-
-
-LDL_FACTOR = Op("linalg_ldl_factor_ex", ("A",), _ldl_factor, {"A": None})
-
-
-@with_out
-def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:
-    """L and D with A = L D Lᴴ in one matrix, the pivots, and for each matrix whether it failed."""
-    check_square("torch.linalg.ldl_factor_ex", A)
-    LD, pivots, info = LDL_FACTOR(A, hermitian=hermitian)
-    if check_errors:
-        check_info(
-            "torch.linalg.ldl_factor_ex", info._array, lambda i: f"the factor D[{i},{i}] is zero."
-        )
-    return several("linalg_ldl_factor_ex", "LD pivots info", (LD, pivots, info))
-
-
-@with_out
-def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
-    """L and D with A = L D Lᴴ in one matrix, and the pivots."""
-    LD, pivots, _ = ldl_factor_ex(A, hermitian=hermitian, check_errors=True)
-    return several("linalg_ldl_factor", "LD pivots", (LD, pivots))
-
-
-def _ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
-    batch = np.broadcast_shapes(LD.shape[:-2], B.shape[:-2])
-    LD, B = (np.broadcast_to(x, batch + x.shape[-2:]) for x in (LD, B))
-    pivots = np.broadcast_to(pivots, batch + pivots.shape[-1:])
-    X = np.array(B)
-    if X.size:
-        trs = lapack("hetrs" if hermitian and LD.dtype.kind == "c" else "sytrs", LD)
-        for at in np.ndindex(batch):
-            X[at] = trs(LD[at], pivots[at], B[at], lower=True)[0]
-    return X
-
-
-LDL_SOLVE = Op(
-    "linalg_ldl_solve", ("LD", "pivots", "B"), _ldl_solve, {"LD": None, "pivots": None, "B": None}
-)
-
-
-@with_out
-def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
-    """X of AX = B, given what `ldl_factor` returned for A."""
-    check_square("torch.linalg.ldl_solve", LD)
-    check_matrix("torch.linalg.ldl_solve", B, "B")
-    if pivots.dtype.kind != dtypes.INTEGRAL:
-        raise RuntimeError(
-            f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {pivots.dtype}"
-        )
-    return LDL_SOLVE(LD, pivots, B, hermitian=hermitian)
 
 
 for _name, _fn in [

@@ -10,7 +10,7 @@ import numpy as np
 from ... import dtypes
 from ...interpreters import composite
 from ...tensor import Array, Tensor, tracks
-from ..elementwise import conj
+from ..elementwise import conj, kind_name
 from ..movement import wrap_dim
 from ..products import multi_dot as product_of_all
 from ..promotion import broadcast_shapes, plain_integer
@@ -265,6 +265,10 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     if input.ndim != other.ndim:
         raise RuntimeError(
             f"{name}: inputs must have the same number of dimensions, got shapes {list(input.shape)} and {list(other.shape)}"
+        )
+    if input.dtype is not other.dtype:
+        raise RuntimeError(
+            f"expected scalar type {kind_name(input._array)} but found {kind_name(other._array)}"
         )
     d = wrap_dim(dim, input.ndim)
     if not input.ndim or input._array.shape[d] != 3 or other._array.shape[d] != 3:

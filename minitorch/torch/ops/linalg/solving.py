@@ -53,7 +53,7 @@ def _lu_gradient(g: Any, outs: Any) -> Any:
     LU, pivots = outs[0], outs[1].detach()
     m, n = LU._array.shape[-2:]
     k = min(m, n)
-    P, L, U = _unpacked(LU, pivots)
+    (L, U), P = _triangles(LU), _permutation(pivots, LU._array.shape[-2], LU)
     corner_L, low, corner_U, right = L[..., :k, :], L[..., k:, :], U[..., :k], U[..., k:]
     g_corner, g_low, g_right = g[..., :k, :k], g[..., k:, :k], g[..., :k, k:]
     below = (corner_L.mH @ g_corner.tril(-1) - g_right @ right.mH).tril(-1)
@@ -96,16 +96,31 @@ def _permutation(pivots: Tensor, m: int, like: Tensor) -> Tensor:
     return wrap(np.ascontiguousarray(np.eye(m, dtype=like._array.dtype)[order].swapaxes(-2, -1)))
 
 
-def _unpacked(LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    return _permutation(pivots, LU._array.shape[-2], LU), *_triangles(LU)
-
-
 def _triangles(LU: Tensor) -> tuple[Tensor, Tensor]:
-    """L and U from both in one matrix."""
+    """L and U, which lie in one matrix."""
     m, n = LU._array.shape[-2:]
     k = min(m, n)
-    one = wrap(np.eye(m, k, dtype=LU._array.dtype))
-    return LU[..., :k].tril(-1) + one, LU[..., :k, :].triu()
+    return LU[..., :k].tril(-1) + wrap(np.eye(m, k, dtype=LU._array.dtype)), LU[..., :k, :].triu()
+
+
+def check_pivots(name: str, pivots: Tensor, shape: tuple[int, ...], rows: int) -> None:
+    """RuntimeError unless pivots are as `lu_factor` gives them: numbers of rows, from 1 on."""
+    if pivots.dtype is not dtypes.int32:
+        raise RuntimeError(
+            f"{name}: pivots should be of scalar type torch.int32, got {pivots.dtype}"
+        )
+    check_rows(name, pivots, pivots._array, shape, rows)
+
+
+def check_rows(name: str, pivots: Tensor, sizes: Array, shape: tuple[int, ...], rows: int) -> None:
+    """RuntimeError unless pivots have a shape, and their sizes are numbers of rows, from 1 on."""
+    if pivots._array.shape != shape:
+        raise RuntimeError(
+            f"{name}: expected pivots of shape {list(shape)}, one for each row that was swapped, but got "
+            f"{list(pivots.shape)}"
+        )
+    if sizes.size and not (sizes.min() >= 1 and sizes.max() <= rows):
+        raise RuntimeError(f"{name}: pivots must be between 1 and {rows} inclusive")
 
 
 def _check_pivot(name: str, pivot: bool) -> None:
@@ -151,7 +166,8 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
     check_floating("linalg.lu", A)
     _check_pivot("linalg.lu", pivot)
     LU, pivots, _ = LU_FACTOR(A)
-    return several("linalg_lu", "P L U", _unpacked(LU, pivots))
+    P = _permutation(pivots, LU._array.shape[-2], LU)
+    return several("linalg_lu", "P L U", (P, *_triangles(LU)))
 
 
 def lu_unpack(
@@ -164,16 +180,14 @@ def lu_unpack(
 ) -> Any:
     """P, L and U from what `lu_factor` returns."""
     check_matrix("torch.lu_unpack", LU_data, "LU_data")
-    if unpack_pivots and LU_pivots.dtype is not dtypes.int32:
-        raise RuntimeError(
-            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
-            f"Note: this function is intended to be used with the output produced by torch.linalg.lu_factor, got {LU_pivots.dtype}"
-        )
-    nothing = LU_data.new_empty((0,))
-    parts = [
-        _permutation(LU_pivots, LU_data._array.shape[-2], LU_data) if unpack_pivots else nothing,
-        *(_triangles(LU_data) if unpack_data else (nothing, nothing)),
-    ]
+    P = L = U = LU_data.new_empty((0,))
+    if unpack_data:
+        L, U = _triangles(LU_data)
+    if unpack_pivots:
+        *batch, m, n = LU_data._array.shape
+        check_pivots("torch.lu_unpack", LU_pivots, (*batch, min(m, n)), m)
+        P = _permutation(LU_pivots, m, LU_data)
+    parts = (P, L, U)
     result = several("lu_unpack", "P L U", parts)
     return result if out is None else into(out, result, "lu_unpack")
 
@@ -186,18 +200,10 @@ def lu_solve(
     """X of AX = B (or XA = B), given what `lu_factor` returned for A."""
     name = "linalg.lu_solve"
     check_system(name, LU, B, left)
-    if pivots.dtype is not dtypes.int32:
-        raise RuntimeError(
-            f"{name}: pivots should be a Tensor of scalar type torch.int32, got {pivots.dtype}"
-        )
-    if pivots._array.shape != LU._array.shape[:-1]:
-        raise RuntimeError(
-            f"{name}: Number of pivots per batch should be same as the dimension of the matrix: "
-            f"{list(pivots.shape)} and {list(LU.shape)}"
-        )
+    check_pivots(name, pivots, LU._array.shape[:-1], LU._array.shape[-1])
     if not left:
         return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
-    P, L, U = _unpacked(LU, pivots)
+    (L, U), P = _triangles(LU), _permutation(pivots, LU._array.shape[-1], LU)
     if adjoint:
         inner = solve_triangular(U.mH, B, upper=False)
         return P @ solve_triangular(L.mH, inner, upper=True, unitriangular=True)
