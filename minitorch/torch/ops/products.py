@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
 from ..backends.cpu.matmul import matmul as multiplied
-from ..interpreters import composite
+from ..interpreters import composite, installed
 from ..tensor import Array, Tensor
 from .arithmetic import SCALE, check_kind
 from .einsum import contract
@@ -152,16 +151,18 @@ def _check_vectors(name: str, a: Tensor, b: Tensor) -> None:
 # --- Products ------------------------------------------------------------------------------------
 
 
-@partial(composite, name="matmul")
-def _matmul(input: Tensor, other: Tensor) -> Tensor:
+def _multiply(input: Tensor, other: Tensor) -> Tensor:
     return bind(_kind_of_product(input, other), (input, other), {})
+
+
+_interpreted = composite(_multiply, "matmul")
 
 
 @function_and_method
 def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     """The product of vectors, matrices, or batches of them."""
     check_tensor("matmul", other, "other")
-    result = _matmul(input, other)
+    result = (_interpreted if installed else _multiply)(input, other)
     return result if out is None else into(out, result, "matmul")
 
 
@@ -438,7 +439,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
 def _operator(self: Any, other: Any) -> Any:
     if not (isinstance(self, Tensor) and isinstance(other, Tensor)):
         return NotImplemented
-    return _matmul(self, other)
+    return (_interpreted if installed else _multiply)(self, other)
 
 
 method("__matmul__", _operator)
