@@ -120,7 +120,7 @@ globals().update(_checked_functions("torch", globals()))
 _check_methods()
 
 _LATER = frozenset(
-    ("distributions", "func", "fx", "jit", "masked", "optim", "profiler", "signal", "testing")
+    ("distributions", "func", "fx", "jit", "masked", "optim", "overrides", "profiler", "signal", "testing")
 )  # fmt: skip
 """Modules that load when they are first asked for."""
 

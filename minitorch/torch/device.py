@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
+
+from .overriding import TorchFunctionMode
 
 
 class device:  # noqa: N801
@@ -47,11 +52,85 @@ class device:  # noqa: N801
     def __hash__(self) -> int:
         return hash((self.type, self.index))
 
+    def __enter__(self) -> device:
+        """Let new tensors be made here, unless a call says otherwise."""
+        _contexts().append(mode := DeviceContext(self))
+        mode.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _contexts().pop().__exit__()
+
     def __reduce__(self) -> tuple[type, tuple[str, int | None]]:
         return device, (self.type, self.index)
 
 
 CPU = device("cpu")
+
+
+class DeviceContext(TorchFunctionMode):
+    """Gives functions that make tensors a device, where a call gives none."""
+
+    makers = frozenset(
+        [
+            "arange",
+            "as_tensor",
+            "empty",
+            "empty_permuted",
+            "empty_quantized",
+            "empty_strided",
+            "eye",
+            "fftfreq",
+            "from_file",
+            "full",
+            "hann_window",
+            "hamming_window",
+            "bartlett_window",
+            "blackman_window",
+            "kaiser_window",
+            "linspace",
+            "logspace",
+            "normal",
+            "ones",
+            "rand",
+            "randint",
+            "randn",
+            "randperm",
+            "range",
+            "rfftfreq",
+            "scalar_tensor",
+            "sparse_coo_tensor",
+            "tensor",
+            "tril_indices",
+            "triu_indices",
+            "zeros",
+        ]
+    )
+
+    def __init__(self, place: device) -> None:
+        self.device = place
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func.__name__ in self.makers and kwargs.get("device") is None:
+            kwargs = {**kwargs, "device": self.device}
+        return func(*args, **kwargs)
+
+
+class _Thread(threading.local):
+    contexts: list[DeviceContext] | None = None
+
+
+_thread = _Thread()
+
+
+def _contexts() -> list[DeviceContext]:
+    """The devices that this thread has entered."""
+    if _thread.contexts is None:
+        _thread.contexts = []
+    return _thread.contexts
 
 
 class DeviceError(AssertionError, RuntimeError):

@@ -16,6 +16,7 @@ import numpy as np
 from . import dtypes
 from .autograd.graph import AccumulateGrad, Edge, Node, RemovableHandle, modes
 from .device import CPU, device
+from .overriding import DisableTorchFunctionSubclass, plain, register
 
 Array = Any
 """A NumPy array."""
@@ -97,6 +98,22 @@ class Tensor:
                 args[0] if args and isinstance(args[0], Size) else args or (0,), dtype=kind
             )
         return made
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        register(cls, Tensor)
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """What a subclass answers to a function: the same, with tensors of the subclass as results."""
+        if not all(issubclass(cls, t) for t in types):
+            return NotImplemented
+        with DisableTorchFunctionSubclass():
+            result = func(*args, **(kwargs or {}))
+        unconverted = getattr(func, "__self__", None) is vars(Tensor)["grad"]
+        return result if unconverted else _converted(result, cls)
 
     # --- What it is ------------------------------------------------------------------
 
@@ -332,6 +349,19 @@ class Tensor:
         def __index__(self) -> int: ...
         def __len__(self) -> int: ...
         def __iter__(self) -> Any: ...
+
+
+plain.add(Tensor)
+
+
+def _converted(result: Any, cls: type[Tensor]) -> Any:
+    """A result with its tensors, also those in tuples and lists, as ones of a class."""
+    if isinstance(result, Tensor):
+        return result if isinstance(result, cls) else result.as_subclass(cls)
+    if isinstance(result, (tuple, list)):
+        values = [_converted(r, cls) for r in result]
+        return type(result)(*values) if hasattr(result, "_fields") else type(result)(values)
+    return result
 
 
 blank: Callable[..., Any] = object.__new__

@@ -180,4 +180,5 @@ def _backward_method(
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
+_backward_method.__name__ = "backward"
 Tensor.backward = _backward_method  # type: ignore[attr-defined]

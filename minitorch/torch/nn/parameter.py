@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..device import resolve
+from ..overriding import disabled
 from ..tensor import Size, Tensor, counter_of
 
 
@@ -28,6 +29,8 @@ def _empty(cls: type[Any]) -> Any:
 
 class Parameter(Tensor):
     """A tensor that training changes: a module that it is assigned to lists it."""
+
+    __torch_function__ = disabled
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         """A parameter over the memory of `data`."""
@@ -60,6 +63,8 @@ class _MarkedAsBuffer(type):
 
 class Buffer(Tensor, metaclass=_MarkedAsBuffer):
     """A tensor that a module keeps but training does not change: a plain one with a mark."""
+
+    __torch_function__ = disabled
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         """A buffer over the memory of `data`; `persistent` says whether state dicts have it."""
@@ -184,6 +189,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape is not known yet."""
 
+    __torch_function__ = disabled
     cls_to_become = Tensor
     persistent: bool
     _is_buffer: bool

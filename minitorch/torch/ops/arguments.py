@@ -21,6 +21,7 @@ from ..device import device
 from ..dtypes import dtype
 from ..environment import layout, memory_format
 from ..generator import Generator
+from ..overriding import NOBODY, answer, asking, function_modes, is_plain
 from ..tensor import Tensor
 
 Arguments = tuple[Any, ...]
@@ -266,24 +267,27 @@ def checked(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         args: Arguments
         if b is _ABSENT:
-            if type(a) in known and not kwargs:
+            if type(a) in known and not kwargs and not function_modes:
                 return fn(a)
             args = () if a is _ABSENT else (a,)
         elif c is _ABSENT:
-            if (type(a), type(b)) in known and not kwargs:
+            if (type(a), type(b)) in known and not kwargs and not function_modes:
                 return fn(a, b)
             args = (a, b)
         elif rest or kwargs:
             args = (a, b, c, *rest)
-        elif (type(a), type(b), type(c)) in known:
+        elif (type(a), type(b), type(c)) in known and not function_modes:
             return fn(a, b, c)
         else:
             args = (a, b, c)
         classes = (*map(type, args), *kwargs, *map(type, kwargs.values()))
-        if classes not in known:
-            args, kwargs = check(args, kwargs, classes)
+        if classes not in known or function_modes:
+            result, args, kwargs = check(call, args, kwargs, classes)
+            if result is not NOBODY:
+                return result
         return fn(*args, **kwargs)
 
+    call.asks = True  # type: ignore[attr-defined]
     return call
 
 
@@ -297,7 +301,7 @@ class Check:
     def __init__(self, name: str, fn: Callable[..., Any]) -> None:
         self.name = name.rpartition(".")[2]
         self.first = 1 if name.startswith("Tensor.") else 0
-        self.texts = _lines()[name]
+        self.texts = _lines().get(name, [])
         self.known: set[Any] = set()
         self.names = _argument_names(fn)
 
@@ -307,34 +311,37 @@ class Check:
         return [_parsed(text) for text in self.texts]
 
     def __call__(
-        self, args: Arguments, kwargs: Keywords, classes: Any
-    ) -> tuple[Arguments, Keywords]:
-        """Arguments that fit, by names that the function knows; TypeError if they do not fit.
+        self, call: Callable[..., Any], args: Arguments, kwargs: Keywords, classes: Any
+    ) -> tuple[Any, Arguments, Keywords]:
+        """What a mode, or a class of the arguments, answers to a call, or `NOBODY` and the arguments.
 
-        Classes that need no second look are remembered.
+        They have the names that the function knows. TypeError if they do not fit. Classes that
+        need no second look are remembered.
         """
         values = (*args, *kwargs.values())
         plain = not any(isinstance(v, (list, tuple)) for v in values)
         if not plain:
             classes = (tuple(map(_classes, values)), *kwargs)
-            if classes in self.known:
-                return args, kwargs
+            if classes in self.known and not function_modes:
+                return NOBODY, args, kwargs
+        result = answer(call, args, kwargs)
+        if result is not NOBODY:
+            return result, args, kwargs
         given = args[self.first :]
         if self.first and not (args and _is_tensor(args[0])):
             what = _class_name(args[0]) if args else "nothing"
             raise TypeError(f"the method '{self.name}' of tensors doesn't apply to {what}")
         fitting = [s for s in self.signatures if s.takes(given, kwargs)]
-        if not fitting:
+        if not fitting and self.texts:
             raise self.refusal(given, kwargs)
-        if not kwargs.keys() <= self.names:
-            return (*args[: self.first], *fitting[0].placed(given, kwargs)), fitting[0].unplaced(
-                given, kwargs
-            )
-        if not any(s.by_value(given, kwargs) for s in fitting):
+        if fitting and not kwargs.keys() <= self.names:
+            placed = (*args[: self.first], *fitting[0].placed(given, kwargs))
+            return NOBODY, placed, fitting[0].unplaced(given, kwargs)
+        if is_plain(values) and not any(s.by_value(given, kwargs) for s in fitting):
             self.known.add(classes)
             if plain and len(values) == len(args) == 1:
                 self.known.add(type(args[0]))
-        return args, kwargs
+        return NOBODY, args, kwargs
 
     def refusal(self, args: Arguments, kwargs: Keywords) -> TypeError:
         """What to say of arguments that do not fit."""
@@ -372,14 +379,25 @@ def _class_name(value: Any) -> str:
 
 
 def checked_functions(section: str, functions: dict[str, Any]) -> dict[str, Any]:
-    """Those functions of a section that have signatures, with the check."""
+    """The functions of a section, with the check; methods and what is no operation without signature as they are."""
     names = {n.rpartition(".")[2]: n for n in _lines() if n.rpartition(".")[0] == section}
+    if section != "Tensor":
+        names |= {
+            n: f"{section}.{n}"
+            for n in functions.keys() - names.keys()
+            if _is_operation(functions[n])
+        }
     found = {n: functions[n] for n in names if isinstance(functions.get(n), FunctionType)}
     return {
         n: checked(names[n], fn)
         for n, fn in found.items()
         if not _takes_nothing(section, names[n], fn)
     }
+
+
+def _is_operation(fn: Any) -> bool:
+    """Whether a function is one of those that records make, or that are made of them."""
+    return isinstance(fn, FunctionType) and fn.__module__.startswith(__package__ or "")
 
 
 def _takes_nothing(section: str, name: str, fn: FunctionType) -> bool:
@@ -393,6 +411,15 @@ def _takes_nothing(section: str, name: str, fn: FunctionType) -> bool:
 
 
 def check_methods() -> None:
-    """Let the methods of tensors check their arguments."""
+    """Let the methods of tensors check their arguments, and ask for overrides."""
     for name, fn in checked_functions("Tensor", dict(vars(Tensor))).items():
         setattr(Tensor, name, fn)
+    for name, fn in list(vars(Tensor).items()):
+        if isinstance(fn, FunctionType) and not hasattr(fn, "asks") and name not in _UNASKED:
+            setattr(Tensor, name, asking(fn))
+
+
+_UNASKED = frozenset(
+    ["__new__", "__hash__", "__setstate__", "_owns_memory", "_own_copy", "_add_in_place"]
+)
+"""Methods that no override is told of."""

@@ -346,9 +346,9 @@ for _new, _old in [
     ("fix", "trunc"), ("absolute", "abs"),
 ]:  # fmt: skip
     alias(_new, _old)
-method("__neg__", lambda self: bind(NEG, (self,), {}))
-method("__pos__", lambda self: self.positive())
-method("__abs__", lambda self: self.abs())
+method("__neg__", Tensor.neg)
+method("__pos__", Tensor.positive)
+method("__abs__", Tensor.abs)
 method("__radd__", Tensor.__add__)
 method("__rmul__", Tensor.__mul__)
 for _name in ("__rdiv__", "__rtruediv__"):  # as Torch computes it, to the last digit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tensor import Tensor
+from ..tensor import Tensor, tracks
 from .surface import FUNCTIONS, function, method, only_method
 
 # --- Removed ------------------------------------------------------------------------------------
@@ -45,10 +45,12 @@ def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
 
 @only_method
 def as_subclass(self: Tensor, cls: type) -> Tensor:
-    """The tensor itself; there is one class of tensors."""
-    if cls is not Tensor:
-        raise TypeError(f"as_subclass: tensors of class {cls.__name__} are not supported")
-    return self
+    """The same memory as a tensor of another class, which has the same history."""
+    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+        raise TypeError(f"as_subclass: {cls!r} does not inherit from Tensor")
+    made = self.view_as(self) if tracks(self) else self.detach()
+    made.__class__ = cls
+    return made
 
 
 @only_method

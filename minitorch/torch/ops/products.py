@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..backends.cpu.matmul import matmul as multiplied
 from ..interpreters import composite, installed
+from ..overriding import NOBODY, is_watched, watched
 from ..tensor import Array, Tensor
 from .arithmetic import SCALE, check_kind
 from .einsum import contract
@@ -20,13 +21,16 @@ from .promotion import broadcast_shapes, exact_number, plain_number, wide_type
 from .record import Op, bind
 from .surface import (
     FUNCTIONS,
+    PLAIN_OPERANDS,
     alias,
+    answer_operator,
     check_tensor,
     function,
     function_and_method,
     in_place,
     into,
     method,
+    only_method,
     with_out,
 )
 
@@ -436,12 +440,18 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     return contract(equation, list(given))
 
 
-def _operator(self: Any, other: Any) -> Any:
-    if not (isinstance(self, Tensor) and isinstance(other, Tensor)):
+def __matmul__(self: Tensor, other: Any) -> Any:  # noqa: N807
+    """`self @ other`"""
+    if type(other) not in PLAIN_OPERANDS or (watched and is_watched(self, other)):
+        result = answer_operator(Tensor.matmul, None, self, other)
+        if result is not NOBODY:
+            return result
+    if not isinstance(other, Tensor):
         return NotImplemented
     return (_interpreted if installed else _multiply)(self, other)
 
 
-method("__matmul__", _operator)
-method("__rmatmul__", lambda self, other: _operator(other, self))
+__matmul__.asks = True  # type: ignore[attr-defined]
+only_method(__matmul__)
+method("__rmatmul__", lambda self, other: NotImplemented)
 method("__imatmul__", lambda self, other: self.copy_(matmul(self, other)))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.graph import modes
+from ..overriding import NOBODY, answer, asking, is_plain, is_watched, watched
 from ..tensor import Tensor, bump_version, tracks
 from .promotion import NUMBERS
 from .record import Op, bind
@@ -27,6 +28,8 @@ def function(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 def method(name: str, fn: Any) -> None:
     """Offer a function, or a property, as a method of tensors."""
+    if getattr(fn, "__name__", "") == "<lambda>":
+        fn.__name__ = name
     setattr(Tensor, name, fn)
 
 
@@ -171,11 +174,17 @@ def expose_unary(op: Op, has_twin: bool = True) -> None:
         return result if out is None else into(out, result, name)
 
     def call_method(self: Tensor) -> Tensor:
+        if watched and is_watched(self):
+            result = answer(call_method, (self,), {})
+            if result is not NOBODY:
+                return result
         return bind(op, (self,), {})
 
+    @asking
     def call_in_place(input: Tensor) -> Tensor:
         return bind_in_place(op, input, (), {})
 
+    call_method.asks = True  # type: ignore[attr-defined]
     _publish(op, call, call_method, call_in_place if has_twin else None)
 
 
@@ -219,31 +228,55 @@ def operator(symbol: str, op: Op, reflected: bool = True, has_twin: bool = True)
     """Let a binary operation be a Python operator: `__add__`, `__radd__`, `__iadd__`."""
 
     def forward(self: Tensor, other: Any) -> Any:
-        return (
-            bind(op, (self, other), {})
-            if isinstance(other, _ACCEPTED)
-            else _foreign(self, other, forward)
-        )
+        if type(other) not in PLAIN_OPERANDS or (watched and is_watched(self, other)):
+            shown = getattr(Tensor, op.name) if symbol in _NAMED else forward
+            result = answer_operator(shown, forward, self, other)
+            if result is not NOBODY:
+                return result
+        return bind(op, (self, other), {})
 
     def backward(self: Tensor, other: Any) -> Any:
-        if not isinstance(self, Tensor):
-            raise TypeError(f"'__r{symbol}__' requires a Tensor, not {type(self).__name__}")
-        return (
-            bind(op, (other, self), {})
-            if isinstance(other, _ACCEPTED)
-            else _foreign(self, other, backward)
-        )
+        if type(other) not in PLAIN_OPERANDS or (watched and is_watched(self, other)):
+            if not isinstance(self, Tensor):
+                raise TypeError(f"'__r{symbol}__' requires a Tensor, not {type(self).__name__}")
+            result = answer_operator(backward, backward, self, other)
+            if result is not NOBODY:
+                return result
+        return bind(op, (other, self), {})
 
     def augmented(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, _ACCEPTED):
-            return NotImplemented
+        if type(other) not in PLAIN_OPERANDS or (watched and is_watched(self, other)):
+            result = answer_operator(getattr(Tensor, f"{op.name}_"), None, self, other)
+            if result is not NOBODY:
+                return result
         return bind_in_place(op, self, (other,), {})
 
+    for each, prefix in ((forward, ""), (backward, "r"), (augmented, "i")):
+        each.__name__, each.asks = f"__{prefix}{symbol}__", True  # type: ignore[attr-defined]
     method(f"__{symbol}__", forward)
     if reflected:
         method(f"__r{symbol}__", backward)
     if has_twin:
         method(f"__i{symbol}__", augmented)
+
+
+_NAMED = frozenset(["add", "sub", "mul", "truediv", "mod", "pow", "lt", "le", "gt", "ge", "ne"])
+"""Operators of which overrides are told by the method's name: `Tensor.add` for `+`."""
+
+PLAIN_OPERANDS: set[type] = {Tensor, float, int, bool, complex}
+"""Classes that an operator takes for its other operand, and that answer nothing themselves."""
+
+
+def answer_operator(shown: Any, again: Any, self: Tensor, other: Any) -> Any:
+    """What an override answers to an operator, or what a NumPy array gives; `NOBODY`: compute."""
+    result = answer(shown, (self, other), {})
+    if result is not NOBODY:
+        return result
+    if not isinstance(other, _ACCEPTED):
+        return _foreign(self, other, again) if again else NotImplemented
+    if is_plain((other,)):
+        PLAIN_OPERANDS.add(type(other))
+    return NOBODY
 
 
 def _foreign(self: Tensor, other: Any, again: Callable[[Tensor, Any], Any]) -> Any:

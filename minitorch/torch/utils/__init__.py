@@ -9,6 +9,10 @@ from . import hooks as hooks
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("data", "tensorboard"):  # which load when they are first asked for
+    if name in (
+        "_python_dispatch",
+        "data",
+        "tensorboard",
+    ):  # which load when they are first asked for
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

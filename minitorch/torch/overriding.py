@@ -1,0 +1,220 @@
+"""Who may answer a public function in its place: classes with `__torch_function__`, and modes.
+
+Every public function and method asks here before it computes. Whether an argument's class has an
+answer of its own is remembered by class, and modes are counted in one list, so that a call with
+plain tensors costs no more than a look at each.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any
+
+Arguments = tuple[Any, ...]
+Keywords = dict[str, Any]
+
+NOBODY = object()
+"""The answer to a call that nobody answers: the function computes."""
+
+function_modes: list[Any] = []
+"""The function modes that are entered, of all threads: while there are none, nobody is asked."""
+
+overriding: set[type] = set()
+"""Subclasses of Tensor that answer for themselves."""
+
+watched: list[Any] = []
+"""Both: while it is empty, methods of tensors ask nobody."""
+
+plain: set[type] = set()
+"""Classes that have `__torch_function__` and yet do not answer: Tensor itself."""
+
+
+class _Thread(threading.local):
+    modes: tuple[Any, ...] = ()
+    without_classes = 0  # how many ask that classes are not asked
+    without_modes = 0
+
+
+thread = _Thread()
+
+
+def disabled(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """As `__torch_function__` of a class: it does not answer."""
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
+
+
+def overrides(cls: type) -> bool:
+    """Whether a class answers for itself."""
+    found = getattr(cls, "__torch_function__", None)
+    return found is not None and found is not disabled and cls not in plain
+
+
+def overloaded(values: Arguments) -> list[Any]:
+    """Values whose classes answer, one of each class, subclasses first."""
+    found: list[Any] = []
+    seen = set()
+    for value in _values(values):
+        cls = type(value)
+        if cls in seen or not overrides(cls):
+            continue
+        seen.add(cls)
+        before = [i for i, other in enumerate(found) if issubclass(cls, type(other))]
+        found.insert(before[0] if before else len(found), value)
+    return found
+
+
+def _values(given: Arguments) -> Iterator[Any]:
+    """Values, and what lists of them hold."""
+    for value in given:
+        if type(value) in (list, tuple):
+            yield from value
+        else:
+            yield value
+
+
+def answer(
+    fn: Callable[..., Any], args: Arguments, kwargs: Keywords, relevant: Arguments | None = None
+) -> Any:
+    """What the innermost mode, or an argument's class, answers to a call; `NOBODY` if none does.
+
+    Args:
+        fn: the function, as classes and modes are told of it
+        args: of the call
+        kwargs: of the call
+        relevant: whose classes are asked; None: those of all arguments
+    """
+    asked = (*args, *kwargs.values()) if relevant is None else relevant
+    found = [] if thread.without_classes else overloaded(asked)
+    stack = () if thread.without_modes else thread.modes
+    if not found and not stack:
+        return NOBODY
+    types = tuple(type(value) for value in found)
+    if stack:
+        thread.modes = stack[:-1]
+        try:
+            result = stack[-1].__torch_function__(fn, types, args, kwargs)
+        finally:
+            thread.modes = stack
+        if result is not NotImplemented:
+            return result
+    for value in found:
+        result = type(value).__torch_function__(fn, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    everyone = [*([type(stack[-1])] if stack else []), *types]
+    raise TypeError(
+        f"Multiple dispatch failed for '{_full_name(fn)}'; all __torch_function__ handlers returned "
+        f"NotImplemented:\n\n" + "\n".join(f"  - {cls.__name__}" for cls in everyone)
+    )
+
+
+def _full_name(fn: Any) -> str:
+    return f"{getattr(fn, '__module__', None)}.{fn.__name__}"
+
+
+def is_plain(values: Arguments) -> bool:
+    """Whether the class of none of these values answers for itself."""
+    return not any(overrides(type(value)) for value in _values(values))
+
+
+def register(cls: type, base: type) -> None:
+    """Note that a subclass of Tensor was made; if it answers for itself, it does for properties, too."""
+    if not overrides(cls):
+        return
+    overriding.add(cls)
+    watched.append(cls)
+    for name, found in vars(base).items():
+        if isinstance(found, property) and getattr(cls, name, None) is found:
+            setattr(cls, name, _asking_property(found))
+
+
+def _asking_property(found: property) -> property:
+    def get(self: Any) -> Any:
+        result = answer(found.__get__, (self,), {})
+        return found.__get__(self) if result is NOBODY else result
+
+    def put(self: Any, value: Any) -> None:
+        if answer(found.__set__, (self, value), {}) is NOBODY:
+            found.__set__(self, value)
+
+    return property(get, put if found.fset else None, found.fdel, found.__doc__)
+
+
+def is_watched(first: Any, second: Any = None) -> bool:
+    """Whether a mode, or the class of a tensor, may answer a call."""
+    return bool(function_modes) or type(first) in overriding or type(second) in overriding
+
+
+def asking(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that asks first."""
+
+    @wraps(fn)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if watched and is_watched(self):
+            result = answer(call, (self, *args), kwargs)
+            if result is not NOBODY:
+                return result
+        return fn(self, *args, **kwargs)
+
+    call.asks = True  # type: ignore[attr-defined]
+    return call
+
+
+class TorchFunctionMode:
+    """Answers all public functions within `with`: a subclass defines `__torch_function__`."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """The answer; within it, this mode is not asked."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Any:
+        function_modes.append(self)
+        watched.append(self)
+        thread.modes = (*thread.modes, self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        thread.modes = thread.modes[:-1]
+        function_modes.remove(self)
+        watched.remove(self)
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> Any:
+        """One of them, as older programs make it."""
+        return cls(*args, **kwargs)
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """A mode that leaves everything as it is."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+class DisableTorchFunctionSubclass:
+    """Within `with`, classes are not asked."""
+
+    def __enter__(self) -> None:
+        thread.without_classes += 1
+
+    def __exit__(self, *_: object) -> None:
+        thread.without_classes -= 1
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """Within `with`, neither classes nor modes are asked."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        thread.without_modes += 1
+
+    def __exit__(self, *_: object) -> None:
+        thread.without_modes -= 1
+        super().__exit__()
