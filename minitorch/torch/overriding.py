@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 Arguments = tuple[Any, ...]
@@ -26,9 +26,6 @@ overriding: set[type] = set()
 
 watched: list[Any] = []
 """Both: while it is empty, methods of tensors ask nobody."""
-
-plain: set[type] = set()
-"""Classes that have `__torch_function__` and yet do not answer: Tensor itself."""
 
 
 class _Thread(threading.local):
@@ -49,7 +46,9 @@ def disabled(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
 def overrides(cls: type) -> bool:
     """Whether a class answers for itself."""
     found = getattr(cls, "__torch_function__", None)
-    return found is not None and found is not disabled and cls not in plain
+    if found is None or found is disabled:
+        return False
+    return not any(base.__module__ == "torch._C" for base in cls.__mro__)  # PyTorch's own tensors
 
 
 def overloaded(values: Arguments) -> list[Any]:
@@ -113,6 +112,24 @@ def answer(
 
 def _full_name(fn: Any) -> str:
     return f"{getattr(fn, '__module__', None)}.{fn.__name__}"
+
+
+class of_subclasses:  # noqa: N801
+    """A class method that subclasses have, and the class itself has not.
+
+    So PyTorch, in one process with us, does not take our tensors for subclasses of its own.
+    """
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.fn = fn
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.owner, self.name = owner, name
+
+    def __get__(self, instance: Any, cls: type) -> Any:
+        if cls is self.owner:
+            raise AttributeError(self.name)
+        return partial(self.fn, cls)
 
 
 def is_plain(values: Arguments) -> bool:

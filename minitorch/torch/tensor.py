@@ -16,7 +16,7 @@ import numpy as np
 from . import dtypes
 from .autograd.graph import AccumulateGrad, Edge, Node, RemovableHandle, modes
 from .device import CPU, device
-from .overriding import DisableTorchFunctionSubclass, plain, register
+from .overriding import DisableTorchFunctionSubclass, of_subclasses, register
 
 Array = Any
 """A NumPy array."""
@@ -103,17 +103,7 @@ class Tensor:
         super().__init_subclass__(**kwargs)
         register(cls, Tensor)
 
-    @classmethod
-    def __torch_function__(
-        cls, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        """What a subclass answers to a function: the same, with tensors of the subclass as results."""
-        if not all(issubclass(cls, t) for t in types):
-            return NotImplemented
-        with DisableTorchFunctionSubclass():
-            result = func(*args, **(kwargs or {}))
-        unconverted = getattr(func, "__self__", None) is vars(Tensor)["grad"]
-        return result if unconverted else _converted(result, cls)
+    __torch_function__ = of_subclasses(lambda *call: _answer_of_subclass(*call))
 
     # --- What it is ------------------------------------------------------------------
 
@@ -351,7 +341,16 @@ class Tensor:
         def __iter__(self) -> Any: ...
 
 
-plain.add(Tensor)
+def _answer_of_subclass(
+    cls: type[Tensor], func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+) -> Any:
+    """What a subclass answers to a function: the same, with tensors of the subclass as results."""
+    if not all(issubclass(cls, t) for t in types):
+        return NotImplemented
+    with DisableTorchFunctionSubclass():
+        result = func(*args, **(kwargs or {}))
+    unconverted = getattr(func, "__self__", None) is vars(Tensor)["grad"]
+    return result if unconverted else _converted(result, cls)
 
 
 def _converted(result: Any, cls: type[Tensor]) -> Any:
