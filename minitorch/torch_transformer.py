@@ -122,7 +122,7 @@ def carry_over(source: transformer.GPT, target: GPT) -> None:
     with torch.no_grad():
         for name, parameter in source.named_parameters():
             layer, _, kind = name.rpartition(".")
-            values = torch.tensor(parameter.value.to_numpy())
+            values = torch.from_numpy(parameter.value.to_numpy())
             if isinstance(modules[layer], nn.Linear) and kind == "weight":
                 values = values.T
             target.get_parameter(name).copy_(values)

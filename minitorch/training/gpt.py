@@ -249,7 +249,7 @@ def compare(text: Text) -> None:
     torch_transformer.carry_over(ground.model, upper.model)
     ids, targets = text.pieces(GROUND.batch, GROUND.length)
     scores = ground.model(ids).to_numpy()
-    difference = abs(upper.model.forward(torch.tensor(ids)).detach().numpy() - scores).max()
+    difference = abs(upper.model.forward(torch.as_tensor(ids)).detach().numpy() - scores).max()
     sys.stdout.write(f"largest difference of {scores.size} scores: {difference:.1e}\n")
     times: dict[str, list[float]] = {"ground": [], "torch": []}
     for _ in range(23):

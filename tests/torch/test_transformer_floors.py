@@ -171,7 +171,7 @@ def test_weights_carried_over_give_the_same_scores() -> None:
     ids = some_ids()
     for dtype, atol in ((torch.float64, 1e-10), (torch.float32, 2e-5)):
         ground, upper = carried_over(dtype)
-        got = upper(torch.tensor(ids)).detach().numpy()
+        got = upper(torch.as_tensor(ids)).detach().numpy()
         np.testing.assert_allclose(got, ground(ids).to_numpy(), rtol=0, atol=atol)
 
 
@@ -181,7 +181,7 @@ def test_gradients_on_both_floors() -> None:
     transformer.cross_entropy(ground(ids), targets).backward()
     optimizer = torch.optim.SGD(upper.parameters(), lr=0.0)
     torch.nn.utils.clip_grad_norm_(upper.parameters(), 1.0)
-    torch_transformer.train_step(upper, optimizer, torch.tensor(ids), torch.tensor(targets))
+    torch_transformer.train_step(upper, optimizer, torch.as_tensor(ids), torch.as_tensor(targets))
     gradients = {n: p.value.grad.to_numpy() for n, p in ground.named_parameters()}
     length = np.sqrt(sum((g**2).sum() for g in gradients.values()))
     for name, parameter in upper.named_parameters():
@@ -204,7 +204,7 @@ def test_the_torch_floor_writes_as_pytorch_would() -> None:
         value = value.T if _is_linear(upper, name) else value
         theirs.source[name] = pytorch.tensor(value)
     torch.manual_seed(3)
-    got = upper.generate(torch.tensor([1, 2]), 20, 0.8)
+    got = upper.generate(torch.as_tensor([1, 2]), 20, 0.8)
     pytorch.manual_seed(3)
     ids = pytorch.tensor([1, 2])
     for _ in range(20):
@@ -218,11 +218,11 @@ def test_it_learns(steps: int) -> None:
     torch.manual_seed(0)
     model: Any = torch_transformer.GPT(3, 6, 16, 2, 1)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.02)
-    rows = torch.tensor([[(start + i) % 3 for i in range(7)] for start in range(3)])
+    rows = torch.as_tensor([[(start + i) % 3 for i in range(7)] for start in range(3)])
     losses = [
         torch_transformer.train_step(model, optimizer, rows[:, :-1], rows[:, 1:])
         for _ in range(steps)
     ]
     assert losses[0] > 1.0
     assert losses[-1] < 0.1
-    assert model.generate(torch.tensor([0]), 5, 0.1).tolist() == [0, 1, 2, 0, 1, 2]
+    assert model.generate(torch.as_tensor([0]), 5, 0.1).tolist() == [0, 1, 2, 0, 1, 2]

@@ -43,7 +43,7 @@ TASKS: tuple[Task, ...] = (
     ),
     Task(
         "5.2",
-        "Layer normalization and GELU",
+        "Layer norm and GELU",
         places(
             "transformer.py",
             (

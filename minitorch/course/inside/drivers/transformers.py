@@ -145,7 +145,7 @@ def _upper(kind: str, *sizes: int) -> Any:
     with torch.no_grad():
         for parameter in module.parameters():
             row = _wavy([0.3 * x for x in values(parameter.numel())])
-            parameter.copy_(torch.tensor(row).view(parameter.shape))
+            parameter.copy_(torch.as_tensor(row).view(parameter.shape))
     return module
 
 
@@ -157,7 +157,7 @@ def _upper_tensor(shape: Any) -> Any:
     from minitorch import torch
 
     made = small(shape)
-    flat = torch.tensor(made._tensor._storage.tolist(), dtype=torch.float64)
+    flat = torch.as_tensor(made._tensor._storage.tolist(), dtype=torch.float64)
     return flat.view(*shape).requires_grad_(True)
 
 
@@ -174,7 +174,7 @@ def upper_of_ids(kind: str, sizes: Any, ids: Any) -> list[Any]:
     """What a module of the Torch floor gives for ids."""
     from minitorch import torch
 
-    return _plain(_upper(kind, *sizes)(torch.tensor(ids)))
+    return _plain(_upper(kind, *sizes)(torch.as_tensor(ids)))
 
 
 def carried(ids: Any) -> list[Any]:
@@ -184,7 +184,7 @@ def carried(ids: Any) -> list[Any]:
     ground = fill(transformer.GPT(5, 4, 4, 2, 1))
     model = torch_transformer.GPT(5, 4, 4, 2, 1).double()
     torch_transformer.carry_over(ground, model)
-    return [_plain(p) for p in model.parameters()] + [_plain(model(torch.tensor(ids)))]
+    return [_plain(p) for p in model.parameters()] + [_plain(model(torch.as_tensor(ids)))]
 
 
 def steps_of_training(ids: Any, targets: Any, rate: float) -> list[Any]:
@@ -193,7 +193,7 @@ def steps_of_training(ids: Any, targets: Any, rate: float) -> list[Any]:
 
     model = _upper("GPT", 5, 4, 4, 2, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
-    batch = torch.tensor(ids), torch.tensor(targets)
+    batch = torch.as_tensor(ids), torch.as_tensor(targets)
     losses = [torch_transformer.train_step(model, optimizer, *batch) for _ in range(2)]
     return [*losses, _plain(model.head.weight)]
 
@@ -204,4 +204,4 @@ def upper_written(ids: list[int], count: int, temperature: float) -> list[int]:
 
     torch.manual_seed(5)
     model = _upper("GPT", 5, 4, 4, 2, 1)
-    return model.generate(torch.tensor(ids), count, temperature).tolist()
+    return model.generate(torch.as_tensor(ids), count, temperature).tolist()
