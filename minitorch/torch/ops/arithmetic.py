@@ -346,9 +346,8 @@ for _new, _old in [
     ("fix", "trunc"), ("absolute", "abs"),
 ]:  # fmt: skip
     alias(_new, _old)
-method("__neg__", Tensor.neg)
-method("__pos__", Tensor.positive)
-method("__abs__", Tensor.abs)
+for _symbol, _name in (("__neg__", "neg"), ("__pos__", "positive"), ("__abs__", "abs")):
+    method(_symbol, getattr(Tensor, _name))
 method("__radd__", Tensor.__add__)
 method("__rmul__", Tensor.__mul__)
 for _name in ("__rdiv__", "__rtruediv__"):  # as Torch computes it, to the last digit
