@@ -202,7 +202,7 @@ def operations_verbs() -> Figure:
     arrow(ax, (16.7, 1.85), (17.5, 1.85), "dim 1")
     grid(ax, 17.9, 2.6, blank(2, 1), lambda i, j: shades[i], cell=0.75)
     words(ax, 19.4, 1.85, "(2, 1)", MUTED, fontsize=9)
-    words(ax, 17.4, 0.5, "cells of one colour are folded into one", MUTED, fontsize=9)
+    words(ax, 17.4, 0.5, "cells of one colour are combined into one", MUTED, fontsize=9)
     return drawn
 
 
