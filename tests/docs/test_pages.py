@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +12,18 @@ from typing import Any
 
 import pytest
 
-from docs.site.pages import DOCS, GUIDE, ROOT, anchors, code_cells, dead_links, guides, run_cell
+from docs.site.pages import (
+    DOCS,
+    GUIDE,
+    ROOT,
+    anchors,
+    cells,
+    code_cells,
+    dead_links,
+    guides,
+    run_cell,
+)
+from minitorch.cli import make_parser
 from minitorch.course.catalogue import MISTAKES
 from minitorch.course.tasks import TASKS, Task
 
@@ -125,3 +138,48 @@ def test_every_exercise_has_an_answer() -> None:
         title = text.partition("\n")[0].removeprefix("# ")
         asked[title] = numbered(text.partition("\n## Exercises\n")[2])
     assert answers == asked
+
+
+# --- Commands -------------------------------------------------------------------------------
+
+
+def commands(text: str) -> list[str]:
+    """The commands that a page shows, in blocks and within sentences."""
+    blocks = [c.source for c in cells(text) if c.language in ("bash", "console", "")]
+    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
+    prose = "".join(c.source for c in cells(text) if c.language is None)
+    spoken = re.findall(r"`((?:minitorch|make|python) [^`]+)`", prose)
+    shown = [line.strip().removeprefix("$ ") for line in lines] + spoken
+    return [" ".join(c.split()) for c in shown if re.match(r"(minitorch|make|python3?) ", c)]
+
+
+def parses(arguments: list[str]) -> bool:
+    """Whether `minitorch` understands its arguments."""
+    try:
+        make_parser().parse_args(arguments)
+    except SystemExit as end:
+        return not end.code
+    return True
+
+
+def complaint(command: str) -> str:
+    """What is wrong with a command, as far as can be told without running it."""
+    words = shlex.split(command, comments=True)
+    if "..." in command or "COMMAND" in command:
+        return ""
+    if words[0] == "make":
+        targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        return "" if {w for w in words[1:] if "=" not in w} <= set(targets) else "no such target"
+    if words[0] == "minitorch":
+        named = [*words[1:], "--help"] if "--" not in command else words[1:]  # perhaps a name only
+        return "" if parses(words[1:]) or parses(named) else "its arguments are not understood"
+    if words[1] == "-m":
+        return "" if importlib.util.find_spec(words[2]) else "no such module"
+    own = words[1].endswith(".py") and "/" in words[1]
+    return "" if not own or (ROOT / words[1]).is_file() else "no such file"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_commands_are_understood(path: Path) -> None:
+    found = {command: complaint(command) for command in commands(path.read_text())}
+    assert {command: why for command, why in found.items() if why} == {}
