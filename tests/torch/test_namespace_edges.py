@@ -94,6 +94,17 @@ NAMESPACES: list[Call] = [
     *(functional(n, (2, 4), *a, **o) for n, a, o in (
         ("group_norm", (2,), {"eps": "word"}), ("dropout", ("word",), {}), ("embedding", (True,), {}), ("glu", (1.5,), {}),
         ("layer_norm", (4,), {}), ("softmax", (), {"dtype": 1}), ("leaky_relu", ((),), {}), ("pad", (1,), {}), ("normalize", (2.0, 1), {}))),
+    *(lambda t, n=n, k=k, z=z: getattr(t.ones(z, dtype=getattr(t, k)), n)(*((0.5,) * (n == "geometric_"))).dtype == getattr(t, k)
+      for n in ("uniform_", "normal_", "log_normal_", "exponential_", "cauchy_", "geometric_") for k in ("int32", "complex64", "float16") for z in (2, 0)),
+    *(lambda t, n=n, k=k, r=r: getattr(t.nn.functional, n)(t.ones(2, dtype=getattr(t, k)), t.ones(2, dtype=getattr(t, k)), reduction=r)
+      for n in ("mse_loss", "l1_loss", "huber_loss", "smooth_l1_loss", "soft_margin_loss", "hinge_embedding_loss")
+      for k in ("int64", "complex64", "float16") for r in ("mean", "sum") if (n[0], k[0]) not in (("l", "c"), ("s", "c"), ("h", "c"))),
+    *(lambda t, n=n: getattr(t.special, n)(t.ones(2, dtype=t.complex64)) for n in (
+        "i0", "i0e", "i1", "erf", "erfc", "ndtr", "logit", "entr", "gammaln", "digamma", "bessel_j0", "expit")),
+    lambda t: t.special.zeta(2j, t.ones(2)), lambda t: t.special.xlogy(t.ones(2) * 1j, 1), lambda t: t.special.round(t.ones(2).long(), decimals=1),
+    lambda t: t.nn.functional.dropout(t.ones(2) * 1j), lambda t: t.nn.init.uniform_(t.ones(2).int()),
+    lambda t: t.nn.functional.adaptive_avg_pool2d(t.ones(2).int(), (1, 1)), functional("pdist", (2, 2), NAN),
+    *(lambda t, i=i, s=s: t.nn.functional.embedding(t.ones(1).long(), t.ones(s), i) for i in (0, -1, 5) for s in ((3, 2), (0,))),
 ]  # fmt: skip
 
 

@@ -328,7 +328,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     if decimals == 0:
         return ROUND(input)
     if input.dtype.kind < dtypes.FLOATING:
-        raise RuntimeError(f"\"round_cpu\" not implemented for '{kind_name(input._array)}'")
+        raise NotImplementedError(f"\"round_cpu\" not implemented for '{kind_name(input._array)}'")
     scale = 10.0 ** abs(decimals)
     return (input * scale).round() / scale if decimals > 0 else (input / scale).round() * scale
 

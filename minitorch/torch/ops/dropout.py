@@ -16,7 +16,7 @@ from .. import sampling
 from ..tensor import Tensor, wrap
 from .elementwise import kind_name
 from .layout import in_memory_order
-from .precision import is_half
+from .precision import is_half, require_floats
 from .surface import function
 
 _SATURATION = 1.7580993408473766
@@ -46,6 +46,7 @@ def _dropped(
     if p == 1:
         noise = np.zeros((), input._array.dtype)
     else:
+        require_floats("bernoulli_scalar_cpu_", input._array, "fVbiu")
         noise = _mask(input, p, features)
         if noise.dtype.kind in "biu":
             raise RuntimeError(

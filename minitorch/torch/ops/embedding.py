@@ -53,6 +53,15 @@ EMBEDDING_BACKWARD = Op(
 # --- Functions ---------------------------------------------------------------------------------
 
 
+def _padding_row(padding_idx: int | None, weight: Tensor) -> int | None:
+    """The row without a gradient, counted from the front."""
+    if not padding_idx:
+        return padding_idx
+    if not -weight.shape[0] <= padding_idx < weight.shape[0]:
+        raise AssertionError("Padding_idx must be within num_embeddings")
+    return padding_idx % weight.shape[0]
+
+
 def embedding(
     input: Tensor,
     weight: Tensor,
@@ -73,10 +82,7 @@ def embedding(
         scale_grad_by_freq: whether the gradient of a row is divided by how often it was used
         sparse: whether PyTorch's gradient would be sparse
     """
-    if padding_idx is not None:
-        if not -weight.shape[0] <= padding_idx < weight.shape[0]:
-            raise AssertionError("Padding_idx must be within num_embeddings")
-        padding_idx %= weight.shape[0]
+    padding_idx = _padding_row(padding_idx, weight)
     if max_norm is not None:
         _check_indices(weight, input)
         renorm_rows(weight, input, max_norm, norm_type)
@@ -142,10 +148,7 @@ def embedding_bag(
             f"(got mode='{mode}'). Please open a feature request on GitHub."
         )
     bags, count = _bags(input, offsets, include_last_offset)
-    if padding_idx is not None:
-        if not -weight.shape[0] <= padding_idx < weight.shape[0]:
-            raise AssertionError("Padding_idx must be within num_embeddings")
-        padding_idx %= weight.shape[0]
+    padding_idx = _padding_row(padding_idx, weight)
     if max_norm is not None:
         renorm_rows(weight, input, max_norm, norm_type)
     _check_rows(input._array, weight.shape[0])

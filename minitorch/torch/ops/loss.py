@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from ..interpreters import composite
 from ..tensor import Tensor, wrap
 from .activation import logsigmoid
 from .comparison import where
 from .distance import pairwise_distance
 from .elementwise import kind_name
+from .precision import require_floats
 from .promotion import broadcast_shapes
 from .surface import FUNCTIONS, check_no_gradient, function
 
@@ -80,7 +82,9 @@ def mse_loss(
     """The square of the difference."""
     _meet(input, target)
     how = how_reduced(reduction, size_average, reduce)
-    return _weighed((input - target).square(), input, weight, how)
+    apart = input - target
+    require_floats("mse_cpu", apart._array)
+    return _weighed(apart.square(), input, weight, how)
 
 
 @composite
@@ -103,7 +107,9 @@ def smooth_l1_loss(
     _meet(input, target)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    apart = (input - target).abs()
+    difference = input - target
+    require_floats("smooth_l1_cpu", difference._array)
+    apart = difference.abs()
     if beta == 0:
         return reduced(apart, reduction, size_average, reduce)
     far = apart >= beta
@@ -124,7 +130,9 @@ def huber_loss(
     _meet(input, target)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    apart = (input - target).abs()
+    difference = input - target
+    require_floats("huber_cpu", difference._array)
+    apart = difference.abs()
     far = apart >= delta
     near = apart.masked_fill(far, 0)  # whose square may not overflow
     loss = where(far, delta * (apart - 0.5 * delta), 0.5 * near * near)
@@ -148,6 +156,10 @@ def soft_margin_loss(
 ) -> Tensor:
     """log(1 + exp(-target input)), for targets 1 and -1."""
     check_no_gradient("soft_margin_loss", target=target)
+    if input.dtype.kind < dtypes.FLOATING:
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {kind_name(input._array)}"
+        )
     return reduced((-target * input).exp().log1p(), reduction, size_average, reduce)
 
 
@@ -161,7 +173,8 @@ def hinge_embedding_loss(
     reduction: Any = "mean",
 ) -> Tensor:
     """The input where the target is 1, what it lacks to a margin where it is -1."""
-    near, far = where(target != -1, input, 0), where(target != 1, (margin - input).clamp_min(0), 0)
+    lack = (input.new_full((), margin) - input).clamp_min(0)  # the margin in the input's type
+    near, far = where(target != -1, input, 0), where(target != 1, lack, 0)
     return reduced(near + far, reduction, size_average, reduce)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tensor import Array, Tensor
-from .elementwise import binary, conj, not_for, unary, unknown
+from .elementwise import binary, conj, kind_name, not_for, unary, unknown
 from .precision import in_single
 from .promotion import result_type
 from .record import Op
@@ -37,6 +37,8 @@ def scipy_function(name: str) -> Callable[..., Array]:
         import scipy.special
 
         kind = arrays[0].dtype
+        if kind.kind == "c":
+            raise NotImplementedError(f"\"{name}\" not implemented for '{kind_name(arrays[0])}'")
         wide = [x.astype(np.float32) if kind.itemsize == 2 else x for x in arrays]
         return np.asarray(getattr(scipy.special, name)(*wide)).astype(kind, copy=False)
 
@@ -166,7 +168,7 @@ def _xlogy_by_factor(g: Any, input: Any, other: Any) -> Any:
     return g.xlogy(other).masked_fill((input == 0) & (other <= 0), 0)
 
 
-binary("xlogy", _xlogy, (_xlogy_by_factor, lambda g, input, other: g * input / other),
+binary("xlogy", not_for("xlogy_cpu", "c", _xlogy), (_xlogy_by_factor, lambda g, input, other: g * input / other),
        "input log(other), 0 where input is 0.", to_float=True, numbers="one")  # fmt: skip
 as_functions("xlogy_")
 

@@ -187,8 +187,8 @@ def _declare_adaptive_max(dims: int) -> tuple[Any, Any]:
     name = f"adaptive_max_pool{dims}d"
 
     def with_indices(input: Tensor, output_size: Any, return_indices: bool = True) -> Any:
-        require_floats(name, input._array)
         size = _target_sizes(name, input, output_size, dims)
+        require_floats(name, input._array)
         return tuple(bind(ADAPTIVE_MAX[dims], (input,), {"size": size, "dims": dims}))
 
     def call(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
@@ -390,8 +390,9 @@ def _declare_adaptive_avg(dims: int) -> Callable[..., Tensor]:
     name = f"adaptive_avg_pool{dims}d"
 
     def call(input: Tensor, output_size: Any) -> Tensor:
+        size = _target_sizes(name, input, output_size, dims)
         require_floats(name, input._array)
-        return bind(ADAPTIVE_AVG, (input,), {"size": _target_sizes(name, input, output_size, dims)})
+        return bind(ADAPTIVE_AVG, (input,), {"size": size})
 
     call.__name__, call.__doc__ = name, "The mean of each of so many windows."
     call = composite(call)

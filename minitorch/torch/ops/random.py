@@ -263,9 +263,9 @@ def _fill(self: Tensor, drawn: Array, name: str) -> Tensor:
 
 
 def _declare_fill(
-    name: str, draw: Callable[..., Array], parameters: dict[str, Any], doc: str
-) -> None:
-    """`x.normal_(mean, std)`: a method with parameters that have defaults."""
+    name: str, draw: Callable[..., Array], parameters: dict[str, Any], doc: str, refuse: Callable[[Array], None]
+) -> None:  # fmt: skip
+    """`x.normal_(mean, std)`: a method with parameters that have defaults, for types that `refuse` lets pass."""
 
     def call(self: Tensor, *args: Any, generator: Any = None, **named: Any) -> Tensor:
         values = dict(parameters)
@@ -276,6 +276,7 @@ def _declare_fill(
             values[key] = value
         values = {key: plain_number(value, name, key) for key, value in values.items()}
         array = self._array
+        refuse(array)
         drawn = _drawn_for(draw, array, array.dtype, *values.values(), generator=generator)
         return _fill(self, drawn, name)
 
@@ -283,25 +284,40 @@ def _declare_fill(
     method(name, call)
 
 
-_declare_fill(
-    "uniform_", sampling.uniform, {"from": 0.0, "to": 1.0}, "Fill with numbers evenly spread."
-)
-_declare_fill(
-    "normal_", sampling.normal, {"mean": 0.0, "std": 1.0}, "Fill with numbers normally spread."
-)
-_declare_fill(
-    "log_normal_",
-    sampling.log_normal,
-    {"mean": 1.0, "std": 2.0},
-    "Fill with exp of normally spread numbers.",
-)
-_declare_fill("exponential_", sampling.exponential, {"lambd": 1.0}, "Fill with waiting times.")
-_declare_fill(
-    "geometric_", sampling.geometric, {"p": 0.5}, "Fill with numbers of trials until a success."
-)
-_declare_fill(
-    "cauchy_", sampling.cauchy, {"median": 0.0, "sigma": 1.0}, "Fill with Cauchy-spread numbers."
-)
+def _only(
+    kinds: str, error: Callable[[str], Exception], also_empty: bool = False
+) -> Callable[[Array], None]:
+    """Refuses arrays that are not of some NumPy kinds, where there is something to fill or even if not."""
+
+    def refuse(array: Array) -> None:
+        if array.dtype.kind not in kinds and (also_empty or array.size):
+            raise error(kind_name(array))
+
+    return refuse
+
+
+def _no_kernel(name: str) -> Callable[[str], Exception]:
+    return lambda kind: NotImplementedError(f"\"{name}\" not implemented for '{kind}'")
+
+
+def _no_continuum(name: str) -> Callable[[str], Exception]:
+    return lambda kind: RuntimeError(
+        f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you "
+        f"specified {kind}"
+    )
+
+
+_declare_fill("uniform_", sampling.uniform, {"from": 0.0, "to": 1.0}, "Fill with numbers evenly spread.",
+              _only("fVc", _no_kernel("check_uniform_bounds"), True))  # fmt: skip
+_declare_fill("normal_", sampling.normal, {"mean": 0.0, "std": 1.0}, "Fill with numbers normally spread.",
+              _only("fVc", _no_kernel("normal_kernel_cpu")))  # fmt: skip
+_declare_fill("log_normal_", sampling.log_normal, {"mean": 1.0, "std": 2.0}, "Fill with exp of normally spread numbers.",
+              _only("fV", _no_kernel("log_normal_cpu")))  # fmt: skip
+_declare_fill("exponential_", sampling.exponential, {"lambd": 1.0}, "Fill with waiting times.", _only("fV", _no_continuum("Exponential")))  # fmt: skip
+_declare_fill("geometric_", sampling.geometric, {"p": 0.5}, "Fill with numbers of trials until a success.",
+              _only("fViub", _no_kernel("geometric_cpu")))  # fmt: skip
+_declare_fill("cauchy_", sampling.cauchy, {"median": 0.0, "sigma": 1.0}, "Fill with Cauchy-spread numbers.",
+              _only("fV", _no_continuum("Cauchy"), True))  # fmt: skip
 
 
 @only_method

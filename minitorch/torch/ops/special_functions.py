@@ -28,7 +28,7 @@ _ROOT_HALF, _ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(2 * math.pi)
 
 def _refuse_complex(name: str, array: Any) -> None:
     if isinstance(array, np.ndarray) and array.dtype.kind == "c":
-        raise RuntimeError(f"\"{name}\" not implemented for '{kind_name(array)}'")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{kind_name(array)}'")
 
 
 def _constant(x: Any) -> Any:

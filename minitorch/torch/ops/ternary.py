@@ -12,7 +12,7 @@ from .. import dtypes
 from ..tensor import Array, Tensor
 from .elementwise import conj, kind_name
 from .layout import laid_out
-from .precision import in_single
+from .precision import in_single, require_floats
 from .promotion import (
     SMALL,
     broadcast_error,
@@ -146,6 +146,7 @@ def nan_to_num(
 def _logit(input: Array, eps: float | None) -> Array:
     if input.dtype.kind in "biu":
         input = input.astype(dtypes.get_default_dtype().numpy)
+    require_floats("logit_cpu", input)
     x = input
     if eps is not None and eps >= 0:
         low, high = input.dtype.type(eps), input.dtype.type(1 - eps)
