@@ -15,10 +15,8 @@ from .rooms import Room
 VARIABLE = "MINITORCH_DATA"
 
 
-def is_here(room: Room, dataset: str) -> bool:
-    """Whether a data set can be trained with; if not, say how to get it."""
-    if data.has(dataset):
-        return True
+def offer(room: Room, dataset: str) -> None:
+    """Say how to get a data set that is not here."""
     name = data.NAMES[dataset]
     view = reference(room, "data")
     with st.container(border=True):
@@ -36,7 +34,6 @@ def is_here(room: Room, dataset: str) -> bool:
                 view.start(f"get-{dataset}", "data.get", dataset=dataset)
                 st.rerun()
         _ask_folder(dataset, [file["name"] for file in files])
-    return False
 
 
 def _follow(view: View, run: Run, dataset: str) -> None:

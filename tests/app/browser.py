@@ -42,7 +42,7 @@ PATIENCE = 60_000
 """Milliseconds to wait for something that must come, while the page stands still."""
 LIMIT = 600_000
 """Milliseconds to wait while the page is at work: it trains, compiles or measures."""
-AT_WORK = re.compile("getting ready|Training: epoch|Timing: ", re.IGNORECASE)
+AT_WORK = re.compile("hourglass|getting ready|Training: epoch|Timing: ", re.IGNORECASE)
 
 
 def find_chromium() -> str | None:

@@ -27,8 +27,8 @@ def as_dot(nodes: Rows, arrows: Rows) -> str:
     for number, node in enumerate(nodes):
         label = node["label"].removesuffix("Backward0")
         if node["kind"] == "parameter":
-            many = f"{node['numbers']} numbers" if node["shape"] else ""
-            label += f"\\n{shape_words(node['shape'])}{': ' if many else ''}{many}"
+            label += f"\\n{shape_words(node['shape'])}"
+            label += f": {node['numbers']} numbers" if node["numbers"] > 1 else ""
         fill = {"parameter": SHADES[1], "operation": SHADES[0]}.get(node["kind"], SHADES[5])
         lines.append(f'{number} [label="{_quoted(label)}", fillcolor="{fill}"]')
     for arrow in arrows:

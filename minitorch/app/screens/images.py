@@ -11,8 +11,9 @@ from minitorch.app import handwriting
 from minitorch.app.components import board, drawing_box
 from minitorch.app.drawings import lenet
 from minitorch.app.drawings.lenet import Reading
-from minitorch.app.fetching import is_here
+from minitorch.app.fetching import offer
 from minitorch.app.frame import View, begin, columns
+from minitorch.app.inside import data
 from minitorch.app.inside import images as lesson
 from minitorch.app.library import Run
 from minitorch.app.runs import Training, show_agreement, threads
@@ -172,11 +173,14 @@ room = begin("images")
 with st.container(horizontal=True, vertical_alignment="bottom"):
     settings = choose_settings()
     dataset = settings["dataset"]
-    if dataset != "digits" and not is_here(room, dataset):
-        st.stop()
     few = threads(small=dataset == "digits")
     training = Training(room, f"images-{dataset}", "images.train", settings, few)
-    training.show_buttons()
+    is_here = dataset == "digits" or data.has(dataset)
+    if is_here:
+        training.show_buttons()
+if not is_here:
+    offer(room, dataset)
+    st.stop()
 trained: list[tuple[View, Run]] = []
 for view in columns(room):
     run = training.follow(view)

@@ -8,8 +8,9 @@ import streamlit as st
 
 from minitorch.app.components import board
 from minitorch.app.drawings import words
-from minitorch.app.fetching import is_here
+from minitorch.app.fetching import offer
 from minitorch.app.frame import View, begin, columns, show_difference
+from minitorch.app.inside import data
 from minitorch.app.library import Run
 from minitorch.app.runs import Training, show_agreement, threads
 
@@ -150,11 +151,14 @@ room = begin("sentiment")
 with st.container(horizontal=True, vertical_alignment="bottom"):
     settings = choose_settings()
     dataset = settings["dataset"]
-    if dataset != "toy" and not is_here(room, dataset):
-        st.stop()
     few = threads(small=dataset == "toy")
     training = Training(room, f"sentiment-{dataset}", "sentiment.train", settings, few)
-    training.show_buttons()
+    is_here = dataset == "toy" or data.has(dataset)
+    if is_here:
+        training.show_buttons()
+if not is_here:
+    offer(room, dataset)
+    st.stop()
 st.caption(ABOUT[dataset])
 trained: dict[str, Run] = {}
 curves = []
