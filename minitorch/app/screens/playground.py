@@ -103,7 +103,13 @@ def show_buttons(shown: list[View], plan: Plan) -> bool:
             st.badge("finished", icon=":material/flag:", color="green")
         elif runs:
             st.badge("running" if running else "paused", color="blue" if running else "gray")
-    return any(run.moving for run in runs)
+    return is_moving(shown)
+
+
+def is_moving(shown: list[View]) -> bool:
+    """Whether a run goes on, or that of the reference which says what is wrong with one."""
+    known = [view.run(NAME) for view in [*shown, reference(shown[0].room, "check")]]
+    return any(run.moving for run in known if run is not None)
 
 
 # --- What is seen ------------------------------------------------------------------------------
@@ -126,7 +132,7 @@ def present_state(view: View, plan: Plan, run: Run | None) -> dict[str, Any] | N
 def show_views(shown: list[View], plan: Plan, moving: bool) -> None:
     """All that moves; drawn anew a few times a second while something does."""
     runs = [run for run in (view.run(NAME) for view in shown) if run]
-    if moving and not any(run.moving for run in runs):
+    if moving != is_moving(shown):
         st.rerun(scope="app")
     if len(shown) == 1:
         show_view(shown[0], plan, side_by_side=False)
@@ -369,6 +375,8 @@ if plan is not None:
         st.fragment(show_views, run_every=FRAME)(shown, plan, True)
     else:
         show_views(shown, plan, False)
+        if is_moving(shown):  # the reference was asked for its opinion
+            st.rerun()
         if plan["backend"] != "torch":
             show_graph(shown[0], plan)
     with st.expander("Time per epoch of every backend", icon=":material/timer:"):
