@@ -17,6 +17,8 @@ def walk(visit: Visit) -> None:
     visit.press("One step forward")
     expect(caption).to_contain_text("reads a[0, 1] (position 3) = 4")
     visit.choose("zip")
+    visit.see("6 steps: 12 reads, 6 writes")
+    visit.fill("Shape of b", "3")
     visit.see("do not broadcast together")
     visit.fill("Shape of b", "2")
     visit.see("6 steps: 12 reads, 6 writes")
