@@ -26,6 +26,7 @@ from ..tensor_data import (
     to_index,
 )
 from ..tensor_functions import tensor
+from ..transformer import attention, pick
 from .drawing import Draw
 from .workspace import CourseError
 
@@ -269,4 +270,27 @@ def _classes(draw: Draw) -> tuple[str, str]:
         f"A network gives the scores {scores}, and class {right} (the first is 0) is right. What is the loss, "
         "and what is its gradient with respect to the three scores? To four decimals.",
         f"{_short(loss.sum().item())}; {_short(*x.grad.to_numpy().ravel())}",
+    )
+
+
+@asks("5.3")
+def _attention(draw: Draw) -> tuple[str, str]:
+    query, *keys = ([draw.i() for _ in range(4)] for _ in range(4))
+    values = [[draw.n()] * 4 for _ in range(3)]
+    out = attention(tensor([[query] * 3]), tensor([keys]), tensor([values]))
+    return (
+        f"Three places have the keys {keys}, the values {[row[0] for row in values]}, and the same query {query}. "
+        "With the causal mask, what does attention give at each of them? To four decimals.",
+        _short(*out.to_numpy()[0, :, 0]),
+    )
+
+
+@asks("5.4")
+def _temperature(draw: Draw) -> tuple[str, str]:
+    scores, temperature = [_small(draw) for _ in range(4)], draw.random.choice((0.5, 0.8, 1.5))
+    chance = draw.random.randint(5, 95) / 100
+    return (
+        f"A GPT gives the scores {scores}. Which id does `pick` give at temperature {temperature} for the chance "
+        f"{chance}?",
+        str(pick(scores, temperature, chance)),
     )

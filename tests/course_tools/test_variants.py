@@ -119,6 +119,19 @@ def test_answers_of_efficiency_and_networks(secret: str) -> None:
     )
 
 
+@SECRETS
+def test_answers_of_transformers(secret: str) -> None:
+    asked = item("5.3", secret=secret)
+    keys, values, query = (np.array(given) for given in lists(asked.question))
+    scores = np.exp(keys @ query / 2)
+    wanted = [(scores[:n] @ values[:n]) / scores[:n].sum() for n in (1, 2, 3)]
+    assert np.allclose(numbers(asked.answer), wanted, atol=1e-4)
+    asked = item("5.4", secret=secret)
+    temperature, chance = (numbers(asked.question)[-2], numbers(asked.question)[-1])
+    p = np.exp(np.array(lists(asked.question)[0]) / temperature)
+    assert numbers(asked.answer) == [np.searchsorted(np.cumsum(p) / p.sum(), chance, side="right")]
+
+
 def test_files(tmp_path: Path) -> None:
     written = write_sheets(tmp_path / "sheets", ["Ada L.", "Bert"], "s", [0, 1])
     assert [path.name for path in written] == ["Ada-L.md", "Bert.md", "answers.md"]
