@@ -107,6 +107,7 @@ def test_the_playground_asks_the_reference_before_it_blames_the_rate(tmp_path: P
     plan = {"p_back": "Scalar", "p_n": "8", "p_test": "0", "p_units": "3", "p_epochs": "45"}
     with app_on(tmp_path, "playground", code="yours", **plan) as app:
         app.button(key="p_play").click().run()
+        said: list[str] = []
         for _ in range(300):
             said = [part.value for part in app.warning]
             if said and said != [WAITING]:
