@@ -123,7 +123,7 @@ def request(root: Path, task: Task, **options: Any) -> dict[str, Any]:
         "nonce": secrets.token_hex(16),
         "limit": LIMIT,
         "processor": PROCESSOR,
-        "endless": ENDLESS,
+        "endless": ENDLESS * task.slow,
         **options,
     }
 

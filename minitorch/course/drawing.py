@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from math import prod
+from math import cos, pi, prod, sin
 
 
 class Draw:
@@ -205,6 +205,38 @@ class Draw:
         """The shape of a batch of rows, and into how many heads its width is cut."""
         heads, columns = self.random.sample((2, 3), 2)
         return f"{(self.random.randint(1, 2), self.random.randint(2, 4), heads * columns)}, {heads}"
+
+    # --- What is learned from ------------------------------------------------------------------
+
+    def points(self) -> str:
+        """Points of the unit square, none of them near a border of `Simple` or `Diag`."""
+        found: list[tuple[float, float]] = []
+        while len(found) < 20:
+            x, y = round(self.random.random(), 4), round(self.random.random(), 4)
+            if min(abs(x - 0.5), abs(x + y - 0.5)) > 0.02:
+                found.append((x, y))
+        return str(found)
+
+    def task(self) -> str:
+        """Points and their labels on both sides of a line, and points without labels."""
+        angle = self.random.uniform(0.0, 2.0 * pi)
+        across, along = cos(angle), sin(angle)
+
+        def side(point: tuple[float, float]) -> float:
+            return across * (point[0] - 0.5) + along * (point[1] - 0.5)
+
+        found: list[tuple[float, float]] = []
+        while len(found) < 50:
+            point = (round(self.random.random(), 3), round(self.random.random(), 3))
+            if abs(side(point)) > 0.08:
+                found.append(point)
+        labels = [int(side(point) > 0) for point in found[:30]]
+        return f"{found[:30]}, {labels}, {found[30:]}"
+
+    def bars(self) -> str:
+        """Bars in pictures, (kind, place) each, to learn from and to be asked about."""
+        places = self.random.sample([(kind, at) for kind in (0, 1) for at in range(8)], 16)
+        return f"{places * 2}, {self.random.sample(places, 10)}"
 
     # --- Modules and graphs --------------------------------------------------------------------
 

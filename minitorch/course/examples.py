@@ -27,6 +27,11 @@ inv             inv(4.0) == 0.25
 log_back        log_back(2.0 - EPS, 10.0) == 5.0
 inv_back        inv_back(2.0, 10.0) == -2.5
 relu_back       relu_back(3.0, 10.0) == 10.0 and relu_back(-3.0, 10.0) == 0.0
+== 0.2
+arithmetic_properties   ? add and a wrong add that gives x + 2 y agree wherever y is 0. Which equation do both sides of only the right one fulfil?
+comparison_properties   ? max and min are both symmetric. What holds of one of them only?
+sigmoid_properties      ? 1 / (1 + e^x), without the minus, also lies between 0 and 1. Where does it give itself away?
+relu_properties         ? relu and abs agree for positive numbers. Which numbers tell them apart?
 == 0.3
 map             list(map(inv)([2.0, 4.0])) == [0.5, 0.25]
 zipWith         list(zipWith(lt)([1.0, 5.0], [2.0, 3.0])) == [1.0, 0.0]
@@ -40,6 +45,11 @@ Module.train    ? a holds b, and b holds c. Which of the three must a.train() ch
 Module.eval     ? a holds b, and b holds c. After a.eval(), which of the three may still be training?
 Module.named_parameters   ? a holds b, and b holds the parameter p. What does b call it, and what does a?
 Module.parameters         ? Which method of the same class has already found all of them?
+== 0.5
+Linear.forward      ? With w1 = 2, w2 = 3 and bias = -1, the point (1, 1) gives 4. Which of the parameters does (0, 0) show?
+Network.forward     ? On the line itself linear gives 0. Which probability is that?
+simple_line         ? The point (0.5, 0.3) lies on the border. Which equation of w1, w2 and bias is that?
+diag_line           ? (0, 0.5) and (0.5, 0) lie on the border. What follows for w1 and w2?
 == 1.1
 central_difference   abs(central_difference(lambda x, y: x * y, 3.0, 5.0, arg=1) - 3.0) < 1e-6
 == 1.2
@@ -74,6 +84,10 @@ ReLU.backward       ReLU.backward(saved(-2.0), 10.0) == 0.0
 Exp.backward        ? The slope of exp is exp. What has forward computed already?
 LT.backward         LT.backward(saved(), 10.0) == (0.0, 0.0)
 EQ.backward         EQ.backward(saved(), 10.0) == (0.0, 0.0)
+== 1.5
+Linear.forward      ? Two inputs and three outputs: how many weights are there, and which of them lead to output 0?
+Network.hidden      ? What would two layers without ReLU between them be, and what can a line not do?
+Network.forward     ? A probability lies between 0 and 1. What does the last layer give, and what brings it there?
 == 2.1
 index_to_position   index_to_position(array([1, 2]), array([3, 1])) == 5
 to_index            ? Shape (2, 3): numbers 0, 1, 2, 3 are the indices (0, 0), (0, 1), (0, 2), (1, 0). What is number 4?
@@ -123,6 +137,10 @@ LT.backward         ? Move a a little: does a < b change? And what has the gradi
 EQ.backward         ? Move a a little: does a == b change, nearly everywhere?
 IsClose.backward    ? Move a a little: does |a - b| < 0.01 change, nearly everywhere?
 Permute.backward    ? permute(2, 0, 1) of a (2, 3, 4) is (4, 2, 3). Which order leads back to (2, 3, 4)?
+== 2.5
+Linear.forward      ? x is 10 x 2 and the weights are 2 x 5. Which shape has the product, and how does a bias of 5 numbers fit?
+Network.hidden      ? How many rows has what the second layer gives, for a batch of 10 points?
+Network.forward     ? Which shape has the answer for 10 points?
 == 3.1
 tensor_map._map         ? Two cores run iterations 0 and 1000 at the same time. What do both write to, if the buffers are made before the loop?
 tensor_zip._zip         ? a and b hold 6 numbers each, and b is transposed. Do cells 1 of the two storages belong together?
@@ -140,6 +158,8 @@ tensor_reduce._reduce   ? A block of 8 threads folds 5 numbers with max. What mu
 _mm_practice    ? Each cell of a is needed by size threads. How often is it read from global memory?
 naive.kernel    ? Which row of a, and which column of b, does the thread of cell (i, j) walk along?
 tiled.kernel    ? A thread is done with the tiles and loads the next. Who may still be reading the old ones?
+== 3.5
+FastTrain.__init__  ? TensorTrain does all of it already. Which of its arguments says what computes?
 == 4.1
 _tensor_conv1d  ? Input 1 2 3 4, window 10 1: the first output is 12, the second 23. What is the last?
 == 4.2
@@ -159,6 +179,12 @@ dropout         dropout(tensor([1.0, 2.0]), 0.0).to_numpy().tolist() == [1.0, 2.
 == 4.4b
 _tensor_conv1d  ? Two threads share an output with a window of 5. Which places of the window does each sum?
 _tensor_conv2d  ? Two threads share an output with a window of 3 x 5. Which columns of the window does each sum?
+== 4.5
+Conv1d.forward          ? The bias has the shape 1 x channels x 1. To which numbers of the convolution is each of its numbers added?
+Conv2d.forward          ? The bias has the shape channels x 1 x 1. To which numbers of the convolution is each of its numbers added?
+Network.forward         ? A picture of 28 x 28 passes two convolutions and pooling by 4. How many numbers are left for the layer?
+CNNSentimentKim.forward ? Three widths give three scores for a sentence. What does the layer do whose input are all features side by side?
+CNNSentimentKim._score  ? A sentence has 7 words or 30. What makes them one number per feature?
 == 5.1
 one_hot                 one_hot([1], 3).to_numpy().tolist() == [[0.0, 1.0, 0.0]]
 Embedding.forward       ? What is the row 0 0 1 0 times a matrix of four rows?

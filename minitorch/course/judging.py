@@ -181,12 +181,29 @@ def _dropout(question: Question, expected: Any, answer: Any) -> bool:
     )
 
 
+SURE = 0.2
+"""A probability nearer to 1/2 than by 0.5 less this is not sure."""
+LEARNED = 0.9
+
+
+def _learned(question: Question, expected: Any, answer: Any) -> bool:
+    """Probabilities on the reference's side of 1/2, for nine of ten that it is sure about."""
+    if not isinstance(answer, list) or len(answer) != len(expected):
+        return False
+    if not all(type(p) is float and 0.0 <= p <= 1.0 for p in answer):
+        return False
+    sure = [(e, a) for e, a in zip(expected, answer, strict=True) if not SURE < e < 1.0 - SURE]
+    right = sum((e > 0.5) == (a > 0.5) for e, a in sure)
+    return right >= LEARNED * len(sure)
+
+
 _COMPARE: dict[str, Callable[[Question, Any, Any], bool]] = {
     "same": lambda q, expected, answer: _same(expected, answer, ROUNDING),
     "about": lambda q, expected, answer: _same(expected, answer, ROUGHLY),
     "each": _each,
     "order": _order,
     "dropout": _dropout,
+    "learned": _learned,
 }
 
 

@@ -10,6 +10,7 @@ what was asked for. A word before the expression says how the answer is compared
     each     each element of the list to the reference's first one
     order    every variable once, before those it was computed from
     dropout  0 or the number itself, in the right proportion, each element by itself
+    learned  on the reference's side of 1/2, nearly wherever the reference is sure
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def draw_questions(number: str, seed: str, more: str = "") -> list[Question]:
 
 
 def _split(line: str) -> tuple[str, str]:
-    match = re.fullmatch(r"(same|about|each|order|dropout):\s*(.*)", line)
+    match = re.fullmatch(r"(same|about|each|order|dropout|learned):\s*(.*)", line)
     return (match[1], match[2]) if match else ("same", line)
 
 
@@ -100,6 +101,43 @@ QUESTIONS: dict[str, str] = {
     max(max({x}, {x}), neg({x}))
     sigmoid(add({x}, neg({x})))
     lt(max({twins}), add({x}, {x}))
+    noticed("mul", "x, y", "x + y")
+    noticed("mul", "x, y", "x * y + {p}")
+    noticed("mul", "x, y", "y * x")
+    noticed("add", "x, y", "x - y")
+    noticed("add", "x, y", "x + y + {p}")
+    noticed("add", "x, y", "y + x")
+    noticed("neg", "x", "1 / x if x else 0.0")
+    noticed("neg", "x", "0.0 - x")
+    noticed("inv", "x", "-x")
+    noticed("inv", "x", "{d} / x")
+    noticed("lt", "x, y", "1.0 if x <= y else 0.0")
+    noticed("lt", "x, y", "1.0 if x > y else 0.0")
+    noticed("lt", "x, y", "float(y > x)")
+    noticed("eq", "x, y", "1.0 if abs(x - y) < 0.01 else 0.0")
+    noticed("eq", "x, y", "float(not x < y and not y < x)")
+    noticed("max", "x, y", "x if x < y else y")
+    noticed("max", "x, y", "x")
+    noticed("max", "x, y", "x if abs(x) > abs(y) else y")
+    noticed("max", "x, y", "y if y >= x else x")
+    noticed("is_close", "x, y", "1.0 if x - y < 0.01 else 0.0")
+    noticed("is_close", "x, y", "1.0 if abs(x - y) < 0.1 else 0.0")
+    noticed("is_close", "x, y", "float(abs(y - x) < 0.01)")
+    noticed("sigmoid", "x", "1 / (1 + math.exp(x))")
+    noticed("sigmoid", "x", "0.5")
+    noticed("sigmoid", "x", "0.5 + 0.5 * math.tanh(x / 2)")
+    noticed("relu", "x", "abs(x)")
+    noticed("relu", "x", "1.0 if x > 0 else 0.0")
+    noticed("relu", "x", "x")
+    noticed("relu", "x", "0.0 if x <= 0 else x")
+    noticed("relu_back", "x, d", "d")
+    noticed("relu_back", "x, d", "1.0 if x > 0 else 0.0")
+    """,
+    "0.5": """
+    by_hand({x}, {x}, {x}, {points})
+    by_hand({d}, {x}, {x}, {points})
+    sides("Simple", {points})
+    sides("Diag", {points})
     """,
     "0.3": """
     list(map(line_of({x}, {x}))({list}))
@@ -219,6 +257,13 @@ QUESTIONS: dict[str, str] = {
     gradients(lambda x, y: (x * x * x).sigmoid() + (y < x) * x + (x == y), {x}, {x})
     gradients(lambda x, y: x * y - y * {x}, {x}, {x}, times=2)
     """,
+    "1.5": """
+    layer_of("scalar", 2, 3, {x}, {x})
+    layer_of("scalar", 3, 2, {x}, {x}, {x})
+    network_of("scalar", 3, ({x}, {x}))
+    network_of("scalar", 2, ({x}, {x}), ({x}, {x}))
+    learned: learned("scalar", {task}, hidden=3, epochs=30)
+    """,
     "2.1": """
     index_of({ordinal})
     indices_of({cube})
@@ -323,6 +368,13 @@ QUESTIONS: dict[str, str] = {
     constant_among_inputs()
     summed_where_copied()
     """,
+    "2.5": """
+    layer_of("tensor", 2, 3, {x}, {x})
+    layer_of("tensor", 3, 2, {x}, {x}, {x})
+    network_of("tensor", 3, ({x}, {x}))
+    network_of("tensor", 4, ({x}, {x}), ({x}, {x}), ({x}, {x}))
+    learned: learned("tensor", {task}, hidden=3, epochs=20)
+    """,
     "3.1": """
     fast_mapped({cube}, in_order={order})
     fast_mapped({cube}, in_order={order}, out_order={order})
@@ -378,6 +430,12 @@ QUESTIONS: dict[str, str] = {
     each: cuda_ladder((2, 3, 4), (2, 4, 2), 2, (None, {order}, None))
     each: cuda_ladder((2, 3, 4), (4, 3), 3, ({order}, (1, 0), None))
     """,
+    "3.5": """
+    operations_of({n})
+    network_of("fast", 3, ({x}, {x}))
+    network_of("fast", {n}, ({x}, {x}), ({x}, {x}), ({x}, {x}))
+    learned: learned("fast", {task})
+    """,
     "4.1": """
     convolved("conv1d", {wave})
     convolved("conv1d", {wave}, {order})
@@ -425,6 +483,17 @@ QUESTIONS: dict[str, str] = {
     cuda_convolved((1, 2, 2, 3), (1, 2, 2, 2))
     cuda_convolved((1, 1, 2, 3), (2, 1, 2, 1), reverse=True)
     cuda_convolved((1, 1, 3, 2), (1, 1, 1, 2), out_order=(0, 1, 3, 2))
+    """,
+    "4.5": """
+    convolution_layer("Conv1d", 2, 3, 2, {n})
+    convolution_layer("Conv1d", 1, 2, 3, 5)
+    convolution_layer("Conv2d", 2, 3, 2, 3, 4, 5)
+    convolution_layer("Conv2d", 1, 2, 3, 3, 4, 4)
+    image_scores(8, 2, 2)
+    image_scores(8, 4, 1)
+    sentence_scores(6, 2)
+    sentence_scores(9, 1)
+    learned: learned_images({bars})
     """,
     "5.1": """
     hot({ids}, 6)

@@ -96,6 +96,15 @@ def in_words(case: str) -> str:
 
 
 _CALLS = {
+    "noticed": "Whether your tests notice",
+    "by_hand": "The probabilities by a line, w1, w2, bias and points",
+    "sides": "The sides of your line,",
+    "layer_of": "A Linear layer, kind, sizes and inputs",
+    "network_of": "A network and its derivatives, kind, hidden units and points",
+    "operations_of": "The operations of FastTrain",
+    "convolution_layer": "A layer, channels, kernel and sizes",
+    "image_scores": "The network for images, size, pool, how many:",
+    "sentence_scores": "The network for sentences, length, how many:",
     "counted": "A tensor that counts up, of shape",
     "elements": "The elements of",
     "index_of": "to_index",
@@ -155,10 +164,10 @@ def _cut(text: str) -> str:
 def recognise(number: str, answers: dict[str, str]) -> list[Found]:
     """The mistakes that explain a student's answers, at most one per wrong answer."""
     known = signatures()
-    right: dict[str, str] = known["right"].get(_group(number), {})
+    right: dict[str, str] = known["right"].get(number, {})
     candidates: list[tuple[int, Mistake, dict[str, str]]] = []
     for mistake in ALL:
-        if _group(mistake.number) != _group(number):
+        if mistake.number != number:
             continue
         wrong = known["wrong"].get(key(mistake), {})
         if wrong and all(answers.get(case) == answer for case, answer in wrong.items()):
@@ -180,13 +189,9 @@ def key(mistake: Mistake) -> str:
     return f"{mistake.number} {mistake.file}: {mistake.name}"
 
 
-def _group(number: str) -> str:
-    return "0.1" if number == "0.2" else number
-
-
 def wrong_answers(number: str, answers: dict[str, str]) -> list[str]:
     """What a student's code answers otherwise than ours does, in words."""
-    right: dict[str, str] = signatures()["right"].get(_group(number), {})
+    right: dict[str, str] = signatures()["right"].get(number, {})
     return [
         f"{in_words(case)} gives {_cut(answers.get(case, '?'))}, expected {_cut(expected)}"
         for case, expected in right.items()
@@ -215,7 +220,7 @@ def answers_of(mistakes: list[Mistake]) -> Iterator[tuple[Mistake | None, str, d
         if any(BY_NUMBER[m.number].needs_torch for m in mistakes):
             copy_torch_floor(root / "minitorch")
         with Server(["numba"], PYTHONDONTWRITEBYTECODE="1") as server:
-            for number in dict.fromkeys(_group(m.number) for m in mistakes):
+            for number in dict.fromkeys(m.number for m in mistakes):
                 yield None, number, _ask(server, root, number)
             for mistake in mistakes:
                 path = root / "minitorch" / mistake.file
@@ -242,7 +247,7 @@ def compute_signatures(mistakes: list[Mistake]) -> dict[str, Any]:
         if mistake is None:
             made["right"][number] = answers
         else:
-            right = made["right"][_group(number)]
+            right = made["right"][number]
             made["wrong"][key(mistake)] = {c: a for c, a in answers.items() if a != right.get(c)}
     return made
 

@@ -63,8 +63,10 @@ class Network(Module):
         self.linear2 = Linear(64, C, self.backend)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(batch, 1, size, size) -> (batch, C)."""
-        # Both stay at hand, to look at.
+        """(batch, 1, size, size) -> (batch, C).
+
+        What the two convolutions give, after ReLU, stays at hand as `self.mid` and `self.out`.
+        """
         self.mid: Tensor = self.conv1(x).relu()  # (batch, 4, size, size)
         self.out: Tensor = self.conv2(self.mid).relu()  # (batch, 8, size, size)
         pooled = avgpool2d(self.out, (self.pool, self.pool)).view(x.shape[0], self.flat)

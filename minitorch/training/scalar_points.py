@@ -36,7 +36,7 @@ class Linear(Module):
         ]
 
     def forward(self, inputs: Sequence[Scalar]) -> list[Scalar]:
-        """Compute every output."""
+        """Every output: its bias, plus each input times the weight from it to this output."""
         outputs = [b.value for b in self.bias]
         for x, row in zip(inputs, self.weights, strict=True):
             outputs = [out + x * w.value for out, w in zip(outputs, row, strict=True)]
@@ -53,13 +53,13 @@ class Network(Module):
         self.layer3 = Linear(hidden_layers, 1)
 
     def hidden(self, x: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
-        """What the units of both hidden layers give."""
+        """What the units of both hidden layers, `layer1` and `layer2`, give after ReLU."""
         first = [h.relu() for h in self.layer1(x)]
         second = [h.relu() for h in self.layer2(first)]
         return first, second
 
     def forward(self, x: Sequence[Scalar]) -> Scalar:
-        """The probability of label 1 for one point."""
+        """The probability of label 1 for one point: the sigmoid of `layer3`'s output."""
         _, second = self.hidden(x)
         return self.layer3(second)[0].sigmoid()
 

@@ -84,7 +84,7 @@ class CNNSentimentKim(Module):
         return total.sigmoid().view(embeddings.shape[0])
 
     def _score(self, words: Tensor, width: int) -> Tensor:
-        """What the features of one width have to say."""
+        """What the features of one width have to say: (batch, embedding size, length) -> (batch, 1)."""
         found = nn.max(getattr(self, f"conv{width}")(words), 2).relu()  # (batch, features, 1)
         kept = nn.dropout(found.view(*found.shape[:2]), self.rate, ignore=not self.training)
         return getattr(self, f"linear{width}")(kept)

@@ -55,13 +55,13 @@ class Network(Module):
         self.layer3 = Linear(hidden, 1, backend)
 
     def hidden(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """What the units of both hidden layers give."""
+        """What the units of both hidden layers, `layer1` and `layer2`, give after ReLU."""
         first = self.layer1(x).relu()  # (batch, hidden)
         second = self.layer2(first).relu()  # (batch, hidden)
         return first, second
 
     def forward(self, x: Tensor) -> Tensor:
-        """(batch, 2) -> (batch, 1)."""
+        """(batch, 2) -> (batch, 1): the sigmoid of `layer3`'s output."""
         _, second = self.hidden(x)
         return self.layer3(second).sigmoid()
 

@@ -36,9 +36,9 @@ def test_every_function_has_three_hints() -> None:
 
 
 def test_tasks_are_those_of_the_course() -> None:
-    numbers = [f"{m}.{t}" for m in range(5) for t in range(1, 5)]
-    last = [f"5.{t}" for t in range(1, 6)]
-    assert [task.number for task in TASKS] == [*numbers, "4.4b", *last]
+    numbers = [f"{m}.{t}" for m in range(5) for t in range(1, 6)]
+    found = [task.number for task in TASKS if task.module < 5]
+    assert found == [*numbers[:-1], "4.4b", numbers[-1]]
     assert find_task("task0_1") is find_task("0.1") is find_task("0_1")
     with pytest.raises(ValueError, match="there is no task"):
         find_task("7.7")

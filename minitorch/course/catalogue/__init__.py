@@ -7,15 +7,15 @@ the probes as the wrong program does sees the entry's advice.
 
 from __future__ import annotations
 
-from . import answers, cuda, module0, module1, module2, module3, module4, module5
+from . import answers, cuda, module0, module1, module2, module3, module4, module5, networks
 from .record import Mistake as Mistake
 
 MISTAKES: list[Mistake] = [
-    *module0.MISTAKES, *answers.MODULE0,
-    *module1.MISTAKES, *answers.MODULE1,
-    *module2.MISTAKES, *answers.MODULE2,
-    *module3.MISTAKES, *answers.MODULE3,
-    *module4.MISTAKES, *answers.MODULE4,
+    *module0.MISTAKES, *answers.MODULE0, *networks.MODULE0,
+    *module1.MISTAKES, *answers.MODULE1, *networks.MODULE1,
+    *module2.MISTAKES, *answers.MODULE2, *networks.MODULE2,
+    *module3.MISTAKES, *answers.MODULE3, *networks.MODULE3,
+    *module4.MISTAKES, *answers.MODULE4, *networks.MODULE4,
     *module5.MISTAKES,
 ]  # fmt: skip
 CUDA_MISTAKES: list[Mistake] = [*cuda.MISTAKES, *answers.CUDA]

@@ -113,7 +113,7 @@ MISTAKES: list[Mistake] = [
         ),
     ),
     *in_file(
-        "task0_2",
+        "task0_1",
         "operators.py",
         (
             "max is min",

@@ -44,14 +44,27 @@ CASES: dict[str, str] = {
         id(3.0)
         max(-3.0, 2.0)
         sigmoid(1000.0)
-    """,
-    "0.2": """
         max(2.0, 3.0)
         max(3.0, 2.0)
         add(2.0, 3.0)
         inv(4.0)
         mul(2.0, 3.0)
         neg(2.0)
+    """,
+    "0.2": """
+        noticed("mul", "x, y", "x + y")
+        noticed("add", "x, y", "x - y")
+        noticed("neg", "x", "x")
+        noticed("inv", "x", "-x")
+        noticed("lt", "x, y", "1.0 if x <= y else 0.0")
+        noticed("eq", "x, y", "1.0 if abs(x - y) < 0.01 else 0.0")
+        noticed("max", "x, y", "x if x < y else y")
+        noticed("is_close", "x, y", "1.0 if abs(x - y) < 0.1 else 0.0")
+        noticed("sigmoid", "x", "1 / (1 + math.exp(x))")
+        noticed("sigmoid", "x", "0.5")
+        noticed("sigmoid", "x", "0.5 + 0.5 * math.tanh(x / 2)")
+        noticed("relu", "x", "abs(x)")
+        noticed("relu_back", "x, d", "d")
     """,
     "0.3": """
         zipWith(lt)([1.0, 5.0], [2.0, 3.0])
@@ -74,6 +87,11 @@ CASES: dict[str, str] = {
         type(tree().add_parameter("q", 1.0)).__name__
         names(replaced())
         asked_for_gradient()
+    """,
+    "0.5": """
+        by_hand(2.0, 3.0, -1.0, [(0.2, 0.1), (0.0, 0.0)])
+        sides("Simple", [(0.2, 0.3), (0.8, 0.3)])
+        sides("Diag", [(0.1, 0.1), (0.4, 0.4), (0.6, 0.6)])
     """,
     "1.1": """
         central_difference(cube, 2.0, epsilon=0.5)
@@ -125,6 +143,11 @@ CASES: dict[str, str] = {
         scalar_back("LT", 0.37, 1.0, 2.0)
         scalar_back("Add", 0.37, 1.0, 2.0)
         scalar_back("EQ", 0.37, 1.0, 2.0)
+    """,
+    "1.5": """
+        layer_of("scalar", 2, 3, 1.0, 2.0)
+        network_of("scalar", 4, (-4.0, 2.0))
+        network_of("scalar", 3, (0.1, 0.2))
     """,
     "2.1": """
         index_of(4, (2, 3))
@@ -201,6 +224,11 @@ CASES: dict[str, str] = {
         constant_among_inputs()
         summed_where_copied()
     """,
+    "2.5": """
+        layer_of("tensor", 2, 3, 1.0, 2.0)
+        network_of("tensor", 2, (-4.0, 2.0))
+        network_of("tensor", 2, (0.1, 0.2))
+    """,
     "3.1": """
         fast_mapped((2, 3), in_order=(1, 0))
         fast_mapped((4,), to=(2, 4))
@@ -231,6 +259,10 @@ CASES: dict[str, str] = {
     "3.4": """
         cuda_product(mm_practice, 3)
         cuda_product(matmul, 3)
+    """,
+    "3.5": """
+        operations_of(3)
+        network_of("fast", 2, (-4.0, 2.0))
     """,
     "4.1": """
         conv1d_of((1, 1, 4), (1, 1, 2))
@@ -276,6 +308,12 @@ CASES: dict[str, str] = {
         cuda_convolved((1, 1, 2, 3), (1, 1, 2, 2))
         cuda_convolved((1, 1, 2, 3), (1, 1, 2, 2), reverse=True)
         cuda_convolved((1, 1, 2, 3), (1, 1, 1, 2), out_order=(0, 1, 3, 2))
+    """,
+    "4.5": """
+        convolution_layer("Conv1d", 1, 2, 2, 3)
+        convolution_layer("Conv2d", 1, 2, 2, 2, 2, 3)
+        image_scores(8, 4, 1)
+        sentence_scores(6, 2)
     """,
     "5.1": """
         hot([2, 0], 3)
@@ -335,12 +373,11 @@ def run(task: str) -> dict[str, str]:
     """The answers to all cases of a task."""
     known = names()
     answers = {}
-    for other in {"0.1": ("0.1", "0.2"), "0.2": ("0.1", "0.2")}.get(task, (task,)):
-        for line in CASES.get(other, "").split("\n"):
-            if case := line.strip():
-                random.seed(0)
-                np.random.seed(0)  # noqa: NPY002
-                answers[case] = _answer(case, known)
+    for line in CASES.get(task, "").split("\n"):
+        if case := line.strip():
+            random.seed(0)
+            np.random.seed(0)  # noqa: NPY002
+            answers[case] = _answer(case, known)
     return answers
 
 

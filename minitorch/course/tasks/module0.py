@@ -83,6 +83,72 @@ _MODULES = places(
     ),
 )
 
+_PROPERTIES = places(
+    "properties.py",
+    (
+        "arithmetic_properties",
+        "What does one operator undo of another, and which number changes nothing?",
+        "assert ops.add(x, y) == ops.add(y, x)\n"
+        "assert ops.add(x, 0.0) == x\n"
+        "assert ops.add(x, ops.neg(x)) == 0.0\n"
+        "assert ops.mul(x, y) == ops.mul(y, x)\n"
+        "assert ops.mul(x, 1.0) == x\n"
+        "assert abs(ops.mul(z, ops.add(x, y)) - ops.add(ops.mul(z, x), ops.mul(z, y))) < 1e-6\n"
+        "if x != 0.0:\n"
+        "    assert abs(ops.mul(x, ops.inv(x)) - 1.0) < 1e-6",
+    ),
+    (
+        "comparison_properties",
+        "Symmetry alone also holds of a minimum. Ask for what only the right function has, and try "
+        "numbers that are equal, and numbers that are just close enough or not.",
+        "Of lt(x, y), lt(y, x) and eq(x, y) one is 1.0; lt is transitive, and lt(x, x + 1) is 1.0; "
+        "max is one of both and not smaller than either; is_close(x, x + 0.005) is 1.0 both ways "
+        "round, is_close(x, x + 0.02) and is_close(x + 1, x) are 0.0.",
+    ),
+    (
+        "sigmoid_properties",
+        "Many curves lie between 0 and 1. Which side does yours rise to, and what is it at 0?",
+        "assert 0.0 <= ops.sigmoid(x) <= 1.0\n"
+        "assert ops.sigmoid(0.0) == 0.5\n"
+        "assert abs(ops.sigmoid(-x) - (1.0 - ops.sigmoid(x))) < 1e-6\n"
+        "if x < y:\n"
+        "    assert ops.sigmoid(x) <= ops.sigmoid(y)\n"
+        "assert ops.sigmoid(1.0) > 0.7 and ops.sigmoid(20.0) > 0.999",
+    ),
+    (
+        "relu_properties",
+        "Make a positive and a negative number of x: what must relu, and relu_back, give for each?",
+        "assert ops.relu(abs(x)) == abs(x)\n"
+        "assert ops.relu(-abs(x)) == 0.0\n"
+        "assert ops.relu_back(abs(x) + 1.0, d) == d\n"
+        "assert ops.relu_back(-abs(x), d) == 0.0",
+    ),
+)
+
+_BY_HAND = places(
+    "training/manual_points.py",
+    (
+        "Linear.forward",
+        "The parameters are self.w1, self.w2 and self.bias; a parameter's number is its value.",
+        "return self.w1.value * x1 + self.w2.value * x2 + self.bias.value",
+    ),
+    (
+        "Network.forward",
+        "A module is called like a function: self.linear(x1, x2).",
+        "return operators.sigmoid(self.linear(x[0], x[1]))",
+    ),
+    (
+        "simple_line",
+        "The label depends on x1 alone, and falls from 1 to 0 as x1 grows.",
+        "return -1.0, 0.0, 0.5",
+    ),
+    (
+        "diag_line",
+        "Where is x1 + x2 - 0.5 negative, and what is its sign on the side of label 1?",
+        "return -1.0, -1.0, 0.5",
+    ),
+)
+
 TASKS: tuple[Task, ...] = (
     Task(
         "0.1",
@@ -95,12 +161,10 @@ TASKS: tuple[Task, ...] = (
     Task(
         "0.2",
         "Testing and debugging",
-        (),
-        ("test_operators.py",),
-        "Nothing new to write in the library: properties that hold for all numbers (symmetry, "
-        "transitivity, distribution) are tried on your operators. When one fails, Hypothesis "
-        "shows the smallest numbers it found.",
-        points=5,
+        _PROPERTIES,
+        ("test_operators.py", "test_properties.py"),
+        "Tests that say what holds for all numbers. They are tried on right operators, about which "
+        "they must be silent, and on wrong ones, which they must notice.",
     ),
     Task(
         "0.3",
@@ -117,5 +181,13 @@ TASKS: tuple[Task, ...] = (
         ("test_module.py", "test_examples.py"),
         "A module is a node of a tree. Whatever it is asked, it answers for itself and passes "
         "the question on to its children.",
+    ),
+    Task(
+        "0.5",
+        "Train by hand",
+        _BY_HAND,
+        ("test_networks.py",),
+        "A line with three parameters tells points apart. You turn the knobs yourself.",
+        points=5,
     ),
 )

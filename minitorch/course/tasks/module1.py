@@ -103,4 +103,34 @@ TASKS: tuple[Task, ...] = (
         "complete.",
         points=15,
     ),
+    Task(
+        "1.5",
+        "Training",
+        places(
+            "training/scalar_points.py",
+            (
+                "Linear.forward",
+                "Each output is a sum: its bias, and every input times the weight that leads from it "
+                "to this output.",
+                "For output j: begin with self.bias[j].value, and add inputs[i] * "
+                "self.weights[i][j].value for every i.",
+            ),
+            (
+                "Network.hidden",
+                "A layer gives a list of scalars. ReLU is applied to each of them.",
+                "first = [h.relu() for h in self.layer1(x)]\n"
+                "second = [h.relu() for h in self.layer2(first)]\n"
+                "return first, second",
+            ),
+            (
+                "Network.forward",
+                "layer3 turns what the second hidden layer gives into one number.",
+                "first, second = self.hidden(x)\nreturn self.layer3(second)[0].sigmoid()",
+            ),
+        ),
+        ("test_networks.py",),
+        "A network of your scalars. The loop that trains it is written: it calls what you write, then "
+        "backward, then steps every parameter against its derivative.",
+        slow=10,
+    ),
 )

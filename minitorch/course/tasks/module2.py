@@ -117,4 +117,30 @@ TASKS: tuple[Task, ...] = (
         "What each function's gradient is. The walk through the graph is that of module 1.",
         points=15,
     ),
+    Task(
+        "2.5",
+        "Training",
+        places(
+            "training/tensor_points.py",
+            (
+                "Linear.forward",
+                "A row of x is a point. Its product with the weights is a row of outputs, and the bias "
+                "is broadcast over the rows.",
+                "return x @ self.weights.value + self.bias.value",
+            ),
+            (
+                "Network.hidden",
+                "As in task 1.5, without a loop: ReLU takes a whole tensor.",
+                "first = self.layer1(x).relu()\nsecond = self.layer2(first).relu()\nreturn first, second",
+            ),
+            (
+                "Network.forward",
+                "layer3 turns what the second hidden layer gives into one column.",
+                "first, second = self.hidden(x)\nreturn self.layer3(second).sigmoid()",
+            ),
+        ),
+        ("test_networks.py",),
+        "The network of task 1.5 on tensors: all points of a batch at once.",
+        slow=10,
+    ),
 )

@@ -136,4 +136,23 @@ TASKS: tuple[Task, ...] = (
         "Each number is read from global memory once per tile, and used side times.",
         points=15,
     ),
+    Task(
+        "3.5",
+        "Training",
+        places(
+            "training/tensor_points.py",
+            (
+                "FastTrain.__init__",
+                "A backend is made of operations: TensorBackend(FastOps). All else is TensorTrain's.",
+                "from ..fast_ops import FastOps\n\n"
+                "if backend is None:\n"
+                "    backend = TensorBackend(FastOps)\n"
+                "super().__init__(hidden_layers, backend, batch)",
+            ),
+        ),
+        ("test_networks.py",),
+        "The same network once more, on your compiled kernels.",
+        points=5,
+        slow=10,
+    ),
 )

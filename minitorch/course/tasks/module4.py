@@ -118,4 +118,59 @@ TASKS: tuple[Task, ...] = (
         ("test_cuda_conv.py",),
         "The convolutions of 4.1 and 4.2 as kernels of one thread.",
     ),
+    Task(
+        "4.5",
+        "Training",
+        (
+            *places(
+                "training/layers.py",
+                (
+                    "Conv1d.forward",
+                    "The convolution of task 4.1, of the input and the layer's weights; then the bias, "
+                    "which is broadcast.",
+                    "return _convolutions().conv1d(input, self.weights.value) + self.bias.value",
+                ),
+                (
+                    "Conv2d.forward",
+                    "The convolution of task 4.2, of the input and the layer's weights; then the bias.",
+                    "return _convolutions().conv2d(input, self.weights.value) + self.bias.value",
+                ),
+            ),
+            *places(
+                "training/images.py",
+                (
+                    "Network.forward",
+                    "Follow the table of the guide, shape by shape; keep the outputs of the two "
+                    "convolutions as self.mid and self.out.",
+                    "self.mid = self.conv1(x).relu()\n"
+                    "self.out = self.conv2(self.mid).relu()\n"
+                    "pooled = avgpool2d(self.out, (self.pool, self.pool)).view(x.shape[0], self.flat)\n"
+                    "hidden = dropout(self.linear1(pooled).relu(), self.rate, not self.training)\n"
+                    "return logsoftmax(self.linear2(hidden), 1)",
+                ),
+            ),
+            *places(
+                "training/sentences.py",
+                (
+                    "CNNSentimentKim.forward",
+                    "Embeddings are batch x length x size; a convolution wants batch x size x length, "
+                    "which is a permute and no view.",
+                    "words = embeddings.permute(0, 2, 1).contiguous(); add up self._score(words, width) "
+                    "over self.filter_sizes; sigmoid, and view as (batch,).",
+                ),
+                (
+                    "CNNSentimentKim._score",
+                    "Of each feature the maximum over the positions, dimension 2, and its ReLU; dropout; "
+                    "the layer of this width.",
+                    "getattr(self, f'conv{width}') is the convolution, getattr(self, f'linear{width}') "
+                    "the layer. nn.max(convolved, 2).relu() is (batch, features, 1): view it as (batch, "
+                    "features), drop with nn.dropout(..., self.rate, ignore=not self.training).",
+                ),
+            ),
+        ),
+        ("test_networks.py",),
+        "Layers with convolutions, a network that reads digits, and one that reads sentences.",
+        points=15,
+        slow=10,
+    ),
 )

@@ -36,6 +36,7 @@ class Task:
         tests: the files in `tests/course/` that hold its tests
         about: the first hint, for the task as a whole
         points: what it is worth when graded
+        slow: how many times longer than usual one call of its functions may compute: training takes time
     """
 
     number: str
@@ -44,6 +45,7 @@ class Task:
     tests: tuple[str, ...]
     about: str
     points: int = 10
+    slow: int = 1
 
     @property
     def module(self) -> int:

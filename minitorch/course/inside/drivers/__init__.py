@@ -11,7 +11,7 @@ from typing import Any
 import minitorch
 from minitorch import operators
 
-from . import kernels, scalars, tensors, transformers
+from . import kernels, scalars, tensors, training, transformers
 from .values import draw_from as draw_from
 from .values import text as text
 
@@ -22,7 +22,7 @@ def names() -> dict[str, Any]:
     for name in ("Scalar", "shape_broadcast", "central_difference", "tensor", "nn"):
         found[name] = getattr(minitorch, name)
     found["pick"] = minitorch.transformer.pick
-    for part in (scalars, tensors, kernels, transformers):
+    for part in (scalars, tensors, kernels, training, transformers):
         found |= {n: v for n, v in vars(part).items() if _is_public(part, n, v)}
     return found
 
