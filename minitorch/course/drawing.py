@@ -234,9 +234,19 @@ class Draw:
         return f"{found[:30]}, {labels}, {found[30:]}"
 
     def bars(self) -> str:
-        """Bars in pictures, (kind, place) each, to learn from and to be asked about."""
-        places = self.random.sample([(kind, at) for kind in (0, 1) for at in range(8)], 16)
-        return f"{places * 2}, {self.random.sample(places, 10)}"
+        """Images of 4 x 4 with a bar that lies or stands (label 1), labels, and images without."""
+        kinds = [(kind, at) for kind in (0, 1) for at in range(4)]
+        self.random.shuffle(kinds)
+        images = [self._bar(*which) for which in kinds * 2]
+        asked = [self._bar(*which) for which in self.random.choices(kinds, k=10)]
+        return f"{images}, {[kind for kind, _ in kinds * 2]}, {asked}"
+
+    def _bar(self, kind: int, at: int) -> list[float]:
+        cells = [(row, column) for row in range(4) for column in range(4)]
+        return [
+            round(float((column if kind else row) == at) + self.random.uniform(0.0, 0.2), 2)
+            for row, column in cells
+        ]
 
     # --- Modules and graphs --------------------------------------------------------------------
 

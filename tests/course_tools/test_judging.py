@@ -194,6 +194,25 @@ def test_topological_orders(answer: Any, right: bool) -> None:
     assert is_right(question, [3, 2, 1], answer) is right
 
 
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ([0.1, 0.9, 0.6, 0.2], True),
+        ([0.4, 0.6, 0.1, 0.4], True),  # 0.5 is not sure
+        ([0.9, 0.1, 0.6, 0.9], False),
+        ([0.1, 0.1, 0.6, 0.2], False),
+        ([0.1, 0.9, 0.6], False),
+        ([0.0, 2.0, 0.6, 0.2], False),
+        ([0, 1, 1, 0], False),  # labels are no probabilities
+        ({"object": "list"}, False),
+        (None, False),
+    ],
+)
+def test_what_was_learned(answer: Any, right: bool) -> None:
+    question = Question("learned(...)", 1, "learned")
+    assert is_right(question, [0.05, 0.95, 0.5, 0.1], answer) is right
+
+
 def test_dropout() -> None:
     question = Question("dropped(2.0, (4, 5), 0.5)", 1, "dropout")
     kept = [1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1, 0, 1, 0, 0, 1]
