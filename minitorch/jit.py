@@ -9,7 +9,10 @@ other code is compiled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import signal
+import threading
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numba
@@ -39,6 +42,7 @@ def compile_kernel(
         return kernel
 
     compiled._cache = KernelCache(compiled)
+    compiled.__class__ = _Kernel
     if not parallel:
         return compiled
 
@@ -55,7 +59,36 @@ def compile_kernel(
     return compiled
 
 
-class _ParallelKernel(CPUDispatcher):
+class _Kernel(CPUDispatcher):
+    """A kernel that is compiled to its end, also when Ctrl-C is pressed meanwhile."""
+
+    def compile(self, sig: Any) -> Any:
+        with interrupts_wait():
+            return super().compile(sig)
+
+
+@contextmanager
+def interrupts_wait() -> Iterator[None]:
+    """Hear Ctrl-C when the block has ended.
+
+    LLVM calls back into Python when it has compiled something. An exception there is printed and
+    forgotten, and with it the KeyboardInterrupt of whoever pressed Ctrl-C in the seconds before.
+    """
+    usual = signal.getsignal(signal.SIGINT)
+    if not callable(usual) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[Any] = []
+    signal.signal(signal.SIGINT, lambda *arguments: heard.append(arguments))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        if heard:
+            usual(*heard[0])
+
+
+class _ParallelKernel(_Kernel):
     """A kernel that runs on as many threads as `threads` says."""
 
     on_one_thread: Any

@@ -243,7 +243,13 @@ def _check_random_state(state: Arrays) -> None:
         if state[name].shape != usual.shape or state[name].dtype != usual.dtype:
             raise ValueError(f"the state {name} of the random numbers is none")
     version, position = state["python_spare"][0], state["numpy_spare"][0]
-    if version != 3 or not 0 <= position <= _WORDS or state["python"][-1] > _WORDS:
+    flags = {state["python_spare"][1], state["numpy_spare"][1]}
+    if (
+        version != 3
+        or not 0 <= position <= _WORDS
+        or state["python"][-1] > _WORDS
+        or flags - {0, 1}
+    ):
         raise ValueError("the state of the random numbers is none")
     if not (np.isfinite(state["python_spare"]).all() and np.isfinite(state["numpy_spare"]).all()):
         raise ValueError("the state of the random numbers is not finite")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -24,7 +25,7 @@ from numba.extending import intrinsic
 
 from minitorch import kernel_cache, threads
 from minitorch.jit import compile_kernel, compile_part
-from minitorch.kernel_cache import fingerprint, kernel_folder
+from minitorch.kernel_cache import KernelCache, fingerprint, kernel_folder
 
 from .damaged_caches import DAMAGES
 
@@ -331,3 +332,21 @@ def test_parallel_kernels_run_on_one_thread_where_there_is_one(
         kernel(1.0)
     monkeypatch.setattr(threads, "_count", 2)
     assert kernel(1.0) == 2
+
+
+def test_an_interrupted_compilation_is_finished_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exception in what LLVM calls back would be lost."""
+    load = KernelCache.load_overload
+
+    def interrupt(self: KernelCache, *arguments: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return load(self, *arguments)
+
+    monkeypatch.setattr(KernelCache, "load_overload", interrupt)
+    kernel = compile_kernel(lambda x: x + 1.5)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        kernel(1.0)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert len(kernel.signatures) == 1
+    assert kernel(1.0) == 2.5

@@ -214,6 +214,8 @@ def test_checkpoint_with_pickle_is_refused(tmp_path: Path) -> None:
         ("losses", np.zeros(7), "more epochs in one place"),
         ("random/python", np.full(625, 2**32 - 1, np.uint32), "random numbers"),
         ("random/numpy_spare", np.array([1e9, 0, 0]), "random numbers"),
+        ("random/numpy_spare", np.array([1, 1e300, 0]), "random numbers"),
+        ("random/python_spare", np.array([3, 0.5, 0]), "random numbers"),
         ("random/python_spare", np.array([3, 1, np.nan]), "not finite"),
         ("parameter/w", np.array("x"), "no array of numbers"),
     ],

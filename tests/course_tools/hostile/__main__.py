@@ -1,10 +1,10 @@
 """Grade them all, with every layer and with each layer switched off in turn:
 
-python -m tests.course_tools.hostile [WORD ...] [--without LAYER ...] [--jobs N]
+python -m tests.course_tools.hostile [WORD ...] [--without LAYER ...] [--jobs N] [--sample N]
 
 For each setting there are two classes: attacks that have to be ended, and all others, with three honest
-submissions among them. Words choose the attacks by name, `--without` what is switched off: `uid`,
-`uid+seccomp`, `nothing`. `--ungraded` runs only the attacks' code, in the same sandboxes.
+submissions among them. Words choose the attacks by name, `--sample` so many of them, evenly, `--without`
+what is switched off: `uid`, `uid+seccomp`, `nothing`. `--ungraded` runs only the attacks' code, in the same sandboxes.
 """
 
 from __future__ import annotations
@@ -33,10 +33,13 @@ def main() -> int:
     parser.add_argument("words", nargs="*")
     parser.add_argument("--without", nargs="+", default=VARIANTS, metavar="LAYER+LAYER")
     parser.add_argument("--ungraded", action="store_true")
+    parser.add_argument("--sample", type=int, help="so many attacks, of all kinds")
     parser.add_argument("--jobs", type=int, default=3, help="classes side by side")
     args = parser.parse_args()
     names = [*CODE, *([] if args.ungraded else [*FOLDERS, *NAMES])]
     chosen = [n for n in names if not args.words or any(word in n for word in args.words)]
+    if args.sample:
+        chosen = [chosen[i * len(chosen) // args.sample] for i in range(args.sample)]
     endless = [name for name in chosen if name in ENDLESS]
     others = [name for name in chosen if name not in ENDLESS]
     classes = [group for group in (endless, others) if group]
