@@ -14,7 +14,7 @@ KERNEL = ("namespaces", "bubblewrap", "landlock", "seccomp", "cgroup", "uid")
 _APART = ({"namespaces"}, {"bubblewrap"})
 FILES = "your files can be neither read nor changed"
 GUARANTEES: dict[str, tuple[set[str], ...]] = {
-    FILES: (*_APART, {"landlock"}),
+    FILES: (*_APART, {"landlock", "seccomp"}),
     "there is no network": (*_APART, {"seccomp"}),
     "other processes cannot be touched": (*_APART, {"seccomp"}, {"uid"}),
     "no process is left": (*_APART, {"seccomp"}, {"cgroup"}),

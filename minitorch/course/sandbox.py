@@ -396,10 +396,10 @@ def probe(without: frozenset[str] = frozenset()) -> dict[str, str]:
     """What keeps each layer from being used; "" if nothing does."""
     problems = {name: _known_problem(name, without) for name in LAYERS}
     together = {name for name in LAYERS if not problems[name]} - {"bubblewrap"}
-    with tempfile.TemporaryDirectory(prefix="minitorch-probe-") as folder:
-        script = Path(folder) / "probe.py"
+    with temporary_folder("minitorch-probe-") as folder:
+        script = folder / "probe.py"
         script.write_text("import os, sys\nos.write(int(sys.argv[1]), b'ok\\n')\n")
-        os.chmod(folder, 0o755)
+        folder.chmod(0o755)
         all_work = "namespaces" in together and not _problem(script, together)
         active = together if all_work else set()
         for name in LAYERS:

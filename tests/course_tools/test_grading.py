@@ -124,7 +124,7 @@ def test_notes_say_why(graded: dict) -> None:
 
 def test_notes_quote_nobody_who_could_read_the_teachers_files(tmp_path: Path) -> None:
     result = Result(TASK, error={"kind": "secret", "text": "secret"})
-    for layers, quoted in (({"landlock"}, True), ({"limits", "watch", "guard"}, False)):
+    for layers, quoted in (({"landlock", "seccomp"}, True), ({"limits", "watch", "guard"}, False)):
         with Examiner(Limits(), layers) as examiner:
             teacher = Teacher(
                 tmp_path, [TASK], Limits(), frozenset(layers), [], {"1.1": {"a"}}, examiner

@@ -99,7 +99,8 @@ _ATTACKS = [
     *("sleeps in C", "a child holds the pipe, in C", "a daemon that ignores signals"),
     *("kills its parent", "removes files with a shell, in C", "writes elsewhere in C"),
     *("fills the disk", "reads the teacher's files in C", "reads its parents' environment in C"),
-    *("connects in C", "leaves shared memory", "makes folders without end"),
+    *("connects in C", "leaves shared memory", "changes what it may not open"),
+    *("makes folders without end",),
 ]
 
 
@@ -121,8 +122,8 @@ def test_attacks(place: Place, without: str) -> None:
 def test_what_attacks_do_is_seen(place: Place) -> None:
     """Attacks that find no wall in their way."""
     walls = ["namespaces", "bubblewrap", "landlock", "seccomp", "uid", "limits", "guard"]
-    names = {"removes files in C": "reached", "connects in C": "reached"}
-    names |= {"reads the teacher's files in C": "reached"}
+    names = {"reads the teacher's files in C": "reached", "connects in C": "reached"}
+    names |= {"removes files in C": "reached"}
     found = {(f.attack, f.kind) for f in attack_all(place, list(names), SHORT, walls)}
     assert found == set(names.items())
     (place.other / "minitorch" / place.plant).touch()

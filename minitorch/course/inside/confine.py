@@ -5,7 +5,8 @@ Run by `supervise.py` as `python -I -S -B -c SOURCE FD READY`: FD holds the sett
 
     limits    processor time, memory, file size, open files and processes of this process
     landlock  the kernel opens no file but those named, and writes only in one folder (Linux 5.13)
-    seccomp   the kernel starts no process, opens no socket, signals and traces no other process
+    seccomp   the kernel starts no process, opens no socket, signals and traces no other process,
+              and changes no file's owner, permissions or times
     guard     Python refuses the same, and says so: an explanation for the honest, not a wall
 """
 
@@ -156,6 +157,29 @@ _REFUSED = {  # system call: its number on x86_64 and aarch64; -1: not there
     "personality": (135, 92),
     "syslog": (103, 116),
 }
+_PRETENDED = {  # change whose a file is, who may open it and when it was changed: not asked by Landlock
+    "chmod": (90, -1),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "chown": (92, -1),
+    "fchown": (93, 55),
+    "lchown": (94, -1),
+    "fchownat": (260, 54),
+    "utime": (132, -1),
+    "utimes": (235, -1),
+    "futimesat": (261, -1),
+    "utimensat": (280, 88),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16),
+    "setxattrat": (463, 463),
+    "removexattrat": (466, 466),
+    "file_setattr": (469, 469),
+}
 _OWN_ONLY = {"kill": (62, 129), "tgkill": (234, 131)}  # allowed for this process's number
 _SELF_ONLY = {"prlimit64": (302, 261)}  # allowed for 0, which is this process
 _CLONE, _CLONE3, _CLONE_THREAD = (56, 220), 435, 0x10000
@@ -166,7 +190,7 @@ _NUMBER, _MACHINE, _FIRST = 0, 4, 16  # where these lie in what the filter sees
 
 
 def seccomp(settings: Settings) -> None:
-    """Let the kernel refuse system calls that reach beyond this process."""
+    """Let the kernel refuse system calls that reach beyond this process, or do nothing for them."""
     machine = os.uname().machine
     if not sys.platform.startswith("linux") or machine not in _MACHINES:
         raise OSError("no seccomp")
@@ -183,13 +207,14 @@ def _filter(machine: str) -> list[tuple[int, int, int, int]]:
     """The program, in the kernel's language: (operation, jump if true, jump if false, value)."""
     code, column = _MACHINES[machine]
     refuse, unknown = (_RETURN, 0, 0, _ERRNO | _EPERM), (_RETURN, 0, 0, _ERRNO | _ENOSYS)
-    allow = (_RETURN, 0, 0, _ALLOW)
+    allow, pretend = (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _ERRNO | 0)
     lines = [(_LOAD, 0, 0, _MACHINE), (_EQUAL, 1, 0, code), (_RETURN, 0, 0, _KILL)]
     lines += [(_LOAD, 0, 0, _NUMBER), (_AT_LEAST, 0, 1, 0x40000000), refuse]
     lines += [(_EQUAL, 0, 1, _CLONE3), unknown]
-    for numbers in _REFUSED.values():
-        if numbers[column] >= 0:
-            lines += [(_EQUAL, 0, 1, numbers[column]), refuse]
+    for table, answer in ((_REFUSED, refuse), (_PRETENDED, pretend)):
+        for numbers in table.values():
+            if numbers[column] >= 0:
+                lines += [(_EQUAL, 0, 1, numbers[column]), answer]
     conditions = [(_CLONE[column], (_ANY_BIT, 0, 1, _CLONE_THREAD))]
     conditions += [(number[column], (_EQUAL, 0, 1, os.getpid())) for number in _OWN_ONLY.values()]
     conditions += [(number[column], (_EQUAL, 0, 1, 0)) for number in _SELF_ONLY.values()]

@@ -21,7 +21,6 @@ import re
 import select
 import signal
 import sys
-import tempfile
 import threading
 import time
 import traceback
@@ -220,33 +219,31 @@ def _run_probes(task: str) -> dict[str, Any]:
 
 # --- The server --------------------------------------------------------------------------
 
-_WARM_UP = """
-from hypothesis import given, settings, strategies as st
-@settings(database=None, max_examples=3)
-@given(st.floats(), st.lists(st.integers()))
-def test(x, ls): pass
-"""
-
 
 def _warm_up(modules: list[str]) -> None:
     """Load what every run needs: forks then begin with all of it."""
     import gc
     import random  # noqa: F401
 
+    import hypothesis.strategies as st
     import numpy  # noqa: F401
     import pytest
+    from hypothesis import given, settings
 
     for name in modules:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "test_warm_up.py").write_text(_WARM_UP)
-        silent = io.StringIO()
-        with contextlib.redirect_stdout(silent), contextlib.redirect_stderr(silent):
-            arguments = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-c", os.devnull]
-            pytest.main([*arguments, "--rootdir", folder, folder])
+    silent = io.StringIO()
+    with contextlib.redirect_stdout(silent), contextlib.redirect_stderr(silent):
+        usual = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-c", os.devnull]
+        pytest.main([*usual, "--rootdir", str(HERE), "--ignore-glob=*", str(HERE)])
+    settings(database=None, max_examples=3)(given(st.floats(), st.lists(st.integers()))(_draw))()
     gc.collect()
     gc.freeze()
+
+
+def _draw(x: float, ls: list[int]) -> None:
+    """Take what most tests draw."""
 
 
 class Requests:

@@ -61,6 +61,7 @@ class Place:
     secret: str = field(default_factory=lambda: f"TEACHERS_{secrets.token_hex(6)}")
     key: int = field(default_factory=lambda: secrets.randbelow(1 << 30) + 1)
     heard: list[str] = field(default_factory=list)
+    said: set[str] = field(default_factory=set)
     port: int = 0
 
     def __post_init__(self) -> None:
@@ -76,7 +77,10 @@ class Place:
         self.submission(HONEST[-1], "solved")
         self.aims = {
             path: _state(path)
-            for path in (self.victim / "precious.txt", self.other / "minitorch" / "autodiff.py")
+            for path in (
+                *(self.victim, self.victim / "precious.txt"),
+                *(self.other / "minitorch", self.other / "minitorch" / "autodiff.py"),
+            )
         }
 
     def submission(self, name: str, base: str) -> Path:
@@ -154,13 +158,14 @@ class Place:
         """What was done to the teacher's files, to another's, and on the network."""
         yield from self.heard
         yield from (f"{path} was changed" for path in self.aims if _state(path) != self.aims[path])
-        if os.listdir(self.victim) != ["precious.txt"]:
-            yield "the teacher's folder was changed"
 
     def findings(self, name: str) -> Iterator[Finding]:
-        """What an attack did, apart from its grade."""
-        yield from (Finding("left", name, text) for text in self.left())
-        yield from (Finding("reached", name, text) for text in self.reached())
+        """What an attack did, apart from its grade, and none before it."""
+        for kind, found in (("left", self.left()), ("reached", self.reached())):
+            for text in found:
+                if text not in self.said:
+                    self.said.add(text)
+                    yield Finding(kind, name, text)
 
     def temporary_files(self) -> Iterator[Finding]:
         """Files of the grader's that are left when it has ended."""
@@ -173,7 +178,8 @@ def _state(path: Path) -> object:
     try:
         found = os.stat(path)
         names = os.listxattr(path) if hasattr(os, "listxattr") else []
-        return path.read_bytes(), found.st_mode, found.st_uid, found.st_mtime_ns, names
+        holds = sorted(os.listdir(path)) if path.is_dir() else path.read_bytes()
+        return holds, found.st_mode, found.st_uid, found.st_mtime_ns, names
     except OSError as error:
         return repr(error)
 
@@ -226,7 +232,7 @@ def grade_class(
             yield from wrong_with(name, given, place)
             yield from place.findings(name)
             taken, began = time.monotonic() - began, time.monotonic()
-            if taken > 2 * limits.seconds + 60:
+            if taken > 2 * limits.seconds + 60 and name != everyone[0]:  # which waits for the rest
                 yield Finding("time", name, f"took {taken:.0f} s")
     yield from place.temporary_files()
 
