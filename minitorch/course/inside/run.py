@@ -21,6 +21,7 @@ import re
 import select
 import signal
 import sys
+import tempfile
 import threading
 import time
 import traceback
