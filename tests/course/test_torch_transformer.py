@@ -131,7 +131,7 @@ def test_train_step() -> None:
         assert_close(now, old - 0.5 * scale * gradient, rtol=1e-4, atol=1e-5)
 
 
-def test_train_step_cuts_large_gradients() -> None:
+def test_train_step_cuts_long_gradients() -> None:
     _, model = carried_over()
     with torch().no_grad():
         model.head.weight *= 30.0  # a large gradient for all that comes before
@@ -143,16 +143,17 @@ def test_train_step_cuts_large_gradients() -> None:
     assert lengths(moved) < 1.0 + 1e-6
 
 
-def test_generate() -> None:
+@pytest.mark.parametrize("temperature", [0.6, 4.0])
+def test_generate(temperature: float) -> None:
     model = at_random(upper().GPT(*SIZES))
     torch().manual_seed(11)
     start = torch().tensor([1, 3])
-    got = model.generate(start, 7, 0.6)
+    got = model.generate(start, 12, temperature)
     torch().manual_seed(11)
     expected = start
-    for _ in range(7):
+    for _ in range(12):
         scores = model(expected[-4:][None])[0, -1].detach()
-        drawn = torch().multinomial((scores / 0.6).softmax(0), 1)
+        drawn = torch().multinomial((scores / temperature).softmax(0), 1)
         expected = torch().cat([expected, drawn])
     assert got.tolist() == expected.tolist()
     assert start.tolist() == [1, 3]

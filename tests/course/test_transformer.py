@@ -209,7 +209,7 @@ def test_attention_does_not_look_ahead() -> None:
 
 
 @pytest.mark.task5_3
-def test_attention_of_large_scores_is_finite() -> None:
+def test_attention_of_huge_scores_is_finite() -> None:
     q = tensor([[[1000.0], [1000.0]]])
     out = transformer.attention(q, q, tensor([[[1.0], [3.0]]]))
     assert_close(out.to_numpy(), np.array([[[1.0], [2.0]]]))
