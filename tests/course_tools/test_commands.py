@@ -162,7 +162,7 @@ def test_app_opens_on_the_workspace(workspace: Workspace, monkeypatch: pytest.Mo
 
 
 def test_a_module_is_all_its_tasks(workspace: Workspace) -> None:
-    assert [t.number for t in named_tasks(["1", "0.1", "1.2"])] == "1.1 1.2 1.3 1.4 0.1".split()
+    assert [t.number for t in named_tasks(["1", "0.1", "1.2"])] == "1.1 1.2 1.3 1.4 1.5 0.1".split()
     with pytest.raises(ValueError, match="no task"):
         named_tasks(["7"])
 
