@@ -67,7 +67,7 @@ NAMESPACES: list[Call] = [
     *(lambda t, n=n: getattr(t.special, n)(0.5, t.tensor([NAN, INF, -INF, 1e300], dtype=t.float64)) for n in POLYNOMIALS),
     *(with_gradients(lambda t, x, e=e: t.special.logit(x, e), [x for x in ODD if x == x]) for e in (None, 0.6, 0.1, 0.0, -1.0)),
     lambda t: t.special.logit(t.tensor(ODD), NAN),
-    with_gradients(lambda t, x: t.special.sinc(x), [-1e-4, 0.0, 0.3, -2.0]),
+    with_gradients(lambda t, x: t.special.sinc(x), [-1e-4, 0.0, 0.3, -2.0, 1e-200]),
     lambda t: t.special.multigammaln(t.tensor([True]), 1),
     *(with_gradients(lambda t, x, n=n, o=o: getattr(t.nn.functional, n)(x, t.zeros(9, dtype=t.float64), reduction="none", **o), ODD)
       for n, o in (("huber_loss", {"delta": 0.7}), ("smooth_l1_loss", {"beta": 0.7}), ("smooth_l1_loss", {"beta": 0}))),
@@ -104,6 +104,17 @@ NAMESPACES: list[Call] = [
     lambda t: t.special.zeta(2j, t.ones(2)), lambda t: t.special.xlogy(t.ones(2) * 1j, 1), lambda t: t.special.round(t.ones(2).long(), decimals=1),
     lambda t: t.nn.functional.dropout(t.ones(2) * 1j), lambda t: t.nn.init.uniform_(t.ones(2).int()),
     lambda t: t.nn.functional.adaptive_avg_pool2d(t.ones(2).int(), (1, 1)), functional("pdist", (2, 2), NAN),
+    *(lambda t, n=n, a=a, b=b: getattr(t.nn.functional, n)(t.ones(2, dtype=getattr(t, a)), t.ones(2, dtype=getattr(t, b)))
+      for n in ("soft_margin_loss", "binary_cross_entropy_with_logits")
+      for a, b in (("float32", "float64"), ("float64", "float32"), ("float32", "int64"), ("float32", "bool"))),
+    lambda t: t.nn.functional.binary_cross_entropy(t.ones(2), t.tensor([2.0, 0.0])), *(lambda t, n=n: getattr(t.nn.functional, n)(t.tensor([0.0, -1.0, 1.0]), INF) for n in ("elu", "celu")),
+    lambda t: t.nn.functional.binary_cross_entropy_with_logits(t.ones(2), t.ones(2), t.ones(2, 2)), functional("hardtanh", (2,), NAN, 1.0),
+    lambda t: t.nn.functional.alpha_dropout(t.ones(2).int(), training=True),
+    lambda t: t.nn.functional.multi_margin_loss(t.tensor([[1.0, NAN, 2.0]]), t.tensor([0])),
+    lambda t: t.nn.functional.multilabel_margin_loss(t.tensor([1.0, NAN, 2.0]), t.tensor([0, 2, -1])),
+    *(lambda t, s=s, i=i: t.linalg.tensorinv(t.ones(s), i) for s in ((), (1,), (1, 1)) for i in (2, 5)),
+    lambda t: t.linalg.vecdot(t.ones(2).int(), t.ones(2).int()),
+    lambda t: t.linalg.ldl_solve(t.eye(2), t.tensor([1, 2]).int(), t.ones(2, 1).double()),
     *(lambda t, i=i, s=s: t.nn.functional.embedding(t.ones(1).long(), t.ones(s), i) for i in (0, -1, 5) for s in ((3, 2), (0,))),
 ]  # fmt: skip
 

@@ -215,7 +215,7 @@ def _elu(x: Array, alpha: float, scale: float, steepness: float) -> Array:
     if scale == steepness == 1:
         return maps.elu(x, alpha)
     low = np.expm1(np.minimum(x, 0) * steepness) * (alpha * scale)
-    return np.where(x > 0, x * scale, low)
+    return np.where(x < 0, low, x * scale)
 
 
 def _elu_slope(g: Array, x: Array, alpha: float, scale: float, steepness: float) -> Array:

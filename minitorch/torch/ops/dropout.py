@@ -37,6 +37,13 @@ def _mask(input: Tensor, p: float, features: bool) -> Any:
     return in_memory_order(sampling.bernoulli(array.shape, array.dtype, 1 - p), array)
 
 
+def _require_cast(input: Tensor) -> None:
+    if input._array.dtype.kind in "biu":
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {kind_name(input._array)}"
+        )
+
+
 def _dropped(
     input: Tensor, p: float, train: bool, features: bool = False, inplace: bool = False
 ) -> Tensor:
@@ -47,11 +54,8 @@ def _dropped(
         noise = np.zeros((), input._array.dtype)
     else:
         require_floats("bernoulli_scalar_cpu_", input._array, "fVbiu")
+        _require_cast(input)
         noise = _mask(input, p, features)
-        if noise.dtype.kind in "biu":
-            raise RuntimeError(
-                f"result type Float can't be cast to the desired output type {kind_name(noise)}"
-            )
         noise /= noise.dtype.type(1 - p)
     return input.mul_(wrap(noise)) if inplace else input * wrap(noise)
 
@@ -64,6 +68,7 @@ def _alpha_dropped(
         return input
     if p == 1:
         return input.mul_(0) if inplace else input * input.new_zeros(())
+    _require_cast(input)
     kept = _mask(input, p, features)
     if is_half(kept):
         kept = kept.astype(np.float32)

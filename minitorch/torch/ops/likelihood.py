@@ -353,6 +353,8 @@ def _binary(input: Array, target: Array) -> Array:
     """Cross entropy of two classes; logarithms stop at -100."""
     if input.size and not (input.min() >= 0 and input.max() <= 1):
         raise RuntimeError("all elements of input should be between 0 and 1")
+    if target.size and not (target.min() >= 0 and target.max() <= 1):
+        raise RuntimeError("all elements of target should be between 0 and 1")
     yes, no = np.maximum(np.log(input), -100), np.maximum(np.log1p(-input), -100)
     return (target - 1) * no - target * yes
 
@@ -422,8 +424,19 @@ def binary_cross_entropy_with_logits(
     logs = logsigmoid(input)
     if pos_weight is not None:
         logs = logs * ((pos_weight - 1) * target + 1)
-    loss = (1 - target) * input - logs
-    return reduced(loss if weight is None else loss * weight, how)
+    if not target.dtype.is_floating_point and not target.dtype.is_complex:
+        raise RuntimeError(
+            f"result type {kind_name(logs._array)} can't be cast to the desired output type {kind_name(target._array)}"
+        )
+    loss = ((1 - target) * input - logs).to(target.dtype)
+    if weight is None:
+        return reduced(loss, how)
+    weighed = (loss * weight).to(loss.dtype)
+    if weighed.shape != loss.shape:
+        raise RuntimeError(
+            f"output with shape {list(loss.shape)} doesn't match the broadcast shape {list(weighed.shape)}"
+        )
+    return reduced(weighed, how)
 
 
 @composite

@@ -160,7 +160,8 @@ def soft_margin_loss(
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {kind_name(input._array)}"
         )
-    return reduced((-target * input).exp().log1p(), reduction, size_average, reduce)
+    loss = (target * -input).exp().log1p().to(input.dtype)
+    return reduced(loss, reduction, size_average, reduce)
 
 
 @composite
@@ -258,7 +259,8 @@ def multi_margin_loss(
         )
     if target.numel() and not (target._array.min() >= 0 and target._array.max() < rows.shape[1]):
         raise RuntimeError("target out of range")
-    losses = (margin - rows.gather(1, classes) + rows).clamp_min(0)
+    losses = margin - rows.gather(1, classes) + rows
+    losses = losses.masked_fill(~(losses > 0), 0)
     losses = losses if p == 1 else losses * losses
     losses = (
         losses
@@ -303,8 +305,8 @@ def multilabel_margin_loss(
     right = np.zeros(labels.shape, bool)
     right[np.nonzero(named)[0], labels[named]] = True
     counted = wrap(named[:, :, None] & ~right[:, None, :])
-    gaps = (1 - rows.gather(1, wrap(labels)).unsqueeze(2) + rows.unsqueeze(1)).clamp_min(0)
-    loss = gaps.masked_fill(~counted, 0).sum((1, 2)) / rows.shape[1]
+    gaps = 1 - rows.gather(1, wrap(labels)).unsqueeze(2) + rows.unsqueeze(1)
+    loss = gaps.masked_fill(~(counted & (gaps > 0)), 0).sum((1, 2)) / rows.shape[1]
     return reduced(loss.reshape(target.shape[:-1]) if how == "none" else loss, how)
 
 

@@ -174,8 +174,8 @@ as_functions("xlogy_")
 
 
 def _sinc_gradient(g: Any, input: Any) -> Any:
-    """(pi x cos(pi x) - sin(pi x)) / (pi x²), and nothing at 0."""
-    zero = input == 0
+    """(pi x cos(pi x) - sin(pi x)) / (pi x²), and nothing where the square is 0."""
+    zero = input * input * math.pi == 0
     safe = input.masked_fill(zero, 1)
     angle = safe * math.pi
     slope = (angle * angle.cos() - angle.sin()) / (angle * safe)

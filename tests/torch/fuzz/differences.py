@@ -336,10 +336,10 @@ DIFFERENCES = (
         text="MKL FFT error",
     ),
     Difference(
-        "PyTorch's transposed convolutions of one and two dimensions take a bias of another type, and cast it; we refuse, as "
-        "all its other convolutions do.",
+        "PyTorch's `conv_tbc` and transposed convolutions of one and two dimensions take a bias of another type, and "
+        "cast it; we refuse, as all its other convolutions do.",
         "refused",
-        names=r"(nn\.functional\.)?conv_transpose[12]d|convolution",
+        names=r"(nn\.functional\.)?conv_(transpose[12]d|tbc)|convolution",
         text="weight or bias type",
     ),
     Difference(
@@ -367,10 +367,21 @@ DIFFERENCES = (
         text="expected pivots of shape",
     ),
     Difference(
-        "The derivative of `logit` at NaN is NaN or 0 in PyTorch, according to the place in memory.",
+        "The derivatives of `logit` and `hardswish` at NaN are NaN or a number in PyTorch, according to the place in memory.",
         "gradient values",
-        names=r"(special\.|Tensor\.)?logit_?",
+        names=r"(special\.|Tensor\.)?logit_?|nn\.functional\.hardswish",
         when=_not_finite,
+    ),
+    Difference(
+        "PyTorch's gradient of `embedding_bag` with `scale_grad_by_freq` divides by another row's count.",
+        "gradient values",
+        names=r"(nn\.functional\.)?_?embedding_bag(_forward_only)?",
+        when=lambda call: call.kwargs.get("scale_grad_by_freq", True) is True,
+    ),
+    Difference(
+        "PyTorch has no derivative of `embedding` that is both sparse and scaled by frequency.",
+        "gradient accepted",
+        text="scale_grad_by_freq not supported with sparse",
     ),
 )
 """All of them."""

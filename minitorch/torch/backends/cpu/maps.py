@@ -208,7 +208,7 @@ leaky_relu = define("leaky_relu", lambda x, slope: np.where(x > 0, x, x * slope)
 leaky_relu_backward = define(
     "leaky_relu_backward", lambda g, x, slope: np.where(x > 0, g, g * slope), COSTLY
 )
-elu = define("elu", lambda x, alpha: np.where(x <= 0, alpha * np.expm1(x), x), COSTLY)
+elu = define("elu", lambda x, alpha: np.where(x < 0, alpha * np.expm1(x), x), COSTLY)
 elu_backward = define(
     "elu_backward", lambda g, x, alpha: np.where(x <= 0, g * (alpha * np.exp(x)), g), COSTLY
 )

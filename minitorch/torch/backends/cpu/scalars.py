@@ -528,7 +528,7 @@ def functions(real: Any) -> dict[str, Any]:
     @body
     def elu(x: Any, alpha: Any) -> Any:
         low = alpha * expm1(x)
-        return low if x <= real(0) else x
+        return low if x < real(0) else x
 
     @body
     def elu_backward(g: Any, x: Any, alpha: Any) -> Any:

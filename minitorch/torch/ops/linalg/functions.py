@@ -228,6 +228,10 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', got {ind}")
     shape = A._array.shape
+    if ind > len(shape):
+        raise RuntimeError(
+            f"linalg.tensorinv: ind = {ind} is beyond the dimensions of {list(shape)}"
+        )
     front, back = shape[:ind], shape[ind:]
     if math.prod(front) != math.prod(back):
         raise RuntimeError(
@@ -304,6 +308,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
         raise RuntimeError(
             f"linalg.vecdot: Expected x and y to have the same dtype, got {x.dtype} and {y.dtype}"
         )
+    check_floating("linalg.vecdot", x)
     broadcast_shapes("linalg.vecdot", x._array.shape, y._array.shape)
     return (conj(x) * y).sum(dim, dtype=x.dtype)
 

@@ -10,7 +10,7 @@ from ... import dtypes
 from ...tensor import Array, Tensor
 from ..record import Op
 from ..surface import with_out
-from .arguments import check_info, check_matrix, check_square, lapack, several
+from .arguments import check_info, check_matrix, check_same_type, check_square, lapack, several
 from .solving import check_rows
 
 
@@ -71,6 +71,7 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     """X of AX = B, given what `ldl_factor` returned for A."""
     check_square("torch.linalg.ldl_solve", LD)
     check_matrix("torch.linalg.ldl_solve", B, "B")
+    check_same_type("torch.linalg.ldl_solve", LD, B)
     if pivots.dtype.kind != dtypes.INTEGRAL:
         raise RuntimeError(
             f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {pivots.dtype}"
