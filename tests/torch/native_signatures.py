@@ -129,8 +129,9 @@ def _overload(args: ast.arguments, skip: bool) -> Overload:
 
 def _argument(arg: ast.arg, has_default: bool) -> str:
     kind = "" if arg.annotation is None else ast.unparse(arg.annotation)
-    name = "input" if arg.arg == "self" else arg.arg
-    return f"{_kinds(kind)} {name}" + ("=" if has_default else "")
+    kinds = _kinds(kind)
+    name = "input" if arg.arg == "self" and kinds != "number" else arg.arg
+    return f"{kinds} {name}" + ("=" if has_default else "")
 
 
 def _kinds(annotation: str) -> str:

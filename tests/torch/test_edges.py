@@ -335,10 +335,19 @@ CALLS: list[Call] = [
         lambda t: t.randint_like(t.ones(1, 3, 2, 2).transpose(1, 2), 9), lambda t: t.rand_like(t.ones(2), memory_format=t.channels_last),
         lambda t: t.ones(2).cfloat().random_(), lambda t: t.ones(2).cfloat().random_(3), lambda t: t.randint(3, (2,), dtype=t.cfloat),
     )),
+    lambda t: t.trapezoid(t.ones(3), t.ones(2, 3)), lambda t: t.randint(3, (2, -1)), lambda t: t.native_dropout(t.ones(2), 3, False), lambda t: t.ones(2, 2).lu(1),
+    lambda t: t.norm_except_dim(t.ones(2).byte()), lambda t: t.scatter_add(t.ones(2), 0, t.ones(0).long(), t.ones(2).double()),
+    lambda t: t.logit(t.tensor([0.25, 2.0]), NAN), lambda t: t.threshold(t.tensor([-2, -3, 4]), -2.5, 1.5),
+    *(lambda t, kinds=kinds: t.lerp(t.ones(kinds[0]), t.zeros(kinds[0]), t.tensor(0.25).to(getattr(t, kinds[1])))
+      for kinds in (((), "float64"), ((2,), "float64"), ((2,), "float16"), ((2,), "complex64"))),
+    lambda t: t.lerp(t.ones(2), t.zeros(2), t.tensor([0.25]).half()), lambda t: t.ones(2).lerp_(t.zeros(2), t.tensor(0.25).double()),
+    lambda t: t.tensordot(b"x", t.ones(2), ([0], [0])), lambda t: t.split(t.ones(2), True), lambda t: t.rsub(t.ones(2), -1, 3), lambda t: t.std(t.ones(0), correction=-INF),
+    lambda t: t.pow(input=2, exponent=t.ones(2)), lambda t: t.pow(self=2, exponent=t.ones(2)), lambda t: t.where(t.ones(2).bool(), self=2.0, other=t.ones(2)),
+    lambda t: t.nuclear_norm(t.tensor([[[1.0, INF], [2.0, 3.0]], [[1.0, 0.0], [2.0, 3.0]]])), lambda t: t.linalg.svdvals(t.tensor([[1.0, NAN], [2.0, 3.0]])),
     # what requires grad
     *(grown(c) for c in (
         lambda t, x: x.view(t.int32), lambda t, x: x.view(t.float32), lambda t, x: t.ones(2, 2).logical_and_(x), lambda t, x: t.ones(2, 2).lt_(x),
-        lambda t, x: t.segment_reduce(x, "sum", offsets=t.tensor([0, 0])),
+        lambda t, x: t.segment_reduce(x, "sum", offsets=t.tensor([0, 0])), lambda t, x: t.vander(x[0], 1),
     )),
     with_gradients(lambda t, x: x.xlogy(t.tensor(4, dtype=t.int32)), [1.0, 0.0, -2.0]),
 ]  # fmt: skip

@@ -147,6 +147,12 @@ def threshold(
     input: Tensor, threshold: float, value: float, inplace: bool = False, *, out: Any = None
 ) -> Tensor:
     """Elements above a threshold, and a value for all others."""
+    if (
+        isinstance(threshold, float)
+        and math.isfinite(threshold)
+        and input.dtype.kind == dtypes.INTEGRAL
+    ):
+        threshold = int(threshold)
     result = _apply(THRESHOLD, input, (threshold, value), inplace)
     return result if out is None else into(out, result, "threshold")
 

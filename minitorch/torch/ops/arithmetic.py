@@ -245,7 +245,7 @@ def subtract_(self: Tensor, other: Any, alpha: Any = 1) -> Tensor:
 
 
 @function
-def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+def rsub(input: Tensor, other: Any, alpha: Any = 1) -> Tensor:
     """`other - alpha * input`."""
     check_tensor("rsub", input)
     return SUB(other, input if _is_one(alpha) else _times("rsub", input, alpha, other))

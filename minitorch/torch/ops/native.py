@@ -84,10 +84,10 @@ FUNCTIONS["_native_batch_norm_legit"] = _native_batch_norm_legit
 @function
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """Dropout, and what was kept."""
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={1 - p}")
     if train is False or p == 0:
         return input.clone(), FUNCTIONS["ones_like"](input, dtype=dtypes.bool_)
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={1 - p}")
     kept = dropout(FUNCTIONS["ones_like"](input), p) > 0
     return input * kept * (1 / (1 - p) if p < 1 else 0), kept
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -156,7 +155,7 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
                 f"dimension {dim}), but got split_sizes={sizes}"
             )
     else:
-        each = operator.index(split_size_or_sections)
+        each = plain_integer(split_size_or_sections, "split", "split_size")
         if each < 0 or (each == 0 and size):
             raise RuntimeError(
                 f"split expects split_size be non-negative, but got split_size={each}"

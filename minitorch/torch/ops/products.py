@@ -399,6 +399,8 @@ def _contracted(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
 @with_out
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Sums of products along some dimensions of each, as one product of matrices."""
+    check_tensor("tensordot", a)
+    check_tensor("tensordot", b, "other")
     left, right = _contracted(a, b, dims)
     for x, y in zip(left, right, strict=True):
         if a.shape[x] == 1:

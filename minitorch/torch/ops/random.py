@@ -39,10 +39,7 @@ def _declare(name: str, draw: Callable[..., Array], doc: str) -> None:
     ) -> Tensor:  # fmt: skip
         resolve(device)
         shape = sizes_of(size or (named["size"],))
-        if any(s < 0 for s in shape):
-            raise RuntimeError(
-                f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
-            )
+        _check_sizes(shape)
         kind = dtype or (out.dtype if out is not None else dtypes.get_default_dtype())
         _check_floating(name, kind)
         made = new_tensor_of(draw(shape, kind.numpy, generator=generator), requires_grad)
@@ -63,6 +60,13 @@ def _declare(name: str, draw: Callable[..., Array], doc: str) -> None:
     call.__name__, like.__name__ = name, f"{name}_like"
     call.__doc__, like.__doc__ = doc, f"`{name}` of another tensor's shape and type."
     FUNCTIONS[name], FUNCTIONS[f"{name}_like"] = call, like
+
+
+def _check_sizes(shape: Any) -> None:
+    if any(s < 0 for s in shape):
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
+        )
 
 
 def _check_floating(name: str, kind: dtypes.dtype) -> None:
@@ -108,7 +112,9 @@ def randint(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
     kind = dtype or (out.dtype if out is not None else dtypes.int64)
-    array = sampling.integers(sizes_of((size,)), kind.numpy, int(low), int(high), generator)
+    shape = sizes_of((size,))
+    _check_sizes(shape)
+    array = sampling.integers(shape, kind.numpy, int(low), int(high), generator)
     made = new_tensor_of(array, requires_grad)
     return made if out is None else into(out, made, "randint")
 

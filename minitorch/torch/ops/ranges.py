@@ -264,5 +264,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     count = len(x) if N is None else plain_integer(N, "vander", "N")
     if count < 0:
         raise RuntimeError("N must be non-negative.")
+    if count < 2:
+        x = x.detach()  # nothing but ones
     powers = FUNCTIONS["arange"](count)
     return x.unsqueeze(-1) ** (powers if increasing else powers.flip(0))

@@ -304,7 +304,7 @@ def _var(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
     count = _count(input.shape, dim)
     center = np.add.reduce(input, axis=dim, keepdims=True) / input.dtype.type(count or np.nan)
     squares = np.add.reduce(np.square(input - center), axis=dim, keepdims=keepdim)
-    return ordered(squares / input.dtype.type(max(count - correction, 0)))
+    return ordered(squares / input.dtype.type(max(count - correction, 0) if count else 0))
 
 
 def _std(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:

@@ -177,6 +177,8 @@ SCATTER_ADD = Op("scatter_add", ("input", "index", "src"), partial(_scattered, c
 
 def _check_shapes(name: str, input: Tensor, index: Tensor, dim: int, src: Any = None) -> None:
     """RuntimeError unless the index fits into the input (but for `dim`) and into the source."""
+    if isinstance(src, Tensor) and src.dtype is not input.dtype:
+        raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
     if not index._array.size:
         return
     shapes = f"index {list(index.shape)}, self {list(input.shape)}"
@@ -191,14 +193,13 @@ def _check_shapes(name: str, input: Tensor, index: Tensor, dim: int, src: Any = 
                 f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger than "
                 f"self {list(input.shape)} apart from dimension {dim} [{name}]"
             )
-    if isinstance(src, Tensor):
-        if any(i > s for i, s in zip(index.shape, src.shape or (1,), strict=False)):
-            raise RuntimeError(
-                f"Expected index to be no larger than self apart from dimension {dim} and no larger than "
-                f"src {list(src.shape)} [{name}: {shapes}]"
-            )
-        if src.dtype is not input.dtype:
-            raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
+    if isinstance(src, Tensor) and any(
+        i > s for i, s in zip(index.shape, src.shape or (1,), strict=False)
+    ):
+        raise RuntimeError(
+            f"Expected index to be no larger than self apart from dimension {dim} and no larger than "
+            f"src {list(src.shape)} [{name}: {shapes}]"
+        )
 
 
 def check_out(out: Any, result: Tensor, *inputs: Tensor) -> None:

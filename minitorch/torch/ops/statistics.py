@@ -220,7 +220,7 @@ def _steps(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> tuple[Tensor, Any
         return left + right, x.diff().reshape([-1] + [1] * (y.ndim - dim - 1))
     missing = y.ndim - x.ndim
     along = x.reshape([1] * missing + list(x.shape)) if missing > 0 else x
-    return left + right, along.diff(dim=dim + max(-missing, 0))
+    return left + right, along.diff(dim=dim)
 
 
 def _integral_inputs(y: Tensor, x: Any, dx: Any) -> tuple[Any, Any]:

@@ -190,6 +190,9 @@ LERP = Op("lerp", ("input", "end", "weight"), broadcasting("lerp", in_single(_le
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """From `input` to `end` by `weight`."""
     check_tensor("lerp", end, "end")
+    if isinstance(weight, Tensor) and not weight.ndim and end.dtype is input.dtype:
+        kind = result_type(input, end, weight)
+        input, end, weight = input.to(kind), end.to(kind), weight.to(kind)
     for label, x in (("end", end), ("weight", weight)):
         if isinstance(x, Tensor) and x.dtype is not input.dtype:
             raise RuntimeError(

@@ -261,6 +261,19 @@ DIFFERENCES = (
         text=r"\(nan\), expected .*inf",
     ),
     Difference(
+        "PyTorch's gradient of `polar` by a negative length points the wrong way.",
+        "gradient values",
+        names="polar",
+        when=lambda call: any(bool((t < 0).any()) for t in leaves(call.args[:1])),
+    ),
+    Difference(
+        "PyTorch's gradient of 0 to a complex power is NaN.",
+        "gradient values",
+        names=r"(Tensor\.)?(pow|float_power|__rpow__)_?",
+        text="nan",
+        when=_is_complex,
+    ),
+    Difference(
         "PyTorch's gradient of `narrow_copy` from a place counted from the end is 0.",
         "gradient values",
         names=r"(Tensor\.)?narrow_copy",
@@ -280,9 +293,9 @@ DIFFERENCES = (
     ),
     Difference(
         "Some of PyTorch's functions fail where memory cannot be seen in one row: `isin` of unique elements, "
-        "`take_along_dim` without a dimension, `native_group_norm`.",
-        "accepted",
-        names=r"(Tensor\.)?(isin|take_along_dim|native_group_norm)",
+        "`take_along_dim` without a dimension, `native_group_norm`, `kron`, `matrix_exp`.",
+        "(gradient )?accepted",
+        names=r"(Tensor\.|linalg\.)?(isin|take_along_dim|native_group_norm|kron|matrix_exp)",
         text="view size is not compatible|is_contiguous",
     ),
     Difference(

@@ -85,7 +85,7 @@ def var_mean(
         centre = x.mean(axis=dims, keepdims=True) if count else np.full((), np.nan, x.dtype)
         squares = np.square(np.abs(x - centre)).sum(axis=dims, keepdims=keepdim)
         means = x.mean(axis=dims, keepdims=keepdim) if count else squares * np.nan
-    freedom = np.float64(max(count - correction, 0))
+    freedom = np.float64(max(count - correction, 0) if count else 0)
     return (squares / freedom).astype(squares.dtype), means
 
 

@@ -24,7 +24,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     if not v.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     others = [d for d in range(v.ndim) if d != wrap_dim(dim, v.ndim)]
-    return vector_norm(v, pow, others, True) if others else v.abs()
+    return vector_norm(v, pow, others, True) if others else vector_norm(v[None], pow, 0)
 
 
 @function

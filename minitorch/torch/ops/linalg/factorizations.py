@@ -286,9 +286,24 @@ def ormqr(
 # --- Singular values ------------------------------------------------------------------------------
 
 
+def _finite_svd(A: Array, **options: Any) -> Any:
+    """NumPy's decomposition, which may never end on infinite numbers: these make NaN, and NaN an error."""
+    if np.isnan(A).any():
+        raise LinAlgError(
+            "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values."
+        )
+    infinite = np.isinf(A).any((-2, -1))
+    if not infinite.any():
+        return np.linalg.svd(A, **options)
+    found = np.linalg.svd(np.where(infinite[..., None, None], A.dtype.type(0), A), **options)
+    for part in found if isinstance(found, tuple) else (found,):
+        part[infinite] = np.nan
+    return found
+
+
 def _svd(A: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
     try:
-        U, S, Vh = np.linalg.svd(A, full_matrices=full_matrices)
+        U, S, Vh = _finite_svd(A, full_matrices=full_matrices)
     except np.linalg.LinAlgError:
         raise LinAlgError(
             "linalg.svd: The algorithm failed to converge because the input matrix is ill-conditioned or "
@@ -369,7 +384,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     return SVDVALS(A)
 
 
-SVDVALS = Op("linalg_svdvals", ("A",), lambda A: np.linalg.svd(A, compute_uv=False), {"A": None})
+SVDVALS = Op("linalg_svdvals", ("A",), lambda A: _finite_svd(A, compute_uv=False), {"A": None})
 
 
 def _legacy_svd(

@@ -213,6 +213,8 @@ def lu_solve(
 
 def _legacy_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """L and U in one matrix and the swapped rows, as `torch.lu` gives them."""
+    if not isinstance(pivot, bool):
+        raise TypeError(f"lu(): argument 'pivot' must be bool, not {type(pivot).__name__}")
     check_matrix("lu", A)
     _check_pivot("lu", pivot)
     result = tuple(LU_FACTOR(A)[: 3 if get_infos else 2])
