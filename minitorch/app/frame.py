@@ -34,7 +34,7 @@ ICON = Path(__file__).parent / "icon.svg"
 
 def show() -> None:
     """Draw the sidebar and the chosen page."""
-    st.set_page_config(page_icon=str(ICON), layout="wide")  # first: pages' icons are not here
+    st.set_page_config("MiniTorch", str(ICON), layout="wide")  # first: pages' icons are not here
     st.html(_STYLE)
     last = chosen_module()
     sections: dict[str, list[Any]] = {"": []}
