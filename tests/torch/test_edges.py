@@ -344,6 +344,8 @@ CALLS: list[Call] = [
     lambda t: t.tensordot(b"x", t.ones(2), ([0], [0])), lambda t: t.split(t.ones(2), True), lambda t: t.rsub(t.ones(2), -1, 3), lambda t: t.std(t.ones(0), correction=-INF),
     lambda t: t.pow(input=2, exponent=t.ones(2)), lambda t: t.pow(self=2, exponent=t.ones(2)), lambda t: t.where(t.ones(2).bool(), self=2.0, other=t.ones(2)),
     lambda t: t.nuclear_norm(t.tensor([[[1.0, INF], [2.0, 3.0]], [[1.0, 0.0], [2.0, 3.0]]])), lambda t: t.linalg.svdvals(t.tensor([[1.0, NAN], [2.0, 3.0]])),
+    lambda t: t.ones(2).cfloat() % t.ones(2).cfloat(), lambda t: 1 // t.ones(2).cfloat(), lambda t: t.fmod(t.ones(2).cfloat(), 2),
+    lambda t: t.arange(2.0).__rmatmul__(t.ones(2, 2)), lambda t: t.ones(2).__rmatmul__(t.ones(3)), lambda t: t.ones(2).sparse_mask(t.ones(2).bool()),
     # what requires grad
     *(grown(c) for c in (
         lambda t, x: x.view(t.int32), lambda t, x: x.view(t.float32), lambda t, x: t.ones(2, 2).logical_and_(x), lambda t, x: t.ones(2, 2).lt_(x),

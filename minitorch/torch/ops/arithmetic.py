@@ -131,7 +131,7 @@ MUL = binary("mul", np.multiply,
 DIV = binary("div", np.true_divide,
              (lambda g, other: g / conj(other), lambda g, input, other: -g * conj((input / other) / other)),
              "The quotient of two tensors.", to_float=True, symbol="truediv", exact_numbers=True)
-FLOOR_DIVIDE = binary("floor_divide", not_for("div_floor_cpu", "b", _whole_division(_floor_divide)), (None, None),
+FLOOR_DIVIDE = binary("floor_divide", not_for("div_floor_cpu", "bc", _whole_division(_floor_divide)), (None, None),
                       "The quotient, rounded down.", symbol="floordiv", exact_numbers=True)
 DIV_TRUNC = Op("div_trunc", ("input", "other"),
                following(lambda input, other: exactly(_whole_division(_truncated_divide), input, other, False)),
@@ -139,10 +139,10 @@ DIV_TRUNC = Op("div_trunc", ("input", "other"),
 DIV_FLOOR = Op("div_floor", ("input", "other"),
                following(lambda input, other: exactly(_whole_division(_floor_divide), input, other, False)),
                {"input": flat, "other": flat}, doc="The quotient, rounded down.")
-binary("remainder", not_for("remainder_cpu", "b", _whole_division(np.remainder)),
+binary("remainder", not_for("remainder_cpu", "bc", _whole_division(np.remainder)),
        (lambda g: g, lambda g, input, other: -g * DIV_FLOOR(input, other)),
        "What is left of a division that rounds down.", symbol="mod", numbers="one")
-binary("fmod", not_for("fmod_cpu", "b", _whole_division(np.fmod)),
+binary("fmod", not_for("fmod_cpu", "bc", _whole_division(np.fmod)),
        (lambda g: g, lambda g, input, other: -g * DIV_TRUNC(input, other)),
        "What is left of a division that rounds towards 0.", numbers="other")
 binary("maximum", _ordered("maximum", np.maximum), (_to_larger, _to_smaller),

@@ -455,5 +455,8 @@ def __matmul__(self: Tensor, other: Any) -> Any:  # noqa: N807
 
 __matmul__.asks = True  # type: ignore[attr-defined]
 only_method(__matmul__)
-method("__rmatmul__", lambda self, other: NotImplemented)
+method(
+    "__rmatmul__",
+    lambda self, other: matmul(other, self) if isinstance(other, Tensor) else NotImplemented,
+)
 method("__imatmul__", lambda self, other: self.copy_(matmul(self, other)))

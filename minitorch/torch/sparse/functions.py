@@ -115,6 +115,8 @@ def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: Any = None) -> Ten
 @only_method
 def sparse_mask(self: Tensor, mask: SparseTensor) -> SparseTensor:
     """The elements at a sparse tensor's coordinates."""
+    if not mask.is_sparse:
+        raise NotImplementedError("sparse_mask(): the mask must be a sparse tensor")
     if tuple(self.shape) != tuple(mask.shape):
         raise RuntimeError(
             f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)}, mask {list(mask.shape)}"
