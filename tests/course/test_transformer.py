@@ -358,16 +358,24 @@ def test_pick_at_other_temperatures() -> None:
 @pytest.mark.task5_4
 def test_generate_sees_the_last_places_only(monkeypatch: pytest.MonkeyPatch) -> None:
     model = tiny_gpt("simple", layers=1)
-    chances = [0.2, 0.9, 0.5, 0.7, 0.1, 0.4]
-    expected = [1, 3]
+    chances = [random.random() for _ in range(12)]
+    start = [1, 3, 0, 2, 4, 1]
+    expected = list(start)
     for chance in chances:
         scores = gpt_in_numpy(model, [expected[-4:]])[0, -1]
-        expected.append(transformer.pick(scores.tolist(), 0.7, chance))
+        expected.append(transformer.pick(scores.tolist(), 1.5, chance))
     waiting = iter(chances)
     monkeypatch.setattr(random, "random", lambda: next(waiting))
-    start = [1, 3]
-    assert model.generate(start, 6, 0.7) == expected
-    assert start == [1, 3]
+    forward, seen = model.forward, []
+
+    def watched(ids: Any) -> Tensor:
+        seen.append([list(row) for row in ids])
+        return forward(ids)
+
+    model.forward = watched
+    assert model.generate(start, 12, 1.5) == expected
+    assert seen == [[expected[:end][-4:]] for end in range(6, 18)]
+    assert start == [1, 3, 0, 2, 4, 1]
 
 
 @pytest.mark.task5_4
