@@ -256,7 +256,6 @@ def batch_norm(
     if training:
         _need_several(input._array.shape)
     _check_channels("batch_norm", input, running_mean, running_var, weight, bias)
-    _check_types(input, weight, bias, running_mean, running_var)
     return _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
@@ -318,16 +317,6 @@ def _need_several(shape: Shape) -> None:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size torch.Size({list(shape)})"
         )
-
-
-def _check_types(input: Tensor, *parameters: Tensor | None) -> None:
-    """RuntimeError unless parameters are of the input's type, or all float32 beside two-byte floats."""
-    kind = input._array.dtype
-    given = [p._array.dtype for p in parameters if p is not None and p._array.dtype is not kind]
-    if given and any(k != kind for k in given):
-        single = all(p is None or p._array.dtype == np.float32 for p in parameters)
-        if not (is_half(input._array) and single):
-            raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
 
 
 def _check_channels(name: str, input: Tensor, *vectors: Tensor | None) -> None:
@@ -421,7 +410,6 @@ def group_norm(
     _check_types(input, weight, bias)
     if not input._array.size:
         return _of_nothing(input, weight, bias)
-    _check_types(input, weight, bias)
     return bind(GROUP_NORM, (input, weight, bias), {"by": num_groups, "eps": eps})[0]
 
 
