@@ -205,20 +205,16 @@ def result_of(dimensioned: dtype | None, zero_dim: dtype | None, number: dtype |
         if best is None:
             best = candidate
         elif candidate.kind > best.kind:
-            best = (
-                promote_types(best, candidate)
-                if candidate is not number
-                else _weak(best, candidate)
-            )
+            best = _weak(best, candidate)
     assert best is not None
     return best
 
 
-def _weak(strong: dtype, number: dtype) -> dtype:
-    """A number's kind in the precision of the tensors it meets."""
-    if number.kind == COMPLEX and strong.kind == FLOATING:
+def _weak(strong: dtype, other: dtype) -> dtype:
+    """A number's kind, or that of a tensor without dimensions, in the precision of the tensors it meets."""
+    if other.kind == COMPLEX and strong.kind == FLOATING:
         return complex128 if strong is float64 else complex64
-    return number
+    return other
 
 
 class finfo:  # noqa: N801

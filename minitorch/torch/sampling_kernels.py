@@ -265,7 +265,7 @@ def _binomial(count: Any, prob: Any, words: Array, cursor: Array) -> float:
     successes = 0
     waited = 0.0
     while True:
-        waited += math.ceil(math.log(_next_uniform(words, cursor)) / log_failure)
+        waited += np.ceil(math.log(_next_uniform(words, cursor)) / log_failure)
         if waited > count:
             return float(successes)
         successes += 1
@@ -282,13 +282,13 @@ def _binomial_of_many(count: Any, prob: Any, words: Array, cursor: Array) -> flo
     limit = 0.92 - 4.2 / b
     odds = float(prob / failure)
     alpha = (2.83 + 5.1 / b) * deviation
-    mode = float(math.floor((count + ONE_SINGLE) * prob))
+    mode = float(np.floor((count + ONE_SINGLE) * prob))
     n = float(count)
     while True:
         u = _next_uniform(words, cursor) - 0.5
         v = _next_uniform(words, cursor)
         edge = 0.5 - abs(u)
-        k = float(math.floor((2 * a / edge + b) * u + c))
+        k = float(np.floor((2 * a / edge + b) * u + c))
         if k < 0 or k > n:
             continue
         if edge >= 0.07 and v <= limit:
@@ -322,9 +322,9 @@ def _fill_binomial(counts: Array, probs: Array, out: Array, words: Array, cursor
             out[i] = 0.0
         elif prob >= 1:
             out[i] = count
-        elif prob <= 0.5:
+        elif prob <= 0.5 and count == count:
             out[i] = _binomial_of_low_prob(count, prob, words, cursor)
-        elif prob > 0.5:
+        elif prob > 0.5 and count == count:
             out[i] = count - _binomial_of_low_prob(count, ONE_SINGLE - prob, words, cursor)
         else:
             out[i] = np.nan

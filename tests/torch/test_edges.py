@@ -380,7 +380,85 @@ REACH: list[Call] = [
 ]
 
 
-@pytest.mark.parametrize("table", ["NUMBERS", "ANSWERS", "PLACES", "EXTREMES", "CALLS", "REACH"])
+# --- Types that functions ask for -----------------------------------------------------------------------
+
+
+def into_other_types(name: str, *arguments: Any) -> list[Call]:
+    """Rows of a function that writes a result of float32 or int32 where tensors of other types are given."""
+
+    def row(t: Any, own: str, other: str) -> Any:
+        args = [t.ones(2, 2, dtype=getattr(t, own)) if a is ONES else a for a in arguments]
+        result = getattr(t, name)(*args)
+        several = isinstance(result, tuple)
+        outs = [
+            t.zeros(r.shape, dtype=getattr(t, other)) for r in (result if several else [result])
+        ]
+        return getattr(t, name)(*args, out=tuple(outs) if several else outs[0])
+
+    return [
+        lambda t, own=own, other=other: row(t, own, other)
+        for own in ("float32", "int32")
+        for other in ("float64", "int64", "bool", "uint8", "complex64")
+    ]
+
+
+ONES = object()
+TYPES: list[Call] = [
+    *into_other_types("all", ONES), *into_other_types("any", ONES, 0), *into_other_types("amax", ONES, 0),
+    *into_other_types("argmax", ONES), *into_other_types("bmm", ONES, ONES), *into_other_types("mm", ONES, ONES),
+    *into_other_types("abs", ONES), *into_other_types("sort", ONES), *into_other_types("tril", ONES),
+    *into_other_types("sum", ONES, 0), *into_other_types("add", ONES, ONES), *into_other_types("cumsum", ONES, 0),
+    lambda t: t.zeros(2, dtype=t.int32, out=t.ones(2)), lambda t: t.full((2,), 1, dtype=t.int32, out=t.ones(2)),
+    lambda t: t.cumprod(t.ones(2, requires_grad=True), 0, dtype=t.int32, out=t.ones(2).int()),
+    *(lambda t, n=n, k=k: getattr(t.ones(3, dtype=getattr(t, k)), n)().shape
+      for n in ("cauchy_", "exponential_", "normal_", "log_normal_", "uniform_") for k in ("int32", "bool", "float16")),
+    lambda t: t.heaviside(t.ones(2), t.tensor(1)), lambda t: t.cross(t.ones(3), t.ones(3).double()),
+    lambda t: t.einsum("i,i", t.ones(2), t.ones(2).double()), lambda t: t.einsum("i,j", t.ones(2), t.ones(2).double()),
+    lambda t: t.addr(t.ones(2, 2).int(), t.ones(2), t.ones(2).double(), alpha=0.5),
+    lambda t: t.addr(t.ones(2, 2).int(), t.ones(2).int(), t.ones(2).int(), alpha=0.5),
+    lambda t: t.cosine_similarity(t.ones(2, 2, dtype=t.complex64), t.ones(2, 2)),
+    lambda t: t.hinge_embedding_loss(t.arange(4), t.tensor([1, -1, 1, -1]), margin=2.5),
+    lambda t: t.searchsorted(t.tensor([1, 2]), t.tensor([1.5])), lambda t: t.bucketize(t.ones(2).bool(), t.ones(2).bool()),
+    lambda t: t.feature_dropout(t.ones(2), 0.5, True), lambda t: t.alpha_dropout(t.ones(2, 2).int(), 0.5, True),
+    lambda t: t.alpha_dropout_(t.ones(2).bool(), 1.0, True), lambda t: t.ones(2).double().copy_(1e-5),
+]  # fmt: skip
+
+# --- Shapes, lists and numbers of arguments --------------------------------------------------------------
+
+GIVEN: list[Call] = [
+    lambda t: t.broadcast_tensors([t.ones(2)]), lambda t: t.broadcast_tensors(), lambda t: t.chain_matmul([t.ones(2, 2)]),
+    lambda t: [x is y for x in [t.ones(2)] for y in t.broadcast_tensors(x, t.ones(1))],
+    lambda t: t.chain_matmul(t.ones(2, 2)), lambda t: t.chain_matmul(t.ones(2), t.ones(2, 2)), lambda t: t.full(3, 1.0),
+    lambda t: t.frobenius_norm(t.ones(2, 2, 2), [0, 1, 2]), lambda t: t.ones(2, 2).div(t.ones(3), rounding_mode="floor"),
+    *(lambda t, a=a: t.ones(2).add(*a) for a in ((1, 2), (1.5, 2.5), (2, True))),
+    lambda t: t.add(t.ones(2).int(), 2, True), lambda t: t.ones(2).sub_(1.5, 2.5), lambda t: t.bincount(t.arange(2), minlength=2**63),
+    *(lambda t, f=f: t.empty(2, 2, 2, 2, memory_format=getattr(t, f)).stride() for f in ("channels_last", "preserve_format")),
+    lambda t: t.empty(2, 2, memory_format=t.channels_last),
+    *(lambda t, s=s, c=c: t.ones(s).dim_order(ambiguity_check=c) for s in ((2, 2), (2, 1), (1, 1), (0, 2)) for c in (True, False, 3, None)),
+    *(lambda t, s=s: t.ones(s).dim_order(ambiguity_check=[t.contiguous_format, t.channels_last]) for s in ((2, 3, 2, 2), (2, 1, 2, 2))),
+    lambda t: t.grid_sampler_2d(t.ones(1, 1, 2, 2, 2), t.ones(1, 1, 1, 1, 3), 0, 0, True),
+    lambda t: t.as_strided_scatter(t.arange(6).view(2, 3).t(), t.zeros(2).long(), (2,), (2,), 1),
+    lambda t: t.as_strided_scatter(t.arange(12)[1::2], t.zeros(2).long(), (2,), (2,), 1), lambda t: t.frobenius_norm(t.ones(2, 3), 0),
+    lambda t: t.histogram(t.ones(2))[0].sum(), lambda t: t.gradient(t.tensor([1.0, -INF, 0.5, NAN, 2.0])),
+    lambda t: t.tensor(1j, dtype=t.complex128) + t.ones(2, dtype=t.bfloat16), lambda t: t.tensor(1j, dtype=t.complex128) * t.ones(2),
+    lambda t: t.diff(t.ones(2), 0, 0, t.ones(2, 2)), lambda t: t.ones(3).expand(4, 3).dim_order(),
+    lambda t: t.cosine_similarity(t.ones(2, 2), t.ones(2, 2), eps=NAN), lambda t: t.einsum("i,i", t.ones(2), None),
+    lambda t: t.argsort(t.tensor([2, 1]), stable=True, out=t.zeros(2).long()),
+    lambda t: t.allclose(t.tensor(3).to(t.uint8), t.tensor(5).to(t.uint8), atol=3),
+    lambda t: t.ones(0, 2, 3).stride(), lambda t: t.arange(2, dtype=t.int32, out=t.ones(2)),
+    lambda t: t.binomial(t.ones(3), t.ones(3).double()), lambda t: t.binomial(t.ones(3).int(), t.ones(3)),
+    lambda t: t.binomial(t.full((3,), 5.0), t.tensor([1e-38, -INF, 1.5])), lambda t: t.ones(0).int().bernoulli(),
+    lambda t: t.cholesky(t.ones(0, 3)), lambda t: t.cholesky_inverse(t.zeros(3, 2, 2)),
+    *(lambda t, w=w: t.nn.functional.binary_cross_entropy_with_logits(t.ones(2), t.ones(2), **{w: t.ones(2, requires_grad=True)})
+      for w in ("weight", "pos_weight")),
+    with_gradients(lambda t, x: t.cumprod(x, 0), [[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [3.0, INF, 4.0], [0.0, 0.0, 2.0]]),
+    with_gradients(lambda t, x: (t.acosh(t.complex(x, -x)) * (2 + 1j)).abs(), [-2.0, 3.0]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "table", ["NUMBERS", "ANSWERS", "PLACES", "EXTREMES", "CALLS", "REACH", "TYPES", "GIVEN"]
+)
 def test_edges(table: str) -> None:
     for i, call in enumerate(globals()[table]):
         try:

@@ -80,6 +80,13 @@ def _power_by_exponent(g: Any, input: Any, other: Any, out: Any) -> Any:
     return g * conj(FUNCTIONS["where"](nothing, 0, out * base.log()))
 
 
+def _acosh_gradient(g: Any, input: Any) -> Any:
+    """1 / sqrt(x^2 - 1); of complex numbers on the branch of the function itself."""
+    if input.dtype.is_complex:
+        return g * conj((input - 1).rsqrt() * (input + 1).rsqrt())
+    return g * (input * input - 1).rsqrt()
+
+
 def _square(x: Array) -> Array:
     return np.square(x.astype(np.int64) if x.dtype.kind == "b" else x)
 
@@ -187,7 +194,7 @@ floating("atan", np.arctan, lambda g, input: g / conj(1 + input * input), "Arc t
 floating("sinh", np.sinh, lambda g, input: g * conj(input.cosh()), "Hyperbolic sine.")
 floating("cosh", np.cosh, lambda g, input: g * conj(input.sinh()), "Hyperbolic cosine.")
 floating("asinh", np.arcsinh, lambda g, input: g * conj((input * input + 1).rsqrt()), "Inverse hyperbolic sine.")
-floating("acosh", np.arccosh, lambda g, input: g * conj((input * input - 1).rsqrt()), "Inverse hyperbolic cosine.")
+floating("acosh", np.arccosh, _acosh_gradient, "Inverse hyperbolic cosine.")
 floating("atanh", np.arctanh, lambda g, input: g / conj(1 - input * input), "Inverse hyperbolic tangent.")
 floating("deg2rad", lambda x: x * x.dtype.type(DEGREE), lambda g: g * DEGREE, "Degrees as radians.")
 floating("rad2deg", lambda x: x * x.dtype.type(1 / DEGREE), lambda g: g / DEGREE, "Radians as degrees.")

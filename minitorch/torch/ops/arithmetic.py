@@ -11,7 +11,7 @@ from .. import dtypes
 from ..tensor import Array, Tensor
 from .elementwise import binary, conj, exactly, flat, kind_name, not_for, unary, unknown
 from .layout import following
-from .promotion import exact_number, plain_number, result_type
+from .promotion import broadcast_error, exact_number, plain_number, result_type
 from .record import Op, bind
 from .surface import (
     FUNCTIONS,
@@ -96,6 +96,19 @@ def _truncated_divide(a: Array, b: Array) -> Array:
     return np.trunc(np.true_divide(a, b))
 
 
+def _divided(divide: Callable[..., Array]) -> Callable[..., Array]:
+    """A division that rounds, of what meets and broadcasts."""
+    compute = _whole_division(divide)
+
+    def run(input: Any, other: Any) -> Array:
+        try:
+            return exactly(compute, input, other, False)
+        except ValueError:
+            raise broadcast_error("div", (input, other)) from None
+
+    return run
+
+
 def _to_winner(g: Any, equal: Any, lost: Any) -> Any:
     """All of a gradient to what was chosen, half of it where the two were equal."""
     where = FUNCTIONS["where"]
@@ -134,10 +147,10 @@ DIV = binary("div", np.true_divide,
 FLOOR_DIVIDE = binary("floor_divide", not_for("div_floor_cpu", "bc", _whole_division(_floor_divide)), (None, None),
                       "The quotient, rounded down.", symbol="floordiv", exact_numbers=True)
 DIV_TRUNC = Op("div_trunc", ("input", "other"),
-               following(lambda input, other: exactly(_whole_division(_truncated_divide), input, other, False)),
+               following(_divided(_truncated_divide)),
                {"input": flat, "other": flat}, doc="The quotient, rounded towards 0.")
 DIV_FLOOR = Op("div_floor", ("input", "other"),
-               following(lambda input, other: exactly(_whole_division(_floor_divide), input, other, False)),
+               following(_divided(_floor_divide)),
                {"input": flat, "other": flat}, doc="The quotient, rounded down.")
 binary("remainder", not_for("remainder_cpu", "bc", _whole_division(np.remainder)),
        (lambda g: g, lambda g, input, other: -g * DIV_FLOOR(input, other)),
@@ -319,7 +332,7 @@ binary("copysign", np.copysign,
        "The first's size with the second's sign.", to_float=True, numbers="other")
 binary("heaviside", not_for("heaviside_cpu", "c", lambda a, b: np.where(a == 0, b, a > 0).astype(a.dtype)),
        (unknown("heaviside", "input"), unknown("heaviside", "other")),
-       "0 below 0, the second at 0, 1 above.", numbers="none")
+       "0 below 0, the second at 0, 1 above.", numbers="none", same_types=True)
 # fmt: on
 
 

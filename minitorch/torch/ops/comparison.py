@@ -210,8 +210,9 @@ def isclose(
         same = same | (input.isnan() & other.isnan())
     if rtol == 0 and atol == 0:
         return same
-    if input.dtype is dtypes.bool_:
-        input, other = input.int(), other.int()
+    if input.dtype.kind < dtypes.FLOATING:
+        kind = dtypes.get_default_dtype()
+        input, other = input.to(kind), other.to(kind)
     apart = input - other
     return same | ((apart.abs() <= atol + (rtol * other).abs()) & apart.isfinite())
 

@@ -132,6 +132,10 @@ def _check_search(rows: Tensor, values: Any, out_int32: bool, out: Any) -> None:
             "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension"
         )
     if isinstance(values, Tensor):
+        kind = dtypes.promote_types(rows.dtype, values.dtype)
+        if kind.is_complex or kind is dtypes.bool_:
+            name = kind.type_name.removesuffix("Tensor")
+            raise NotImplementedError(f"\"searchsorted_out_cpu\" not implemented for '{name}'")
         if rows.ndim > 1 and values.shape[:-1] != rows.shape[:-1]:
             raise RuntimeError(
                 "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
@@ -165,10 +169,14 @@ def searchsorted(
             "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
         )
     _check_search(sorted_sequence, input, out_int32, out)
+    values = input
+    if isinstance(input, Tensor) and input.dtype is not sorted_sequence.dtype:
+        kind = dtypes.promote_types(sorted_sequence.dtype, input.dtype)
+        sorted_sequence, values = sorted_sequence.to(kind), input.to(kind)
     rows = widened(sorted_sequence._array)
     if sorter is not None:
         rows = _sorted_by(rows, sorter)
-    values = widened(input._array) if isinstance(input, Tensor) else np.asarray(input)
+    values = widened(values._array) if isinstance(values, Tensor) else np.asarray(values)
     at = _search(rows, values, "right" if right else side or "left")
     result = wrap(np.asarray(at, np.int32 if out_int32 else np.int64))
     return result if out is None else into(out, result, "searchsorted")
@@ -259,6 +267,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         )
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
+    if minlength > np.iinfo(np.int64).max:
+        raise ValueError("Overflow when unpacking long long")
     if weights is None:
         return wrap(np.bincount(input._array, minlength=minlength).astype(np.int64))
     if weights.shape != input.shape:
@@ -330,6 +340,11 @@ def _counted(
     columns: Sequence[Array], edges: Sequence[Array], weight: Any, density: bool, kind: Any
 ) -> Array:
     """How many rows fall into each box of a grid, or the sum of their weights, or the density."""
+    if weight is not None and weight._array.dtype != kind:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the "
+            f"same dtype, but got input({kind}), and weight({weight.dtype})"
+        )
     shape = tuple(len(e) - 1 for e in edges)
     places = np.stack([_bins_of(c, e) for c, e in zip(columns, edges, strict=True)])
     inside = (places >= 0).all(axis=0)
@@ -346,7 +361,7 @@ def _counted(
 @function_and_method
 def histogram(
     input: Tensor,
-    bins: Any,
+    bins: Any = 100,
     *,
     range: Any = None,
     weight: Tensor | None = None,
@@ -359,7 +374,7 @@ def histogram(
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{kind_name(values)}'")
     edges = _edges_of("torch.histogram", values, bins, range).copy()
     counts = _counted([values], [edges], weight, density, values.dtype)
-    recorded = [without_derivative("histogram", wrap(x), input) for x in (counts, edges)]
+    recorded = [without_derivative("histogram", wrap(x), input, bins) for x in (counts, edges)]
     result = named("histogram", "hist", "bin_edges")(*recorded)
     return result if out is None else into(out, result, "histogram")
 
@@ -393,4 +408,9 @@ def histogramdd(
         for c, b, r in zip(columns, each, limits, strict=True)
     ]
     counts = _counted(columns, edges, weight, density, rows.dtype)
-    return named("histogramdd", "hist", "bin_edges")(wrap(counts), tuple(map(wrap, edges)))
+    shown = [
+        b if isinstance(b, Tensor) else without_derivative("histogramdd", wrap(e), input)
+        for b, e in zip(each, edges, strict=True)
+    ]
+    hist = without_derivative("histogramdd", wrap(counts), input)
+    return named("histogramdd", "hist", "bin_edges")(hist, tuple(shown))

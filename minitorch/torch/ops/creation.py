@@ -11,6 +11,7 @@ from .. import dtypes
 from ..autograd.graph import modes
 from ..device import resolve
 from ..dtypes import dtype as dtype_type
+from ..environment import preserve_format
 from ..tensor import Array, Tensor, mark_inference, wrap
 from .copies import same_layout
 from .movement import sizes_of
@@ -206,6 +207,13 @@ def shape_of(name: str, sizes: Sequence[Any], named: dict[str, Any]) -> tuple[in
     return shape
 
 
+def check_given_type(dtype: Any, out: Any) -> None:
+    """RuntimeError if a type is asked for that `out=` has not."""
+    if dtype is not None and out is not None and dtypes.given_type(dtype) is not out.dtype:
+        names = [d.type_name.removesuffix("Tensor") for d in (dtypes.given_type(dtype), out.dtype)]
+        raise RuntimeError(f"dtype {names[0]} does not match dtype of out parameter ({names[1]})")
+
+
 Maker = Callable[[tuple[int, ...], Any], Array]
 """From a shape and a NumPy type to an array."""
 
@@ -220,10 +228,14 @@ def _declare_filled(name: str, make: Maker) -> None:
         resolve(device)
         shape = shape_of(name, sizes, named)
         if out is not None:
+            check_given_type(dtype, out)
             return into(out, wrap(make(shape, out._array.dtype)), name)
-        return new_tensor_of(
-            make(shape, dtypes.given_type(dtype, dtypes.get_default_dtype()).numpy), requires_grad
-        )
+        array = make(shape, dtypes.given_type(dtype, dtypes.get_default_dtype()).numpy)
+        if memory_format is not None:
+            if memory_format is preserve_format:
+                raise RuntimeError("unsupported memory format Preserve")
+            array = same_layout(array, array, memory_format)
+        return new_tensor_of(array, requires_grad)
 
     def like(
         input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
@@ -271,8 +283,13 @@ def full(
 ) -> Tensor:  # fmt: skip
     """A tensor of a shape with every element set to a number."""
     resolve(device)
-    shape = shape_of("full", (size,) if isinstance(size, (tuple, list)) else ((size,),), {})
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(
+            f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"
+        )
+    shape = shape_of("full", (size,), {})
     if out is not None:
+        check_given_type(dtype, out)
         return into(out, wrap(_filled(shape, fill_value, dtype or out.dtype)), "full")
     return new_tensor_of(_filled(shape, fill_value, dtype), requires_grad)
 

@@ -24,9 +24,11 @@ def pairwise_distance(
 @function
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along a dimension."""
+    if not eps >= 0:  # NaN too
+        raise RuntimeError(f"eps must be non-negative, got: {eps}")
     shape = broadcast_shapes("cosine_similarity", x1._array.shape, x2._array.shape)
     kind = FUNCTIONS["result_type"](x1, x2)
-    if not kind.is_floating_point and not kind.is_complex:
+    if not kind.is_floating_point:
         raise RuntimeError(
             "expected common dtype to be floating point, yet common dtype is " + str(kind)
         )

@@ -67,7 +67,7 @@ def _alpha_dropped(
     if p == 0 or not train or not input._array.size:
         return input
     if p == 1:
-        return input.mul_(0) if inplace else input * input.new_zeros(())
+        return input.mul_(input.new_zeros(())) if inplace else input * input.new_zeros(())
     _require_cast(input)
     kept = _mask(input, p, features)
     if is_half(kept):
@@ -149,6 +149,8 @@ def _publish(name: str, drop: Callable[..., Tensor], features: bool) -> None:
         def call(input: Tensor, p: float, train: bool, inplace: bool = inplace) -> Tensor:
             if not 0 <= p <= 1:
                 raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+            if features and train and p not in (0, 1) and input._array.size:
+                _need_channels(name, input)
             return drop(input, p, train, features, inplace)
 
         call.__name__, call.__doc__ = name + suffix, "Dropout, in training only."

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..dtypes import promote_types
 from ..tensor import Tensor
+from .elementwise import kind_name
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase
 
@@ -142,7 +143,10 @@ def _product(
     columns = [c for c in right if c in kept and c not in both]
     a = _shaped(a, left, [batch, rows, inner], sizes)
     b = _shaped(b, right, [batch, inner, columns], sizes)
-    if a.dtype is not b.dtype:  # whole numbers that were summed are int64
+    if a.dtype is not b.dtype:
+        if inner:
+            names = kind_name(a._array), kind_name(b._array)
+            raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
         kind = promote_types(a.dtype, b.dtype)
         a, b = a.to(kind), b.to(kind)
     made = [*batch, *rows, *columns]

@@ -76,6 +76,7 @@ def binary(
     has_twin: bool = True,
     numbers: str = "any",
     exact_numbers: bool = False,
+    same_types: bool = False,
 ) -> Op:
     """Declare an operation on two tensors, or a tensor and a number, broadcast together.
 
@@ -89,6 +90,7 @@ def binary(
         has_twin: whether there is one that writes into its input
         numbers: which operands may be plain numbers: "any", "one" of the two, "other", "none"
         exact_numbers: whether a number meets two-byte floats before it is rounded to them
+        same_types: whether tensors of two types are refused
     """
     kernel = KERNELS.get(name)
 
@@ -112,6 +114,10 @@ def binary(
                     else:
                         result = compute(input, kind.type(other))
                     return result if input.flags.c_contiguous else laid_out(result, (input,))
+            if same_types and input.dtype != getattr(other, "dtype", None):
+                raise RuntimeError(
+                    f"{name} is not yet implemented for tensors with different dtypes."
+                )
             if exact_numbers:
                 return laid_out(exactly(compute, input, other, to_float), (input, other))
             return laid_out(compute(*meet((input, other), to_float)), (input, other))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from .. import dtypes, environment
@@ -104,9 +105,41 @@ def is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
 
 @only_method
 def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
-    """The dimensions from the outermost in memory to the innermost."""
-    strides = self._array.strides
-    return tuple(sorted(range(len(strides)), key=lambda d: -strides[d]))
+    """The dimensions from the outermost in memory to the innermost.
+
+    Args:
+        self: the tensor
+        ambiguity_check: whether more than one order is an error; a list of layouts asks for that, too
+    """
+    if not isinstance(ambiguity_check, bool) and not (
+        isinstance(ambiguity_check, list)
+        and all(isinstance(f, environment.memory_format) for f in ambiguity_check)
+    ):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    strides = self.stride()
+    unclear = 1 in self._array.shape or any(a == b for a, b in pairwise(strides))
+    if unclear and ambiguity_check is not False:
+        raise RuntimeError(
+            "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
+        )
+    return _order_in_memory(strides, self._array.shape)
+
+
+def _order_in_memory(strides: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
+    """Dimensions by falling strides; those of 0 stay among their neighbours."""
+    order = list(range(len(strides)))[::-1]  # from the innermost
+    for i in range(1, len(order)):
+        moved = i
+        for k in reversed(range(i)):
+            a, b = order[k], order[moved]
+            if strides[a] == 0 or strides[b] == 0:
+                continue
+            if strides[a] < strides[b]:
+                break
+            if strides[a] > strides[b] or shape[a] > shape[b]:
+                order[k], order[moved] = b, a
+                moved = k
+    return tuple(order[::-1])
 
 
 @only_method

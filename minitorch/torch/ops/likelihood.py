@@ -415,6 +415,7 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean", pos_weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """Cross entropy of two classes, from the score of one."""
+    check_no_gradient("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     how = how_reduced(reduction, size_average, reduce)
     if target.shape != input.shape:
         raise ValueError(

@@ -13,7 +13,7 @@ from ..tensor import Array, Tensor, bump_version, tracks, wrap
 from .movement import sizes_of
 from .promotion import NUMBERS, SMALL, exact_cast
 from .record import Op
-from .surface import FUNCTIONS, as_functions, function, method, only_method
+from .surface import as_functions, function, method, only_method
 from .writes import bind_in_place
 
 # --- Copying and filling --------------------------------------------------------------------------
@@ -70,7 +70,7 @@ FILL = Op("fill", ("input", "value"), _filled, {"input": _zeros, "value": lambda
 def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """Copy another tensor's elements into this one, broadcast and cast."""
     if not isinstance(other, Tensor):
-        other = FUNCTIONS["as_tensor"](other)
+        other = wrap(np.asarray(other))
     return bind_in_place(COPY, self, (other,), {})
 
 

@@ -334,11 +334,10 @@ method("broadcast_to", lambda self, *size, **named: self.expand(*size, **named))
 @function
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Tensors expanded to the shape that they broadcast to."""
-    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
-    for t in given:
+    for t in tensors:
         check_tensor("broadcast_tensors", t, "tensors")
-    shape = shape_of("broadcast_tensors", *(t._array.shape for t in given))
-    return tuple(t.expand(shape) for t in given)
+    shape = shape_of("broadcast_tensors", *(t._array.shape for t in tensors)) if tensors else ()
+    return tuple([t if t._array.shape == shape else t.expand(shape) for t in tensors])
 
 
 @function

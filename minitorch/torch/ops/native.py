@@ -151,7 +151,11 @@ def frobenius_norm(
     input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None
 ) -> Tensor:
     """The root of the sum of squares."""
-    return FUNCTIONS["norm"](input, "fro", dim or None, keepdim, out=out)
+    if isinstance(dim, (tuple, list)) and len(dim) > 2:
+        raise RuntimeError(f"Expected at most 2 dimensions, but got {len(dim)} dimensions instead.")
+    return FUNCTIONS["norm"](
+        input, "fro", None if dim == () or dim == [] else dim, keepdim, out=out
+    )
 
 
 @function
@@ -162,6 +166,3 @@ def nuclear_norm(
     if isinstance(dim, bool):
         dim, keepdim = None, dim
     return FUNCTIONS["norm"](input, "nuc", (-2, -1) if dim is None else dim, keepdim, out=out)
-
-
-FUNCTIONS["grid_sampler_2d"] = FUNCTIONS["grid_sampler_3d"] = FUNCTIONS["grid_sampler"]

@@ -321,7 +321,11 @@ _plus_product("addbmm", lambda a, b: bmm(a, b).sum(0, dtype=a.dtype), "batch1", 
 @function
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of several matrices."""
-    return multi_dot(matrices)
+    for x in matrices:
+        check_tensor("chain_matmul", x, "matrices")
+        if x.ndim != 2:
+            raise RuntimeError(f"Tensor dimension is {x.ndim}, expected 2 instead.")
+    return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
 
 
 def multi_dot(tensors: Any) -> Tensor:
@@ -439,6 +443,9 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     given = (
         operands[0] if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else operands
     )
+    if isinstance(equation, str):
+        for x in given:
+            check_tensor("einsum", x, "operands")
     return contract(equation, list(given))
 
 

@@ -203,7 +203,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
     """1 with the probability that each element says, or `p`; else 0."""
     array = input._array
     if p is None:
-        if array.dtype.kind not in "fV":
+        if array.dtype.kind not in "fV" and array.size:
             raise NotImplementedError(
                 f"\"bernoulli_tensor_cpu_p_\" not implemented for '{kind_name(array)}'"
             )
@@ -253,6 +253,15 @@ _drawn_from("poisson", sampling.poisson, "Counts of events at the rate that each
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """How many of `count` trials succeed."""
     broadcast_shapes("binomial", count._array.shape, prob._array.shape)
+    for label, x in (("count", count), ("prob", prob)):
+        if not x.dtype.is_floating_point:
+            found = kind_name(x._array)
+            raise ValueError(
+                f"binomial only supports floating-point dtypes for {label}, got: {found}"
+            )
+    if count.dtype is not prob.dtype:
+        names = kind_name(prob._array), kind_name(count._array)
+        raise RuntimeError(f"Found dtype {names[0]} but expected {names[1]}")
     drawn = new_tensor_of(sampling.binomial(count._array, prob._array, generator))
     return without_derivative("binomial", drawn, count, prob)
 

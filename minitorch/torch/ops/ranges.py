@@ -12,7 +12,7 @@ from .. import dtypes
 from ..device import resolve
 from ..dtypes import dtype as dtype_type
 from ..tensor import Array, Tensor, wrap
-from .creation import new_tensor_of
+from .creation import check_given_type, new_tensor_of
 from .layout import in_order
 from .movement import wrap_dim
 from .parts import DIAGONAL_BACKWARD
@@ -71,6 +71,7 @@ def arange(
     """From `start` to just before `end` in steps."""
     resolve(device)
     a, b, s = _given_bounds(bounds, {"start": start, "end": end, "step": step})
+    check_given_type(dtype, out)
     if dtype is None:
         whole = all(isinstance(v, int) for v in (a, b, s))
         dtype = (
@@ -114,6 +115,7 @@ def _check_steps(name: str, steps: Any) -> None:
 
 
 def _spaced_kind(name: str, a: Any, b: Any, dtype: Any, out: Any) -> dtype_type:
+    check_given_type(dtype, out)
     if dtype is not None or out is not None:
         kind = dtype or out.dtype
         if kind is dtypes.bool_:
@@ -185,6 +187,7 @@ def eye(
     for label, value in (("n", n), ("m", m)):
         if value is not None and value < 0:
             raise RuntimeError(f"{label} must be greater or equal to 0, got {value}")
+    check_given_type(dtype, out)
     kind = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)
     made = new_tensor_of(np.eye(n, m, dtype=kind.numpy), requires_grad)
     return made if out is None else into(out, made, "eye")

@@ -159,6 +159,8 @@ def _declare_fold(op: Op, takes_whole: bool = True) -> None:
     ) -> Tensor:  # fmt: skip
         check_tensor(name, input)
         array = input._array
+        if dtype is None and takes_whole and isinstance(out, Tensor):
+            dtype = out.dtype
         kind = None if dtype is None else dtypes.given_type(dtype).numpy
         if not takes_whole and (array.dtype if kind is None else kind).kind in "biu":
             raise RuntimeError(
@@ -167,7 +169,7 @@ def _declare_fold(op: Op, takes_whole: bool = True) -> None:
             )
         dims = dims_of(axis if dim is None else dim, array.ndim)
         result = bind(op, (input,), {"dim": dims, "keepdim": keepdim or keepdims, "dtype": kind})
-        return result if out is None else into(out, result, name)
+        return result if out is None else into(out, result, name, input)
 
     call.__name__, call.__doc__ = name, op.doc
     function_and_method(call)
@@ -236,7 +238,12 @@ def _declare_truth(name: str, compute: np.ufunc, doc: str) -> None:
         none = isinstance(dim, (tuple, list)) and not dim  # of each element by itself
         dims = () if none else dims_of(dim, input._array.ndim)
         result = bind(op, (input,), {"dim": dims, "keepdim": keepdim or keepdims})
-        return result if out is None else into(out, result, name)
+        if out is None:
+            return result
+        if isinstance(out, Tensor) and out.dtype not in (dtypes.bool_, dtypes.uint8):
+            found = kind_name(out._array)
+            raise RuntimeError(f"{name} only supports bool tensor for result, got: {found}")
+        return into(out, result.to(out.dtype), name)
 
     call.__name__, call.__doc__ = name, doc
     function_and_method(call)

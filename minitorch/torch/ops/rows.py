@@ -11,7 +11,7 @@ from .. import dtypes
 from ..backends.cpu import indexing as kernels
 from ..backends.cpu.kinds import KERNEL_TYPES
 from ..environment import contiguous_format
-from ..tensor import Array, Tensor, wrap
+from ..tensor import Array, Tensor, tracks, wrap
 from .elementwise import kind_name
 from .movement import wrap_dim
 from .parts import slice_view
@@ -370,11 +370,26 @@ def take_along_dim(
 # --- Copies with a view replaced -------------------------------------------------------------------------
 
 
-def _scattered(name: str, doc: str) -> None:
+def _contiguous_copy(input: Tensor) -> Tensor:
+    return input.clone(memory_format=contiguous_format)
+
+
+def _copy_of_memory(input: Tensor) -> Tensor:
+    """A copy that lies in memory as the tensor does: gaps, offset and all."""
+    strides, shape = input.stride(), input._array.shape
+    repeated = any(s == 0 and n > 1 for s, n in zip(strides, shape, strict=True))
+    if repeated or not input._array.size or tracks(input) or input.is_contiguous():
+        return _contiguous_copy(input)
+    last = sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    memory = input.as_strided((input.storage_offset() + last + 1,), (1,), 0).clone()
+    return memory.as_strided(shape, strides, input.storage_offset())
+
+
+def _scattered(name: str, doc: str, copied: Callable[[Tensor], Tensor] = _contiguous_copy) -> None:
     """`x.select_scatter(src, dim, index)`: a copy with `src` where the view `name` looks."""
 
     def call(input: Tensor, src: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Tensor:
-        result = input.clone(memory_format=contiguous_format)
+        result = copied(input)
         place = VIEWS[name](result, *args, **kwargs)
         if place.shape != src.shape:
             raise RuntimeError(
@@ -395,7 +410,7 @@ VIEWS: dict[str, Callable[..., Tensor]] = {
 _scattered("select", "A copy with one place of a dimension replaced.")
 _scattered("diagonal", "A copy with a diagonal replaced.")
 _scattered("slice", "A copy with a slice replaced.")
-_scattered("as_strided", "A copy with any view replaced.")
+_scattered("as_strided", "A copy with any view replaced.", _copy_of_memory)
 
 
 @only_method

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..autograd.graph import modes
 from ..backends.cpu import reductions
 from ..tensor import Array, Tensor
 from .analysis import add_exponentials
@@ -62,8 +63,11 @@ def _cumprod_gradient(g: Any, input: Any, out: Any, dim: int) -> Any:
     """Each element reaches every later product; by division where no element is 0."""
     if not input.ndim or input._array.shape[dim] <= 1:
         return g
+    input = input.to(out.dtype)
     if not (input._array == 0).any():
         return from_the_end("cumsum", g * conj(out), dim) / conj(input)
+    if not modes.grad:
+        return _around_zeros(g, input, out, dim)
     size, cat = input._array.shape[dim], FUNCTIONS["cat"]
     parts = []
     for i in range(size):
@@ -72,6 +76,23 @@ def _cumprod_gradient(g: Any, input: Any, out: Any, dim: int) -> Any:
         reached = g.narrow(dim, i, size - i) * conj(before * after.cumprod(dim))
         parts.append(reached.sum(dim, keepdim=True))
     return cat(parts, dim)
+
+
+def _around_zeros(g: Any, input: Any, out: Any, dim: int) -> Any:
+    """The same in one pass: nothing but the first zero itself reaches a product behind it.
+
+    Before the first zero it is the quotient; at it, the product before it times the running
+    products up to the second zero.
+    """
+    zeros = (input == 0).cumsum(dim)
+    quotient = from_the_end("cumsum", (g * conj(out)).masked_fill(zeros != 0, 0), dim) / conj(input)
+    first = (zeros == 1) & (input == 0)
+    between = conj(input).masked_fill((zeros != 1) | first, 1).cumprod(dim)
+    reached = (between * g.masked_fill(zeros != 1, 0)).sum(dim, keepdim=True)
+    at = first.int().argmax(dim, keepdim=True)
+    before = conj(out).gather(dim, (at - 1).clamp_min(0)).masked_fill(at == 0, 1)
+    where = FUNCTIONS["where"]
+    return where(zeros == 0, quotient, where(first, reached * before, 0))
 
 
 def _cumsum_gradient(g: Any, dim: int) -> Any:
@@ -95,9 +116,12 @@ def _declare_running(op: Op) -> None:
 
     def call(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Tensor:
         check_tensor(name, input)
+        dtype = out.dtype if dtype is None and isinstance(out, Tensor) else dtype
         kind = None if dtype is None else dtypes.given_type(dtype).numpy
+        if kind == np.bool_:
+            raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
         result = bind(op, (input,), {"dim": wrap_dim(dim, input._array.ndim), "dtype": kind})
-        return result if out is None else into(out, result, name)
+        return result if out is None else into(out, result, name, input)
 
     call.__name__, call.__doc__ = name, op.doc
     function_and_method(call)
@@ -211,9 +235,11 @@ def diff(
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
+    parts = [p for p in (prepend, input, append) if p is not None]
+    if any(p.ndim != input.ndim for p in parts):
+        raise RuntimeError("diff expects prepend or append to be the same dimension as input")
     if n == 0:
         return input.clone()
-    parts = [p for p in (prepend, input, append) if p is not None]
     x = FUNCTIONS["cat"](parts, dim) if len(parts) > 1 else input
     for _ in range(min(n, x.size(dim))):
         later, earlier = (x.narrow(dim, start, x.size(dim) - 1) for start in (1, 0))

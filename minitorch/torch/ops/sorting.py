@@ -77,9 +77,12 @@ def sort(
 
 
 @function_and_method
-def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+def argsort(
+    input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: Any = None
+) -> Tensor:
     """Where the elements of a dimension are, in order."""
-    return sort(input, dim, descending, stable)[1]
+    result = sort(input, dim, descending, stable)[1]
+    return result if out is None else into(out, result, "argsort")
 
 
 @function_and_method

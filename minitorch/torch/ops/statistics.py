@@ -325,15 +325,19 @@ def _slope(input: Tensor, space: Any, dim: int, edge_order: int) -> Tensor:
         steps = FUNCTIONS["full"]((size - 1,), space, dtype=_real_float(input))
     steps = steps.reshape([-1] + [1] * (input.ndim - dim - 1))
     at: Any = lambda x, start, count: x.narrow(dim if x is not steps else 0, start, count)  # noqa: E731
-    rise = (at(input, 1, size - 1) - at(input, 0, size - 1)) / steps
+
+    def rise(start: int, count: int = 1) -> Tensor:
+        return (at(input, start + 1, count) - at(input, start, count)) / at(steps, start, count)
+
     before, after = at(steps, 0, size - 2), at(steps, 1, size - 2)
-    left, right = at(rise, 0, size - 2), at(rise, 1, size - 2)
-    inner = (left * after + right * before) / (before + after)
-    first, last = at(rise, 0, 1), at(rise, size - 2, 1)
+    if isinstance(space, Tensor):
+        inner = (rise(0, size - 2) * after + rise(1, size - 2) * before) / (before + after)
+    else:
+        inner = (at(input, 2, size - 2) - at(input, 0, size - 2)) / (before + after)
+    first, last = rise(0), rise(size - 2)
     if edge_order == 2:
         bends = [
-            (at(rise, i + 1, 1) - at(rise, i, 1)) / (at(steps, i, 1) + at(steps, i + 1, 1))
-            for i in (0, size - 3)
+            (rise(i + 1) - rise(i)) / (at(steps, i, 1) + at(steps, i + 1, 1)) for i in (0, size - 3)
         ]
         first, last = first - bends[0] * at(steps, 0, 1), last + bends[1] * at(steps, size - 2, 1)
     return FUNCTIONS["cat"]([first, inner, last], dim)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.graph import modes
+from ..dtypes import dtype
 from ..overriding import NOBODY, answer, asking, is_plain, is_watched, watched
 from ..tensor import Tensor, bump_version, tracks
 from .promotion import NUMBERS
@@ -18,6 +19,19 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {}
 """What `minitorch.torch` offers as functions, by name."""
 
 _ACCEPTED = (Tensor, *NUMBERS)
+
+EXACT_OUT = frozenset(
+    """abs addbmm addmm addmv amax amin argmax argmin baddbmm bitwise_not bmm ceil conj_physical cross cummax
+    cummin diag diff dot float_power floor frac frexp hash_tensor heaviside histc histogram index_add index_copy
+    index_reduce inner isin isneginf isposinf kthvalue log_softmax logcumsumexp lu_solve lu_unpack matmul max
+    min mm mode msort multi_dot mv nan_to_num nanquantile narrow_copy neg nonzero norm ormqr qr quantile renorm
+    round scatter scatter_add scatter_reduce sgn sign signbit softmax sort svd tensordot topk triangular_solve
+    tril triu trunc vdot alias_copy as_strided_copy diagonal_copy expand_copy permute_copy squeeze_copy t_copy
+    transpose_copy unfold_copy unsqueeze_copy view_copy unbind_copy split_with_sizes_copy cholesky cholesky_ex
+    det eigh eigvalsh inv inv_ex ldl_factor ldl_factor_ex ldl_solve lu lu_factor lu_factor_ex matrix_norm
+    slogdet solve solve_ex solve_triangular svdvals vecdot vector_norm ifft ihfft""".split()  # noqa: SIM905
+)
+"""Functions whose `out=` must be of the type of their result; that of all others is cast to."""
 
 
 def function(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,8 +85,15 @@ def with_out(fn: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def into(out: Any, result: Any, name: str) -> Any:
-    """Put a result, or several, where `out=` says."""
+def into(out: Any, result: Any, name: str, *inputs: Tensor) -> Any:
+    """Put a result, or several, where `out=` says.
+
+    Args:
+        out: where to put it
+        result: what the function gave
+        name: of the function
+        inputs: what must not require grad, where the result may not say so itself
+    """
     if isinstance(result, (tuple, list)):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
             raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors")
@@ -81,18 +102,28 @@ def into(out: Any, result: Any, name: str) -> Any:
         return type(result)(*out) if hasattr(result, "_fields") else tuple(out)
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
-    if modes.grad and (tracks(result) or tracks(out)):
+    if modes.grad and any(map(tracks, (result, out, *inputs))):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, "
             "but one of the arguments requires grad."
         )
     check_writable(out, False)
-    check_castable(result.dtype, out.dtype)
+    if out.dtype is not result.dtype:
+        _check_type(name, result.dtype, out.dtype)
     if out._array.shape != result._array.shape:
         out._array = np.empty(result._array.shape, out._array.dtype)
     np.copyto(out._array, result._array, casting="unsafe")
     bump_version(out)
     return out
+
+
+def _check_type(name: str, have: dtype, want: dtype) -> None:
+    """RuntimeError if a function does not cast its result to the type of `out=`."""
+    check_castable(have, want)
+    if name.rpartition(".")[2] in EXACT_OUT:
+        raise RuntimeError(
+            f"{name}(): Expected out tensor to have dtype {have.c_name}, but got {want.c_name} instead"
+        )
 
 
 def in_place(name: str, fn: Callable[..., Any]) -> None:

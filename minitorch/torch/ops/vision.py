@@ -320,8 +320,30 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> No
         raise NotImplementedError(f'"grid_sampler_2d_cpu" not implemented for {input.dtype}')
 
 
-FUNCTIONS["grid_sampler"] = lambda input, grid, interpolation_mode, padding_mode, align_corners: grid_sample(
-    input, grid, ("bilinear", "nearest", "bicubic")[interpolation_mode], ("zeros", "border", "reflection")[padding_mode],
-    align_corners,
-)  # fmt: skip
+def _declare_sampler(name: str, *dims: int) -> None:
+    """`torch.grid_sampler(input, grid, mode, padding, align_corners)`, with numbers for the modes."""
+
+    def call(
+        input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Tensor:
+        if input.ndim not in dims:
+            raise RuntimeError(
+                f"grid_sampler(): expected {dims[0]}D input and grid with same number of dimensions, but got "
+                f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
+            )
+        modes = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+        for i, given in zip((interpolation_mode, padding_mode), modes, strict=True):
+            if not 0 <= i < 3:
+                raise RuntimeError(f"{name}(): mode {i} is none of {given}")
+        return grid_sample(
+            input, grid, modes[0][interpolation_mode], modes[1][padding_mode], align_corners
+        )
+
+    call.__name__, call.__doc__ = name, "The image's values at points of the square -1 to 1."
+    function(call)
+
+
+_declare_sampler("grid_sampler", 4, 5)
+_declare_sampler("grid_sampler_2d", 4)
+_declare_sampler("grid_sampler_3d", 5)
 FUNCTIONS["affine_grid_generator"] = affine_grid

@@ -82,6 +82,8 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 @partial(composite, name="cholesky")
 def _legacy_cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
     """L with A = L Lᴴ (or U with A = Uᴴ U)."""
+    if not input._array.size and out is None:
+        return input.clone()
     return cholesky(input, upper=upper, out=out)
 
 
@@ -127,6 +129,13 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     """The inverse of A, given the Cholesky factor of A."""
     check_square("cholesky_inverse", L)
+    zero = np.diagonal(L._array, axis1=-2, axis2=-1) == 0
+    if zero.any():
+        check_info(
+            "cholesky_inverse", np.where(zero.any(-1), zero.argmax(-1) + 1, 0),
+            lambda i: f"The diagonal element {i} is zero, the inversion could not be completed because the "
+            "input matrix is singular.",
+        )  # fmt: skip
     return CHOLESKY_INVERSE(L, upper=upper)
 
 

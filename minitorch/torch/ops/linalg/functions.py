@@ -280,6 +280,9 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
             f"{name}: inputs dimension {dim} must have length 3. Got shapes {list(input.shape)} and {list(other.shape)}"
         )
     broadcast_shapes(name, input._array.shape, other._array.shape)
+    if input.dtype is not other.dtype:
+        found = kind_name(input._array), kind_name(other._array)
+        raise RuntimeError(f"expected scalar type {found[0]} but found {found[1]}")
     a1, a2 = input.roll(-1, d), input.roll(-2, d)
     b1, b2 = other.roll(-1, d), other.roll(-2, d)
     return a1 * b2 - a2 * b1
