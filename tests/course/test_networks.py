@@ -248,11 +248,11 @@ def test_dropout_only_while_training() -> None:
     model = Network(8, 2, rate=0.5)
     images = np.random.default_rng(3).normal(size=(2, 8, 8))
     trainer = ImageTrain(model)
-    noisy = [trainer.run_many(images).to_numpy() for _ in range(2)]
-    assert not np.allclose(*noisy)
+    first, second = (trainer.run_many(images).to_numpy() for _ in range(2))
+    assert not np.allclose(first, second)
     model.eval()
-    calm = [trainer.run_many(images).to_numpy() for _ in range(2)]
-    np.testing.assert_array_equal(*calm)
+    first, second = (trainer.run_many(images).to_numpy() for _ in range(2))
+    np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.task4_5

@@ -40,7 +40,7 @@ WRONG: dict[str, tuple[str, Callable[..., float]]] = {
     "is_close too wide": ("is_close", lambda x, y: 1.0 if abs(x - y) < 0.1 else 0.0),
     "sigmoid without the minus": ("sigmoid", lambda x: 1.0 / (1.0 + math.exp(x))),
     "sigmoid is flat": ("sigmoid", lambda x: 0.5),
-    "relu is abs": ("relu", abs),
+    "relu is abs": ("relu", lambda x: abs(x)),
     "relu is a step": ("relu", lambda x: 1.0 if x > 0 else 0.0),
     "relu_back forgets d": ("relu_back", lambda x, d: 1.0 if x > 0 else 0.0),
     "relu_back passes on": ("relu_back", lambda x, d: d),
