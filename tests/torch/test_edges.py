@@ -425,6 +425,13 @@ TYPES: list[Call] = [
 
 # --- Shapes, lists and numbers of arguments --------------------------------------------------------------
 
+COMPLEX: list[Call] = [
+    *(lambda t, n=n: getattr(t, n)(t.tensor([1 + 1j]), t.tensor([2.0])) for n in ("atan2", "copysign", "fmod", "nextafter")),
+    lambda t: t.ones(1).atan2_(t.tensor([1j])), lambda t: t.tensor([1j]).copysign(2.0),
+    *(lambda t, m=m: t.div(t.ones(1), 1j, rounding_mode=m) for m in ("floor", "trunc")),
+]  # fmt: skip
+"""Complex numbers, where there is no kernel for them."""
+
 GIVEN: list[Call] = [
     lambda t: t.broadcast_tensors([t.ones(2)]), lambda t: t.broadcast_tensors(), lambda t: t.chain_matmul([t.ones(2, 2)]),
     lambda t: [x is y for x in [t.ones(2)] for y in t.broadcast_tensors(x, t.ones(1))],
@@ -457,7 +464,8 @@ GIVEN: list[Call] = [
 
 
 @pytest.mark.parametrize(
-    "table", ["NUMBERS", "ANSWERS", "PLACES", "EXTREMES", "CALLS", "REACH", "TYPES", "GIVEN"]
+    "table",
+    ["NUMBERS", "ANSWERS", "PLACES", "EXTREMES", "CALLS", "REACH", "TYPES", "COMPLEX", "GIVEN"],
 )
 def test_edges(table: str) -> None:
     for i, call in enumerate(globals()[table]):

@@ -245,6 +245,8 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         raise TypeError(f"expected 'shape' elements to be int, but got {sizes}")
     if any(s < 0 for s in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
+    if indices._array.size and 0 in sizes:
+        raise RuntimeError(f"ZeroDivisionError: unravel_index of a shape without elements: {sizes}")
     steps = np.cumprod((1, *sizes[:0:-1]), dtype=np.int64)[::-1][: len(sizes)]
     array = indices._array
     return tuple(

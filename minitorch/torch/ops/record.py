@@ -19,6 +19,7 @@ import numpy as np
 from numpy import ndarray
 
 from ..autograd.graph import Edge, Layout, Node, modes, numbers
+from ..dtypes import from_numpy_dtype
 from ..interpreters import installed, interpret
 from ..tensor import (
     Array,
@@ -151,7 +152,10 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any], asked: bool = Fa
                 tracked = True
         else:
             arrays.append(x)
-    result = op.compute(*arrays, **params) if params else op.compute(*arrays)
+    try:
+        result = op.compute(*arrays, **params) if params else op.compute(*arrays)
+    except TypeError as error:
+        raise in_our_words(error, op, arrays) from None
     if type(result) is not ndarray:
         if type(result) is tuple:
             return _several(op, inputs, params, result, tracked and modes.grad)
@@ -176,6 +180,17 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any], asked: bool = Fa
 
 
 _perform = partial(bind, asked=True)
+
+
+def in_our_words(error: TypeError, op: Op, arrays: Sequence[Any]) -> Exception:
+    """What Torch says where NumPy has no loop for a type; any other error as it is."""
+    if not str(error).startswith("ufunc '"):
+        return error
+    kinds = [x.dtype for x in arrays if isinstance(x, ndarray)]
+    kinds += [np.result_type(*kinds, x) for x in arrays if isinstance(x, complex)]
+    highest = from_numpy_dtype(max(kinds, key=lambda kind: "buiVfc".index(kind.kind)))
+    name = highest.type_name.removesuffix("Tensor")
+    return NotImplementedError(f"\"{op.name}_cpu\" not implemented for '{name}'")
 
 
 def _several(

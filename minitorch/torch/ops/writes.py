@@ -17,7 +17,7 @@ from .. import dtypes
 from ..autograd.graph import Edge, Node, modes
 from ..interpreters import installed, interpret
 from ..tensor import Array, Tensor, bump_version, edge_of, offset_in, tracks, view_refusal, wrap
-from .record import FREED, InPlace, Op, Saved, make_node
+from .record import FREED, InPlace, Op, Saved, in_our_words, make_node
 
 OVERLAP = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
@@ -54,7 +54,11 @@ def bind_in_place(
         op.ufunc(*arrays, out=arrays[0], **params)
         bump_version(target)
     else:
-        write_result(target, np.asarray(op.compute(*arrays, **params)), op.name + "_")
+        try:
+            result = np.asarray(op.compute(*arrays, **params))
+        except TypeError as error:
+            raise in_our_words(error, op, arrays) from None
+        write_result(target, result, op.name + "_")
     if node is not None:
         node.layout = arrays[0].shape, arrays[0].dtype
         node.save_outputs((target,))
