@@ -9,7 +9,7 @@ def walk(visit: Visit) -> None:
     visit.click("o:1,2")
     visit.see(r"takes \(1, 0\) of the first and \(0, 2\) of the second: 2 \+ 30 = 32")
     visit.click("g:1,0")
-    visit.see(r"receives 5 \+ 6 \+ 7 \+ 8 = 26")
+    visit.see(r"5 \+ 6 \+ 7 \+ 8 = 26")
     visit.choose("second")
     visit.see(r"receives 1 \+ 5 \+ 9 = 15")
     visit.press("(3, 4) and (3,)")

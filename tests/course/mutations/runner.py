@@ -38,6 +38,8 @@ FILES = {
     "task4_2": ["test_conv.py"],
     "task4_3": ["test_nn.py", "test_examples.py"],
     "task4_4": ["test_nn.py", "test_examples.py"],
+    **{f"task5_{number}": ["test_transformer.py"] for number in (1, 2, 3, 4)},
+    "task5_5": ["test_torch_transformer.py"],
 }
 """Where each task's tests are; the CUDA tasks have suites of their own."""
 
