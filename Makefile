@@ -36,7 +36,7 @@ test: $(VENV)/.dev ## Run every check: style, types, tests
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+	$(BIN)/python -m pytest -q -n 3 --dist worksteal
 
 test-machines: $(VENV)/.dev ## Run what depends on the processor as on other ones
 	$(BIN)/python -m tests.machines

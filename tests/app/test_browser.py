@@ -37,8 +37,8 @@ def stubs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("code", "name"),
     [
-        *(("reference", name) for name in ("start", "graph", "tensors", "playground")),
-        *(("stubs", name) for name in ("modules", "functions", "broadcasting")),
+        *(("reference", name) for name in ("start", "tensors", "playground")),
+        *(("stubs", name) for name in ("modules", "broadcasting")),
     ],
 )
 def test_a_page_in_the_browser(browser, request, name: str, code: str) -> None:

@@ -42,7 +42,12 @@ def test_every_task_has_entries() -> None:
     assert expected | {f"task3_{t}" for t in (1, 2, 5)} <= tasks
 
 
-@pytest.mark.parametrize("mistake", [m for m in MISTAKES if not m.place], ids=named)
+NOTICED = [m for m in MISTAKES if not m.place]
+TRIED = [m for i, m in enumerate(NOTICED) if not m.task.startswith("task5") or i % 4 == 0]
+"""All but most of module 5's, which take long: `minitorch course verify --full` tries every one."""
+
+
+@pytest.mark.parametrize("mistake", TRIED, ids=named)
 def test_mistake_is_noticed(mistake: Mistake, copy: Copy) -> None:
     run = copy.run_with(mistake)
     assert run.status == TESTS_FAILED, f"not noticed:\n{run.output}"
