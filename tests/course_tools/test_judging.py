@@ -40,8 +40,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reference]:
         yield made
 
 
-SLOW = {"3.3", "3.4", "4.4b"}
-"""Tasks whose kernels the simulator runs."""
+SLOW = {"3.3", "3.4", "4.4b", "4.5", "5.4", "5.5"}
+"""Tasks whose kernels the simulator runs, and those that train networks of images and text."""
 
 
 # --- Questions -----------------------------------------------------------------------------
