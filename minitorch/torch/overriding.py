@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial, wraps
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from typing import Any
 
 Arguments = tuple[Any, ...]
@@ -166,9 +167,22 @@ def is_watched(first: Any, second: Any = None) -> bool:
 
 
 def asking(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that asks first."""
+    """A method that asks first. Those that take nothing, and operators, are called without lists."""
 
-    @wraps(fn)
+    def alone(self: Any) -> Any:
+        if watched and is_watched(self):
+            result = answer(alone, (self,), {})
+            if result is not NOBODY:
+                return result
+        return fn(self)
+
+    def operator(self: Any, other: Any) -> Any:
+        if watched and is_watched(self, other):
+            result = answer(operator, (self, other), {})
+            if result is not NOBODY:
+                return result
+        return fn(self, other)
+
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if watched and is_watched(self):
             result = answer(call, (self, *args), kwargs)
@@ -176,8 +190,17 @@ def asking(fn: Callable[..., Any]) -> Callable[..., Any]:
                 return result
         return fn(self, *args, **kwargs)
 
-    call.asks = True  # type: ignore[attr-defined]
-    return call
+    made = {1: alone, 2: operator}.get(_places(fn), call)
+    made.asks = True  # type: ignore[attr-defined]
+    return wraps(fn)(made)
+
+
+def _places(fn: Any) -> int:
+    """How many arguments a function takes, by their places alone; 0 if also in other ways."""
+    code = fn.__code__
+    varies = code.co_flags & (CO_VARARGS | CO_VARKEYWORDS) or code.co_kwonlyargcount
+    by_name = code.co_argcount > 1 and not fn.__name__.startswith("__")
+    return 0 if varies or by_name or fn.__defaults__ else code.co_argcount
 
 
 class TorchFunctionMode:
