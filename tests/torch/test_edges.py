@@ -425,12 +425,15 @@ TYPES: list[Call] = [
 
 # --- Shapes, lists and numbers of arguments --------------------------------------------------------------
 
-COMPLEX: list[Call] = [
+MIXED: list[Call] = [
+    *(lambda t, n=n: getattr(t.ones(2), n)(t.tensor([254, 2], dtype=t.uint8), alpha=2) for n in ("add", "sub_")),
+    *(lambda t, k=k: t.linalg.vecdot(t.ones(3, dtype=getattr(t, k)), t.ones(3, dtype=getattr(t, k)))
+      for k in ("float16", "bfloat16", "int32", "complex64")),
     *(lambda t, n=n: getattr(t, n)(t.tensor([1 + 1j]), t.tensor([2.0])) for n in ("atan2", "copysign", "fmod", "nextafter")),
     lambda t: t.ones(1).atan2_(t.tensor([1j])), lambda t: t.tensor([1j]).copysign(2.0),
     *(lambda t, m=m: t.div(t.ones(1), 1j, rounding_mode=m) for m in ("floor", "trunc")),
 ]  # fmt: skip
-"""Complex numbers, where there is no kernel for them."""
+"""Types that meet, and complex numbers where there is no kernel for them."""
 
 GIVEN: list[Call] = [
     lambda t: t.broadcast_tensors([t.ones(2)]), lambda t: t.broadcast_tensors(), lambda t: t.chain_matmul([t.ones(2, 2)]),
@@ -465,7 +468,7 @@ GIVEN: list[Call] = [
 
 @pytest.mark.parametrize(
     "table",
-    ["NUMBERS", "ANSWERS", "PLACES", "EXTREMES", "CALLS", "REACH", "TYPES", "COMPLEX", "GIVEN"],
+    ["NUMBERS", "ANSWERS", "PLACES", "EXTREMES", "CALLS", "REACH", "TYPES", "MIXED", "GIVEN"],
 )
 def test_edges(table: str) -> None:
     for i, call in enumerate(globals()[table]):

@@ -223,10 +223,11 @@ def _times(name: str, other: Any, alpha: Any, input: Any) -> Any:
     if name != "add" and dtypes.bool_ in kinds:
         raise RuntimeError(_NO_BOOL)
     check_kind("alpha", alpha, max(k.kind for k in kinds))
-    alpha = exact_number(alpha, result_type(input, other))
+    kind = result_type(input, other)
+    alpha = exact_number(alpha, kind)
     if alpha == 1:
         return other
-    return SCALE(other, factor=alpha) if isinstance(other, Tensor) else other * alpha
+    return SCALE(other.to(kind), factor=alpha) if isinstance(other, Tensor) else other * alpha
 
 
 def check_kind(label: str, number: Any, kind: int) -> None:

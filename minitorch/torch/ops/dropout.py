@@ -23,9 +23,12 @@ _SATURATION = 1.7580993408473766
 """Minus the value that selu tends to: what alpha dropout writes in place of what it drops."""
 
 
-def _check_probability(p: float) -> None:
+def _probability(p: Any) -> float:
+    """A probability, which may be given as a tensor; ValueError if it is none."""
+    p = float(p)
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    return p
 
 
 def _mask(input: Tensor, p: float, features: bool) -> Any:
@@ -81,7 +84,7 @@ def _alpha_dropped(
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Each element zeroed with probability p in training, the rest enlarged."""
-    _check_probability(p)
+    p = _probability(p)
     return _dropped(input, p, training, False, inplace)
 
 
@@ -89,7 +92,7 @@ def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """Dropout that keeps mean and variance of what selu gives."""
-    _check_probability(p)
+    p = _probability(p)
     return _alpha_dropped(input, p, training, False, inplace)
 
 
@@ -97,7 +100,7 @@ def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """Alpha dropout of whole channels."""
-    _check_probability(p)
+    p = _probability(p)
     if training:
         _need_channels("feature_alpha_dropout", input)
     return _alpha_dropped(input, p, training, True, inplace)
@@ -114,7 +117,7 @@ def _declare_features(dims: int) -> Callable[..., Tensor]:
     name = f"dropout{dims}d"
 
     def call(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-        _check_probability(p)
+        p = _probability(p)
         if dims == 1 and input.ndim not in (2, 3):
             raise RuntimeError(
                 f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input."

@@ -401,6 +401,13 @@ DIFFERENCES = (
         text="weight or bias type",
     ),
     Difference(
+        "PyTorch has no derivative of `scatter` that multiplies, `native_channel_shuffle` and the remainder of a number "
+        "by a tensor; here they have one.",
+        "gradient accepted",
+        names=r"(Tensor\.)?(scatter_?|native_channel_shuffle|__rmod__)|nn\.functional\.native_channel_shuffle",
+        text="derivative for .* is not implemented",
+    ),
+    Difference(
         "PyTorch has no derivative of `elu_`, `celu_` and `leaky_relu_` with a negative slope, since it keeps the result "
         "alone.",
         "gradient accepted",

@@ -24,7 +24,9 @@ class LinAlgError(RuntimeError):
 LinAlgError.__module__ = "torch._C"
 
 
-def check_floating(name: str, *tensors: Any, argument: str = "input") -> None:
+def check_floating(
+    name: str, *tensors: Any, argument: str = "input", takes_halves: bool = False
+) -> None:
     """RuntimeError unless tensors hold floating point or complex numbers of some precision."""
     for x in tensors:
         check_tensor(name, x, argument)
@@ -32,7 +34,7 @@ def check_floating(name: str, *tensors: Any, argument: str = "input") -> None:
             raise RuntimeError(
                 f"{name}: Expected a floating point or complex tensor as input. Got {kind_name(x._array)}"
             )
-        if x.dtype.itemsize < 4:
+        if x.dtype.itemsize < 4 and not takes_halves:
             raise RuntimeError(
                 f"{name}: Low precision dtypes not supported. Got {kind_name(x._array)}"
             )

@@ -311,7 +311,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
         raise RuntimeError(
             f"linalg.vecdot: Expected x and y to have the same dtype, got {x.dtype} and {y.dtype}"
         )
-    check_floating("linalg.vecdot", x)
+    check_floating("linalg.vecdot", x, takes_halves=True)
     broadcast_shapes("linalg.vecdot", x._array.shape, y._array.shape)
     return (conj(x) * y).sum(dim, dtype=x.dtype)
 
