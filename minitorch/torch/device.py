@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from .overriding import TorchFunctionMode
+from .overriding import TorchFunctionMode, thread
 
 
 class device:  # noqa: N801
@@ -54,12 +53,11 @@ class device:  # noqa: N801
 
     def __enter__(self) -> device:
         """Let new tensors be made here, unless a call says otherwise."""
-        _contexts().append(mode := DeviceContext(self))
-        mode.__enter__()
+        DeviceContext(self).__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        _contexts().pop().__exit__()
+        thread.modes[-1].__exit__()
 
     def __reduce__(self) -> tuple[type, tuple[str, int | None]]:
         return device, (self.type, self.index)
@@ -117,20 +115,6 @@ class DeviceContext(TorchFunctionMode):
         if func.__name__ in self.makers and kwargs.get("device") is None:
             kwargs = {**kwargs, "device": self.device}
         return func(*args, **kwargs)
-
-
-class _Thread(threading.local):
-    contexts: list[DeviceContext] | None = None
-
-
-_thread = _Thread()
-
-
-def _contexts() -> list[DeviceContext]:
-    """The devices that this thread has entered."""
-    if _thread.contexts is None:
-        _thread.contexts = []
-    return _thread.contexts
 
 
 class DeviceError(AssertionError, RuntimeError):
