@@ -27,7 +27,8 @@ class Interpreter:
         """The result of an operation, as `perform(op, inputs, params)` gives it.
 
         Args:
-            op: a record or a `Composite`: its `name`, and in `writes` which inputs it changes
+            op: a record, an `Update` or a `Composite`: its `name`, in `writes` which inputs it
+                changes, and `perform(inputs, params)`, which asks nobody
             inputs: tensors and plain values
             params: what is given by name
             perform: does it
@@ -80,11 +81,13 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
-def interpret(
-    op: Any, inputs: Inputs, params: Params, perform: Callable[[Any, Inputs, Params], Any]
-) -> Any:
+def interpret(op: Any, inputs: Inputs, params: Params) -> Any:
     """Let the interpreters perform an operation."""
-    return _ask_all("operation", perform, op, inputs, params)
+    return _ask_all("operation", _perform, op, inputs, params)
+
+
+def _perform(op: Any, inputs: Inputs, params: Params) -> Any:
+    return op.perform(inputs, params)
 
 
 def interpret_backward(node: Any, gradients: Any) -> Any:
@@ -112,27 +115,45 @@ def _ask_all(question: str, perform: Callable[..., Any], *call: Any) -> Any:
 class Composite:
     """A function that is made of operations and known to interpreters by its name."""
 
-    writes = ()
+    writes: tuple[int, ...] = ()
 
     def __init__(self, name: str, compute: Callable[..., Any]) -> None:
         self.name = name
         self.compute = compute
 
+    def perform(self, inputs: Inputs, params: Params) -> Any:
+        """Call the function."""
+        return self.compute(*inputs, **params)
+
     def __repr__(self) -> str:
-        return f"Composite({self.name})"
+        return f"{type(self).__name__}({self.name})"
+
+
+class Update(Composite):
+    """A function that writes into the memory of some of its inputs, and is made of nothing smaller."""
+
+    def __init__(self, name: str, compute: Callable[..., Any], writes: tuple[int, ...]) -> None:
+        super().__init__(name, compute)
+        self.writes = writes
 
 
 def composite(fn: Callable[..., Any], name: str = "") -> Callable[..., Any]:
     """Let interpreters see a function of tensors as a whole, before they see what it is made of."""
-    record = Composite(name or fn.__name__, fn)
+    return _shown(Composite(name or fn.__name__, fn))
 
-    def perform(op: Composite, inputs: Inputs, params: Params) -> Any:
-        return op.compute(*inputs, **params)
+
+def update(*writes: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let interpreters see a function that writes into some of its inputs, given by their places."""
+    return lambda fn: _shown(Update(fn.__name__, fn, writes))
+
+
+def _shown(record: Composite) -> Callable[..., Any]:
+    fn = record.compute
 
     @wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
         if installed:
-            return interpret(record, args, kwargs, perform)
+            return interpret(record, args, kwargs)
         return fn(*args, **kwargs)
 
     return call

@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -103,29 +103,15 @@ class Op:
 
     writes: tuple[int, ...] = ()
 
-    @cached_property
-    def twin(self) -> InPlace:
-        """The operation that writes its result into the first input."""
-        return InPlace(self)
-
     def __call__(self, *inputs: Any, **params: Any) -> Any:
         return bind(self, inputs, params)
 
+    def perform(self, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Compute and record, without asking interpreters."""
+        return bind(self, inputs, params, asked=True)
+
     def __repr__(self) -> str:
         return f"Op({self.name}({', '.join(self.args)}))"
-
-
-class InPlace:
-    """An operation that writes its result into the memory of its first input."""
-
-    writes = (0,)
-
-    def __init__(self, op: Op) -> None:
-        self.op = op
-        self.name = f"{op.name}_"
-
-    def __repr__(self) -> str:
-        return f"InPlace({self.op!r})"
 
 
 def _node_name(name: str) -> str:
@@ -142,7 +128,7 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any], asked: bool = Fa
     Interpreters, if there are any, are asked first.
     """
     if installed and not asked:
-        return interpret(op, inputs, params, _perform)
+        return interpret(op, inputs, params)
     arrays = []
     tracked = False
     for x in inputs:
@@ -177,9 +163,6 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any], asked: bool = Fa
     elif modes.inference:
         mark_inference(out)
     return out
-
-
-_perform = partial(bind, asked=True)
 
 
 def in_our_words(error: TypeError, op: Op, arrays: Sequence[Any]) -> Exception:

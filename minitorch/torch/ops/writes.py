@@ -8,6 +8,7 @@ write; every other view of the base finds its new history through the base.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from .. import dtypes
 from ..autograd.graph import Edge, Node, modes
 from ..interpreters import installed, interpret
 from ..tensor import Array, Tensor, bump_version, edge_of, offset_in, tracks, view_refusal, wrap
-from .record import FREED, InPlace, Op, Saved, in_our_words, make_node
+from .record import FREED, Op, Saved, in_our_words, make_node
 
 OVERLAP = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
@@ -31,7 +32,7 @@ def bind_in_place(
     """Perform an operation and write its result into the first argument's memory."""
     inputs = (target, *others)
     if installed and not asked:
-        return interpret(op.twin, inputs, params, _perform)
+        return interpret(InPlace.of(op), inputs, params)
     recording = (
         modes.grad
         and target._array.dtype.kind in "fcV"
@@ -66,8 +67,27 @@ def bind_in_place(
     return target
 
 
-def _perform(twin: InPlace, inputs: Sequence[Any], params: dict[str, Any]) -> Tensor:
-    return bind_in_place(twin.op, inputs[0], inputs[1:], params, asked=True)
+class InPlace:
+    """An operation that writes its result into the memory of its first input."""
+
+    writes = (0,)
+
+    def __init__(self, op: Op) -> None:
+        self.op = op
+        self.name = f"{op.name}_"
+
+    @staticmethod
+    @cache
+    def of(op: Op) -> InPlace:
+        """The one that an operation has."""
+        return InPlace(op)
+
+    def perform(self, inputs: Sequence[Any], params: dict[str, Any]) -> Tensor:
+        """Compute, write and record, without asking interpreters."""
+        return bind_in_place(self.op, inputs[0], inputs[1:], params, asked=True)
+
+    def __repr__(self) -> str:
+        return f"InPlace({self.op!r})"
 
 
 def before_write(target: Tensor) -> Tensor:

@@ -33,7 +33,7 @@ class TorchDispatchMode(Interpreter):
         raise NotImplementedError
 
     def operation(self, op: Any, inputs: Any, params: dict[str, Any], perform: Any) -> Any:
-        if isinstance(op, Composite):
+        if type(op) is Composite:
             return perform(op, inputs, params)
         types = tuple(type(x) for x in overloaded(tuple(inputs)))
         return self.__torch_dispatch__(Overload(op, perform), types, tuple(inputs), dict(params))
