@@ -83,9 +83,8 @@ def _within(op: Op, kind: dtypes.dtype, constants: tuple[Any, ...]) -> tuple[Any
 
 def _apply(op: Op, input: Tensor, constants: tuple[Any, ...], inplace: bool = False) -> Tensor:
     check_tensor(op.name, input)
-    low = 0 if input._array.dtype.kind == "u" else -SMALL
     for value in constants:
-        if isinstance(value, complex) or not low <= value <= SMALL:
+        if type(value) is not float or not -SMALL <= value <= SMALL:
             constants = _within(op, input.dtype, constants)
             break
     if inplace:
@@ -147,12 +146,10 @@ def threshold(
     input: Tensor, threshold: float, value: float, inplace: bool = False, *, out: Any = None
 ) -> Tensor:
     """Elements above a threshold, and a value for all others."""
-    if (
-        isinstance(threshold, float)
-        and math.isfinite(threshold)
-        and input.dtype.kind == dtypes.INTEGRAL
-    ):
-        threshold = int(threshold)
+    if input.dtype.kind == dtypes.INTEGRAL:
+        value = exact_number(value, input.dtype)
+        if isinstance(threshold, float) and math.isfinite(threshold):
+            threshold = int(threshold)
     result = _apply(THRESHOLD, input, (threshold, value), inplace)
     return result if out is None else into(out, result, "threshold")
 

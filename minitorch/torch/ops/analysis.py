@@ -12,7 +12,7 @@ from .. import dtypes
 from ..backends.cpu.maps import MAPS as KERNELS
 from ..tensor import Array, Tensor
 from .elementwise import LARGE, binary, conj, flat, not_for, unary
-from .promotion import SMALL, exact_cast
+from .promotion import exact_number, fits_floats
 from .record import Op, Rule
 from .surface import FUNCTIONS, alias
 
@@ -55,11 +55,15 @@ def _refusing_fractions(compute: Callable[..., Array]) -> Callable[..., Array]:
     def run(input: Any, other: Any) -> Array:
         if isinstance(other, int) and other < 0 and input.dtype.kind in "biu":
             raise RuntimeError("Integers to negative integer powers are not allowed.")
-        if isinstance(other, (int, float)) and other > SMALL and input.dtype.kind in "iufV":
+        if (
+            isinstance(other, (int, float))
+            and not fits_floats(other)
+            and input.dtype.kind in "iufV"
+        ):
             kind = dtypes.result_of(
                 dtypes.from_numpy_dtype(input.dtype), None, dtypes.of_number(other)
             )
-            exact_cast(
+            exact_number(
                 other, dtypes.float64 if kind.itemsize > 2 and kind.is_floating_point else kind
             )
         return compute(input, other)

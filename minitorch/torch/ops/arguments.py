@@ -319,11 +319,14 @@ class Check:
         need no second look are remembered.
         """
         values = (*args, *kwargs.values())
-        plain = not any(isinstance(v, (list, tuple)) for v in values)
-        if not plain:
-            classes = (tuple(map(_classes, values)), *kwargs)
-            if classes in self.known and not function_modes:
-                return NOBODY, args, kwargs
+        plain = True
+        for value in values:
+            if isinstance(value, (list, tuple)):
+                plain = False
+                classes = (tuple([_classes(v) for v in values]), *kwargs)
+                if classes in self.known and not function_modes:
+                    return NOBODY, args, kwargs
+                break
         result = answer(call, args, kwargs)
         if result is not NOBODY:
             return result, args, kwargs
@@ -337,7 +340,8 @@ class Check:
         if fitting and not kwargs.keys() <= self.names:
             placed = (*args[: self.first], *fitting[0].placed(given, kwargs))
             return NOBODY, placed, fitting[0].unplaced(given, kwargs)
-        if is_plain(values) and not any(s.by_value(given, kwargs) for s in fitting):
+        by_value = [s.by_value(given, kwargs) for s in fitting]
+        if is_plain(values) and not (by_value and all(by_value)):
             self.known.add(classes)
             if plain and len(values) == len(args) == 1:
                 self.known.add(type(args[0]))

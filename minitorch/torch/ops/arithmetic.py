@@ -11,7 +11,7 @@ from .. import dtypes
 from ..tensor import Array, Tensor
 from .elementwise import binary, conj, exactly, flat, kind_name, not_for, unary, unknown
 from .layout import following
-from .promotion import broadcast_error, exact_number, plain_number, result_type
+from .promotion import broadcast_error, exact_number, fits_floats, plain_number, result_type
 from .record import Op, bind
 from .surface import (
     FUNCTIONS,
@@ -218,6 +218,10 @@ def _is_one(alpha: Any) -> bool:
 
 def _times(name: str, other: Any, alpha: Any, input: Any) -> Any:
     """`other * alpha`; RuntimeError if `alpha` is of a higher kind than what it scales."""
+    if isinstance(other, Tensor) and isinstance(input, Tensor) and fits_floats(alpha):
+        kind = input.dtype
+        if kind is other.dtype and kind.kind >= dtypes.FLOATING:
+            return SCALE(other, factor=alpha)
     alpha = plain_number(alpha, name, "alpha")
     kinds = [dtypes.of_number(v) if not isinstance(v, Tensor) else v.dtype for v in (input, other)]
     if name != "add" and dtypes.bool_ in kinds:

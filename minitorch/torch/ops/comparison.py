@@ -13,10 +13,10 @@ from ..tensor import Array, Tensor
 from .elementwise import binary, flat, not_for, unary
 from .layout import laid_out
 from .promotion import (
-    SMALL,
     broadcast_error,
     broadcast_shapes,
-    exact_cast,
+    exact_number,
+    fits_floats,
     meet,
     result_type,
     wide_type,
@@ -149,9 +149,9 @@ def __invert__(self: Tensor) -> Tensor:  # noqa: N807
 
 def _where(condition: Array, input: Any, other: Any) -> Array:
     for number in (input, other):
-        if not isinstance(number, np.ndarray) and abs(number) > SMALL:
+        if type(number) is not np.ndarray and not fits_floats(number):
             kind = result_type(input, other)
-            exact_cast(number, kind if wide_type(kind) is kind else dtypes.float64)
+            exact_number(number, kind if wide_type(kind) is kind else dtypes.float64)
     try:
         result = np.where(condition, *meet((input, other)))
         return laid_out(result, (condition, input, other))

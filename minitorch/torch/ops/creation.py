@@ -15,7 +15,7 @@ from ..environment import preserve_format
 from ..tensor import Array, Tensor, mark_inference, wrap
 from .copies import same_layout
 from .movement import sizes_of
-from .promotion import cast, exact_cast
+from .promotion import cast, exact_number
 from .surface import FUNCTIONS, check_tensor, function, into, method, only_method
 
 
@@ -273,7 +273,9 @@ def _filled(shape: Any, value: Any, dtype: dtype_type | None) -> Array:
     number: Any = value.item() if isinstance(value, Tensor) else value
     if dtype is None:
         dtype = value.dtype if isinstance(value, Tensor) else dtypes.of_number(number)
-    return np.full(shape, exact_cast(number, dtype))
+    array = np.empty(shape, dtype.numpy)
+    array.fill(exact_number(number, dtype))
+    return array
 
 
 @function

@@ -35,8 +35,10 @@ Key = tuple[Any, ...]
 
 def _split_key(shape: tuple[int, ...], key: Any) -> tuple[Key, Key | None]:
     """An index as a basic one, and one of arrays for the view that it gives (None if no array is in it)."""
-    parts = list(key) if isinstance(key, tuple) else [key]
-    parts = [_plain_part(p) for p in parts]
+    if type(key) is int and shape:
+        _check_ints([key], shape)
+        return (key,), None
+    parts = [_plain_part(p) for p in (key if isinstance(key, tuple) else (key,))]
     if builtins.sum(p is Ellipsis for p in parts) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
     used = builtins.sum(

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from .. import dtypes
 from ..tensor import Array, Tensor, wrap
 from .elementwise import kind_name
 from .indexing import INDEX_PUT
-from .promotion import NUMBERS, broadcast_shapes, exact_cast
+from .promotion import NUMBERS, broadcast_shapes, exact_number, fits_floats
 from .record import Op, bind
 from .scattering import check_out
 from .surface import check_tensor, function_and_method, in_place, into, only_method
@@ -57,6 +55,8 @@ def _check_mask(name: str, mask: Any) -> None:
 
 def _check_fill(input: Tensor, value: Any) -> None:
     """An error unless a value is one number that the input's type can hold."""
+    if input._array.dtype.kind == "f" and fits_floats(value):
+        return
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(
@@ -67,8 +67,7 @@ def _check_fill(input: Tensor, value: Any) -> None:
         raise TypeError(
             f"masked_fill(): argument 'value' must be Number, not {type(value).__name__}"
         )
-    if input.dtype.kind != dtypes.FLOATING or value not in (0, -math.inf, math.inf):
-        exact_cast(value, input.dtype)
+    exact_number(value, input.dtype)
 
 
 @function_and_method

@@ -11,7 +11,7 @@ from .. import dtypes
 from ..autograd.graph import modes
 from ..tensor import Array, Tensor, bump_version, tracks, wrap
 from .movement import sizes_of
-from .promotion import NUMBERS, SMALL, exact_cast
+from .promotion import NUMBERS, SMALL, exact_number, fits_floats
 from .record import Op
 from .surface import as_functions, function, method, only_method
 from .writes import bind_in_place
@@ -51,8 +51,8 @@ COPY.node_name = "CopyBackwards"
 
 def _fill(target: Array, value: Any) -> None:
     """Write a number everywhere; RuntimeError if the type does not reach so far."""
-    if type(value) is not np.ndarray and (isinstance(value, complex) or not 0 <= value <= SMALL):
-        value = exact_cast(value, dtypes.from_numpy_dtype(target.dtype))
+    if type(value) is not np.ndarray and not (fits_floats(value) and 0 <= value <= SMALL):
+        value = exact_number(value, dtypes.from_numpy_dtype(target.dtype))
     target.fill(value)
 
 

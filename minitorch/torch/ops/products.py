@@ -285,10 +285,8 @@ def _plus_product(name: str, product: Any, *labels: str, wide: bool = True) -> N
             shapes = ", ".join(str(list(x.shape)) for x in (input, *factors))
             raise RuntimeError(f"{name}: size mismatch, got {shapes}") from None
         kind = wide_type(input.dtype) if wide else input.dtype
-        by_input, by_product = (
-            exact_number(plain_number(v, name, label), kind)
-            for label, v in (("beta", beta), ("alpha", alpha))
-        )
+        by_input = exact_number(plain_number(beta, name, "beta"), kind)
+        by_product = exact_number(plain_number(alpha, name, "alpha"), kind)
         # Torch does not look at what is multiplied by 0: it may not be filled.
         return _times(result, by_product) + (
             _times(target, by_input) if by_input else input.new_zeros(())

@@ -113,18 +113,25 @@ SMALL = 127
 """What all types but that of truth values reach to."""
 
 
+def fits_floats(value: Any) -> bool:
+    """Whether a value is a plain real number that every floating point type holds: small, infinite or NaN."""
+    if type(value) is float:
+        return -SMALL <= value <= SMALL or value - value != 0
+    return type(value) is int and -SMALL <= value <= SMALL
+
+
 def exact_cast(value: Any, wanted: dtype) -> Array:
     """A plain number as an array of a type; RuntimeError, as Torch's, if the type does not reach so far.
 
     Types without a sign take whole numbers below 0, too, which wrap around.
     """
-    if type(value) is not float or wanted.kind != FLOATING or not -SMALL <= value <= SMALL:
-        value = exact_number(value, wanted)
-    return np.array(value, wanted.numpy)
+    return np.array(exact_number(value, wanted), wanted.numpy)
 
 
 def exact_number(value: Any, wanted: dtype) -> Any:
     """A plain number as one that a type can hold, with the same errors."""
+    if wanted.kind >= FLOATING and fits_floats(value):
+        return value
     number: Any = value.item() if isinstance(value, np.generic) else value
     if wanted.kind == dtypes.BOOL:
         return bool(number)

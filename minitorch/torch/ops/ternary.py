@@ -14,10 +14,9 @@ from .elementwise import conj, kind_name
 from .layout import laid_out
 from .precision import in_single, require_floats
 from .promotion import (
-    SMALL,
     broadcast_error,
-    exact_cast,
     exact_number,
+    fits_floats,
     meet,
     plain_number,
     result_type,
@@ -51,19 +50,11 @@ def broadcasting(name: str, compute: Callable[..., Array]) -> Callable[..., Arra
 def _clamp(input: Array, min: Any, max: Any) -> Array:
     """Bounds are numbers or arrays; where they cross, the upper one holds."""
     given = [v for v in (min, max) if v is not None]
-    if input.dtype.kind == "c":
-        raise NotImplementedError("clamp is not supported for complex types")
-    one_array = len(given) == 1 and isinstance(given[0], np.ndarray)
-    if input.dtype.kind == "b" and not one_array and result_type(input, *given) is dtypes.bool_:
-        raise NotImplementedError(f"\"clamp_scalar_cpu\" not implemented for '{kind_name(input)}'")
-    for bound in given:
-        if isinstance(bound, complex):
-            exact_cast(bound, dtypes.float64)
-            raise NotImplementedError("clamp is not supported for complex types")
-        if not isinstance(bound, np.ndarray) and abs(bound) > SMALL:
-            exact_cast(bound, result_type(input, *given))
+    plain = input.dtype.char in "fd" and all(map(fits_floats, given))
+    if not plain:
+        _check_bounds(input, given)
     try:
-        met = iter(meet((input, *given)))
+        met = iter((input, *given) if plain else meet((input, *given)))
         out = next(met)
         if min is not None:
             out = np.maximum(next(met), out)
@@ -71,6 +62,21 @@ def _clamp(input: Array, min: Any, max: Any) -> Array:
         return laid_out(out, (input, *given))
     except ValueError:
         raise broadcast_error("clamp", [input, *given]) from None
+
+
+def _check_bounds(input: Array, bounds: list[Any]) -> None:
+    """An error, as Torch's, for types that are not clamped and bounds that the type does not reach to."""
+    if input.dtype.kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
+    one_array = len(bounds) == 1 and isinstance(bounds[0], np.ndarray)
+    if input.dtype.kind == "b" and not one_array and result_type(input, *bounds) is dtypes.bool_:
+        raise NotImplementedError("\"clamp_scalar_cpu\" not implemented for 'Bool'")
+    for bound in bounds:
+        if isinstance(bound, complex):
+            exact_number(bound, dtypes.float64)
+            raise NotImplementedError("clamp is not supported for complex types")
+        if not isinstance(bound, np.ndarray):
+            exact_number(bound, result_type(input, *bounds))
 
 
 def _where(mask: Any, g: Any) -> Any:
@@ -190,20 +196,21 @@ LERP = Op("lerp", ("input", "end", "weight"), broadcasting("lerp", in_single(_le
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """From `input` to `end` by `weight`."""
     check_tensor("lerp", end, "end")
-    if isinstance(weight, Tensor) and not weight.ndim and end.dtype is input.dtype:
-        kind = result_type(input, end, weight)
-        input, end, weight = input.to(kind), end.to(kind), weight.to(kind)
-    for label, x in (("end", end), ("weight", weight)):
-        if isinstance(x, Tensor) and x.dtype is not input.dtype:
-            raise RuntimeError(
-                f"expected dtype {input.dtype} for `{label}` but got dtype {x.dtype}"
-            )
-    if input.dtype.kind < dtypes.FLOATING:
+    kind = input.dtype
+    if end.dtype is not kind:
+        raise RuntimeError(f"expected dtype {kind} for `end` but got dtype {end.dtype}")
+    if isinstance(weight, Tensor):
+        if not weight.ndim:
+            kind = result_type(input, weight)
+            input, end, weight = input.to(kind), end.to(kind), weight.to(kind)
+        elif weight.dtype is not kind:
+            raise RuntimeError(f"expected dtype {kind} for `weight` but got dtype {weight.dtype}")
+    if kind.kind < dtypes.FLOATING:
         raise NotImplementedError(
             f"\"lerp_kernel_scalar\" not implemented for '{kind_name(input._array)}'"
         )
     if not isinstance(weight, Tensor):
-        weight = exact_number(weight, wide_type(input.dtype))
+        weight = exact_number(weight, wide_type(kind))
     return bind(LERP, (input, end, weight), {})
 
 
@@ -221,17 +228,18 @@ ADDCDIV = Op("addcdiv", ("input", "tensor1", "tensor2"),
 
 def _factor(name: str, value: Any, tensors: tuple[Tensor, ...]) -> Any:
     """A factor in the type of what it multiplies; two-byte floats are multiplied in four bytes."""
+    if fits_floats(value) and tensors[0].dtype.kind >= dtypes.FLOATING:
+        return value
     value = plain_number(value, name, "value")
-    kind = result_type(*tensors)
     if type(value) is int and value == 1:
         return value
-    return exact_number(value, wide_type(kind))
+    return exact_number(value, wide_type(result_type(*tensors)))
 
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """`input + value * tensor1 * tensor2`."""
     tensors = input, tensor1, tensor2
-    if all(t.dtype is dtypes.bool_ for t in tensors):
+    if input.dtype is tensor1.dtype is tensor2.dtype is dtypes.bool_:
         raise NotImplementedError("\"addcmul_cpu_out\" not implemented for 'Bool'")
     return bind(ADDCMUL, tensors, {"value": _factor("addcmul", value, tensors)})
 

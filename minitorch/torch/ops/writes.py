@@ -33,16 +33,20 @@ def bind_in_place(
     inputs = (target, *others)
     if installed and not asked:
         return interpret(InPlace.of(op), inputs, params)
-    recording = (
-        modes.grad
-        and target._array.dtype.kind in "fcV"
-        and any(isinstance(x, Tensor) and tracks(x) for x in inputs)
-    )
+    arrays = []
+    tracked = False
+    for x in inputs:
+        if isinstance(x, Tensor):
+            arrays.append(x._array)
+            tracked = tracked or tracks(x)
+        else:
+            arrays.append(x)
+    recording = tracked and modes.grad and arrays[0].dtype.kind in "fcV"
     check_writable(target, recording, op.overlapping)
-    arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
-    for other in others:
-        if isinstance(other, Tensor) and other._counter is target._counter is not None:
-            check_overlap(arrays[0], other._array)
+    if target._counter is not None:
+        for other in others:
+            if isinstance(other, Tensor) and other._counter is target._counter:
+                check_overlap(arrays[0], other._array)
     # What the derivative needs of the inputs is noted before the write, so that one that is
     # overwritten is noticed.
     node = make_node(op, inputs, params) if recording else None
