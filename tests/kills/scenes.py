@@ -219,6 +219,7 @@ class Compile(Scene):
 # --- The course --------------------------------------------------------------------------------
 
 MINE = "\n# what the student wrote\n"
+PASSED = {"when": "2026-01-01 00:00", "code": "of an earlier day"}
 
 
 class Course(Scene):
@@ -233,7 +234,7 @@ class Course(Scene):
         workspace.put_solutions([find_task("0.1")])
         self.mine = self.root / "minitorch" / "operators.py"
         self.mine.write_text(self.mine.read_text() + MINE)
-        workspace.note(passed={"0.3": "2026-01-01 00:00"})
+        workspace.note(passed={"0.3": PASSED})
         self.before = self._files()
 
     def place(self) -> Path:
@@ -297,7 +298,7 @@ class Solution(Course):
     def prepare(self) -> None:
         """The task is passed."""
         super().prepare()
-        Workspace(self.root).note(passed={"0.1": "now", "0.3": "now"})
+        Workspace(self.root).note(passed={"0.1": PASSED, "0.3": PASSED})
 
 
 class Watch(Course):
