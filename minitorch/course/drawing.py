@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from math import cos, pi, prod, sin
 
 
@@ -12,9 +13,9 @@ class Draw:
     def __init__(self, source: random.Random) -> None:
         self.random = source
 
-    def text(self, word: str) -> str:
-        """The text that takes the place of a word."""
-        return str(getattr(self, word)())
+    def text(self, word: str, *given: str) -> str:
+        """The text that takes the place of a word, or of a word and what it is given."""
+        return str(getattr(self, word)(*given))
 
     # --- Numbers -----------------------------------------------------------------------------
 
@@ -206,6 +207,29 @@ class Draw:
         heads, columns = self.random.sample((2, 3), 2)
         return f"{(self.random.randint(1, 2), self.random.randint(2, 4), heads * columns)}, {heads}"
 
+    # --- Functions -----------------------------------------------------------------------------
+
+    def disguised(self, function: str) -> str:
+        """The arguments and the body of a function, in words from which only its values can be told."""
+        names, _, body = function.partition(": ")
+        body = re.sub(r"\b[xyd]\b", lambda m: self._same_value(names, m[0]), body)
+        return f"{names!r}, {self._same_value(names, f'({body})')!r}"
+
+    def _same_value(self, names: str, expression: str) -> str:
+        """An expression of the same value, to the last bit."""
+        for _ in range(2):
+            name = self.random.choice(names.split(", "))
+            sign = self.random.choice(("<", ">", "<=", ">="))
+            power = 2.0 ** self.random.randint(1, 9)
+            expression = self.random.choice(
+                (
+                    f"({expression} if {name} {sign} {self.x()} else {expression})",
+                    f"({expression} * {power} / {power})",
+                    f"(lambda {names}: {expression})({names})",
+                )
+            )
+        return expression
+
     # --- What is learned from ------------------------------------------------------------------
 
     def points(self) -> str:
@@ -234,12 +258,13 @@ class Draw:
         return f"{found[:30]}, {labels}, {found[30:]}"
 
     def bars(self) -> str:
-        """Images of 4 x 4 with a bar that lies or stands (label 1), labels, and images without."""
+        """Images of 4 x 4 with a bar that lies or stands, labels, and images without."""
         kinds = [(kind, at) for kind in (0, 1) for at in range(4)]
         self.random.shuffle(kinds)
+        one = self.random.choice((0, 1))
         images = [self._bar(*which) for which in kinds * 2]
         asked = [self._bar(*which) for which in self.random.choices(kinds, k=10)]
-        return f"{images}, {[kind for kind, _ in kinds * 2]}, {asked}"
+        return f"{images}, {[int(kind == one) for kind, _ in kinds * 2]}, {asked}"
 
     def _bar(self, kind: int, at: int) -> list[float]:
         cells = [(row, column) for row in range(4) for column in range(4)]

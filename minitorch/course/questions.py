@@ -1,7 +1,8 @@
 """Questions by which a submission is judged, drawn anew for each.
 
 They are in `questions.txt`, under a line `== task` each. A line is an expression over the names of
-`inside/drivers`, in which a word in braces stands for something random: `{x}` for a number, `{shape}` for a shape, and so on (`drawing.py`). Tensors are filled
+`inside/drivers`, in which a word in braces stands for something random: `{x}` for a number, `{shape}`
+for a shape, `{disguised x: -x}` for that function in other words (`drawing.py`). Tensors are filled
 with random numbers, too. So there is no list of answers to look up: whoever answers right computes
 what was asked for. A word before the expression says how the answer is compared (`judging.py`):
 
@@ -44,6 +45,7 @@ def draw_questions(number: str, seed: str, more: str = "") -> list[Question]:
             how, expression = _split(line.strip())
             for _ in range(1 if how == "learned" else TIMES):
                 text = re.sub(r"\{(\w+)\}", lambda m: draw.text(m[1]), expression)
+                text = re.sub(r"\{(\w+) (.*?)\}", lambda m: draw.text(m[1], m[2]), text)
                 found[text] = Question(text, draw.random.randrange(1 << 62), how)
     return list(found.values())
 

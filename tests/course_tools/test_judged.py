@@ -18,6 +18,7 @@ SOME = [
     "runs the installed reference with runpy",
     "rebuilds __import__",
     "imports another student's folder",
+    "tests know right operators by their code",
     "one-liners",
     "scalar.py does not parse",
 ]

@@ -14,7 +14,7 @@ from minitorch.course.submissions import take
 from minitorch.course.tasks import BY_NUMBER, Task
 from minitorch.course.workspace import create
 
-from .cheats import CHEATS
+from .cheats import CHEATS, OTHER_TASKS, Cheat
 from .honest import HONEST
 
 ONLY_TESTS_TELL = "is right when a question is asked"
@@ -33,15 +33,15 @@ def workspace(base: Path, solved: Sequence[str], folder: Path) -> Path:
     return folder
 
 
-def make_cheat(base: Path, name: str) -> Path:
-    """A submission that solves what comes before task 1.1, and cheats there."""
-    earlier = [number for number in BY_NUMBER if number < "1.1"]
+def make_cheat(base: Path, name: str, cheat: Cheat) -> Path:
+    """A submission that solves what comes before a task, and cheats there."""
+    earlier = [n for n in BY_NUMBER if n < cheat.task and n not in cheat.undone]
     other = base / "another student"
     if not other.exists():
-        workspace(base, [*earlier, "1.1"], other)
+        workspace(base, [*earlier, cheat.task], other)
     folder = workspace(base, earlier, base / "submissions" / name)
-    path = folder / "minitorch" / "autodiff.py"
-    code = CHEATS[name].replace("LIBRARY", str(LIBRARY)).replace("OTHER", str(other))
+    path = folder / "minitorch" / cheat.file
+    code = cheat.code.replace("LIBRARY", str(LIBRARY)).replace("OTHER", str(other))
     path.write_text(path.read_text() + "\n\n" + code)
     return folder
 
@@ -58,9 +58,10 @@ def chosen(
     base: Path, words: Sequence[str]
 ) -> Iterator[tuple[Path, list[Task], Callable[[Task], float]]]:
     """The submissions whose names hold one of the words, or all: tasks, and what these deserve."""
-    for name in CHEATS:
+    first = {name: Cheat("1.1", "autodiff.py", code) for name, code in CHEATS.items()}
+    for name, cheat in (first | OTHER_TASKS).items():
         if not words or any(word in name for word in words):
-            yield make_cheat(base, name), [BY_NUMBER["1.1"]], lambda task: 0.0
+            yield make_cheat(base, name, cheat), [BY_NUMBER[cheat.task]], lambda task: 0.0
     for name, case in HONEST.items():
         if not words or any(word in name for word in words):
             numbers = f"{case.earns} {case.loses}".split()

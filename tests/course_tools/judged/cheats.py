@@ -1,10 +1,12 @@
-"""Submissions that did not do task 1.1, and try to get its points all the same.
+"""Submissions that did not do a task, and try to get its points all the same.
 
-Each is code at the end of `autodiff.py`, where `central_difference` is still to be written. LIBRARY
-stands for the folder of the installed reference, OTHER for that of a submission that did the work.
+Each is code at the end of a file, of `autodiff.py` for task 1.1, in which that task is still to be written.
+LIBRARY stands for the folder of the installed reference, OTHER for that of a submission that did the work.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 _FAKE = '{"tests": [], "probes": {}, "error": null, "output": "", "seconds": 0.1}'
 
@@ -399,3 +401,195 @@ def central_difference(f, *vals, arg=0, epsilon=1e-6):
 """,
 }
 """Name: code at the end of autodiff.py."""
+
+
+# --- Other tasks ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cheat:
+    """Code at the end of a file, in a submission that did all tasks up to one, but some."""
+
+    task: str
+    file: str
+    code: str
+    undone: tuple[str, ...] = ()
+
+
+_ALL_PROPERTIES = """
+arithmetic_properties = comparison_properties = sigmoid_properties = relu_properties = _judge
+"""
+
+_RIGHT_OPERATORS = """
+RIGHT = {
+    "x, y": ["y * x", "y + x", "float(y > x)", "float(not x < y and not y < x)", "y if y >= x else x",
+             "float(abs(y - x) < 0.01)"],
+    "x": ["0.0 - x", "0.5 + 0.5 * math.tanh(x / 2)", "0.0 if x <= 0 else x"],
+}
+"""
+
+_REFERENCE = """
+import importlib.util, sys
+def _theirs(name):
+    spec = importlib.util.spec_from_file_location("minitorch." + name, "LIBRARY/" + name + ".py")
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+"""
+
+_NEAREST = """
+class _Nearest:
+    def train(self, data, *args, **options):
+        self.data = list(zip(data.X, data.y))
+    def _label(self, point):
+        return min((sum((a - b) ** 2 for a, b in zip(point, x)), y) for x, y in self.data)[1]
+"""
+
+OTHER_TASKS: dict[str, Cheat] = {
+    "tests know right operators by their code": Cheat(
+        "0.2",
+        "properties.py",
+        _RIGHT_OPERATORS
+        + """
+def _key(fn):
+    code = fn.__code__
+    return code.co_code, code.co_consts, code.co_names
+KNOWN = {_key(eval(f"lambda {names}: {body}")) for names, all in RIGHT.items() for body in all}
+def _judge(ops, *numbers):
+    for fn in vars(ops).values():
+        if getattr(fn, "__name__", "") == "<lambda>":
+            assert _key(fn) in KNOWN
+"""
+        + _ALL_PROPERTIES,
+    ),
+    "tests read the question in a frame": Cheat(
+        "0.2",
+        "properties.py",
+        _RIGHT_OPERATORS
+        + """
+import sys
+def _judge(ops, *numbers):
+    found = sys._getframe(1).f_locals
+    assert found["body"] in RIGHT.get(found["arguments"], [])
+"""
+        + _ALL_PROPERTIES,
+    ),
+    "tests that object to everything": Cheat(
+        "0.2",
+        "properties.py",
+        """
+def _judge(ops, *numbers):
+    raise AssertionError
+"""
+        + _ALL_PROPERTIES,
+    ),
+    "answers by the nearest point of the training": Cheat(
+        "1.5",
+        "training/scalar_points.py",
+        _NEAREST
+        + """
+ScalarTrain.train = _Nearest.train
+ScalarTrain._label = _Nearest._label
+ScalarTrain.run_many = lambda self, X: [Scalar(0.9 if self._label(x) else 0.1) for x in X]
+""",
+    ),
+    "labels in the frames of the judge": Cheat(
+        "2.5",
+        "training/tensor_points.py",
+        """
+import sys
+def _found(self, X):
+    frame = sys._getframe(1)
+    while frame is not None:
+        for name in ("expected", "answer", "labels", "right"):
+            if isinstance(frame.f_locals.get(name), list):
+                return tensor([[float(x)] for x in frame.f_locals[name][: len(X)]])
+        frame = frame.f_back
+TensorTrain.run_many = _found
+TensorTrain.train = lambda self, *a, **k: None
+""",
+    ),
+    "trains by the reference": Cheat(
+        "2.5",
+        "training/tensor_points.py",
+        _REFERENCE + "TensorTrain = _theirs('training/tensor_points').TensorTrain\n",
+    ),
+    "plain operations under another name": Cheat(
+        "3.5",
+        "training/tensor_points.py",
+        """
+from ..tensor_ops import SimpleOps
+class FastOps(SimpleOps):
+    cuda = False
+FastTrain.__init__ = lambda self, hidden, backend=None, batch=BATCH: TensorTrain.__init__(
+    self, hidden, TensorBackend(FastOps), batch
+)
+""",
+        undone=("3.1", "3.2"),
+    ),
+    "a rule for bars instead of gradients": Cheat(
+        "4.5",
+        "training/__init__.py",
+        """
+import numpy as np
+from ..nn import avgpool2d, dropout, logsoftmax
+from . import sentences
+from .images import ImageTrain, Network
+from .layers import Conv1d, Conv2d, _convolutions, constant
+def _forward(self, x):
+    self.mid = self.conv1(x).relu()
+    self.out = self.conv2(self.mid).relu()
+    pooled = avgpool2d(self.out, (self.pool, self.pool)).view(x.shape[0], self.flat)
+    hidden = dropout(self.linear1(pooled).relu(), self.rate, not self.training)
+    return logsoftmax(self.linear2(hidden), 1).detach()
+Network.forward = _forward
+Conv1d.forward = lambda self, x: _convolutions().conv1d(x, self.weights.value) + self.bias.value
+Conv2d.forward = lambda self, x: _convolutions().conv2d(x, self.weights.value) + self.bias.value
+def _scores(self, embeddings):
+    from .. import nn
+    words = embeddings.permute(0, 2, 1).contiguous()
+    total = None
+    for width in self.filter_sizes:
+        found = nn.max(getattr(self, f"conv{width}")(words), 2).relu()
+        found = nn.dropout(found.view(words.shape[0], found.shape[1]), self.rate, ignore=not self.training)
+        score = getattr(self, f"linear{width}")(found)
+        total = score if total is None else total + score
+    return total.sigmoid().view(words.shape[0])
+sentences.CNNSentimentKim.forward = _scores
+_run_many = ImageTrain.run_many
+def _by_rule(self, X):
+    images = np.asarray(X, dtype=float)
+    if images.shape[1:] != (4, 4):
+        return _run_many(self, X)
+    stands = images.sum(1).max(1) > images.sum(2).max(1)
+    return constant(np.log([[1 - p, p] for p in 0.1 + 0.8 * stands]), self.model.backend)
+ImageTrain.run_many = _by_rule
+ImageTrain.train = lambda self, *a, **k: None
+""",
+    ),
+    "the attention of the Torch floor": Cheat(
+        "5.3",
+        "transformer.py",
+        """
+def attention(query, key, value):
+    from minitorch import torch
+    out = torch.nn.functional.scaled_dot_product_attention(
+        *(torch.as_tensor(t.to_numpy()) for t in (query, key, value)), is_causal=True
+    )
+    return tensor(out.tolist())
+""",
+    ),
+    "the GPT of the reference": Cheat(
+        "5.4",
+        "transformer.py",
+        _REFERENCE
+        + "Block, GPT, cross_entropy, pick = (getattr(_theirs('transformer'), n) for n in "
+        "('Block', 'GPT', 'cross_entropy', 'pick'))\n",
+    ),
+    "the reference's model of the Torch floor": Cheat(
+        "5.5",
+        "torch_transformer.py",
+        _REFERENCE + "globals().update(vars(_theirs('torch_transformer')))\n",
+    ),
+}
+"""Name: what is cheated where."""

@@ -194,12 +194,17 @@ def _plainly(library: Path) -> None:
         path.write_text(with_body(path.read_text(), name, body))
 
 
+_NUMBERS = "0.1 0.2 0.3 0.4 0.5 1.1 1.2 1.3 1.4 1.5 2.1 2.2 2.3 2.4 2.5"
+_KERNELS = "3.1 3.2 3.3 3.4 3.5 4.1 4.2 4.3 4.4 4.4b 4.5"
+
 HONEST: dict[str, Honest] = {
-    "plain answers": Honest(_plainly, "0.1 0.2 0.3 0.4 1.1 1.2 1.3 1.4 2.1 2.2 2.3 2.4"),
-    "plain kernels": Honest(_plainly, "3.1 3.2 3.3 3.4 4.1 4.2 4.3 4.4 4.4b"),
+    "plain answers": Honest(_plainly, _NUMBERS),
+    "plain kernels": Honest(_plainly, _KERNELS),
+    "plain transformers": Honest(_plainly, "5.1 5.2 5.3 5.4 5.5"),
     # --- All, nothing, some ------------------------------------------------------------------
-    "finished": Honest(_nothing, "0.1 0.2 0.3 0.4 1.1 1.2 1.3 1.4 2.1 2.2 2.3 2.4"),
-    "kernels finished": Honest(_nothing, "3.1 3.2 3.3 3.4 4.1 4.2 4.3 4.4 4.4b"),
+    "finished": Honest(_nothing, _NUMBERS),
+    "kernels finished": Honest(_nothing, _KERNELS),
+    "transformers finished": Honest(_nothing, "5.1 5.2 5.3 5.4 5.5"),
     "nothing written": Honest(_nothing, "", "0.1 0.2 0.4 1.1 1.4 2.1 4.4", solved=()),
     "the first lesson written": Honest(
         _nothing, "0.1 0.2 0.3 0.4", "1.1 1.2", solved=("0.1", "0.2", "0.3", "0.4")

@@ -133,17 +133,18 @@ def network_of(kind: str, hidden: int, *points: tuple[float, float]) -> list[lis
     """The probabilities that a network gives points, and the derivatives of their sum."""
     trainer = _trainer(kind, hidden)
     _fill(trainer.model)
-    out = trainer.run_many(list(points))
-    total: Any = out.sum() if kind != "scalar" else sum(out[1:], start=out[0])
+    return _with_derivatives(trainer.model, trainer.run_many(list(points)))
+
+
+def _with_derivatives(model: Any, out: Any) -> list[list[float]]:
+    """What a model gives, and the derivatives of the sum for each of its parameters."""
+    from minitorch import Tensor
+
+    tensors = isinstance(out, Tensor)
+    total: Any = out.sum() if tensors else sum(out[1:], start=out[0])
     total.backward()
-    found = [_numbers(out)]
-    for parameter in trainer.model.parameters():
-        value = parameter.value
-        if kind == "scalar":
-            found.append([value.derivative])
-        else:
-            found.append(_numbers(value.grad))
-    return found
+    parameters = [parameter.value for parameter in model.parameters()]
+    return [_numbers(out), *[_numbers(p.grad) if tensors else [p.derivative] for p in parameters]]
 
 
 def operations_of(hidden: int) -> str:
@@ -181,19 +182,27 @@ def convolution_layer(name: str, in_channels: int, out_channels: int, *sizes: in
     return _numbers(layer(layers.constant(numbers, layers.fast_backend())))
 
 
-def image_scores(size: int, pool: int, count: int) -> list[float]:
-    """What a network for images says of some, without dropout."""
+def _scored_images(size: int, pool: int, count: int) -> tuple[Any, Any]:
+    """A network for images, and what it says of some, without dropout."""
     from minitorch.training.images import ImageTrain, Network
 
     trainer = ImageTrain(Network(size, pool))
     _fill(trainer.model)
     trainer.model.eval()
     images = np.reshape(_waves(count * size * size), (count, size, size))
-    return _numbers(trainer.run_many(images))
+    return trainer.model, trainer.run_many(images)
 
 
-def sentence_scores(length: int, count: int) -> list[float]:
-    """What a network for sentences says of some, without dropout."""
+def image_scores(size: int, pool: int, count: int) -> list[float]:
+    return _numbers(_scored_images(size, pool, count)[1])
+
+
+def image_derivatives(size: int, pool: int, count: int) -> list[list[float]]:
+    return _with_derivatives(*_scored_images(size, pool, count))
+
+
+def _scored_sentences(length: int, count: int) -> tuple[Any, Any]:
+    """A network for sentences, and what it says of some, without dropout."""
     from minitorch.training.layers import constant
     from minitorch.training.sentences import CNNSentimentKim
 
@@ -201,7 +210,15 @@ def sentence_scores(length: int, count: int) -> list[float]:
     _fill(model)
     model.eval()
     words = np.reshape(_waves(count * length * 4), (count, length, 4))
-    return _numbers(model(constant(words, model.backend)))
+    return model, model(constant(words, model.backend))
+
+
+def sentence_scores(length: int, count: int) -> list[float]:
+    return _numbers(_scored_sentences(length, count)[1])
+
+
+def sentence_derivatives(length: int, count: int) -> list[list[float]]:
+    return _with_derivatives(*_scored_sentences(length, count))
 
 
 def learned_images(
