@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from minitorch.course import isolation
+from minitorch.course.inside import cgroups
 from minitorch.course.sandbox import (
     Ended,
     Limits,
@@ -215,3 +216,19 @@ def test_a_run_that_is_ended_keeps_its_grades(folder: Path, number: signal.Signa
     if number != signal.SIGKILL:
         assert process.returncode in (130, 128 + number)
         assert list(temporary.iterdir()) == []
+
+
+def test_no_control_group_is_left(folder: Path) -> None:
+    """One is refused to be removed while a process exits; a killed run leaves one."""
+    group = object.__new__(cgroups.Group)
+    group.folders = [folder / "busy"]
+    (folder / "busy" / "process").mkdir(parents=True)
+    threading.Timer(0.1, (folder / "busy" / "process").rmdir).start()
+    group.remove()
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    mine, left = (folder / f"{cgroups.NAME}{number}" for number in (os.getpid(), ended.pid))
+    mine.mkdir()
+    left.mkdir()
+    cgroups.remove_abandoned(folder)
+    assert os.listdir(folder) == [mine.name]

@@ -10,20 +10,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path("/sys/fs/cgroup")
+NAME = "minitorch-"
+"""Of a group; the number of the process that made it follows."""
 
 
 class Group:
     """A control group of each controller, for the processes of one run."""
 
-    def __init__(self, name: str, memory: int, processes: int) -> None:
+    def __init__(self, memory: int, processes: int) -> None:
         self.folders: list[Path] = []
         try:
-            self._make(name, memory, processes)
+            self._make(memory, processes)
         except OSError:
             self.remove()
             raise
 
-    def _make(self, name: str, memory: int, processes: int) -> None:
+    def _make(self, memory: int, processes: int) -> None:
         memory_limits = {
             "memory.max": memory,
             "memory.swap.max": 0,
@@ -31,7 +33,8 @@ class Group:
             "memory.memsw.limit_in_bytes": memory,
         }
         for parent, limits in _parents(memory_limits, {"pids.max": processes}):
-            folder = parent / name
+            remove_abandoned(parent)
+            folder = parent / f"{NAME}{os.getpid()}"
             folder.mkdir()
             self.folders.append(folder)
             for file, value in limits.items():
@@ -62,16 +65,27 @@ class Group:
         return False
 
     def remove(self) -> None:
-        """End all that is in the group, and take it away."""
+        """End all that is in the group, and take it away: the kernel refuses while one still exits."""
         deadline = time.monotonic() + 5
-        while (left := self.processes()) and time.monotonic() < deadline:
-            for process in left:
+        while self.folders and time.monotonic() < deadline:
+            for process in self.processes():
                 with contextlib.suppress(OSError):
                     os.kill(process, signal.SIGKILL)
+            self.folders = [folder for folder in self.folders if not _is_removed(folder)]
             time.sleep(0.01)
-        for folder in self.folders:
-            with contextlib.suppress(OSError):
-                folder.rmdir()
+
+
+def _is_removed(folder: Path) -> bool:
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+    return not folder.exists()
+
+
+def remove_abandoned(parent: Path) -> None:
+    """Take away empty groups of runs that were killed: none is there that has the group's number."""
+    for folder in parent.glob(f"{NAME}[0-9]*"):
+        if not Path("/proc", folder.name.removeprefix(NAME)).exists():
+            _is_removed(folder)
 
 
 def _parents(

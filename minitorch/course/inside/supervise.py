@@ -217,8 +217,7 @@ def main() -> None:
     try:
         if "cgroup" in settings["layers"]:
             limits = settings["limits"]
-            name = f"minitorch-{os.getpid()}"
-            group = cgroups.Group(name, limits["memory"] + limits["disk"], limits["processes"])
+            group = cgroups.Group(limits["memory"] + limits["disk"], limits["processes"])
         start = Start(settings, group)
         child = start.fork()
         began = start.began(min(deadline, time.monotonic() + 30))
