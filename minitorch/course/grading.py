@@ -19,6 +19,7 @@ from .checking import INSIDE, Result, Server, read_answer, request
 from .examining import Examiner
 from .isolation import FILES, missing
 from .judging import Verdict
+from .reading import faults
 from .recognition import recognise
 from .reports import Grade, Journal, Mark, distinct_names
 from .sandbox import Limits, remove_tree, run, temporary_folder, usable
@@ -160,9 +161,19 @@ def _grade_one(
     except Exception as error:
         text = str(error) if isinstance(error, CourseError) else f"{type(error).__name__}: {error}"
         return none("not graded", text)
-    result = Grade(name, marks, taken.review)
+    result = Grade(name, marks, [*taken.review, *races(taken.files, marks)])
     journal.keep(key, result)
     return result
+
+
+def races(files: dict[str, bytes], marks: Sequence[Mark]) -> Iterator[str]:
+    """What a teacher should look at in kernels with right answers: these may be right by chance."""
+    for place in (place for mark in marks if mark.points for place in mark.task.places):
+        try:
+            found = faults(files[place.file].decode(), place.name)
+        except (LookupError, ValueError, RecursionError, MemoryError):
+            continue
+        yield from (f"minitorch/{place.file}: {fault}" for fault in found)
 
 
 def _grade_task(taken: Submission, task: Task, teacher: Teacher, folder: Path) -> Mark:
