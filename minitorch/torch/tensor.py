@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -392,6 +392,16 @@ def bump_version(tensor: Tensor) -> None:
         tensor._counter = [1]
     else:
         tensor._counter[0] += 1
+
+
+def bump_versions(tensors: Iterable[Tensor]) -> None:
+    """Note that the memory of several tensors was written."""
+    for tensor in tensors:
+        counter = tensor._counter
+        if counter is None:
+            tensor._counter = [1]
+        else:
+            counter[0] += 1
 
 
 def tracks(tensor: Tensor) -> bool:

@@ -134,3 +134,90 @@ def test_autocast_reaches_functions_held_anywhere_and_replaces_nothing():
         assert [dict(n) for n in now] == list(functions)
     assert set(found) == {torch.bfloat16}
     assert torch.mm(x, x).dtype is torch.float32
+
+
+OPTIMIZERS = {
+    "SGD": {"momentum": 0.9}, "Adam": {"amsgrad": True}, "AdamW": {}, "Adadelta": {}, "Adagrad": {},
+    "Adamax": {}, "ASGD": {}, "NAdam": {}, "RAdam": {}, "RMSprop": {"centered": True, "momentum": 0.9},
+    "Rprop": {}, "Adafactor": {}, "Muon": {}, "SparseAdam": {}, "LBFGS": {"max_iter": 2},
+}  # fmt: skip
+
+
+def _memory(optimizer):
+    """All that a step may change."""
+    params = [p for group in optimizer.param_groups for p in group["params"]]
+    tensors = [*params, *(p.grad for p in params)]
+    states = [dict(optimizer.state[p]) if p in optimizer.state else None for p in params]
+    tensors += [v for s in states if s for v in s.values() if isinstance(v, torch.Tensor)]
+    return states, [(t.tolist(), t._version) for t in tensors]
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_steps_of_optimizers_are_seen_and_can_be_refused(name):
+    params = [torch.ones(2, 3), torch.full((3, 2), 2.0)]
+    for p in params:
+        p.grad = torch.full_like(p, 0.5)
+    optimizer = vars(torch.optim)[name](params, **OPTIMIZERS[name])
+    loss = torch.ones(())
+    counting = Counting()
+    closure = (lambda: loss) if name == "LBFGS" else None
+    for _ in range(2):  # with a state that is to be made, and with one that is there
+        before = _memory(optimizer)
+        with Refusing(), pytest.raises(PermissionError):
+            optimizer.step(closure)
+        assert _memory(optimizer) == before
+        with counting:
+            optimizer.step(closure)
+        assert counting.written
+        assert _memory(optimizer) != before
+    if name not in ("Adafactor", "Muon", "SparseAdam", "LBFGS"):
+        assert [*counting.seen.values()] == [2]
+
+
+def test_a_step_names_what_it_writes_and_reads_its_options_anew():
+    class Keeping(Counting):
+        def operation(self, op, inputs, params, perform):
+            self.kept = op, inputs, params
+            return perform(op, inputs, params)
+
+    p = torch.ones(2)
+    p.grad = torch.ones(2)
+    optimizer = torch.optim.Adam([p], lr=0.5)
+    with Keeping() as keeping:
+        optimizer.step()
+    op, inputs, params = keeping.kept
+    state = optimizer.state[p]
+    assert (op.name, op.writes) == ("adam_", (0, 2, 3, 4))
+    assert [x[0] for x in inputs] == [
+        p,
+        p.grad,
+        state["exp_avg"],
+        state["exp_avg_sq"],
+        state["step"],
+    ]
+    optimizer.param_groups[0]["lr"] = 0.0
+    before = p.tolist()
+    op.perform(inputs, params)
+    assert p.tolist() == before
+    assert state["step"].item() == 2
+
+
+def test_scaled_and_clipped_gradients_are_seen_and_can_be_refused():
+    p = torch.ones(3, requires_grad=True)
+    optimizer, scaler = torch.optim.SGD([p], lr=0.1), torch.amp.GradScaler("cpu")
+    scaler.scale(p.sum()).backward()
+    calls = (
+        lambda: torch.nn.utils.clip_grad_norm_([p], 1.0),
+        lambda: torch.nn.utils.clip_grad_value_([p], 1.0),
+        lambda: scaler.unscale_(optimizer),
+        lambda: scaler.step(optimizer),
+        scaler.update,
+    )
+    for call in calls:
+        before = _memory(optimizer), scaler.get_scale()
+        with Refusing(), pytest.raises(PermissionError):
+            call()
+        assert (_memory(optimizer), scaler.get_scale()) == before
+        with Counting() as counting:
+            call()
+        assert counting.written

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import io
 import math
 import pickle
@@ -15,7 +16,7 @@ import torch as oracle
 
 import minitorch.torch as torch
 from minitorch.torch.backends.cpu import optim as fused
-from minitorch.torch.backends.cpu import optim_formulas as formulas
+from minitorch.torch.optim import formulas
 
 OPTIONS = [
     ("SGD", {"lr": 0.1}),
@@ -232,18 +233,34 @@ def test_autograd_notices_steps():
         loss.backward()
 
 
-def test_differentiable_step():
-    lr = 0.1
-    for name in ("SGD", "Adam"):
-        results = []
-        for lib in (torch, oracle):
-            start = lib.tensor([1.0, 2.0], dtype=lib.float64, requires_grad=True)
-            p = start.clone()
+@pytest.mark.parametrize(
+    "name",
+    ["SGD", "Adam", "NAdam", "RAdam", "Adamax", "Adadelta", "Adagrad", "RMSprop", "Rprop", "ASGD"],
+)
+def test_differentiable_steps(name):
+    results = []
+    steps = 1 if name in ("Adamax", "Rprop") else 2  # PyTorch overwrites what the second one needs
+    for lib in (torch, oracle):
+        start = lib.tensor([1.0, 2.0], dtype=lib.float64, requires_grad=True)
+        p = start.clone()
+        p.retain_grad()
+        optimizer = getattr(lib.optim, name)([p], lr=0.1, differentiable=True)
+        for _ in range(steps):
             p.grad = p.detach() * 3 + start * 0.5
-            getattr(lib.optim, name)([p], lr=lr, differentiable=True).step()
-            (p * p).sum().backward()
-            results.append(start.grad.numpy())
-        np.testing.assert_allclose(results[0], results[1], rtol=1e-6)
+            optimizer.step()
+        (p * p).sum().backward()
+        results.append((start.grad.numpy(), p.detach().numpy()))
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-5)  # it counts in float32
+
+
+def test_constructors_have_the_same_signatures():
+    for name, kind in vars(oracle.optim).items():
+        if inspect.isclass(kind) and issubclass(kind, oracle.optim.Optimizer):
+            ours = inspect.signature(getattr(torch.optim, name)).parameters.values()
+            other = inspect.signature(kind).parameters.values()
+            assert [(p.name, p.kind, p.default) for p in ours] == [
+                (p.name, p.kind, p.default) for p in other
+            ], name
 
 
 def _raised(call):
@@ -269,6 +286,19 @@ def test_errors_are_the_same():
         yield lambda: o.SGD([{"params": [p]}, {"params": [p]}], lr=0.1)
         yield lambda: o.Adam([p], betas=(1.0, 0.9))
         yield lambda: o.Adam([p], eps=-1.0)
+        yield lambda: o.Adam([p], betas=(0.5, lib.tensor(0.9)))
+        yield lambda: o.Adam([p], lr=lib.ones(2))
+        yield lambda: o.AdamW([p], decoupled_weight_decay=True)
+        yield lambda: o.AdamW()
+        yield lambda: o.AdamW([p], 1e-3, (0.9, 0.9), 1e-8, 0.1, False, True)
+        yield lambda: o.Adagrad([p], initial_accumulator_value=-1.0)
+        yield lambda: o.RMSprop([p], alpha=-1.0)
+        yield lambda: o.NAdam([p], momentum_decay=-1.0)
+        yield lambda: o.Adafactor([p], d=0.5)
+        yield lambda: o.Adafactor([p], beta2_decay=0.5)
+        yield lambda: o.Muon([p])
+        yield lambda: o.Muon([p], momentum=-0.5)
+        yield lambda: o.SparseAdam([p], lr=0.0)
         yield lambda: o.Adam([p], fused=True, foreach=True)
         yield lambda: o.Adadelta([p], rho=1.5)
         yield lambda: o.Rprop([p], etas=(1.2, 0.5))
@@ -295,20 +325,18 @@ def test_errors_are_the_same():
 def test_kernels_equal_numpy(formula, memories):
     """One kernel for all parameters gives NumPy's numbers to the last bit."""
     random = np.random.default_rng(3)
-    numbers = list(random.uniform(0.1, 1.0, formula.__code__.co_argcount - 2 - memories))
+    numbers = [tuple(random.uniform(0.1, 1.0, formula.__code__.co_argcount - 3 - memories))] * 4
 
-    def jobs():
+    def columns():
         source = np.random.default_rng(4)
-        return [
-            ([source.random(n).astype(np.float32) for _ in range(memories + 2)], numbers)
-            for n in (70_000, 3, 1001, 1)
-        ]
+        sizes = 70_000, 3, (7, 143), ()
+        return [[source.random(n).astype("f") for n in sizes] for _ in range(memories + 2)]
 
-    by_kernel: Any = jobs()
-    by_numpy: Any = jobs()
-    fused.update(formula, by_kernel)
-    fused._by_numpy(formula, by_numpy)
-    for (one, _), (two, _) in zip(by_kernel, by_numpy, strict=True):
+    by_kernel: Any = columns()
+    by_numpy: Any = columns()
+    fused.update(formula, by_kernel, numbers)
+    fused._by_numpy(formula, list(range(4)), by_numpy, numbers)
+    for one, two in zip(by_kernel, by_numpy, strict=True):
         for a, b in zip(one, two, strict=True):
             np.testing.assert_array_equal(a, b)
 

@@ -12,7 +12,9 @@ import numpy as np
 
 from .. import dtypes
 from ..device import CPU
-from ..tensor import Tensor, bump_version, wrap
+from ..interpreters import update
+from ..ops.surface import FUNCTIONS
+from ..tensor import Tensor, bump_versions
 
 
 class OptState(Enum):
@@ -83,8 +85,8 @@ class GradScaler:
             return outputs
         if isinstance(outputs, Tensor):
             if self._scale is None:
-                self._scale = wrap(np.array(self._init_scale, np.float32))
-                self._growth_tracker = wrap(np.array(self._init_growth_tracker, np.int32))
+                self._scale = _number(self._init_scale, dtypes.float32)
+                self._growth_tracker = _number(self._init_growth_tracker, dtypes.int32)
             return outputs * self._scale
         if isinstance(outputs, Iterable):
             scaled = (self.scale(each) for each in outputs)
@@ -103,8 +105,9 @@ class GradScaler:
             )
         if state["stage"] is OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
-        bad = _unscale(optimizer, 1.0 / scale.item())
-        state["found_inf_per_device"] = {CPU: wrap(np.array(bad, np.float32))}
+        found = _number(0.0, dtypes.float32)
+        _amp_foreach_non_finite_check_and_unscale_(_gradients(optimizer), found, scale)
+        state["found_inf_per_device"] = {CPU: found}
         state["stage"] = OptState.UNSCALED
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
@@ -136,7 +139,10 @@ class GradScaler:
             found = [f.item() for s in states for f in s["found_inf_per_device"].values()]
             if not found:
                 raise AssertionError("No inf checks were recorded prior to update.")
-            self._adapt(scale._array, tracker._array, any(found))
+            _amp_update_scale_(
+                scale, tracker, any(found), self._growth_factor, self._backoff_factor,
+                self._growth_interval,
+            )  # fmt: skip
         self._per_optimizer_states = defaultdict(_fresh)
 
     def _set_scale(self, scale: Tensor, value: Any) -> None:
@@ -149,17 +155,6 @@ class GradScaler:
             )
         else:
             scale.copy_(value)
-
-    def _adapt(self, scale: Any, tracker: Any, bad: bool) -> None:
-        if bad:
-            scale *= self._backoff_factor
-            tracker[...] = 0
-        elif tracker + 1 < self._growth_interval:
-            tracker += 1
-        else:
-            grown = scale * np.float32(self._growth_factor)
-            scale[...] = grown if np.isfinite(grown) else scale
-            tracker[...] = 0
 
     # --- Settings and state --------------------------------------------------------------------
 
@@ -254,18 +249,43 @@ class GradScaler:
         vars(self).update(state)
 
 
-def _unscale(optimizer: Any, factor: float) -> bool:
-    """Multiply all gradients of an optimizer by a factor; say whether some were not finite."""
-    bad = False
-    for group in optimizer.param_groups:
-        for p in group["params"]:
-            gradient = p.grad
-            if gradient is None:
-                continue
-            if gradient.dtype is dtypes.float16:
-                raise ValueError("Attempting to unscale FP16 gradients.")
-            array = gradient._array
-            bad = bad or not np.isfinite(array).all()
-            array *= np.float32(factor).astype(array.real.dtype)
-            bump_version(gradient)
-    return bad
+def _number(value: float, dtype: Any) -> Tensor:
+    return FUNCTIONS["tensor"](value, dtype=dtype)
+
+
+def _gradients(optimizer: Any) -> list[Tensor]:
+    """The gradients of an optimizer's parameters."""
+    params = (p for group in optimizer.param_groups for p in group["params"])
+    gradients = [p.grad for p in params if p.grad is not None]
+    if any(g.dtype is dtypes.float16 for g in gradients):
+        raise ValueError("Attempting to unscale FP16 gradients.")
+    return gradients
+
+
+@update(0, 1)
+def _amp_foreach_non_finite_check_and_unscale_(
+    gradients: list[Tensor], found_inf: Tensor, scale: Tensor
+) -> None:
+    """Divide gradients by a scale; note whether some were not finite."""
+    factor = np.float32(1.0 / scale.item())
+    for gradient in gradients:
+        array = gradient._array
+        if not np.isfinite(array).all():
+            found_inf._array[...] = 1
+        array *= factor.astype(array.real.dtype)
+    bump_versions((*gradients, found_inf))
+
+
+@update(0, 1)
+def _amp_update_scale_(
+    scale: Tensor, tracker: Tensor, bad: bool, growth: float, backoff: float, interval: int
+) -> None:
+    """Let a scale shrink after a bad step, or grow after so many good ones."""
+    number, count = scale._array, tracker._array
+    grown = number * np.float32(growth)
+    if bad:
+        number *= backoff
+    elif count + 1 >= interval and np.isfinite(grown):
+        number[...] = grown
+    count[...] = 0 if bad or count + 1 >= interval else count + 1
+    bump_versions((scale, tracker))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 from .. import dtypes
@@ -9,53 +10,49 @@ from ..autograd.modes import no_grad
 from ..tensor import Tensor
 from .optimizer import (
     Closure,
+    Group,
     Optimizer,
+    Options,
     ParamsT,
-    as_float,
-    counted,
+    State,
     evaluated,
     number,
     zeros_like,
 )
+from .options import as_float, check_lr, optimizer
 
 
+@optimizer
 class Adafactor(Optimizer):
     """Adam with little memory: a matrix's mean squares from those of its rows and columns.
 
     (Shazeer and Stern, 2018.)
     """
 
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float | Tensor = 1e-2,
-        beta2_decay: float = -0.8,
-        eps: tuple[float | None, float] = (None, 1e-3),
-        d: float = 1.0,
-        weight_decay: float = 0.0,
-        *,
-        foreach: bool | None = None,
-        maximize: bool = False,
-    ) -> None:
-        if isinstance(lr, Tensor) and lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
-        if not lr >= 0.0:
-            raise ValueError(f"Learning rate should be >= 0 but is: {lr}")
-        if not beta2_decay <= 0.0:
-            raise ValueError(f"beta2_decay should be <= 0 but is: {beta2_decay}")
-        if eps[0] is not None and not eps[0] >= 0.0:
-            raise ValueError(f"epsilon1 should be >= 0 but is: {eps[0]}")
-        if not eps[1] >= 0.0:
-            raise ValueError(f"epsilon2 should be >= 0 but is: {eps[1]}")
-        if not d >= 1.0:
-            raise ValueError(f"Clipping threshold d should be >= 1 but is: {d}")
-        if not weight_decay >= 0.0:
-            raise ValueError(f"weight_decay should be >= 0 but is: {weight_decay}")
-        defaults = {
-            "lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d,
-            "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize,
-        }  # fmt: skip
-        super().__init__(params, defaults)
+    params: ParamsT
+    lr: float | Tensor = 1e-2
+    beta2_decay: float = -0.8
+    eps: tuple[float | None, float] = (None, 1e-3)
+    d: float = 1.0
+    weight_decay: float = 0.0
+    _: KW_ONLY
+    foreach: bool | None = None
+    maximize: bool = False
+
+    def _check(self, options: Options) -> None:
+        check_lr(options["lr"])
+        (eps1, eps2), d, decay = options["eps"], options["d"], options["beta2_decay"]
+        for name, value, fits in (
+            ("Learning rate", options["lr"], options["lr"] >= 0.0),
+            ("beta2_decay", decay, decay <= 0.0),
+            ("epsilon1", eps1, eps1 is None or eps1 >= 0.0),
+            ("epsilon2", eps2, eps2 >= 0.0),
+            ("Clipping threshold d", d, d >= 1.0),
+            ("weight_decay", options["weight_decay"], options["weight_decay"] >= 0.0),
+        ):
+            if not fits:
+                bound = {"beta2_decay": "<= 0", "Clipping threshold d": ">= 1"}.get(name, ">= 0")
+                raise ValueError(f"{name} should be {bound} but is: {value}")
 
     @no_grad()
     def step(self, closure: Closure = None) -> Any:
@@ -68,11 +65,10 @@ class Adafactor(Optimizer):
                     self._update(group, p, gradient)
         return loss
 
-    def _update(self, group: dict[str, Any], p: Any, gradient: Any) -> None:
-        state, lr = self.state[p], as_float(group["lr"])
-        if not state:
-            _start(state, p)
-        steps = counted(state)
+    def _update(self, group: Group, p: Any, gradient: Any) -> None:
+        state, lr = self.state.get(p) or _start(p), as_float(group["lr"])
+        steps = state["step"].add_(1).item()
+        self.state[p] = state
         eps1, eps2 = group["eps"]
         eps1 = dtypes.finfo(p.dtype).eps if eps1 is None else eps1
         rate = max(eps2, p.norm(2).item() / p.numel() ** 0.5) * min(lr, 1 / steps**0.5)
@@ -84,17 +80,15 @@ class Adafactor(Optimizer):
         p.add_(change, alpha=-rate / size)
 
 
-def _start(state: dict[str, Any], p: Any) -> None:
-    """Fill the state of a parameter before its first step."""
-    state["step"] = number(0.0)
-    if p.ndim > 1:
-        state["row_var"] = p.new_zeros([*p.shape[:-1], 1])
-        state["col_var"] = p.new_zeros([*p.shape[:-2], 1, p.shape[-1]])
-    else:
-        state["variance"] = zeros_like(p)
+def _start(p: Any) -> State:
+    """The state of a parameter before its first step."""
+    if p.ndim < 2:
+        return {"step": number(0.0), "variance": zeros_like(p)}
+    rows, columns = [*p.shape[:-1], 1], [*p.shape[:-2], 1, p.shape[-1]]
+    return {"step": number(0.0), "row_var": p.new_zeros(rows), "col_var": p.new_zeros(columns)}
 
 
-def _mean_squares(state: dict[str, Any], gradient: Any, new: float, eps: float) -> Any:
+def _mean_squares(state: State, gradient: Any, new: float, eps: float) -> Any:
     """The mean square of each element: of a matrix, estimated from its rows and columns."""
     if gradient.ndim < 2:
         return state["variance"].lerp_(gradient * gradient, new)

@@ -7,46 +7,44 @@ from typing import Any
 
 from .. import dtypes
 from ..autograd.modes import no_grad
-from ..tensor import Tensor
-from .optimizer import Closure, Optimizer, ParamsT, as_float, evaluated, zeros_like
+from .optimizer import Closure, Group, Optimizer, Options, ParamsT, evaluated, zeros_like
+from .options import as_float, check_lr, optimizer
+
+_SHOWN = {"lr": "Learning rate", "momentum": "momentum", "weight_decay": "weight decay"}
 
 
+@optimizer
 class Muon(Optimizer):
     """Orthogonalized momentum for matrices (Jordan, 2024)."""
 
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float = 1e-3,
-        weight_decay: float = 0.1,
-        momentum: float = 0.95,
-        nesterov: bool = True,
-        ns_coefficients: tuple[float, float, float] = (3.4445, -4.7750, 2.0315),
-        eps: float = 1e-7,
-        ns_steps: int = 5,
-        adjust_lr_fn: str | None = None,
-    ) -> None:
-        if isinstance(lr, Tensor) and lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
-        checks = {"Learning rate": lr, "momentum": momentum, "weight decay": weight_decay}
-        for name, value in checks.items():
-            if not value >= 0.0:
-                raise ValueError(f"{name} should be >= 0 but is: {value}")
-        if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
-            raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
-        defaults = {
-            "lr": lr, "weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients, "eps": eps, "ns_steps": ns_steps,
-            "adjust_lr_fn": adjust_lr_fn,
-        }  # fmt: skip
-        super().__init__(params, defaults)
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p.ndim != 2:
-                    raise ValueError(
-                        "Muon only supports 2D parameters whereas we found a parameter with size: "
-                        f"{p.shape}"
-                    )
+    params: ParamsT
+    lr: float = 1e-3
+    weight_decay: float = 0.1
+    momentum: float = 0.95
+    nesterov: bool = True
+    ns_coefficients: tuple[float, float, float] = (3.4445, -4.7750, 2.0315)
+    eps: float = 1e-7
+    ns_steps: int = 5
+    adjust_lr_fn: str | None = None
+
+    def _check(self, options: Options) -> None:
+        check_lr(options["lr"])
+        for key, name in _SHOWN.items():
+            if not options[key] >= 0.0:
+                raise ValueError(f"{name} should be >= 0 but is: {options[key]}")
+        way = options["adjust_lr_fn"]
+        if way not in (None, "original", "match_rms_adamw"):
+            raise ValueError(f"Adjust learning rate function {way} is not supported")
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Optimize some more matrices: a dict with "params" and options."""
+        super().add_param_group(param_group)
+        for p in param_group["params"]:
+            if p.ndim != 2:
+                raise ValueError(
+                    "Muon only supports 2D parameters whereas we found a parameter with size: "
+                    f"{p.shape}"
+                )
 
     @no_grad()
     def step(self, closure: Closure = None) -> Any:
@@ -58,12 +56,11 @@ class Muon(Optimizer):
                     self._update(group, p, p.grad)
         return loss
 
-    def _update(self, group: dict[str, Any], p: Any, gradient: Any) -> None:
-        state, lr, momentum = self.state[p], as_float(group["lr"]), group["momentum"]
-        if "momentum_buffer" not in state:
-            state["momentum_buffer"] = zeros_like(p)
-        velocity = state["momentum_buffer"]
-        velocity.lerp_(gradient, 1 - momentum)
+    def _update(self, group: Group, p: Any, gradient: Any) -> None:
+        lr, momentum = as_float(group["lr"]), group["momentum"]
+        state = self.state.get(p) or {"momentum_buffer": zeros_like(p)}
+        velocity = state["momentum_buffer"].lerp_(gradient, 1 - momentum)
+        self.state[p] = state
         direction = gradient.lerp(velocity, momentum) if group["nesterov"] else velocity
         direction = _orthogonal(
             direction, group["ns_coefficients"], group["ns_steps"], group["eps"]

@@ -2,59 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from dataclasses import KW_ONLY
 
-from ..backends.cpu import optim_formulas as formulas
 from ..tensor import Tensor
-from .optimizer import (
-    ElementwiseOptimizer,
-    Group,
-    ParamsT,
-    State,
-    as_float,
-    check_lr,
-    check_range,
-    counted,
-)
+from . import formulas
+from .elementwise import ElementwiseOptimizer, Numbers, Step
+from .optimizer import Group, Options, ParamsT
+from .options import as_float, direction, optimizer
 
 
+@optimizer
 class Adadelta(ElementwiseOptimizer):
     """Root mean squares of steps over those of gradients (Zeiler, 2012)."""
 
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float | Tensor = 1.0,
-        rho: float = 0.9,
-        eps: float = 1e-6,
-        weight_decay: float = 0,
-        foreach: bool | None = None,
-        *,
-        capturable: bool = False,
-        maximize: bool = False,
-        differentiable: bool = False,
-    ) -> None:
-        check_lr(lr)
-        if not 0.0 <= rho <= 1.0:
-            raise ValueError(f"Invalid rho value: {rho}")
-        check_range(eps, "Invalid epsilon value")
-        check_range(weight_decay, "Invalid weight_decay value")
-        defaults = {
-            "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
-            "capturable": capturable, "foreach": foreach, "differentiable": differentiable,
-        }  # fmt: skip
-        super().__init__(params, defaults)
+    params: ParamsT
+    lr: float | Tensor = 1.0
+    rho: float = 0.9
+    eps: float = 1e-6
+    weight_decay: float = 0
+    foreach: bool | None = None
+    _: KW_ONLY
+    capturable: bool = False
+    maximize: bool = False
+    differentiable: bool = False
 
-    def _formula(self, group: Group) -> tuple[Callable[..., Any], tuple[str, ...]]:
-        return formulas.adadelta, ("square_avg", "acc_delta")
+    def _check(self, options: Options) -> None:
+        super()._check(options)
+        if not 0.0 <= options["rho"] <= 1.0:
+            raise ValueError(f"Invalid rho value: {options['rho']}")
 
-    def _numbers(self, group: Group) -> Callable[[State], tuple[float, ...]]:
-        rho, sign = group["rho"], -1.0 if group["maximize"] else 1.0
-        numbers = as_float(group["lr"]), group["weight_decay"], sign, rho, 1 - rho, group["eps"]
+    def _step(self, group: Group, first: bool) -> Step:
+        return _STEP
 
-        def count(state: State) -> tuple[float, ...]:
-            counted(state)
-            return numbers
 
-        return count
+def _numbers(options: Options, steps: float) -> Numbers:
+    lr, rho = as_float(options["lr"]), options["rho"]
+    fixed = options["weight_decay"], direction(options), rho, 1 - rho, options["eps"]
+    return (lr, *fixed), (steps + 1,)
+
+
+_STEP = Step("adadelta_", formulas.adadelta, _numbers, ("square_avg", "acc_delta"))

@@ -2,72 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from ..backends.cpu import optim_formulas as formulas
 from ..tensor import Tensor
-from .optimizer import (
-    ElementwiseOptimizer,
-    Group,
-    ParamsT,
-    State,
-    as_float,
-    check_lr,
-    check_range,
-    counted,
-    number,
-    zeros_like,
-)
+from . import formulas
+from .elementwise import ElementwiseOptimizer, Numbers, Step
+from .optimizer import Group, Options, ParamsT, State, number
+from .options import as_float, direction, optimizer
 
 
+@optimizer
 class ASGD(ElementwiseOptimizer):
     """Averaged stochastic gradient descent (Polyak and Juditsky, 1992)."""
 
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float | Tensor = 1e-2,
-        lambd: float = 1e-4,
-        alpha: float = 0.75,
-        t0: float = 1e6,
-        weight_decay: float = 0,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        differentiable: bool = False,
-        capturable: bool = False,
-    ) -> None:
-        check_lr(lr)
-        check_range(weight_decay, "Invalid weight_decay value")
-        defaults = {
-            "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay,
-            "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
-            "capturable": capturable,
-        }  # fmt: skip
-        super().__init__(params, defaults)
+    params: ParamsT
+    lr: float | Tensor = 1e-2
+    lambd: float = 1e-4
+    alpha: float = 0.75
+    t0: float = 1e6
+    weight_decay: float = 0
+    foreach: bool | None = None
+    maximize: bool = False
+    differentiable: bool = False
+    capturable: bool = False
 
     def _renew(self, state: State) -> None:
-        for name in ("step", "eta", "mu"):
+        for name in _STEP.counts:
             if name in state and not isinstance(state[name], Tensor):
                 state[name] = number(state[name])
 
-    def _formula(self, group: Group) -> tuple[Callable[..., Any], tuple[str, ...]]:
-        return formulas.asgd, ("ax",)
+    def _start(self, group: Group, p: Tensor) -> State:
+        start = {"eta": number(as_float(group["lr"])), "mu": number(1.0)}
+        return {**super()._start(group, p), **start}
 
-    def _start(self, group: Group, p: Tensor, state: State) -> None:
-        state["step"], state["eta"] = number(0.0), number(as_float(group["lr"]))
-        state["mu"], state["ax"] = number(1.0), zeros_like(p)
+    def _step(self, group: Group, first: bool) -> Step:
+        return _STEP
 
-    def _numbers(self, group: Group) -> Callable[[State], tuple[float, ...]]:
-        lr, lambd = as_float(group["lr"]), group["lambd"]
-        sign = -1.0 if group["maximize"] else 1.0
 
-        def numbers(state: State) -> tuple[float, ...]:
-            steps = counted(state)
-            eta, mu = state["eta"]._array, state["mu"]._array
-            now, share = eta.item(), mu.item()
-            eta[...] = lr / (1 + lambd * lr * steps) ** group["alpha"]
-            mu[...] = 1 / max(1, steps - group["t0"])
-            return now, group["weight_decay"], 1 - lambd * now, sign, 1 - share, share
+def _numbers(options: Options, steps: float, eta: float, mu: float) -> Numbers:
+    lr, lambd = as_float(options["lr"]), options["lambd"]
+    steps, eta, mu = float(steps) + 1, float(eta), float(mu)
+    next_eta = lr / (1 + lambd * lr * steps) ** options["alpha"]
+    next_mu = 1 / max(1, steps - options["t0"])
+    numbers = eta, options["weight_decay"], 1 - lambd * eta, direction(options), 1 - mu, mu
+    return numbers, (steps, next_eta, next_mu)
 
-        return numbers
+
+_STEP = Step("asgd_", formulas.asgd, _numbers, ("ax",), ("step", "eta", "mu"))

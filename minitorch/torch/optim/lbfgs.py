@@ -6,44 +6,42 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..autograd.modes import enable_grad, no_grad
-from ..tensor import Tensor, bump_version, wrap
-from .optimizer import Closure, Optimizer, ParamsT, as_float, check_lr
+from ..ops.surface import FUNCTIONS
+from ..tensor import Tensor
+from .optimizer import Closure, Group, Optimizer, Options, ParamsT, zeros_like
+from .options import as_float, check_options, optimizer
 
-Array = Any
-Evaluate = Callable[[float], tuple[float, Array]]
+Evaluate = Callable[[float], tuple[float, Any]]
 """From a step length to the loss there and its gradient."""
 
 
+@optimizer
 class LBFGS(Optimizer):
     """Quasi-Newton steps, with all parameters as one vector (one group only).
 
     The closure is called several times in one step.
     """
 
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float | Tensor = 1,
-        max_iter: int = 20,
-        max_eval: int | None = None,
-        tolerance_grad: float = 1e-7,
-        tolerance_change: float = 1e-9,
-        history_size: int = 100,
-        line_search_fn: str | None = None,
-    ) -> None:
-        check_lr(lr)
-        defaults = {
-            "lr": lr, "max_iter": max_iter,
-            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change,
-            "history_size": history_size, "line_search_fn": line_search_fn,
-        }  # fmt: skip
-        super().__init__(params, defaults)
-        if len(self.param_groups) != 1:
+    params: ParamsT
+    lr: float | Tensor = 1
+    max_iter: int = 20
+    max_eval: int | None = None
+    tolerance_grad: float = 1e-7
+    tolerance_change: float = 1e-9
+    history_size: int = 100
+    line_search_fn: str | None = None
+
+    def _check(self, options: Options) -> None:
+        check_options(options)
+        if options["max_eval"] is None:
+            options["max_eval"] = options["max_iter"] * 5 // 4
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Set what is optimized: there is one group only."""
+        if self.param_groups:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+        super().add_param_group(param_group)
 
     @property
     def _params(self) -> list[Tensor]:
@@ -54,43 +52,38 @@ class LBFGS(Optimizer):
         """Take up to `max_iter` steps; return the first loss."""
         if closure is None:
             raise TypeError("LBFGS.step() missing 1 required positional argument: 'closure'")
-        group = self.param_groups[0]
-        state = self.state[self._params[0]]
-        search = _Search(self, group, state, enable_grad()(closure))
-        return search.run()
+        first = self._params[0]
+        state = dict(self.state.get(first) or {"func_evals": 0, "n_iter": 0})
+        loss = _Search(self, self.param_groups[0], state, enable_grad()(closure)).run()
+        self.state[first].update(state)
+        return loss
 
     # --- All parameters as one vector ------------------------------------------------------
 
-    def _gradient(self) -> Array:
-        pieces = []
-        for p in self._params:
-            piece = np.zeros_like(p._array) if p.grad is None else p.grad._array
-            pieces.append(_flat(piece))
-        return np.concatenate(pieces)
+    def _gradient(self) -> Tensor:
+        gradients = [p._grad if p._grad is not None else zeros_like(p) for p in self._params]
+        return FUNCTIONS["cat"]([_real(g).reshape(-1) for g in gradients])
 
-    def _move(self, length: Any, direction: Array) -> None:
+    def _move(self, length: float, direction: Any) -> None:
         """Add so much of a direction to the parameters."""
         offset = 0
         for p in self._params:
-            array = p._array if p._array.dtype.kind != "c" else p._array.view(p._array.real.dtype)
-            change = direction[offset : offset + array.size].reshape(array.shape)
-            array += array.dtype.type(length) * change
-            offset += array.size
-            bump_version(p)
+            target = _real(p)
+            change = direction[offset : offset + target.numel()].view_as(target)
+            target.add_(change, alpha=length)
+            offset += target.numel()
 
-    def _copies(self) -> list[Array]:
-        return [p._array.copy() for p in self._params]
+    def _copies(self) -> list[Any]:
+        return [p.clone() for p in self._params]
 
-    def _restore(self, copies: list[Array]) -> None:
+    def _restore(self, copies: list[Any]) -> None:
         for p, copy in zip(self._params, copies, strict=True):
-            p._array[...] = copy
-            bump_version(p)
+            p.copy_(copy)
 
 
-def _flat(array: Array) -> Array:
-    """An array as a vector of real numbers."""
-    flat: Any = np.ascontiguousarray(array).reshape(-1)
-    return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
+def _real(tensor: Any) -> Any:
+    """A tensor of complex numbers as one of pairs of real ones."""
+    return FUNCTIONS["view_as_real"](tensor) if tensor.is_complex() else tensor
 
 
 class _Search:
@@ -99,8 +92,6 @@ class _Search:
     def __init__(self, optimizer: LBFGS, group: Any, state: Any, closure: Any) -> None:
         self.optimizer, self.group, self.state, self.closure = optimizer, group, state, closure
         self.lr = as_float(group["lr"])
-        state.setdefault("func_evals", 0)
-        state.setdefault("n_iter", 0)
 
     def run(self) -> Any:
         """Iterate until something says stop, and keep what the next call needs."""
@@ -119,9 +110,9 @@ class _Search:
             direction = memory.direction(gradient, state["n_iter"] == 1)
             length = self.lr
             if state["n_iter"] == 1:
-                length = min(1.0, 1.0 / float(np.abs(gradient).sum())) * self.lr
+                length = min(1.0, 1.0 / gradient.abs().sum().item()) * self.lr
             memory.note(direction, length, gradient, loss)
-            slope = direction.dtype.type(gradient @ direction)
+            slope = gradient.dot(direction).item()
             if slope > -group["tolerance_change"]:
                 break
             before = loss
@@ -136,7 +127,7 @@ class _Search:
                 last
                 or evaluations >= group["max_eval"]
                 or _largest(gradient) <= group["tolerance_grad"]
-                or _largest(direction * direction.dtype.type(length)) <= group["tolerance_change"]
+                or _largest(direction) * abs(length) <= group["tolerance_change"]
                 or abs(loss - before) < group["tolerance_change"]
             ):
                 break
@@ -144,9 +135,9 @@ class _Search:
         return first_loss
 
     def _advance(
-        self, loss: float, gradient: Array, direction: Array, length: Any, slope: Any, done: int,
+        self, loss: float, gradient: Any, direction: Any, length: Any, slope: Any, done: int,
         last: bool,
-    ) -> tuple[float, Array, Any, int]:  # fmt: skip
+    ) -> tuple[float, Any, Any, int]:  # fmt: skip
         """Go along a direction: so far, or as far as the line search finds best.
 
         Returns:
@@ -163,7 +154,7 @@ class _Search:
             raise RuntimeError("only 'strong_wolfe' is supported")
         start = optimizer._copies()
 
-        def evaluate(t: float) -> tuple[float, Array]:
+        def evaluate(t: float) -> tuple[float, Any]:
             optimizer._move(t, direction)
             value = float(self.closure())
             there = optimizer._gradient()
@@ -182,78 +173,64 @@ class _Memory:
 
     def __init__(self, state: Any, size: int) -> None:
         self.size = size
-        self.last = _array(state.get("d"))
-        self.length = as_float(state.get("t"))
-        self.changes = [_array(x) for x in state.get("old_dirs") or []]
-        self.steps = [_array(x) for x in state.get("old_stps") or []]
-        self.inverses = [_array(x) for x in state.get("ro") or []]
-        self.scale = _array(state.get("H_diag"))
-        self.gradient = _array(state.get("prev_flat_grad"))
-        self.loss = state.get("prev_loss")
+        self.last, self.length = state.get("d"), as_float(state.get("t"))
+        self.changes, self.steps, self.inverses = (
+            list(state.get(name) or []) for name in ("old_dirs", "old_stps", "ro")
+        )
+        self.scale = state.get("H_diag")
+        self.gradient, self.loss = state.get("prev_flat_grad"), state.get("prev_loss")
 
-    def direction(self, gradient: Array, first: bool) -> Array:
+    def direction(self, gradient: Any, first: bool) -> Any:
         """Where to go: down the gradient, bent by the curvature that was seen."""
         if first:
             self.changes, self.steps, self.inverses, self.scale = [], [], [], 1
-            return -gradient
+            return gradient.neg()
         self._learn(gradient)
-        q = -gradient
+        q = gradient.neg()
         shares = []
         for change, step, inverse in self._pairs(newest_first=True):
-            share = step @ q * inverse
-            shares.append(share)
-            q -= share * change
-        q *= q.dtype.type(self.scale)
+            shares.append(step.dot(q) * inverse)
+            q = q - shares[-1] * change
+        q = q * self.scale
         for (change, step, inverse), share in zip(self._pairs(), reversed(shares), strict=True):
-            q += (share - change @ q * inverse) * step
+            q = q + (share - change.dot(q) * inverse) * step
         return q
 
-    def _learn(self, gradient: Array) -> None:
+    def _learn(self, gradient: Any) -> None:
         """Remember the last step, if it went where the loss curves up."""
         change = gradient - self.gradient
-        step = self.last * self.last.dtype.type(self.length)
-        product = change @ step
+        step = self.last * self.length
+        product = change.dot(step)
         if product > 1e-10:
             if len(self.changes) == self.size:
                 for kept in (self.changes, self.steps, self.inverses):
                     kept.pop(0)
             self.changes.append(change)
             self.steps.append(step)
-            self.inverses.append(product.dtype.type(1) / product)
-            self.scale = product / (change @ change)
+            self.inverses.append(1.0 / product)
+            self.scale = product / change.dot(change)
 
     def _pairs(self, newest_first: bool = False) -> Any:
         pairs = list(zip(self.changes, self.steps, self.inverses, strict=True))
         return reversed(pairs) if newest_first else pairs
 
-    def note(self, direction: Array, length: Any, gradient: Array, loss: float) -> None:
+    def note(self, direction: Any, length: float, gradient: Any, loss: float) -> None:
         """Keep the point that a step starts from."""
         self.last, self.length, self.gradient, self.loss = direction, length, gradient, loss
 
     def save(self, state: Any) -> None:
-        """Put everything into the optimizer's state, as tensors, under Torch's names."""
-        state["d"], state["t"] = wrap(self.last), self.length
-        state["old_dirs"] = [wrap(x) for x in self.changes]
-        state["old_stps"] = [wrap(x) for x in self.steps]
-        state["ro"] = [wrap(np.asarray(x)) for x in self.inverses]
-        scale = self.scale
-        state["H_diag"] = scale if isinstance(scale, int) else wrap(np.asarray(scale))
-        state["prev_flat_grad"] = wrap(self.gradient)
+        """Put everything into the optimizer's state, under Torch's names."""
+        state["d"], state["t"] = self.last, self.length
+        state["old_dirs"], state["old_stps"], state["ro"] = self.changes, self.steps, self.inverses
+        state["H_diag"], state["prev_flat_grad"] = self.scale, self.gradient
         state["prev_loss"] = self.loss
         if state["n_iter"] > 1:
             state.setdefault("al", [None] * self.size)
 
 
-def _array(value: Any) -> Any:
-    """What a state keeps, as an array or a number."""
-    if not isinstance(value, Tensor):
-        return value
-    return value._array[()] if value.ndim == 0 else value._array
-
-
-def _largest(x: Array) -> float:
+def _largest(x: Any) -> float:
     """The largest absolute value."""
-    return float(np.abs(x).max()) if x.size else 0.0
+    return x.abs().max().item() if x.numel() else 0.0
 
 
 # --- The line search ----------------------------------------------------------------------
@@ -262,14 +239,14 @@ def _largest(x: Array) -> float:
 class _Point:
     """A place on the line: how far, the loss, the gradient, the slope along the line."""
 
-    def __init__(self, t: Any, loss: float, gradient: Array, slope: Any) -> None:
+    def __init__(self, t: Any, loss: float, gradient: Any, slope: Any) -> None:
         self.t, self.loss, self.gradient, self.slope = t, loss, gradient, slope
 
 
 def strong_wolfe(
-    evaluate: Evaluate, t: Any, direction: Array, loss: float, gradient: Array, slope: Any,
+    evaluate: Evaluate, t: Any, direction: Any, loss: float, gradient: Any, slope: Any,
     most: int, c1: float = 1e-4, c2: float = 0.9, tolerance: float = 1e-9,
-) -> tuple[float, Array, Any, int]:  # fmt: skip
+) -> tuple[float, Any, Any, int]:  # fmt: skip
     """A step length that lowers the loss enough and flattens the slope enough.
 
     First the step grows until an interval with such a length is found, then cubic
@@ -284,7 +261,7 @@ def strong_wolfe(
         nonlocal calls
         calls += 1
         value, there = evaluate(t)
-        return _Point(t, value, there, there @ direction)
+        return _Point(t, value, there, there.dot(direction).item())
 
     def too_high(point: _Point) -> bool:
         return point.loss > loss + c1 * point.t * slope

@@ -19,7 +19,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..tensor import Tensor
-from .optimizer import Optimizer, as_float
+from .optimizer import Optimizer
+from .options import as_float
 
 Rate = Any
 """A learning rate: a number, or a tensor with one element."""

@@ -11,16 +11,16 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any
 
-import numpy as np
-
 from .. import dtypes
 from ..autograd.modes import enable_grad
-from ..backends.cpu.optim import update
-from ..tensor import Tensor, bump_version, wrap
+from ..ops.surface import FUNCTIONS
+from ..tensor import Tensor
+from ..utils.hooks import RemovableHandle, add_hook
 
 Closure = Callable[[], Any] | None
 Group = dict[str, Any]
 State = dict[str, Any]
+Options = dict[str, Any]
 ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 """What an optimizer is made from: tensors, groups of them, or tensors with names."""
 
@@ -38,41 +38,18 @@ required = _Required()
 # --- Hooks --------------------------------------------------------------------------------
 
 
-class _HookHandle:
-    """Takes a hook away again."""
-
-    count = 0
-
-    def __init__(self, hooks: OrderedDict[int, Any], hook: Any, prepend: bool = False) -> None:
-        _HookHandle.count += 1
-        self.hooks, self.id = hooks, _HookHandle.count
-        hooks[self.id] = hook
-        if prepend:
-            hooks.move_to_end(self.id, last=False)
-
-    def remove(self) -> None:
-        """Take the hook away."""
-        self.hooks.pop(self.id, None)
-
-    def __enter__(self) -> _HookHandle:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
-
-
 _before_every_step: OrderedDict[int, Any] = OrderedDict()
 _after_every_step: OrderedDict[int, Any] = OrderedDict()
 
 
-def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> _HookHandle:
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(optimizer, args, kwargs)` before each step of every optimizer."""
-    return _HookHandle(_before_every_step, hook)
+    return add_hook(_before_every_step, hook)
 
 
-def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> _HookHandle:
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(optimizer, args, kwargs)` after each step of every optimizer."""
-    return _HookHandle(_after_every_step, hook)
+    return add_hook(_after_every_step, hook)
 
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -185,37 +162,37 @@ class Optimizer:
 
     # --- Hooks ---------------------------------------------------------------------------
 
-    def register_step_pre_hook(self, hook: Callable[..., Any]) -> _HookHandle:
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` before each step; it may return other arguments."""
-        return _HookHandle(self._optimizer_step_pre_hooks, hook)
+        return add_hook(self._optimizer_step_pre_hooks, hook)
 
-    def register_step_post_hook(self, hook: Callable[..., Any]) -> _HookHandle:
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` after each step."""
-        return _HookHandle(self._optimizer_step_post_hooks, hook)
+        return add_hook(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
-    ) -> _HookHandle:
+    ) -> RemovableHandle:
         """Call `hook(optimizer)` before `state_dict`."""
-        return _HookHandle(self._optimizer_state_dict_pre_hooks, hook, prepend)
+        return add_hook(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
-    ) -> _HookHandle:
+    ) -> RemovableHandle:
         """Call `hook(optimizer, state_dict)` after `state_dict`; it may return another."""
-        return _HookHandle(self._optimizer_state_dict_post_hooks, hook, prepend)
+        return add_hook(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
-    ) -> _HookHandle:
+    ) -> RemovableHandle:
         """Call `hook(optimizer, state_dict)` before loading; it may return another."""
-        return _HookHandle(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+        return add_hook(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
-    ) -> _HookHandle:
+    ) -> RemovableHandle:
         """Call `hook(optimizer)` after loading."""
-        return _HookHandle(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+        return add_hook(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     # --- State ---------------------------------------------------------------------------
 
@@ -399,40 +376,18 @@ def _fitted(value: Any, param: Tensor, key: Any = None) -> Any:
 def number(value: float) -> Tensor:
     """A number that a state keeps: a tensor without dimensions, as in Torch's files."""
     double = dtypes.get_default_dtype() is dtypes.float64
-    return wrap(np.array(float(value), np.float64 if double else np.float32))
+    dtype = dtypes.float64 if double else dtypes.float32
+    return FUNCTIONS["tensor"](float(value), dtype=dtype)
 
 
-def as_float(value: Any) -> Any:
-    """A number that may be given as a tensor."""
-    return value.item() if isinstance(value, Tensor) else value
+def zeros_like(p: Tensor) -> Tensor:
+    """Zeros in the shape and memory layout of a parameter."""
+    return FUNCTIONS["zeros_like"](p)
 
 
-def check_lr(lr: Any) -> None:
-    """ValueError if a learning rate makes no sense."""
-    if isinstance(lr, Tensor) and lr.numel() != 1:
-        raise ValueError("Tensor lr must be 1-element")
-    if not lr >= 0.0:
-        raise ValueError(f"Invalid learning rate: {lr}")
-
-
-def check_range(value: Any, text: str, high: float | None = None) -> None:
-    """ValueError with a text unless a number is at least 0, and below `high`."""
-    if not value >= 0.0 or (high is not None and not value < high):
-        raise ValueError(f"{text}: {value}")
-
-
-def check_betas(betas: Any) -> None:
-    """ValueError unless both of Adam's rates are in [0, 1)."""
-    for i in range(2):
-        check_range(betas[i], f"Invalid beta parameter at index {i}", 1.0)
-
-
-def check_switches(fused: Any, foreach: Any, differentiable: bool) -> None:
-    """RuntimeError for ways of computing that exclude each other."""
-    if fused and differentiable:
-        raise RuntimeError("`fused` does not support `differentiable`")
-    if fused and foreach:
-        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+def full_like(p: Tensor, value: float) -> Tensor:
+    """A tensor like a parameter that holds one number, of a complex one in both parts."""
+    return FUNCTIONS["full_like"](p, complex(value, value) if p.is_complex() else value)
 
 
 def evaluated(closure: Closure) -> Any:
@@ -441,100 +396,6 @@ def evaluated(closure: Closure) -> Any:
         return None
     with enable_grad():
         return closure()
-
-
-class ElementwiseOptimizer(Optimizer):
-    """An optimizer whose step treats each element of a parameter by itself.
-
-    A subclass says which formula of `backends/cpu/optim_formulas.py` it computes, what of the
-    state that takes, and the formula's numbers. All parameters of a group are then updated in one
-    call.
-    """
-
-    def _formula(self, group: Group) -> tuple[Callable[..., Any], tuple[str, ...]]:
-        """The formula for a group, and the tensors of the state that it takes."""
-        raise NotImplementedError
-
-    def _numbers(self, group: Group) -> Callable[[State], tuple[float, ...]]:
-        """From a parameter's state to the formula's numbers in this step."""
-        raise NotImplementedError
-
-    def _start(self, group: Group, p: Tensor, state: State) -> None:
-        """Fill the state of a parameter before its first step."""
-        state["step"] = number(0.0)
-        for name in self._formula(group)[1]:
-            state[name] = zeros_like(p)
-
-    def step(self, closure: Closure = None) -> Any:
-        """Change the parameters once; return the closure's loss."""
-        loss = evaluated(closure)
-        for group in self.param_groups:
-            if group.get("differentiable"):
-                self._recorded_step(group)
-            else:
-                self._fused_step(group)
-        return loss
-
-    def _fused_step(self, group: Group) -> None:
-        formula, names = self._formula(group)
-        numbers = self._numbers(group)
-        jobs = []
-        for p, gradient, state in self._ready(group):
-            arrays = [p._array, gradient._array]
-            for name in names:
-                arrays.append(state[name]._array)
-            jobs.append((arrays, numbers(state)))
-            bump_version(p)
-        update(formula, jobs)
-
-    def _recorded_step(self, group: Group) -> None:
-        """The same with operations that are recorded, so that one can differentiate through it."""
-        formula, names = self._formula(group)
-        numbers = self._numbers(group)
-        formula = _on_tensors(formula)
-        for p, gradient, state in self._ready(group):
-            new = formula(p, gradient, *[state[name] for name in names], *numbers(state))
-            p.copy_(new[0])
-            for name, value in zip(names, new[1:], strict=True):
-                state[name] = value
-
-    def _ready(self, group: Group) -> list[tuple[Tensor, Tensor, State]]:
-        """The parameters that have a gradient, with it and their states."""
-        ready = []
-        states = self.state
-        for p in group["params"]:
-            gradient = p._grad
-            if gradient is not None:
-                state = states.get(p)
-                if not state:
-                    state = {}
-                    self._start(group, p, state)
-                    if state:
-                        states[p] = state
-                ready.append((p, gradient, state))
-        return ready
-
-
-def zeros_like(p: Tensor) -> Tensor:
-    """Zeros in the shape and memory layout of a parameter."""
-    return wrap(np.zeros_like(p._array))
-
-
-def counted(state: State) -> float:
-    """Count one more step of a parameter, and say how many there are now."""
-    count = state["step"]._array
-    steps = count.item() + 1
-    count[...] = steps
-    return steps
-
-
-def _on_tensors(formula: Callable[..., Any]) -> Callable[..., Any]:
-    """A formula over tensors: NumPy's functions in it are replaced by operations of the same name."""
-    from types import FunctionType, SimpleNamespace
-
-    from ..ops.surface import FUNCTIONS
-
-    return FunctionType(formula.__code__, {"np": SimpleNamespace(**FUNCTIONS)})
 
 
 __all__ = [

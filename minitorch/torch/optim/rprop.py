@@ -2,65 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from dataclasses import KW_ONLY
 
-import numpy as np
-
-from ..backends.cpu import optim_formulas as formulas
-from ..tensor import Tensor, wrap
-from .optimizer import (
-    ElementwiseOptimizer,
-    Group,
-    ParamsT,
-    State,
-    as_float,
-    check_lr,
-    counted,
-    number,
-    zeros_like,
-)
+from ..tensor import Tensor
+from . import formulas
+from .elementwise import ElementwiseOptimizer, Numbers, Step
+from .optimizer import Group, Options, ParamsT, State, full_like
+from .options import as_float, direction, optimizer
 
 
+@optimizer
 class Rprop(ElementwiseOptimizer):
     """Resilient backpropagation (Riedmiller and Braun, 1993)."""
 
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float | Tensor = 1e-2,
-        etas: tuple[float, float] = (0.5, 1.2),
-        step_sizes: tuple[float, float] = (1e-6, 50),
-        *,
-        capturable: bool = False,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        differentiable: bool = False,
-    ) -> None:
-        check_lr(lr)
-        if not 0.0 < etas[0] < 1.0 < etas[1]:
-            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        defaults = {
-            "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach,
-            "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
-        }  # fmt: skip
-        super().__init__(params, defaults)
+    params: ParamsT
+    lr: float | Tensor = 1e-2
+    etas: tuple[float, float] = (0.5, 1.2)
+    step_sizes: tuple[float, float] = (1e-6, 50)
+    _: KW_ONLY
+    capturable: bool = False
+    foreach: bool | None = None
+    maximize: bool = False
+    differentiable: bool = False
 
-    def _formula(self, group: Group) -> tuple[Callable[..., Any], tuple[str, ...]]:
-        return formulas.rprop, ("prev", "step_size")
+    def _check(self, options: Options) -> None:
+        super()._check(options)
+        shrink, grow = options["etas"]
+        if not 0.0 < shrink < 1.0 < grow:
+            raise ValueError(f"Invalid eta values: {shrink}, {grow}")
 
-    def _start(self, group: Group, p: Tensor, state: State) -> None:
-        state["step"], state["prev"] = number(0.0), zeros_like(p)
-        lr = as_float(group["lr"])
-        kind = p._array.dtype.kind
-        state["step_size"] = wrap(np.full_like(p._array, complex(lr, lr) if kind == "c" else lr))
+    def _start(self, group: Group, p: Tensor) -> State:
+        return {**super()._start(group, p), "step_size": full_like(p, as_float(group["lr"]))}
 
-    def _numbers(self, group: Group) -> Callable[[State], tuple[float, ...]]:
-        sign = -1.0 if group["maximize"] else 1.0
-        numbers = sign, *group["etas"], *group["step_sizes"], 1.0
+    def _step(self, group: Group, first: bool) -> Step:
+        return _STEP
 
-        def count(state: State) -> tuple[float, ...]:
-            counted(state)
-            return numbers
 
-        return count
+def _numbers(options: Options, steps: float) -> Numbers:
+    return (direction(options), *options["etas"], *options["step_sizes"], 1.0), (steps + 1,)
+
+
+_STEP = Step("rprop_", formulas.rprop, _numbers, ("prev", "step_size"))

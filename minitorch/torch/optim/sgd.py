@@ -2,75 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from dataclasses import KW_ONLY
 
-from ..backends.cpu import optim_formulas as formulas
 from ..tensor import Tensor
-from .optimizer import (
-    ElementwiseOptimizer,
-    Group,
-    ParamsT,
-    State,
-    as_float,
-    check_lr,
-    check_range,
-    check_switches,
-    zeros_like,
-)
+from . import formulas
+from .elementwise import ElementwiseOptimizer, Numbers, Step
+from .optimizer import Group, Options, ParamsT, State
+from .options import as_float, direction, optimizer
 
 
+@optimizer
 class SGD(ElementwiseOptimizer):
     """Down the gradient, or with momentum down a running sum of gradients."""
 
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float | Tensor = 1e-3,
-        momentum: float = 0,
-        dampening: float = 0,
-        weight_decay: float | Tensor = 0,
-        nesterov: bool = False,
-        *,
-        maximize: bool = False,
-        foreach: bool | None = None,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
-        check_lr(lr)
-        check_range(momentum, "Invalid momentum value")
-        check_range(weight_decay, "Invalid weight_decay value")
-        if nesterov and (momentum <= 0 or dampening != 0):
+    params: ParamsT
+    lr: float | Tensor = 1e-3
+    momentum: float = 0
+    dampening: float = 0
+    weight_decay: float | Tensor = 0
+    nesterov: bool = False
+    _: KW_ONLY
+    maximize: bool = False
+    foreach: bool | None = None
+    differentiable: bool = False
+    fused: bool | None = None
+
+    def _check(self, options: Options) -> None:
+        super()._check(options)
+        if options["nesterov"] and (options["momentum"] <= 0 or options["dampening"] != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        check_switches(fused, foreach, differentiable)
-        defaults = {
-            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
-            "nesterov": nesterov, "maximize": maximize, "foreach": foreach,
-            "differentiable": differentiable, "fused": fused,
-        }  # fmt: skip
-        super().__init__(params, defaults)
 
-    def _formula(self, group: Group) -> tuple[Callable[..., Any], tuple[str, ...]]:
+    def _step(self, group: Group, first: bool) -> Step:
         if group["momentum"] == 0:
-            return formulas.sgd, ()
-        return formulas.momentum, ("momentum_buffer",)
-
-    def _start(self, group: Group, p: Tensor, state: State) -> None:
-        if group["momentum"] != 0:
-            state["momentum_buffer"] = zeros_like(p)
-            state["first"] = True
+            return _PLAIN
+        return _FIRST if first else _LATER
 
     def _renew(self, state: State) -> None:
         if state.get("momentum_buffer", 0) is None:
             state.clear()
 
-    def _numbers(self, group: Group) -> Callable[[State], tuple[float, ...]]:
-        lr, decay = as_float(group["lr"]), as_float(group["weight_decay"])
-        sign = -1.0 if group["maximize"] else 1.0
-        momentum, common = group["momentum"], (lr, decay, sign)
-        if momentum == 0:
-            return lambda state: common
-        ahead = momentum if group["nesterov"] else 0.0
-        first = *common, 0.0, 1.0, ahead
-        later = *common, momentum, 1.0 - group["dampening"], ahead
-        return lambda state: first if state.pop("first", False) else later
+
+def _common(options: Options) -> tuple[float, ...]:
+    return as_float(options["lr"]), as_float(options["weight_decay"]), direction(options)
+
+
+def _numbers(options: Options, old: float, new: float) -> Numbers:
+    ahead = options["momentum"] if options["nesterov"] else 0.0
+    return (*_common(options), old, new, ahead), ()
+
+
+def _first(options: Options) -> Numbers:
+    return _numbers(options, 0.0, 1.0)
+
+
+def _later(options: Options) -> Numbers:
+    return _numbers(options, options["momentum"], 1.0 - options["dampening"])
+
+
+_PLAIN = Step("sgd_", formulas.sgd, lambda options: (_common(options), ()), counts=())
+_FIRST = Step("sgd_momentum_", formulas.momentum, _first, ("momentum_buffer",), ())
+_LATER = Step("sgd_momentum_", formulas.momentum, _later, ("momentum_buffer",), ())

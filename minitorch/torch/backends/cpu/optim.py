@@ -8,7 +8,7 @@ first: loading a kernel pays after some steps.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -18,8 +18,7 @@ from .kinds import KERNEL_TYPES, is_half, kernels_from
 
 Array = Any
 Formula = Callable[..., tuple[Any, ...]]
-Job = tuple[list[Array], Sequence[float]]
-"""A parameter, its gradient and what is remembered of it; the numbers of this step."""
+Numbers = tuple[float, ...]
 
 LARGE = kernels_from(65_536)
 """With this many elements in all, kernels pay from the first step on."""
@@ -32,33 +31,33 @@ _updated: dict[Any, int] = {}  # by formula and type
 _compiled: set[Any] = set()
 
 
-def update(formula: Formula, jobs: list[Job]) -> None:
-    """Take one step: write new parameters, and what is to be remembered, into their arrays."""
-    if not jobs:
-        return
-    which = formula, jobs[0][0][0].dtype
-    if which not in _compiled and not _is_worth_it(which, jobs):
-        _by_numpy(formula, jobs)
-        return
-    _compiled.add(which)
-    ready: dict[Any, list[Job]] = {kind: [] for kind in KERNEL_TYPES}
-    for arrays, numbers in jobs:
-        kind = arrays[0].dtype
-        if kind in ready and _are_runs(arrays):
-            ready[kind].append((arrays, numbers))
-        else:
-            _by_numpy(formula, [(arrays, numbers)])
-    for kind, some in ready.items():
-        if some:
-            _kernels().run(formula, kind, some)
+def update(formula: Formula, columns: Sequence[list[Array]], numbers: Sequence[Numbers]) -> None:
+    """Take one step: write new parameters, and what is to be remembered, into their arrays.
+
+    Args:
+        formula: what to do with an element
+        columns: the parameters, their gradients, and what is remembered, a list of arrays each
+        numbers: for each parameter those that the formula takes
+    """
+    kind = columns[0][0].dtype
+    which = formula, kind
+    left: Iterable[int] = range(len(numbers))
+    if which in _compiled or (kind in KERNEL_TYPES and _is_worth_it(which, columns[0])):
+        _compiled.add(which)
+        left = _kernels().run(formula, kind, columns, numbers)
+        if not left:
+            return
+    others = [k for k in left if columns[0][k].dtype != kind]
+    _by_numpy(formula, [k for k in left if k not in others], columns, numbers)
+    if others:
+        picked = [[column[k] for k in others] for column in columns]
+        update(formula, picked, [numbers[k] for k in others])
 
 
-def _is_worth_it(which: Any, jobs: list[Job]) -> bool:
+def _is_worth_it(which: Any, params: list[Array]) -> bool:
     """Whether it is time to load, or to compile, a formula's kernel for a type."""
-    done = _updated[which] = _updated.get(which, 0) + len(jobs)
-    if done > PATIENCE["numba" in sys.modules]:
-        return True
-    return sum(arrays[0].size for arrays, _ in jobs) >= LARGE
+    done = _updated[which] = _updated.get(which, 0) + len(params)
+    return done > PATIENCE["numba" in sys.modules] or sum(p.size for p in params) >= LARGE
 
 
 @cache
@@ -69,57 +68,29 @@ def _kernels() -> Any:
     return optim_kernels
 
 
-def _are_runs(arrays: list[Array]) -> bool:
-    """Whether kernels can walk over all arrays side by side; the gradient is copied if need be."""
-    first = arrays[0]
-    for i, array in enumerate(arrays):
-        if array.dtype != first.dtype or array.size != first.size:
-            return False
-        flags = array.flags
-        if i == 1:
-            if not (flags.c_contiguous and flags.aligned):
-                arrays[1] = np.ascontiguousarray(array)
-        elif not (flags.c_contiguous and flags.aligned and flags.writeable):
-            return False
-    return True
-
-
-def _by_numpy(formula: Formula, jobs: list[Job]) -> None:
+def _by_numpy(
+    formula: Formula, places: list[int], columns: Sequence[list[Array]], numbers: Sequence[Numbers]
+) -> None:
     """The same by NumPy, for any type and layout."""
     known: Any = None  # the last numbers, and what they were made to
     with np.errstate(all="ignore"):
-        for arrays, numbers in jobs:
-            if arrays[0].dtype not in KERNEL_TYPES:
-                _update_unusual(formula, arrays, numbers)
-                continue
-            real = arrays[0].dtype.type
-            if known is None or known[0] != numbers or known[1] is not real:
-                known = numbers, real, [real(n) for n in numbers]
-            _write(arrays, formula(*_checked(arrays), *known[2]))
+        for k in places:
+            arrays = [_real_parts(column[k]) for column in columns]
+            _check_shapes(arrays)
+            wide = [a.astype(np.float32) for a in arrays] if is_half(arrays[0]) else arrays
+            if known is None or known[0] is not numbers[k]:
+                known = numbers[k], [wide[0].dtype.type(n) for n in numbers[k]]
+            new = formula(np, *wide, *known[1])
+            for kept, value in zip((arrays[0], *arrays[2:]), new, strict=True):
+                kept[...] = value
 
 
-def _update_unusual(formula: Formula, arrays: list[Array], numbers: Sequence[float]) -> None:
-    """Complex numbers are pairs of real ones; half precision is computed in float32."""
-    arrays = [_real_parts(a) for a in _checked(arrays)]
-    wide = [a.astype(np.float32) for a in arrays] if is_half(arrays[0]) else arrays
-    real = wide[0].dtype.type
-    _write(arrays, formula(*wide, *[real(n) for n in numbers]))
-
-
-def _checked(arrays: list[Array]) -> list[Array]:
+def _check_shapes(arrays: list[Array]) -> None:
     if arrays[1].shape != arrays[0].shape:
         raise RuntimeError(
             f"optimizer: the gradient has shape {list(arrays[1].shape)}, the parameter "
             f"{list(arrays[0].shape)}"
         )
-    return arrays
-
-
-def _write(arrays: list[Array], results: tuple[Array, ...]) -> None:
-    """Put new values where the old ones are."""
-    arrays[0][...] = results[0]
-    for kept, new in zip(arrays[2:], results[1:], strict=True):
-        kept[...] = new
 
 
 def _real_parts(array: Array) -> Array:

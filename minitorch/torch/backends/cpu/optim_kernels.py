@@ -1,21 +1,25 @@
 """The loop around an optimizer's formula: one call for all parameters of a type.
 
-The kernel is given a table of arrays, one row for each parameter, and splits all elements among the
-cores. Products are not added in one step here, so that kernels and NumPy agree to the last bit.
+The kernel is given a table with a row for each parameter (its size, which numbers it takes, the addresses of
+its arrays) and splits all elements among the cores. Products are not added in one step here, so
+that kernels and NumPy agree to the last bit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from inspect import signature
 from typing import Any
 
 import numpy as np
+from numba import int64, types
+from numba.np.numpy_support import from_dtype
 from numba.np.unsafe import ndarray
 
-from ....jit import compile_part
-from .kernels import INSIDE, parallel, part, run_at, step
+from ....jit import compile_kernel, compile_part
+from .arrays import in_order
+from .kernels import EXACT, INSIDE, parallel, part, run_at, step
 from .runs import share
 
 Array = Any
@@ -24,27 +28,131 @@ to_fixed_tuple: Any = ndarray.to_fixed_tuple
 LIGHT = 64
 """How many elements take as long as one of other kernels: cores help when there are millions."""
 
-HEADER = object.__basicsize__
-"""Where in an array, as an object of Python, the address of its memory stands: NumPy's C API says so."""
+
+def run(
+    formula: Callable[..., Any],
+    kind: Any,
+    columns: Sequence[list[Array]],
+    numbers: Sequence[tuple[float, ...]],
+) -> list[int]:
+    """Apply a formula to all parameters whose arrays are contiguous blocks of one type.
+
+    Args:
+        formula: what to do with an element
+        kind: the type
+        columns: the parameters, their gradients, and what is remembered, a list of arrays each
+        numbers: for each parameter those that the formula takes
+
+    Returns:
+        the places of parameters that are left
+    """
+    table = np.zeros((len(numbers), 2 + len(columns)), np.int64)
+    fill, fill_new = _fillers(kind, len(columns))
+    left, copies, total = [], [], 0
+    for k, arrays in enumerate(zip(*columns, strict=True)):
+        size = -1
+        if arrays[0].dtype is kind and arrays[0].flags.carray:
+            if not arrays[1].flags.carray:
+                copies.append(in_order(arrays[1]))
+                arrays = arrays[0], copies[-1], *arrays[2:]
+            try:
+                size = fill(table, k, *arrays)
+            except TypeError:
+                size = fill_new(table, k, *arrays)
+        if size < 0:
+            table[k, 0] = 0
+            left.append(k)
+        else:
+            total += size
+    different = numbers[:1]
+    if numbers.count(numbers[0]) != len(numbers):
+        different = list(dict.fromkeys(numbers))
+        table[:, 1] = [different.index(each) for each in numbers]
+    if total:
+        kernel = _kernel(formula, kind.type, len(columns))
+        kernel(total // LIGHT, table, np.array(different, kind))
+    return left
 
 
-def run(formula: Callable[..., Any], kind: Any, jobs: list[tuple[list[Array], Any]]) -> None:
-    """Apply a formula to all parameters; their arrays are runs of memory of one type."""
-    table, total = [], 0
-    for arrays, _ in jobs:
-        size = arrays[0].size
-        total += size
-        table.append([size, *map(id, arrays)])
-    kernel = _kernel(formula, kind.type, len(jobs[0][0]) - 2)
-    kernel(total // LIGHT, np.array(table), np.array([numbers for _, numbers in jobs], kind))
+# --- Rows of the table ----------------------------------------------------------------------
 
 
 @cache
-def _kernel(formula: Callable[..., Any], real: Any, memories: int) -> Any:
-    """The kernel of a formula that remembers so many numbers of each element."""
+def _fillers(kind: Any, count: int) -> tuple[Any, Callable[..., int]]:
+    """Two functions `fill(table, k, *arrays)` that fill a row, for `count` arrays of a type.
+
+    They return the size of the arrays, or -1 where they differ in that. The first one refuses arrays that are
+    not contiguous, aligned and writable with a TypeError, and numbers of dimensions that it has not been
+    compiled for; the second one compiles it for these and returns -1 for those.
+    """
+    fill = compile_kernel(_FILLERS[count], fastmath=EXACT)
+    known = set()
+
+    def learn(dimensions: int) -> None:
+        known.add(dimensions)
+        array = types.Array(from_dtype(kind), dimensions, "C")
+        fill.disable_compile(False)
+        fill.compile((types.Array(int64, 2, "C"), int64, *[array] * count))
+        fill.disable_compile()
+
+    def fill_new(table: Array, k: int, *arrays: Array) -> int:
+        if arrays[0].ndim in known:
+            return -1
+        learn(arrays[0].ndim)
+        try:
+            return fill(table, k, *arrays)
+        except TypeError:
+            return -1
+
+    learn(1)
+    return fill, fill_new
+
+
+@part
+def _fill(row: Array, arrays: Any) -> int:
+    size = row[0] = arrays[0].size
+    for j in range(len(arrays)):
+        row[2 + j] = arrays[j].ctypes.data
+        if arrays[j].size != size:
+            return -1
+    return size
+
+
+def _fill_2(table: Array, k: int, p: Array, g: Array) -> int:
+    return _fill(table[k], (p, g))
+
+
+def _fill_3(table: Array, k: int, p: Array, g: Array, a: Array) -> int:
+    return _fill(table[k], (p, g, a))
+
+
+def _fill_4(table: Array, k: int, p: Array, g: Array, a: Array, b: Array) -> int:
+    return _fill(table[k], (p, g, a, b))
+
+
+def _fill_5(table: Array, k: int, p: Array, g: Array, a: Array, b: Array, c: Array) -> int:
+    return _fill(table[k], (p, g, a, b, c))
+
+
+_FILLERS = {2: _fill_2, 3: _fill_3, 4: _fill_4, 5: _fill_5}
+
+
+# --- The loop -------------------------------------------------------------------------------
+
+
+@cache
+def _kernel(formula: Callable[..., Any], real: Any, count: int) -> Any:
+    """The kernel of a formula over the elements of so many arrays."""
     body = compile_part(formula, fastmath=(), forceinline=True, **INSIDE)
-    count = len(signature(formula).parameters) - memories - 2
-    sweep = step(_SWEEPS[memories](body, _run_of(real), count))
+    numbers_of = len(signature(formula).parameters) - 1 - count
+    open_runs, load, store = _opening(real, count), _loading(count), _storing(count)
+
+    @step
+    def sweep(row: Array, start: int, size: int, numbers: Array) -> None:
+        values = to_fixed_tuple(numbers, numbers_of)
+        runs = open_runs(row, start, size)
+        for i in range(size):
+            store(runs, i, body(np, *load(runs, i), *values))
 
     def update(task: int, tasks: int, table: Array, numbers: Array) -> None:
         begin, end = share(task, tasks, table[:, 0].sum())
@@ -52,7 +160,7 @@ def _kernel(formula: Callable[..., Any], real: Any, memories: int) -> Any:
             size = table[k, 0]
             first, stop = max(begin, 0), min(end, size)
             if first < stop:
-                sweep(table[k, 1:], first, stop - first, numbers[k])
+                sweep(table[k], first, stop - first, numbers[table[k, 1]])
             begin -= size
             end -= size
 
@@ -60,67 +168,50 @@ def _kernel(formula: Callable[..., Any], real: Any, memories: int) -> Any:
 
 
 @cache
-def _run_of(real: Any) -> Any:
-    """For use in kernels: part of the memory of an array, which is given as an object of Python."""
-    numbers_at, address_at = run_at(real), run_at(np.int64)
-    itemsize = np.dtype(real).itemsize
+def _opening(real: Any, count: int) -> Any:
+    """For use in kernels: part of each array of a row, as a tuple."""
+    run, itemsize = run_at(real), np.dtype(real).itemsize
+    others: Any = _opening(real, count - 1) if count > 1 else None
 
     @part
-    def run_of(array: int, start: int, size: int) -> Any:
-        return numbers_at(address_at(array + HEADER, 1)[0] + start * itemsize, size)
+    def open_first(row: Array, start: int, size: int) -> Any:
+        return (run(row[2] + start * itemsize, size),)
 
-    return run_of
+    @part
+    def open_runs(row: Array, start: int, size: int) -> Any:
+        return (*others(row, start, size), run(row[1 + count] + start * itemsize, size))
 
-
-def _sweep_0(body: Any, run: Any, count: int) -> Any:
-    def sweep(arrays: Array, start: int, size: int, numbers: Array) -> None:
-        values = to_fixed_tuple(numbers, count)
-        p, g = run(arrays[0], start, size), run(arrays[1], start, size)
-        for i in range(size):
-            (p[i],) = body(p[i], g[i], *values)
-
-    return sweep
+    return open_first if others is None else open_runs
 
 
-def _sweep_1(body: Any, run: Any, count: int) -> Any:
-    def sweep(arrays: Array, start: int, size: int, numbers: Array) -> None:
-        values = to_fixed_tuple(numbers, count)
-        p, g, a = (
-            run(arrays[0], start, size),
-            run(arrays[1], start, size),
-            run(arrays[2], start, size),
-        )
-        for i in range(size):
-            p[i], a[i] = body(p[i], g[i], a[i], *values)
+@cache
+def _loading(count: int) -> Any:
+    """For use in kernels: the elements at one place of so many arrays."""
+    others: Any = _loading(count - 1) if count > 1 else None
 
-    return sweep
+    @part
+    def load_first(runs: Any, i: int) -> Any:
+        return (runs[0][i],)
 
+    @part
+    def load(runs: Any, i: int) -> Any:
+        return (*others(runs, i), runs[count - 1][i])
 
-def _sweep_2(body: Any, run: Any, count: int) -> Any:
-    def sweep(arrays: Array, start: int, size: int, numbers: Array) -> None:
-        values = to_fixed_tuple(numbers, count)
-        p, g = run(arrays[0], start, size), run(arrays[1], start, size)
-        a, b = run(arrays[2], start, size), run(arrays[3], start, size)
-        for i in range(size):
-            p[i], a[i], b[i] = body(p[i], g[i], a[i], b[i], *values)
-
-    return sweep
+    return load_first if others is None else load
 
 
-def _sweep_3(body: Any, run: Any, count: int) -> Any:
-    def sweep(arrays: Array, start: int, size: int, numbers: Array) -> None:
-        values = to_fixed_tuple(numbers, count)
-        p, g, a = (
-            run(arrays[0], start, size),
-            run(arrays[1], start, size),
-            run(arrays[2], start, size),
-        )
-        b, c = run(arrays[3], start, size), run(arrays[4], start, size)
-        for i in range(size):
-            p[i], a[i], b[i], c[i] = body(p[i], g[i], a[i], b[i], c[i], *values)
+@cache
+def _storing(count: int) -> Any:
+    """For use in kernels: put new elements into all arrays but the second, the gradient."""
+    others: Any = _storing(count - 1) if count > 2 else None
 
-    return sweep
+    @part
+    def store_first(runs: Any, i: int, new: Any) -> None:
+        runs[0][i] = new[0]
 
+    @part
+    def store(runs: Any, i: int, new: Any) -> None:
+        others(runs, i, new)
+        runs[count - 1][i] = new[count - 2]
 
-_SWEEPS = (_sweep_0, _sweep_1, _sweep_2, _sweep_3)
-"""The loops, by how many numbers are remembered of each element."""
+    return store_first if others is None else store

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from inspect import Parameter as Argument
 from typing import Any, TypeVar, dataclass_transform
 
+from ...declarations import constructor
 from ...ops.surface import FUNCTIONS
 from ...tensor import Size
 from ..parameter import Parameter
@@ -39,13 +39,15 @@ def layer(*, shows: str | None = None, keyword_only: bool = False) -> Callable[[
         keyword_only: whether all arguments must be named
     """
 
+    def build(self: Any, arguments: dict[str, Any]) -> None:
+        Module.__init__(self)
+        for name, value in arguments.items():
+            setattr(self, name, value)
+        self._settle()
+
     def declare(cls: Layer) -> Layer:
-        annotations = inspect.get_annotations(cls)
-        fields = [name for name, kind in annotations.items() if "ClassVar" not in str(kind)]
-        defaults = {name: getattr(cls, name) for name in fields if name in vars(cls)}
-        for name in defaults:  # a class attribute would hide a buffer of that name
-            delattr(cls, name)
-        cls.__init__ = _constructor(cls, fields, defaults, keyword_only)
+        cls.__init__ = constructor(cls, build, keyword_only)
+        fields = list(inspect.signature(cls).parameters)
         constants = [name for name in fields if name not in _NOT_CONSTANT]
         cls.__constants__ = constants  # type: ignore[attr-defined]
         if shows is not None:
@@ -53,33 +55,6 @@ def layer(*, shows: str | None = None, keyword_only: bool = False) -> Callable[[
         return cls
 
     return declare
-
-
-def _constructor(
-    cls: type[Module], fields: list[str], defaults: dict[str, Any], keyword_only: bool
-) -> Callable[..., None]:
-    """An `__init__` that takes the fields and sets them."""
-    kind = Argument.KEYWORD_ONLY if keyword_only else Argument.POSITIONAL_OR_KEYWORD
-    arguments = [
-        Argument(name, kind, default=defaults.get(name, Argument.empty)) for name in fields
-    ]
-    own = Argument("self", Argument.POSITIONAL_OR_KEYWORD)
-    signature = inspect.Signature([own, *arguments])
-
-    def construct(self: Any, *args: Any, **kwargs: Any) -> None:
-        Module.__init__(self)
-        try:
-            bound = signature.bind(self, *args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{cls.__name__}.__init__() {error}") from None
-        bound.apply_defaults()
-        for name in fields:
-            setattr(self, name, bound.arguments[name])
-        self._settle()
-
-    construct.__signature__ = signature  # type: ignore[attr-defined]
-    construct.__name__, construct.__qualname__ = "__init__", f"{cls.__qualname__}.__init__"
-    return construct
 
 
 def _text(shows: str, has_inplace: bool) -> Callable[[Any], str]:

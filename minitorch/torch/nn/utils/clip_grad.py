@@ -10,14 +10,35 @@ from typing import Any
 import numpy as np
 
 from ...autograd.modes import no_grad
-from ...ops.linalg.norms import VECTOR_NORM, vector_norm
+from ...interpreters import update
+from ...ops.arithmetic import MUL
+from ...ops.linalg.norms import VECTOR_NORM
+from ...ops.record import Op, bind
 from ...ops.surface import FUNCTIONS
-from ...tensor import Tensor, bump_version, wrap
+from ...tensor import Array, Tensor, bump_versions
 
-_norm_of = VECTOR_NORM.compute
-LARGE = 65_536
-"""With this many elements, kernels on all cores pay."""
 Tensors = Tensor | Iterable[Tensor]
+
+
+def _total_norm(*tensors: Array, ord: float) -> Array:
+    norms = [VECTOR_NORM.compute(t, ord, tuple(range(t.ndim)), False) for t in tensors]
+    return VECTOR_NORM.compute(np.array(norms), ord, (0,), False)
+
+
+TOTAL_NORM = Op("_total_norm", ("*tensors",), _total_norm, {"tensors": None})
+
+
+@update(0)
+def _foreach_mul_(tensors: list[Tensor], factor: Tensor) -> None:
+    """Multiply tensors, in place, by a number."""
+    number = factor.item()
+    for tensor in tensors:
+        array = tensor._array
+        if array.dtype.kind == "f":
+            MUL.ufunc(array, number, out=array)  # type: ignore[misc]
+        else:
+            np.multiply(array, factor._array, array, casting="same_kind")
+    bump_versions(tensors)
 
 
 def _listed(tensors: Tensors) -> list[Tensor]:
@@ -47,8 +68,7 @@ def get_total_norm(
     norm_type = float(norm_type)
     if not listed:
         return FUNCTIONS["tensor"](0.0)
-    norms = [_norm_of(t._array, norm_type, tuple(range(t.ndim)), False) for t in listed]
-    total = vector_norm(wrap(np.array(norms)), norm_type)
+    total = bind(TOTAL_NORM, listed, {"ord": norm_type})
     if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so "
@@ -65,12 +85,7 @@ def clip_grads_with_norm_(
     """Scale the gradients of parameters so that their norm, which is given, is at most `max_norm`."""
     scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     if scale.item() != 1.0:
-        for gradient in _gradients(parameters):
-            if gradient._array.size < LARGE:
-                np.multiply(gradient._array, scale._array, gradient._array, casting="same_kind")
-                bump_version(gradient)
-            else:
-                gradient.mul_(scale)
+        _foreach_mul_(_gradients(parameters), scale)
 
 
 @no_grad()

@@ -1,8 +1,9 @@
 """One step of each algorithm, for one element: the bodies of the optimizers' kernels.
 
-Each takes the parameter `p`, its gradient `g`, what the algorithm remembers of the element, and
-the numbers of this step; it returns the new `p` and what to remember. The same functions work on
-whole arrays (small parameters) and on single numbers (in kernels), with equal results.
+Each takes a namespace of functions `xp`, the parameter `p`, its gradient `g`, what the algorithm
+remembers of the element, and the numbers of this step; it returns the new `p` and what to remember. With
+NumPy as `xp` the same functions work on whole arrays (small parameters) and, compiled, on single numbers
+(in kernels), with equal results; with the functions of tensors they are recorded by autograd.
 
 Numbers that most have in common:
 
@@ -15,19 +16,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 Number = Any
 """A number, or an array of them."""
 
 
-def sgd(p: Number, g: Number, lr: Number, decay: Number, sign: Number) -> tuple[Number]:
+def sgd(xp: Any, p: Number, g: Number, lr: Number, decay: Number, sign: Number) -> tuple[Number]:
     """Down the gradient."""
     return (p - lr * (sign * g + (decay * p if decay != 0 else decay)),)
 
 
 def momentum(
-    p: Number, g: Number, velocity: Number,
+    xp: Any, p: Number, g: Number, velocity: Number,
     lr: Number, decay: Number, sign: Number, old: Number, new: Number, ahead: Number,
 ) -> tuple[Number, Number]:  # fmt: skip
     """Down a running sum of gradients; Nesterov's variant looks ahead along it, others have `ahead` 0."""
@@ -37,7 +36,7 @@ def momentum(
 
 
 def adam(
-    p: Number, g: Number, mean: Number, square: Number,
+    xp: Any, p: Number, g: Number, mean: Number, square: Number,
     lr: Number, decay: Number, keep: Number, sign: Number,
     new1: Number, beta2: Number, new2: Number, root: Number, eps: Number,
 ) -> tuple[Number, Number, Number]:  # fmt: skip
@@ -45,11 +44,11 @@ def adam(
     g = sign * g + (decay * p if decay != 0 else decay)
     mean = mean + new1 * (g - mean)
     square = beta2 * square + new2 * g * g
-    return keep * p - lr * mean / (np.sqrt(square) / root + eps), mean, square
+    return keep * p - lr * mean / (xp.sqrt(square) / root + eps), mean, square
 
 
 def amsgrad(
-    p: Number, g: Number, mean: Number, square: Number, largest: Number,
+    xp: Any, p: Number, g: Number, mean: Number, square: Number, largest: Number,
     lr: Number, decay: Number, keep: Number, sign: Number,
     new1: Number, beta2: Number, new2: Number, root: Number, eps: Number,
 ) -> tuple[Number, Number, Number, Number]:  # fmt: skip
@@ -57,23 +56,23 @@ def amsgrad(
     g = sign * g + (decay * p if decay != 0 else decay)
     mean = mean + new1 * (g - mean)
     square = beta2 * square + new2 * g * g
-    largest = np.maximum(largest, square)
-    return keep * p - lr * mean / (np.sqrt(largest) / root + eps), mean, square, largest
+    largest = xp.maximum(largest, square)
+    return keep * p - lr * mean / (xp.sqrt(largest) / root + eps), mean, square, largest
 
 
 def adamax(
-    p: Number, g: Number, mean: Number, norm: Number,
+    xp: Any, p: Number, g: Number, mean: Number, norm: Number,
     lr: Number, decay: Number, sign: Number, new1: Number, beta2: Number, eps: Number,
 ) -> tuple[Number, Number, Number]:  # fmt: skip
     """Adam with the largest recent gradient in place of the root mean square."""
     g = sign * g + (decay * p if decay != 0 else decay)
     mean = mean + new1 * (g - mean)
-    norm = np.maximum(beta2 * norm, np.abs(g) + eps)
+    norm = xp.maximum(beta2 * norm, xp.abs(g) + eps)
     return p - lr * mean / norm, mean, norm
 
 
 def nadam(
-    p: Number, g: Number, mean: Number, square: Number,
+    xp: Any, p: Number, g: Number, mean: Number, square: Number,
     here: Number, ahead: Number, decay: Number, keep: Number, sign: Number,
     new1: Number, beta2: Number, new2: Number, correction: Number, eps: Number,
 ) -> tuple[Number, Number, Number]:  # fmt: skip
@@ -81,12 +80,12 @@ def nadam(
     g = sign * g + (decay * p if decay != 0 else decay)
     mean = mean + new1 * (g - mean)
     square = beta2 * square + new2 * g * g
-    unit = np.sqrt(square / correction) + eps
+    unit = xp.sqrt(square / correction) + eps
     return keep * p - here * g / unit - ahead * mean / unit, mean, square
 
 
 def radam(
-    p: Number, g: Number, mean: Number, square: Number,
+    xp: Any, p: Number, g: Number, mean: Number, square: Number,
     lr: Number, decay: Number, keep: Number, sign: Number, new1: Number, beta2: Number,
     new2: Number, correction: Number, adaptive: Number, plain: Number, eps: Number,
 ) -> tuple[Number, Number, Number]:  # fmt: skip
@@ -94,89 +93,96 @@ def radam(
     g = sign * g + (decay * p if decay != 0 else decay)
     mean = mean + new1 * (g - mean)
     square = beta2 * square + new2 * g * g
-    scale = adaptive / (np.sqrt(square) + eps) + plain
+    scale = adaptive / (xp.sqrt(square) + eps) + plain
     return keep * p - mean / correction * lr * scale, mean, square
 
 
 def adagrad(
-    p: Number, g: Number, total: Number, lr: Number, decay: Number, sign: Number, eps: Number
+    xp: Any,
+    p: Number,
+    g: Number,
+    total: Number,
+    lr: Number,
+    decay: Number,
+    sign: Number,
+    eps: Number,
 ) -> tuple[Number, Number]:
     """In units of the root of all squares so far."""
     g = sign * g + (decay * p if decay != 0 else decay)
     total = total + g * g
-    return p - lr * g / (np.sqrt(total) + eps), total
+    return p - lr * g / (xp.sqrt(total) + eps), total
 
 
 def adadelta(
-    p: Number, g: Number, square: Number, moved: Number,
+    xp: Any, p: Number, g: Number, square: Number, moved: Number,
     lr: Number, decay: Number, sign: Number, rho: Number, new: Number, eps: Number,
 ) -> tuple[Number, Number, Number]:  # fmt: skip
     """In the parameter's own units: root mean squares of steps over those of gradients."""
     g = sign * g + (decay * p if decay != 0 else decay)
     square = rho * square + new * g * g
-    delta = np.sqrt(moved + eps) / np.sqrt(square + eps) * g
+    delta = xp.sqrt(moved + eps) / xp.sqrt(square + eps) * g
     return p - lr * delta, square, rho * moved + new * delta * delta
 
 
 def rmsprop(
-    p: Number, g: Number, square: Number,
+    xp: Any, p: Number, g: Number, square: Number,
     lr: Number, decay: Number, sign: Number, alpha: Number, new: Number, eps: Number,
 ) -> tuple[Number, Number]:  # fmt: skip
     """In units of the root mean square."""
     g = sign * g + (decay * p if decay != 0 else decay)
     square = alpha * square + new * g * g
-    return p - lr * g / (np.sqrt(square) + eps), square
+    return p - lr * g / (xp.sqrt(square) + eps), square
 
 
 def rmsprop_centered(
-    p: Number, g: Number, square: Number, mean: Number,
+    xp: Any, p: Number, g: Number, square: Number, mean: Number,
     lr: Number, decay: Number, sign: Number, alpha: Number, new: Number, eps: Number,
 ) -> tuple[Number, Number, Number]:  # fmt: skip
     """In units of the standard deviation."""
     g = sign * g + (decay * p if decay != 0 else decay)
     square = alpha * square + new * g * g
     mean = mean + new * (g - mean)
-    return p - lr * g / (np.sqrt(square - mean * mean) + eps), square, mean
+    return p - lr * g / (xp.sqrt(square - mean * mean) + eps), square, mean
 
 
 def rmsprop_momentum(
-    p: Number, g: Number, square: Number, velocity: Number,
+    xp: Any, p: Number, g: Number, square: Number, velocity: Number,
     lr: Number, decay: Number, sign: Number, alpha: Number, new: Number, eps: Number, old: Number,
 ) -> tuple[Number, Number, Number]:  # fmt: skip
     """RMSprop with momentum."""
     g = sign * g + (decay * p if decay != 0 else decay)
     square = alpha * square + new * g * g
-    velocity = old * velocity + g / (np.sqrt(square) + eps)
+    velocity = old * velocity + g / (xp.sqrt(square) + eps)
     return p - lr * velocity, square, velocity
 
 
 def rmsprop_centered_momentum(
-    p: Number, g: Number, square: Number, velocity: Number, mean: Number,
+    xp: Any, p: Number, g: Number, square: Number, velocity: Number, mean: Number,
     lr: Number, decay: Number, sign: Number, alpha: Number, new: Number, eps: Number, old: Number,
 ) -> tuple[Number, Number, Number, Number]:  # fmt: skip
     """RMSprop around the mean, with momentum."""
     g = sign * g + (decay * p if decay != 0 else decay)
     square = alpha * square + new * g * g
     mean = mean + new * (g - mean)
-    velocity = old * velocity + g / (np.sqrt(square - mean * mean) + eps)
+    velocity = old * velocity + g / (xp.sqrt(square - mean * mean) + eps)
     return p - lr * velocity, square, velocity, mean
 
 
 def rprop(
-    p: Number, g: Number, before: Number, size: Number,
+    xp: Any, p: Number, g: Number, before: Number, size: Number,
     sign: Number, shrink: Number, grow: Number, smallest: Number, largest: Number, one: Number,
 ) -> tuple[Number, Number, Number]:  # fmt: skip
     """By a size of its own that grows while the gradient keeps its sign, and shrinks when not."""
     g = sign * g
     up, down = one * (g * before > 0), one * (g * before < 0)
     size = size * (up * grow + down * shrink + (one - up - down))
-    size = np.minimum(np.maximum(size, smallest), largest)
+    size = xp.where(size < smallest, smallest, xp.where(size > largest, largest, size))
     g = g * (one - down)
     return p - (one * (g > 0) - one * (g < 0)) * size, g, size
 
 
 def asgd(
-    p: Number, g: Number, average: Number,
+    xp: Any, p: Number, g: Number, average: Number,
     eta: Number, decay: Number, keep: Number, sign: Number, old: Number, new: Number,
 ) -> tuple[Number, Number]:  # fmt: skip
     """SGD, and the average of where it has been."""

@@ -1,0 +1,141 @@
+"""Optimizers whose step treats each element of a parameter by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from ..backends.cpu.optim import update
+from ..interpreters import Update, installed, interpret
+from ..ops.surface import FUNCTIONS
+from ..tensor import Tensor, bump_versions
+from .optimizer import Closure, Group, Optimizer, Options, State, evaluated, number, zeros_like
+from .options import check_options
+
+Jobs = list[tuple[Tensor, Tensor, State]]
+Numbers = tuple[tuple[float, ...], tuple[float, ...]]
+"""What a formula takes besides arrays, and new values of what is counted."""
+
+
+class Step(Update):
+    """A step of an optimizer for some parameters, as an operation.
+
+    Its inputs are lists: the parameters, their gradients, and for each name in `state` and `counts` what the
+    optimizer remembers of each parameter. Its parameter `options` is the group that they belong to, so
+    that a learning rate is read at each call.
+
+    Attributes:
+        formula: how one element changes
+        numbers: from the options and what is counted, as numbers of NumPy, to the formula's numbers
+            and the new counts
+        state: names of the tensors that the formula takes
+        counts: names of the numbers that a state keeps, as tensors without dimensions
+    """
+
+    def __init__(
+        self,
+        name: str,
+        formula: Callable[..., tuple[Any, ...]],
+        numbers: Callable[..., Numbers],
+        state: tuple[str, ...] = (),
+        counts: tuple[str, ...] = ("step",),
+    ) -> None:
+        writes = (0, *range(2, 2 + len(state) + len(counts)))
+        super().__init__(name, self._update, writes)
+        self.formula, self.numbers, self.state, self.counts = formula, numbers, state, counts
+        self.names = state + counts
+
+    def __call__(self, jobs: Jobs, options: Group) -> None:
+        """Take the step, for parameters that are given with their gradients and states."""
+        params, gradients, states = zip(*jobs, strict=True)
+        inputs = params, gradients, *[[state[name] for state in states] for name in self.names]
+        if installed:
+            interpret(self, inputs, {"options": options})
+        else:
+            self._update(*inputs, options=options)
+
+    def _update(self, *inputs: Sequence[Tensor], options: Group) -> None:
+        places = 2 + len(self.state)
+        counts = inputs[places:]
+        numbers, after = self._count(options, len(inputs[0]), counts)
+        columns = [[tensor._array for tensor in tensors] for tensors in inputs[:places]]
+        update(self.formula, columns, numbers)
+        for tensors, values in zip(counts, after, strict=True):
+            for tensor, value in zip(tensors, values, strict=True):
+                tensor._array[...] = value
+        for i in self.writes:
+            bump_versions(inputs[i])
+
+    def _count(self, options: Group, params: int, counts: Any) -> tuple[Sequence[Any], Any]:
+        """The numbers of each parameter, and lists of the new counts."""
+        if not counts:
+            return [self.numbers(options)[0]] * params, ()
+        values = [[tensor._array[()] for tensor in tensors] for tensors in counts]
+        now = list(zip(*values, strict=True))
+        if now.count(now[0]) == params:
+            numbers, after = self.numbers(options, *now[0])
+            return [numbers] * params, [[value] * params for value in after]
+        numbers, after = zip(*[self.numbers(options, *each) for each in now], strict=True)
+        return numbers, zip(*after, strict=True)
+
+    def record(self, p: Tensor, gradient: Tensor, state: State, options: Group) -> None:
+        """Take the step with operations that are recorded, so that one can differentiate through it."""
+        numbers, counts = self.numbers(options, *[state[name]._array[()] for name in self.counts])
+        kept = [state[name] for name in self.state]
+        new = self.formula(SimpleNamespace(**FUNCTIONS), p, gradient, *kept, *numbers)
+        p.copy_(new[0])
+        state.update(zip(self.state, new[1:], strict=True))
+        for name, value in zip(self.counts, counts, strict=True):
+            state[name].fill_(value)
+
+
+class ElementwiseOptimizer(Optimizer):
+    """An optimizer that is a formula of one number, of `formulas.py`.
+
+    All parameters of a group are updated in one operation.
+    """
+
+    def _check(self, options: Options) -> None:
+        """Errors for options that make no sense."""
+        check_options(options)
+
+    def _step(self, group: Group, first: bool) -> Step:
+        """The operation for a group; its first step may be another one."""
+        raise NotImplementedError
+
+    def _start(self, group: Group, p: Tensor) -> State:
+        """The state of a parameter before its first step."""
+        step = self._step(group, True)
+        counts = {name: number(0.0) for name in step.counts}
+        return {**counts, **{name: zeros_like(p) for name in step.state}}
+
+    def step(self, closure: Closure = None) -> Any:
+        """Change the parameters once; return the closure's loss."""
+        loss = evaluated(closure)
+        states = self.state
+        for group in self.param_groups:
+            step = self._step(group, False)
+            stateless = not step.names
+            known, new = [], []
+            for p in group["params"]:
+                gradient = p._grad
+                if gradient is not None:
+                    state = states.get(p, {})
+                    if state or stateless:
+                        known.append((p, gradient, state))
+                    else:
+                        new.append((p, gradient, self._start(group, p)))
+            if known:
+                self._perform(step, known, group)
+            if new:
+                self._perform(self._step(group, True), new, group)
+                states.update((p, state) for p, _, state in new)
+        return loss
+
+    def _perform(self, step: Step, jobs: Jobs, group: Group) -> None:
+        if group.get("differentiable"):
+            for job in jobs:
+                step.record(*job, group)
+        else:
+            step(jobs, group)
