@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import dtypes
-from .autograd.graph import AccumulateGrad, Edge, Node, RemovableHandle, modes
+from .autograd.graph import AccumulateGrad, Edge, Node, modes
 from .device import CPU, device
+from .handles import Hooks, RemovableHandle, add_hook
 from .overriding import DisableTorchFunctionSubclass, of_subclasses, register
 
 Array = Any
@@ -72,8 +74,8 @@ class Tensor:
     _view_version: int = 0  # of a view: the version of the base that _edge knows
     _made_as: str = ""  # of a view: "one of several", "without grad"
     _is_inference: bool = False
-    _hooks: list[Callable[..., Any]] | None = None  # of a leaf
-    _after_accumulate: list[Callable[..., Any]] | None = None
+    _hooks: Hooks | None = None  # of a leaf
+    _after_accumulate: Hooks | None = None
     __array_priority__ = 1000  # NumPy leaves `array + tensor` to the tensor
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Tensor:
@@ -269,12 +271,12 @@ class Tensor:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._edge is None:
             if self._hooks is None:
-                self._hooks = []
-            return RemovableHandle.attach(self._hooks, hook)
+                self._hooks = OrderedDict()
+            return add_hook(self._hooks, hook)
         node, output = self._edge
         if node.output_hooks is None:
             node.output_hooks = {}
-        return RemovableHandle.attach(node.output_hooks.setdefault(output, []), hook)
+        return add_hook(node.output_hooks.setdefault(output, OrderedDict()), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
         """Call `hook(self)` after backward has added to this leaf's gradient."""
@@ -285,8 +287,8 @@ class Tensor:
                 "post accumulate grad hooks cannot be registered on non-leaf tensors"
             )
         if self._after_accumulate is None:
-            self._after_accumulate = []
-        return RemovableHandle.attach(self._after_accumulate, hook)
+            self._after_accumulate = OrderedDict()
+        return add_hook(self._after_accumulate, hook)
 
     def retain_grad(self) -> None:
         """Keep the gradient of this tensor too, though it is no leaf."""

@@ -898,3 +898,25 @@ def test_ten_thousand_steps_leak_nothing() -> None:
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     assert grown < 20_000, f"{grown} bytes more after 10,000 steps"
+
+
+def test_hooks_of_all_kinds_have_one_kind_of_handle():
+    x = ours.ones(2, requires_grad=True)
+    y = x * 2
+    layer, optimizer = ours.nn.Linear(1, 1), ours.optim.SGD([x], lr=0.1)
+    calls = []
+    handles = [
+        register(lambda *_: calls.append(1))
+        for register in (
+            x.register_hook, y.register_hook, y.grad_fn.register_hook, layer.register_forward_hook,
+            x.register_post_accumulate_grad_hook, optimizer.register_step_pre_hook,
+        )
+    ]  # fmt: skip
+    assert {type(h) for h in handles} == {ours.utils.hooks.RemovableHandle}
+    for handle in handles:
+        handle.remove()
+        handle.remove()
+    y.sum().backward()
+    optimizer.step()
+    layer(ours.ones(1))
+    assert not calls

@@ -16,10 +16,12 @@ import threading
 import traceback
 import warnings
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..dtypes import from_numpy_dtype
+from ..handles import Hooks, RemovableHandle, add_hook
 from ..interpreters import installed, interpret_backward
 
 if TYPE_CHECKING:
@@ -55,8 +57,8 @@ class Node:
     number: int
     layout: Layout | None = None  # of its output; None where it has several, or any
     # Class-level until they are set, so that making a node is cheap.
-    hooks: dict[str, list[Callable[..., Any]]] | None = None
-    output_hooks: dict[int, list[Callable[..., Any]]] | None = None
+    hooks: dict[str, Hooks] | None = None
+    output_hooks: dict[int, Hooks] | None = None
     retained: dict[int, Any] | None = None
     metadata: dict[str, Any] | None = None
 
@@ -100,8 +102,8 @@ class Node:
 
     def _register(self, when: str, hook: Callable[..., Any]) -> RemovableHandle:
         if self.hooks is None:
-            self.hooks = {"before": [], "after": []}
-        return RemovableHandle.attach(self.hooks[when], hook)
+            self.hooks = {"before": OrderedDict(), "after": OrderedDict()}
+        return add_hook(self.hooks[when], hook)
 
     def __repr__(self) -> str:
         return f"<{self.name().split('::')[-1]} object at {id(self):#x}>"
@@ -139,31 +141,6 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"
         )
     return GradientEdge(*_as_nodes(edge))
-
-
-class RemovableHandle:
-    """Takes a hook away again."""
-
-    def __init__(self, hooks: list[Any], hook: Any) -> None:
-        self.hooks = hooks
-        self.hook = hook
-
-    @classmethod
-    def attach(cls, hooks: list[Any], hook: Any) -> RemovableHandle:
-        """Add a hook to a list, and return what takes it away."""
-        hooks.append(hook)
-        return cls(hooks, hook)
-
-    def remove(self) -> None:
-        """Take the hook away."""
-        if self.hook in self.hooks:
-            self.hooks.remove(self.hook)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
 
 
 class AccumulateGrad(Node):
@@ -231,7 +208,7 @@ def _accumulate(leaf: Tensor, arrived: Any) -> None:
         # Held by this call and by nobody else: the leaf may keep it without a copy.
         unshared = sys.getrefcount(gradient) == 2 and gradient._edge is None
         leaf._grad = gradient if unshared and gradient._owns_memory() else gradient._own_copy()
-    for hook in list(leaf._after_accumulate or ()):
+    for hook in list((leaf._after_accumulate or {}).values()):
         hook(leaf)
 
 
@@ -275,7 +252,7 @@ def backward_pass(
                 if targets is None or leaves:
                     _reach(node, arrived)
                 else:
-                    collected[node, 0] = _after_hooks(node._hooks or (), arrived[0])
+                    collected[node, 0] = _after_hooks(node._hooks, arrived[0])
                 continue
             if node.output_hooks is not None or node.retained is not None:
                 _run_output_hooks(node, arrived)
@@ -304,7 +281,7 @@ def backward_pass(
 def _step(node: Node, outputs: list[Tensor | None]) -> Sequence[Tensor | None]:
     """One node's backward with its hooks; with anomaly detection, errors name where it was made."""
     if node.hooks is not None:
-        for hook in list(node.hooks["before"]):
+        for hook in list(node.hooks["before"].values()):
             outputs = list(hook(tuple(outputs)) or outputs)
     try:
         gradients = interpret_backward(node, outputs) if installed else node.backward(outputs)
@@ -324,7 +301,7 @@ def _step(node: Node, outputs: list[Tensor | None]) -> Sequence[Tensor | None]:
             )
         raise
     if node.hooks is not None:
-        for hook in list(node.hooks["after"]):
+        for hook in list(node.hooks["after"].values()):
             changed = hook(tuple(gradients), tuple(outputs))
             gradients = gradients if changed is None else changed
     return gradients
@@ -341,9 +318,9 @@ def _run_output_hooks(node: Node, arrived: dict[int, Tensor]) -> None:
             tensor._grad = arrived[output]
 
 
-def _after_hooks(hooks: Sequence[Callable[..., Any]], gradient: Tensor) -> Tensor:
+def _after_hooks(hooks: Hooks | None, gradient: Tensor) -> Tensor:
     """A gradient, or what the hooks of its tensor put in its place."""
-    for hook in list(hooks):
+    for hook in list((hooks or {}).values()):
         changed = hook(gradient)
         gradient = gradient if changed is None else _checked(changed, gradient)
     return gradient

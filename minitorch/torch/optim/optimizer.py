@@ -13,9 +13,9 @@ from typing import Any
 
 from .. import dtypes
 from ..autograd.modes import enable_grad
+from ..handles import RemovableHandle, add_hook
 from ..ops.surface import FUNCTIONS
 from ..tensor import Tensor
-from ..utils.hooks import RemovableHandle, add_hook
 
 Closure = Callable[[], Any] | None
 Group = dict[str, Any]

@@ -8,8 +8,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from ...handles import RemovableHandle, add_hook
 from ...tensor import Tensor
-from ...utils.hooks import BackwardHook, RemovableHandle, add_hook
+from ...utils.hooks import BackwardHook
 
 Hook = Callable[..., Any]
 Hooks = OrderedDict[int, Any]

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from .... import module as course
+from ...handles import RemovableHandle, add_hook
 from ...ops.facts import typename
 from ...tensor import Tensor, bump_version
-from ...utils.hooks import RemovableHandle, add_hook
 from ..parameter import Buffer, Parameter
 from .calls import Calls
 from .calls import register_module_backward_hook as register_module_backward_hook

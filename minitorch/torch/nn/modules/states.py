@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...autograd.modes import no_grad
+from ...handles import RemovableHandle, add_hook
 from ...tensor import Tensor
-from ...utils.hooks import RemovableHandle, add_hook
 from ..parameter import Parameter, is_lazy
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
