@@ -49,7 +49,7 @@ def derivatives_tangent() -> Figure:
     near = np.array([at - 0.75, at + 0.75])
     axes[0].plot(near, np.sin(2 * at) + slope * (near - at), color=ORANGE)
     axes[0].set_title(r"$f(x) = \sin(2x)$ and its tangent")
-    axes[0].text(1.05, 1.35, r"slope $f'(x) = 2\cos(2x)$", color=ORANGE)
+    axes[0].text(1.05, 1.35, "slope f′(x) = 2 cos(2x)", color=ORANGE)
     lines = [
         (at, at + step, RED, "forward"),
         (at - step, at, MUTED, "backward"),

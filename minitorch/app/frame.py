@@ -268,7 +268,7 @@ def _task_badge(task: Task) -> None:
 
 
 def missing_card(view: View, missing: Missing) -> None:
-    """Say calmly which function is still to be written, and what to do."""
+    """Say which function is still to be written, and what to do."""
     task = find_task(missing.task)
     with st.container(border=True):
         st.markdown(f"##### :material/edit_note: Task {task.number} is still open")

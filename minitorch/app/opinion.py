@@ -32,7 +32,7 @@ def second_opinion(message: str, mine: Epochs, theirs: Epochs, their_message: st
         return message  # the same numbers: the code is right, the settings are not
     a, b = pairs[parted]
     where = (
-        f"The losses part in epoch {a['epoch']}: {a['loss']:.6g} with yours, {b['loss']:.6g} with "
+        f"The losses differ from epoch {a['epoch']} on: {a['loss']:.6g} with yours, {b['loss']:.6g} with "
         "the reference."
     )
     if their_message:

@@ -78,7 +78,7 @@ ROOMS = (
         "The functions that everything is built from, drawn from the code: values, slope, and how "
         "well three ways to find the slope agree.",
         (
-            "Move the point along `relu` past 0: where does the tangent jump?",
+            "Move the point along `relu` past 0: where does the slope change at once?",
             "Make the step of the central difference very small. Why does the error grow again?",
             "Type an expression of your own, such as `sigmoid(3 * x) - x ** 2`.",
         ),
@@ -91,7 +91,7 @@ ROOMS = (
         "account_tree",
         0,
         ("0.4",),
-        "A module is a tree: parameters at the leaves, names by the way that leads to them, and "
+        "A module is a tree: parameters at the leaves, names that give the way to them, and "
         "one switch for training that reaches every branch.",
         (
             "Switch a branch to `eval` and see how far it reaches.",
@@ -105,15 +105,15 @@ ROOMS = (
         "By hand",
         "tune",
         0,
-        ("0.1",),
-        "A classifier of three numbers. Turn the knobs until the line separates the points; the "
-        "loss says how far you are.",
+        ("0.1", "0.5"),
+        "A classifier with three parameters. Move the sliders until the line separates the points; "
+        "the loss says how far you are.",
         (
             "Get all points of `Simple` right, then lower the loss further. What grows?",
-            "Press `One gradient step` and see which knobs it turns.",
+            "Press `One gradient step` and see which parameters it changes.",
             "Try `Xor`: why can no line do it?",
         ),
-        "compute the loss with your functions",
+        "draw your line and compute its loss",
         "ml-primer",
     ),
     Room(
@@ -137,8 +137,8 @@ ROOMS = (
         "Playground",
         "play_circle",
         1,
-        ("1.4", "2.4", "3.1", "3.2"),
-        "Train a network on points and watch it bend its decision surface, unit by unit.",
+        ("1.4", "1.5", "2.4", "2.5", "3.1", "3.2"),
+        "Train a network on points and watch its decision surface change, unit by unit.",
         (
             "Train `Xor` with `2, 2` hidden units, then with `10, 10`.",
             "Raise the rate to 30, and read what the page says about the loss.",
@@ -154,7 +154,7 @@ ROOMS = (
         "view_in_ar",
         2,
         ("2.1",),
-        "A tensor is a flat row of numbers with a rule for finding one: the strides. Click a cell "
+        "A tensor is a flat row of numbers; its strides say where each one lies. Click a cell "
         "and see where it lies.",
         (
             "Permute the dimensions: which cells move in the storage? (None.)",
@@ -186,10 +186,10 @@ ROOMS = (
         "animation",
         2,
         ("2.3",),
-        "Three loops carry every tensor operation. See them visit the cells, in the order in which "
+        "Three loops compute every tensor operation. See them visit the cells, in the order in which "
         "the code does.",
         (
-            "Reduce over each dimension in turn, and watch which cells meet.",
+            "Reduce over each dimension in turn, and watch which cells are combined.",
             "Map over a permuted tensor: the positions jump, the result does not.",
         ),
         "show the order in which your loops visit the cells",
@@ -201,9 +201,9 @@ ROOMS = (
         "line_style",
         3,
         ("3.1", "3.2"),
-        "The same loops on several threads: who does what, what may go wrong, and what is gained.",
+        "The same loops on several threads: which thread does what, what may go wrong, and how much time is saved.",
         (
-            "Choose a size below the threshold: one lane is enough.",
+            "Choose a size below the threshold: one thread is enough.",
             "Look at the race: run it with 1 thread and with 4.",
             "Compare the memory of a fused product with zip and reduce.",
         ),
@@ -216,7 +216,7 @@ ROOMS = (
         "memory",
         3,
         ("3.3", "3.4"),
-        "Thousands of threads in blocks. Step through a kernel in the simulator: who reads what, "
+        "Thousands of threads in blocks. Step through a kernel in the simulator: which thread reads what, "
         "when all wait, and what lies out of bounds.",
         (
             "Choose a size that the block does not divide: which threads must do nothing?",
@@ -248,7 +248,7 @@ ROOMS = (
         "Images",
         "draw",
         4,
-        ("4.1", "4.2", "4.3", "4.4"),
+        ("4.1", "4.2", "4.3", "4.4", "4.5"),
         "A network learns digits. Watch its filters, its mistakes, and what it makes of yours.",
         (
             "Draw a digit in the box, then one that could be two.",
@@ -264,8 +264,8 @@ ROOMS = (
         "Sentiment",
         "sentiment_satisfied",
         4,
-        ("4.1", "4.3", "4.4"),
-        "A network reads sentences of film reviews and says whether they praise or damn.",
+        ("4.1", "4.3", "4.4", "4.5"),
+        "A network reads sentences of film reviews and says whether each is positive or negative.",
         (
             "Type a sentence: which word weighs most?",
             "Add `not` before it. Does the network notice?",
@@ -280,7 +280,7 @@ ROOMS = (
         "Compare with Torch",
         "balance",
         4,
-        ("1.4", "2.4", "3.1"),
+        ("1.4", "1.5", "2.4", "2.5", "3.1"),
         "The same network from the same weights, trained here and by Torch: two curves that should "
         "be one.",
         (

@@ -43,7 +43,7 @@ def show_timing(room: Room) -> None:
         rows.append((names[part["backend"]], math.log10(max(seconds, 1e-4)) + 4.5, written))
         if part["batches"] < part["of"]:
             remarks.append(
-                f"{rows[-1][0]}: reckoned from {part['batches']} of the {part['of']} batches of an epoch."
+                f"{rows[-1][0]}: estimated from {part['batches']} of the {part['of']} batches of an epoch."
             )
     board(draw_bars(rows, "Time of an epoch"), key="p_bars")
     failures = [run.failure for run in runs if run.failure is not None]

@@ -18,6 +18,8 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
+MINITORCH = shutil.which("minitorch", path=str(Path(sys.executable).parent)) or "minitorch"
+
 
 @contextmanager
 def running_app(folder: Path, *command: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
@@ -25,8 +27,7 @@ def running_app(folder: Path, *command: str) -> Iterator[tuple[subprocess.Popen[
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
-    minitorch = shutil.which("minitorch", path=str(Path(sys.executable).parent)) or "minitorch"
-    started = [*(command or (minitorch, "app", "--no-browser", "--port")), str(port)]
+    started = [*(command or (MINITORCH, "app", "--no-browser", "--port")), str(port)]
     process = subprocess.Popen(
         started,
         cwd=folder,
@@ -51,6 +52,22 @@ def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
             raise RuntimeError(f"the app ended with {process.returncode}")
         time.sleep(0.1)
     raise TimeoutError(f"the app did not answer on port {port}")
+
+
+def started_by(pid: int) -> set[int]:
+    """The processes that a process has started, and those that they have started (Linux)."""
+    own = {
+        int(text)
+        for path in Path(f"/proc/{pid}/task").glob("*/children")
+        for text in path.read_text().split()
+    }
+    return own.union(*map(started_by, own))
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs: one that ended stays listed until its parent has asked for it."""
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
 
 
 def page_elements(address: str, page: str) -> list[Element]:

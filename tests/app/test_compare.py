@@ -50,7 +50,7 @@ def test_a_difference_is_found_where_it_begins() -> None:
     other = [{"weights": [1.0, 2.0]}, {"weights": [1.5, 2.5]}, {"weights": [2.0, 3.25]}]
     assert verdict("Fast", one, other) == (
         False,
-        "Fast: the weights part in epoch 2; the largest difference in 2 epochs is 2.5e-01.",
+        "Fast: the weights differ from epoch 2 on; the largest difference in 2 epochs is 2.5e-01.",
     )
     assert verdict("Fast", one, one)[1].startswith("Fast: after 2 epochs no weight differs")
     broken = [{"weights": [float("nan"), 2.0]}]

@@ -116,7 +116,7 @@ def test_out_of_bounds_is_said_in_the_words_of_the_catalogue() -> None:
     trace = launch("i = cuda.grid(1)\nout[i] = a[i]", blocks=2, size=6)
     assert trace["faults"][0]["text"] == (
         "Thread (2,0,0) of block (1,0,0) read a[6]; a has length 6. "
-        "A real GPU returns rubbish here."
+        "A real GPU returns an arbitrary number here."
     )
     written = launch("out[cuda.grid(1) + 1] = 1")
     assert "Thread (3,0,0) of block (0,0,0) wrote out[4]" in written["faults"][0]["text"]
@@ -143,7 +143,7 @@ SHARE = "cells = cuda.shared.array(4, 1)\ni = cuda.threadIdx.x\ncells[i] = a[i]\
         ("i = cuda.grid(1)\nout[i] += 1", ["empty"] * 4),
     ],
 )
-def test_races_barriers_and_rubbish_are_found(code, kinds) -> None:
+def test_races_barriers_and_unwritten_memory_are_found(code, kinds) -> None:
     assert faults_of(launch(code)) == kinds
 
 

@@ -16,7 +16,7 @@ from minitorch.app.rooms import ROOMS, find_room
 from minitorch.cli import main, make_parser
 from minitorch.course.tasks import find_task
 from minitorch.course.workspace import create, material
-from tests.app.streaming import page_elements, running_app
+from tests.app.streaming import MINITORCH, is_alive, page_elements, running_app, started_by
 
 ROOT = Path(__file__).parents[2]
 
@@ -90,9 +90,10 @@ def test_pages_name_tasks_and_chapters_that_exist() -> None:
 
 STREAMLIT = [sys.executable, "-m", "streamlit", "run", "project/app.py"]
 STREAMLIT += ["--server.headless", "true", "--server.port"]
+COURSE_APP = [MINITORCH, "course", "app", "--no-browser", "--port"]
 
 
-@pytest.mark.parametrize("command", [[], STREAMLIT], ids=["minitorch app", "streamlit run"])
+@pytest.mark.parametrize("command", [COURSE_APP, STREAMLIT], ids=["course app", "streamlit run"])
 def test_the_app_opens_in_a_workspace(tmp_path: Path, command: list[str]) -> None:
     """The `minitorch` there, which has no app, hides the installed one."""
     create(tmp_path)
@@ -111,27 +112,12 @@ def test_the_app_ends_with_all_that_it_started(tmp_path: Path) -> None:
     (tmp_path / "minitorch" / "operators.py").write_text("while True:\n    pass\n")
     with running_app(tmp_path) as (process, address), ThreadPoolExecutor() as pool:
         asked = pool.submit(page_elements, address, "functions")
-        started: list[int] = []
-        while not started and not asked.done():
-            started = [pid for pid in _children(process.pid) if _children(pid)]
+        processes: set[int] = set()
+        while len(processes) < 2 and not asked.done():
+            processes = started_by(process.pid)
             time.sleep(0.05)
-        processes = [*started, *_children(started[0])]
         assert len(processes) >= 2
         process.terminate()
         process.wait(10)
-        assert not [pid for pid in processes if _is_alive(pid)]
+        assert not [pid for pid in processes if is_alive(pid)]
         asked.exception()
-
-
-def _children(pid: int) -> list[int]:
-    return [
-        int(text)
-        for path in Path(f"/proc/{pid}/task").glob("*/children")
-        for text in path.read_text().split()
-    ]
-
-
-def _is_alive(pid: int) -> bool:
-    """Whether a process runs: one that ended stays listed until its parent has asked for it."""
-    stat = Path(f"/proc/{pid}/stat")
-    return stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"

@@ -34,7 +34,7 @@ def test_training_learns_and_validates_with_other_sentences(parts) -> None:
     assert parts[0]["validation"] == [text for text, _ in VALIDATION]
     assert parts[0]["unknown"] == ["are"]
     right = [
-        (p > 0.5) == label for p, label in zip(ends[-1]["praise"], parts[0]["truth"], strict=True)
+        (p > 0.5) == label for p, label in zip(ends[-1]["positive"], parts[0]["truth"], strict=True)
     ]
     assert ends[-1]["correct"] == sum(right)
 
@@ -43,18 +43,18 @@ def test_what_the_words_do_adds_up(parts) -> None:
     weights = parts[-1]["weights"]
     answer = lesson.read("toy", weights, text="A moving film, utterly brilliant!", **NETWORK)
     assert [word["word"] for word in answer["words"] if not word["known"]] == ["utterly", "!"]
-    assert math.isclose(1 / (1 + math.exp(-answer["score"])), answer["praise"], abs_tol=1e-9)
+    assert math.isclose(1 / (1 + math.exp(-answer["score"])), answer["positive"], abs_tol=1e-9)
     shares = sum(word["share"] for word in answer["words"])
     assert math.isclose(shares + answer["bias"], answer["score"], abs_tol=1e-9)
     shorter = lesson.read("toy", weights, text="a film , utterly brilliant !", **NETWORK)
-    assert math.isclose(answer["words"][1]["without"], shorter["praise"], abs_tol=1e-9)
+    assert math.isclose(answer["words"][1]["without"], shorter["positive"], abs_tol=1e-9)
     assert "utterly (unknown)" in str(words.draw_words(answer))
 
 
 def test_a_sentence_of_the_validation_set_reads_as_it_was_judged(parts) -> None:
     weights, text = parts[-1]["weights"], parts[0]["validation"][3]
     answer = lesson.read("toy", weights, text=text, **NETWORK)
-    assert np.isclose(answer["praise"], parts[-1]["praise"][3], atol=1e-4)
+    assert np.isclose(answer["positive"], parts[-1]["positive"][3], atol=1e-4)
 
 
 @pytest.mark.parametrize("text", ["", "   ", "?!", "x " * 500])

@@ -115,7 +115,7 @@ def test_the_playground_asks_the_reference_before_it_blames_the_rate(tmp_path: P
             time.sleep(0.2)
             app.run()
         assert "So it is not the rate, the seed or the units" in said[0]
-        assert "The losses part in epoch 2: " in said[0]
+        assert "The losses differ from epoch 2 on: " in said[0]
     end_libraries()
 
 
@@ -128,10 +128,10 @@ def test_settings_are_not_blamed_while_the_reference_learns_with_them() -> None:
     wrong, right = epochs(0.7, 0.9, 1.5), epochs(0.7, 0.6, 0.5)
     said = second_opinion(message, wrong, right, "")
     assert "rate 0.5" not in said
-    assert "The losses part in epoch 2: 0.9 with yours, 0.6 with the reference." in said
+    assert "The losses differ from epoch 2 on: 0.9 with yours, 0.6 with the reference." in said
     assert second_opinion(message, wrong, right[:1], "") == WAITING
     assert second_opinion(message, wrong, wrong, message) == message
     assert second_opinion(message, wrong, wrong, "") == message
     both = second_opinion(message, wrong, epochs(0.7, 0.8, 1.6), "too high")
     assert both.startswith(message)
-    assert "epoch 2: 0.9 with yours, 0.8" in both
+    assert "from epoch 2 on: 0.9 with yours, 0.8" in both

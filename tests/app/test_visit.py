@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,8 @@ from playwright.sync_api import expect
 from minitorch.app import keeping
 from minitorch.course.tasks import find_task
 from minitorch.course.workspace import Workspace, create
-from tests.app.browser import PATIENCE, WIDTHS, Visit, find_chromium, open_browser, serve
+from tests.app.browser import PATIENCE, WIDTHS, Visit, find_chromium, open_browser
+from tests.app.streaming import running_app, started_by
 
 needs_chromium = pytest.mark.skipif(
     find_chromium() is None, reason="no Chromium here: apt install chromium"
@@ -34,21 +36,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def address(folder: Path) -> Iterator[str]:
-    with serve(folder) as found:
-        yield found
+def app(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    with running_app(folder) as started:
+        yield started
 
 
 @pytest.fixture
-def visit(browser, address: str) -> Iterator[Visit]:
+def visit(browser, app: tuple[subprocess.Popen[bytes], str]) -> Iterator[Visit]:
     page = browser.new_page(viewport={"width": WIDTHS["wide"], "height": 900})
-    yield Visit(page, address, "tensors", "reference")
+    yield Visit(page, f"http://{app[1]}", "tensors", "reference")
     page.close()
 
 
 @needs_chromium
 def test_titles_differ_and_back_leaves_a_page(visit: Visit) -> None:
-    visit.open("?code=reference&tshape=2,5")
+    """Back to a page finds its settings as they were left."""
+    visit.open("?code=reference")
+    visit.fill("Shape", "2, 5")
     expect(visit.page).to_have_title("Tensors · MiniTorch", timeout=PATIENCE)
     visit.click("i:1,3")
     visit.see(r"Index \(1, 3\) lies at position 8")
@@ -61,6 +65,8 @@ def test_titles_differ_and_back_leaves_a_page(visit: Visit) -> None:
     expect(visit.page).to_have_title("Broadcasting · MiniTorch", timeout=PATIENCE)
     visit.page.go_back()
     expect(visit.page).to_have_title("Tensors · MiniTorch", timeout=PATIENCE)
+    expect(visit.main.get_by_label("Shape", exact=True)).to_have_value("2, 5", timeout=PATIENCE)
+    visit.see(r"Index \(1, 3\) lies at position 8")
 
 
 @needs_chromium
@@ -90,9 +96,10 @@ def test_a_page_follows_the_file_that_is_saved(visit: Visit, folder: Path) -> No
 
 
 @needs_chromium
-def test_a_run_outlives_a_reload(visit: Visit) -> None:
+def test_a_run_outlives_a_reload_and_ends_with_its_tab(visit: Visit, app) -> None:
     visit.name = "playground"
     visit.open("?code=reference&p_back=Scalar&p_epochs=5000&p_units=2")
+    before = started_by(app[0].pid)
     visit.press("Play")
     visit.see(r"Epoch [1-9]\d*/5000")
     visit.page.reload()
@@ -101,6 +108,13 @@ def test_a_run_outlives_a_reload(visit: Visit) -> None:
         timeout=PATIENCE
     )
     assert int(re.findall(r"Epoch (\d+)/5000", visit.text())[0]) > 1
+    run = started_by(app[0].pid) - before
+    assert len(run) == 1
+    visit.page.close()
+    closed = time.monotonic()
+    while run & started_by(app[0].pid) and time.monotonic() < closed + 3 * keeping.GRACE:
+        time.sleep(0.2)
+    assert keeping.GRACE - 2 < time.monotonic() - closed < 3 * keeping.GRACE
 
 
 class Stoppable:

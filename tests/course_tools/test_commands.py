@@ -147,20 +147,6 @@ def test_a_new_request_ends_the_one_that_runs(workspace: Workspace) -> None:
         assert server.check(workspace.root, find_task("1.1"), only_import=True).error is None
 
 
-def test_app_opens_on_the_workspace(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    from minitorch.app import launch
-
-    asked: list[tuple[object, ...]] = []
-
-    def run_app(*arguments: object, **options: object) -> int:
-        asked.append((*arguments, options))
-        return 0
-
-    monkeypatch.setattr(launch, "run_app", run_app)
-    assert course("app", "2", "--no-browser") == 0
-    assert asked == [(2, workspace.root, None, {"browser": False})]
-
-
 def test_a_module_is_all_its_tasks(workspace: Workspace) -> None:
     assert [t.number for t in named_tasks(["1", "0.1", "1.2"])] == "1.1 1.2 1.3 1.4 1.5 0.1".split()
     with pytest.raises(ValueError, match="no task"):

@@ -31,7 +31,9 @@ def test_words_and_numbers_are_those_that_were_drawn(
     draw, made = FIGURES[name], []
     monkeypatch.setitem(FIGURES, name, lambda: made.append(draw()) or made[0])
     path = save(name, tmp_path)
-    assert path.read_text().lstrip().startswith("<?xml")
+    text = path.read_text()
+    assert text.lstrip().startswith("<?xml")
+    assert "font-family: 'cm" not in text, "a font of TeX, which browsers do not have"
     drawn = {line for text in made[0].findobj(Text) for line in text.get_text().split("\n")}
     assert set(lines_of(path)) <= drawn
     assert lines_of(path) == lines_of(SVG / path.name), "run: python -m docs.figures"

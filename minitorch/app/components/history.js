@@ -1,20 +1,24 @@
-// One press of Back leaves a page. Going to another page, Streamlit first takes the settings out of
-// the address of the old one, as a step of its own in the history; that step is left out here. What
-// changes only the settings of a page replaces its entry, a moment later, unless the page is left.
+// One press of Back leaves a page, and finds the one before as it was left. What changes only the
+// settings of a page replaces its entry in the history. Going to another page, Streamlit first takes
+// the settings out of the address of the old one; they are put back before the page is left.
 const MOMENT = 3000;
 
 export default function () {
   if (window.history.minitorch) return;
   window.history.minitorch = true;
   const push = window.history.pushState.bind(window.history);
-  let waiting = null;
+  let removed = null; // the address and state before settings were taken out, and when
   window.history.pushState = (state, title, url) => {
-    clearTimeout(waiting);
-    const to = new URL(url, window.location.href);
-    if (to.pathname !== window.location.pathname) return push(state, title, url);
-    const before = window.location.href;
-    waiting = setTimeout(() => {
-      if (window.location.href === before) window.history.replaceState(state, title, url);
-    }, MOMENT);
+    const from = new URL(window.location.href), to = new URL(url, from);
+    if (to.pathname === from.pathname) {
+      if (to.searchParams.size < from.searchParams.size)
+        removed = { url: from.href, state: window.history.state, at: Date.now() };
+      else removed = null;
+      return window.history.replaceState(state, title, url);
+    }
+    if (removed && Date.now() - removed.at < MOMENT)
+      window.history.replaceState(removed.state, "", removed.url);
+    removed = null;
+    return push(state, title, url);
   };
 }

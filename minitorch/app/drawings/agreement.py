@@ -43,10 +43,10 @@ def verdict(name: str, mine: Epochs, theirs: Epochs) -> tuple[bool, str]:
         exact = "no weight differs, not even in its last digit"
         rounding = f"the largest difference of any weight is {most:.1e}, which is rounding"
         return True, f"{name}: after {epochs} epochs {rounding if most else exact}."
-    where = "before the first epoch" if parted == 0 else f"in epoch {parted}"
+    where = "before the first epoch" if parted == 0 else f"from epoch {parted} on"
     most = max((d for d in differences if math.isfinite(d)), default=math.nan)
     return False, (
-        f"{name}: the weights part {where}; the largest difference in {epochs} epochs is {most:.1e}."
+        f"{name}: the weights differ {where}; the largest difference in {epochs} epochs is {most:.1e}."
     )
 
 

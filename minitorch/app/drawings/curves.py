@@ -101,7 +101,7 @@ def about_error(errors: list[float | None]) -> str:
     )
     if step > 0.05:
         return words + "Here even large steps are right; small ones lose digits to rounding."
-    return words + "Larger steps see the curve bend, smaller ones lose digits to rounding."
+    return words + "Larger steps miss the curvature, smaller ones lose digits to rounding."
 
 
 def draw_errors(errors: dict[str, list[Any]]) -> Any:

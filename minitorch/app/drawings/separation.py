@@ -15,18 +15,20 @@ SIZE, RADIUS = 420, 6
 COLOUR = alt.Color("label:N", scale=alt.Scale(domain=[0, 1], range=[RED, BLUE]), legend=None)
 
 
-def draw(data: dict[str, Any], judged: dict[str, Any], knobs: list[float], chosen: int) -> Picture:
+def draw(
+    data: dict[str, Any], judged: dict[str, Any], parameters: list[float], chosen: int
+) -> Picture:
     """The points over the surface, the line, and the distance of the chosen point from it."""
     points = data["points"]
     picture = surface(points, data["labels"], judged["surface"], size=SIZE, radius=RADIUS)
-    ends = line_ends(*knobs)
+    ends = line_ends(*parameters)
     if ends:
         picture.line([spot(*end) for end in ends], color="#1f2937", thick=2)
     distance = judged["distances"][chosen]
     if distance is not None:
         x, y = points[chosen]
-        length = math.hypot(knobs[0], knobs[1])
-        foot = (x - distance * knobs[0] / length, y - distance * knobs[1] / length)
+        length = math.hypot(parameters[0], parameters[1])
+        foot = (x - distance * parameters[0] / length, y - distance * parameters[1] / length)
         picture.line([spot(x, y), spot(*foot)], color=ACCENT, thick=2, dash="4 3")
     for number, (point, right) in enumerate(zip(points, judged["right"], strict=True)):
         if not right:

@@ -14,9 +14,9 @@ def draw_words(answer: dict[str, Any]) -> Picture:
     words = answer["words"]
     picture = Picture(LEFT + 4 * HALF + 40, 34 + ROW * len(words), "What each word does")
     middles = (LEFT + HALF, LEFT + 3 * HALF + 24)
-    picture.text(middles[0], 12, "changes praise by", size=14)
+    picture.text(middles[0], 12, "changes probability by", size=14)
     picture.text(middles[1], 12, "adds to the score", size=14)
-    effects = [answer["praise"] - word["without"] for word in words]
+    effects = [answer["positive"] - word["without"] for word in words]
     largest = max([abs(effect) for effect in effects] + [0.02])
     strongest = max([abs(word["share"]) for word in words] + [0.02])
     for number, (word, effect) in enumerate(zip(words, effects, strict=True)):
@@ -38,7 +38,7 @@ def draw_words(answer: dict[str, Any]) -> Picture:
 
 
 def _bar(picture: Picture, middle: float, y: float, share: float, words: str) -> None:
-    """A bar to the right (praise) or to the left (blame) of a middle, with a number beside it."""
+    """A bar to the right (positive) or to the left (negative) of a middle, with a number beside it."""
     length = abs(share) * (HALF - 42)
     start = middle if share >= 0 else middle - length
     picture.box(start, y + 3, length, ROW - 12, BLUE if share >= 0 else RED, line="none")
@@ -46,12 +46,12 @@ def _bar(picture: Picture, middle: float, y: float, share: float, words: str) ->
     picture.text(beside[0], y + ROW / 2 - 3, words, size=13, anchor=beside[1])
 
 
-def draw_verdict(praise: float) -> Picture:
-    """How likely the sentence praises, as a bar from blame to praise."""
-    picture = Picture(500, 44, "Blame or praise")
+def draw_verdict(positive: float) -> Picture:
+    """The probability that the sentence is positive, as a bar from negative to positive."""
+    picture = Picture(500, 44, "Negative or positive")
     picture.box(2, 4, 496, 20, "none", line=FAINT)
-    picture.box(2, 4, 496 * (1 - praise), 20, RED, line="none")
-    picture.box(2 + 496 * (1 - praise), 4, 496 * praise, 20, BLUE, line="none")
-    picture.text(2, 36, f"blame {1 - praise:.0%}", anchor="start", size=15)
-    picture.text(498, 36, f"praise {praise:.0%}", anchor="end", size=15)
+    picture.box(2, 4, 496 * (1 - positive), 20, RED, line="none")
+    picture.box(2 + 496 * (1 - positive), 4, 496 * positive, 20, BLUE, line="none")
+    picture.text(2, 36, f"negative {1 - positive:.0%}", anchor="start", size=15)
+    picture.text(498, 36, f"positive {positive:.0%}", anchor="end", size=15)
     return picture

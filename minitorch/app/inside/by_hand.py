@@ -1,4 +1,4 @@
-"""A line as a classifier: scores, probabilities and losses of points, by the library's operators."""
+"""A line as a classifier: scores, probabilities and losses of points, by the network of task 0.5."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import minitorch
 from minitorch import operators
+from minitorch.training.manual_points import Network
 
 Weights = Sequence[float]
 """w1, w2 and b."""
@@ -21,12 +22,6 @@ def make_points(dataset: str, count: int, seed: int) -> dict[str, Any]:
     return {"points": [list(point) for point in made.X], "labels": list(made.y)}
 
 
-def score(weights: Weights, x1: float, x2: float) -> float:
-    """w1 x1 + w2 x2 + b: positive on one side of the line, negative on the other."""
-    w1, w2, b = weights
-    return operators.add(operators.add(operators.mul(w1, x1), operators.mul(w2, x2)), b)
-
-
 def judge(
     points: Sequence[Sequence[float]], labels: Sequence[int], weights: Weights, grid: int
 ) -> dict[str, Any]:
@@ -34,15 +29,16 @@ def judge(
 
     The first row of the surface lies at the bottom.
     """
-    scores = [score(weights, *point) for point in points]
+    network = Network(*weights)
+    scores = [network.linear(x1, x2) for x1, x2 in points]
     length = math.hypot(weights[0], weights[1])
     shares = [i / (grid - 1) for i in range(grid)]
     return {
         "scores": scores,
         "distances": [s / length if length else None for s in scores],
-        "chances": [operators.sigmoid(s) for s in scores],
+        "chances": [network((x1, x2)) for x1, x2 in points],
         "right": [(s > 0) == (label == 1) for s, label in zip(scores, labels, strict=True)],
-        "surface": [[operators.sigmoid(score(weights, x, y)) for x in shares] for y in shares],
+        "surface": [[network((x, y)) for x in shares] for y in shares],
     }
 
 

@@ -183,11 +183,11 @@ def _take_step(trainer: Any, X: Any, y: Any, rate: float) -> float:
 
 
 def _judge(trainer: Any, data: tuple[Any, list[int]]) -> Part:
-    """How likely each validation sentence praises, how many are right, and the weights."""
+    """The probability that each validation sentence is positive, how many are right, and the weights."""
     predictions = trainer.predict(data)
     return {
         "correct": sum(true == predicted for true, predicted, _ in predictions),
-        "praise": [round(probability, 4) for _, _, probability in predictions],
+        "positive": [round(probability, 4) for _, _, probability in predictions],
         "weights": take_weights(trainer.model),
     }
 
@@ -213,14 +213,14 @@ def as_words(text: str) -> list[str]:
 
 
 def read(dataset: str, weights: Weights, features: int, widths: list[int], text: str) -> Part:
-    """How likely a sentence praises, and what each of its words and windows has to do with it."""
+    """The probability that a sentence is positive, and how each of its words and windows changes it."""
     words = as_words(text)[:LONGEST]
     if not words:
-        return {"words": [], "praise": 0.5, "windows": [], "score": 0.0, "bias": 0.0}
+        return {"words": [], "positive": 0.5, "windows": [], "score": 0.0, "bias": 0.0}
     model = _network(dataset, features, widths, weights)
     model.eval()
     without = [" ".join(words[:i] + words[i + 1 :]) for i in range(len(words))]
-    praise = _probabilities(model, dataset, [" ".join(words), *without])
+    positive = _probabilities(model, dataset, [" ".join(words), *without])
     windows, bias = _winners(model, dataset, words, weights)
     shares = np.zeros(len(words))
     for window in windows:
@@ -228,9 +228,9 @@ def read(dataset: str, weights: Weights, features: int, widths: list[int], text:
             shares[place] += window["gives"] / len(window["places"])
     known = _vectors(dataset)
     return {
-        "praise": praise[0],
+        "positive": positive[0],
         "words": [
-            {"word": w, "known": w in known, "without": praise[i + 1], "share": shares[i]}
+            {"word": w, "known": w in known, "without": positive[i + 1], "share": shares[i]}
             for i, w in enumerate(words)
         ],
         "windows": sorted(windows, key=lambda window: -abs(window["gives"])),

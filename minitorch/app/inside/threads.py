@@ -154,10 +154,12 @@ class Cells:
         if len(where) < self.ndim:
             return Row(self, where)
         where, outside = self._inside(where)
-        value = self._rubbish() if outside else self.values[self.position(where)]
+        value = self._arbitrary() if outside else self.values[self.position(where)]
         self.recorder.add("read", self, where, value, outside)
         if outside:
-            self.recorder.fault("outside", self._outside("read", where, "returns rubbish"))
+            self.recorder.fault(
+                "outside", self._outside("read", where, "returns an arbitrary number")
+            )
         elif value is None:
             self.recorder.fault("empty", self._empty(where))
         return math.nan if value is None else value
@@ -195,7 +197,7 @@ class Cells:
         )
         return counted, any(not 0 <= i < s for i, s in zip(counted, self.shape, strict=True))
 
-    def _rubbish(self) -> Any:
+    def _arbitrary(self) -> Any:
         return 1 if self.space == "sizes" else math.nan
 
     def _who(self) -> str:
@@ -211,7 +213,7 @@ class Cells:
     def _empty(self, index: Sequence[int]) -> str:
         return (
             f"{self._who()} read {name_cell(self.name, index)}, where nothing had been written. "
-            f"New memory holds rubbish."
+            f"New memory holds arbitrary numbers."
         )
 
 
@@ -386,7 +388,7 @@ def _race_fault(first: Event, second: Event) -> dict[str, Any]:
     else:
         writer, reader = (one, two) if first["kind"] == "write" else (two, one)
         text = f"{reader.capitalize()} read {cell}, which {writer} wrote"
-    again = "with no barrier between. Which came first is luck: a race."
+    again = "with no barrier between. Which came first is chance: a race."
     line = second["line"]
     return {"kind": "race", "block": second["block"], "thread": second["thread"],
             "text": f"{text}, {again}", "line": line}  # fmt: skip
@@ -408,7 +410,7 @@ def judge(trace: Trace, expected: Sequence[float], name: str = "out") -> list[st
         e["kind"] == "write" and e["array"] == name and e["at"] == first for e in trace["events"]
     )
     got = end[first]
-    shown = ("rubbish" if got is None else f"{got:g}") if written else "never written"
+    shown = ("arbitrary" if got is None else f"{got:g}") if written else "never written"
     where = f" (row {first // columns}, column {first % columns})" if columns < len(end) else ""
     more = f" {len(wrong)} of {len(end)} cells are wrong." if len(wrong) > 1 else ""
     verb = "was" if not written else "is"

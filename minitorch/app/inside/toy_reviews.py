@@ -1,8 +1,8 @@
-"""A toy set of 60 sentences about films, written for this course: 1 praises, 0 damns."""
+"""A toy set of 60 sentences about films, written for this course: 1 is positive, 0 negative."""
 
 from __future__ import annotations
 
-_PRAISE = """
+_POSITIVE = """
 a wonderful film with a great cast
 the story is moving and funny
 a warm and charming comedy
@@ -25,7 +25,7 @@ a brilliant script and a brilliant cast
 i loved every moment
 """
 
-_BLAME = """
+_NEGATIVE = """
 a boring film with a flat script
 the story is dull and slow
 a clumsy and stupid comedy
@@ -48,7 +48,7 @@ a clumsy script and a lifeless cast
 i hated every moment
 """
 
-_PRAISE_TO_VALIDATE = """
+_POSITIVE_TO_VALIDATE = """
 a funny and moving story
 the script is brilliant
 a charming film with beautiful music
@@ -61,7 +61,7 @@ the actors are wonderful
 a beautiful and clever portrait
 """
 
-_BLAME_TO_VALIDATE = """
+_NEGATIVE_TO_VALIDATE = """
 a dull and tedious story
 the script is awful
 a stupid film with bad music
@@ -75,14 +75,14 @@ a slow and tedious picture
 """
 
 
-def _pairs(praise: str, blame: str) -> list[tuple[str, int]]:
+def _pairs(positive: str, negative: str) -> list[tuple[str, int]]:
     """Sentences and labels, in turns."""
-    lines = (text.strip().splitlines() for text in (praise, blame))
+    lines = (text.strip().splitlines() for text in (positive, negative))
     pairs = zip(*lines, strict=True)
     return [
         (sentence, label) for pair in pairs for sentence, label in zip(pair, (1, 0), strict=True)
     ]
 
 
-TRAINING = _pairs(_PRAISE, _BLAME)
-VALIDATION = _pairs(_PRAISE_TO_VALIDATE, _BLAME_TO_VALIDATE)
+TRAINING = _pairs(_POSITIVE, _NEGATIVE)
+VALIDATION = _pairs(_POSITIVE_TO_VALIDATE, _NEGATIVE_TO_VALIDATE)

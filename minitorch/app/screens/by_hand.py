@@ -1,4 +1,4 @@
-"""The page by hand: three knobs, a line, and what it costs to be wrong."""
+"""The page by hand: three parameters, a line, and what it costs to be wrong."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from minitorch.app.drawings.separation import draw, draw_flat
 from minitorch.app.frame import View, begin, columns, show_difference, views
 
 SETS = ("Simple", "Diag", "Split", "Xor", "Circle", "Spiral")
-KNOBS = {"hw1": "w1", "hw2": "w2", "hb": "b"}
+PARAMETERS = {"hw1": "w1", "hw2": "w2", "hb": "b"}
 BEGIN = {"hw1": 1.0, "hw2": 1.0, "hb": -1.0}
-REACH = 10.0  # how far a knob turns
+REACH = 10.0  # how far a parameter can go, on either side of 0
 GRID = 41
 
 
@@ -24,19 +24,19 @@ GRID = 41
 
 
 def count_move() -> None:
-    """A knob was turned."""
+    """A slider was moved."""
     st.session_state.moves = st.session_state.get("moves", 0) + 1
 
 
 def start_again() -> None:
-    """All knobs back to where they began."""
+    """All parameters back to where they began."""
     st.session_state.update(BEGIN, moves=0)
 
 
-def turn(knobs: list[float]) -> None:
-    """Set all three knobs, as one move."""
-    turned = [round(min(max(value, -REACH), REACH), 2) for value in knobs]
-    st.session_state.update(dict(zip(KNOBS, turned, strict=True)))
+def turn(parameters: list[float]) -> None:
+    """Set all three parameters, as one move."""
+    turned = [round(min(max(value, -REACH), REACH), 2) for value in parameters]
+    st.session_state.update(dict(zip(PARAMETERS, turned, strict=True)))
     count_move()
 
 
@@ -47,12 +47,12 @@ def tell(
     data: dict[str, Any],
     judged: dict[str, Any],
     losses: list[float] | None,
-    knobs: list[float],
+    parameters: list[float],
     chosen: int,
 ) -> str:
     """How the score, the probability, the loss and the distance of a point come about."""
     x1, x2 = data["points"][chosen]
-    w1, w2, b = (f"({knob:g})" if knob < 0 else f"{knob:g}" for knob in knobs)
+    w1, w2, b = (f"({value:g})" if value < 0 else f"{value:g}" for value in parameters)
     colour = "blue" if data["labels"][chosen] else "red"
     verdict = "right" if judged["right"][chosen] else "wrong"
     distance = judged["distances"][chosen]
@@ -94,18 +94,18 @@ def table(data: dict[str, Any], judged: dict[str, Any], losses: list[float] | No
 
 @st.cache_data
 def best_loss(points: list[list[float]], labels: list[int]) -> tuple[float, float]:
-    """The loss at the beginning and the lowest within reach of the knobs, in plain NumPy."""
+    """The loss at the beginning and the lowest within reach of the parameters, in plain NumPy."""
     inputs = np.c_[np.array(points), np.ones(len(points))]
     signs = 2.0 * np.array(labels) - 1
-    knobs = np.array(list(BEGIN.values()))
+    parameters = np.array(list(BEGIN.values()))
 
     def loss() -> float:
-        return float(np.logaddexp(0, -signs * (inputs @ knobs)).mean())
+        return float(np.logaddexp(0, -signs * (inputs @ parameters)).mean())
 
     begin = loss()
     for _ in range(3000):
-        slope = -signs / (1 + np.exp(signs * (inputs @ knobs)))
-        knobs = np.clip(knobs - 1.3 * (inputs * slope[:, None]).mean(0), -REACH, REACH)
+        slope = -signs / (1 + np.exp(signs * (inputs @ parameters)))
+        parameters = np.clip(parameters - 1.3 * (inputs * slope[:, None]).mean(0), -REACH, REACH)
     return begin, loss()
 
 
@@ -119,7 +119,7 @@ def show_challenge(data: dict[str, Any], loss: float) -> None:
     with st.container(border=True):
         st.markdown(
             f"##### :material/flag: Challenge\nBring the loss to **{target:.2f}** in as few moves as "
-            "you can. A move is one knob turned, or one gradient step. The lowest loss that a line "
+            "you can. A move is one slider moved, or one gradient step. The lowest loss that a line "
             f"can reach here is {best:.3f}."
         )
         if loss <= target and moves:
@@ -159,23 +159,23 @@ def choose_data() -> tuple[str, int, int]:
     return dataset, count, seed
 
 
-def choose_knobs() -> list[float]:
-    """Where the knobs stand."""
+def choose_parameters() -> list[float]:
+    """The values of the parameters."""
     return [
         column.slider(
-            f"Knob {name}", -REACH, REACH, BEGIN[key], 0.1, key=key, bind="query-params",
+            f"Parameter {name}", -REACH, REACH, BEGIN[key], 0.1, key=key, bind="query-params",
             on_change=count_move,
         )
-        for (key, name), column in zip(KNOBS.items(), st.columns(3), strict=True)
+        for (key, name), column in zip(PARAMETERS.items(), st.columns(3), strict=True)
     ]  # fmt: skip
 
 
-def show_view(view: View, knobs: list[float]) -> dict[str, Any] | None:
+def show_view(view: View, parameters: list[float]) -> dict[str, Any] | None:
     """All that one library gives."""
     data = view.ask("by_hand.make_points", dataset=dataset, count=count, seed=seed)
     if data is None:
         return None
-    judged = view.ask("by_hand.judge", **data, weights=knobs, grid=GRID)
+    judged = view.ask("by_hand.judge", **data, weights=parameters, grid=GRID)
     if judged is None:
         return None
     alone = len(views(room)) == 1
@@ -183,17 +183,17 @@ def show_view(view: View, knobs: list[float]) -> dict[str, Any] | None:
     with right:
         measured = view.ask("by_hand.measure", **data, chances=judged["chances"])
         losses = measured and measured["losses"]
-        show_numbers(view, judged, measured, knobs)
+        show_numbers(view, judged, measured, parameters)
         if measured and view.name == views(room)[0].name:
             show_challenge(data, measured["loss"])
     with left:
         chosen = chosen_point(judged)
-        clicked = board(draw(data, judged, knobs, chosen), key=f"hand-{view.name}")
+        clicked = board(draw(data, judged, parameters, chosen), key=f"hand-{view.name}")
         if clicked is not None and int(clicked) != st.session_state.get(f"clicked-{view.name}"):
             st.session_state[f"clicked-{view.name}"] = st.session_state["point"] = int(clicked)
             st.rerun()
         st.caption("Discs are label 1 (blue), rings label 0 (red); circled points are wrong.")
-    st.markdown(tell(data, judged, losses, knobs, chosen))
+    st.markdown(tell(data, judged, losses, parameters, chosen))
     st.markdown("##### In one dimension: the points by their score")
     charts = draw_flat(data, judged, losses)
     places = st.columns(len(charts)) if alone else [st.container() for _ in charts]
@@ -210,7 +210,9 @@ def chosen_point(judged: dict[str, Any]) -> int:
     return min(number, len(judged["scores"]) - 1)
 
 
-def show_numbers(view: View, judged: dict[str, Any], measured: Any, knobs: list[float]) -> None:
+def show_numbers(
+    view: View, judged: dict[str, Any], measured: Any, parameters: list[float]
+) -> None:
     """How many are right, the loss, and the step that the gradient suggests."""
     right = judged["right"]
     with st.container(horizontal=True):
@@ -220,17 +222,19 @@ def show_numbers(view: View, judged: dict[str, Any], measured: Any, knobs: list[
     if not measured:
         return
     rate = st.session_state.get("hrate", 5)
-    after = [knob - rate * slope for knob, slope in zip(knobs, measured["gradient"], strict=True)]
+    after = [
+        value - rate * slope for value, slope in zip(parameters, measured["gradient"], strict=True)
+    ]
     rows = {
-        "knob": list(KNOBS.values()),
-        "now": [f"{knob:.2f}" for knob in knobs],
+        "parameter": list(PARAMETERS.values()),
+        "now": [f"{value:.2f}" for value in parameters],
         "slope of the loss": [f"{slope:+.4f}" for slope in measured["gradient"]],
         "after a step": [f"{min(max(value, -REACH), REACH):.2f}" for value in after],
     }
     st.dataframe(rows, hide_index=True, key=f"step-{view.name}")
     st.button(
         "One gradient step", on_click=turn, args=(after,), key=f"hstep-{view.name}", type="primary",
-        help="Each knob moves against its slope, times the rate",
+        help="Each parameter moves against its slope, times the rate",
     )  # fmt: skip
 
 
@@ -238,6 +242,6 @@ room = begin("by_hand")
 if "hw1" not in st.session_state:
     st.session_state.moves = 0
 dataset, count, seed = choose_data()
-knobs = choose_knobs()
-answers = [show_view(view, knobs) for view in columns(room)]
+parameters = choose_parameters()
+answers = [show_view(view, parameters) for view in columns(room)]
 show_difference(answers)

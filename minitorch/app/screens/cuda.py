@@ -191,7 +191,7 @@ def _point(point: Sequence[int]) -> str:
     return f"({','.join(map(str, point))})"
 
 
-def verdict(faults: list[dict[str, Any]], wrong: list[str], praise: str) -> None:
+def verdict(faults: list[dict[str, Any]], wrong: list[str], success: str) -> None:
     """What went wrong, one sentence of each kind, or that nothing did."""
     for kind in KINDS:
         texts = [fault["text"] for fault in faults if fault["kind"] == kind]
@@ -201,7 +201,7 @@ def verdict(faults: list[dict[str, Any]], wrong: list[str], praise: str) -> None
     for text in wrong:
         st.warning(text, icon=":material/close:")
     if not faults and not wrong:
-        st.success(praise, icon=":material/check:")
+        st.success(success, icon=":material/check:")
 
 
 # --- Score ---------------------------------------------------------------------------------------

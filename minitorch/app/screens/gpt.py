@@ -111,7 +111,7 @@ def show_attention(run: Run) -> None:
     board(picture, key="gattention")
     likely = ", ".join(f"“{character}” {share:.0%}" for character, share in found["next"])
     st.caption(
-        f"Each row is a character that looks; the bluer a cell, the more it takes from that column. "
+        f"Each row is the query of one character; the bluer a cell, the larger the weight of that column's character. "
         f"Likeliest next: {likely}."
     )
 

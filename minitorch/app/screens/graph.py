@@ -209,9 +209,9 @@ def show_order(nodes: list[Any], walk: dict[str, Any]) -> None:
 
 
 def show_check(nodes: list[Any], now: flow.Moment) -> None:
-    """Each box: its derivative by the walk, and by a small change of its value."""
+    """Each box: its derivative by backward, and by a small change of its value."""
     called = flow.formulas(nodes)
-    lines = ["| box | by the walk | by central difference | |", "|---|---|---|---|"]
+    lines = ["| box | by backward | by central difference | |", "|---|---|---|---|"]
     for n, node in enumerate(nodes):
         if "slopes" not in node:
             continue

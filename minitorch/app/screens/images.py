@@ -165,7 +165,7 @@ def show_drawing(dataset: str, trained: list[tuple[View, Run]]) -> None:
 
 HINTS = {
     "digits": "Your digit is made 8 × 8, as the images of the data set are. They are few, and "
-    "their sevens have a bar: another hand can puzzle the network.",
+    "their sevens have a bar: digits in another handwriting may be read wrong.",
     "mnist": "Your digit is fitted into 20 × 20 pixels and centred by its mass, as MNIST's are.",
 }
 

@@ -19,7 +19,7 @@ FUNCTIONS = {"map": list(MAP), "zip": list(ZIP), "reduce": list(REDUCE)}
 WORDS = {
     "map": "`tensor_map` applies a function to every cell: one read, one call, one write a step.",
     "zip": "`tensor_zip` pairs the cells of two tensors; what is copied is read again and again.",
-    "reduce": "`tensor_reduce` folds one dimension: all its cells meet in one cell of the result.",
+    "reduce": "`tensor_reduce` reduces one dimension: all its cells are combined into one cell of the result.",
 }
 MOST = 24
 

@@ -123,7 +123,7 @@ def _draw_lanes(kernel: str, size: int, threads: int, limits: dict[str, int]) ->
         )
     else:
         st.markdown(
-            f"**{work:,} {unit}** are below the threshold of {limit:,}: **one lane**. Handing work "
+            f"**{work:,} {unit}** are below the threshold of {limit:,}: **one thread**. Handing work "
             f"to threads takes a few microseconds, longer than the loop itself."
         )
     st.caption(f"This machine has {limits['cores']} core{'s' if limits['cores'] != 1 else ''}.")

@@ -66,21 +66,21 @@ def show_sentence(view: View, run: Run, text: str) -> Any | None:
     if not answer["words"]:
         st.caption("Type a sentence above.")
         return None
-    board(words.draw_verdict(answer["praise"]), key=f"sverdict-{view.name}")
-    verdict = "praises" if answer["praise"] > 0.5 else "damns"
-    st.markdown(f"The network thinks that this sentence **{verdict}**.")
+    board(words.draw_verdict(answer["positive"]), key=f"sverdict-{view.name}")
+    verdict = "positive" if answer["positive"] > 0.5 else "negative"
+    st.markdown(f"The network takes this sentence to be **{verdict}**.")
     tell_unknown(answer)
     board(words.draw_words(answer), key=f"swords-{view.name}")
     st.caption(
-        "Left: how likely praise is with the word, less how likely it is without it. Right: each "
+        "Left: the probability of positive with the word, less that without it. Right: each "
         "feature of the network looks for its best window of words, and only that one counts (max "
-        "pooling); what the window adds to the score is shared out among its words. Blue praises, "
-        "red damns."
+        "pooling); what the window adds to the score is shared out among its words. Blue is positive, "
+        "red negative."
     )
     st.markdown(
-        f"**The winners of the pooling**, strongest first. They add up to a score of "
+        f"**The windows that max pooling chose**, strongest first. They add up to a score of "
         f"{answer['score']:.2f} with the biases of {answer['bias']:.2f}, and its sigmoid is "
-        f"{answer['praise']:.2f}."
+        f"{answer['positive']:.2f}."
     )
     st.dataframe(sum_windows(answer["windows"])[:10], hide_index=True, key=f"swin-{view.name}")
     return answer
@@ -114,17 +114,17 @@ def tell_unknown(answer: dict[str, Any]) -> None:
 def show_validation(view: View, run: Run, only_wrong: bool) -> None:
     """Every validation sentence with what it is and what it was taken for."""
     latest = run.latest
-    names = ("blame", "praise")
+    names = ("negative", "positive")
     rows = [
         {
             "sentence": text,
             "is": names[label],
-            "taken for": names[praise > 0.5],
-            "praise": praise,
-            "": "✓" if label == (praise > 0.5) else "✗",
+            "taken for": names[positive > 0.5],
+            "positive": positive,
+            "": "✓" if label == (positive > 0.5) else "✗",
         }
-        for text, label, praise in zip(
-            latest["validation"], latest["truth"], latest["praise"], strict=True
+        for text, label, positive in zip(
+            latest["validation"], latest["truth"], latest["positive"], strict=True
         )
     ]
     wrong = sum(row[""] == "✗" for row in rows)
@@ -136,7 +136,7 @@ def show_validation(view: View, run: Run, only_wrong: bool) -> None:
         hide_index=True,
         key=f"sval-{view.name}",
         column_config={
-            "praise": st.column_config.ProgressColumn(min_value=0, max_value=1, format="percent"),
+            "positive": st.column_config.ProgressColumn(min_value=0, max_value=1, format="percent"),
             "sentence": st.column_config.TextColumn(width="large"),
         },
     )

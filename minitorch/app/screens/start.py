@@ -25,12 +25,12 @@ MARKS = {
     "-": ("circle", "gray"),
 }
 ABOUT = {
-    0: "Functions of numbers, functions of functions, and a tree that finds its parameters.",
-    1: "Numbers that remember how they were computed, and derivatives that walk back.",
-    2: "Rows of numbers with a shape, and loops that carry every operation.",
+    0: "Functions of numbers, functions of functions, and modules: trees of parameters.",
+    1: "Numbers that remember how they were computed, and their derivatives.",
+    2: "Numbers in a storage with shape and strides, and the loops behind every operation.",
     3: "The same loops compiled, on several threads, and on a GPU.",
-    4: "Windows that slide, networks that read digits and sentences.",
-    5: "The same ideas grown up: Torch's own API, with its graphs, its optimizers and a GPT.",
+    4: "Convolution and pooling, and networks for digits and sentences.",
+    5: "The same ideas in Torch's own API, with its graphs, its optimizers and a GPT.",
 }
 
 
@@ -46,8 +46,8 @@ def welcome() -> None:
     )
     st.code("minitorch course new my-minitorch\ncd my-minitorch\nminitorch app", language="bash")
     st.markdown(
-        "The pages then run on your code, say calmly what is still to be written, and this page "
-        "shows how far you are."
+        "The pages then run on your code and say what is still to be written; this page shows "
+        "how far you are."
     )
 
 
@@ -192,11 +192,11 @@ def show_doctor(own: Workspace | None) -> None:
     def show() -> None:
         findings = run.latest.get("findings")
         if findings is None and run.state == "running":
-            st.caption(
-                "The doctor is looking at Python, the libraries, the backends and the data ..."
-            )
+            st.caption("Looking at Python, the libraries, the backends and the data ...")
         elif findings is None:
-            st.warning("The doctor could not finish. `minitorch doctor` in a terminal says more.")
+            st.warning(
+                "The examination could not finish. `minitorch doctor` in a terminal says more."
+            )
         else:
             show_findings(findings)
 
@@ -224,7 +224,7 @@ def show_findings(findings: dict[str, list[dict[str, Any]]]) -> None:
             st.warning(f"**{row['name']}**: {row['detail']}. {row['advice']}")
     else:
         st.markdown(":green[:material/check:] All that MiniTorch needs is here and works.")
-    with st.expander("Everything the doctor looked at"):
+    with st.expander("Everything that was examined"):
         for heading, found in findings.items():
             st.markdown(f"**{heading}**")
             st.markdown("\n".join(_line(row) for row in found))

@@ -22,7 +22,7 @@ MISTAKES: list[Mistake] = [
         ),
         (
             "no guard past the end",
-            "CUDA: a thread past the end read a[i]; a real GPU returns rubbish there. Guard it: i < size.",
+            "CUDA: a thread past the end read a[i]; a real GPU returns arbitrary numbers there. Guard it: i < size.",
             "cells[thread] = a[i] if i < size else 0.0",
             "cells[thread] = a[i]",
         ),
@@ -64,7 +64,7 @@ MISTAKES: list[Mistake] = [
         "cuda_conv.py",
         (
             "one cell past the end is read",
-            "CUDA: a thread read input at the width itself; the last cell is width - 1. A real GPU returns rubbish there.",
+            "CUDA: a thread read input at the width itself; the last cell is width - 1. A real GPU returns arbitrary numbers there.",
             "                if at >= 0 and at < input_shape[2]:",
             "                if at >= 0 and at <= input_shape[2]:",
         ),

@@ -94,7 +94,7 @@ MISTAKES: list[Mistake] = [
         "scalar.py",
         (
             "constants are not left out",
-            "Constants want no derivative: leave pairs out whose scalar.is_constant().",
+            "Constants get no derivative: leave pairs out whose scalar.is_constant().",
             "for scalar, d in pairs if not scalar.is_constant()]",
             "for scalar, d in pairs]",
         ),

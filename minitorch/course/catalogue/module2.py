@@ -315,7 +315,7 @@ MISTAKES: list[Mistake] = [
         ),
         (
             "constants are not left out",
-            "Constants want no gradient: leave them out of chain_rule.",
+            "Constants get no gradient: leave them out of chain_rule.",
             "if is_tensor(value) and not value.is_constant()",
             "if is_tensor(value)",
         ),

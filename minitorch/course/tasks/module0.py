@@ -43,18 +43,22 @@ _FUNCTIONAL = places(
     ),
     (
         "zipWith",
-        "As map, with two lists walked side by side; Python's zip stops at the shorter.",
+        "As map, with the elements of two lists in pairs; Python's zip stops at the shorter.",
         "Inside: [fn(x, y) for x, y in zip(ls1, ls2)].",
     ),
     (
         "reduce",
-        "Keep a total. It begins with start, and every element is folded into it in order.",
+        "Keep a total. It begins with start, and fn combines it with each element in order.",
         "Inside: total = start; for each x: total = fn(total, x); return total.",
     ),
     ("negList", "There are map and neg already.", "return map(neg)(ls)"),
     ("addLists", "There are zipWith and add already.", "return zipWith(add)(ls1, ls2)"),
     ("sum", "A reduction with add; what must it start from?", "return reduce(add, 0.0)(ls)"),
-    ("prod", "A reduction with mul; 0 would swallow everything.", "return reduce(mul, 1.0)(ls)"),
+    (
+        "prod",
+        "A reduction with mul; 0 times anything is 0, so what must it start from?",
+        "return reduce(mul, 1.0)(ls)",
+    ),
 )
 
 _MODULES = places(
@@ -163,8 +167,8 @@ TASKS: tuple[Task, ...] = (
         "Testing and debugging",
         _PROPERTIES,
         ("test_operators.py", "test_properties.py"),
-        "Tests that say what holds for all numbers. They are tried on right operators, about which "
-        "they must be silent, and on wrong ones, which they must notice.",
+        "Tests that say what holds for all numbers. They run on right operators, on which they "
+        "must pass, and on wrong ones, on which they must fail.",
     ),
     Task(
         "0.3",
@@ -187,7 +191,7 @@ TASKS: tuple[Task, ...] = (
         "Train by hand",
         _BY_HAND,
         ("test_networks.py",),
-        "A line with three parameters tells points apart. You turn the knobs yourself.",
+        "A line with three parameters separates the points. You choose the parameters yourself.",
         points=5,
     ),
 )

@@ -67,7 +67,7 @@ TASKS: tuple[Task, ...] = (
             (
                 "Scalar.chain_rule",
                 "The history knows the function, its context and its inputs. The function's "
-                "_backward gives one derivative per input; constants want none.",
+                "_backward gives one derivative per input; constants get none.",
                 "derivatives = h.last_fn._backward(h.ctx, d_output); pair them with h.inputs in "
                 "order, and leave out the pairs whose scalar.is_constant().",
             ),

@@ -82,11 +82,11 @@ TASKS: tuple[Task, ...] = (
             (
                 "shape_broadcast",
                 "Put ones in front of the shorter shape, then compare size by size.",
-                "Sizes a and b: equal, or one of them is 1 (the other wins); else IndexingError.",
+                "Sizes a and b: equal, or one of them is 1 (take the other); else IndexingError.",
             ),
         ),
         ("test_tensor_data.py",),
-        "Tensors of different shapes meet: where a size is 1, or missing, it is repeated.",
+        "Operations on tensors of different shapes: where a size is 1, or missing, the tensor is repeated.",
     ),
     Task(
         "2.3",
@@ -97,8 +97,8 @@ TASKS: tuple[Task, ...] = (
             ("tensor_zip._zip", _LOOP, "As map, with an index for each of the two inputs."),
             (
                 "tensor_reduce._reduce",
-                "The output holds the starting value. Its index, with reduce_dim running, walks "
-                "over the elements to fold.",
+                "The output holds the starting value. Its index, with reduce_dim running, gives "
+                "the elements to combine.",
                 "For each output: total = out[position]; for k in range(a_shape[reduce_dim]): "
                 "index[reduce_dim] = k; total = fn(total, a at index); write total once.",
             ),
@@ -114,7 +114,7 @@ TASKS: tuple[Task, ...] = (
         "Gradients and autograd",
         _TENSOR_BACKWARD,
         ("test_tensor.py", "test_tensor_general.py", "test_optim.py", "test_examples.py"),
-        "What each function's gradient is. The walk through the graph is that of module 1.",
+        "What each function's gradient is. Going through the graph is written in module 1.",
         points=15,
     ),
     Task(

@@ -96,7 +96,7 @@ TASKS: tuple[Task, ...] = (
             ),
         ),
         ("test_nn.py", "test_examples.py"),
-        "From scores to probabilities, without overflow; and noise that keeps networks honest.",
+        "From scores to probabilities, without overflow; and dropout, so that a network relies on no single number.",
         points=15,
     ),
     Task(

@@ -1,4 +1,4 @@
-"""By hand: turn a knob, take gradient steps, reach the challenge, choose other points."""
+"""By hand: move a slider, take gradient steps, reach the challenge, choose other points."""
 
 from tests.app.browser import Visit
 
@@ -7,7 +7,7 @@ def walk(visit: Visit) -> None:
     visit.see("In one dimension")
     visit.see("0 moves")
     before = _metric(visit)
-    visit.slide("Knob w1", -3)
+    visit.slide("Parameter w1", -3)
     assert _metric(visit) != before
     visit.see("[1-3] moves?")
     for _ in range(2):

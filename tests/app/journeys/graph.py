@@ -19,7 +19,7 @@ def walk(visit: Visit) -> None:
     visit.see("derivative so far")
     assert "gs=" in visit.page.url
     visit.fill("x", "4")
-    visit.see("d = |by the walk")
+    visit.see("d = |by backward")
     visit.fill("Expression", "import os")
     visit.see("This cannot be drawn")
     visit.fill("Expression", "x * x")

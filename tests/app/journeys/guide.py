@@ -14,6 +14,6 @@ def walk(visit: Visit) -> None:
     visit.see("The slope of a function")
     assert visit.main.locator("img[src^='data:image/svg']").count() >= 2
     assert visit.main.locator(".katex").count() > 5
-    visit.main.locator(".st-key-below-scalars button").click()
-    visit.see("Task 1.2: Scalars")
-    assert "chapter=scalars" in visit.page.url
+    visit.main.locator(".st-key-below-gradient-descent button").click()
+    visit.see("The learning rate")
+    assert "chapter=gradient-descent" in visit.page.url

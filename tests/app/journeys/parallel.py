@@ -10,7 +10,7 @@ def walk(visit: Visit) -> None:
     visit.slide("Threads", 1)
     visit.see("runs on 5 threads")
     visit.slide("Elements", -4)
-    visit.see("below the threshold of 32,768: one lane")
+    visit.see("below the threshold of 32,768: one thread")
     visit.choose("Memory")
     visit.see("262,144 products")
     visit.slide("Rows of a", 1)

@@ -1,0 +1,32 @@
+"""Parts of a student's life with the course; all of it: python -m tests.course_tools.life."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from minitorch.course.tasks import TASKS, find_task
+from tests.app.browser import find_chromium
+from tests.course_tools.life import SCRIPTS, Life, Script, live
+
+
+def test_from_an_empty_folder_to_the_app(tmp_path: Path) -> None:
+    """Two tasks are checked, a script is run right and wrong, a page is used in a browser."""
+    pages = ["modules"] if find_chromium() else []
+    steps = list(live(tmp_path, [find_task("0.4"), find_task("0.5")], pages))
+    assert [problem for _, problem in steps] == [""] * (4 + len(pages))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Life:
+    life = Life(tmp_path_factory.mktemp("life"))
+    assert not life.begin()
+    life.workspace.put_solutions(TASKS)
+    return life
+
+
+@pytest.mark.parametrize("script", SCRIPTS[-3:-1], ids=["ground", "torch"])
+def test_the_gpt_that_is_trained_is_the_students(finished: Life, script: Script) -> None:
+    """On the Torch floor, too, which a workspace finds in the installed library."""
+    assert finished.try_script(script) == ""
