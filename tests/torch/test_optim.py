@@ -254,9 +254,12 @@ def test_differentiable_steps(name):
 
 
 def test_constructors_have_the_same_signatures():
-    for name, kind in vars(oracle.optim).items():
-        if inspect.isclass(kind) and issubclass(kind, oracle.optim.Optimizer):
-            ours = inspect.signature(getattr(torch.optim, name)).parameters.values()
+    kinds = {**vars(oracle.optim), **vars(oracle.optim.lr_scheduler)}
+    mine = {**vars(torch.optim), **vars(torch.optim.lr_scheduler)}
+    bases = oracle.optim.Optimizer, oracle.optim.lr_scheduler.LRScheduler
+    for name, kind in kinds.items():
+        if inspect.isclass(kind) and issubclass(kind, bases):
+            ours = inspect.signature(mine[name]).parameters.values()
             other = inspect.signature(kind).parameters.values()
             assert [(p.name, p.kind, p.default) for p in ours] == [
                 (p.name, p.kind, p.default) for p in other

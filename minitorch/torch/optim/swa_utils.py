@@ -13,7 +13,7 @@ from ..autograd.modes import no_grad
 from ..nn.modules.module import Module
 from ..ops.surface import FUNCTIONS
 from ..tensor import Tensor
-from .lr_scheduler import LRScheduler, Rate, _per_group
+from .lr_scheduler.scheduler import LRScheduler, Rate, per_group
 from .optimizer import Optimizer
 
 
@@ -173,7 +173,7 @@ class SWALR(LRScheduler):
         anneal_strategy: str = "cos",
         last_epoch: int = -1,
     ) -> None:
-        rates = _per_group("swa_lr", optimizer, swa_lr)
+        rates = per_group("swa_lr", optimizer, swa_lr)
         for rate, group in zip(rates, optimizer.param_groups, strict=True):
             group["swa_lr"] = rate
         if anneal_strategy not in ("cos", "linear"):
@@ -190,9 +190,7 @@ class SWALR(LRScheduler):
         """How far a share of the way leads."""
         return t if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * t)) / 2
 
-    def get_lr(self) -> list[Rate]:
-        """The new rate of each group."""
-        self._warn_outside_step()
+    def _rates(self) -> list[Rate]:
         step = self._step_count - 1
         if self.anneal_epochs == 0:
             step = max(1, step)
