@@ -99,7 +99,7 @@ def _is_public(module: ModuleType, name: str) -> bool:
         return False
     home = getattr(found, "__module__", None) or type(found).__module__
     if isinstance(found, BuiltinFunctionType):
-        return home != "torch._C"
+        return home.startswith("torch") and home != "torch._C"
     is_error = inspect.isclass(found) and issubclass(found, Exception)
     made_here = home.startswith("torch" if is_error else module.__name__)
     return made_here or name in getattr(module, "__all__", ())
