@@ -41,6 +41,39 @@ CONVERSIONS = (
 TAKING_NUMBERS = "add sub subtract mul multiply div divide true_divide floor_divide copy to".split()
 """Functions that take numbers where their signatures say tensors."""
 
+_MADE = "dtype? dtype=", "layout? layout=", "device? device="
+_STFT = [
+    *("int n_fft", "int? hop_length=", "int? win_length=", "Tensor? window=", "bool center="),
+    *("str pad_mode=", "bool normalized=", "bool? onesided=", "bool? return_complex=", "bool? align_to_window="),
+]  # fmt: skip
+CORRECTED: dict[str, list[Overload]] = {
+    "Tensor.requires_grad_": [["bool requires_grad="]],
+    "Tensor.norm": [["any? p=", "int|ints? dim=", "bool keepdim=", "dtype? dtype="]],
+    "Tensor.split": [["any split_size", "int dim="]],
+    "Tensor.stft": [_STFT],
+    "torch.stft": [["Tensor input", *_STFT]],
+    "torch.tensor": [
+        [
+            "any? data",
+            "*",
+            "dtype? dtype=",
+            "device? device=",
+            "bool requires_grad=",
+            "bool pin_memory=",
+        ]
+    ],
+    "Tensor.unique": [["bool sorted=", "bool return_inverse=", "bool return_counts=", "int? dim="]],
+    **{
+        f"fft.{name}": [
+            ["int n", "float d=", "*", *_MADE, "bool? pin_memory="],
+            ["int n", "float d=", "*", *_MADE, "Tensor? out="],
+        ]
+        for name in ("fftfreq", "rfftfreq")
+    },
+}
+"""Functions of which stubs and schemas say another name or less than they take, and functions in Python whose
+arguments are checked by those that they call."""
+
 
 def main() -> None:
     """Write the file."""
@@ -75,7 +108,7 @@ def native() -> dict[str, list[Overload]]:
                 found[f"Tensor.{name}"].append(["number alpha", "Tensor|number other"])
     for section in ("linalg", "fft", "special", "nn.functional"):
         found |= _from_schemas(section, functions)
-    found |= _from_python()
+    found |= _from_python() | CORRECTED
     return {name: _distinct(o) for name, o in found.items() if name.rpartition(".")[2][:1] != "_"}
 
 

@@ -466,9 +466,90 @@ GIVEN: list[Call] = [
 ]  # fmt: skip
 
 
+# --- Arguments that stand for others, and types where nothing is computed -----------------------------------
+
+ODD: list[Call] = [
+    *(lambda t, k=k: t.full([2], t.tensor(1, dtype=getattr(t, k))) for k in ("int8", "float64", "bool", "complex128")),
+    *(lambda t, n=n: t.scalar_tensor(n, dtype=t.uint8) for n in (-1, -300, -2.5, 2)),
+    *(lambda t, n=n: t.bartlett_window(n, dtype=t.complex64) for n in (0, 1, 2)), lambda t: t.hamming_window(2**63),
+    *(lambda t, n=n: t.triu(t.ones(3, 3), n) for n in (2**63 - 1, -(2**63), 2**63, 1)), lambda t: t.tril_indices(3, 2**40),
+    lambda t: t.tril_indices(2, 3, dtype=None), lambda t: t.polygamma(2**63, t.ones(1)), lambda t: t.ones(1).round(decimals=2**63),
+    *(lambda t, x=x: t.cov(t.arange(3.0), aweights=t.tensor(x)) for x in ([1.0, NAN, 1.0], [0.0, 0.0, 0.0])),
+    *(lambda t, x=x: t.isin(x, t.arange(2)) for x in (True, 1j, 1.5)), lambda t: t.searchsorted(t.arange(3).to(t.uint8), 2**62),
+    *(lambda t, x=x: t.broadcast_shapes((1, 2), x) for x in (3, 1.5, (2,), (1.5,), "a")),
+    lambda t: t.broadcast_shapes((1, 2), t.ones(1).long()), *(lambda t, n=n: t.ones(1).is_pinned(n) for n in (-1, 1, 2**63)),
+    *(lambda t, n=n: t.tensor(1.0).index_add(0, t.zeros(n).long(), t.tensor(2.0)) for n in (1, 2)),
+    *(lambda t, a=a: t.ones(1).long().index_add(0, t.zeros(1).long(), t.ones(1).long(), alpha=a) for a in (2.5, 1j, 1e300)),
+    *(lambda t, n=n: getattr(t.ones(4, 1, 0), n)(1, t.tensor([7]), t.ones(4, 1, 0)) for n in ("index_add", "index_copy")),
+    *(lambda t, n=n: getattr(t.ones(0, 2), n)(0, t.tensor([7]), t.ones(1, 2)) for n in ("index_add", "index_copy")),
+    lambda t: t.ones(4, 1, 0).index_fill(1, t.tensor([7, -9]), 1.0), lambda t: t.ones(0).index_fill(0, t.tensor([7]), 1.0), lambda t: t.ones(2).bool().index_reduce(0, t.arange(1), t.ones(1).bool(), "prod"),
+    *(lambda t, n=n: t.tensor(1.0).index_select(0, t.zeros(n).long()) for n in (0, 1, 2)),
+    lambda t: t.ones(0).index_select(0, t.ones(0).to(t.int8)), lambda t: t.gather(t.ones(2, requires_grad=True), 0, t.ones(2, 0)),
+    *(lambda t, s=s: t.ones(s).t().dim_order() for s in ((1, 3), (3, 1), (0, 1))), *(lambda t, n=n: t.ones(n, 2).t().contiguous(memory_format=t.preserve_format) for n in (1, 2)),
+    *(lambda t, n=n: t.tensor_split(t.ones(4), t.tensor(n)) for n in (2, 2.0)), lambda t: t.hsplit(t.ones(2, 4), t.tensor(3)),
+    lambda t: t.ones(4, 4).vsplit(1, 3), lambda t: t.diff(t.ones(5, 1), 0, 1, t.ones(1, 3)), lambda t: t.ones(2).requires_grad_(requires_grad=True),
+    *(lambda t, e=e: t.gradient(t.arange(4.0) ** 2, spacing=t.tensor([1.0, 3.0, 3.0, 5.0]), edge_order=e) for e in (1, 2)),
+    *(lambda t, x=x: t.trapezoid(t.tensor([INF, 1.0, 2.0]), **x) for x in ({}, {"dx": 2.0})), lambda t: t.trapezoid(t.arange(4), dx=2),
+    lambda t: t.histc(t.tensor([2.0, 1.7e308]).double(), 2), lambda t: t.histogram(t.ones(2), t.ones(1)),
+    lambda t: t.histogram(t.ones(2), 1, weight=t.ones(2, requires_grad=True))[0].requires_grad,
+    lambda t: t.addr(leaf(t, NAN), t.ones(1), t.ones(1), beta=0.0).requires_grad, lambda t: t.argsort(t.ones(2), stable=True, out=t.ones(2)),
+    *(lambda t, p=p: t.nn.functional.feature_alpha_dropout(t.ones(2), p, True) for p in (0.0, 1.0, 0.5)),
+    *(lambda t, s=s: (t.manual_seed(3), t.nn.functional.dropout3d(t.ones(s)))[1] for s in ((3,), (2, 3), (2, 3, 1))),
+    *(lambda t, k=k: t.nn.functional.gumbel_softmax(t.ones(0, 2, dtype=getattr(t, k))) for k in ("int16", "bool", "complex64")),
+    *(lambda t, b=b: t.nn.functional.rrelu(t.ones(1), *b) for b in ((0.1, INF), (NAN, 0.1), (0.2, 0.1))), lambda t: t.rrelu_(t.ones(1), NAN, 0.1),
+    *(lambda t, k=k: t.softmax(t.ones(0, 2), -1, dtype=getattr(t, k)) for k in ("bool", "uint8", "complex64")),
+    *(lambda t, f=f: f(t.nn.functional)(t.tensor([True]), t.tensor([1.0])) for f in (lambda n: n.mse_loss, lambda n: n.smooth_l1_loss, lambda n: n.huber_loss)),
+    *(lambda t, n=n: getattr(t.nn.functional, n)(t.ones(1), t.ones(1).double(), reduction="none") for n in ("huber_loss", "smooth_l1_loss")),
+    *(lambda t, k=k: t.nn.functional.mse_loss(t.ones(1, dtype=k(t)), t.ones(1), weight=t.ones(1)) for k in (lambda t: t.int64, lambda t: t.complex64)),
+    lambda t: t.nn.functional.huber_loss(t.ones(1).long(), t.ones(1)), lambda t: t.nn.functional.huber_loss(t.ones(1), t.ones(1), delta=NAN),
+    *(lambda t, k=k: t.nn.functional.smooth_l1_loss(t.ones(2, dtype=getattr(t, k)), t.zeros(2).long(), beta=0.0, reduction="sum") for k in ("int64", "complex64")),
+    *(lambda t, a=a: t.nn.functional.l1_loss(t.ones(2), t.zeros(2), a, reduction="none") for a in ((), [], [1], 0)),
+    *(lambda t, s=s: t.nn.functional.linear(t.ones(3, 2), t.ones(4, 2), t.ones(s)) for s in ((3, 1), (3, 4), (1, 4), (2, 4))),
+    lambda t: t.nn.functional.soft_margin_loss(t.ones(3, 1), t.ones(1, 3)), lambda t: t.nn.functional.gaussian_nll_loss(*[t.ones(1).long()] * 3),
+    *(lambda t, x=x: t.threshold(t.ones(2, dtype=t.float16), *x) for x in ((2**62, 1), (1e300, 1), (2, 1e300))),
+    *(lambda t, x=x: t.threshold(t.ones(2, dtype=t.uint8), x, 0.2) for x in (-3.5, -3)), lambda t: t.hardshrink(t.ones(1), out=t.ones(1)),
+    lambda t: (t.manual_seed(1), t.nn.init.sparse_(t.ones(3, 2, dtype=t.bfloat16), 0.5))[1].shape, lambda t: put(t.ones(3).half()),
+    lambda t: (t.manual_seed(1), t.randint_like(t.ones(5), 1, high=4))[1], lambda t: t.randperm(2, dtype=t.complex64), lambda t: t.normal(0.0, 1.0, [-1]),
+    lambda t: t.topk(t.ones(2).bool(), 1), lambda t: t.where(t.ones(1).bool(), leaf(t, 1.0), 1.0, out=t.ones(1)),
+    with_gradients(lambda t, x: t.clip(t.ones(2).double(), max=x), [0.5, 2.0]), with_gradients(lambda t, x: t.ones(2).double().clip_(max=x), [0.5, 2.0]),
+    with_gradients(lambda t, x: t.special.xlog1py(x, -2.5), [0.5]), lambda t: t.poisson_nll_loss(t.ones(1).half(), t.ones(1).long(), True, True, 1.0, 0),
+    *(lambda t, x=x: t.std(t.tensor(x), 0) for x in ([3e38, -3e38, 1.0], [[3e38, 1.0], [2.0, 3.0]])), lambda t: t.std(t.tensor([65504.0, 1.0]).half()),
+    lambda t: t.lcm(t.tensor([-4, 6, 0, 3]), t.tensor([2**63 - 2, 4, 5, 0])), lambda t: t.ones(1, 2, 1).squeeze(0, 2).shape,
+    lambda t: t.ones(2).new_ones(size=(2, 2), dtype=t.int8), lambda t: t.ones(4).split(split_size=2), lambda t: t.ones(2).norm(2, keepdim=1),
+    *(lambda t, x=x: t.tensor(x, dtype=t.uint8) for x in (-1, [-1, 3], [-1, 300])), lambda t: t.tensor([1.0], requires_grad=1),
+    *(lambda t, x=x: t.logit(t.ones(1).half(), x) for x in (0.1, 1e30)), lambda t: t.ones(2).nanmean(dtype=t.int8), lambda t: t.linalg.vander(t.ones(2).bool()),
+    *(lambda t, n=n: getattr(t.fft, n)(t.ones(2), out=t.ones(2).cfloat()) for n in ("hfft", "irfft")), lambda t: t.native_dropout(t.ones(1).int(), 0.0, True),
+    lambda t: t.ones(2).bool().scatter_reduce(0, t.arange(1), t.ones(1).bool(), "mean"), lambda t: t.full((2,), 1, dtype=3),
+    lambda t: t.stft(t.ones(8), 4, return_complex=np.int64(1)), lambda t: t.ones(2).unique(dim=True),
+    lambda t: t.nn.functional.celu(t.ones(2), t.tensor(2.0)), lambda t: t.fft.rfftfreq(3, device="cpu", out=t.ones(2)),
+]  # fmt: skip
+
+
+def leaf(t: Any, value: float) -> Any:
+    """One number that requires grad."""
+    return t.tensor([value], requires_grad=True)
+
+
+def put(x: Any) -> Any:
+    """A number written at places that an index lists."""
+    x[[0, 2]] = 0.1
+    return x
+
+
 @pytest.mark.parametrize(
     "table",
-    ["NUMBERS", "ANSWERS", "PLACES", "EXTREMES", "CALLS", "REACH", "TYPES", "MIXED", "GIVEN"],
+    [
+        "NUMBERS",
+        "ANSWERS",
+        "PLACES",
+        "EXTREMES",
+        "CALLS",
+        "REACH",
+        "TYPES",
+        "MIXED",
+        "GIVEN",
+        "ODD",
+    ],
 )
 def test_edges(table: str) -> None:
     for i, call in enumerate(globals()[table]):

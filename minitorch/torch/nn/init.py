@@ -234,7 +234,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     wide = rows < drawn.shape[1]
     q, r = _qr(drawn.t() if wide else drawn)
     q = q * r.diag().sign()
-    tensor.copy_((q.t() if wide else q).reshape(tensor.shape))
+    tensor.view(drawn.shape).copy_(q.t() if wide else q)
     return tensor.mul_(gain)
 
 

@@ -24,7 +24,7 @@ from .precision import in_single, require_floats
 from .promotion import SMALL, exact_number, wide_type
 from .record import REGISTRY, Op, bind
 from .softmax import softmax
-from .surface import check_tensor, function, function_and_method, into
+from .surface import check_tensor, function, function_and_method, into, with_out
 from .writes import bind_in_place
 
 Curve = Callable[..., Any]
@@ -77,7 +77,7 @@ def _within(op: Op, kind: dtypes.dtype, constants: tuple[Any, ...]) -> tuple[Any
         kind.kind < dtypes.FLOATING and op is not THRESHOLD and op is not HARDTANH
     ):
         return constants  # there is no such function
-    wide = kind if op is THRESHOLD or op is HARDSHRINK else wide_type(kind)
+    wide = kind if op is HARDSHRINK else wide_type(kind)
     return tuple([exact_number(v, wide) for v in constants])
 
 
@@ -146,10 +146,11 @@ def threshold(
     input: Tensor, threshold: float, value: float, inplace: bool = False, *, out: Any = None
 ) -> Tensor:
     """Elements above a threshold, and a value for all others."""
-    if input.dtype.kind == dtypes.INTEGRAL:
-        value = exact_number(value, input.dtype)
-        if isinstance(threshold, float) and math.isfinite(threshold):
-            threshold = int(threshold)
+    kind = input.dtype
+    if dtypes.INTEGRAL <= kind.kind <= dtypes.FLOATING:
+        value = exact_number(value, kind)
+    if isinstance(threshold, float) and kind.kind == dtypes.INTEGRAL and math.isfinite(threshold):
+        threshold = exact_number(threshold, kind)
     result = _apply(THRESHOLD, input, (threshold, value), inplace)
     return result if out is None else into(out, result, "threshold")
 
@@ -199,11 +200,13 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 @function_and_method
-def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Any = None) -> Tensor:
     """0 near 0, else x."""
-    return _apply(HARDSHRINK, input, (lambd,))
+    result = _apply(HARDSHRINK, input, (lambd,))
+    return result if out is None else into(out, result, "hardshrink")
 
 
+@with_out
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0, and 0 near it."""
     if lambd < 0:
@@ -225,7 +228,7 @@ def _elu_slope(g: Array, x: Array, alpha: float, scale: float, steepness: float)
     if scale == steepness == 1:
         return maps.elu_backward(g, x, alpha)
     low = np.exp(np.minimum(x, 0) * steepness) * (alpha * scale * steepness)
-    return np.where(x > 0, g * scale, g * low)
+    return np.where(x <= 0, g * low, g * scale)
 
 
 def _elu_curve(x: Any, alpha: float, scale: float, steepness: float) -> Any:
@@ -398,7 +401,10 @@ def rrelu(
     inplace: bool = False,
 ) -> Tensor:
     """A leaky relu whose slope is drawn for each element in training, and the mean slope after."""
-    if lower > upper:
+    for label, bound in (("lower", lower), ("upper", upper)):
+        if not inplace and not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {label} bound must be finite, got {bound}")
+    if not lower <= upper:
         raise RuntimeError(
             f"Lower bound should be less than or equal to the upper bound, but got lower={lower}, upper={upper}"
         )
@@ -431,12 +437,13 @@ def gumbel_softmax(
     """A softmax of logits with Gumbel noise; `hard` makes it one-hot, but for the gradient."""
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
-    if logits.dtype.kind != dtypes.FLOATING:
+    if logits.dtype.kind != dtypes.FLOATING and logits._array.size:
         raise RuntimeError(
             "Exponential distribution is a continuous probability distribution. dtype must be a floating point but "
             f"you specified {kind_name(logits._array)}"
         )
-    noise = -np.log(sampling.exponential(logits._array.shape, logits._array.dtype))
+    drawn = logits.dtype if logits.dtype.kind == dtypes.FLOATING else dtypes.get_default_dtype()
+    noise = -np.log(sampling.exponential(logits._array.shape, drawn.numpy))
     soft = softmax((logits + wrap(noise)) / tau, dim)
     if not hard:
         return soft

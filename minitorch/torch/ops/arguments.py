@@ -193,19 +193,18 @@ class Signature(NamedTuple):
                 return f"argument '{p.name}' must be {p.wanted}, not {_class_name(value)}"
         return f"got an unexpected keyword argument '{next(iter(left), None)}'"
 
-    def placed(self, args: Arguments, kwargs: Keywords) -> Arguments:
-        """Arguments by their places, as far as all before them are given."""
-        found = list(args)
-        for p in self.positional[len(args) :]:
+    def placed(
+        self, args: Arguments, kwargs: Keywords, known: set[str]
+    ) -> tuple[Arguments, Keywords]:
+        """Arguments by their places up to the last whose name is not known, and those left by name."""
+        later = self.positional[len(args) :]
+        unknown = [i for i, p in enumerate(later) if p.name in kwargs and p.name not in known]
+        found, left = list(args), dict(kwargs)
+        for p in later[: max(unknown, default=-1) + 1]:
             if p.name not in kwargs:
                 break
-            found.append(kwargs[p.name])
-        return tuple(found)
-
-    def unplaced(self, args: Arguments, kwargs: Keywords) -> Keywords:
-        """What is left to be given by name."""
-        names = {p.name for p in self.positional[: len(self.placed(args, kwargs))]}
-        return {k: v for k, v in kwargs.items() if k not in names}
+            found.append(left.pop(p.name))
+        return tuple(found), left
 
     @property
     def names(self) -> set[str]:
@@ -338,8 +337,8 @@ class Check:
         if not fitting and self.texts:
             raise self.refusal(given, kwargs)
         if fitting and not kwargs.keys() <= self.names:
-            placed = (*args[: self.first], *fitting[0].placed(given, kwargs))
-            return NOBODY, placed, fitting[0].unplaced(given, kwargs)
+            placed, left = fitting[0].placed(given, kwargs, self.names)
+            return NOBODY, (*args[: self.first], *placed), left
         by_value = [s.by_value(given, kwargs) for s in fitting]
         if is_plain(values) and not (by_value and all(by_value)):
             self.known.add(classes)

@@ -11,7 +11,14 @@ from .. import dtypes
 from ..tensor import Array, Tensor
 from .elementwise import binary, conj, exactly, flat, kind_name, not_for, unary, unknown
 from .layout import following
-from .promotion import broadcast_error, exact_number, fits_floats, plain_number, result_type
+from .promotion import (
+    broadcast_error,
+    exact_number,
+    fits_floats,
+    plain_integer,
+    plain_number,
+    result_type,
+)
 from .record import Op, bind
 from .surface import (
     FUNCTIONS,
@@ -343,7 +350,7 @@ binary("heaviside", not_for("heaviside_cpu", "c", lambda a, b: np.where(a == 0, 
 
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest number with so many decimals, halves to even."""
-    if decimals == 0:
+    if plain_integer(decimals, "round", "decimals") == 0:
         return ROUND(input)
     if input.dtype.kind < dtypes.FLOATING:
         raise NotImplementedError(f"\"round_cpu\" not implemented for '{kind_name(input._array)}'")

@@ -27,6 +27,7 @@ from .surface import (
     check_tensor,
     function,
     function_and_method,
+    into,
     method,
     only_method,
     operator,
@@ -183,7 +184,7 @@ def where(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
         )
     result = bind(WHERE, (condition, input, other), {})
-    return result if out is None else out.copy_(result)
+    return result if out is None else into(out, result, "where")
 
 
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:

@@ -63,4 +63,8 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
         if self.is_contiguous(memory_format=memory_format):
             return self
         return CLONE(self, order="channels_last")
-    return self if self._array.flags.c_contiguous else CLONE(self, order="C")
+    if self._array.flags.c_contiguous:
+        return self
+    if str(memory_format).endswith("preserve_format"):
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    return CLONE(self, order="C")

@@ -13,6 +13,7 @@ from ..tensor import Array, Tensor, wrap
 from .elementwise import kind_name
 from .movement import wrap_dim
 from .precision import widened
+from .promotion import cast, result_type
 from .record import without_derivative
 from .results import named
 from .sorting import order_of
@@ -176,7 +177,11 @@ def searchsorted(
     rows = widened(sorted_sequence._array)
     if sorter is not None:
         rows = _sorted_by(rows, sorter)
-    values = widened(values._array) if isinstance(values, Tensor) else np.asarray(values)
+    values = (
+        widened(values._array)
+        if isinstance(values, Tensor)
+        else cast(values, result_type(rows, values))
+    )
     at = _search(rows, values, "right" if right else side or "left")
     result = wrap(np.asarray(at, np.int32 if out_int32 else np.int64))
     return result if out is None else into(out, result, "searchsorted")
@@ -218,18 +223,15 @@ def isin(
     out: Any = None,
 ) -> Tensor:
     """Whether each element is among others."""
-    tensors = [v for v in (elements, test_elements) if isinstance(v, Tensor)]
-    if not tensors:
+    if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError("isin() received an invalid combination of arguments - got two numbers")
-    for x in tensors:
-        if x.dtype is dtypes.bool_ or x.dtype.is_complex:
-            raise RuntimeError(
-                f"Unsupported input type encountered for isin(): {kind_name(x._array)}"
-            )
     arrays = [
         widened(v._array) if isinstance(v, Tensor) else np.asarray(v)
         for v in (elements, test_elements)
     ]
+    for x in arrays:
+        if x.dtype.kind in "bc":
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {kind_name(x)}")
     result = wrap(np.asarray(np.isin(*arrays, assume_unique=assume_unique, invert=invert)))
     return result if out is None else into(out, result, "isin")
 
@@ -308,7 +310,8 @@ def histc(
     given = (values.min(), values.max()) if min == max and values.size else (min, max)
     low, high = map(number, _limits("torch.histc", *given))
     inside = values[(values >= low) & (values <= high)]
-    at = np.minimum(((inside - low) * number(bins) / (high - low)).astype(np.int64), bins - 1)
+    at = ((inside - low) * number(bins) / (high - low)).astype(np.int64)
+    at = np.clip(at, 0, bins - 1)  # where the range overflows, they are not in it
     result = wrap(np.bincount(at, minlength=bins).astype(input._array.dtype))
     return result if out is None else into(out, result, "histc")
 
@@ -320,6 +323,8 @@ def _edges_of(name: str, values: Array, bins: Any, limits: tuple[float, float] |
             raise RuntimeError(
                 f"{name}: bins should be a vector of the type of the input, but got {bins.dtype} of {list(bins.shape)}"
             )
+        if len(bins) == 1:
+            raise RuntimeError(f"{name}(): bins must be > 0, but got 0")
         return bins._array
     if bins <= 0:
         raise RuntimeError(f"{name}(): bins must be > 0, but got {bins}")
@@ -376,7 +381,9 @@ def histogram(
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{kind_name(values)}'")
     edges = _edges_of("torch.histogram", values, bins, range).copy()
     counts = _counted([values], [edges], weight, density, values.dtype)
-    recorded = [without_derivative("histogram", wrap(x), input, bins) for x in (counts, edges)]
+    recorded = [
+        without_derivative("histogram", wrap(x), input, bins, weight) for x in (counts, edges)
+    ]
     result = named("histogram", "hist", "bin_edges")(*recorded)
     return result if out is None else into(out, result, "histogram")
 
@@ -410,9 +417,10 @@ def histogramdd(
         for c, b, r in zip(columns, each, limits, strict=True)
     ]
     counts = _counted(columns, edges, weight, density, rows.dtype)
+    inputs = (input, weight, *each)
     shown = [
-        b if isinstance(b, Tensor) else without_derivative("histogramdd", wrap(e), input)
+        b if isinstance(b, Tensor) else without_derivative("histogramdd", wrap(e), *inputs)
         for b, e in zip(each, edges, strict=True)
     ]
-    hist = without_derivative("histogramdd", wrap(counts), input)
+    hist = without_derivative("histogramdd", wrap(counts), *inputs)
     return named("histogramdd", "hist", "bin_edges")(hist, tuple(shown))

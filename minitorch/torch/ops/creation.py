@@ -15,7 +15,7 @@ from ..environment import preserve_format
 from ..tensor import Array, Tensor, mark_inference, wrap
 from .copies import same_layout
 from .movement import sizes_of
-from .promotion import cast, exact_number
+from .promotion import exact_cast, exact_number
 from .surface import FUNCTIONS, check_tensor, function, into, method, only_method
 
 
@@ -56,6 +56,10 @@ def _from_python(data: Any, dtype: dtype_type | None) -> Array:
     try:
         return np.array(_plain(data), dtype=kind.numpy)
     except OverflowError as e:
+        if kind.kind == dtypes.INTEGRAL and not kind.is_signed:  # what is below 0 wraps around
+            whole = np.array(_plain(data), dtype=np.int64)
+            if np.abs(whole).max() <= dtypes.iinfo(kind).max:
+                return whole.astype(kind.numpy)
         raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow") from e
     except (TypeError, ValueError) as e:
         if isinstance(data, str) or "could not convert" in str(e):
@@ -162,7 +166,7 @@ def scalar_tensor(
 ) -> Tensor:
     """A number as a tensor without dimensions."""
     resolve(device)
-    return new_tensor_of(cast(s, dtype or dtypes.get_default_dtype()), requires_grad)
+    return new_tensor_of(exact_cast(s, dtype or dtypes.get_default_dtype()), requires_grad)
 
 
 @function
@@ -272,7 +276,7 @@ def _filled(shape: Any, value: Any, dtype: dtype_type | None) -> Array:
     """An array full of a number; RuntimeError if the type cannot hold it."""
     number: Any = value.item() if isinstance(value, Tensor) else value
     if dtype is None:
-        dtype = value.dtype if isinstance(value, Tensor) else dtypes.of_number(number)
+        dtype = dtypes.of_number(number)
     array = np.empty(shape, dtype.numpy)
     array.fill(exact_number(number, dtype))
     return array
@@ -285,6 +289,7 @@ def full(
 ) -> Tensor:  # fmt: skip
     """A tensor of a shape with every element set to a number."""
     resolve(device)
+    dtype = dtypes.given_type(dtype)
     if not isinstance(size, (tuple, list)):
         raise TypeError(
             f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"

@@ -101,7 +101,7 @@ def feature_alpha_dropout(
 ) -> Tensor:
     """Alpha dropout of whole channels."""
     p = _probability(p)
-    if training:
+    if training and p not in (0, 1) and input._array.size:
         _need_channels("feature_alpha_dropout", input)
     return _alpha_dropped(input, p, training, True, inplace)
 
@@ -128,12 +128,12 @@ def _declare_features(dims: int) -> Callable[..., Tensor]:
                 f"in a future release; use a {dims + 1}-D or {dims + 2}-D input.",
                 stacklevel=2,
             )
-        unbatched = input.ndim == dims + 1 and dims != 2
+        unbatched = input.ndim != dims + 2 and dims != 2
         given = input.unsqueeze(0) if unbatched else input
-        if training and p not in (0, 1):
+        if training and p not in (0, 1) and input._array.size:
             _need_channels(name, given)
         out = _dropped(given, p, training, True, inplace)
-        return out.squeeze(0) if unbatched else out
+        return input if inplace else out.squeeze(0) if unbatched else out
 
     call.__name__, call.__doc__ = (
         name,
@@ -150,6 +150,7 @@ def _publish(name: str, drop: Callable[..., Tensor], features: bool) -> None:
     for suffix, inplace in (("", False), ("_", True)):
 
         def call(input: Tensor, p: float, train: bool, inplace: bool = inplace) -> Tensor:
+            p = float(p)
             if not 0 <= p <= 1:
                 raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
             if features and train and p not in (0, 1) and input._array.size:

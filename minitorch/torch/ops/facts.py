@@ -10,6 +10,7 @@ from .. import dtypes, environment
 from ..device import device as device_type
 from ..tensor import Size, Tensor
 from .movement import wrap_dim
+from .promotion import plain_integer
 from .strides import element_strides, memory_of
 from .surface import (
     alias,
@@ -122,6 +123,8 @@ def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
         raise RuntimeError(
             "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
         )
+    if self._array.flags.c_contiguous:
+        return tuple(range(self.ndim))
     return _order_in_memory(strides, self._array.shape)
 
 
@@ -210,6 +213,13 @@ _always("to_dense", lambda self, dtype=None, masked_grad=None: self if dtype is 
 @only_method
 def is_pinned(self: Tensor, device: Any = None) -> bool:
     """Whether the memory is pinned: never."""
+    if isinstance(device, int) and not isinstance(device, bool):
+        plain_integer(device, "is_pinned", "device")
+        raise RuntimeError(
+            "Device index must not be negative"
+            if device < 0
+            else "Cannot access accelerator device when none is available."
+        )
     if device is not None:
         device_type(device)
     return False

@@ -285,8 +285,9 @@ INDEX_PUT = Op(
 
 @only_method
 def __setitem__(self: Tensor, key: Any, value: Any) -> None:  # noqa: N807
+    is_number = isinstance(value, NUMBERS)
     if not isinstance(value, Tensor):
-        if isinstance(value, NUMBERS):
+        if is_number:
             kind = self.dtype
             value = wrap(exact_cast(value, kind if wide_type(kind) is kind else dtypes.float64))
         else:
@@ -304,6 +305,8 @@ def __setitem__(self: Tensor, key: Any, value: Any) -> None:  # noqa: N807
             view.masked_fill_(wrap(mask), value)
             return
     value = _without_leading_ones(value, _taken(view._array, advanced).ndim)
+    if is_number:
+        value = value.to(self.dtype)
     _check_same_type(self, value)
     if value is view and view._array.shape[0] != 1:
         raise RuntimeError(OVERLAP)

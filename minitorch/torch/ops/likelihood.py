@@ -22,6 +22,7 @@ from .promotion import plain_integer, plain_number
 from .record import Op, bind
 from .softmax import SOFTMAX_BACKWARD, log_softmax, softmax
 from .surface import check_no_gradient, check_tensor
+from .writes import check_castable
 
 # --- Classes -------------------------------------------------------------------------------------
 
@@ -474,6 +475,7 @@ def poisson_nll_loss(
     """How unlikely counts are under Poisson distributions of given rates, or logarithms of rates."""
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
+        target = target.to(loss.dtype)
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
         loss = loss + stirling.masked_fill(target <= 1, 0)
     return reduced(loss, reduction, size_average, reduce)
@@ -502,6 +504,8 @@ def gaussian_nll_loss(
             )
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
+    if var.dtype.kind < dtypes.FLOATING and isinstance(eps, float):
+        check_castable(dtypes.get_default_dtype(), var.dtype)
     raised = var + (var.detach().clamp(min=eps) - var.detach())  # clamped, but for the gradient
     loss = 0.5 * (raised.log() + (input - target).square() / raised)
     return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)

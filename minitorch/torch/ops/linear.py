@@ -89,12 +89,15 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: An
     """Each row of the input times the weight's rows, plus the bias."""
     check_tensor("linear", input)
     check_tensor("linear", weight, "weight")
-    _check_linear(input._array, weight._array, None if bias is None else bias._array)
-    result = bind(LINEAR, (input, weight, bias), {})
+    added = _check_linear(input._array, weight._array, None if bias is None else bias._array)
+    result = bind(LINEAR, (input, weight, None if added else bias), {})
+    if added:
+        result = result + bias
     return result if out is None else into(out, result, "linear")
 
 
-def _check_linear(x: Array, weight: Array, bias: Array | None) -> None:
+def _check_linear(x: Array, weight: Array, bias: Array | None) -> bool:
+    """RuntimeError if arguments do not fit; whether a bias is more than a row, and added afterwards."""
     if x.dtype != weight.dtype or (bias is not None and x.dtype != bias.dtype):
         raise RuntimeError(
             f"mat1 and mat2 must have the same dtype, but got {kind_name(x)} and "
@@ -113,11 +116,18 @@ def _check_linear(x: Array, weight: Array, bias: Array | None) -> None:
             f"mat1 and mat2 shapes cannot be multiplied ({rows}x{x.shape[-1]} and "
             f"{weight.shape[-1]}x{weight.shape[0]}): linear of {list(x.shape)} with weight {list(weight.shape)}"
         )
-    if bias is not None and bias.shape not in ((), (1,), weight.shape[:-1]):
-        raise RuntimeError(
-            f"linear: a bias of {list(bias.shape)} does not fit a weight of {list(weight.shape)} "
-            f"[input {list(x.shape)}]"
-        )
+    if bias is None or bias.shape in ((), (1,), weight.shape[:-1]):
+        return False
+    shape = (*x.shape[:-1], *weight.shape[:-1])
+    try:
+        if np.broadcast_shapes(bias.shape, shape) == shape and weight.ndim == 2:
+            return True
+    except ValueError:
+        pass
+    raise RuntimeError(
+        f"linear: a bias of {list(bias.shape)} does not fit a weight of {list(weight.shape)} "
+        f"[input {list(x.shape)}]"
+    )
 
 
 @function

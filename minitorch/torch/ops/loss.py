@@ -21,9 +21,9 @@ from .activation import logsigmoid
 from .comparison import where
 from .distance import pairwise_distance
 from .elementwise import kind_name
-from .precision import require_floats
-from .promotion import broadcast_shapes
+from .promotion import broadcast_shapes, result_type
 from .surface import FUNCTIONS, check_no_gradient, function
+from .writes import check_castable
 
 # --- Reduction ---------------------------------------------------------------------------------
 
@@ -43,9 +43,8 @@ def how_reduced(reduction: Any, size_average: Any = None, reduce: Any = None) ->
             "size_average and reduce args will be deprecated, please use reduction instead.",
             stacklevel=4,
         )
-        if reduce is False:
-            return "none"
-        return "sum" if size_average is False else "mean"
+        average, one = size_average is None or bool(size_average), reduce is None or bool(reduce)
+        return "none" if not one else "mean" if average else "sum"
     reduction = _NUMBERED.get(reduction, reduction)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -65,6 +64,18 @@ def _meet(input: Tensor, target: Tensor) -> None:
         broadcast_shapes("loss", input._array.shape, target._array.shape)
 
 
+def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
+    """Input minus target, in their common type, which has to be a floating point one."""
+    kind = input.dtype
+    if target.dtype is not kind:
+        kind = result_type(input, target)
+        input, target = input.to(kind), target.to(kind)
+    if kind.kind != dtypes.FLOATING:
+        name_of_type = kind.type_name.removesuffix("Tensor")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{name_of_type}'")
+    return input - target
+
+
 def _weighed(loss: Tensor, input: Tensor, weight: Tensor | None, how: str) -> Tensor:
     """Losses times weights; their mean is over the weights."""
     if weight is None:
@@ -82,8 +93,7 @@ def mse_loss(
     """The square of the difference."""
     _meet(input, target)
     how = how_reduced(reduction, size_average, reduce)
-    apart = input - target
-    require_floats("mse_cpu", apart._array)
+    apart = _difference("mse_cpu", input, target) if weight is None else input - target
     return _weighed(apart.square(), input, weight, how)
 
 
@@ -105,13 +115,11 @@ def smooth_l1_loss(
 ) -> Tensor:  # fmt: skip
     """The size of the difference, but its square where it is below `beta`."""
     _meet(input, target)
-    if beta < 0:
+    if not beta >= 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    difference = input - target
-    require_floats("smooth_l1_cpu", difference._array)
-    apart = difference.abs()
     if beta == 0:
-        return reduced(apart, reduction, size_average, reduce)
+        return reduced((input - target).abs(), reduction, size_average, reduce)
+    apart = _difference("smooth_l1_cpu", input, target).abs()
     far = apart >= beta
     near = apart.masked_fill(far, 0)  # whose square may not overflow
     loss = where(far, apart - 0.5 * beta, 0.5 * near * near / beta)
@@ -128,14 +136,13 @@ def huber_loss(
 ) -> Tensor:
     """Half the square of the difference, but a straight line from `delta` on."""
     _meet(input, target)
-    if delta <= 0:
+    if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    difference = input - target
-    require_floats("huber_cpu", difference._array)
-    apart = difference.abs()
+    apart = _difference("huber_cpu", input, target).abs()
+    check_castable(apart.dtype, input.dtype)
     far = apart >= delta
     near = apart.masked_fill(far, 0)  # whose square may not overflow
-    loss = where(far, delta * (apart - 0.5 * delta), 0.5 * near * near)
+    loss = where(far, delta * (apart - 0.5 * delta), 0.5 * near * near).to(input.dtype)
     if weight is None:
         return reduced(loss, reduction)
     if weight.shape != input.shape:
@@ -159,6 +166,10 @@ def soft_margin_loss(
     if input.dtype.kind < dtypes.FLOATING:
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {kind_name(input._array)}"
+        )
+    if broadcast_shapes("soft_margin_loss", input._array.shape, target._array.shape) != input.shape:
+        raise RuntimeError(
+            f"output with shape {list(input.shape)} doesn't match the broadcast shape with {list(target.shape)}"
         )
     loss = (target * -input).exp().log1p().to(input.dtype)
     return reduced(loss, reduction, size_average, reduce)

@@ -272,9 +272,9 @@ alias("moveaxis", "movedim")
 
 
 @function_and_method
-def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
+def squeeze(input: Tensor, dim: Any = None, *more: int, axis: Any = None) -> Tensor:
     """Without dimensions of size 1: all of them, or those named."""
-    dim = axis if dim is None else dim
+    dim = (dim, *more) if more else axis if dim is None else dim
     shape = input._array.shape
     named = range(len(shape)) if dim is None else wrap_dims(dim, len(shape))
     dims = tuple([d for d in named if shape[d] == 1]) if shape else ()
@@ -343,6 +343,13 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 @function
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that shapes broadcast to."""
+    for s in shapes:
+        if not isinstance(s, (int, tuple, list)) or (
+            not isinstance(s, int) and not all(isinstance(n, int) for n in s)
+        ):
+            raise RuntimeError(
+                f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {s}"
+            )
     if any(n < 0 for s in shapes for n in ((s,) if isinstance(s, int) else s)):
         raise ValueError("Attempting to broadcast a dimension with negative length!")
     return Size(

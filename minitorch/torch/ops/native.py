@@ -27,6 +27,7 @@ from .normalization import (
 from .record import bind
 from .softmax import LOG_SOFTMAX_BACKWARD, SOFTMAX_BACKWARD
 from .surface import FUNCTIONS, as_functions, function
+from .writes import check_castable
 
 Found = tuple[Tensor, Tensor, Tensor]
 
@@ -84,6 +85,8 @@ FUNCTIONS["_native_batch_norm_legit"] = _native_batch_norm_legit
 @function
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """Dropout, and what was kept."""
+    if train is not False and input.dtype.kind < dtypes.FLOATING:
+        check_castable(dtypes.get_default_dtype(), input.dtype)
     if train is False or p == 0:
         return input.clone(), FUNCTIONS["ones_like"](input, dtype=dtypes.bool_)
     if not 0 <= p <= 1:

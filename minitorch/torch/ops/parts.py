@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tensor import Array, Tensor
+from .elementwise import kind_name
 from .movement import wrap_dim
 from .promotion import plain_integer
 from .record import Op
@@ -206,6 +207,11 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     d = wrap_dim(dim, input.ndim)
     size = input._array.shape[d]
     if isinstance(indices_or_sections, Tensor):
+        if indices_or_sections.dtype is not dtypes.int64:
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+                f"{kind_name(indices_or_sections._array)}"
+            )
         indices_or_sections = indices_or_sections.tolist()
     if not isinstance(indices_or_sections, (tuple, list)):
         count = plain_integer(indices_or_sections, "tensor_split", "indices_or_sections")
@@ -221,13 +227,17 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
 
 
 def _dimension_split(name: str, dim_of: Any, least: int) -> None:
-    def call(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    def call(input: Tensor, indices_or_sections: Any, *rest: int) -> tuple[Tensor, ...]:
+        if rest:
+            indices_or_sections = (indices_or_sections, *rest)
         if input.ndim < least:
             raise RuntimeError(
                 f"torch.{name} requires a tensor with at least {least} dimension"
                 f"{'s' if least > 1 else ''}, but got a tensor with {input.ndim} dimensions!"
             )
         count, size = indices_or_sections, input.shape[dim_of(input)]
+        if isinstance(count, Tensor) and not count.ndim:
+            count = indices_or_sections = count.item()
         if isinstance(count, int) and (count <= 0 or size % count):
             raise RuntimeError(
                 f"torch.{name} attempted to split along dimension {dim_of(input)}, but the size of the "

@@ -15,7 +15,7 @@ from .. import dtypes
 from ..tensor import Array, Tensor
 from .elementwise import binary, conj, kind_name, not_for, unary, unknown
 from .precision import in_single
-from .promotion import result_type
+from .promotion import plain_integer, result_type
 from .record import Op
 from .results import named
 from .surface import (
@@ -107,7 +107,7 @@ POLYGAMMA = Op("polygamma", ("input",), in_single(_polygamma),
 
 def polygamma(n: int, input: Tensor) -> Tensor:
     """The n-th derivative of digamma."""
-    if n < 0:
+    if plain_integer(n, "polygamma", "n") < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     return input.digamma() if n == 0 else POLYGAMMA(_as_float(input), n=n)
 
@@ -193,9 +193,17 @@ binary(
     "The greatest common divisor.",
     numbers="none",
 )
+
+
+def _lcm(a: Array, b: Array) -> Array:
+    """The product without the common divisor; without a sign, also where it overflows."""
+    divisor = np.gcd(a, b)
+    return np.abs(a // np.where(divisor == 0, 1, divisor) * b)
+
+
 binary(
     "lcm",
-    not_for("lcm_cpu", "bfcV", np.lcm),
+    not_for("lcm_cpu", "bfcV", _lcm),
     (None, None),
     "The least common multiple.",
     numbers="none",

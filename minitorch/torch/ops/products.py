@@ -16,6 +16,7 @@ from .arithmetic import SCALE, check_kind
 from .einsum import contract
 from .elementwise import conj, kind_name
 from .layout import ordered
+from .memory import FILL
 from .movement import wrap_dim
 from .promotion import broadcast_shapes, exact_number, plain_number, wide_type
 from .record import Op, bind
@@ -289,7 +290,7 @@ def _plus_product(name: str, product: Any, *labels: str, wide: bool = True) -> N
         by_product = exact_number(plain_number(alpha, name, "alpha"), kind)
         # Torch does not look at what is multiplied by 0: it may not be filled.
         return _times(result, by_product) + (
-            _times(target, by_input) if by_input else input.new_zeros(())
+            _times(target, by_input) if by_input else FILL(target, 0)
         )
 
     call.__name__ = name
@@ -323,7 +324,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
         check_tensor("chain_matmul", x, "matrices")
         if x.ndim != 2:
             raise RuntimeError(f"Tensor dimension is {x.ndim}, expected 2 instead.")
-    return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
+    return matrices[0].clone() if len(matrices) == 1 else multi_dot(matrices)
 
 
 def multi_dot(tensors: Any) -> Tensor:

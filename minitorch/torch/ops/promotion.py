@@ -28,12 +28,13 @@ def plain_number(value: Any, name: str, argument: str) -> Any:
 
 def plain_integer(value: Any, name: str, argument: str) -> int:
     """One of Python's whole numbers, also where it is given as NumPy's or as a tensor of one element."""
-    if type(value) is int:
-        return value
     try:
         if isinstance(value, (bool, np.bool_)):
             raise TypeError
-        return value.__index__()
+        number = value.__index__()
+        if not -(1 << 63) <= number < 1 << 63:
+            raise ValueError("Overflow when unpacking long long")
+        return number
     except (AttributeError, TypeError):
         kind = type(value).__name__
         raise TypeError(f"{name}(): argument '{argument}' must be int, not {kind}") from None
@@ -132,7 +133,7 @@ def exact_number(value: Any, wanted: dtype) -> Any:
     """A plain number as one that a type can hold, with the same errors."""
     if wanted.kind >= FLOATING and fits_floats(value):
         return value
-    number: Any = value.item() if isinstance(value, np.generic) else value
+    number: Any = value.item() if isinstance(value, (np.generic, Tensor)) else value
     if wanted.kind == dtypes.BOOL:
         return bool(number)
     if isinstance(number, complex) and not number.imag and wanted.kind != dtypes.COMPLEX:

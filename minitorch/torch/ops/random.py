@@ -10,11 +10,11 @@ import numpy as np
 from .. import dtypes, sampling
 from ..device import resolve
 from ..tensor import Array, Tensor
-from .creation import new_tensor_of, same_layout
+from .creation import check_given_type, new_tensor_of, same_layout
 from .elementwise import kind_name
 from .layout import in_memory_order
 from .movement import sizes_of
-from .promotion import broadcast_shapes, plain_integer, plain_number
+from .promotion import broadcast_shapes, exact_number, plain_integer, plain_number
 from .record import Op, without_derivative
 from .surface import (
     FUNCTIONS,
@@ -40,6 +40,7 @@ def _declare(name: str, draw: Callable[..., Array], doc: str) -> None:
         resolve(device)
         shape = sizes_of(size or (named["size"],))
         _check_sizes(shape)
+        check_given_type(dtype, out)
         kind = dtype or (out.dtype if out is not None else dtypes.get_default_dtype())
         _check_floating(name, kind)
         made = new_tensor_of(draw(shape, kind.numpy, generator=generator), requires_grad)
@@ -107,6 +108,7 @@ def randint(
         raise TypeError("randint(): argument 'size' must be tuple of ints, not int")
     if high is None:
         raise TypeError("randint() received an invalid combination of arguments: `high` is missing")
+    check_given_type(dtype, out)
     if int(low) >= int(high):
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
@@ -130,8 +132,8 @@ def randint_like(
     **kwargs: Any,
 ) -> Tensor:
     """`randint` of another tensor's shape and type."""
-    if len(bounds) == 2:
-        low, high = bounds
+    if len(bounds) == 2 or (bounds and high is not None):
+        low, high = *bounds, *([] if high is None else [high])
     elif bounds:
         high = bounds[0]
     kind = dtype or input.dtype
@@ -148,7 +150,11 @@ def randperm(
 ) -> Tensor:  # fmt: skip
     """The numbers below n in a random order."""
     resolve(device)
+    check_given_type(dtype, out)
     kind = dtype or (out.dtype if out is not None else dtypes.int64)
+    if kind.is_complex:
+        name = kind.type_name.removesuffix("Tensor")
+        raise NotImplementedError(f"\"randperm\" not implemented for '{name}'")
     made = new_tensor_of(
         sampling.permutation(plain_integer(n, "randperm", "n"), kind.numpy, generator),
         requires_grad,
@@ -180,12 +186,16 @@ def normal(
     """Numbers normally spread around `mean`, which may be a tensor, as `std` may be."""
     if size is not None:
         kind = dtype or dtypes.get_default_dtype()
-        made = new_tensor_of(sampling.normal(sizes_of((size,)), kind.numpy, mean, std, generator))
+        shape = sizes_of((size,))
+        _check_sizes(shape)
+        made = new_tensor_of(sampling.normal(shape, kind.numpy, mean, std, generator))
     else:
         shapes = [tuple(v.shape) for v in (mean, std) if isinstance(v, Tensor)]
         if not shapes:
             raise TypeError("normal() received two numbers, and no size")
         broadcast_shapes("normal", *shapes)
+        if not isinstance(mean, Tensor):
+            exact_number(mean, std.dtype)
         made = _NORMAL(mean, std, generator=generator)
     return made if out is None else into(out, made, "normal")
 

@@ -201,6 +201,8 @@ def _triangle(name: str, keep: Callable[..., Array], doc: str) -> None:
     def call(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:
         if input.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        far = max(input._array.shape[-2:])  # so far from the main diagonal there is nothing
+        diagonal = max(-far, min(plain_integer(diagonal, name, "diagonal"), far))
         result = op(input, diagonal=diagonal)
         return result if out is None else into(out, result, name)
 
@@ -213,8 +215,9 @@ def _triangle(name: str, keep: Callable[..., Array], doc: str) -> None:
             raise RuntimeError(
                 f"{'row' if row < 0 else 'col'} must be non-negative, got {min(row, col)}"
             )
-        found = np.nonzero(keep(np.ones((row, col), bool), offset))
-        return wrap(np.stack(found).astype(dtype.numpy))
+        width = col if name == "triu" else max(min(col, row + offset), 0)  # no more is kept
+        found = np.nonzero(keep(np.ones((row, width), bool), offset))
+        return wrap(np.stack(found).astype((dtype or dtypes.int64).numpy))
 
     call.__name__, call.__doc__ = name, doc
     indices.__name__ = f"{name}_indices"

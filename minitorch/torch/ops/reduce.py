@@ -215,6 +215,11 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
             "nanmean(): expected input to have floating point or complex dtype but got "
             f"{kind_name(input._array)}"
         )
+    if dtype is not None and dtypes.given_type(dtype).kind < dtypes.FLOATING:
+        raise RuntimeError(
+            "nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex "
+            f"dtype. Got: {dtypes.given_type(dtype).type_name.removesuffix('Tensor')}"
+        )
     return input.nansum(dim, keepdim, dtype=dtype) / (~input.isnan()).sum(dim, keepdim)
 
 
@@ -315,7 +320,11 @@ def _var(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
 
 
 def _std(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
-    return np.sqrt(_var(input, dim, correction, keepdim))
+    squares = _var(input, dim, correction, keepdim)
+    if input.dtype.itemsize < 8 and np.isinf(squares).any():
+        squares = _var(input.astype(np.float64), dim, correction, keepdim)  # which reach farther
+        return np.sqrt(squares).astype(input.dtype)
+    return np.sqrt(squares)
 
 
 def _var_gradient(g: Any, input: Any, dim: Dims, correction: float) -> Any:

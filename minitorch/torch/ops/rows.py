@@ -15,7 +15,7 @@ from ..tensor import Array, Tensor, tracks, wrap
 from .elementwise import kind_name
 from .movement import wrap_dim
 from .parts import slice_view
-from .promotion import broadcast_shapes, exact_cast
+from .promotion import broadcast_shapes, exact_cast, exact_number, wide_type
 from .record import Op, bind
 from .scattering import (
     check_bounds,
@@ -35,7 +35,7 @@ from .writes import bind_in_place
 def check_vector(name: str, index: Tensor) -> None:
     """IndexError unless an index is a vector, or a number."""
     check_index(name, index)
-    if index.dtype.kind != dtypes.INTEGRAL:
+    if index.dtype not in (dtypes.int32, dtypes.int64):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     if index.ndim > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim}")
@@ -59,6 +59,10 @@ INDEX_SELECT = Op("index_select", ("input", "index"), _index_select, {
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Any = None) -> Tensor:
     """Whole places of a dimension."""
     check_vector("index_select", index)
+    if not input.ndim and index.numel() != 1:
+        raise RuntimeError(
+            f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)"
+        )
     result = bind(INDEX_SELECT, (input, index), {"dim": wrap_dim(dim, input.ndim)})
     check_out(out, result, input, index)
     return result if out is None else into(out, result, "index_select")
@@ -78,6 +82,8 @@ def _rows(target: Array, index: Array, source: Any, dim: int) -> tuple[Array, Ar
 
 
 def _add_rows(target: Array, index: Array, source: Array, dim: int) -> None:
+    if not target.size and target.shape[dim]:
+        return  # nothing is written, wherever it is
     if target.ndim > 1:
         check_bounds("index_add", index, size_of(target, dim), dim)
     if source.size >= kernels.LARGE and target.dtype in KERNEL_TYPES and source.ndim == target.ndim:
@@ -97,6 +103,8 @@ _WIDE = 16
 
 
 def _set_rows(target: Array, index: Array, source: Any, dim: int) -> None:
+    if not target.size and target.shape[dim]:
+        return
     rows, at, values = _rows(target, index, source, dim)
     rows[at] = values
 
@@ -150,7 +158,10 @@ def _check_source(name: str, input: Tensor, dim: int, index: Tensor, source: Ten
 def _index_add_call(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any = 1) -> Any:
     d = wrap_dim(dim, input.ndim)
     _check_source("index_add", input, d, index, source)
-    return INDEX_ADD, (index, source if alpha == 1 else (source * alpha).to(source.dtype)), d
+    if not input.ndim and index.numel() != 1:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    factor = exact_number(alpha, wide_type(input.dtype))
+    return INDEX_ADD, (index, source if factor == 1 else (source * factor).to(source.dtype)), d
 
 
 def _index_copy_call(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
@@ -176,7 +187,9 @@ def _index_fill_call(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
     number = exact_cast(value.item() if isinstance(value, Tensor) else value, input.dtype)
     value = value if isinstance(value, Tensor) else number
     d = wrap_dim(dim, input.ndim)
-    return INDEX_FILL, (_from_front("index_fill_", index, size_of(input._array, d), d), value), d
+    if input._array.size:
+        index = _from_front("index_fill_", index, size_of(input._array, d), d)
+    return INDEX_FILL, (index, value), d
 
 
 def _from_front(name: str, index: Tensor, size: int, dim: int) -> Tensor:
@@ -226,6 +239,8 @@ def _as_scatter(
         )
     d = wrap_dim(dim, input.ndim)
     _check_source("index_reduce", input, d, index, source)
+    if input.dtype is dtypes.bool_:
+        raise NotImplementedError("\"index_func_\" not implemented for 'Bool'")
     return d, index.reshape([-1 if k == d else 1 for k in range(input.ndim)]).expand(source.shape)
 
 

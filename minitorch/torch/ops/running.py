@@ -238,6 +238,15 @@ def diff(
     parts = [p for p in (prepend, input, append) if p is not None]
     if any(p.ndim != input.ndim for p in parts):
         raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    d = wrap_dim(dim, input.ndim)
+    for p in parts:
+        if any(
+            a != b and k != d for k, (a, b) in enumerate(zip(p.shape, input.shape, strict=True))
+        ):
+            raise RuntimeError(
+                "diff expects the shape of tensor to prepend or append to match that of input except along the "
+                f"differencing dimension; input {list(input.shape)}, but got {list(p.shape)}"
+            )
     if n == 0:
         return input.clone()
     x = FUNCTIONS["cat"](parts, dim) if len(parts) > 1 else input

@@ -26,11 +26,14 @@ Key = tuple[Array, ...]
 # --- Places ---------------------------------------------------------------------------------------
 
 
-def check_index(name: str, index: Any) -> None:
-    """RuntimeError unless an index holds whole numbers; an empty one may hold anything."""
+def check_index(name: str, index: Any) -> Tensor:
+    """RuntimeError unless an index holds whole numbers; an empty one may hold anything, and becomes one of them."""
     check_tensor(name, index, "index")
-    if index.dtype not in (dtypes.int64, dtypes.int32) and index._array.size:
+    if index.dtype in (dtypes.int64, dtypes.int32):
+        return index
+    if index._array.size:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+    return index.to(dtypes.int64)
 
 
 def check_bounds(
@@ -218,7 +221,7 @@ def gather(
     input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Any = None
 ) -> Tensor:
     """Elements at places along a dimension."""
-    check_index("gather", index)
+    index = check_index("gather", index)
     d = wrap_dim(dim, input.ndim)
     _check_shapes("gather", input, index, d)
     result = bind(GATHER, (input, index), {"dim": d})
@@ -413,7 +416,11 @@ SCATTER_REDUCE = Op("scatter_reduce", ("input", "index", "src"), on_copy(_reduce
 def _reduce_call(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
 ) -> Any:
-    check_index("scatter_reduce", index)
+    index = check_index("scatter_reduce", index)
+    if input.dtype is dtypes.bool_ and reduce == "mean":
+        raise NotImplementedError(
+            "\"scatter_gather_tensor_cpu_reduce_mean\" not implemented for 'Bool'"
+        )
     if reduce not in _REDUCTIONS:
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}."

@@ -67,6 +67,8 @@ def _shares(op: Op, input: Tensor, dim: int, dtype: Any) -> Tensor:
     check_tensor(op.name, input)
     if dtype is not None:
         input = input.to(dtypes.given_type(dtype))
+    if not input._array.size and input.dtype.kind != dtypes.FLOATING:
+        return input.clone()  # nothing is computed, of whatever type
     return bind(op, (input,), {"dim": wrap_dim(dim, input._array.ndim)})
 
 

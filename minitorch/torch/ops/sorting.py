@@ -82,7 +82,7 @@ def argsort(
 ) -> Tensor:
     """Where the elements of a dimension are, in order."""
     result = sort(input, dim, descending, stable)[1]
-    return result if out is None else into(out, result, "argsort")
+    return result if out is None else into(out, result, "argsort", input)
 
 
 @function_and_method
@@ -132,6 +132,8 @@ def topk(
 ) -> Any:
     """The k largest elements along a dimension, and where they are."""
     _check_ordered("topk", input)
+    if input.dtype is dtypes.bool_:
+        raise RuntimeError("topk does not support bool dtypes on CPU")
     d = wrap_dim(dim, input.ndim)
     if not 0 <= k <= (input._array.shape[d] if input.ndim else 1):
         raise RuntimeError(

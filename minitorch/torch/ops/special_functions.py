@@ -112,6 +112,8 @@ def _xlog1py_by_factor(g: Any, input: Any, other: Any) -> Any:
         else math.log1p(other)
         if other > -1
         else -math.inf
+        if other == -1
+        else math.nan
     )
     return (g * logarithm).masked_fill((input == 0) & (other <= -1), 0)
 

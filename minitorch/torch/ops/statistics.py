@@ -39,7 +39,7 @@ def _check_weights(label: str, weights: Tensor, count: int, whole: bool) -> None
         raise RuntimeError(
             f"cov(): expected {label} to have the same numel as there are observations in the input but got {weights.numel()} != {count}"
         )
-    if count and weights._array.min() < 0:
+    if count and not weights._array.min() >= 0:
         raise RuntimeError(f"cov(): {label} cannot be negative")
 
 
@@ -74,7 +74,7 @@ def cov(
             weights = given if weights is None else weights * given
     total: Any = count if weights is None else weights.sum()
     if weights is not None and not total.item():
-        raise ZeroDivisionError("cov(): weights sum to zero, can't be normalized")
+        raise RuntimeError("cov(): weights sum to zero, can't be normalized")
     away = x - ((x if weights is None else x * weights).sum(1, keepdim=True) / total)
     freedom = total - correction
     if weights is not None and aweights is not None and correction != 0:
@@ -242,6 +242,9 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Ten
     d = wrap_dim(dim, y.ndim)
     if not y.size(d):
         return y.sum(d)
+    if x is None:
+        ends = y.select(d, 0) + y.select(d, -1)
+        return (y.sum(d) - ends * 0.5) * (1 if dx is None else dx)
     sums, widths = _steps("trapezoid", y, x, dx, d)
     return (sums * widths).sum(d) / 2
 
@@ -329,17 +332,30 @@ def _slope(input: Tensor, space: Any, dim: int, edge_order: int) -> Tensor:
     def rise(start: int, count: int = 1) -> Tensor:
         return (at(input, start + 1, count) - at(input, start, count)) / at(steps, start, count)
 
+    def weighed(start: int, count: int, *weights: Tensor) -> Any:
+        """The sum of three neighbours, each times a weight."""
+        return sum(at(input, start + i, count) * w for i, w in enumerate(weights))
+
     before, after = at(steps, 0, size - 2), at(steps, 1, size - 2)
     if isinstance(space, Tensor):
-        inner = (rise(0, size - 2) * after + rise(1, size - 2) * before) / (before + after)
+        both = before + after
+        inner = weighed(
+            0,
+            size - 2,
+            -after / (before * both),
+            (after - before) / (before * after),
+            before / (after * both),
+        )
     else:
         inner = (at(input, 2, size - 2) - at(input, 0, size - 2)) / (before + after)
     first, last = rise(0), rise(size - 2)
     if edge_order == 2:
-        bends = [
-            (rise(i + 1) - rise(i)) / (at(steps, i, 1) + at(steps, i + 1, 1)) for i in (0, size - 3)
-        ]
-        first, last = first - bends[0] * at(steps, 0, 1), last + bends[1] * at(steps, size - 2, 1)
+        a, b = at(steps, 0, 1), at(steps, 1, 1)
+        first = weighed(0, 1, -(2 * a + b) / (a * (a + b)), (a + b) / (a * b), -a / (b * (a + b)))
+        a, b = at(steps, size - 3, 1), at(steps, size - 2, 1)
+        last = weighed(
+            size - 3, 1, b / (a * (a + b)), -(a + b) / (a * b), (a + 2 * b) / (b * (a + b))
+        )
     return FUNCTIONS["cat"]([first, inner, last], dim)
 
 

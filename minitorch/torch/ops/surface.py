@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -21,17 +22,19 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {}
 _ACCEPTED = (Tensor, *NUMBERS)
 
 EXACT_OUT = frozenset(
-    """abs addbmm addmm addmv amax amin argmax argmin baddbmm bitwise_not bmm ceil conj_physical cross cummax
+    """abs addbmm addmm addmv amax amin argmax argmin argsort baddbmm bitwise_not bmm ceil conj_physical cross cummax
     cummin diag diff dot float_power floor frac frexp hash_tensor heaviside histc histogram index_add index_copy
     index_reduce inner isin isneginf isposinf kthvalue log_softmax logcumsumexp lu_solve lu_unpack matmul max
     min mm mode msort multi_dot mv nan_to_num nanquantile narrow_copy neg nonzero norm ormqr qr quantile renorm
     round scatter scatter_add scatter_reduce sgn sign signbit softmax sort svd tensordot topk triangular_solve
-    tril triu trunc vdot alias_copy as_strided_copy diagonal_copy expand_copy permute_copy squeeze_copy t_copy
+    tril triu trunc vdot alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy squeeze_copy t_copy
     transpose_copy unfold_copy unsqueeze_copy view_copy unbind_copy split_with_sizes_copy cholesky cholesky_ex
     det eigh eigvalsh inv inv_ex ldl_factor ldl_factor_ex ldl_solve lu lu_factor lu_factor_ex matrix_norm
     slogdet solve solve_ex solve_triangular svdvals vecdot vector_norm ifft ihfft""".split()  # noqa: SIM905
 )
 """Functions whose `out=` must be of the type of their result; that of all others is cast to."""
+_TO_REAL = re.compile("irfft|hfft")
+"""Functions whose `out=` must not be complex."""
 
 
 def function(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -120,7 +123,7 @@ def into(out: Any, result: Any, name: str, *inputs: Tensor) -> Any:
 def _check_type(name: str, have: dtype, want: dtype) -> None:
     """RuntimeError if a function does not cast its result to the type of `out=`."""
     check_castable(have, want)
-    if name.rpartition(".")[2] in EXACT_OUT:
+    if name.rpartition(".")[2] in EXACT_OUT or (want.is_complex and _TO_REAL.match(name)):
         raise RuntimeError(
             f"{name}(): Expected out tensor to have dtype {have.c_name}, but got {want.c_name} instead"
         )
@@ -134,7 +137,8 @@ def in_place(name: str, fn: Callable[..., Any]) -> None:
 
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         # What derivatives keep of the input must outlive the write.
-        recorded = modes.grad and any(isinstance(x, Tensor) and tracks(x) for x in (self, *args))
+        given = (self, *args, *kwargs.values())
+        recorded = modes.grad and any(isinstance(x, Tensor) and tracks(x) for x in given)
         source = before_write(self) if recorded else self
         return assign(self, fn(source, *args, **kwargs), name)
 

@@ -12,6 +12,7 @@ from .. import dtypes
 from ..device import resolve
 from ..tensor import Array, Tensor
 from .creation import new_tensor_of
+from .promotion import plain_integer
 from .surface import FUNCTIONS
 
 Shape = Callable[[Array, int], Array]
@@ -50,6 +51,10 @@ def _window(
     wide = np.dtype(np.float32) if kind.itemsize == 2 else kind.numpy
     if length <= 1:
         values = np.ones(length, wide)
+    elif kind.is_complex:
+        raise NotImplementedError(
+            f"\"arange_cpu\" not implemented for '{kind.type_name.removesuffix('Tensor')}'"
+        )
     else:
         values = shape(np.arange(length, dtype=wide), length if periodic else length - 1)
     return new_tensor_of(np.asarray(values).astype(kind.numpy), requires_grad)
@@ -72,11 +77,12 @@ def _declare(name: str, shape_of: Callable[..., Shape], doc: str, **numbers: flo
                 f"{name}() received an invalid combination of arguments: {sorted(set(given) - set(numbers))}"
             )
         kind = dtype or dtypes.get_default_dtype()
+        window_length = plain_integer(window_length, name, "window_length")
         if window_length < 0:
             raise RuntimeError(
                 f"{name} requires non-negative window_length, got window_length={window_length}"
             )
-        if kind.kind != dtypes.FLOATING:
+        if kind.kind < dtypes.FLOATING:
             raise RuntimeError(f"{name} expects floating point dtypes, got: {kind}")
         return _window(window_length, periodic, kind, shape_of(**(numbers | given)), requires_grad)
 

@@ -77,6 +77,13 @@ def _has_smallest(call: Call) -> bool:
     return any(t.numel() and real.iinfo(t.dtype).min == t.min().item() < 0 for t in whole)
 
 
+def _in_order(call: Call) -> bool:
+    """Whether the rows that a call searches in are in order."""
+    place, name = (0, "sorted_sequence") if call.name == "searchsorted" else (1, "boundaries")
+    rows = call.args[place] if len(call.args) > place else call.kwargs[name]
+    return bool((rows[..., 1:] >= rows[..., :-1]).all())
+
+
 def _has_empty(call: Call) -> bool:
     return any(not t.numel() for t in leaves((call.args, call.kwargs)))
 
@@ -85,7 +92,7 @@ def _is_complex(call: Call) -> bool:
     return any(t.is_complex() for t in leaves((call.args, call.kwargs)))
 
 
-_CLEAN = r"raised (Type|Runtime|Index|Value|NotImplemented|LinAlg|Memory)Error\((?!ufunc|operands|could not broadcast|negative dim|shape mismatch|Invalid|object too|setting an|cannot reshape|Cannot cast)"
+_CLEAN = r"raised (Type|Runtime|Index|Value|NotImplemented|LinAlg|Memory|Assertion|ZeroDivision)Error\((?!ufunc|operands|could not broadcast|negative dim|shape mismatch|Invalid|object too|setting an|cannot reshape|Cannot cast)"
 _MATRICES = r"linalg\.(?!cross|diagonal|vecdot|vander|vector_norm)\w+|(Tensor\.)?(p?inverse|cholesky\w*|lu|lu_solve|svd|qr|geqrf|ormqr|orgqr|det|(slog|log)det|matrix_exp|matrix_power|triangular_solve|lobpcg|(pca|svd)_lowrank)"
 """Functions that factorize matrices, or multiply several of them."""
 
@@ -167,17 +174,17 @@ DIFFERENCES = (
         names=r"(Tensor\.)?logical_\w+_",
     ),
     Difference(
-        "Whole numbers require grad after one of PyTorch's comparisons in place with what does.",
+        "Whole numbers require grad after PyTorch has compared them in place with what does, or filled them with it.",
         "requires_grad|gradient there|gradient missing",
-        names=r"(Tensor\.)?(eq|ne|lt|le|gt|ge|greater|less|greater_equal|less_equal|not_equal)_",
+        names=r"(Tensor\.)?(eq|ne|lt|le|gt|ge|greater|less|greater_equal|less_equal|not_equal|fill)_",
         text="False, expected True|zero: True",
     ),
     Difference(
-        "NaN and infinity, and sums that overflow, spread within linear algebra and Fourier transforms as each "
-        "library's routines meet them.",
+        "NaN and infinity, and sums that overflow, spread within linear algebra, attention and Fourier transforms as "
+        "each library's routines meet them.",
         "(gradient |written )?(values|accepted|refused|error class)",
         names=_MATRICES
-        + r"|fft\.\w+|(Tensor\.)?(\w*mm|\w*mv|\w*bmm|dot|vdot|inner|outer|ger|addr|matmul|__r?matmul__|tensordot|einsum|cross|renorm|i?stft|cdist|kron|chain_matmul|vecdot|linear|bilinear|conv\w*)_?|nn\.functional\.(conv\w*|linear|bilinear)",
+        + r"|fft\.\w+|(Tensor\.)?(\w*mm|\w*mv|\w*bmm|dot|vdot|inner|outer|ger|addr|matmul|__r?matmul__|tensordot|einsum|cross|renorm|i?stft|cdist|kron|chain_matmul|vecdot|linear|bilinear|conv\w*)_?|nn\.functional\.(conv\w*|linear|bilinear|scaled_dot_product_attention|multi_head_attention_forward)|linalg\.cross",
         when=_is_extreme,
     ),
     Difference(
@@ -223,10 +230,23 @@ DIFFERENCES = (
         text="b_.h has shape",
     ),
     Difference(
-        "`geqrf` reflects a column of one element other than 0, or of zeros above one, the other way in PyTorch's "
-        "library.",
+        "`geqrf` and `qr` reflect a column of one element other than 0, or of zeros above one, the other way in "
+        "PyTorch's library.",
         "values",
-        names=r"(Tensor\.)?geqrf",
+        names=r"(Tensor\.|linalg\.)?(geqrf|qr)",
+        when=lambda call: any(bool((t == 0).any()) for t in leaves(call.args[:1])),
+    ),
+    Difference(
+        "The factors of a singular matrix have no derivative.",
+        "gradient values",
+        names=r"(Tensor\.|linalg\.)?qr",
+        when=lambda call: any(0 in t.stride() for t in leaves(call.args[:1])),
+    ),
+    Difference(
+        "What `inv_ex` and `solve_ex` say of a singular matrix follows from each library's pivots.",
+        "values",
+        names=r"linalg\.(inv|solve)_ex",
+        text="nan|inf",
     ),
     Difference(
         "`cholesky_inverse` of factors whose diagonal is not real: PyTorch's routine takes parts of it for real.",
@@ -257,16 +277,22 @@ DIFFERENCES = (
         when=_has_smallest,
     ),
     Difference(
-        "Sampling at coordinates that are NaN reads any pixel.",
+        "Sampling at coordinates that are NaN or infinite, or overflow, reads any pixel.",
         "(gradient )?values",
         names=r"(nn\.functional\.)?grid_sampler?(_2d|_3d)?|nn\.functional\.grid_sample",
-        when=_not_finite,
+        when=_is_extreme,
     ),
     Difference(
         "Of equal elements, which one is found is not said.",
         "(written )?values",
-        names=r"(Tensor\.)?(topk|kthvalue|median|nanmedian|mode)",
+        names=r"(Tensor\.)?(topk|kthvalue|median|nanmedian|mode|sort)",
         text="output 1",
+    ),
+    Difference(
+        "Of equal elements, which one is found is not said.",
+        "(written )?values",
+        names=r"(Tensor\.)?argsort",
+        when=lambda call: call.kwargs.get("stable") is not True,
     ),
     Difference(
         "PyTorch fails an assertion of its own, and asks to report a bug.",
@@ -277,14 +303,15 @@ DIFFERENCES = (
         "PyTorch's `igamma`, `igammac`, `polygamma`, `zeta`, `remainder` and `fmod` are NaN at infinity or for huge "
         "numbers where there is a value; `igamma` and `igammac` of NaN are numbers at 0 and infinity.",
         "(written )?values",
-        names=r"(Tensor\.|special\.)?(igammac?|gammaincc?|polygamma|zeta|remainder|fmod)_?|Tensor\.__i?mod__",
+        names=r"(Tensor\.|special\.)?(igammac?|gammaincc?|polygamma|zeta|remainder|fmod)_?|Tensor\.__[ir]?mod__",
         text=r"\(nan\)",
         when=_is_extreme,
     ),
     Difference(
-        "PyTorch takes the mean of `var_mean` and `std_mean` step by step: of infinite numbers it is NaN.",
-        "values",
-        names=r"(Tensor\.)?(var|std)_mean",
+        "PyTorch takes the mean of `var_mean`, `std_mean` and of normalizations step by step: of infinite numbers, or "
+        "where a sum overflows, it is NaN.",
+        "(gradient )?values",
+        names=r"(Tensor\.)?(var|std)_mean|(native_|nn\.functional\.)?(group|layer|batch|instance)_norm",
         when=_is_extreme,
     ),
     Difference(
@@ -330,17 +357,16 @@ DIFFERENCES = (
         text="modified by an inplace operation",
     ),
     Difference(
-        "PyTorch's gradient by the source of a scatter whose index is empty and of another rank has the wrong shape.",
+        "PyTorch has a gradient by the source of a scatter only where the index is of the source's shape.",
         "gradient (accepted|error class)",
         names=r"(Tensor\.)?scatter\w*",
         text="returned an invalid gradient",
-        when=_has_empty,
     ),
     Difference(
         "Some of PyTorch's functions fail where memory cannot be seen in one row: `isin` of unique elements, "
-        "`take_along_dim` without a dimension, `native_group_norm`, `kron`, `matrix_exp`.",
+        "`take_along_dim` without a dimension, `native_group_norm`, `kron`, `matrix_exp`, the derivative of `max_unpool3d`.",
         "(gradient )?accepted",
-        names=r"(Tensor\.|linalg\.)?(isin|take_along_dim|native_group_norm|kron|matrix_exp)",
+        names=r"(Tensor\.|linalg\.)?(isin|take_along_dim|native_group_norm|kron|matrix_exp)|nn\.functional\.max_unpool\dd",
         text="view size is not compatible|is_contiguous",
     ),
     Difference(
@@ -377,9 +403,9 @@ DIFFERENCES = (
     ),
     Difference(
         "PyTorch's `torch.split` calls the method `split` of whatever it is given.",
-        "refused",
+        "refused|error class",
         names="split",
-        text="'str' object",
+        text="'(str|bytes)' object",
     ),
     Difference(
         "PyTorch records results that do not depend on what requires grad: the second of `triangular_solve`, those "
@@ -432,10 +458,102 @@ DIFFERENCES = (
         text="expected pivots of shape",
     ),
     Difference(
-        "The derivatives of `logit` and `hardswish` at NaN are NaN or a number in PyTorch, according to the place in memory.",
+        "The derivatives of `logit`, `hardswish`, `hardtanh`, `relu6`, `hardshrink`, `softshrink`, `elu`, `celu` and "
+        "`selu` at NaN are NaN or a number in PyTorch, according to the place in memory.",
         "gradient values",
-        names=r"(special\.|Tensor\.)?logit_?|nn\.functional\.hardswish",
+        names=r"(special\.|Tensor\.|nn\.functional\.)?(logit|hardswish|hardtanh|relu6|hardshrink|softshrink|elu|celu|selu)_?",
         when=_not_finite,
+    ),
+    Difference(
+        "The derivatives of `i1` and `i1e` at NaN are numbers in PyTorch.",
+        "gradient values",
+        names=r"special\.i1e?",
+        text=r"\(nan\)",
+        when=_not_finite,
+    ),
+    Difference(
+        "PyTorch's derivative of `celu` takes `alpha` for a number of four bytes, and that of `elu_` with a negative "
+        "`scale`, or of `celu_` with an infinite `alpha`, is of another number than was given.",
+        "gradient (accepted|values)",
+        names=r"(nn\.functional\.)?(celu|elu)_?",
+        when=lambda call: any(
+            isinstance(v, (int, float)) and (abs(v) > 1e38 or v < 0)
+            for v in (*call.args, *call.kwargs.values())
+        ),
+    ),
+    Difference(
+        "PyTorch's derivative of `clamp` fails where the bounds are larger than the input.",
+        "gradient accepted",
+        names=r"(Tensor\.)?(clamp|clip)\w*",
+        text="doesn't match the broadcast shape",
+    ),
+    Difference(
+        "PyTorch's derivative of `dist` with p = 0 fails.",
+        "gradient accepted",
+        names=r"(Tensor\.)?dist",
+        text="Expected a proper Tensor but got None",
+    ),
+    Difference(
+        "PyTorch's `cov` of one number with weights writes 0 into that number.",
+        "written values",
+        names=r"(Tensor\.)?cov",
+        text="input 0",
+        when=lambda call: not call.args or call.args[0].numel() == 1,
+    ),
+    Difference(
+        "`x.to(3, True)` takes the number for that of a type in PyTorch, not of a device.",
+        "refused",
+        names=r"Tensor\.to",
+        text="is not available in this build",
+        when=lambda call: len(call.args) > 1 and type(call.args[1]) is int,
+    ),
+    Difference(
+        "PyTorch takes a tensor of one element for a dimension or a flag of `std` and `var`.",
+        "refused",
+        names=r"(Tensor\.)?(std|var)(_mean)?",
+        text="invalid combination of arguments",
+        when=lambda call: len(call.args) > 1 and isinstance(call.args[1], real.Tensor),
+    ),
+    Difference(
+        "Some of PyTorch's functions ignore an `out=` that is a number.",
+        "refused",
+        when=lambda call: isinstance(call.kwargs.get("out"), (int, float)),
+    ),
+    Difference(
+        "`searchsorted` and `bucketize` in rows that are not in order find by each library's search.",
+        "values",
+        names=r"searchsorted|bucketize",
+        when=lambda call: not _in_order(call),
+    ),
+    Difference(
+        "PyTorch's `linear` takes a bias of another type, and casts it, where it does not lie in one row of memory; we "
+        "refuse, as it does elsewhere.",
+        "refused",
+        names=r"nn\.functional\.linear",
+        text="must have the same dtype",
+        when=lambda call: len(call.args) > 2 or "bias" in call.kwargs,
+    ),
+    Difference(
+        "PyTorch's mean of no losses of `multi_margin_loss` is what lies in memory.",
+        "values",
+        names=r"nn\.functional\.multi_margin_loss",
+        when=_has_empty,
+    ),
+    Difference(
+        "A norm whose order is NaN, or so large that powers overflow, is what each library's formula gives.",
+        "(gradient )?values",
+        names=r"(nn\.functional\.)?pairwise_distance|norm_except_dim|cdist|(Tensor\.)?(dist|renorm)",
+        when=lambda call: any(
+            isinstance(v, (int, float)) and not abs(v) < 1e6
+            for v in (*call.args, *call.kwargs.values())
+        ),
+    ),
+    Difference(
+        "Where there are no elements, some of PyTorch's functions do not look at types and values that they refuse "
+        "elsewhere.",
+        "refused",
+        text="not implemented for|without pivoting|pivots must|Expected a floating point|Sort currently|expects p to be",
+        when=_has_empty,
     ),
     Difference(
         "PyTorch's gradient of `embedding_bag` with `scale_grad_by_freq` divides by another row's count.",

@@ -319,6 +319,11 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 @with_out
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The powers 0 to N - 1 of each element, along a new last dimension."""
+    if x.dtype is dtypes.bool_ or x.dtype is dtypes.float16:
+        raise RuntimeError(
+            "linalg.vander supports floating point, complex, and integer tensors, but got "
+            f"{kind_name(x._array)}"
+        )
     x = x if x.ndim else x.reshape(1)
     count = x._array.shape[-1] if N is None else plain_integer(N, "linalg_vander", "N")
     if count <= 1:
