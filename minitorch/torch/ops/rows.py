@@ -70,7 +70,9 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Any = None) -> 
 
 def _rows(target: Array, index: Array, source: Any, dim: int) -> tuple[Array, Array, Any]:
     """A dimension brought to the front, of a target and a source; and where in it to write."""
-    check_bounds("index", index, size_of(target, dim), dim, IndexError)
+    check_bounds(
+        "index", index, size_of(target, dim), dim, IndexError if target.size else RuntimeError
+    )
     if not target.ndim:
         return target.reshape(1), index.reshape(-1), source
     beside = isinstance(source, np.ndarray) and source.ndim > 0
@@ -82,7 +84,7 @@ def _rows(target: Array, index: Array, source: Any, dim: int) -> tuple[Array, Ar
 
 
 def _add_rows(target: Array, index: Array, source: Array, dim: int) -> None:
-    if not target.size and target.shape[dim]:
+    if not target.size and (target.ndim > 1 or target.shape[dim]):
         return  # nothing is written, wherever it is
     if target.ndim > 1:
         check_bounds("index_add", index, size_of(target, dim), dim)
