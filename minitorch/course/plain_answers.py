@@ -1,7 +1,7 @@
 """Answers in the plain style of a student who read the guide, and nothing else.
 
 They are in `plain_answers.txt`. They do what the guide and the third hints say in the
-way that comes to mind first, and must pass all checks: `minitorch course verify --full` sees to it.
+way that comes to mind first, and must pass all checks: `minitorch course verify --answers` sees to it.
 """
 
 from __future__ import annotations

@@ -118,11 +118,9 @@ def other_answers(tasks: Sequence[Task], quick: bool = True) -> Iterable[tuple[T
         _server(tasks, compiled=not quick) as server,
     ):
         workspace, _ = create(Path(folder) / "w")
-        workspace.put_solutions(TASKS)
         for task in TASKS:
             for place in task.places:
-                if plain := plain_answers().get((place.file, place.name)):
-                    write_answer(workspace, place, plain)
+                write_answer(workspace, place, plain_answers()[place.file, place.name])
         for task in tasks:
             wrong = _problem(_run_task(server, workspace, task, quick))
             hints = [(place, spelled_out(place)) for place in task.places]

@@ -43,7 +43,7 @@ class Script:
         command: its name in `project/`, and arguments
         shows: a regular expression for the numbers that it prints
         place: the function of the workspace, with its file, in which a mistake is planted
-        mistake: the wrong body
+        mistake: the wrong body; "" where the script only compares
     """
 
     task: str
@@ -137,13 +137,7 @@ SCRIPTS = (
         ("torch_transformer.py", "Block.forward"),
         "return x + self.attention(self.norm1(x))",
     ),
-    Script(
-        "5.5",
-        "run_gpt.py --compare",
-        r"scores: \S+",
-        ("torch_transformer.py", "carry_over"),
-        "return None",
-    ),
+    Script("5.5", "run_gpt.py --compare", r"scores: \S+", ("", ""), ""),
 )
 
 

@@ -116,7 +116,7 @@ TASKS: tuple[Task, ...] = (
             ),
         ),
         ("test_cuda_conv.py",),
-        "The convolutions of 4.1 and 4.2 as kernels of one thread.",
+        "The convolutions of 4.1 and 4.2 as CUDA kernels.",
     ),
     Task(
         "4.5",

@@ -12,6 +12,9 @@ def walk(visit: Visit) -> None:
         visit.see("minitorch course new")
         visit.see("Module 4: Networks")
         return
+    if visit.code == "finished":
+        visit.see(f"{len(TASKS)} of {len(TASKS)} tasks passed")
+        return
     visit.see(f"0 of {len(TASKS)} tasks passed")
     visit.press("Check")
     message = visit.main.get_by_text("Task 0.1, Operators: not yet")
