@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..threads import fork_waits_for
-from .backends.cpu.kinds import COMPILES, kernels_from
+from .backends.cpu.dispatch import COMPILES, kernels_from
 from .device import CPU, device, resolve
 
 if TYPE_CHECKING:

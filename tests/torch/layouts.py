@@ -20,7 +20,7 @@ import torch as real
 
 import minitorch.torch as ours
 from minitorch.torch.backends.cpu import kernels
-from minitorch.torch.backends.cpu.maps import MAPS
+from minitorch.torch.backends.cpu.dispatch import DISPATCHED
 from minitorch.torch.dtypes import FLOATING
 from minitorch.torch.generator import default_generator
 
@@ -139,8 +139,7 @@ def _sizes(args: Any, large: bool) -> Iterator[dict[int, int]]:
 
 _THRESHOLDS = {
     "backends.cpu": (
-        "attention.LARGE indexing.LARGE losses.LARGE matmul.LARGE matmul.MANY matmul_kernels.PARALLEL "
-        "norms.LARGE reductions.LARGE recurrent.LARGE softmax.LARGE kernels.PARALLEL pool.SMALL conv.SMALL"
+        "indexing.LARGE matmul.LARGE matmul.MANY matmul_kernels.PARALLEL kernels.PARALLEL pool.SMALL conv.SMALL"
     ),
     "ops": "elementwise.LARGE analysis.LARGE reduce.FEW",
 }
@@ -161,7 +160,7 @@ def by_kernels(also: tuple[str, ...] = ()) -> Iterator[list[int]]:
         stack.enter_context(patch.object(kernels, "_launcher", launcher))
         for name in (*names, *also):
             stack.enter_context(patch(f"minitorch.torch.{name}", 1))
-        for fn in MAPS.values():
+        for fn in DISPATCHED:
             cells: Any = fn.__closure__
             cell = cells[fn.__code__.co_freevars.index("start")]
             stack.callback(setattr, cell, "cell_contents", cell.cell_contents)

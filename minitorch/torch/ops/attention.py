@@ -33,7 +33,7 @@ def _shares_gradients(g: Any, query: Any, key: Any, out: Any, scale: float, need
 
 
 SHARES = Op(
-    "scaled_dot_product_shares", ("query", "key", "mask"), in_single(cpu.shares), _shares_gradients,
+    "scaled_dot_product_shares", ("query", "key", "mask"), in_single(cpu.attention_weights), _shares_gradients,
     doc="How much each query takes of each key: softmax(scale query keyᵀ + mask).",
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.cpu.kinds import KERNEL_TYPES
+from ..backends.cpu.dispatch import KERNEL_TYPES
 from ..backends.cpu.maps import MAPS as KERNELS
 from ..tensor import Array, Tensor
 from .layout import laid_out

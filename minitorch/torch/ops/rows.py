@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..backends.cpu import indexing as kernels
-from ..backends.cpu.kinds import KERNEL_TYPES
+from ..backends.cpu.dispatch import KERNEL_TYPES
 from ..environment import contiguous_format
 from ..tensor import Array, Tensor, tracks, wrap
 from .elementwise import kind_name
@@ -89,7 +89,7 @@ def _add_rows(target: Array, index: Array, source: Array, dim: int) -> None:
     if target.ndim > 1:
         check_bounds("index_add", index, size_of(target, dim), dim)
     if source.size >= kernels.LARGE and target.dtype in KERNEL_TYPES and source.ndim == target.ndim:
-        kernels.index_add(target, dim, index.reshape(-1), source, in_place=True)
+        kernels.index_add(target, dim, index.reshape(-1), source)
         return
     rows, at, values = _rows(target, index, source, dim)
     values = np.broadcast_to(values, (len(at), *rows.shape[1:]))

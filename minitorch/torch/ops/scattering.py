@@ -11,7 +11,7 @@ import numpy as np
 from .. import dtypes
 from ..backends.cpu import indexing as kernels
 from ..backends.cpu.arrays import view_as
-from ..backends.cpu.kinds import KERNEL_TYPES
+from ..backends.cpu.dispatch import KERNEL_TYPES
 from ..tensor import Array, Tensor
 from .layout import in_order
 from .movement import wrap_dim

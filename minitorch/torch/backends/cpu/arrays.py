@@ -9,12 +9,6 @@ import numpy as np
 Array = Any
 
 
-def widen(array: Array) -> Array:
-    """The array with half precision numbers in float32, in which they are computed."""
-    half = array.itemsize == 2 and array.dtype.kind in "fV"
-    return array.astype(np.float32) if half else array
-
-
 def in_order(array: Array) -> Array:
     """The array, or a copy, as kernels take it: in memory's order, aligned, not read-only."""
     return array if array.flags.carray else np.require(array, requirements=["C", "A", "W"])

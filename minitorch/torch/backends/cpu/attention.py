@@ -1,4 +1,4 @@
-"""Attention on arrays: shares of keys for each query, the values mixed by them, and the derivatives."""
+"""Attention on arrays: the values mixed by attention weights, and the derivatives."""
 
 from __future__ import annotations
 
@@ -7,64 +7,64 @@ from typing import Any
 
 import numpy as np
 
-from .kinds import KERNEL_TYPES, is_large, kernels_from
+from .dispatch import dispatch
 from .softmax import softmax, softmax_backward
 
 Array = Any
 
-LARGE = kernels_from(8_192)
-"""From so many shares on, kernels compute them."""
+LARGE = 8_192
+"""From so many scores on, kernels compute them."""
 
 
 # --- Forward ---------------------------------------------------------------------------------------
 
 
+def _number_of_scores(query: Array, key: Array, *rest: Any) -> int:
+    return query.size // max(query.shape[-1], 1) * key.shape[-2]
+
+
+@dispatch(LARGE, count=_number_of_scores)
 def attention(
     query: Array, key: Array, value: Array, mask: Array | None, scale: float, causal: bool
 ) -> tuple[Array, Array]:
-    """The values (..., L, Ev) mixed by the shares softmax(scale query keyᵀ + mask), and the shares."""
-    if mask is None and scale > 0 and (kernels := _kernels(query, key, value)):
-        shared = np.empty((*query.shape[:-1], key.shape[-2]), query.dtype)
-        out = _by_position(shared, value)
-        kernels.forward(query, key, value, scale, causal, shared, out)
-        return out, shared
-    shared = shares(query, key, mask, scale, causal)
-    if shared.ndim != 4 or shared.shape[:2] != value.shape[:2]:
-        return np.matmul(shared, value), shared
-    return np.matmul(shared, value, out=_by_position(shared, value)), shared
+    """The values (..., L, Ev) mixed by the weights softmax(scale query keyᵀ + mask), and these."""
+    weights = attention_weights(query, key, mask, scale, causal)
+    if weights.ndim != 4 or weights.shape[:2] != value.shape[:2]:
+        return np.matmul(weights, value), weights
+    return np.matmul(weights, value, out=heads_beside_each_other(weights, value)), weights
 
 
-def _by_position(shared: Array, value: Array) -> Array:
+def heads_beside_each_other(weights: Array, value: Array) -> Array:
     """Memory for (batch, heads, L, Ev) in which the heads of a position are neighbours."""
-    *batch, length, _ = shared.shape
+    *batch, length, _ = weights.shape
     if len(batch) != 2:
-        return np.empty((*batch, length, value.shape[-1]), shared.dtype)
+        return np.empty((*batch, length, value.shape[-1]), weights.dtype)
     shape = (batch[0], length, batch[1], value.shape[-1])
-    return np.empty(shape, shared.dtype).transpose(0, 2, 1, 3)
+    return np.empty(shape, weights.dtype).transpose(0, 2, 1, 3)
 
 
-def _kernels(query: Array, key: Array, value: Array) -> Any:
-    """The kernels for whole heads, if these are many numbers in all and they can run here."""
-    scores = query.size // max(query.shape[-1], 1) * key.shape[-2]
-    if scores < LARGE or query.dtype not in KERNEL_TYPES:
-        return None
-    from . import attention_kernels
-
-    return attention_kernels if attention_kernels.takes(query, key, value) else None
-
-
-def shares(query: Array, key: Array, mask: Array | None, scale: float, causal: bool) -> Array:
-    """softmax(scale query keyᵀ + mask); the scores (..., L, S) are fresh memory, and masked in it."""
+def attention_weights(
+    query: Array, key: Array, mask: Array | None, scale: float, causal: bool
+) -> Array:
+    """softmax(scale query keyᵀ + mask), of shape (..., L, S)."""
     scores = _scores(query, key)
-    if mask is None and scale > 0 and is_large(scores, LARGE):
-        from . import attention_kernels
+    if mask is None:
+        return softmax_scores(scores, scale, causal)
+    return _masked(_scaled(scores, scale, causal), mask)
 
-        attention_kernels.to_shares(scores, scale, causal)
-        return scores
+
+@dispatch(LARGE)
+def softmax_scores(scores: Array, scale: float, causal: bool) -> Array:
+    """softmax(scale scores), which may be written into the scores' memory."""
+    return softmax(_scaled(scores, scale, causal), scores.ndim - 1)
+
+
+def _scaled(scores: Array, scale: float, causal: bool) -> Array:
+    """The scores times the scale, in their own memory; -inf for keys after the query, if causal."""
     scores *= scores.dtype.type(scale)
     if causal:
         np.copyto(scores, -np.inf, where=_later(*scores.shape[-2:]))
-    return softmax(scores, scores.ndim - 1) if mask is None else _masked(scores, mask)
+    return scores
 
 
 def _scores(a: Array, b: Array) -> Array:
@@ -80,7 +80,7 @@ def _later(queries: int, keys: int) -> Array:
 
 
 def _masked(scores: Array, mask: Array) -> Array:
-    """The shares where a mask is added to scores, or says which count."""
+    """The weights where a mask is added to scores, or says which count."""
     kind = scores.dtype
     hidden = ~mask if mask.dtype == np.bool_ else mask == -np.inf
     scores = np.where(hidden, -np.inf, scores) if mask.dtype == np.bool_ else scores + mask
@@ -93,39 +93,41 @@ def _masked(scores: Array, mask: Array) -> Array:
 # --- Backward --------------------------------------------------------------------------------------
 
 
+@dispatch(LARGE, of=5)
 def attention_backward(
-    g: Array, query: Array, key: Array, value: Array, mask: Array | None, shared: Array,
+    g: Array, query: Array, key: Array, value: Array, mask: Array | None, weights: Array,
     scale: float, causal: bool,
 ) -> tuple[Array, ...]:  # fmt: skip
     """The gradients of query, key and value; where there is a mask, of the scores too."""
-    if mask is None and (kernels := _kernels(query, key, value)):
-        made = [_memory_like(x) for x in (query, key, value)]
-        kernels.backward(g, query, key, value, scale, np.ascontiguousarray(shared), *made)
-        return tuple(made)
     slopes = _scores(g, value)
-    by_value = _product(shared.swapaxes(-2, -1), g, value)
-    if mask is None and is_large(slopes, LARGE):
-        from . import attention_kernels
-
-        attention_kernels.to_slopes(slopes, np.ascontiguousarray(shared), scale)
-        by_query = _product(slopes, key, query)
-        return by_query, _product(slopes.swapaxes(-2, -1), query, key), by_value
-    slopes = softmax_backward(slopes, shared, shared.ndim - 1)
+    by_value = _product(weights.swapaxes(-2, -1), g, value)
+    if mask is None:
+        slopes = softmax_scores_backward(slopes, weights, scale)
+    else:
+        slopes = softmax_backward(slopes, weights, weights.ndim - 1)
+    by_query = _product(slopes, key, query)
+    by_key = _product(slopes.swapaxes(-2, -1), query, key)
+    if mask is None:
+        return by_query, by_key, by_value
     factor = query.dtype.type(scale)
-    by_query = _product(slopes, key, query) * factor
-    by_key = _product(slopes.swapaxes(-2, -1), query, key) * factor
-    return by_query, by_key, by_value, slopes if mask is None else _summed_to(slopes, mask.shape)
+    return by_query * factor, by_key * factor, by_value, _summed_to(slopes, mask.shape)
+
+
+@dispatch(LARGE)
+def softmax_scores_backward(g: Array, weights: Array, scale: float) -> Array:
+    """The gradient g of softmax(scale scores) by the scores, which may be written into g's memory."""
+    return softmax_backward(g, weights, g.ndim - 1) * g.dtype.type(scale)
 
 
 def _product(a: Array, b: Array, like: Array) -> Array:
     """The product of matrices, in the shape of another array and in memory of the same order."""
     shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
     if shape == like.shape:
-        return np.matmul(a, b, out=_memory_like(like))
+        return np.matmul(a, b, out=memory_like(like))
     return _summed_to(np.matmul(a, b), like.shape)
 
 
-def _memory_like(x: Array) -> Array:
+def memory_like(x: Array) -> Array:
     """Memory in the same order as that of x, if the numbers of a row are neighbours there."""
     out = np.empty_like(x, order="K")
     whole = out.strides[-1] == out.itemsize and out.strides[-2] >= out.shape[-1] * out.itemsize

@@ -6,17 +6,16 @@ are, whatever the order of their dimensions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from .arrays import view_as
-from .blas import SMALL, address_of_product, product
-from .kernels import PRODUCTS, parallel, part, run_at, step, tasks_for
-from .runs import folds, share
-from .scalars import functions
+from .attention import heads_beside_each_other, memory_like
+from .blas import SMALL, address_of_product, itemsize, multiply
+from .kernels import PRODUCTS, inline, kernel, numbers_at, share, tasks_for
+from .primitives import exp
+from .runs import largest, product, total
 
 Array = Any
 
@@ -27,7 +26,7 @@ NEAR = 8 * SMALL
 """So many multiplications a head may take: larger ones leave cores to the BLAS."""
 
 
-def takes(query: Array, key: Array, value: Array) -> bool:
+def _takes(query: Array, key: Array, value: Array) -> bool:
     """Whether there are several heads, each small, and a BLAS that kernels can call."""
     batch = query.shape[:-2]
     each = query.shape[-2] * key.shape[-2] * max(key.shape[-1], value.shape[-1])
@@ -42,187 +41,167 @@ def takes(query: Array, key: Array, value: Array) -> bool:
     )
 
 
-def forward(
-    query: Array, key: Array, value: Array, scale: float, causal: bool, shares: Array, out: Array
+def attention(
+    query: Array, key: Array, value: Array, mask: Array | None, scale: float, causal: bool
+) -> Any:
+    """The values (..., L, Ev) mixed by the attention weights (..., L, S), and these."""
+    if mask is not None or scale <= 0 or not _takes(query, key, value):
+        return NotImplemented
+    weights = np.empty((*query.shape[:-1], key.shape[-2]), query.dtype)
+    out = heads_beside_each_other(weights, value)
+    _run(_forward, (query, key, value, out, weights), (), scale, causal)
+    return out, weights
+
+
+def attention_backward(
+    g: Array, query: Array, key: Array, value: Array, mask: Array | None, weights: Array,
+    scale: float, causal: bool,
+) -> Any:  # fmt: skip
+    """The gradients of query, key and value, from that of the output and the weights."""
+    if mask is not None or not _takes(query, key, value):
+        return NotImplemented
+    made = [memory_like(x) for x in (query, key, value)]
+    tasks = tasks_for(_work(query, value, weights))
+    slopes = np.empty((tasks, 1, *weights.shape[-2:]), weights.dtype)
+    given = query, key, value, g, np.ascontiguousarray(weights)
+    _run(_backward, given, (*made, slopes), scale, causal)
+    return tuple(made)
+
+
+def _run(
+    kernel: Any, given: tuple[Array, ...], made: tuple[Array, ...], scale: float, causal: bool
 ) -> None:
-    """Fill shares (..., L, S) and out (..., L, Ev)."""
-    _run("attend", (query, key, value, out, shares), scale, causal)
+    """Run a kernel on operands in the order of the table."""
+    query, key, value, _, weights = heads = [_heads(x) for x in given]
+    heads = [*heads, *(x[(None,) * (4 - x.ndim)] for x in made)]
+    table = np.array([(x.ctypes.data, *x.strides[:3]) for x in heads])
+    sizes = (*query.shape[:3], key.shape[2], key.shape[3], value.shape[3], int(causal))
+    blas = address_of_product(query.dtype.type)
+    kernel(_work(query, value, weights), np.array([scale], query.dtype), blas, table, sizes)
 
 
-def backward(
-    g: Array, query: Array, key: Array, value: Array, scale: float, shares: Array,
-    by_query: Array, by_key: Array, by_value: Array,
-) -> None:  # fmt: skip
-    """Fill the three gradients, from that of the output and the shares."""
-    length, keys = shares.shape[-2:]
-    slopes = np.empty((tasks_for(_work(query, value, shares)), 1, length, keys), shares.dtype)
-    made = by_query, by_key, by_value
-    _run("attend_backward", (query, key, value, g, shares, *made, slopes), scale, False)
-
-
-def _run(name: str, operands: tuple[Array, ...], scale: float, causal: bool) -> None:
-    query, key, value, _, shares = heads = [_heads(x) for x in operands[:5]]
-    rest = [x[(None,) * (4 - x.ndim)] for x in operands[5:]]
-    places = np.array([(x.ctypes.data, *x.strides[:3]) for x in (*heads, *rest)])
-    sizes = np.array([*query.shape[:3], key.shape[2], key.shape[3], value.shape[3], causal])
-    real = query.dtype.type
-    _heads_kernel(name, real)(
-        _work(query, value, shares), address_of_product(real), places, sizes, real(scale)
-    )
-
-
-def _work(query: Array, value: Array, shares: Array) -> int:
-    return shares.size * (query.shape[-1] + value.shape[-1]) // PRODUCTS
+def _work(query: Array, value: Array, weights: Array) -> int:
+    return weights.size * (query.shape[-1] + value.shape[-1]) // PRODUCTS
 
 
 def _heads(x: Array) -> Array:
     """x as (batch, heads, rows, width), the numbers of a row next to each other."""
-    if (x.strides[-1] != x.itemsize and x.shape[-1] > 1) or x.strides[-2] < x.shape[
-        -1
-    ] * x.itemsize:
+    size = x.itemsize
+    if (x.strides[-1] != size and x.shape[-1] > 1) or x.strides[-2] < x.shape[-1] * size:
         x = np.ascontiguousarray(x)
     return x[(None,) * (4 - x.ndim)]
 
 
-def to_shares(scores: Array, scale: float, causal: bool) -> None:
+def softmax_scores(scores: Array, scale: float, causal: bool) -> Array:
     """Let scores (..., L, S) be softmax(scale scores); if causal, query i takes of i + 1 keys."""
-    run = _to_shares(scores.dtype.type)
-    run(
-        scores.size,
-        view_as(scores, -1, scores.shape[-1]),
-        scores.dtype.type(scale),
-        scores.shape[-2] if causal else 0,
-    )
+    if scale <= 0:
+        return NotImplemented
+    length = scores.shape[-2] if causal else 0
+    _softmax_rows(scores.size, view_as(scores, -1, scores.shape[-1]), scores.dtype.type(scale), length)  # fmt: skip
+    return scores
 
 
-def to_slopes(slopes: Array, shares: Array, scale: float) -> None:
-    """Let gradients of shares be those of the scores that they were made of."""
-    run = _to_slopes(slopes.dtype.type)
-    rows = (view_as(x, -1, x.shape[-1]) for x in (slopes, shares))
-    run(slopes.size, *rows, slopes.dtype.type(scale))
+def softmax_scores_backward(g: Array, weights: Array, scale: float) -> Array:
+    """Let gradients of weights be those of the scores that they were made of."""
+    rows = (view_as(x, -1, x.shape[-1]) for x in (g, np.ascontiguousarray(weights)))
+    _softmax_rows_backward(g.size, *rows, g.dtype.type(scale))
+    return g
 
 
 # --- Rows -------------------------------------------------------------------------------------------
 
 
-@cache
-def _row_steps(real: Any) -> tuple[Any, Any]:
-    """What happens to a row of scores, and to one of gradients."""
-    exp, largest, total = functions(real)["exp"], folds(real).largest, folds(real).total
-    product = folds(real).product
-
-    @step
-    def exponentials(x: Array, top: Any, scale: Any) -> None:
-        """Let x be exp(scale (x - top))."""
-        for j in range(len(x)):
-            x[j] = exp((x[j] - top) * scale)
-
-    @step
-    def share_out(row: Array, n: int, scale: Any) -> None:
-        """Let the first n scores be shares, and the others 0."""
-        # A loop's rest runs without vector instructions: some keys too many are taken, not -inf,
-        # whose exponentials are slow; then they are forgotten.
-        exponentials(row[: (n + LANES - 1) // LANES * LANES], largest(row[:n]), scale)
-        for j in range(n, len(row)):
-            row[j] = real(0)
-        part = real(1) / total(row)
-        for j in range(len(row)):
-            row[j] *= part
-
-    @step
-    def slope(row: Array, shares: Array, scale: Any) -> None:
-        """Let gradients of shares be those of scores."""
-        mean = product(row, shares)
-        for j in range(len(row)):
-            row[j] = (row[j] - mean) * shares[j] * scale
-
-    return share_out, slope
+def _exponentials(x: Array, top: Any, scale: Any) -> None:
+    """Let x be exp(scale (x - top))."""
+    for j in range(len(x)):
+        x[j] = exp((x[j] - top) * scale)
 
 
-@cache
-def _to_shares(real: Any) -> Callable[..., None]:
-    share_out, _ = _row_steps(real)
+def _softmax_row(row: Array, n: int, scale: Any) -> None:
+    """Let the first n scores be attention weights, and the others 0."""
+    # A loop's rest runs without vector instructions: some keys too many are taken, not -inf,
+    # whose exponentials are slow; then they are forgotten.
+    _exponentials(row[: (n + LANES - 1) // LANES * LANES], largest(row[:n]), scale)
+    for j in range(n, len(row)):
+        row[j] = 0.0
+    part = 1.0 / total(row)
+    for j in range(len(row)):
+        row[j] *= part
 
-    def to_shares(task: int, tasks: int, scores: Array, scale: Any, length: int) -> None:
-        first, last = share(task, tasks, len(scores))
-        for r in range(first, last):
-            n = min(r % length + 1, scores.shape[1]) if length else scores.shape[1]
-            share_out(scores[r], n, scale)
 
-    return parallel(to_shares)
+def _softmax_row_backward(row: Array, weights: Array, scale: Any) -> None:
+    """Let gradients of attention weights be those of scores."""
+    mean = product(row, weights)
+    for j in range(len(row)):
+        row[j] = (row[j] - mean) * weights[j] * scale
 
 
-@cache
-def _to_slopes(real: Any) -> Callable[..., None]:
-    _, slope = _row_steps(real)
+@kernel
+def _softmax_rows(task: int, tasks: int, scores: Array, scale: Any, length: int) -> None:
+    first, last = share(task, tasks, len(scores))
+    for r in range(first, last):
+        n = min(r % length + 1, scores.shape[1]) if length else scores.shape[1]
+        _softmax_row(scores[r], n, scale)
 
-    def to_slopes(task: int, tasks: int, slopes: Array, shares: Array, scale: Any) -> None:
-        first, last = share(task, tasks, len(slopes))
-        for r in range(first, last):
-            slope(slopes[r], shares[r], scale)
 
-    return parallel(to_slopes)
+@kernel
+def _softmax_rows_backward(task: int, tasks: int, g: Array, weights: Array, scale: Any) -> None:
+    first, last = share(task, tasks, len(g))
+    for r in range(first, last):
+        _softmax_row_backward(g[r], weights[r], scale)
 
 
 # --- Heads ------------------------------------------------------------------------------------------
+# Operands are rows of a table: address, and the bytes from a batch, a head and a row to the next.
 
 
-@part
-def _head(places: Array, operand: int, b: int, h: int) -> Any:
-    """The address of a head of an operand."""
-    return places[operand, 0] + b * places[operand, 1] + h * places[operand, 2]
+@inline
+def _head(table: Array, operand: int, b: int, h: int, transposed: bool) -> Any:
+    """A head of an operand as `gemm` takes it."""
+    address = table[operand, 0] + b * table[operand, 1] + h * table[operand, 2]
+    return address, table[operand, 3] // itemsize, transposed
 
 
-@cache
-def _heads_kernel(name: str, real: Any) -> Callable[..., None]:
-    run, size, multiply = run_at(real), np.dtype(real).itemsize, product(real)
-    share_out, slope = _row_steps(real)
+@inline
+def _row(table: Array, operand: int, b: int, h: int, i: int, keys: int) -> Any:
+    """A row of weights."""
+    address = table[operand, 0] + b * table[operand, 1] + h * table[operand, 2]
+    return numbers_at(address + i * table[operand, 3], keys)
 
-    @step
-    def combine(
-        blas: int, m: int, n: int, k: int, a: int, a_step: int, b: int, b_step: int, c: int, c_step: int,
-        a_turned: bool, b_turned: bool,
-    ) -> None:  # fmt: skip
-        """C = A B, rows of which are so many bytes apart, in pieces that stay on this core."""
-        piece = max(SMALL // max(n * k, 1), 8)
-        for i in range(0, m, piece):
-            at = a + i * (size if a_turned else a_step)
-            multiply(
-                blas, min(piece, m - i), n, k, at, a_step // size, b, b_step // size,
-                c + i * c_step, c_step // size, a_turned, b_turned,
-            )  # fmt: skip
 
-    def attend(task: int, tasks: int, blas: int, places: Array, sizes: Array, scale: Any) -> None:
-        heads, length, keys, width, deep = sizes[1], sizes[2], sizes[3], sizes[4], sizes[5]
-        first, last = share(task, tasks, sizes[0] * heads)
-        steps = places[:, 3]
-        for unit in range(first, last):
-            b, h = unit // heads, unit % heads
-            query, key = _head(places, 0, b, h), _head(places, 1, b, h)
-            value, out, shares = _head(places, 2, b, h), _head(places, 3, b, h), _head(places, 4, b, h)  # fmt: skip
-            combine(blas, length, keys, width, query, steps[0], key, steps[1], shares, steps[4], False, True)  # fmt: skip
-            for i in range(length):
-                n = min(i + 1, keys) if sizes[6] else keys
-                share_out(run(shares + i * steps[4], keys), n, scale)
-            combine(blas, length, deep, keys, shares, steps[4], value, steps[2], out, steps[3], False, False)  # fmt: skip
+QUERY, KEY, VALUE, OUT, WEIGHTS, BY_QUERY, BY_KEY, BY_VALUE, SLOPES = range(9)
+"""The operands in the table: OUT is the result or its gradient, SLOPES the gradients of scores."""
 
-    def attend_backward(
-        task: int, tasks: int, blas: int, places: Array, sizes: Array, scale: Any
-    ) -> None:
-        heads, length, keys, width, deep = sizes[1], sizes[2], sizes[3], sizes[4], sizes[5]
-        first, last = share(task, tasks, sizes[0] * heads)
-        steps, slopes = places[:, 3], _head(places, 8, task, 0)
-        for unit in range(first, last):
-            b, h = unit // heads, unit % heads
-            query, key, value = _head(places, 0, b, h), _head(places, 1, b, h), _head(places, 2, b, h)  # fmt: skip
-            g, shares = _head(places, 3, b, h), _head(places, 4, b, h)
-            combine(blas, length, keys, deep, g, steps[3], value, steps[2], slopes, steps[8], False, True)  # fmt: skip
-            by_value = _head(places, 7, b, h)
-            combine(blas, keys, deep, length, shares, steps[4], g, steps[3], by_value, steps[7], True, False)  # fmt: skip
-            for i in range(length):
-                slope(run(slopes + i * steps[8], keys), run(shares + i * steps[4], keys), scale)
-            by_query, by_key = _head(places, 5, b, h), _head(places, 6, b, h)
-            combine(blas, length, width, keys, slopes, steps[8], key, steps[1], by_query, steps[5], False, False)  # fmt: skip
-            combine(blas, keys, width, length, slopes, steps[8], query, steps[0], by_key, steps[6], True, False)  # fmt: skip
 
-    return parallel(attend if name == "attend" else attend_backward)
+@kernel
+def _forward(task: int, tasks: int, scale: Array, blas: int, table: Array, sizes: Array) -> None:
+    batch, heads, length, keys, width, deep, causal = sizes
+    first, last = share(task, tasks, batch * heads)
+    for unit in range(first, last):
+        b, h = unit // heads, unit % heads
+        weights, out = _head(table, WEIGHTS, b, h, False), _head(table, OUT, b, h, False)
+        query, key = _head(table, QUERY, b, h, False), _head(table, KEY, b, h, True)
+        multiply(blas, (length, keys, width), query, key, weights)
+        for i in range(length):
+            n = min(i + 1, keys) if causal else keys
+            _softmax_row(_row(table, WEIGHTS, b, h, i, keys), n, scale[0])
+        multiply(blas, (length, deep, keys), weights, _head(table, VALUE, b, h, False), out)
+
+
+@kernel
+def _backward(task: int, tasks: int, scale: Array, blas: int, table: Array, sizes: Array) -> None:
+    batch, heads, length, keys, width, deep, _ = sizes
+    first, last = share(task, tasks, batch * heads)
+    slopes = _head(table, SLOPES, task, 0, False)
+    transposed = _head(table, SLOPES, task, 0, True)
+    for unit in range(first, last):
+        b, h = unit // heads, unit % heads
+        g, weights = _head(table, OUT, b, h, False), _head(table, WEIGHTS, b, h, True)
+        multiply(blas, (length, keys, deep), g, _head(table, VALUE, b, h, True), slopes)
+        multiply(blas, (keys, deep, length), weights, g, _head(table, BY_VALUE, b, h, False))
+        for i in range(length):
+            given = _row(table, WEIGHTS, b, h, i, keys)
+            _softmax_row_backward(_row(table, SLOPES, task, 0, i, keys), given, scale[0])
+        query, key = _head(table, QUERY, b, h, False), _head(table, KEY, b, h, False)
+        multiply(blas, (length, width, keys), slopes, key, _head(table, BY_QUERY, b, h, False))
+        multiply(blas, (keys, width, length), transposed, query, _head(table, BY_KEY, b, h, False))

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numba import config, float32, float64, int64, void
 
-from .kernels import function_at, part
+from ....jit import compile_part
+from .kernels import EXACT, INSIDE, by_type, function_at
 
 NAMES = ("scipy_cblas_{}64_", "cblas_{}64_", "scipy_cblas_{}", "cblas_{}")
 """What the products are called in the BLAS of NumPy's builds."""
@@ -42,27 +43,43 @@ def address_of_product(real: Any) -> int:
 
 
 @cache
-def product(real: Any) -> Any:
-    """For use in kernels: C = A B of matrices that are given by address and row length.
-
-    Called as `multiply(address, m, n, k, a, a_width, b, b_width, c, c_width, a_turned, b_turned)`,
-    where a turned matrix is stored as its transpose; with one more argument that is true, the
-    product is added to what C holds.
-    """
+def _gemm(real: Any) -> Any:
     number = {np.float32: float32, np.float64: float64}[real]
-    sizes, place = (int64,) * 3, (int64,) * 2
-    at = function_at(void(*(int64,) * 3, *sizes, number, *place, *place, number, *place))
+    three, place = (int64,) * 3, (int64,) * 2
+    at = function_at(void(*three, *three, number, *place, *place, number, *place))
     integer = np.int64
 
-    @part
-    def multiply(
-        address: Any, m: Any, n: Any, k: Any, a: Any, a_width: Any, b: Any, b_width: Any,
-        c: Any, c_width: Any, a_turned: Any, b_turned: Any, adding: Any = False,
-    ) -> None:  # fmt: skip
-        at(address)(
-            integer(_ROWS), integer(_TRANSPOSED if a_turned else _PLAIN),
-            integer(_TRANSPOSED if b_turned else _PLAIN), integer(m), integer(n), integer(k), real(1),
-            integer(a), integer(a_width), integer(b), integer(b_width), real(adding), integer(c), integer(c_width),
+    def gemm(blas: int, sizes: Any, a: Any, b: Any, c: Any, adding: bool) -> None:
+        at(blas)(
+            integer(_ROWS), integer(_TRANSPOSED if a[2] else _PLAIN), integer(_TRANSPOSED if b[2] else _PLAIN),
+            integer(sizes[0]), integer(sizes[1]), integer(sizes[2]), real(1), integer(a[0]), integer(a[1]),
+            integer(b[0]), integer(b[1]), real(adding), integer(c[0]), integer(c[1]),
         )  # fmt: skip
 
-    return multiply
+    return compile_part(gemm, EXACT, forceinline=True, **INSIDE)
+
+
+gemm: Any = by_type(_gemm)
+"""For use in kernels: C = A B, or C += A B, of matrices in memory.
+
+Called as `gemm(blas, (m, n, k), a, b, c, adding)`: `blas` is what `address_of_product` gives, `a` and
+`b` are (address, length of a row in memory, whether it is stored transposed), `c` is (address,
+length of a row).
+"""
+
+itemsize: Any = by_type(lambda real: np.dtype(real).itemsize)
+"""For use in kernels: how many bytes a number of the kernel's type has."""
+
+
+def multiply(blas: int, sizes: Any, a: Any, b: Any, c: Any) -> None:
+    """For use in kernels: C = A B, arguments as for `gemm`, in pieces that stay on this core."""
+    m, n, k = sizes
+    piece = max(SMALL // max(min(m, n) * k, 1), 8)
+    if m >= n:
+        for i in range(0, m, piece):
+            part = (a[0] + i * itemsize * (1 if a[2] else a[1]), a[1], a[2])
+            gemm(blas, (min(piece, m - i), n, k), part, b, (c[0] + i * c[1] * itemsize, c[1]), False)  # fmt: skip
+    else:
+        for j in range(0, n, piece):
+            part = (b[0] + j * itemsize * (b[1] if b[2] else 1), b[1], b[2])
+            gemm(blas, (m, min(piece, n - j), k), a, part, (c[0] + j * itemsize, c[1]), False)

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import widen
-from .kinds import kernels_from
+from .dispatch import kernels_from, widen
 from .matmul import matmul
 
 Array = Any

@@ -14,10 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ....jit import compile_part
 from .conv_kernels import SLACK, clear_lines, copy_lines, lay_out
-from .kernels import parallel
-from .runs import share
+from .kernels import kernel, share
 from .vectors import add_totals, get, lanes, load, multiply_add, zero
 
 ROWS = 3
@@ -30,7 +28,7 @@ NEAR = 1 << 15
 """How many elements of a sheet stay near while all rows of lines pass."""
 
 
-def _lay_lines(
+def lay_lines(
     gradient: Any, start: int, sample: int, rows: int, count: int, places: Any, line: int, length: int, run: int,
     lines: Any, pitch: int,
 ) -> None:  # fmt: skip
@@ -48,10 +46,7 @@ def _lay_lines(
             clear_lines(lines, q + high * length, length, band - high, width)
 
 
-lay_lines = compile_part(_lay_lines)
-
-
-def _multiply_three(
+def multiply_three(
     lines: Any, g: Any, sheet: Any, p: int, offsets: Any, taps: Any, starts: Any, walk: Any, sums: Any, s: int
 ) -> None:  # fmt: skip
     """Add the dot products of three rows of lines with what each tap meets, over some slices."""
@@ -102,7 +97,7 @@ def _multiply_three(
         add_totals(sums, s + 2 * len(offsets) + k, c0, c1, c2, c3)
 
 
-def _multiply_one(
+def multiply_one(
     lines: Any, g: int, sheet: Any, p: int, offsets: Any, taps: Any, starts: Any, walk: Any, sums: Any, s: int
 ) -> None:  # fmt: skip
     """Add the dot products of one row of lines with what each tap meets, over some slices."""
@@ -127,11 +122,7 @@ def _multiply_one(
         add_totals(sums, s + k, a0, a1, a2, a3)
 
 
-multiply_three = compile_part(_multiply_three)
-multiply_one = compile_part(_multiply_one)
-
-
-def _gather_block(
+def gather_block(
     lines: Any, g: int, rows: int, pitch: int, run: int, sheet: Any, p: int, starts: Any, slices: int, channels: int,
     offsets: Any, sums: Any, s: int,
 ) -> None:  # fmt: skip
@@ -159,10 +150,7 @@ def _gather_block(
                         multiply_three(lines, (y0, y1, y2), sheet, p + q, offsets, some, starts, walk, sums, at)  # fmt: skip
 
 
-gather_block = compile_part(_gather_block)
-
-
-def _gather_task(
+def gather_task(
     task: int,
     gradient: Any,
     source: Any,
@@ -218,9 +206,6 @@ def _gather_task(
                 )  # fmt: skip
 
 
-gather_task = compile_part(_gather_task)
-
-
 @cache
 def weight_gradient(real: Any) -> Any:
     """The kernel of the gradient of a weight, in as many sums as the batch has parts."""
@@ -232,4 +217,4 @@ def weight_gradient(real: Any) -> Any:
         for number in range(first, last):
             gather_task(number, gradient, source, sums, layout, work, splits, offsets)
 
-    return parallel(gather_all)
+    return kernel(gather_all)

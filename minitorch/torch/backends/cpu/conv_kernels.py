@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ....jit import compile_part
-from .kernels import parallel
-from .runs import share
+from .kernels import kernel, share
 from .vectors import evens, get, lanes, load, multiply_add, put, spread, store
 
 ROWS = 4
@@ -27,7 +25,7 @@ SLACK = 128
 # --- Laying out ----------------------------------------------------------------------------
 
 
-def _copy_lines(
+def copy_lines(
     out: Any, o: int, o_line: int, o_step: int, source: Any, s: int, s_line: int, s_step: int, lines: int, count: int
 ) -> None:  # fmt: skip
     """Copy lines of elements, each at equal distances, by vectors where it can."""
@@ -51,29 +49,20 @@ def _copy_lines(
         s += s_line
 
 
-copy_lines = compile_part(_copy_lines)
-
-
-def _inside(first: int, step: int, size: int, length: int) -> Any:
+def inside(first: int, step: int, size: int, length: int) -> Any:
     """The first place of a split that lies in the source, and how many follow."""
     before = min(max(0, -(first // step)), length)
     return before, max(0, min(length, -((first - size) // step)) - before)
 
 
-inside = compile_part(_inside)
-
-
-def _clear_lines(out: Any, o: int, o_line: int, lines: int, count: int) -> None:
+def clear_lines(out: Any, o: int, o_line: int, lines: int, count: int) -> None:
     """Fill lines of elements with zeros."""
     for j in range(lines):
         for i in range(count):
             put(out, o + j * o_line + i, out.dtype.type(0))
 
 
-clear_lines = compile_part(_clear_lines)
-
-
-def _lay_out(
+def lay_out(
     source: Any, start: int, sample: int, count: int, line: int, layout: Any, splits: Any, sheet: Any
 ) -> None:  # fmt: skip
     """Copy `count` samples, `sample` elements apart, into a sheet, from a line of the result on.
@@ -103,12 +92,7 @@ def _lay_out(
                     clear_lines(sheet, q + after * length, length, lines - after, w_places)
 
 
-lay_out = compile_part(_lay_out)
-
-
-def _pack(
-    weight: Any, start: int, row: int, rows: int, tall: int, places: Any, packed: Any
-) -> None:
+def pack(weight: Any, start: int, row: int, rows: int, tall: int, places: Any, packed: Any) -> None:
     """Lay rows of weights, `row` elements apart, side by side in tiles of `tall` rows.
 
     Where rows are missing in a tile the last one is there again.
@@ -120,13 +104,10 @@ def _pack(
                 put(packed, tile * len(places) + k * tall + r, get(weight, p))
 
 
-pack = compile_part(_pack)
-
-
 # --- Tiles of the product ------------------------------------------------------------------
 
 
-def _store_three(out: Any, q: int, a: Any, b: Any, c: Any) -> None:
+def store_three(out: Any, q: int, a: Any, b: Any, c: Any) -> None:
     """Write three vectors, one after another."""
     n = lanes(out)
     store(out, q, a)
@@ -134,10 +115,7 @@ def _store_three(out: Any, q: int, a: Any, b: Any, c: Any) -> None:
     store(out, q + 2 * n, c)
 
 
-store_three = compile_part(_store_three)
-
-
-def _multiply_four(
+def multiply_four(
     packed: Any, w: int, bias: Any, b: int, offsets: Any, taps: Any, sheet: Any, p: int, out: Any, pitch: int, count: int
 ) -> None:  # fmt: skip
     """Four rows of weights times `count` positions of the sheet, in tiles of three vectors."""
@@ -167,7 +145,7 @@ def _multiply_four(
         store_three(out, t + 3 * pitch, d0, d1, d2)
 
 
-def _multiply_one(
+def multiply_one(
     packed: Any, w: int, bias: Any, b: int, offsets: Any, taps: Any, sheet: Any, p: int, out: Any, count: int
 ) -> None:  # fmt: skip
     """One row of weights times `count` positions of the sheet, in tiles of eight vectors."""
@@ -194,14 +172,10 @@ def _multiply_one(
         store(out, t + 7 * n, a7)
 
 
-multiply_four = compile_part(_multiply_four)
-multiply_one = compile_part(_multiply_one)
-
-
 # --- Convolution, forward and transposed ---------------------------------------------------
 
 
-def _write(
+def write(
     buffer: Any, pitch: int, rows: int, first: int, last: int, length: int, width: int, out: Any, o: int, result: Any
 ) -> None:  # fmt: skip
     """Copy positions first to last of the buffer's rows to the result, but none between lines."""
@@ -216,10 +190,7 @@ def _write(
         line += length
 
 
-write = compile_part(_write)
-
-
-def _convolve_block(
+def convolve_block(
     sheet: Any, count: int, line: int, packed: Any, bias: Any, rows: int, tall: int, out: Any, o: int, sample: int,
     layout: Any, chunk: int, result: Any, phases: Any, offsets: Any, buffer: Any,
 ) -> None:  # fmt: skip
@@ -249,10 +220,7 @@ def _convolve_block(
                 write(buffer, pitch, some, first, last, length, width, out, q + r * result[0], result)  # fmt: skip
 
 
-convolve_block = compile_part(_convolve_block)
-
-
-def _convolve_task(
+def convolve_task(
     task: int, source: Any, weight: Any, bias: Any, out: Any, layout: Any, work: Any, result: Any,
     splits: Any, phases: Any, offsets: Any, weights: Any,
 ) -> None:  # fmt: skip
@@ -286,9 +254,6 @@ def _convolve_task(
                 )  # fmt: skip
 
 
-convolve_task = compile_part(_convolve_task)
-
-
 @cache
 def convolve(real: Any) -> Any:
     """The kernel of convolutions, plain and transposed, of float32 or float64, as planned."""
@@ -304,4 +269,4 @@ def convolve(real: Any) -> Any:
                 splits, phases, offsets, weights,
             )  # fmt: skip
 
-    return parallel(convolve_all)
+    return kernel(convolve_all)

@@ -1,9 +1,16 @@
 """How the kernels of this folder are compiled, and how they run on all cores.
 
-A kernel is a function `body(task, tasks, *args)` that does one of so many tasks. Numba could
-compile each with a parallel loop around it, but that loop takes four times as long to compile
-as the body. So there is one parallel loop for all: it is given the address of a body and the
-address of its arguments.
+A kernel is a Python function `body(task, tasks, *args)` that does one of so many tasks. `kernel`
+compiles it, for the type of its first argument, when it first meets that type:
+
+* literals such as 0.0 are of that type (Numba would take them for float64)
+* functions of this package that it calls are compiled with it, for the same type; `inline` and
+  `reduction` say how
+* what `by_type` made is replaced by its form for that type
+
+Numba could compile each kernel with a parallel loop around it, but that loop takes four times as
+long to compile as the body. So there is one parallel loop for all: it is given the address of a
+body and the address of its arguments.
 
 Everything here needs Numba, so the files that use it are imported when the first large
 array comes along.
@@ -12,13 +19,14 @@ array comes along.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dis import get_instructions
 from functools import cache
+from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
 from numba import (
     carray,  # pyright: ignore[reportPrivateImportUsage]
-    config,
     int64,
     prange,
     typeof,
@@ -32,6 +40,7 @@ from numba.np.numpy_support import from_dtype
 
 from ....jit import compile_kernel, compile_part
 from ....threads import get_num_threads, running
+from .primitives import SCALARS
 
 # --- Compiling ------------------------------------------------------------------------------------
 
@@ -44,28 +53,89 @@ REGROUPED = ("contract", "reassoc")
 INSIDE = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """How functions are compiled that only compiled functions call."""
 
-
-def part(fn: Callable[..., Any]) -> Any:
-    """Compile arithmetic that kernels call; it stays in the order written."""
-    return compile_part(fn, EXACT, forceinline=True, **INSIDE)
-
-
-def step(fn: Callable[..., Any]) -> Any:
-    """Compile a longer function that kernels call."""
-    return compile_part(fn, EXACT, **INSIDE)
+_PACKAGE = __name__.rpartition(".")[0]
+_inlined: set[Any] = set()
+_reductions: set[Any] = set()
 
 
-def fold(fn: Callable[..., Any]) -> Any:
-    """Compile a function that kernels call and that sums along a run of memory."""
-    return compile_part(fn, REGROUPED, **INSIDE)
+def inline(fn: Callable[..., Any]) -> Any:
+    """Mark a function that is to become part of the kernels that call it."""
+    _inlined.add(fn)
+    return fn
+
+
+def reduction(fn: Callable[..., Any]) -> Any:
+    """Mark a function that sums along contiguous memory, in any order."""
+    _reductions.add(fn)
+    return fn
+
+
+class by_type:  # noqa: N801
+    """Something that kernels use and that is made for each type: a function of the type gives it."""
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        self.make = make
+
+    def __call__(self, *args: Any) -> Any:
+        raise TypeError(f"{self.make.__name__} is for kernels only")
+
+
+number: Any = by_type(lambda real: real)
+"""For use in kernels: a number as one of the kernel's type."""
+
+
+@cache
+def compiled(fn: FunctionType, real: Any) -> Any:
+    """A function that kernels call, compiled for numbers of a type."""
+    declared = SCALARS.get(fn.__name__)
+    if real is np.float64 and declared and declared.body is fn and declared.float64:
+        if not isinstance(declared.float64, FunctionType):
+            return declared.float64
+        fn = declared.float64
+    is_scalar = fn.__module__.endswith(("primitives", "scalars"))
+    if is_scalar or fn in _inlined:
+        return compile_part(specialized(fn, real), EXACT, forceinline=True, **INSIDE)
+    return compile_part(specialized(fn, real), REGROUPED if fn in _reductions else EXACT, **INSIDE)
+
+
+def specialized(fn: Any, real: Any) -> FunctionType:
+    """A function for numbers of one type: its literals, and what it calls, are of that type."""
+    code = fn.__code__
+    if issubclass(real, np.floating):
+        code = code.replace(co_consts=_literals(code.co_consts, real))
+    names = dict(fn.__globals__)
+    for step in get_instructions(code):
+        if step.opname == "LOAD_GLOBAL" and step.argval in names:
+            names[step.argval] = _for_type(names[step.argval], real)
+    closure = tuple(CellType(_for_type(c.cell_contents, real)) for c in fn.__closure__ or ())
+    made = FunctionType(code, names, fn.__name__, fn.__defaults__, closure)
+    made.__module__, made.__qualname__ = fn.__module__, fn.__qualname__
+    return made
+
+
+def _literals(values: tuple[Any, ...], real: Any) -> tuple[Any, ...]:
+    """Constants of a function with floats, also those in tuples, as numbers of a type."""
+    return tuple(
+        _literals(c, real) if type(c) is tuple else real(c) if type(c) is float else c
+        for c in values
+    )
+
+
+def _for_type(value: Any, real: Any) -> Any:
+    if isinstance(value, by_type):
+        return value.make(real)
+    if isinstance(value, FunctionType) and value.__module__.startswith(_PACKAGE):
+        # What Numba replaces by something compiled stays as it is.
+        return value if "compiled" in vars(value) else compiled(value, real)
+    return value
 
 
 def compile_for(fn: Callable[..., Any], signature: Any) -> Any:
     """Compile a function for one signature."""
-    compiled = compile_kernel(fn, fastmath=EXACT)
-    compiled.compile(signature)
-    compiled.disable_compile()
-    return compiled
+    made = compile_kernel(fn, fastmath=EXACT)
+    made.compile(signature)
+    made.disable_compile()
+    return made
 
 
 # --- Addresses ----------------------------------------------------------------------------------------
@@ -97,7 +167,7 @@ def function_at(signature: Any) -> Any:
 
 @cache
 def run_at(real: Any) -> Any:
-    """For use in kernels: the array of so many numbers at an address."""
+    """The array of so many contiguous numbers of a type at an address, `(address, count)`."""
     number = from_dtype(np.dtype(real))
 
     @intrinsic
@@ -107,11 +177,14 @@ def run_at(real: Any) -> Any:
 
         return types.CPointer(number)(int64), generate
 
-    @part
     def run(address: int, count: int) -> Any:
         return carray(pointer_at(address), (count,))  # pyright: ignore[reportCallIssue]
 
-    return run
+    return compile_part(run, EXACT, forceinline=True, **INSIDE)
+
+
+numbers_at: Any = by_type(run_at)
+"""For use in kernels: the array of so many contiguous numbers at an address, `(address, count)`."""
 
 
 def _copying(typing_context: Any, value: Any) -> Any:
@@ -159,10 +232,6 @@ def _launcher() -> int:
     return address_of(compile_kernel(launch, parallel=True), LAUNCH)
 
 
-def _tuple_of(kinds: tuple[Any, ...]) -> Any:
-    return types.BaseTuple.from_types(kinds)
-
-
 @cache
 def _caller(kinds: tuple[Any, ...]) -> tuple[Any, int]:
     """How kernels with arguments of these types are called.
@@ -171,8 +240,7 @@ def _caller(kinds: tuple[Any, ...]) -> tuple[Any, int]:
         a function `enter(launch, task, tasks, (body, args))`, and the address of the `task`
         that it, or the parallel loop, is to do
     """
-    arguments = _tuple_of(kinds)
-    everything = types.Tuple((int64, arguments))
+    everything = types.Tuple((int64, types.BaseTuple.from_types(kinds)))
     value_at, body_at = _value_at(everything), function_at(void(int64, int64, *kinds))
 
     def task(address: int, number: int, count: int) -> None:
@@ -190,7 +258,7 @@ def _caller(kinds: tuple[Any, ...]) -> tuple[Any, int]:
     return compile_for(enter, void(int64, int64, int64, everything)), address_of(compiled, TASK)
 
 
-def parallel(body: Callable[..., None]) -> Callable[..., None]:
+def kernel(body: Callable[..., None]) -> Callable[..., None]:
     """Make a kernel.
 
     Args:
@@ -198,31 +266,29 @@ def parallel(body: Callable[..., None]) -> Callable[..., None]:
 
     Returns:
         a function `run(work, *args)` that does all: side by side, if the work, counted in
-        elements, is worth it. It is compiled for the types of its first arguments and
-        refuses others with a TypeError.
+        elements, is worth it. For each type of the first argument it is compiled once, for the
+        types that the other arguments then have; others are refused with a TypeError.
     """
-    if config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
-        return lambda work, *args: body(0, 1, *args)
+    known: dict[Any, tuple[Any, int, int]] = {}
 
-    known: list[Any] = []
-
-    def learn(args: tuple[Any, ...]) -> None:
+    def learn(args: tuple[Any, ...]) -> Any:
         kinds = tuple(typeof(usable(v)) for v in args)
         signature = void(int64, int64, *kinds)
-        address = address_of(compile_for(body, signature), signature)
-        known[:] = (*_caller(kinds), address)
+        own = specialized(body, args[0].dtype.type)
+        address = address_of(compile_for(own, signature), signature)
+        known[args[0].dtype] = made = (*_caller(kinds), address)
+        return made
 
     def run(work: int, *args: Any) -> None:
-        if not known:
-            learn(args)
+        made = known.get(args[0].dtype) or learn(args)
         tasks = tasks_for(work)
         try:
-            start(tasks, args)
+            start(made, tasks, args)
         except TypeError:  # perhaps some array is read-only
-            start(tasks, tuple(map(usable, args)))
+            start(made, tasks, tuple(map(usable, args)))
 
-    def start(tasks: int, args: tuple[Any, ...]) -> None:
-        enter, task, address = known
+    def start(made: Any, tasks: int, args: tuple[Any, ...]) -> None:
+        enter, task, address = made
         if tasks == 1:
             enter(0, task, 1, (address, args))
             return
@@ -233,8 +299,16 @@ def parallel(body: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+@inline
+def share(task: Any, tasks: Any, count: Any) -> Any:
+    """The first and the last of `count` things that belong to a task."""
+    return task * count // tasks, (task + 1) * count // tasks
+
+
 def usable(x: Any) -> Any:
     """What kernels take for an argument: an array that is aligned and writable, if only by name."""
+    if isinstance(x, tuple):
+        return tuple(map(usable, x))
     if not isinstance(x, np.ndarray) or (x.flags.aligned and x.flags.writeable):
         return x
     if not x.flags.aligned:

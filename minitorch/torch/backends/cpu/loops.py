@@ -13,9 +13,17 @@ from typing import Any
 import numpy as np
 from numba import int64, void
 
-from .kernels import address_of, compile_for, function_at, parallel, run_at, step, usable
-from .runs import share
-from .scalars import functions
+from .kernels import (
+    address_of,
+    compile_for,
+    function_at,
+    kernel,
+    numbers_at,
+    share,
+    specialized,
+    usable,
+)  # fmt: skip
+from .scalars import SCALARS
 
 Array = Any
 Layout = tuple[tuple[int, ...], tuple[int, ...]]
@@ -28,7 +36,7 @@ SLOTS = 4
 """How many operands the loop has room for."""
 
 
-def elementwise(name: str, operands: tuple[Any, ...], out: Array | None = None) -> Array:
+def elementwise(name: str, *operands: Any, out: Array | None = None) -> Array:
     """A function of scalars.py, of arrays and numbers that broadcast together.
 
     Args:
@@ -37,12 +45,15 @@ def elementwise(name: str, operands: tuple[Any, ...], out: Array | None = None) 
             the full shape
         out: where to write; by default a new array laid out like the first full operand
     """
-    kind = next(x.dtype for x in operands if isinstance(x, np.ndarray))
+    kinds = {x.dtype for x in operands if isinstance(x, np.ndarray)}
+    if len(kinds) > 1:
+        return NotImplemented
+    kind = kinds.pop()
     own = [_walkable(x) if isinstance(x, np.ndarray) else np.array((x,), kind) for x in operands]
     shapes = {x.shape for x in operands if isinstance(x, np.ndarray)}
     shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
     if out is not None and not _can_hold(out, shape, own):
-        out[...] = elementwise(name, operands)
+        out[...] = elementwise(name, *operands)
         return out
     target = _output(own, shape) if out is None else out
     if target.size == 0:
@@ -50,8 +61,8 @@ def elementwise(name: str, operands: tuple[Any, ...], out: Array | None = None) 
     plan = _plan(kind.itemsize, *[(x.shape, x.strides) for x in (target, *own)])
     runs = [_memory(x) for x in own]
     runs += runs[:1] * (SLOTS - len(runs))
-    address, loop = _body(name, kind.type, len(own)), _loop(kind.type)
-    loop(target.size, address, _memory(target), *runs, plan, out is not None)
+    address = _body(name, kind.type, len(own))
+    _loop(target.size, _memory(target), *runs, address, plan, out is not None)
     return target
 
 
@@ -142,8 +153,8 @@ _body_at = function_at(BODY)
 
 @cache
 def _body(name: str, real: Any, arity: int) -> int:
-    """The address of a loop along runs of memory around a scalar function, compiled when first asked for."""
-    f, run = functions(real)[name], run_at(real)
+    """The address of a loop along contiguous memory around a scalar function, compiled when first asked for."""
+    f, run = SCALARS[name].body, numbers_at
 
     def one(out: int, a: int, b: int, c: int, d: int, count: int) -> None:
         o, x = run(out, count), run(a, count)
@@ -165,65 +176,71 @@ def _body(name: str, real: Any, arity: int) -> int:
         for i in range(count):
             o[i] = f(x[i], y[i], z[i], w[i])
 
-    return address_of(compile_for((one, two, three, four)[arity - 1], BODY), BODY)
+    body = specialized((one, two, three, four)[arity - 1], real)
+    return address_of(compile_for(body, BODY), BODY)
 
 
-@cache
-def _loop(real: Any) -> Any:
-    """The loop that all elementwise functions share, compiled at its first call."""
-    run, size = run_at(real), np.dtype(real).itemsize
+def _place(x: int, slot: int, plan: Array, row: int, column: int, size: int) -> int:
+    """The address of an operand's element in a row; elements have so many bytes."""
+    last = len(plan) - 1
+    start = column * plan[last, slot]
+    for d in range(last - 1, -1, -1):
+        start += row % plan[d, 0] * plan[d, slot]
+        row //= plan[d, 0]
+    return x + start * size
 
-    @step
-    def place(x: int, slot: int, plan: Array, row: int, column: int) -> int:
-        """The address of an operand's element in a row."""
-        last = len(plan) - 1
-        start = column * plan[last, slot]
-        for d in range(last - 1, -1, -1):
-            start += row % plan[d, 0] * plan[d, slot]
-            row //= plan[d, 0]
-        return x + start * size
 
-    @step
-    def copy(source: int, step: int, block: int, count: int) -> int:
-        """Copy numbers that are so many steps apart into a block."""
-        x, o = run(source, (count - 1) * step + 1), run(block, count)
-        if step == 0:
-            number = x[0]
-            for i in range(count):
-                o[i] = number
-        else:
-            for i in range(count):
-                o[i] = x[i * step]
-        return block
+def _copy(source: int, step: int, block: int, count: int) -> int:
+    """Copy numbers that are so many steps apart into a block."""
+    x, o = numbers_at(source, (count - 1) * step + 1), numbers_at(block, count)
+    if step == 0:
+        number = x[0]
+        for i in range(count):
+            o[i] = number
+    else:
+        for i in range(count):
+            o[i] = x[i * step]
+    return block
 
-    def elementwise(
-        task: int, tasks: int, body: int, out: Array, a: Array, b: Array, c: Array, d: Array,
-        plan: Array, overlaps: bool,
-    ) -> None:  # fmt: skip
-        along = _body_at(body)
-        last = len(plan) - 1
-        length = plan[last, 0]
-        space = np.empty((SLOTS + 1) * BLOCK, out.dtype)
-        starts = (out.ctypes.data, a.ctypes.data, b.ctypes.data, c.ctypes.data, d.ctypes.data)
-        places = np.empty(SLOTS + 1, np.int64)
-        direct = not overlaps
+
+@kernel
+def _loop(
+    task: int, tasks: int, out: Array, a: Array, b: Array, c: Array, d: Array, body: int,
+    plan: Array, overlaps: bool,
+) -> None:  # fmt: skip
+    """The loop that all elementwise functions share.
+
+    Args:
+        task: of so many `tasks`
+        tasks: among which the output is shared
+        out: the output's memory, 1-d
+        a: the memory of the first operand, 1-d; b, c, d likewise, or again the first
+        body: the address of a function as `_body` makes it
+        plan: (dimensions, 1 + SLOTS) as `_plan` makes it
+        overlaps: whether `out` may be an operand's memory
+    """
+    along = _body_at(body)
+    last = len(plan) - 1
+    length, size = plan[last, 0], out.itemsize
+    space = np.empty((SLOTS + 1) * BLOCK, out.dtype)
+    starts = (out.ctypes.data, a.ctypes.data, b.ctypes.data, c.ctypes.data, d.ctypes.data)
+    places = np.empty(SLOTS + 1, np.int64)
+    direct = not overlaps
+    for slot in range(1, SLOTS + 1):
+        direct = direct and plan[last, slot] == 1
+    limit = length if direct else BLOCK
+    position, end = share(task, tasks, len(out))
+    while position < end:
+        row, column = position // length, position % length
+        count = min(limit, length - column, end - position)
         for slot in range(1, SLOTS + 1):
-            direct = direct and plan[last, slot] == 1
-        limit = length if direct else BLOCK
-        position, end = share(task, tasks, len(out))
-        while position < end:
-            row, column = position // length, position % length
-            count = min(limit, length - column, end - position)
-            for slot in range(1, SLOTS + 1):
-                step = plan[last, slot]
-                places[slot] = place(starts[slot], slot, plan, row, column)
-                if step != 1:
-                    block = space.ctypes.data + slot * BLOCK * size
-                    places[slot] = copy(places[slot], step, block, count)
-            places[0] = space.ctypes.data if overlaps else starts[0] + position * size
-            along(places[0], places[1], places[2], places[3], places[4], count)
-            if overlaps:
-                copy(places[0], 1, starts[0] + position * size, count)
-            position += count
-
-    return parallel(elementwise)
+            step = plan[last, slot]
+            places[slot] = _place(starts[slot], slot, plan, row, column, size)
+            if step != 1:
+                block = space.ctypes.data + slot * BLOCK * size
+                places[slot] = _copy(places[slot], step, block, count)
+        places[0] = space.ctypes.data if overlaps else starts[0] + position * size
+        along(places[0], places[1], places[2], places[3], places[4], count)
+        if overlaps:
+            _copy(places[0], 1, starts[0] + position * size, count)
+        position += count

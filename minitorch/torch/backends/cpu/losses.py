@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .kinds import is_half, is_large, kernels_from, widen
+from .dispatch import dispatch
 
 Array = Any
 
-LARGE = kernels_from(8_192)
+LARGE = 8_192
 """The size from which on kernels compute."""
 
 
@@ -25,6 +25,7 @@ def check_targets(target: Array, classes: int, ignore_index: int) -> Array:
     return counts
 
 
+@dispatch(LARGE, rounded=1)
 def cross_entropy(
     logits: Array,
     target: Array,
@@ -41,14 +42,8 @@ def cross_entropy(
         ignore_index: the target of rows whose loss is 0
         label_smoothing: how much of each target is spread over all classes
     """
-    if is_half(logits):
-        x, weight = widen(logits, weight)
-        losses, logsums = cross_entropy(x, target, weight, ignore_index, label_smoothing)
-        return losses.astype(logits.dtype), logsums
-    if weight is None and not label_smoothing and is_large(logits, LARGE):
-        return _large_cross_entropy(logits, target, ignore_index)
     counts = check_targets(target, logits.shape[1], ignore_index)
-    logsums = _row_logsums(logits)
+    logsums = row_logsums(logits)
     all_count = counts.all()
     classes = target if all_count else np.where(counts, target, 0)
     losses = logsums[:, 1] - (logits[np.arange(len(classes)), classes] - logsums[:, 0])
@@ -60,25 +55,9 @@ def cross_entropy(
     return losses if all_count else np.where(counts, losses, logits.dtype.type(0)), logsums
 
 
-def _large_cross_entropy(logits: Array, target: Array, ignore_index: int) -> tuple[Array, Array]:
-    from . import softmax_kernels
-
-    classes = np.ascontiguousarray(target, np.int64)
-    rows = np.ascontiguousarray(logits)
-    losses, logsums, fine = softmax_kernels.entropies(rows, classes, ignore_index)
-    if not fine:
-        check_targets(target, logits.shape[1], ignore_index)
-    return losses, logsums
-
-
-def _row_logsums(logits: Array) -> Array:
+@dispatch(LARGE)
+def row_logsums(logits: Array) -> Array:
     """The largest number of each row, and the log of the sum of exp(x - largest): (N, 2)."""
-    if is_large(logits, LARGE):
-        from . import softmax_kernels
-
-        logsums = softmax_kernels.row_logsums(np.ascontiguousarray(logits))
-        logsums[np.isinf(logsums[:, 1])] = np.nan  # infinities have no shares
-        return logsums
     top = logits.max(axis=1, keepdims=True)
     return np.hstack([top, np.log(np.exp(logits - top).sum(axis=1, keepdims=True))])
 
@@ -91,6 +70,7 @@ def _spread(logits: Array, logsums: Array, weight: Array | None) -> Array:
     return weight.sum() * logsums[:, 1] - shifted @ weight
 
 
+@dispatch(LARGE, of=1)
 def cross_entropy_backward(
     g: Array,
     logits: Array,
@@ -101,19 +81,6 @@ def cross_entropy_backward(
     label_smoothing: float = 0.0,
 ) -> Array:
     """The gradient by the logits, where g is the gradient of each row's loss."""
-    if is_half(logits):
-        g, x, weight = widen(g, logits, weight)
-        options = (weight, ignore_index, label_smoothing)
-        return cross_entropy_backward(g, x, logsums, target, *options).astype(logits.dtype)
-    if weight is None and not label_smoothing and is_large(logits, LARGE):
-        from . import softmax_kernels
-
-        rows = np.ascontiguousarray(logits)
-        shares, classes = (
-            np.ascontiguousarray(g, rows.dtype),
-            np.ascontiguousarray(target, np.int64),
-        )
-        return softmax_kernels.entropies_backward(shares, rows, logsums, classes, ignore_index)
     n, classes = logits.shape
     real = logits.dtype.type
     counts = target != ignore_index
@@ -124,17 +91,14 @@ def cross_entropy_backward(
         at_target = at_target * weight[places]
     everywhere = g * real(label_smoothing / classes)
     total = real(classes) if weight is None else weight.sum()
-    out = _scaled_softmax(logits, logsums, at_target + everywhere * total)
+    out = scaled_softmax(logits, logsums, at_target + everywhere * total)
     out[np.arange(n), places] -= at_target
     if label_smoothing:
         out -= everywhere[:, None] * (real(1) if weight is None else weight)
     return out
 
 
-def _scaled_softmax(logits: Array, logsums: Array, scale: Array) -> Array:
+@dispatch(LARGE)
+def scaled_softmax(logits: Array, logsums: Array, scale: Array) -> Array:
     """The softmax of each row times a number of its own."""
-    if is_large(logits, LARGE):
-        from . import softmax_kernels
-
-        return softmax_kernels.scaled_softmax(np.ascontiguousarray(logits), logsums, scale)
     return np.exp((logits - logsums[:, :1]) - logsums[:, 1:]) * scale[:, None]

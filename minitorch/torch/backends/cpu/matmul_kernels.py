@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ....threads import NUMPY, blas_of, numpy_on_one_thread
-from .blas import address_of_product, product
-from .kernels import PARALLEL, PRODUCTS, parallel, run_at, tasks_for
-from .runs import share
+from .blas import address_of_product, gemm, itemsize
+from .kernels import PARALLEL, PRODUCTS, kernel, numbers_at, share, tasks_for
 
 Array = Any
 
@@ -28,25 +25,27 @@ def multiply(a: Array, b: Array, out: Array, bias: Array | None = None) -> None:
     k = a.shape[-1]
     start = _first(out) if bias is None else bias.reshape(1, n)
     with numpy_on_one_thread():
-        _multiply(real)(
-            out.size * k // PRODUCTS, address_of_product(real), out.size // (m * n), m, n, k,
-            *_operand(a), *_operand(b), _first(out), start, bias is not None,
+        a, a_layout = _operand(a)
+        b, b_layout = _operand(b)
+        _multiply(
+            out.size * k // PRODUCTS, _first(out), a, b, start, (out.size // (m * n), m, n, k),
+            a_layout, b_layout, address_of_product(real), bias is not None,
         )  # fmt: skip
 
 
-def _operand(x: Array) -> tuple[Array, int, int, bool]:
-    """How a BLAS reads matrices: where they are, the step from one to the next, the length of a row, whether turned."""
+def _operand(x: Array) -> tuple[Array, tuple[int, int, bool]]:
+    """How a BLAS reads matrices: their first number, and their layout as `_multiply` takes it."""
     size = x.itemsize
     height, length = x.shape[-2:]
     rows, columns = x.strides[-2:]
-    turned = rows == size and columns >= size * height and not columns % size
+    transposed = rows == size and columns >= size * height and not columns % size
     if columns == size and rows >= size * length and not rows % size:
-        turned = False
-    elif not turned:
+        transposed = False
+    elif not transposed:
         x = np.ascontiguousarray(x)
         rows = size * length
     step = x.strides[0] if x.ndim == 3 else 0
-    return _first(x), step, (columns if turned else rows) // size, turned
+    return _first(x), (step, (columns if transposed else rows) // size, transposed)
 
 
 def _first(x: Array) -> Array:
@@ -54,37 +53,48 @@ def _first(x: Array) -> Array:
     return x[(0,) * (x.ndim - 2)][:1, :1]
 
 
-@cache
-def _multiply(real: Any) -> Callable[..., None]:
-    gemm, run, size = product(real), run_at(real), np.dtype(real).itemsize
+@kernel
+def _multiply(
+    task: int, tasks: int, c: Array, a: Array, b: Array, bias: Array, sizes: Any, a_layout: Any, b_layout: Any,
+    blas: int, biased: bool,
+) -> None:  # fmt: skip
+    """Products of matrices: all of a task, or some of the rows or columns of each.
 
-    def multiply(
-        task: int, tasks: int, blas: int, count: int, m: int, n: int, k: int,
-        a: Array, a_step: int, a_width: int, a_turned: bool,
-        b: Array, b_step: int, b_width: int, b_turned: bool, c: Array, bias: Array, biased: bool,
-    ) -> None:  # fmt: skip
-        whole = count >= tasks  # tasks share the matrices; else the rows or columns of each
-        first, last = share(task, tasks, count) if whole else (0, count)
-        top, bottom, left, right = 0, m, 0, n
-        if not whole and m >= n:
-            top, bottom = share(task, tasks, m)
-        elif not whole:
-            left, right = share(task, tasks, n)
-        if bottom <= top or right <= left:
-            return
-        from_a = a.ctypes.data + size * (top if a_turned else top * a_width)
-        from_b = b.ctypes.data + size * (left * b_width if b_turned else left)
-        for i in range(first, last):
-            from_c = c.ctypes.data + size * ((i * m + top) * n + left)
-            if biased:
-                start = bias[0, left:right]
-                for r in range(bottom - top):
-                    row = run(from_c + size * r * n, right - left)
-                    for j in range(len(row)):
-                        row[j] = start[j]
-            gemm(
-                blas, bottom - top, right - left, k, from_a + i * a_step, a_width,
-                from_b + i * b_step, b_width, from_c, n, a_turned, b_turned, biased,
-            )  # fmt: skip
-
-    return parallel(multiply)
+    Args:
+        task: of so many `tasks`
+        tasks: among which they are shared
+        c: the first number of the products, which follow each other in memory; a, b likewise
+        a: the first number of the matrices on the left
+        b: the first number of those on the right
+        bias: (1, n), which the products are added to, if `biased`
+        sizes: (how many, m, n, k)
+        a_layout: bytes from one matrix to the next, length of a row, whether stored transposed
+        b_layout: the same for those on the right
+        blas: what `address_of_product` gives
+        biased: whether there is a bias
+    """
+    count, m, n, k = sizes
+    a_step, a_width, a_transposed = a_layout
+    b_step, b_width, b_transposed = b_layout
+    whole = count >= tasks
+    first, last = share(task, tasks, count) if whole else (0, count)
+    top, bottom, left, right = 0, m, 0, n
+    if not whole and m >= n:
+        top, bottom = share(task, tasks, m)
+    elif not whole:
+        left, right = share(task, tasks, n)
+    if bottom <= top or right <= left:
+        return
+    from_a = a.ctypes.data + itemsize * (top if a_transposed else top * a_width)
+    from_b = b.ctypes.data + itemsize * (left * b_width if b_transposed else left)
+    for i in range(first, last):
+        from_c = c.ctypes.data + itemsize * ((i * m + top) * n + left)
+        if biased:
+            start = bias[0, left:right]
+            for r in range(bottom - top):
+                row = numbers_at(from_c + itemsize * r * n, right - left)
+                for j in range(len(row)):
+                    row[j] = start[j]
+        left_matrix = (from_a + i * a_step, a_width, a_transposed)
+        right_matrix = (from_b + i * b_step, b_width, b_transposed)
+        gemm(blas, (bottom - top, right - left, k), left_matrix, right_matrix, (from_c, n), biased)

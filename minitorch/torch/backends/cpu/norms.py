@@ -1,4 +1,4 @@
-"""Normalisation: layer, root mean square, group and batch, forward and backward.
+"""Normalization: layer, root mean square, group and batch, forward and backward.
 
 Forward functions return what backward needs beside the result: the means and the
 reciprocals of the standard deviations. Those of half precision are kept in float32.
@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from . import reductions
-from .kinds import is_half, is_large, kernels_from, widen
+from .dispatch import dispatch
 
 Array = Any
 Maybe = Any
 """An array or None."""
 
-LARGE = kernels_from(8_192)
+LARGE = 8_192
 """The size from which on kernels compute."""
 
 
@@ -37,28 +37,28 @@ def layer_norm(
 
     Args:
         x: any array that ends in `shape`
-        shape: of the dimensions to normalise over
+        shape: of the dimensions to normalize over
         weight: of that shape, or None
         bias: the same
         eps: added to the variance
 
     Returns:
         the result, the means and the reciprocal standard deviations, these with size 1 in
-        the normalised dimensions
+        the normalized dimensions
     """
-    return _normalise(True, x, shape, weight, bias, eps)
+    return _normalize(x, shape, weight, bias, eps, True)
 
 
 def layer_norm_backward(
     g: Array, x: Array, shape: tuple[int, ...], mean: Array, rstd: Array, weight: Maybe
 ) -> tuple[Array, Array, Array]:
     """The gradients of `layer_norm` by x, weight and bias."""
-    return _normalise_backward(True, g, x, shape, mean, rstd, weight)
+    return _normalize_backward(g, x, shape, mean, rstd, weight, True)
 
 
 def rms_norm(x: Array, shape: tuple[int, ...], weight: Maybe, eps: float) -> tuple[Array, Array]:
     """x divided by its root mean square over its last dimensions, times weight; and 1 / that root."""
-    out, _, rstd = _normalise(False, x, shape, weight, None, eps)
+    out, _, rstd = _normalize(x, shape, weight, None, eps, False)
     return out, rstd
 
 
@@ -66,34 +66,25 @@ def rms_norm_backward(
     g: Array, x: Array, shape: tuple[int, ...], rstd: Array, weight: Maybe
 ) -> tuple[Array, Array]:
     """The gradients of `rms_norm` by x and weight."""
-    return _normalise_backward(False, g, x, shape, np.zeros_like(rstd), rstd, weight)[:2]
+    return _normalize_backward(g, x, shape, np.zeros_like(rstd), rstd, weight, False)[:2]
 
 
-def _normalise(
-    centred: bool, x: Array, shape: tuple[int, ...], weight: Maybe, bias: Maybe, eps: float
+def _normalize(
+    x: Array, shape: tuple[int, ...], weight: Maybe, bias: Maybe, eps: float, centred: bool
 ) -> tuple[Array, Array, Array]:
-    """Normalise rows, about their means or about 0."""
-    if is_half(x):
-        x32, weight, bias = widen(x, weight, bias)
-        out, mean, rstd = _normalise(centred, x32, shape, weight, bias, eps)
-        return out.astype(x.dtype), mean, rstd
-    n = prod(shape)
+    """Normalize rows, about their means or about 0."""
     outer = x.shape[: x.ndim - len(shape)]
-    if is_large(x, LARGE):
-        from . import norm_kernels
-
-        rows = np.ascontiguousarray(x).reshape(-1, n)
-        out, mean, rstd = norm_kernels.normalise(centred, rows, _flat(weight), _flat(bias), eps)
-    else:
-        rows = x.reshape(prod(outer), n)
-        out, mean, rstd = _normalise_rows(centred, rows, _flat(weight), _flat(bias), eps)
+    rows = x.reshape(prod(outer), prod(shape))
+    out, mean, rstd = normalize_rows(rows, _flat(weight), _flat(bias), eps, centred)
     statistics = outer + (1,) * len(shape)
     return out.reshape(x.shape), mean.reshape(statistics), rstd.reshape(statistics)
 
 
-def _normalise_rows(
-    centred: bool, rows: Array, weight: Maybe, bias: Maybe, eps: float
+@dispatch(LARGE, rounded=1)
+def normalize_rows(
+    rows: Array, weight: Maybe, bias: Maybe, eps: float, centred: bool
 ) -> tuple[Array, Array, Array]:
+    """Each row of (rows, n) normalized, about its mean or about 0; means, reciprocal deviations."""
     n = rows.dtype.type(rows.shape[1])
     total = np.add.reduce(rows, axis=1, keepdims=True)
     mean = total / n if centred else np.zeros_like(total)
@@ -107,34 +98,19 @@ def _normalise_rows(
     return out, mean, rstd
 
 
-def _normalise_backward(
-    centred: bool,
-    g: Array,
-    x: Array,
-    shape: tuple[int, ...],
-    mean: Array,
-    rstd: Array,
-    weight: Maybe,
-) -> tuple[Array, Array, Array]:
-    if is_half(x):
-        wide = widen(g, x, weight)
-        grads = _normalise_backward(centred, wide[0], wide[1], shape, mean, rstd, wide[2])
-        return grads[0].astype(x.dtype), grads[1].astype(x.dtype), grads[2].astype(x.dtype)
-    n = prod(shape)
-    rows, gs = (np.ascontiguousarray(v).reshape(-1, n) for v in (x, g))
-    means, rstds = mean.reshape(-1), rstd.reshape(-1)
-    if is_large(x, LARGE):
-        from . import norm_kernels
-
-        grads = norm_kernels.normalise_backward(centred, gs, rows, means, rstds, _flat(weight))
-    else:
-        grads = _normalise_rows_backward(centred, gs, rows, means, rstds, _flat(weight))
+def _normalize_backward(
+    g: Array, x: Array, shape: tuple[int, ...], mean: Array, rstd: Array, weight: Maybe, centred: bool
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    rows, gs = (v.reshape(-1, prod(shape)) for v in (x, g))
+    grads = normalize_rows_backward(gs, rows, mean.ravel(), rstd.ravel(), _flat(weight), centred)
     return grads[0].reshape(x.shape), grads[1].reshape(shape), grads[2].reshape(shape)
 
 
-def _normalise_rows_backward(
-    centred: bool, g: Array, rows: Array, mean: Array, rstd: Array, weight: Maybe
+@dispatch(LARGE)
+def normalize_rows_backward(
+    g: Array, rows: Array, mean: Array, rstd: Array, weight: Maybe, centred: bool
 ) -> tuple[Array, Array, Array]:
+    """The gradients of `normalize_rows` by rows, weight and bias."""
     n = rows.dtype.type(rows.shape[1])
     normal = (rows - mean[:, None]) * rstd[:, None]
     gn = g * normal
@@ -151,6 +127,7 @@ def _normalise_rows_backward(
 # with one number for each.
 
 
+@dispatch(None, rounded=1)
 def group_norm(
     x: Array, groups: int, weight: Maybe, bias: Maybe, eps: float
 ) -> tuple[Array, Array, Array]:
@@ -159,10 +136,6 @@ def group_norm(
     Returns:
         the result, and the means and reciprocal standard deviations of shape (N, groups)
     """
-    if is_half(x):
-        x32, weight, bias = widen(x, weight, bias)
-        out, mean, rstd = group_norm(x32, groups, weight, bias, eps)
-        return out.astype(x.dtype), mean, rstd
     n, channels = x.shape[:2]
     variance, mean = reductions.var_mean(x.reshape(n * groups, -1), (1,), correction=0)
     rstd = 1 / np.sqrt(variance + x.dtype.type(eps))
@@ -173,60 +146,49 @@ def group_norm(
     shift = -np.repeat(mean.reshape(n, groups), each, axis=1) * scale
     if bias is not None:
         shift = shift + bias
-    out = _scale_rows(x, scale, shift)
+    out = scale_rows(_rows(x), scale, shift).reshape(x.shape)
     return out, mean.reshape(n, groups), rstd.reshape(n, groups)
 
 
+@dispatch(None)
 def group_norm_backward(
     g: Array, x: Array, groups: int, mean: Array, rstd: Array, weight: Maybe
 ) -> tuple[Array, Array, Array]:
     """The gradients of `group_norm` by x, weight and bias."""
-    if is_half(x):
-        wide = widen(g, x, weight)
-        grads = group_norm_backward(wide[0], wide[1], groups, mean, rstd, wide[2])
-        return grads[0].astype(x.dtype), grads[1].astype(x.dtype), grads[2].astype(x.dtype)
     n, channels = x.shape[:2]
     each = channels // groups
     means, rstds = (np.repeat(v.reshape(n, groups), each, axis=1) for v in (mean, rstd))
-    sums, products = _row_sums(g, x, means)
+    sums, products = row_sums(_rows(g), _rows(x), means)
     scale = rstds if weight is None else rstds * weight
     count = x.dtype.type(x.size // (n * groups))
     mean_g = (sums * scale).reshape(n, groups, each).sum(axis=2) / count
-    slope = (
-        (products * scale).reshape(n, groups, each).sum(axis=2)
-        / count
-        * rstd.reshape(n, groups) ** 2
-    )
+    slope = (products * scale).reshape(n, groups, each).sum(axis=2) / count
+    slope *= rstd.reshape(n, groups) ** 2
     level, slope = (np.repeat(v, each, axis=1) for v in (mean_g, slope))
-    dx = _combine_rows(g, x, scale, slope, level - means * slope)
-    return dx, (products * rstds).sum(axis=0), sums.sum(axis=0)
+    dx = combine_rows(_rows(g), _rows(x), scale, slope, level - means * slope)
+    return dx.reshape(x.shape), (products * rstds).sum(axis=0), sums.sum(axis=0)
 
 
 # --- Batch norm -------------------------------------------------------------------------------------
 
 
+@dispatch(None, rounded=1)
 def batch_norm(x: Array, weight: Maybe, bias: Maybe, eps: float) -> tuple[Array, Array, Array]:
     """x (N, C, ...) with mean 0 and variance 1 over each channel, scaled.
 
     Returns:
         the result, the means and the reciprocal standard deviations, of shape (C,)
     """
-    if is_half(x):
-        x32, weight, bias = widen(x, weight, bias)
-        out, mean, rstd = batch_norm(x32, weight, bias, eps)
-        return out.astype(x.dtype), mean, rstd
     variance, mean = reductions.var_mean(x, (0, *range(2, x.ndim)), correction=0)
     rstd = 1 / np.sqrt(variance + x.dtype.type(eps))
     return _apply_statistics(x, mean, rstd, weight, bias), mean, rstd
 
 
+@dispatch(None)
 def batch_norm_eval(
     x: Array, mean: Array, variance: Array, weight: Maybe, bias: Maybe, eps: float
 ) -> Array:
-    """x (N, C, ...) normalised by given means and variances of channels."""
-    if is_half(x):
-        wide = widen(x, mean, variance, weight, bias)
-        return batch_norm_eval(wide[0], wide[1], wide[2], wide[3], wide[4], eps).astype(x.dtype)
+    """x (N, C, ...) normalized by given means and variances of channels."""
     rstd = 1 / np.sqrt(variance + variance.dtype.type(eps))
     return _apply_statistics(x, mean, rstd, weight, bias)
 
@@ -234,10 +196,11 @@ def batch_norm_eval(
 def _apply_statistics(x: Array, mean: Array, rstd: Array, weight: Maybe, bias: Maybe) -> Array:
     scale = rstd if weight is None else rstd * weight
     shift = -mean * scale if bias is None else bias - mean * scale
-    shape = x.shape[:2]
-    return _scale_rows(x, np.broadcast_to(scale, shape), np.broadcast_to(shift, shape))
+    scale, shift = (np.broadcast_to(v, x.shape[:2]) for v in (scale, shift))
+    return scale_rows(_rows(x), scale, shift).reshape(x.shape)
 
 
+@dispatch(None)
 def batch_norm_backward(
     g: Array, x: Array, mean: Array, rstd: Array, weight: Maybe, training: bool = True
 ) -> tuple[Array, Array, Array]:
@@ -245,19 +208,18 @@ def batch_norm_backward(
 
     Unless `training`, mean and rstd were not taken from x but given.
     """
-    if is_half(x):
-        wide = widen(g, x, mean, rstd, weight)
-        grads = batch_norm_backward(wide[0], wide[1], wide[2], wide[3], wide[4], training)
-        return grads[0].astype(x.dtype), grads[1].astype(x.dtype), grads[2].astype(x.dtype)
     shape, channels = x.shape[:2], x.shape[1]
-    sums, products = (v.sum(axis=0) for v in _row_sums(g, x, np.broadcast_to(mean, shape)))
+    sums, products = (
+        v.sum(axis=0) for v in row_sums(_rows(g), _rows(x), np.broadcast_to(mean, shape))
+    )
     scale = rstd if weight is None else rstd * weight
     zero = np.zeros(channels, x.dtype)
     count = x.dtype.type(x.size // channels) if channels else x.dtype.type(1)
     slope = products * scale * rstd * rstd / count if training else zero
     level = sums * scale / count - mean * slope if training else zero
     rows = [np.broadcast_to(v, shape) for v in (scale, slope, level)]
-    return _combine_rows(g, x, *rows), products * rstd, sums
+    dx = combine_rows(_rows(g), _rows(x), *rows)
+    return dx.reshape(x.shape), products * rstd, sums
 
 
 # --- Arithmetic on rows -------------------------------------------------------------------------------
@@ -268,31 +230,21 @@ def _rows(x: Array) -> Array:
     return np.ascontiguousarray(x).reshape(*x.shape[:2], -1)
 
 
-def _scale_rows(x: Array, scale: Array, shift: Array) -> Array:
+@dispatch(LARGE)
+def scale_rows(x: Array, scale: Array, shift: Array) -> Array:
     """x scale + shift, where each sample's channel has its own numbers."""
-    if is_large(x, LARGE):
-        from . import norm_kernels
-
-        return norm_kernels.scale_rows(_rows(x), scale, shift).reshape(x.shape)
-    return (_rows(x) * scale[:, :, None] + shift[:, :, None]).reshape(x.shape)
+    return x * scale[:, :, None] + shift[:, :, None]
 
 
-def _combine_rows(g: Array, x: Array, scale: Array, slope: Array, level: Array) -> Array:
+@dispatch(LARGE)
+def combine_rows(g: Array, x: Array, scale: Array, slope: Array, level: Array) -> Array:
     """g scale - x slope - level, where each sample's channel has its own numbers."""
-    if is_large(x, LARGE):
-        from . import norm_kernels
-
-        return norm_kernels.combine_rows(_rows(g), _rows(x), scale, slope, level).reshape(x.shape)
-    out = _rows(g) * scale[:, :, None]
-    out -= _rows(x) * slope[:, :, None] + level[:, :, None]
-    return out.reshape(x.shape)
+    out = g * scale[:, :, None]
+    out -= x * slope[:, :, None] + level[:, :, None]
+    return out
 
 
-def _row_sums(g: Array, x: Array, mean: Array) -> tuple[Array, Array]:
+@dispatch(LARGE)
+def row_sums(g: Array, x: Array, mean: Array) -> tuple[Array, Array]:
     """For each sample's channel the sum of g, and that of g (x - mean)."""
-    if is_large(x, LARGE):
-        from . import norm_kernels
-
-        return norm_kernels.row_sums(_rows(g), _rows(x), mean)
-    gs = _rows(g)
-    return gs.sum(axis=2), (gs * (_rows(x) - mean[:, :, None])).sum(axis=2)
+    return g.sum(axis=2), (g * (x - mean[:, :, None])).sum(axis=2)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .kinds import KERNEL_TYPES, is_half, kernels_from
+from .dispatch import KERNEL_TYPES, is_half, kernels_from
 
 Array = Any
 Formula = Callable[..., tuple[Any, ...]]

@@ -19,8 +19,7 @@ from numba.np.unsafe import ndarray
 
 from ....jit import compile_kernel, compile_part
 from .arrays import in_order
-from .kernels import EXACT, INSIDE, parallel, part, run_at, step
-from .runs import share
+from .kernels import EXACT, INSIDE, inline, kernel, run_at, share, specialized
 
 Array = Any
 to_fixed_tuple: Any = ndarray.to_fixed_tuple
@@ -85,7 +84,7 @@ def _fillers(kind: Any, count: int) -> tuple[Any, Callable[..., int]]:
     not contiguous, aligned and writable with a TypeError, and numbers of dimensions that it has not been
     compiled for; the second one compiles it for these and returns -1 for those.
     """
-    fill = compile_kernel(_FILLERS[count], fastmath=EXACT)
+    fill = compile_kernel(specialized(_FILLERS[count], np.int64), fastmath=EXACT)
     known = set()
 
     def learn(dimensions: int) -> None:
@@ -108,7 +107,7 @@ def _fillers(kind: Any, count: int) -> tuple[Any, Callable[..., int]]:
     return fill, fill_new
 
 
-@part
+@inline
 def _fill(row: Array, arrays: Any) -> int:
     size = row[0] = arrays[0].size
     for j in range(len(arrays)):
@@ -147,7 +146,6 @@ def _kernel(formula: Callable[..., Any], real: Any, count: int) -> Any:
     numbers_of = len(signature(formula).parameters) - 1 - count
     open_runs, load, store = _opening(real, count), _loading(count), _storing(count)
 
-    @step
     def sweep(row: Array, start: int, size: int, numbers: Array) -> None:
         values = to_fixed_tuple(numbers, numbers_of)
         runs = open_runs(row, start, size)
@@ -164,7 +162,7 @@ def _kernel(formula: Callable[..., Any], real: Any, count: int) -> Any:
             begin -= size
             end -= size
 
-    return parallel(update)
+    return kernel(update)
 
 
 @cache
@@ -173,11 +171,11 @@ def _opening(real: Any, count: int) -> Any:
     run, itemsize = run_at(real), np.dtype(real).itemsize
     others: Any = _opening(real, count - 1) if count > 1 else None
 
-    @part
+    @inline
     def open_first(row: Array, start: int, size: int) -> Any:
         return (run(row[2] + start * itemsize, size),)
 
-    @part
+    @inline
     def open_runs(row: Array, start: int, size: int) -> Any:
         return (*others(row, start, size), run(row[1 + count] + start * itemsize, size))
 
@@ -189,11 +187,11 @@ def _loading(count: int) -> Any:
     """For use in kernels: the elements at one place of so many arrays."""
     others: Any = _loading(count - 1) if count > 1 else None
 
-    @part
+    @inline
     def load_first(runs: Any, i: int) -> Any:
         return (runs[0][i],)
 
-    @part
+    @inline
     def load(runs: Any, i: int) -> Any:
         return (*others(runs, i), runs[count - 1][i])
 
@@ -205,11 +203,11 @@ def _storing(count: int) -> Any:
     """For use in kernels: put new elements into all arrays but the second, the gradient."""
     others: Any = _storing(count - 1) if count > 2 else None
 
-    @part
+    @inline
     def store_first(runs: Any, i: int, new: Any) -> None:
         runs[0][i] = new[0]
 
-    @part
+    @inline
     def store(runs: Any, i: int, new: Any) -> None:
         others(runs, i, new)
         runs[count - 1][i] = new[count - 2]

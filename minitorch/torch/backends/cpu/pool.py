@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import in_order, widen
-from .kinds import kernels_from
+from .arrays import in_order
+from .dispatch import kernels_from, widen
 
 Array = Any
 Sizes = tuple[int, ...]
@@ -299,7 +299,9 @@ def _run(name: str, work: int, planes: Array, *args: Any) -> None:
     """Run a kernel of `pool_kernels` over planes of float32 or float64."""
     from . import pool_kernels
 
-    pool_kernels.kernel(getattr(pool_kernels, name), planes.dtype.type)(work, planes, *args)
+    pool_kernels.compiled_kernel(getattr(pool_kernels, name), planes.dtype.type)(
+        work, planes, *args
+    )
 
 
 def _pooled_shape(shape: Sizes, windows: tuple[Windows, ...]) -> Sizes:

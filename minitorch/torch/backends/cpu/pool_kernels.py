@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ....jit import compile_part
-from .kernels import parallel
-from .runs import share
+from .kernels import kernel, share
 from .vectors import get, put
 
 
-def _max_plane(
+def max_plane(
     x: Any, sizes: Any, firsts: Any, ends: Any, steps: Any, values: Any, indices: Any
 ) -> None:
     """The largest element of each window of one plane, and its place: the first, or the last NaN."""
@@ -46,7 +44,7 @@ def _max_plane(
                 o += 1
 
 
-def _halve_plane(x: Any, height: int, width: int, values: Any, indices: Any) -> None:
+def halve_plane(x: Any, height: int, width: int, values: Any, indices: Any) -> None:
     """The same for windows of 2 by 2 side by side, the most common ones."""
     o = 0
     for j in range(height // 2):
@@ -63,7 +61,7 @@ def _halve_plane(x: Any, height: int, width: int, values: Any, indices: Any) -> 
             o += 1
 
 
-def _add_plane(g: Any, indices: Any, gradient: Any) -> None:
+def add_plane(g: Any, indices: Any, gradient: Any) -> None:
     """Add each g at its place; places outside the plane are passed over."""
     gradient[:] = 0
     for o in range(len(g)):
@@ -72,7 +70,7 @@ def _add_plane(g: Any, indices: Any, gradient: Any) -> None:
             gradient[place] += g[o]
 
 
-def _mean_plane(x: Any, sizes: Any, firsts: Any, ends: Any, divisors: Any, values: Any) -> None:
+def mean_plane(x: Any, sizes: Any, firsts: Any, ends: Any, divisors: Any, values: Any) -> None:
     """The mean of each window of one plane."""
     o = 0
     for i in range(len(firsts[0])):
@@ -89,7 +87,7 @@ def _mean_plane(x: Any, sizes: Any, firsts: Any, ends: Any, divisors: Any, value
                 o += 1
 
 
-def _share_plane(g: Any, sizes: Any, firsts: Any, ends: Any, divisors: Any, gradient: Any) -> None:
+def share_plane(g: Any, sizes: Any, firsts: Any, ends: Any, divisors: Any, gradient: Any) -> None:
     """Share each window's g among its places."""
     gradient[:] = 0
     o = 0
@@ -103,13 +101,6 @@ def _share_plane(g: Any, sizes: Any, firsts: Any, ends: Any, divisors: Any, grad
                         for w in range(row + firsts[2][k], row + ends[2][k]):
                             put(gradient, w, get(gradient, w) + share)
                 o += 1
-
-
-max_plane = compile_part(_max_plane)
-halve_plane = compile_part(_halve_plane)
-add_plane = compile_part(_add_plane)
-mean_plane = compile_part(_mean_plane)
-share_plane = compile_part(_share_plane)
 
 
 def max_planes(
@@ -156,6 +147,6 @@ def share_planes(
 
 
 @cache
-def kernel(body: Callable[..., None], real: Any) -> Callable[..., None]:
+def compiled_kernel(body: Callable[..., None], real: Any) -> Callable[..., None]:
     """The kernel of one of these bodies for planes of float32 or float64."""
-    return parallel(body)
+    return kernel(body)

@@ -18,19 +18,22 @@ from typing import Any
 
 import numpy as np
 
-from .kinds import KERNEL_TYPES, kernels_from
+from .dispatch import dispatch
 from .matmul import matmul
+from .scalars import NUMPY
 
 Array = Any
 
-LARGE = kernels_from(1_024)
+LARGE = 1_024
 """From this many gates in all steps on, a kernel computes them."""
+
+sigmoid = NUMPY["sigmoid"]
 
 
 # --- What all cells share ---------------------------------------------------------------------------
 
 
-def _walk(sizes: Sequence[int], backward: bool) -> Iterator[tuple[slice, int]]:
+def walk(sizes: Sequence[int], backward: bool) -> Iterator[tuple[slice, int]]:
     """The rows of each step, and how many they are."""
     ends = list(accumulate(sizes))
     steps = range(len(sizes))
@@ -66,24 +69,6 @@ def _own(state: Array) -> Array:
     return np.array(state, order="C")
 
 
-def _kernels(gates: Array) -> Any:
-    """The kernels for a layer, if it is large enough for them and they can run here."""
-    if gates.size < LARGE or gates.dtype not in KERNEL_TYPES:
-        return None
-    from . import recurrent_kernels
-
-    return recurrent_kernels if recurrent_kernels.can_run(gates.dtype.type) else None
-
-
-def _steps(sizes: Sequence[int], backward: bool) -> Array:
-    """The first row and the number of rows of each step, as kernels take them."""
-    return np.array([(rows.start, n) for rows, n in _walk(sizes, backward)]).reshape(-1, 2)
-
-
-def _sigmoid(x: Array) -> Array:
-    return 1 / (1 + np.exp(-x))
-
-
 def _empty(like: Array) -> Array:
     return np.empty(0, like.dtype)
 
@@ -103,28 +88,37 @@ def lstm(
         each step, the cells before it, and tanh of those after it
     """
     gates = _from_input(x, w_ih)
-    bias = _added(b_ih, b_hh, gates.shape[1], x.dtype)
     h, c = _own(h0), _own(c0)
     count, hidden = len(gates), c.shape[1]
     cells, tanhs = (np.empty((count, hidden), x.dtype) for _ in range(2))
     out, before = (np.empty((count, h.shape[1]), x.dtype) for _ in range(2))
-    product, full = np.empty((len(h), 4 * hidden), x.dtype), np.empty_like(c)
-    if kernels := _kernels(gates):
-        projection = np.empty((0, hidden), x.dtype) if w_hr is None else w_hr
-        kernels.run(
-            "lstm", _steps(sizes, reverse), gates, w_hh, bias, projection, h, c, out, before, cells, tanhs,
-            product, full,
-        )  # fmt: skip
-        return _like_input(x, out), h, c, gates, before, cells, tanhs
-    for rows, n in _walk(sizes, reverse):
-        np.matmul(h[:n], w_hh.T, out=product[:n])
-        made = out[rows] if w_hr is None else full[:n]
-        _lstm_step(gates[rows], product[:n], bias, c[:n], cells[rows], tanhs[rows], made)
+    bias = _added(b_ih, b_hh, gates.shape[1], x.dtype)
+    lstm_steps(gates, sizes, reverse, (w_hh, bias, w_hr), (h, c), (out, before, cells, tanhs))
+    return _like_input(x, out), h, c, gates, before, cells, tanhs
+
+
+@dispatch(LARGE)
+def lstm_steps(
+    gates: Array, sizes: Sequence[int], reverse: bool, weights: Any, state: Any, kept: Any
+) -> None:
+    """All steps: fill `kept`, let the gates be what they open to, and the state the last one.
+
+    Args:
+        gates: what the input gives to them, (rows, 4 * hidden)
+        sizes: of the steps
+        reverse: whether the last step comes first
+        weights: w_hh (4 * hidden, n), bias (4 * hidden), w_hr (n, hidden) or None
+        state: h (batch, n) and c (batch, hidden)
+        kept: out and before (rows, n), cells and tanhs (rows, hidden)
+    """
+    (w_hh, bias, w_hr), (h, c), (out, before, cells, tanhs) = weights, state, kept
+    for rows, n in walk(sizes, reverse):
+        made = out[rows] if w_hr is None else np.empty_like(cells[rows])
+        _lstm_step(gates[rows], h[:n] @ w_hh.T, bias, c[:n], cells[rows], tanhs[rows], made)
         if w_hr is not None:
             np.matmul(made, w_hr.T, out=out[rows])
         before[rows] = h[:n]
         h[:n] = out[rows]
-    return _like_input(x, out), h, c, gates, before, cells, tanhs
 
 
 def _lstm_step(
@@ -135,7 +129,7 @@ def _lstm_step(
     gates += bias
     i, f, g, o = np.split(gates, 4, 1)
     for gate in (i, f, o):
-        gate[...] = _sigmoid(gate)
+        gate[...] = sigmoid(gate)
     np.tanh(g, out=g)
     cells[...] = c
     c[...] = f * c + i * g
@@ -151,27 +145,38 @@ def lstm_backward(
     """The gradients of the wanted arguments of `lstm`."""
     gy, dh, dc, slopes = _flat(gy), _own(gh), _own(gc), np.empty_like(gates)
     projected = np.empty_like(gy[: 0 if w_hr is None else None])
-    if kernels := _kernels(gates):
-        projection = np.empty((0, cells.shape[1]), x.dtype) if w_hr is None else w_hr
-        kernels.run(
-            "lstm_backward", _steps(sizes, not reverse), gates, w_hh, projection, gy, dh, dc, cells, tanhs,
-            slopes, projected, np.empty_like(dc),
-        )  # fmt: skip
-    else:
-        for rows, n in _walk(sizes, not reverse):
-            arrived = dh[:n]
-            arrived += gy[rows]
-            if w_hr is not None:
-                projected[rows] = arrived
-                arrived = np.matmul(arrived, w_hr)
-            _lstm_step_backward(
-                gates[rows], cells[rows], tanhs[rows], arrived, dc[:n], slopes[rows]
-            )
-            np.matmul(slopes[rows], w_hh, out=dh[:n])
+    kept, made = (gy, cells, tanhs), (slopes, projected)
+    lstm_steps_backward(gates, sizes, not reverse, (w_hh, w_hr), (dh, dc), kept, made)
     return _gathered(
         wanted, x, before, slopes, slopes, w_ih, h0=lambda: dh, c0=lambda: dc,
         w_hr=lambda: projected.T @ (gates[:, -cells.shape[1] :] * tanhs),
     )  # fmt: skip
+
+
+@dispatch(LARGE)
+def lstm_steps_backward(
+    gates: Array, sizes: Sequence[int], reverse: bool, weights: Any, state: Any, kept: Any, made: Any
+) -> None:  # fmt: skip
+    """All steps of the derivative: fill `made`, and let the state be the gradient of the first one.
+
+    Args:
+        gates: (rows, 4 * hidden)
+        sizes: of the steps
+        reverse: whether the last step comes first
+        weights: w_hh (4 * hidden, n), w_hr (n, hidden) or None
+        state: dh (batch, n) and dc (batch, hidden)
+        kept: gy (rows, n), cells and tanhs (rows, hidden)
+        made: slopes (rows, 4 * hidden), and projected (rows, n) where there is a w_hr
+    """
+    (w_hh, w_hr), (dh, dc), (gy, cells, tanhs), (slopes, projected) = weights, state, kept, made
+    for rows, n in walk(sizes, reverse):
+        arrived = dh[:n]
+        arrived += gy[rows]
+        if w_hr is not None:
+            projected[rows] = arrived
+            arrived = np.matmul(arrived, w_hr)
+        _lstm_step_backward(gates[rows], cells[rows], tanhs[rows], arrived, dc[:n], slopes[rows])
+        np.matmul(slopes[rows], w_hh, out=dh[:n])
 
 
 def _lstm_step_backward(
@@ -221,17 +226,29 @@ def gru(
     gates = _from_input(x, w_ih, b_ih)
     h = _own(h0)
     out, before, inner = (np.empty((len(gates), h.shape[1]), x.dtype) for _ in range(3))
-    product = np.empty((len(h), gates.shape[1]), x.dtype)
     bias = np.zeros(gates.shape[1], x.dtype) if b_hh is None else np.ascontiguousarray(b_hh)
-    if kernels := _kernels(gates):
-        arrays = w_hh, bias, h, out, before, inner, product
-        kernels.run("gru", _steps(sizes, reverse), gates, *arrays)
-    else:
-        for rows, n in _walk(sizes, reverse):
-            np.matmul(h[:n], w_hh.T, out=product[:n])
-            before[rows] = h[:n]
-            _gru_step(gates[rows], product[:n], bias, h[:n], inner[rows], out[rows])
+    gru_steps(gates, sizes, reverse, (w_hh, bias), h, (out, before, inner))
     return _like_input(x, out), h, _empty(x), gates, before, inner, _empty(x)
+
+
+@dispatch(LARGE)
+def gru_steps(
+    gates: Array, sizes: Sequence[int], reverse: bool, weights: Any, h: Array, kept: Any
+) -> None:
+    """All steps: fill `kept`, let the gates be what they open to, and h the last state.
+
+    Args:
+        gates: what the input gives to them, (rows, 3 * hidden)
+        sizes: of the steps
+        reverse: whether the last step comes first
+        weights: w_hh (3 * hidden, hidden) and its bias (3 * hidden)
+        h: (batch, hidden)
+        kept: out, before and inner, (rows, hidden) each
+    """
+    (w_hh, bias), (out, before, inner) = weights, kept
+    for rows, n in walk(sizes, reverse):
+        before[rows] = h[:n]
+        _gru_step(gates[rows], h[:n] @ w_hh.T, bias, h[:n], inner[rows], out[rows])
 
 
 def _gru_step(
@@ -241,8 +258,8 @@ def _gru_step(
     product += bias
     r, z, new = np.split(gates, 3, 1)
     pr, pz, pn = np.split(product, 3, 1)
-    r[...] = _sigmoid(r + pr)
-    z[...] = _sigmoid(z + pz)
+    r[...] = sigmoid(r + pr)
+    z[...] = sigmoid(z + pz)
     inner[...] = pn
     new += r * pn
     np.tanh(new, out=new)
@@ -260,16 +277,32 @@ def gru_backward(
     """The gradients of the wanted arguments of `gru`."""
     gy, dh = _flat(gy), _own(gh)
     by_input, by_state = np.empty_like(gates), np.empty_like(gates)
-    if kernels := _kernels(gates):
-        arrays = w_hh, gy, dh, before, inner, by_input, by_state, np.empty_like(dh)
-        kernels.run("gru_backward", _steps(sizes, not reverse), gates, *arrays)
-    else:
-        for rows, n in _walk(sizes, not reverse):
-            dh[:n] += gy[rows]
-            given = gates[rows], before[rows], inner[rows], dh[:n], by_input[rows], by_state[rows]
-            _gru_step_backward(*given)
-            dh[:n] += np.matmul(by_state[rows], w_hh)
+    kept, made = (gy, before, inner), (by_input, by_state)
+    gru_steps_backward(gates, sizes, not reverse, w_hh, dh, kept, made)
     return _gathered(wanted, x, before, by_input, by_state, w_ih, h0=lambda: dh)
+
+
+@dispatch(LARGE)
+def gru_steps_backward(
+    gates: Array, sizes: Sequence[int], reverse: bool, w_hh: Array, dh: Array, kept: Any, made: Any
+) -> None:
+    """All steps of the derivative: fill `made`, and let dh be the gradient of the first state.
+
+    Args:
+        gates: (rows, 3 * hidden)
+        sizes: of the steps
+        reverse: whether the last step comes first
+        w_hh: (3 * hidden, hidden)
+        dh: (batch, hidden)
+        kept: gy, before and inner, (rows, hidden) each
+        made: by_input and by_state, (rows, 3 * hidden) each
+    """
+    (gy, before, inner), (by_input, by_state) = kept, made
+    for rows, n in walk(sizes, reverse):
+        dh[:n] += gy[rows]
+        given = gates[rows], before[rows], inner[rows], dh[:n], by_input[rows], by_state[rows]
+        _gru_step_backward(*given)
+        dh[:n] += np.matmul(by_state[rows], w_hh)
 
 
 def _gru_step_backward(
@@ -297,7 +330,7 @@ def plain(
     """State to state by one curve, "tanh" or "relu"."""
     out = _from_input(x, w_ih, _added(b_ih, b_hh, len(w_ih), x.dtype))
     h, before = _own(h0), np.empty_like(out)
-    for rows, n in _walk(sizes, reverse):
+    for rows, n in walk(sizes, reverse):
         before[rows] = h[:n]
         made = out[rows]
         made += np.matmul(h[:n], w_hh.T)
@@ -314,7 +347,7 @@ def plain_backward(
     """The gradients of the wanted arguments of `plain`."""
     gy, dh = _flat(gy), _own(gh)
     slopes = 1 - out * out if curve == "tanh" else (out > 0).astype(out.dtype)
-    for rows, n in _walk(sizes, not reverse):
+    for rows, n in walk(sizes, not reverse):
         slopes[rows] *= gy[rows] + dh[:n]
         np.matmul(slopes[rows], w_hh, out=dh[:n])
     return _gathered(wanted, x, before, slopes, slopes, w_ih, h0=lambda: dh)

@@ -3,20 +3,25 @@
 Sequences do not know each other, so each task takes some of them through all steps on its own.
 Loops begin at 0 and look at slices: an index that is a sum could be negative, for all that the
 compiler knows, and it would not use vector instructions.
+
+All kernels take the gates (rows of all steps, gates * hidden); the address of the BLAS's product;
+`steps`, the first row and the number of rows of each step (steps, 2); and tuples of arrays, whose
+shapes recurrent.py names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .blas import SMALL, address_of_product, product
-from .kernels import PRODUCTS, parallel, part, run_at, step
-from .runs import folds, share
-from .scalars import functions
+from .blas import address_of_product, itemsize, multiply
+from .kernels import PRODUCTS, inline, kernel, numbers_at, share
+from .primitives import tanh
+from .recurrent import walk
+from .runs import product
+from .scalars import sigmoid
 
 Array = Any
 
@@ -24,295 +29,322 @@ FEW = 2
 """Up to so many rows a product is done without the BLAS, which would copy the whole matrix first."""
 
 
-def can_run(real: Any) -> bool:
-    """Whether there is a BLAS that kernels can call."""
-    return address_of_product(real) != 0
-
-
-def run(name: str, steps: Array, gates: Array, *arrays: Array) -> None:
-    """Run a kernel over steps, an array of (first row, rows)."""
-    real = gates.dtype.type
-    usable = [np.ascontiguousarray(x) for x in arrays]
+def _run(kernel: Any, gates: Array, sizes: Sequence[int], reverse: bool, *arrays: Any) -> Any:
+    """Run a kernel, if there is a BLAS that kernels can call."""
+    blas = address_of_product(gates.dtype.type)
+    if not blas:
+        return NotImplemented
+    steps = np.array([(rows.start, n) for rows, n in walk(sizes, reverse)]).reshape(-1, 2)
     work = gates.size * gates.shape[1] // (4 * PRODUCTS)  # a gate takes so many products
-    _compiled(name, real)(work, address_of_product(real), steps, gates, *usable)
+    kernel(work, gates, blas, steps, *(tuple(map(np.ascontiguousarray, some)) for some in arrays))
+    return None
 
 
-@cache
-def _compiled(name: str, real: Any) -> Callable[..., None]:
-    bodies = (*_lstm(real), *_gru(real))
-    return parallel(next(body for body in bodies if body.__name__ == name))
+def lstm_steps(
+    gates: Array, sizes: Sequence[int], reverse: bool, weights: Any, state: Any, kept: Any
+) -> Any:
+    """All steps, as in recurrent.py."""
+    w_hh, bias, w_hr = weights
+    h, c = state
+    given, full = np.empty((len(h), gates.shape[1]), h.dtype), np.empty_like(c)
+    projection = np.empty((0, c.shape[1]), h.dtype) if w_hr is None else w_hr
+    return _run(_lstm, gates, sizes, reverse, (w_hh, bias, projection), state, kept, (given, full))
 
 
-@part
+def lstm_steps_backward(
+    gates: Array, sizes: Sequence[int], reverse: bool, weights: Any, state: Any, kept: Any, made: Any
+) -> Any:  # fmt: skip
+    """All steps of the derivative, as in recurrent.py."""
+    w_hh, w_hr = weights
+    projection = np.empty((0, state[1].shape[1]), gates.dtype) if w_hr is None else w_hr
+    made = (*made, np.empty_like(state[1]))
+    return _run(_lstm_backward, gates, sizes, reverse, (w_hh, projection), state, kept, made)
+
+
+def gru_steps(
+    gates: Array, sizes: Sequence[int], reverse: bool, weights: Any, h: Array, kept: Any
+) -> Any:
+    """All steps, as in recurrent.py."""
+    given = np.empty((len(h), gates.shape[1]), h.dtype)
+    return _run(_gru, gates, sizes, reverse, weights, (h, given), kept)
+
+
+def gru_steps_backward(
+    gates: Array, sizes: Sequence[int], reverse: bool, w_hh: Array, dh: Array, kept: Any, made: Any
+) -> Any:
+    """All steps of the derivative, as in recurrent.py."""
+    state = dh, np.empty_like(dh)
+    return _run(_gru_backward, gates, sizes, reverse, (w_hh,), state, kept, made)
+
+
+# --- Rows ---------------------------------------------------------------------------------------------
+
+
+@inline
+def _copy(x: Array, out: Array) -> None:
+    for j in range(len(out)):
+        out[j] = x[j]
+
+
+@inline
+def _add(x: Array, out: Array) -> None:
+    for j in range(len(out)):
+        out[j] += x[j]
+
+
+@inline
 def _quarters(row: Array, n: int) -> Any:
     """The first four parts, of n elements each."""
     return row[:n], row[n : 2 * n], row[2 * n : 3 * n], row[3 * n :]
 
 
-@cache
-def _products(real: Any) -> tuple[Any, Any]:
-    """Products of rows with a matrix, and with its transpose, in pieces that stay on this core."""
-    multiply, size = product(real), np.dtype(real).itemsize
-    run, dot = run_at(real), folds(real).product
+def _open_gates(gate: Array, given: Array, bias: Array) -> None:
+    for j in range(len(gate)):
+        gate[j] = sigmoid(gate[j] + (given[j] + bias[j]))
 
-    @step
-    def by_transposed(
-        blas: int, x: Array, first: int, rows: int, w: Array, out: Array, to: int
-    ) -> None:
-        """Rows of out, from `to` on, become those of x, from `first` on, times wᵀ."""
-        n, k = w.shape
-        a = x.ctypes.data + first * k * size
-        if rows <= FEW:
-            for r in range(rows):
-                row, o = run(a + r * k * size, k), out[to + r]
-                for j in range(n):
-                    o[j] = dot(row, run(w.ctypes.data + j * k * size, k))
-            return
-        piece = max(SMALL // (rows * k), 8)
-        for j in range(0, n, piece):
-            count = min(piece, n - j)
-            b, c = w.ctypes.data + j * k * size, out.ctypes.data + (to * n + j) * size
-            multiply(blas, rows, count, k, a, k, b, k, c, n, False, True)
 
-    @step
-    def add_rows(factors: Array, w: Array, out: Array) -> None:
-        """Let out be the sum of the rows of w times factors, four at a time."""
-        k, n = w.shape
-        for j in range(n):
-            out[j] = real(0)
-        for i in range(0, k - 3, 4):
-            a, b, c, d = factors[i], factors[i + 1], factors[i + 2], factors[i + 3]
-            at = w.ctypes.data + i * n * size
-            p, q = run(at, n), run(at + n * size, n)
-            r, s = run(at + 2 * n * size, n), run(at + 3 * n * size, n)
+def _curve_gate(gate: Array, given: Array, bias: Array) -> None:
+    for j in range(len(gate)):
+        gate[j] = tanh(gate[j] + (given[j] + bias[j]))
+
+
+@inline
+def _own(steps: Array, t: int, first: int, last: int) -> Any:
+    """The first row of a step, and how many of a task's sequences it has."""
+    return steps[t, 0], min(last, steps[t, 1]) - first
+
+
+def _by_transposed(
+    blas: int, x: Array, first: int, rows: int, w: Array, out: Array, to: int
+) -> None:
+    """Rows of out (., n), from `to` on, become those of x (., k), from `first` on, times w (n, k) transposed."""
+    n, k = w.shape
+    if rows <= FEW:
+        for r in range(rows):
+            row, o = x[first + r], out[to + r]
             for j in range(n):
-                out[j] += (a * p[j] + b * q[j]) + (c * r[j] + d * s[j])
-        for i in range(k // 4 * 4, k):
-            p, a = run(w.ctypes.data + i * n * size, n), factors[i]
-            for j in range(n):
-                out[j] += a * p[j]
-
-    @step
-    def by_matrix(
-        blas: int, x: Array, first: int, rows: int, w: Array, out: Array, to: int
-    ) -> None:
-        """Rows of out, from `to` on, become those of x, from `first` on, times w."""
-        k, n = w.shape
-        a = x.ctypes.data + first * k * size
-        if rows <= FEW:
-            for r in range(rows):
-                add_rows(run(a + r * k * size, k), w, out[to + r])
-            return
-        piece = max(SMALL // (rows * k), 8)
-        for j in range(0, n, piece):
-            count = min(piece, n - j)
-            b, c = w.ctypes.data + j * size, out.ctypes.data + (to * n + j) * size
-            multiply(blas, rows, count, k, a, k, b, n, c, n, False, False)
-
-    return by_transposed, by_matrix
+                o[j] = product(row, w[j])
+        return
+    a, c = x.ctypes.data + first * k * itemsize, out.ctypes.data + to * n * itemsize
+    multiply(blas, (rows, n, k), (a, k, False), (w.ctypes.data, k, True), (c, n))
 
 
-@cache
-def _lstm(real: Any) -> tuple[Callable[..., None], ...]:
-    sigmoid, tanh = functions(real)["sigmoid"], functions(real)["tanh"]
-    by_transposed, by_matrix = _products(real)
-    one = real(1)
+def _by_matrix(blas: int, x: Array, first: int, rows: int, w: Array, out: Array, to: int) -> None:
+    """Rows of out (., n), from `to` on, become those of x (., k), from `first` on, times w (k, n)."""
+    k, n = w.shape
+    if rows <= FEW:
+        for r in range(rows):
+            _add_rows(x[first + r], w, out[to + r])
+        return
+    a, c = x.ctypes.data + first * k * itemsize, out.ctypes.data + to * n * itemsize
+    multiply(blas, (rows, n, k), (a, k, False), (w.ctypes.data, n, False), (c, n))
 
-    @step
-    def open_gates(gate: Array, given: Array, bias: Array) -> None:
-        for j in range(len(gate)):
-            gate[j] = sigmoid(gate[j] + (given[j] + bias[j]))
 
-    @step
-    def bend(gate: Array, given: Array, bias: Array) -> None:
-        for j in range(len(gate)):
-            gate[j] = tanh(gate[j] + (given[j] + bias[j]))
-
-    @step
-    def advance(
-        gate: Array, given: Array, bias: Array, c: Array, old: Array, curved: Array, h: Array
-    ) -> None:
-        """One row: gates from what input and state give; from them the next cell and state."""
-        n = len(c)
-        open_gates(gate[: 2 * n], given[: 2 * n], bias[: 2 * n])
-        bend(gate[2 * n : 3 * n], given[2 * n : 3 * n], bias[2 * n : 3 * n])
-        open_gates(gate[3 * n :], given[3 * n :], bias[3 * n :])
-        i, f, g, o = _quarters(gate, n)
+def _add_rows(factors: Array, w: Array, out: Array) -> None:
+    """Let out be the sum of the rows of w times factors, four at a time."""
+    k, n = w.shape
+    for j in range(n):
+        out[j] = 0.0
+    for i in range(0, k - 3, 4):
+        a, b, c, d = factors[i], factors[i + 1], factors[i + 2], factors[i + 3]
+        at = w.ctypes.data + i * n * itemsize
+        p, q = numbers_at(at, n), numbers_at(at + n * itemsize, n)
+        r, s = numbers_at(at + 2 * n * itemsize, n), numbers_at(at + 3 * n * itemsize, n)
         for j in range(n):
-            old[j] = c[j]
+            out[j] += (a * p[j] + b * q[j]) + (c * r[j] + d * s[j])
+    for i in range(k // 4 * 4, k):
+        p, a = w[i], factors[i]
         for j in range(n):
-            c[j] = f[j] * c[j] + i[j] * g[j]
-        for j in range(n):
-            curved[j] = tanh(c[j])
-        for j in range(n):
-            h[j] = o[j] * curved[j]
+            out[j] += a * p[j]
 
-    def lstm(
-        task: int, tasks: int, blas: int, steps: Array, gates: Array, w_hh: Array, bias: Array,
-        w_hr: Array, h: Array, c: Array, out: Array, before: Array, cells: Array, tanhs: Array,
-        product: Array, full: Array,
-    ) -> None:  # fmt: skip
-        first, last = share(task, tasks, len(h))
-        projects, wide = w_hr.shape[0] > 0, h.shape[1]
-        for t in range(len(steps)):
-            start, own = steps[t, 0], min(last, steps[t, 1]) - first
-            if own <= 0:
-                continue
-            by_transposed(blas, h, first, own, w_hh, product, first)
-            for r in range(first, first + own):
-                at = start + r
-                previous, state = before[at], h[r]
-                for j in range(wide):
-                    previous[j] = state[j]
-                made = full[r] if projects else out[at]
-                advance(gates[at], product[r], bias, c[r], cells[at], tanhs[at], made)
+
+# --- LSTM ---------------------------------------------------------------------------------------------
+
+
+def _lstm_row(
+    gate: Array, given: Array, bias: Array, c: Array, old: Array, curved: Array, h: Array
+) -> None:
+    """Gates (4n) from what input and state give (4n); from them the next cell and state (n each)."""
+    n = len(c)
+    _open_gates(gate[: 2 * n], given[: 2 * n], bias[: 2 * n])
+    _curve_gate(gate[2 * n : 3 * n], given[2 * n : 3 * n], bias[2 * n : 3 * n])
+    _open_gates(gate[3 * n :], given[3 * n :], bias[3 * n :])
+    i, f, g, o = _quarters(gate, n)
+    _copy(c, old)
+    for j in range(n):
+        c[j] = f[j] * c[j] + i[j] * g[j]
+    for j in range(n):
+        curved[j] = tanh(c[j])
+    for j in range(n):
+        h[j] = o[j] * curved[j]
+
+
+@kernel
+def _lstm(
+    task: int, tasks: int, gates: Array, blas: int, steps: Array, weights: Any, state: Any, kept: Any, space: Any
+) -> None:  # fmt: skip
+    """See the module for `gates`, `blas` and `steps`, and `lstm_steps` for the tuples."""
+    w_hh, bias, w_hr = weights
+    h, c = state
+    out, before, cells, tanhs = kept
+    given, full = space
+    first, last = share(task, tasks, len(h))
+    projects = w_hr.shape[0] > 0
+    for t in range(len(steps)):
+        start, own = _own(steps, t, first, last)
+        if own <= 0:
+            continue
+        _by_transposed(blas, h, first, own, w_hh, given, first)
+        for r in range(first, first + own):
+            at = start + r
+            _copy(h[r], before[at])
+            made = full[r] if projects else out[at]
+            _lstm_row(gates[at], given[r], bias, c[r], cells[at], tanhs[at], made)
+        if projects:
+            _by_transposed(blas, full, first, own, w_hr, out, start + first)
+        for r in range(first, first + own):
+            _copy(out[start + r], h[r])
+
+
+def _lstm_row_backward(
+    gate: Array, old: Array, curved: Array, h: Array, c: Array, slope: Array
+) -> None:
+    """Gradients of the gates before their curves (4n); c's becomes that of the cell before."""
+    n = len(c)
+    i, f, g, o = _quarters(gate, n)
+    di, df, dg, do = _quarters(slope, n)
+    for j in range(n):
+        c[j] += h[j] * o[j] * (1.0 - curved[j] * curved[j])
+    for j in range(n):
+        do[j] = h[j] * curved[j] * o[j] * (1.0 - o[j])
+    for j in range(n):
+        di[j] = c[j] * g[j] * i[j] * (1.0 - i[j])
+    for j in range(n):
+        dg[j] = c[j] * i[j] * (1.0 - g[j] * g[j])
+    for j in range(n):
+        df[j] = c[j] * old[j] * f[j] * (1.0 - f[j])
+    for j in range(n):
+        c[j] *= f[j]
+
+
+@kernel
+def _lstm_backward(
+    task: int, tasks: int, gates: Array, blas: int, steps: Array, weights: Any, state: Any, kept: Any, made: Any
+) -> None:  # fmt: skip
+    """See the module for `gates`, `blas` and `steps`, and `lstm_steps_backward` for the tuples."""
+    w_hh, w_hr = weights
+    dh, dc = state
+    gy, cells, tanhs = kept
+    slopes, projected, full = made
+    first, last = share(task, tasks, len(dh))
+    projects = w_hr.shape[0] > 0
+    for t in range(len(steps)):
+        start, own = _own(steps, t, first, last)
+        if own <= 0:
+            continue
+        for r in range(first, first + own):
+            _add(gy[start + r], dh[r])
             if projects:
-                by_transposed(blas, full, first, own, w_hr, out, start + first)
-            for r in range(first, first + own):
-                state, made = h[r], out[start + r]
-                for j in range(wide):
-                    state[j] = made[j]
-
-    @step
-    def retreat(gate: Array, old: Array, curved: Array, h: Array, c: Array, slope: Array) -> None:
-        """One row: gradients of the gates before their curves; c's becomes that of the cell before."""
-        n = len(c)
-        i, f, g, o = _quarters(gate, n)
-        di, df, dg, do = _quarters(slope, n)
-        for j in range(n):
-            c[j] += h[j] * o[j] * (one - curved[j] * curved[j])
-        for j in range(n):
-            do[j] = h[j] * curved[j] * o[j] * (one - o[j])
-        for j in range(n):
-            di[j] = c[j] * g[j] * i[j] * (one - i[j])
-        for j in range(n):
-            dg[j] = c[j] * i[j] * (one - g[j] * g[j])
-        for j in range(n):
-            df[j] = c[j] * old[j] * f[j] * (one - f[j])
-        for j in range(n):
-            c[j] *= f[j]
-
-    def lstm_backward(
-        task: int, tasks: int, blas: int, steps: Array, gates: Array, w_hh: Array, w_hr: Array,
-        gy: Array, dh: Array, dc: Array, cells: Array, tanhs: Array, slopes: Array,
-        projected: Array, full: Array,
-    ) -> None:  # fmt: skip
-        first, last = share(task, tasks, len(dh))
-        projects, wide = w_hr.shape[0] > 0, dh.shape[1]
-        for t in range(len(steps)):
-            start, own = steps[t, 0], min(last, steps[t, 1]) - first
-            if own <= 0:
-                continue
-            for r in range(first, first + own):
-                arrived, given = dh[r], gy[start + r]
-                for j in range(wide):
-                    arrived[j] += given[j]
-                if projects:
-                    kept = projected[start + r]
-                    for j in range(wide):
-                        kept[j] = arrived[j]
-            if projects:
-                by_matrix(blas, dh, first, own, w_hr, full, first)
-            for r in range(first, first + own):
-                at = start + r
-                arrived = full[r] if projects else dh[r]
-                retreat(gates[at], cells[at], tanhs[at], arrived, dc[r], slopes[at])
-            by_matrix(blas, slopes, start + first, own, w_hh, dh, first)
-
-    return lstm, lstm_backward
+                _copy(dh[r], projected[start + r])
+        if projects:
+            _by_matrix(blas, dh, first, own, w_hr, full, first)
+        for r in range(first, first + own):
+            at = start + r
+            arrived = full[r] if projects else dh[r]
+            _lstm_row_backward(gates[at], cells[at], tanhs[at], arrived, dc[r], slopes[at])
+        _by_matrix(blas, slopes, start + first, own, w_hh, dh, first)
 
 
-@cache
-def _gru(real: Any) -> tuple[Callable[..., None], ...]:
-    sigmoid, tanh = functions(real)["sigmoid"], functions(real)["tanh"]
-    by_transposed, by_matrix = _products(real)
-    one = real(1)
+# --- GRU ----------------------------------------------------------------------------------------------
 
-    @step
-    def open_gates(gate: Array, given: Array, bias: Array) -> None:
-        for j in range(len(gate)):
-            gate[j] = sigmoid(gate[j] + (given[j] + bias[j]))
 
-    @step
-    def bend(new: Array, r: Array, inner: Array) -> None:
-        for j in range(len(new)):
-            new[j] = tanh(new[j] + r[j] * inner[j])
+def _curve_new(new: Array, r: Array, inner: Array) -> None:
+    for j in range(len(new)):
+        new[j] = tanh(new[j] + r[j] * inner[j])
 
-    @step
-    def advance(
-        gate: Array, given: Array, bias: Array, h: Array, kept: Array, old: Array, out: Array
-    ) -> None:
-        """One row: gates from what input and state give; from them the next state."""
-        n = len(h)
-        r, z, new, _ = _quarters(gate, n)
-        open_gates(gate[: 2 * n], given[: 2 * n], bias[: 2 * n])
-        given_new, bias_new = given[2 * n :], bias[2 * n :]
-        for j in range(n):
-            kept[j] = given_new[j] + bias_new[j]
-        bend(new, r, kept)
-        for j in range(n):
-            old[j] = h[j]
-        for j in range(n):
-            h[j] = (h[j] - new[j]) * z[j] + new[j]
-        for j in range(n):
-            out[j] = h[j]
 
-    def gru(
-        task: int, tasks: int, blas: int, steps: Array, gates: Array, w_hh: Array, bias: Array,
-        h: Array, out: Array, before: Array, inner: Array, product: Array,
-    ) -> None:  # fmt: skip
-        first, last = share(task, tasks, len(h))
-        for t in range(len(steps)):
-            start, own = steps[t, 0], min(last, steps[t, 1]) - first
-            if own <= 0:
-                continue
-            by_transposed(blas, h, first, own, w_hh, product, first)
-            for r in range(first, first + own):
-                at = start + r
-                advance(gates[at], product[r], bias, h[r], inner[at], before[at], out[at])
+def _gru_row(
+    gate: Array, given: Array, bias: Array, h: Array, kept: Array, old: Array, out: Array
+) -> None:
+    """Gates (3n) from what input and state give (3n); from them the next state (n)."""
+    n = len(h)
+    r, z, new, _ = _quarters(gate, n)
+    _open_gates(gate[: 2 * n], given[: 2 * n], bias[: 2 * n])
+    given_new, bias_new = given[2 * n :], bias[2 * n :]
+    for j in range(n):
+        kept[j] = given_new[j] + bias_new[j]
+    _curve_new(new, r, kept)
+    _copy(h, old)
+    for j in range(n):
+        h[j] = (h[j] - new[j]) * z[j] + new[j]
+    _copy(h, out)
 
-    @step
-    def retreat(
-        gate: Array, old: Array, kept: Array, given: Array, d: Array, a: Array, b: Array
-    ) -> None:
-        """One row: gradients of the gates before their curves; d becomes what passed straight through."""
-        n = len(d)
-        r, z, new, _ = _quarters(gate, n)
-        dr, dz, dn, _ = _quarters(a, n)
-        for j in range(n):
-            d[j] += given[j]
-        for j in range(n):
-            dn[j] = d[j] * (one - z[j]) * (one - new[j] * new[j])
-        for j in range(n):
-            dz[j] = d[j] * (old[j] - new[j]) * z[j] * (one - z[j])
-        for j in range(n):
-            dr[j] = dn[j] * kept[j] * r[j] * (one - r[j])
-        for j in range(n):
-            d[j] *= z[j]
-        for j in range(2 * n):
-            b[j] = a[j]
-        by_new = b[2 * n :]
-        for j in range(n):
-            by_new[j] = dn[j] * r[j]
 
-    def gru_backward(
-        task: int, tasks: int, blas: int, steps: Array, gates: Array, w_hh: Array,
-        gy: Array, dh: Array, before: Array, inner: Array, by_input: Array, by_state: Array,
-        product: Array,
-    ) -> None:  # fmt: skip
-        first, last = share(task, tasks, len(dh))
-        wide = dh.shape[1]
-        for t in range(len(steps)):
-            start, own = steps[t, 0], min(last, steps[t, 1]) - first
-            if own <= 0:
-                continue
-            for r in range(first, first + own):
-                at = start + r
-                retreat(gates[at], before[at], inner[at], gy[at], dh[r], by_input[at], by_state[at])
-            by_matrix(blas, by_state, start + first, own, w_hh, product, first)
-            for r in range(first, first + own):
-                d, more = dh[r], product[r]
-                for j in range(wide):
-                    d[j] += more[j]
+@kernel
+def _gru(
+    task: int,
+    tasks: int,
+    gates: Array,
+    blas: int,
+    steps: Array,
+    weights: Any,
+    state: Any,
+    kept: Any,
+) -> None:
+    """See the module for `gates`, `blas` and `steps`, and `gru_steps` for the tuples."""
+    w_hh, bias = weights
+    h, given = state
+    out, before, inner = kept
+    first, last = share(task, tasks, len(h))
+    for t in range(len(steps)):
+        start, own = _own(steps, t, first, last)
+        if own <= 0:
+            continue
+        _by_transposed(blas, h, first, own, w_hh, given, first)
+        for r in range(first, first + own):
+            at = start + r
+            _gru_row(gates[at], given[r], bias, h[r], inner[at], before[at], out[at])
 
-    return gru, gru_backward
+
+def _gru_row_backward(
+    gate: Array, old: Array, kept: Array, given: Array, d: Array, a: Array, b: Array
+) -> None:
+    """Gradients of the gates before their curves (3n each); d becomes what passed straight through."""
+    n = len(d)
+    r, z, new, _ = _quarters(gate, n)
+    dr, dz, dn, _ = _quarters(a, n)
+    _add(given, d)
+    for j in range(n):
+        dn[j] = d[j] * (1.0 - z[j]) * (1.0 - new[j] * new[j])
+    for j in range(n):
+        dz[j] = d[j] * (old[j] - new[j]) * z[j] * (1.0 - z[j])
+    for j in range(n):
+        dr[j] = dn[j] * kept[j] * r[j] * (1.0 - r[j])
+    for j in range(n):
+        d[j] *= z[j]
+    _copy(a[: 2 * n], b[: 2 * n])
+    by_new = b[2 * n :]
+    for j in range(n):
+        by_new[j] = dn[j] * r[j]
+
+
+@kernel
+def _gru_backward(
+    task: int, tasks: int, gates: Array, blas: int, steps: Array, weights: Any, state: Any, kept: Any, made: Any
+) -> None:  # fmt: skip
+    """See the module for `gates`, `blas` and `steps`, and `gru_steps_backward` for the tuples."""
+    (w_hh,) = weights
+    dh, more = state
+    gy, before, inner = kept
+    by_input, by_state = made
+    first, last = share(task, tasks, len(dh))
+    for t in range(len(steps)):
+        start, own = _own(steps, t, first, last)
+        if own <= 0:
+            continue
+        for r in range(first, first + own):
+            at = start + r
+            _gru_row_backward(gates[at], before[at], inner[at], gy[at], dh[r], by_input[at], by_state[at])  # fmt: skip
+        _by_matrix(blas, by_state, start + first, own, w_hh, more, first)
+        for r in range(first, first + own):
+            _add(more[r], dh[r])

@@ -1,79 +1,97 @@
-"""What row kernels have in common: maxima and sums along a run of memory."""
+"""Reductions of contiguous memory to one number, for use in kernels."""
 
 from __future__ import annotations
 
-from functools import cache
-from types import SimpleNamespace
 from typing import Any
 
-from .kernels import fold, part
-from .scalars import KEYS
+import numpy as np
+
+from .kernels import by_type, inline, number, reduction
 
 Array = Any
 
-
-@part
-def share(task: Any, tasks: Any, count: Any) -> Any:
-    """The first and the last of `count` things that belong to a task."""
-    return task * count // tasks, (task + 1) * count // tasks
+# --- Order ---------------------------------------------------------------------------------------
+# Integers can be compared in vector registers where floats, for the sake of NaN, cannot.
 
 
-@cache
-def folds(real: Any) -> SimpleNamespace:
-    """Functions that fold a run of float32 or float64 numbers into one."""
-    key, from_key, integer, lowest = KEYS[real]
+def _integer(real: Any) -> Any:
+    return np.int32 if real is np.float32 else np.int64
 
-    @fold
-    def largest(x: Array) -> Any:
-        """The largest element, or NaN if there is one."""
-        top = integer(lowest)
-        for i in range(len(x)):
-            k = key(x[i])
-            top = k if k > top else top
-        return from_key(top)
 
-    @fold
-    def smallest(x: Array) -> Any:
-        """The smallest element, or NaN if there is one."""
-        top = integer(lowest)
-        for i in range(len(x)):
-            k = key(-x[i])
-            top = k if k > top else top
-        return -from_key(top)
+integer: Any = by_type(_integer)
+largest_integer: Any = by_type(lambda real: int(np.iinfo(_integer(real)).max))
+sign_bit: Any = by_type(lambda real: int(np.iinfo(_integer(real)).bits - 1))
 
-    @fold
-    def total(x: Array) -> Any:
-        """The sum."""
-        s = real(0)
-        for i in range(len(x)):
-            s += x[i]
-        return s
 
-    @fold
-    def product(x: Array, y: Array) -> Any:
-        """The sum of products."""
-        s = real(0)
-        for i in range(len(x)):
-            s += x[i] * y[i]
-        return s
+@inline
+def _key(x: Any) -> Any:
+    """An integer that is larger where x is; that of NaN is the largest of all."""
+    bits = number(x).view(integer)
+    key = integer(bits ^ ((bits >> integer(sign_bit)) & integer(largest_integer)))
+    return integer(largest_integer) if x != x else key
 
-    @fold
-    def squares(x: Array) -> Any:
-        """The sum of squares."""
-        s = real(0)
-        for i in range(len(x)):
-            s += x[i] * x[i]
-        return s
 
-    @fold
-    def multiply(x: Array) -> Any:
-        """The product of all elements."""
-        s = real(1)
-        for i in range(len(x)):
-            s *= x[i]
-        return s
+@inline
+def _from_key(key: Any) -> Any:
+    """The number with this key."""
+    return integer(key ^ ((key >> integer(sign_bit)) & integer(largest_integer))).view(number)
 
-    return SimpleNamespace(
-        largest=largest, smallest=smallest, total=total, product=product, squares=squares,
-        multiply=multiply,
-    )  # fmt: skip
+
+@reduction
+def largest(x: Array) -> Any:
+    """The largest element, or NaN if there is one."""
+    top = integer(-largest_integer - 1)
+    for i in range(len(x)):
+        k = _key(x[i])
+        top = k if k > top else top
+    return _from_key(top)
+
+
+@reduction
+def smallest(x: Array) -> Any:
+    """The smallest element, or NaN if there is one."""
+    top = integer(-largest_integer - 1)
+    for i in range(len(x)):
+        k = _key(-x[i])
+        top = k if k > top else top
+    return -_from_key(top)
+
+
+# --- Sums and products ---------------------------------------------------------------------------
+
+
+@reduction
+def total(x: Array) -> Any:
+    """The sum."""
+    s = 0.0
+    for i in range(len(x)):
+        s += x[i]
+    return s
+
+
+@reduction
+def product(x: Array, y: Array) -> Any:
+    """The sum of products."""
+    s = 0.0
+    for i in range(len(x)):
+        s += x[i] * y[i]
+    return s
+
+
+@reduction
+def squares(x: Array, mean: Any) -> Any:
+    """The sum of squared distances from a number."""
+    s = 0.0
+    for i in range(len(x)):
+        d = x[i] - mean
+        s += d * d
+    return s
+
+
+@reduction
+def multiply(x: Array) -> Any:
+    """The product of all elements."""
+    s = 1.0
+    for i in range(len(x)):
+        s *= x[i]
+    return s

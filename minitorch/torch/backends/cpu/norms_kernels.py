@@ -1,0 +1,188 @@
+"""Kernels of norms.py: arithmetic on rows, with sums along them or numbers for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .kernels import kernel, number, reduction, share, tasks_for
+from .runs import squares, total
+
+Array = Any
+
+ROWS = 32
+"""How many rows' gradients are added up before they join the rest: long sums stay exact."""
+
+
+# --- Rows that are normalized by their own statistics -----------------------------------------------
+
+
+def normalize_rows(
+    x: Array, weight: Array | None, bias: Array | None, eps: float, centred: bool
+) -> tuple[Array, Array, Array]:
+    """Normalize each row of (rows, n), about its mean or about 0."""
+    rows, n = x.shape
+    out, mean, rstd = np.empty(x.shape, x.dtype), np.empty(rows, x.dtype), np.empty(rows, x.dtype)
+    w = np.ones(n, x.dtype) if weight is None else weight
+    b = np.zeros(n, x.dtype) if bias is None else bias
+    _normalize(centred)(x.size, np.ascontiguousarray(x), w, b, eps, out, mean, rstd)
+    return out, mean, rstd
+
+
+@cache
+def _normalize(centred: bool) -> Callable[..., None]:
+    def normalize(
+        task: int, tasks: int, x: Array, w: Array, b: Array, eps: float,
+        out: Array, means: Array, rstds: Array,
+    ) -> None:  # fmt: skip
+        """x and out are (rows, n), w and b (n), means and rstds (rows)."""
+        first, last = share(task, tasks, len(x))
+        n = number(x.shape[1])
+        for r in range(first, last):
+            row, o = x[r], out[r]
+            mean = total(row) / n if centred else 0.0
+            rstd = 1 / np.sqrt(squares(row, mean) / n + eps)
+            means[r], rstds[r] = mean, rstd
+            mean, rstd = means[r], rstds[r]
+            for i in range(len(o)):
+                o[i] = (row[i] - mean) * rstd * w[i] + b[i]
+
+    return kernel(normalize)
+
+
+def normalize_rows_backward(
+    g: Array, x: Array, mean: Array, rstd: Array, weight: Array | None, centred: bool
+) -> tuple[Array, Array, Array]:
+    """The gradients by x, weight and bias."""
+    n, kind, tasks = x.shape[1], x.dtype, tasks_for(x.size)
+    dx, sums = np.empty(x.shape, kind), np.zeros((tasks, 2, n), kind)
+    w = np.ones(n, kind) if weight is None else weight
+    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
+    _normalize_backward(centred)(x.size, g, x, mean, rstd, w, dx, sums)
+    dw, db = sums.sum(axis=0)
+    return dx, dw, db
+
+
+@cache
+def _normalize_backward(centred: bool) -> Callable[..., None]:
+    @reduction
+    def row_sums(g: Array, x: Array, w: Array, mean: Any, rstd: Any) -> Any:
+        """The sums of g w and of g w times the normalized row."""
+        plain, along = 0.0, 0.0
+        for i in range(len(g)):
+            gw = g[i] * w[i]
+            plain += gw
+            along += gw * (x[i] - mean)
+        return plain if centred else 0.0, along * rstd
+
+    def normalize_backward(
+        task: int, tasks: int, g: Array, x: Array, mean: Array, rstd: Array, w: Array,
+        dx: Array, sums: Array,
+    ) -> None:  # fmt: skip
+        """g, x and dx are (rows, n), mean and rstd (rows), w (n), sums (tasks, 2, n)."""
+        first, last = share(task, tasks, len(x))
+        n = x.shape[1]
+        dw, db = sums[task, 0], sums[task, 1]
+        some_w, some_b = np.zeros(n, x.dtype), np.zeros(n, x.dtype)
+        scale = number(n)
+        for r in range(first, last):
+            row, gs, o = x[r], g[r], dx[r]
+            m, s = mean[r], rstd[r]
+            plain, along = row_sums(gs, row, w, m, s)
+            plain, along = plain / scale, along / scale
+            for i in range(n):
+                normal = (row[i] - m) * s
+                o[i] = (gs[i] * w[i] - plain - normal * along) * s
+                some_w[i] += gs[i] * normal
+                some_b[i] += gs[i]
+            if (r - first) % ROWS == ROWS - 1 or r == last - 1:
+                for i in range(n):
+                    dw[i] += some_w[i]
+                    db[i] += some_b[i]
+                    some_w[i] = 0.0
+                    some_b[i] = 0.0
+
+    return kernel(normalize_backward)
+
+
+# --- Rows with numbers of their own: x is (N, C, rest), the numbers are (N, C) --------------------------
+
+
+def scale_rows(x: Array, scale: Array, shift: Array) -> Array:
+    """x scale + shift."""
+    if x.shape[2] == 1:
+        return NotImplemented
+    out = np.empty_like(x)
+    _scale_rows(x.size, *_two(x), *_one(scale, shift), *_two(out))
+    return out
+
+
+def combine_rows(g: Array, x: Array, scale: Array, slope: Array, level: Array) -> Array:
+    """g scale - x slope - level."""
+    if x.shape[2] == 1:
+        return NotImplemented
+    out = np.empty_like(x)
+    _combine_rows(x.size, *_two(g, x), *_one(scale, slope, level), *_two(out))
+    return out
+
+
+def row_sums(g: Array, x: Array, mean: Array) -> Any:
+    """The sums along rows of g, and of g (x - mean)."""
+    if x.shape[2] == 1:
+        return NotImplemented
+    sums, products = np.empty(x.shape[:2], x.dtype), np.empty(x.shape[:2], x.dtype)
+    _row_sums(x.size, *_two(g, x), *_one(mean, sums, products))
+    return sums, products
+
+
+def _two(*arrays: Array) -> list[Array]:
+    return [v.reshape(-1, v.shape[2]) for v in arrays]
+
+
+def _one(*arrays: Array) -> list[Array]:
+    return [np.ascontiguousarray(v).reshape(-1) for v in arrays]
+
+
+@kernel
+def _scale_rows(task: int, tasks: int, x: Array, scale: Array, shift: Array, out: Array) -> None:
+    first, last = share(task, tasks, len(x))
+    for r in range(first, last):
+        row, o = x[r], out[r]
+        a, b = scale[r], shift[r]
+        for i in range(len(o)):
+            o[i] = row[i] * a + b
+
+
+@kernel
+def _combine_rows(
+    task: int, tasks: int, g: Array, x: Array, scale: Array, slope: Array, level: Array, out: Array
+) -> None:
+    """g, x and out are (rows, n), the others (rows)."""
+    first, last = share(task, tasks, len(x))
+    for r in range(first, last):
+        gs, row, o = g[r], x[r], out[r]
+        a, b, c = scale[r], slope[r], level[r]
+        for i in range(len(o)):
+            o[i] = (gs[i] * a - row[i] * b) - c
+
+
+@reduction
+def _both_sums(g: Array, x: Array, mean: Any) -> Any:
+    s, p = 0.0, 0.0
+    for i in range(len(g)):
+        s += g[i]
+        p += g[i] * (x[i] - mean)
+    return s, p
+
+
+@kernel
+def _row_sums(
+    task: int, tasks: int, g: Array, x: Array, mean: Array, sums: Array, products: Array
+) -> None:
+    """g and x are (rows, n), the others (rows)."""
+    first, last = share(task, tasks, len(x))
+    for r in range(first, last):
+        sums[r], products[r] = _both_sums(g[r], x[r], mean[r])
