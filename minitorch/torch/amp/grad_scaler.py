@@ -13,7 +13,7 @@ import numpy as np
 from .. import dtypes
 from ..device import CPU
 from ..interpreters import update
-from ..ops.surface import FUNCTIONS
+from ..ops.creation import tensor
 from ..tensor import Tensor, bump_versions
 
 
@@ -250,7 +250,7 @@ class GradScaler:
 
 
 def _number(value: float, dtype: Any) -> Tensor:
-    return FUNCTIONS["tensor"](value, dtype=dtype)
+    return tensor(value, dtype=dtype)
 
 
 def _gradients(optimizer: Any) -> list[Tensor]:

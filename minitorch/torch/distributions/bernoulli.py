@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from ..autograd.modes import no_grad
 from ..nn.functional import binary_cross_entropy_with_logits
-from ..ops.surface import FUNCTIONS
+from ..ops.random import bernoulli
+from ..ops.ranges import arange
 from ..tensor import Size, Tensor
 from . import constraints
 from .distribution import OfProbabilities, validated
@@ -43,7 +44,7 @@ class Bernoulli(OfProbabilities, ExponentialFamily):
 
     def sample(self, sample_shape: Any = Size()) -> Tensor:
         with no_grad():
-            return FUNCTIONS["bernoulli"](self.probs.expand(self._extended_shape(sample_shape)))
+            return bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
@@ -54,7 +55,7 @@ class Bernoulli(OfProbabilities, ExponentialFamily):
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        return self._enumerated(FUNCTIONS["arange"](2, dtype=self._param.dtype), expand)
+        return self._enumerated(arange(2, dtype=self._param.dtype), expand)
 
     @property
     def _natural_params(self) -> tuple[Tensor, ...]:

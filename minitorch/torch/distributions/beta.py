@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ..ops.surface import FUNCTIONS
+from ..ops.joining import stack
 from ..tensor import Tensor
 from . import constraints
 from .dirichlet import Dirichlet
@@ -26,7 +26,7 @@ class Beta(ExponentialFamily):
     def __init__(
         self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
     ) -> None:
-        both = FUNCTIONS["stack"](broadcast_all(concentration1, concentration0), -1)
+        both = stack(broadcast_all(concentration1, concentration0), -1)
         self._dirichlet = Dirichlet(both, validate_args=validate_args)
         super().__init__(self._dirichlet.batch_shape, validate_args=validate_args)
 
@@ -58,7 +58,7 @@ class Beta(ExponentialFamily):
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        return self._dirichlet.log_prob(FUNCTIONS["stack"]([value, 1 - value], -1))
+        return self._dirichlet.log_prob(stack([value, 1 - value], -1))
 
     def entropy(self) -> Tensor:
         return self._dirichlet.entropy()

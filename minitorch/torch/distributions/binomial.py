@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..autograd.modes import no_grad
-from ..ops.surface import FUNCTIONS
+from ..ops.random import binomial
+from ..ops.ranges import arange
 from ..tensor import Size, Tensor
 from . import constraints
 from .distribution import OfProbabilities, validated
@@ -52,7 +53,7 @@ class Binomial(OfProbabilities):
     def sample(self, sample_shape: Any = Size()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with no_grad():
-            return FUNCTIONS["binomial"](self.total_count.expand(shape), self.probs.expand(shape))
+            return binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
@@ -69,7 +70,7 @@ class Binomial(OfProbabilities):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         count = self._same_count("enumerate_support")
-        return self._enumerated(FUNCTIONS["arange"](1 + count, dtype=self._param.dtype), expand)
+        return self._enumerated(arange(1 + count, dtype=self._param.dtype), expand)
 
     def _same_count(self, name: str) -> int:
         count = int(self.total_count.max())

@@ -6,7 +6,9 @@ import math
 from typing import Any, ClassVar
 
 from .. import dtypes
-from ..ops.surface import FUNCTIONS
+from ..ops.movement import broadcast_tensors
+from ..ops.random import multinomial
+from ..ops.ranges import arange
 from ..tensor import Size, Tensor
 from . import constraints
 from .distribution import OfProbabilities, validated, which
@@ -54,14 +56,14 @@ class Categorical(OfProbabilities):
 
     def sample(self, sample_shape: Any = Size()) -> Tensor:
         rows, count = self.probs.reshape(-1, self._num_events), Size(sample_shape).numel()
-        drawn = FUNCTIONS["multinomial"](rows.detach(), count, True)
+        drawn = multinomial(rows.detach(), count, True)
         return drawn.T.reshape(self._extended_shape(sample_shape))
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
         value, logits = value.long().unsqueeze(-1), self.logits
         if value.shape[:-1] != logits.shape[:-1]:
-            value, logits = FUNCTIONS["broadcast_tensors"](value, logits)
+            value, logits = broadcast_tensors(value, logits)
             value = value[..., :1]
         return logits.gather(-1, value).squeeze(-1)
 
@@ -70,4 +72,4 @@ class Categorical(OfProbabilities):
         return -(finite * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        return self._enumerated(FUNCTIONS["arange"](self._num_events), expand)
+        return self._enumerated(arange(self._num_events), expand)

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import dtypes
-from ..ops.surface import FUNCTIONS
+from ..ops import joining
+from ..ops.comparison import isclose
+from ..ops.creation import full
 from ..tensor import Tensor
 
 
@@ -271,7 +273,7 @@ class _Square(Constraint):
 
     def check(self, value: Tensor) -> Tensor:
         square = value.shape[-2] == value.shape[-1]
-        return FUNCTIONS["full"](value.shape[:-2], square, dtype=dtypes.bool_)
+        return full(value.shape[:-2], square, dtype=dtypes.bool_)
 
 
 class _Symmetric(_Square):
@@ -279,7 +281,7 @@ class _Symmetric(_Square):
         square = super().check(value)
         if not bool(square.all()):
             return square
-        return FUNCTIONS["isclose"](value, value.mT, atol=1e-6).all(-2).all(-1)
+        return isclose(value, value.mT, atol=1e-6).all(-2).all(-1)
 
 
 class _PositiveSemidefinite(_Symmetric):
@@ -326,7 +328,7 @@ class _Stack(Constraint):
     def check(self, value: Tensor) -> Tensor:
         parts = [value.select(self.dim, i) for i in range(value.shape[self.dim])]
         checks = [c.check(v) for v, c in zip(parts, self.cseq, strict=False)]
-        return FUNCTIONS["stack"](checks, self.dim)
+        return joining.stack(checks, self.dim)
 
 
 class _Cat(Constraint):
@@ -349,7 +351,7 @@ class _Cat(Constraint):
     def check(self, value: Tensor) -> Tensor:
         parts = value.split(self.lengths, self.dim)
         checks = [c.check(v) for v, c in zip(parts, self.cseq, strict=True)]
-        return FUNCTIONS["cat"](checks, self.dim)
+        return joining.cat(checks, self.dim)
 
 
 dependent = _Dependent()

@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar
 
 from ..nn.functional import binary_cross_entropy_with_logits
-from ..ops.surface import FUNCTIONS
+from ..ops.comparison import where
 from ..tensor import Size, Tensor
 from . import constraints
 from .distribution import OfProbabilities, validated
@@ -48,8 +48,8 @@ class ContinuousBernoulli(OfProbabilities, ExponentialFamily):
     def _choose(self, formula: Any, near_half: Any) -> Tensor:
         """A formula of p, or what stands in for it near 1/2."""
         far = (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
-        safe = FUNCTIONS["where"](far, self.probs, self._lims[0])
-        return FUNCTIONS["where"](far, formula(safe), near_half)
+        safe = where(far, self.probs, self._lims[0])
+        return where(far, formula(safe), near_half)
 
     def _cont_bern_log_norm(self) -> Tensor:
         """The logarithm of what the density is scaled by."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..nn.functional import one_hot
-from ..ops.surface import FUNCTIONS
+from ..ops.comparison import where
+from ..ops.reparametrized import _sample_dirichlet
 from ..tensor import Size, Tensor
 from . import constraints
 from .distribution import validated
@@ -29,7 +30,7 @@ class Dirichlet(ExponentialFamily):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(Size(sample_shape))
-        return FUNCTIONS["_sample_dirichlet"](self.concentration.expand(shape))
+        return _sample_dirichlet(self.concentration.expand(shape))
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
@@ -45,7 +46,7 @@ class Dirichlet(ExponentialFamily):
         above = (self.concentration - 1).clamp(min=0.0)
         mode = above / above.sum(-1, keepdim=True)
         corner = one_hot(mode.nan_to_num().argmax(dim=-1), above.shape[-1]).to(mode)
-        return FUNCTIONS["where"]((self.concentration < 1).all(dim=-1, keepdim=True), corner, mode)
+        return where((self.concentration < 1).all(dim=-1, keepdim=True), corner, mode)
 
     @property
     def variance(self) -> Tensor:

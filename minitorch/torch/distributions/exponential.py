@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ..ops.surface import FUNCTIONS
+from ..ops.creation import zeros_like
 from ..tensor import Size, Tensor
 from . import constraints
 from .distribution import validated
@@ -29,7 +29,7 @@ class Exponential(ExponentialFamily):
 
     @property
     def mode(self) -> Tensor:
-        return FUNCTIONS["zeros_like"](self.rate)
+        return zeros_like(self.rate)
 
     @property
     def stddev(self) -> Tensor:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from .. import dtypes
-from ..ops.surface import FUNCTIONS
+from ..ops.creation import as_tensor
+from ..ops.reparametrized import _standard_gamma
 from ..tensor import Size, Tensor
 from . import constraints
 from .distribution import validated
@@ -43,13 +44,13 @@ class Gamma(ExponentialFamily):
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        drawn = FUNCTIONS["_standard_gamma"](self.concentration.expand(shape))
+        drawn = _standard_gamma(self.concentration.expand(shape))
         value = drawn / self.rate.expand(shape)
         value.detach().clamp_(min=dtypes.finfo(value.dtype).tiny)
         return value
 
     def log_prob(self, value: Any) -> Tensor:
-        value = FUNCTIONS["as_tensor"](value, dtype=self.rate.dtype)
+        value = as_tensor(value, dtype=self.rate.dtype)
         if self._validate_args:
             self._validate_sample(value)
         a, rate = self.concentration, self.rate

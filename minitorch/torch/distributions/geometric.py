@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from .. import dtypes
 from ..autograd.modes import no_grad
 from ..nn.functional import binary_cross_entropy_with_logits
-from ..ops.surface import FUNCTIONS
+from ..ops.creation import zeros_like
 from ..tensor import Size, Tensor
 from . import constraints
 from .distribution import OfProbabilities, validated
@@ -37,7 +37,7 @@ class Geometric(OfProbabilities):
 
     @property
     def mode(self) -> Tensor:
-        return FUNCTIONS["zeros_like"](self.probs)
+        return zeros_like(self.probs)
 
     @property
     def variance(self) -> Tensor:

@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar
 
 from .. import dtypes
-from ..ops.surface import FUNCTIONS
+from ..ops.creation import full_like, ones_like
 from ..tensor import Tensor
 from . import constraints
 from .distribution import validated
@@ -26,12 +26,12 @@ class Gumbel(TransformedDistribution):
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self._hold(loc=loc, scale=scale)
-        like, info = FUNCTIONS["full_like"], dtypes.finfo(self.loc.dtype)
+        like, info = full_like, dtypes.finfo(self.loc.dtype)
         base = Uniform(
             like(self.loc, info.tiny), like(self.loc, 1 - info.eps), validate_args=validate_args
         )
         steps = [
-            ExpTransform().inv, AffineTransform(0, -FUNCTIONS["ones_like"](self.scale)),
+            ExpTransform().inv, AffineTransform(0, -ones_like(self.scale)),
             ExpTransform().inv, AffineTransform(loc, -self.scale),
         ]  # fmt: skip
         super().__init__(base, steps, validate_args=validate_args)

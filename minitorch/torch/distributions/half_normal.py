@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from ..ops.surface import FUNCTIONS
+from ..ops.comparison import where
+from ..ops.creation import zeros_like
 from ..tensor import Tensor
 from . import constraints
 from .distribution import validated
@@ -37,7 +38,7 @@ class HalfNormal(TransformedDistribution):
 
     @property
     def mode(self) -> Tensor:
-        return FUNCTIONS["zeros_like"](self.scale)
+        return zeros_like(self.scale)
 
     @property
     def variance(self) -> Tensor:
@@ -46,7 +47,7 @@ class HalfNormal(TransformedDistribution):
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
         inner = self.base_dist.log_prob(value) + math.log(2)
-        return FUNCTIONS["where"](value >= 0, inner, -math.inf)
+        return where(value >= 0, inner, -math.inf)
 
     @validated
     def cdf(self, value: Tensor) -> Tensor:

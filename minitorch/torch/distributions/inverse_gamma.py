@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from ..ops.surface import FUNCTIONS
+from ..ops.comparison import where
 from ..tensor import Tensor
 from . import constraints
 from .gamma import Gamma
@@ -42,7 +42,7 @@ class InverseGamma(TransformedDistribution):
     @property
     def mean(self) -> Tensor:
         a = self.concentration
-        return FUNCTIONS["where"](a > 1, self.rate / (a - 1), math.inf)
+        return where(a > 1, self.rate / (a - 1), math.inf)
 
     @property
     def mode(self) -> Tensor:
@@ -52,7 +52,7 @@ class InverseGamma(TransformedDistribution):
     def variance(self) -> Tensor:
         a = self.concentration
         spread = self.rate.square() / ((a - 1).square() * (a - 2))
-        return FUNCTIONS["where"](a > 2, spread, math.inf)
+        return where(a > 2, spread, math.inf)
 
     def entropy(self) -> Tensor:
         a = self.concentration

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.backward import grad
-from ..ops.surface import FUNCTIONS
+from ..ops.creation import full_like
+from ..ops.movement import broadcast_shapes
 from ..tensor import Tensor
 from .bernoulli import Bernoulli
 from .beta import Beta
@@ -71,7 +72,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 
 
 def _infinite(like: Tensor) -> Tensor:
-    return FUNCTIONS["full_like"](like, math.inf)
+    return full_like(like, math.inf)
 
 
 # --- Two of a kind ----------------------------------------------------------------------------------
@@ -185,7 +186,7 @@ def _multivariate_normals(p: MultivariateNormal, q: MultivariateNormal) -> Tenso
             "KL-divergence between two Multivariate Normals with different event shapes cannot be computed"
         )
     mine, theirs = p._unbroadcasted_scale_tril, q._unbroadcasted_scale_tril
-    both = FUNCTIONS["broadcast_shapes"](mine.shape, theirs.shape)
+    both = broadcast_shapes(mine.shape, theirs.shape)
     spread = solve_triangular(theirs.expand(both), mine.expand(both), upper=False)
     apart = squared_distance(theirs, q.loc - p.loc)
     inner = spread.square().sum((-2, -1)) + apart - p.event_shape[0]

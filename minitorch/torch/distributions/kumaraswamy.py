@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from ..ops.surface import FUNCTIONS
+from ..ops.creation import full_like
 from ..tensor import Tensor
 from . import constraints
 from .transformed_distribution import TransformedDistribution
@@ -30,7 +30,7 @@ class Kumaraswamy(TransformedDistribution):
         self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
     ) -> None:
         self._hold(concentration1=concentration1, concentration0=concentration0)
-        like, a, b = FUNCTIONS["full_like"], self.concentration1, self.concentration0
+        like, a, b = full_like, self.concentration1, self.concentration0
         base = Uniform(like(b, 0), like(b, 1), validate_args=validate_args)
         steps = [
             PowerTransform(b.reciprocal()), AffineTransform(1.0, -1.0), PowerTransform(a.reciprocal()),

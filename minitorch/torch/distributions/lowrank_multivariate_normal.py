@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from ..ops.surface import FUNCTIONS
+from ..ops.movement import broadcast_tensors
+from ..ops.ranges import eye
 from ..tensor import Size, Tensor
 from . import constraints
 from .distribution import Distribution, validated
@@ -30,7 +31,7 @@ class LowRankMultivariateNormal(Distribution):
         _check(loc, cov_factor, cov_diag)
         try:
             columns = loc.unsqueeze(-1), cov_factor, cov_diag.unsqueeze(-1)
-            spread, self.cov_factor, diagonal = FUNCTIONS["broadcast_tensors"](*columns)
+            spread, self.cov_factor, diagonal = broadcast_tensors(*columns)
         except RuntimeError as error:
             raise ValueError(
                 f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, cov_diag "
@@ -51,7 +52,7 @@ class LowRankMultivariateNormal(Distribution):
         from ..linalg import cholesky
 
         inner = self._scaled_factor @ self._unbroadcasted_cov_factor
-        return cholesky(inner + FUNCTIONS["eye"](inner.shape[-1], dtype=inner.dtype))
+        return cholesky(inner + eye(inner.shape[-1], dtype=inner.dtype))
 
     def _whole(self, x: Tensor, event: Size) -> Tensor:
         return x.expand(self._batch_shape + event)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from ..ops.surface import FUNCTIONS
+from ..ops.creation import ones_like, tensor
 from ..tensor import Size, Tensor
 from . import constraints
 from .binomial import Binomial
@@ -66,7 +66,7 @@ class Multinomial(Distribution):
             0, -1
         )
         counts = drawn.new_zeros(self._extended_shape(sample_shape))
-        counts.scatter_add_(-1, drawn, FUNCTIONS["ones_like"](drawn))
+        counts.scatter_add_(-1, drawn, ones_like(drawn))
         return counts.type_as(self.probs)
 
     @validated
@@ -77,7 +77,7 @@ class Multinomial(Distribution):
         return orders + (logits * value).sum(-1)
 
     def entropy(self) -> Tensor:
-        n = FUNCTIONS["tensor"](self.total_count)
+        n = tensor(self.total_count)
         each = Binomial(self.total_count, probs=self.probs)
         counts = each.enumerate_support(expand=False)[1:]
         spread = (each.log_prob(counts).exp() * (counts + 1).lgamma()).sum([0, -1])

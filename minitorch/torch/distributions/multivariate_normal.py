@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from ..ops.surface import FUNCTIONS
+from ..ops.linalg.factorizations import cholesky_inverse
+from ..ops.movement import broadcast_shapes
+from ..ops.ranges import eye
 from ..tensor import Size, Tensor
 from . import constraints
 from .distribution import Distribution, validated
@@ -22,8 +24,8 @@ def _from_precision(precision: Tensor) -> Tensor:
     """The Cholesky factor of the inverse of a matrix."""
     turned = _linalg().cholesky(precision.flip((-2, -1)))
     inverse = turned.flip((-2, -1)).mT
-    eye = FUNCTIONS["eye"](precision.shape[-1], dtype=precision.dtype)
-    return _linalg().solve_triangular(inverse, eye, upper=False)
+    identity = eye(precision.shape[-1], dtype=precision.dtype)
+    return _linalg().solve_triangular(inverse, identity, upper=False)
 
 
 def squared_distance(tril: Tensor, apart: Tensor) -> Tensor:
@@ -69,7 +71,7 @@ class MultivariateNormal(Distribution):
             raise ValueError(
                 f"{name} must be at least two-dimensional, with optional leading batch dimensions"
             )
-        batch = FUNCTIONS["broadcast_shapes"](matrix.shape[:-2], loc.shape[:-1])
+        batch = broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         size = loc.shape[-1]
         self.__dict__[name] = matrix.expand((*batch, size, size))
         self.loc = loc.expand((*batch, size))
@@ -98,7 +100,7 @@ class MultivariateNormal(Distribution):
     @lazy_property
     def precision_matrix(self) -> Tensor:
         """The inverse of the covariance."""
-        return self._whole(FUNCTIONS["cholesky_inverse"](self._unbroadcasted_scale_tril))
+        return self._whole(cholesky_inverse(self._unbroadcasted_scale_tril))
 
     @property
     def mean(self) -> Tensor:

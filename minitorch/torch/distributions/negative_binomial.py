@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from ..autograd.modes import no_grad
 from ..nn.functional import logsigmoid
-from ..ops.surface import FUNCTIONS
+from ..ops.random import poisson
 from ..tensor import Size, Tensor
 from . import constraints
 from .distribution import OfProbabilities, validated
@@ -54,7 +54,7 @@ class NegativeBinomial(OfProbabilities):
 
     def sample(self, sample_shape: Any = Size()) -> Tensor:
         with no_grad():
-            return FUNCTIONS["poisson"](self._gamma.sample(sample_shape))
+            return poisson(self._gamma.sample(sample_shape))
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar
 
 from ..autograd.modes import no_grad
-from ..ops.surface import FUNCTIONS
+from ..ops.random import normal
 from ..tensor import Size, Tensor
 from . import constraints
 from .distribution import validated
@@ -46,7 +46,7 @@ class Normal(ExponentialFamily):
     def sample(self, sample_shape: Any = Size()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with no_grad():
-            return FUNCTIONS["normal"](self.loc.expand(shape), self.scale.expand(shape))
+            return normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
         shape = self._extended_shape(sample_shape)

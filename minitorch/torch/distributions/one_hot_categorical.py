@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..nn.functional import one_hot
-from ..ops.surface import FUNCTIONS
+from ..ops.ranges import eye
 from ..tensor import Size, Tensor
 from . import constraints
 from .categorical import Categorical
@@ -75,7 +75,7 @@ class OneHotCategorical(Distribution):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         n = self.event_shape[0]
-        values = FUNCTIONS["eye"](n, dtype=self._param.dtype)
+        values = eye(n, dtype=self._param.dtype)
         values = values.view((n,) + (1,) * len(self.batch_shape) + (n,))
         return values.expand((n, *self.batch_shape, n)) if expand else values
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..autograd.modes import no_grad
-from ..ops.surface import FUNCTIONS
+from ..ops.random import poisson
 from ..tensor import Size, Tensor
 from . import constraints
 from .distribution import validated
@@ -37,7 +37,7 @@ class Poisson(ExponentialFamily):
 
     def sample(self, sample_shape: Any = Size()) -> Tensor:
         with no_grad():
-            return FUNCTIONS["poisson"](self.rate.expand(self._extended_shape(sample_shape)))
+            return poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ..ops.surface import FUNCTIONS
+from ..ops.creation import full_like
 from ..tensor import Size, Tensor
 from . import constraints
 from .categorical import Categorical
@@ -57,7 +57,7 @@ class ExpRelaxedCategorical(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         count = self._categorical._num_events
         logits, value = broadcast_all(self.logits, value)
-        full = FUNCTIONS["full_like"](self.temperature, float(count))
+        full = full_like(self.temperature, float(count))
         scale = full.lgamma() + self.temperature.log() * (count - 1)
         score = logits - value.mul(self.temperature)
         return (score - score.logsumexp(dim=-1, keepdim=True)).sum(-1) + scale

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from ..ops.surface import FUNCTIONS
+from ..ops.comparison import where
 from ..tensor import Size, Tensor
 from . import constraints
 from .chi2 import Chi2
@@ -45,7 +45,6 @@ class StudentT(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        where = FUNCTIONS["where"]
         wide = where(self.df > 1, math.inf, math.nan).to(self.df)
         return where(self.df > 2, self.scale.pow(2) * self.df / (self.df - 2), wide)
 

@@ -8,7 +8,9 @@ from typing import Any
 
 from .. import dtypes
 from ..nn.functional import logsigmoid, pad, softplus
-from ..ops.surface import FUNCTIONS
+from ..ops.creation import as_tensor, full_like, zeros_like
+from ..ops.joining import stack
+from ..ops.movement import broadcast_shapes
 from ..tensor import Size, Tensor
 from . import constraints
 from .utils import NUMBERS, broadcast_all, lazy_property, sum_rightmost
@@ -117,7 +119,7 @@ def _missing() -> Any:
 
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, Tensor) or isinstance(b, Tensor):
-        return bool(FUNCTIONS["as_tensor"](a).eq(b).all())
+        return bool(as_tensor(a).eq(b).all())
     return a == b
 
 
@@ -233,7 +235,7 @@ class ComposeTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """The logarithm of how much volumes around x grow."""
         if not self.parts:
-            return FUNCTIONS["zeros_like"](x)
+            return zeros_like(x)
         event, total = self.domain.event_dim, 0.0
         for k, part in enumerate(self.parts):
             made = y if k == len(self.parts) - 1 else part(x)
@@ -411,7 +413,7 @@ class PowerTransform(Transform):
 
     def forward_shape(self, shape: Any) -> Any:
         """The shape of what it makes of a tensor."""
-        return FUNCTIONS["broadcast_shapes"](shape, self.exponent.shape)
+        return broadcast_shapes(shape, self.exponent.shape)
 
     inverse_shape = forward_shape
 
@@ -529,7 +531,7 @@ class AffineTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """The logarithm of |scale|."""
         if isinstance(self.scale, NUMBERS):
-            growth = FUNCTIONS["full_like"](x, math.log(abs(self.scale)))
+            growth = full_like(x, math.log(abs(self.scale)))
         else:
             growth = self.scale.abs().log()
         event = self._event_dim
@@ -539,7 +541,7 @@ class AffineTransform(Transform):
     def forward_shape(self, shape: Any) -> Any:
         """The shape of what it makes of a tensor."""
         others = (getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))
-        return FUNCTIONS["broadcast_shapes"](shape, *others)
+        return broadcast_shapes(shape, *others)
 
     inverse_shape = forward_shape
 
@@ -644,12 +646,12 @@ class StackTransform(Transform):
         return zip(self.transforms, *parts, strict=True)
 
     def _call(self, x: Tensor) -> Tensor:
-        return FUNCTIONS["stack"]([t(v) for t, v in self._each(x)], self.dim)
+        return stack([t(v) for t, v in self._each(x)], self.dim)
 
     def _inverse(self, y: Tensor) -> Tensor:
-        return FUNCTIONS["stack"]([t.inv(v) for t, v in self._each(y)], self.dim)
+        return stack([t.inv(v) for t, v in self._each(y)], self.dim)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """The logarithm of how much volumes around x grow."""
         growths = [t.log_abs_det_jacobian(v, w) for t, v, w in self._each(x, y)]
-        return FUNCTIONS["stack"](growths, self.dim)
+        return stack(growths, self.dim)

@@ -9,7 +9,10 @@ from typing import Any
 from .. import dtypes
 from ..autograd.modes import enable_grad
 from ..nn import functional as F
-from ..ops.surface import FUNCTIONS
+from ..ops.creation import empty, tensor
+from ..ops.movement import broadcast_tensors
+from ..ops.random import rand
+from ..ops.ranges import arange
 from ..tensor import Tensor
 
 euler_constant = 0.5772156649015329
@@ -25,8 +28,8 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
         )
     kinds = [v.dtype for v in values if isinstance(v, Tensor)]
     kind = kinds[0] if kinds else dtypes.get_default_dtype()
-    tensors = [v if isinstance(v, Tensor) else FUNCTIONS["tensor"](v, dtype=kind) for v in values]
-    return tuple(FUNCTIONS["broadcast_tensors"](*tensors))
+    tensors = [v if isinstance(v, Tensor) else tensor(v, dtype=kind) for v in values]
+    return tuple(broadcast_tensors(*tensors))
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
@@ -66,12 +69,12 @@ def sum_rightmost(value: Tensor, dim: int) -> Tensor:
 
 def standard_normal(shape: Any, dtype: Any) -> Tensor:
     """Numbers with mean 0 and variance 1."""
-    return FUNCTIONS["empty"](shape, dtype=dtype).normal_()
+    return empty(shape, dtype=dtype).normal_()
 
 
 def uniform(shape: Any, dtype: Any) -> Tensor:
     """Numbers between 0 and 1."""
-    return FUNCTIONS["rand"](shape, dtype=dtype)
+    return rand(shape, dtype=dtype)
 
 
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
@@ -99,5 +102,5 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
 
 
 def _triangle(n: int, diag: int) -> Tensor:
-    places = FUNCTIONS["arange"](n)
+    places = arange(n)
     return places < places.view(-1, 1) + (diag + 1)

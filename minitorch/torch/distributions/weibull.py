@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ..ops.surface import FUNCTIONS
+from ..ops.creation import ones_like
 from ..tensor import Tensor
 from . import constraints
 from .exponential import Exponential
@@ -27,7 +27,7 @@ class Weibull(TransformedDistribution):
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self._hold(scale=scale, concentration=concentration)
         self.concentration_reciprocal = self.concentration.reciprocal()
-        base = Exponential(FUNCTIONS["ones_like"](self.scale), validate_args=validate_args)
+        base = Exponential(ones_like(self.scale), validate_args=validate_args)
         power = PowerTransform(exponent=self.concentration_reciprocal)
         super().__init__(base, [power, AffineTransform(0, self.scale)], validate_args=validate_args)
 

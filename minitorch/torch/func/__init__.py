@@ -7,7 +7,7 @@ from typing import Any
 
 from ..nn.modules.module import Module
 from ..nn.utils.stateless import _functional_call
-from ..ops.surface import FUNCTIONS as _FUNCTIONS
+from ..ops.joining import stack as _stack
 from ..tensor import Tensor
 
 
@@ -78,6 +78,6 @@ def _stacked(dicts: list[dict[str, Any]]) -> dict[str, Tensor]:
         tracked = [tensor.requires_grad for tensor in tensors]
         if any(tracked) and not all(tracked):
             raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
-        stacked = _FUNCTIONS["stack"](tensors).detach()
+        stacked = _stack(tensors).detach()
         made[name] = stacked.requires_grad_() if all(tracked) else stacked
     return made

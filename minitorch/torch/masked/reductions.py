@@ -10,8 +10,9 @@ import math
 from typing import Any
 
 from .. import dtypes
+from ..ops.comparison import where
+from ..ops.creation import ones_like
 from ..ops.linalg.norms import vector_norm
-from ..ops.surface import FUNCTIONS
 from ..tensor import Tensor
 
 
@@ -19,13 +20,13 @@ def _fill(input: Tensor, mask: Tensor | None, value: Any) -> Tensor:
     """A tensor with a value where the mask is false."""
     if mask is None:
         return input
-    return FUNCTIONS["where"](_whole_mask(input, mask), input, input.new_tensor(value))
+    return where(_whole_mask(input, mask), input, input.new_tensor(value))
 
 
 def _whole_mask(input: Tensor, mask: Tensor | None) -> Tensor:
     """The mask in the shape of its input."""
     if mask is None:
-        return FUNCTIONS["ones_like"](input, dtype=dtypes.bool_)
+        return ones_like(input, dtype=dtypes.bool_)
     if mask.ndim > input.ndim:
         raise IndexError(
             "_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)"
@@ -245,7 +246,7 @@ def logsumexp(
 ) -> Tensor:
     """log(sum(exp(x))) of the elements in the mask."""
     x = _fill(input, mask, _limits(input.dtype)[0])
-    return FUNCTIONS["logsumexp"](x, _dims(input, dim), keepdim).to(dtype or input.dtype)
+    return x.logsumexp(_dims(input, dim), keepdim).to(dtype or input.dtype)
 
 
 def logaddexp(
@@ -254,24 +255,24 @@ def logaddexp(
     """log(exp(a) + exp(b)) of the elements in their masks."""
     kind = dtype or input.dtype
     a, b = (_fill(x, m, -math.inf) for x, m in ((input, input_mask), (other, other_mask)))
-    return FUNCTIONS["logaddexp"](a, b).to(kind)
+    return a.logaddexp(b).to(kind)
 
 
 def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """`softmax` of the elements in the mask; 0 at the others."""
-    return FUNCTIONS["softmax"](_fill(input, mask, -math.inf), dim, dtype=dtype or input.dtype)
+    return _fill(input, mask, -math.inf).softmax(dim, dtype=dtype or input.dtype)
 
 
 def log_softmax(
     input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
     """`log_softmax` of the elements in the mask; -inf at the others."""
-    return FUNCTIONS["log_softmax"](_fill(input, mask, -math.inf), dim, dtype=dtype or input.dtype)
+    return _fill(input, mask, -math.inf).log_softmax(dim, dtype=dtype or input.dtype)
 
 
 def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """`softmax` of minus the elements in the mask; 0 at the others."""
-    return FUNCTIONS["softmax"](-_fill(input, mask, math.inf), dim, dtype=dtype or input.dtype)
+    return _fill(input, mask, math.inf).neg().softmax(dim, dtype=dtype or input.dtype)
 
 
 def normalize(

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..autograd.backward import grad
 from ..autograd.modes import enable_grad
-from ..ops.surface import FUNCTIONS
+from ..ops.creation import zeros
 from ..tensor import Tensor
 from . import functional as F
 
@@ -24,14 +24,14 @@ def _declare(dims: int) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
         input_size: Sequence[int], weight: Tensor, grad_output: Tensor,
         stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1,
     ) -> Tensor:  # fmt: skip
-        input = FUNCTIONS["zeros"](input_size, dtype=weight.dtype, requires_grad=True)
+        input = zeros(input_size, dtype=weight.dtype, requires_grad=True)
         return call(input, input, weight.detach(), grad_output, stride, padding, dilation, groups)
 
     def by_weight(
         input: Tensor, weight_size: Sequence[int], grad_output: Tensor,
         stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1,
     ) -> Tensor:  # fmt: skip
-        weight = FUNCTIONS["zeros"](weight_size, dtype=input.dtype, requires_grad=True)
+        weight = zeros(weight_size, dtype=input.dtype, requires_grad=True)
         return call(weight, input.detach(), weight, grad_output, stride, padding, dilation, groups)
 
     for fn, what in ((by_input, "input"), (by_weight, "weight")):

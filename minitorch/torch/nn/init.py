@@ -10,7 +10,7 @@ from typing import Any
 
 from ..autograd.modes import no_grad
 from ..ops.linalg.factorizations import qr as _qr
-from ..ops.surface import FUNCTIONS as _FUNCTIONS
+from ..ops.random import randperm as _randperm
 from ..tensor import Tensor
 
 # --- From a distribution -------------------------------------------------------------------------
@@ -245,7 +245,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     rows, columns = tensor.shape
     tensor.normal_(0, std, generator=generator)
     for column in range(columns):
-        tensor[_FUNCTIONS["randperm"](rows)[: math.ceil(sparsity * rows)], column] = 0
+        tensor[_randperm(rows)[: math.ceil(sparsity * rows)], column] = 0
     return tensor
 
 

@@ -386,3 +386,9 @@ def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
     for d in reversed(physical_layout):
         strides[d], step = step, step * max(size[d], 1)
     return empty_strided(size, strides, **options)
+
+
+zeros, ones, empty = (FUNCTIONS[name] for name in ("zeros", "ones", "empty"))
+zeros_like, ones_like, empty_like = (
+    FUNCTIONS[name] for name in ("zeros_like", "ones_like", "empty_like")
+)

@@ -375,3 +375,8 @@ def random_(self: Tensor, *bounds: Any, generator: Any = None) -> Tensor:
             shape, kind, int(low), None if high is None else int(high), generator
         )
     return _fill(self, in_memory_order(drawn, self._array), "random_")
+
+
+rand, randn, rand_like, poisson = (
+    FUNCTIONS[name] for name in ("rand", "randn", "rand_like", "poisson")
+)

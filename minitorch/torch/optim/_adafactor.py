@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from ..autograd.modes import no_grad
+from ..ops.creation import zeros_like
 from ..tensor import Tensor
 from .optimizer import (
     Closure,
@@ -17,7 +18,6 @@ from .optimizer import (
     State,
     evaluated,
     number,
-    zeros_like,
 )
 from .options import as_float, check_lr, optimizer
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from .. import dtypes
 from ..autograd.modes import no_grad
-from .optimizer import Closure, Group, Optimizer, Options, ParamsT, evaluated, zeros_like
+from ..ops.creation import zeros_like
+from .optimizer import Closure, Group, Optimizer, Options, ParamsT, evaluated
 from .options import as_float, check_lr, optimizer
 
 _SHOWN = {"lr": "Learning rate", "momentum": "momentum", "weight_decay": "weight decay"}

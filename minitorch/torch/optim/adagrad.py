@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY
 from ..tensor import Tensor
 from . import formulas
 from .elementwise import ElementwiseOptimizer, Numbers, Step
-from .optimizer import Group, Options, ParamsT, State, full_like, number
+from .optimizer import Group, Options, ParamsT, State, filled_like, number
 from .options import as_float, direction, optimizer
 
 
@@ -35,7 +35,7 @@ class Adagrad(ElementwiseOptimizer):
 
     def _start(self, group: Group, p: Tensor) -> State:
         value = self.defaults["initial_accumulator_value"]
-        return {"step": number(0.0), "sum": full_like(p, value)}
+        return {"step": number(0.0), "sum": filled_like(p, value)}
 
     def share_memory(self) -> None:
         """Move the state to memory that other processes see."""

@@ -8,14 +8,22 @@ from typing import Any
 
 from ..backends.cpu.optim import update
 from ..interpreters import Update, installed, interpret
-from ..ops.surface import FUNCTIONS
+from ..ops.comparison import where
+from ..ops.creation import zeros_like
 from ..tensor import Tensor, bump_versions
-from .optimizer import Closure, Group, Optimizer, Options, State, evaluated, number, zeros_like
+from .optimizer import Closure, Group, Optimizer, Options, State, evaluated, number
 from .options import check_options
 
 Jobs = list[tuple[Tensor, Tensor, State]]
 Numbers = tuple[tuple[float, ...], tuple[float, ...]]
 """What a formula takes besides arrays, and new values of what is counted."""
+
+
+_methods: Any = Tensor
+_TENSORS = SimpleNamespace(
+    sqrt=_methods.sqrt, abs=_methods.abs, maximum=_methods.maximum, where=where
+)
+"""What formulas need, of tensors."""
 
 
 class Step(Update):
@@ -83,7 +91,7 @@ class Step(Update):
         """Take the step with operations that are recorded, so that one can differentiate through it."""
         numbers, counts = self.numbers(options, *[state[name]._array[()] for name in self.counts])
         kept = [state[name] for name in self.state]
-        new = self.formula(SimpleNamespace(**FUNCTIONS), p, gradient, *kept, *numbers)
+        new = self.formula(_TENSORS, p, gradient, *kept, *numbers)
         p.copy_(new[0])
         state.update(zip(self.state, new[1:], strict=True))
         for name, value in zip(self.counts, counts, strict=True):

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.modes import enable_grad, no_grad
-from ..ops.surface import FUNCTIONS
+from ..ops.complex_numbers import view_as_real
+from ..ops.creation import zeros_like
+from ..ops.joining import cat
 from ..tensor import Tensor
-from .optimizer import Closure, Group, Optimizer, Options, ParamsT, zeros_like
+from .optimizer import Closure, Group, Optimizer, Options, ParamsT
 from .options import as_float, check_options, optimizer
 
 Evaluate = Callable[[float], tuple[float, Any]]
@@ -62,7 +64,7 @@ class LBFGS(Optimizer):
 
     def _gradient(self) -> Tensor:
         gradients = [p._grad if p._grad is not None else zeros_like(p) for p in self._params]
-        return FUNCTIONS["cat"]([_real(g).reshape(-1) for g in gradients])
+        return cat([_real(g).reshape(-1) for g in gradients])
 
     def _move(self, length: float, direction: Any) -> None:
         """Add so much of a direction to the parameters."""
@@ -83,7 +85,7 @@ class LBFGS(Optimizer):
 
 def _real(tensor: Any) -> Any:
     """A tensor of complex numbers as one of pairs of real ones."""
-    return FUNCTIONS["view_as_real"](tensor) if tensor.is_complex() else tensor
+    return view_as_real(tensor) if tensor.is_complex() else tensor
 
 
 class _Search:

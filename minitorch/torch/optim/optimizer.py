@@ -14,7 +14,7 @@ from typing import Any
 from .. import dtypes
 from ..autograd.modes import enable_grad
 from ..handles import RemovableHandle, add_hook
-from ..ops.surface import FUNCTIONS
+from ..ops.creation import full_like, tensor
 from ..tensor import Tensor
 
 Closure = Callable[[], Any] | None
@@ -377,17 +377,12 @@ def number(value: float) -> Tensor:
     """A number that a state keeps: a tensor without dimensions, as in Torch's files."""
     double = dtypes.get_default_dtype() is dtypes.float64
     dtype = dtypes.float64 if double else dtypes.float32
-    return FUNCTIONS["tensor"](float(value), dtype=dtype)
+    return tensor(float(value), dtype=dtype)
 
 
-def zeros_like(p: Tensor) -> Tensor:
-    """Zeros in the shape and memory layout of a parameter."""
-    return FUNCTIONS["zeros_like"](p)
-
-
-def full_like(p: Tensor, value: float) -> Tensor:
+def filled_like(p: Tensor, value: float) -> Tensor:
     """A tensor like a parameter that holds one number, of a complex one in both parts."""
-    return FUNCTIONS["full_like"](p, complex(value, value) if p.is_complex() else value)
+    return full_like(p, complex(value, value) if p.is_complex() else value)
 
 
 def evaluated(closure: Closure) -> Any:

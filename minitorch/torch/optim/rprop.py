@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY
 from ..tensor import Tensor
 from . import formulas
 from .elementwise import ElementwiseOptimizer, Numbers, Step
-from .optimizer import Group, Options, ParamsT, State, full_like
+from .optimizer import Group, Options, ParamsT, State, filled_like
 from .options import as_float, direction, optimizer
 
 
@@ -32,7 +32,7 @@ class Rprop(ElementwiseOptimizer):
             raise ValueError(f"Invalid eta values: {shrink}, {grow}")
 
     def _start(self, group: Group, p: Tensor) -> State:
-        return {**super()._start(group, p), "step_size": full_like(p, as_float(group["lr"]))}
+        return {**super()._start(group, p), "step_size": filled_like(p, as_float(group["lr"]))}
 
     def _step(self, group: Group, first: bool) -> Step:
         return _STEP

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..autograd.modes import no_grad
+from ..ops.creation import zeros_like
 from ..tensor import Tensor
-from .optimizer import Closure, Group, Optimizer, Options, ParamsT, State, evaluated, zeros_like
+from .optimizer import Closure, Group, Optimizer, Options, ParamsT, State, evaluated
 from .options import as_float, check_betas, check_lr, optimizer
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from .. import dtypes
 from ..autograd.modes import no_grad
 from ..nn.modules.module import Module
-from ..ops.surface import FUNCTIONS
+from ..ops.creation import tensor
 from ..tensor import Tensor
 from .lr_scheduler.scheduler import LRScheduler, Rate, per_group
 from .optimizer import Optimizer
@@ -107,7 +107,7 @@ class AveragedModel(Module):
         self.module = deepcopy(model)
         if device is not None:
             self.module = self.module.to(device)
-        self.register_buffer("n_averaged", FUNCTIONS["tensor"](0, dtype=dtypes.int64))
+        self.register_buffer("n_averaged", tensor(0, dtype=dtypes.int64))
         self.avg_fn = avg_fn
         self.multi_avg_fn = multi_avg_fn
         self.use_buffers = use_buffers

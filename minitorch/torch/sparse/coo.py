@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, environment
+from ..ops.joining import cat
 from ..ops.movement import wrap_dim, wrap_dims
 from ..ops.promotion import NUMBERS
-from ..ops.surface import FUNCTIONS
 from ..printing import sparse_text
 from ..tensor import Array, Size, Tensor, wrap
 
@@ -320,7 +320,7 @@ class SparseTensor:
         self._same_shape("add", other)
         values = [self._content, other._content if alpha == 1 else other._content * alpha]
         kind = dtypes.promote_types(self.dtype, other.dtype)
-        content = FUNCTIONS["cat"]([v.to(kind) for v in values], 0)
+        content = cat([v.to(kind) for v in values], 0)
         return SparseTensor(
             np.concatenate([self._places, other._places], 1), content, self._shape
         ).coalesce()

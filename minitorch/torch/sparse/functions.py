@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..environment import strided
-from ..ops.creation import as_tensor
+from ..ops.creation import as_tensor, empty
 from ..ops.movement import wrap_dim
-from ..ops.surface import FUNCTIONS, only_method
+from ..ops.surface import only_method
 from ..tensor import Array, Tensor, wrap
 from .coo import SparseTensor
 
@@ -29,7 +29,7 @@ def sparse_coo_tensor(
     """
     if indices is None or values is None:
         size = indices if size is None else size
-        indices, values = np.zeros((len(size), 0), np.int64), FUNCTIONS["empty"](0, dtype=dtype)
+        indices, values = np.zeros((len(size), 0), np.int64), empty(0, dtype=dtype)
     content = as_tensor(values, dtype, device)
     content = content if content.ndim else content.reshape(1)
     places = _places(indices)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtypes
+from ..ops.comparison import isclose
 from ..ops.conversion import from_numpy
-from ..ops.surface import FUNCTIONS
 from ..tensor import Tensor
 
 _PRECISIONS = {  # rtol and atol by dtype; whole numbers must be equal
@@ -185,7 +185,7 @@ def _tensors(a: Any, b: Any, limits: Limits) -> str | None:
     rtol, atol = limits.for_types(a.dtype, b.dtype)
     kind = dtypes.promote_types(a.dtype, b.dtype)
     a, b = a.to(kind), b.to(kind)
-    near = FUNCTIONS["isclose"](a, b, rtol=rtol, atol=atol, equal_nan=limits.equal_nan)
+    near = isclose(a, b, rtol=rtol, atol=atol, equal_nan=limits.equal_nan)
     if near._array.all():
         return None
     if not a.ndim:

@@ -7,8 +7,10 @@ from typing import Any
 
 from .. import dtypes
 from ..device import resolve
+from ..ops.complex_numbers import view_as_real
+from ..ops.creation import empty
 from ..ops.movement import sizes_of
-from ..ops.surface import FUNCTIONS
+from ..ops.random import randint
 from ..tensor import Tensor
 
 
@@ -55,15 +57,15 @@ def _numbers(
 ) -> Tensor:
     if kind is dtypes.bool_:
         low, high = _bounds(low, high, 0, 2, 0, 2)
-        return FUNCTIONS["randint"](int(low), int(high), sizes, dtype=kind)
+        return randint(int(low), int(high), sizes, dtype=kind)
     if kind.kind == dtypes.INTEGRAL:
         limits = dtypes.iinfo(kind)
         low, high = _bounds(low, high, limits.min, limits.max, 0 if not kind.is_signed else -9, 10)
-        return FUNCTIONS["randint"](math.ceil(low), math.ceil(high), sizes, dtype=kind)
+        return randint(math.ceil(low), math.ceil(high), sizes, dtype=kind)
     limits = dtypes.finfo(kind)
     low, high = _bounds(low, high, limits.min, limits.max, -9, 9)
-    made = FUNCTIONS["empty"](sizes, dtype=kind)
-    (FUNCTIONS["view_as_real"](made) if kind.is_complex else made).uniform_(low, high)
+    made = empty(sizes, dtype=kind)
+    (view_as_real(made) if kind.is_complex else made).uniform_(low, high)
     return made
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from ...ops.surface import FUNCTIONS
+from ...ops.joining import cat
 from ...tensor import Tensor
 from .. import functional as F
 from .container import ModuleList, Sequential
@@ -95,7 +95,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         for i, tail in enumerate(self.tail):
             cluster = head[:, self.shortlist_size + i].unsqueeze(1)
             parts.append(F.log_softmax(tail(input), dim=1) + cluster)
-        return FUNCTIONS["cat"](parts, 1)
+        return cat(parts, 1)
 
     def predict(self, input: Tensor) -> Tensor:
         """The likeliest class; clusters are opened only where one of them is likeliest."""

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...ops.surface import FUNCTIONS
+from ...ops.creation import ones, tensor, zeros
 from ...tensor import Tensor, bump_version
 from .. import functional as F
 from .. import init
@@ -54,8 +54,8 @@ class _NormBase(Module):
 
     def _add_statistics(self, size: tuple[int, ...] | None, device: Any, dtype: Any) -> None:
         """Make the running statistics, or empty places for them."""
-        for name, fill in (("running_mean", "zeros"), ("running_var", "ones")):
-            made = None if size is None else FUNCTIONS[fill](size, device=device, dtype=dtype)
+        for name, fill in (("running_mean", zeros), ("running_var", ones)):
+            made = None if size is None else fill(size, device=device, dtype=dtype)
             self.register_buffer(name, made)
         self.register_buffer("num_batches_tracked", None if size is None else _no_batches())
 
@@ -101,7 +101,7 @@ class _NormBase(Module):
 
 def _no_batches() -> Tensor:
     """How many batches a new layer has seen."""
-    return FUNCTIONS["tensor"](0)
+    return tensor(0)
 
 
 class _BatchNorm(_NormBase):

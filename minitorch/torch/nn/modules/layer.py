@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, dataclass_transform
 
 from ...declarations import constructor
-from ...ops.surface import FUNCTIONS
+from ...ops.creation import empty
 from ...tensor import Size
 from ..parameter import Parameter
 from .module import Module
@@ -79,7 +79,6 @@ def add_parameters(
     module: Module, device: Any, dtype: Any, **shapes: tuple[int, ...] | None
 ) -> None:
     """Give a module parameters that nobody has written yet; None leaves the place empty."""
-    empty = FUNCTIONS["empty"]
     for name, shape in shapes.items():
         made = None if shape is None else Parameter(empty(shape, device=device, dtype=dtype))
         module.register_parameter(name, made)

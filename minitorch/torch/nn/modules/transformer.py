@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from ...autograd.graph import modes
 from ...ops.attention import additive_mask, warn_of_two_kinds
-from ...ops.surface import FUNCTIONS
+from ...ops.creation import full
 from ...tensor import Tensor, tracks
 from .. import functional as F
 from .. import init
@@ -29,8 +29,7 @@ def _generate_square_subsequent_mask(
     sz: int, device: Any = None, dtype: Any = None
 ) -> Tensor:  # fmt: skip
     """A causal mask: -inf where a key stands after its query, else 0."""
-    full = FUNCTIONS["full"]((sz, sz), -math.inf, dtype=dtype, device=device)
-    return FUNCTIONS["triu"](full, diagonal=1)
+    return full((sz, sz), -math.inf, dtype=dtype, device=device).triu(1)
 
 
 def _is_causal(mask: Tensor | None, told: bool | None, size: int) -> bool:

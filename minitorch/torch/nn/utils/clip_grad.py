@@ -12,9 +12,9 @@ import numpy as np
 from ...autograd.modes import no_grad
 from ...interpreters import update
 from ...ops.arithmetic import MUL
+from ...ops.creation import tensor
 from ...ops.linalg.norms import VECTOR_NORM
 from ...ops.record import Op, bind
-from ...ops.surface import FUNCTIONS
 from ...tensor import Array, Tensor, bump_versions
 
 Tensors = Tensor | Iterable[Tensor]
@@ -32,8 +32,8 @@ TOTAL_NORM = Op("_total_norm", ("*tensors",), _total_norm, {"tensors": None})
 def _foreach_mul_(tensors: list[Tensor], factor: Tensor) -> None:
     """Multiply tensors, in place, by a number."""
     number = factor.item()
-    for tensor in tensors:
-        array = tensor._array
+    for each in tensors:
+        array = each._array
         if array.dtype.kind == "f":
             MUL.ufunc(array, number, out=array)  # type: ignore[misc]
         else:
@@ -67,7 +67,7 @@ def get_total_norm(
     listed = _listed(tensors)
     norm_type = float(norm_type)
     if not listed:
-        return FUNCTIONS["tensor"](0.0)
+        return tensor(0.0)
     total = bind(TOTAL_NORM, listed, {"ord": norm_type})
     if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...ops.facts import typename
-from ...ops.surface import FUNCTIONS
+from ...ops.joining import cat
 from ...tensor import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All elements of all parameters, one after the other."""
-    return FUNCTIONS["cat"]([parameter.view(-1) for parameter in parameters])
+    return cat([parameter.view(-1) for parameter in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:

@@ -7,7 +7,12 @@ from typing import Any
 
 from ...autograd.modes import no_grad
 from ...dtypes import finfo
-from ...ops.surface import FUNCTIONS
+from ...ops.comparison import allclose
+from ...ops.joining import cat
+from ...ops.linalg.factorizations import geqrf
+from ...ops.linalg.functions import matrix_exp
+from ...ops.random import randn
+from ...ops.ranges import eye
 from ...tensor import Tensor
 from .. import functional as F
 from ..modules.module import Module
@@ -28,13 +33,13 @@ class _OrthMaps(Enum):
 
 def _is_orthogonal(q: Tensor) -> bool:
     rows, columns = q.shape[-2:]
-    eye = FUNCTIONS["eye"](columns, dtype=q.dtype)
-    return FUNCTIONS["allclose"](q.mH @ q, eye, atol=10.0 * rows * finfo(q.dtype).eps)
+    identity = eye(columns, dtype=q.dtype)
+    return allclose(q.mH @ q, identity, atol=10.0 * rows * finfo(q.dtype).eps)
 
 
 def _make_orthogonal(matrix: Tensor) -> Tensor:
     """The orthogonal factor of a matrix, whose triangular one has a positive diagonal."""
-    reflectors, tau = FUNCTIONS["geqrf"](matrix)
+    reflectors, tau = geqrf(matrix)
     q = _householder_product(reflectors, tau)
     return q * reflectors.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
 
@@ -82,15 +87,15 @@ class _Orthogonal(Module):
         x = x.tril()
         if rows != columns:
             zeros = x.new_zeros(rows, rows - columns).expand(*x.shape[:-2], -1, -1)
-            x = FUNCTIONS["cat"]([x, zeros], -1)
+            x = cat([x, zeros], -1)
         skew = x - x.mH
         if self.orthogonal_map is _OrthMaps.matrix_exp:
-            q = FUNCTIONS["matrix_exp"](skew)
+            q = matrix_exp(skew)
         else:
             from ... import linalg
 
-            eye = FUNCTIONS["eye"](rows, dtype=skew.dtype)
-            q = linalg.solve(eye - 0.5 * skew, eye + 0.5 * skew)
+            identity = eye(rows, dtype=skew.dtype)
+            q = linalg.solve(identity - 0.5 * skew, identity + 0.5 * skew)
         return q[..., :columns]
 
     @no_grad()
@@ -108,8 +113,8 @@ class _Orthogonal(Module):
             return inverse.mT if wide else inverse
         rows, columns = tall.shape[-2:]
         if rows != columns:
-            more = FUNCTIONS["randn"](*tall.shape[:-2], rows, rows - columns, dtype=tall.dtype)
-            self.base = _make_orthogonal(FUNCTIONS["cat"]([tall, more], -1))
+            more = randn(*tall.shape[:-2], rows, rows - columns, dtype=tall.dtype)
+            self.base = _make_orthogonal(cat([tall, more], -1))
         else:
             self.base = tall.clone() if _is_orthogonal(tall) else _make_orthogonal(tall)
         start = q.new_zeros(q.shape)
@@ -122,7 +127,7 @@ class _Orthogonal(Module):
                 "It is not possible to assign to the matrix exponential or the Cayley "
                 "parametrizations when use_trivialization=False."
             )
-        reflectors, tau = FUNCTIONS["geqrf"](q)
+        reflectors, tau = geqrf(q)
         signs = reflectors.diagonal(dim1=-2, dim2=-1)
         signs.sign_()
         signs[tau == 0.0] *= -1

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from numbers import Integral, Real
 from typing import Any
 
+from ...ops.creation import ones_like, zeros_like
 from ...ops.linalg.norms import vector_norm
-from ...ops.surface import FUNCTIONS
+from ...ops.random import rand, rand_like
 from ...tensor import Tensor
 from .convert_parameters import parameters_to_vector
 
@@ -64,7 +65,7 @@ class BasePruningMethod(ABC):
                 f"importance_scores should have the same shape as tensor t, got {scores.shape} vs "
                 f"{t.shape}"
             )
-        kept = FUNCTIONS["ones_like"](t) if default_mask is None else default_mask
+        kept = ones_like(t) if default_mask is None else default_mask
         return t * self.compute_mask(scores, default_mask=kept)
 
     def remove(self, module: Any) -> None:
@@ -96,7 +97,7 @@ def _apply(method: BasePruningMethod, module: Any, name: str, scores: Any) -> Ba
     if before is None:
         module.register_parameter(f"{name}_orig", original)
         del module._parameters[name]
-        mask = FUNCTIONS["ones_like"](original.detach())
+        mask = ones_like(original.detach())
     else:
         mask = getattr(module, f"{name}_mask").detach().clone()
     try:
@@ -226,7 +227,7 @@ class RandomUnstructured(_Unstructured):
     """Takes away elements by chance."""
 
     def chosen(self, t: Tensor, count: int) -> Tensor:
-        return FUNCTIONS["rand_like"](t).view(-1).topk(count)[1]
+        return rand_like(t).view(-1).topk(count)[1]
 
 
 class L1Unstructured(_Unstructured):
@@ -253,7 +254,7 @@ class _Structured(_Amount):
         count = self.count_of(t.shape[self.dim])
         if not count:
             return default_mask
-        mask = FUNCTIONS["zeros_like"](t.detach())
+        mask = zeros_like(t.detach())
         places: list[Any] = [slice(None)] * t.ndim
         places[self.dim] = self.kept(t, count)
         mask[tuple(places)] = 1
@@ -272,7 +273,7 @@ class RandomStructured(_Structured):
         self.dim = dim
 
     def kept(self, t: Tensor, count: int) -> Tensor:
-        drawn = FUNCTIONS["rand"](t.shape[self.dim])
+        drawn = rand(t.shape[self.dim])
         return drawn > drawn.kthvalue(count)[0]
 
 
@@ -377,7 +378,7 @@ def global_unstructured(
     given: Any = importance_scores or {}
     scores = [given.get(pair, tensor) for pair, tensor in zip(pairs, tensors, strict=True)]
     masks = [
-        getattr(module, f"{name}_mask", FUNCTIONS["ones_like"](tensor))
+        getattr(module, f"{name}_mask", ones_like(tensor))
         for (module, name), tensor in zip(pairs, tensors, strict=True)
     ]
     container = PruningContainer(method)

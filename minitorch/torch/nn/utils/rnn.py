@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...dtypes import int64
-from ...ops.surface import FUNCTIONS
+from ...ops.creation import as_tensor
+from ...ops.joining import cat, stack
+from ...ops.sorting import sort
 from ...tensor import Tensor, wrap
 
 
@@ -105,10 +107,10 @@ def pack_padded_sequence(
         batch_first: whether the batch is the first dimension
         enforce_sorted: whether sequences must come with the longest first; else they are sorted
     """
-    counts = FUNCTIONS["as_tensor"](lengths).to(int64)
+    counts = as_tensor(lengths).to(int64)
     order = None
     if not enforce_sorted:
-        counts, order = FUNCTIONS["sort"](counts, descending=True)
+        counts, order = sort(counts, descending=True)
         input = input.index_select(0 if batch_first else 1, order)
     steps = input.transpose(0, 1) if batch_first else input
     long, batch = steps._array.shape[:2]
@@ -213,14 +215,14 @@ def pad_sequence(
         raise RuntimeError("received an empty list of sequences")
     long = max(len(t) for t in tensors)
     padded = [_padded(t, long - len(t), padding_value, padding_side) for t in tensors]
-    return FUNCTIONS["stack"](padded, 0 if batch_first else 1)
+    return stack(padded, 0 if batch_first else 1)
 
 
 def _padded(sequence: Tensor, count: int, value: float, side: str) -> Tensor:
     if not count:
         return sequence
     rest = sequence.new_full((count, *sequence.shape[1:]), value)
-    return FUNCTIONS["cat"]([sequence, rest] if side == "right" else [rest, sequence])
+    return cat([sequence, rest] if side == "right" else [rest, sequence])
 
 
 def unpad_sequence(
