@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 from .overriding import TorchFunctionMode, thread
+
+KINDS = {"cpu", "cuda", "meta", "mps", "xpu"}
+"""The names of kinds of devices, here or not."""
 
 
 class device:  # noqa: N801
@@ -31,9 +33,9 @@ class device:  # noqa: N801
             if not number.isdigit() or index is not None:
                 raise RuntimeError(f"Invalid device string: '{name}:{number}'")
             index = int(number)
-        if name not in ("cpu", "cuda", "meta", "mps", "xpu"):
+        if name not in KINDS:
             raise RuntimeError(
-                f"Expected one of cpu, cuda, mps, xpu, meta device type at start of device string: {name}"
+                f"Expected one of {', '.join(sorted(KINDS))} device type at start of device string: {name}"
             )
         self.type: str = name
         self.index: int | None = index
@@ -119,17 +121,3 @@ class DeviceContext(TorchFunctionMode):
 
 class DeviceError(AssertionError, RuntimeError):
     """A device that is not here; Torch raises the one or the other, as it was built."""
-
-
-@lru_cache(maxsize=64)
-def resolve(given: device | str | int | None) -> device:
-    """The device that was asked for; an error, saying what to do, if it is not here."""
-    if given is None:
-        return CPU
-    found = given if isinstance(given, device) else device(given)
-    if found.type != "cpu":
-        raise DeviceError(
-            f"device '{found}' is not available in this build of minitorch.torch: tensors live on "
-            "the CPU; write device='cpu', or choose with torch.cuda.is_available()"
-        )
-    return CPU

@@ -101,7 +101,7 @@ def set_flush_denormal(mode: bool) -> bool:
 
 def set_default_device(device: Any) -> None:
     """Where new tensors go: the CPU is the one place so far."""
-    from .device import resolve
+    from .backends.interface import resolve
 
     resolve(device)
 

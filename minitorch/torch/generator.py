@@ -20,7 +20,8 @@ import numpy as np
 
 from ..threads import fork_waits_for
 from .backends.cpu.dispatch import COMPILES, kernels_from
-from .device import CPU, device, resolve
+from .backends.interface import resolve
+from .device import CPU, device
 
 if TYPE_CHECKING:
     from .tensor import Tensor

@@ -295,7 +295,7 @@ class safe_open:  # noqa: N801
     def __init__(
         self, filename: str | os.PathLike[str], framework: str = "pt", device: Any = "cpu"
     ) -> None:
-        from .device import resolve
+        from .backends.interface import resolve
 
         if framework not in ("pt", "torch", "pytorch"):
             raise SafetensorError(f"framework {framework} is invalid: there is 'pt'")

@@ -16,6 +16,7 @@ import numpy as np
 
 from . import dtypes
 from .autograd.graph import AccumulateGrad, Edge, Node, modes
+from .backends.interface import backend_of, others
 from .device import CPU, device
 from .handles import Hooks, RemovableHandle, add_hook
 from .overriding import DisableTorchFunctionSubclass, of_subclasses, register
@@ -122,7 +123,7 @@ class Tensor:
     @property
     def device(self) -> device:
         """Where the memory is."""
-        return CPU
+        return backend_of(self._array).device_of(self._array) if others else CPU
 
     @property
     def ndim(self) -> int:
@@ -253,15 +254,6 @@ class Tensor:
     def _owns_memory(self) -> bool:
         """Whether nothing but this tensor holds its array, and the array all of its memory."""
         return self._array.base is None and sys.getrefcount(self._array) == 2
-
-    def _own_copy(self) -> Tensor:
-        """A tensor outside the graph whose memory nobody else has."""
-        return wrap(np.array(self._array, order="K"))
-
-    def _add_in_place(self, other: Tensor) -> None:
-        """Add outside the graph, into this memory."""
-        np.add(self._array, other._array, out=self._array, casting="same_kind")
-        bump_version(self)
 
     # --- Hooks -------------------------------------------------------------------------
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Tensor, edge_of, make_view, tracks, wrap
+from ..dtypes import from_numpy_dtype
+from ..tensor import Tensor, edge_of, make_view, tracks
 from .graph import Layout, Node, layout_at, modes
 
 
@@ -86,8 +87,11 @@ class FunctionNode(Node):
     def backward(self, gradients: list[Tensor | None]) -> list[Tensor | None]:
         given: list[Any] = gradients + [None] * (len(self.layouts) - len(gradients))
         if self.ctx.materialize_grads:
+            like = next(g for g in given if g is not None)
             given = [
-                wrap(np.zeros(*layout)) if g is None and layout is not None else g
+                like.new_zeros(layout[0], dtype=from_numpy_dtype(layout[1]))
+                if g is None and layout is not None
+                else g
                 for g, layout in zip(given, self.layouts, strict=True)
             ]
         result = self.function.backward(self.ctx, *given)

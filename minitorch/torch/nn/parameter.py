@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..device import resolve
+from ..backends.interface import resolve
 from ..overriding import disabled
 from ..tensor import Size, Tensor, counter_of
 

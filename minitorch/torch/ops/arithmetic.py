@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.interface import ARRAYS
 from ..tensor import Array, Tensor
 from .elementwise import binary, conj, exactly, flat, kind_name, not_for, unary, unknown
 from .layout import following
@@ -58,7 +59,7 @@ def _refusing_bool(compute: Callable[..., Array]) -> Callable[..., Array]:
 
     def run(input: Any, other: Any) -> Array:
         for value in (input, other):
-            if value.dtype.kind == "b" if isinstance(value, np.ndarray) else type(value) is bool:
+            if value.dtype.kind == "b" if type(value) in ARRAYS else type(value) is bool:
                 raise RuntimeError(_NO_BOOL)
         return compute(input, other)
 

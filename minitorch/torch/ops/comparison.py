@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.interface import ARRAYS
 from ..tensor import Array, Tensor
 from .elementwise import binary, flat, not_for, unary
 from .layout import laid_out
@@ -150,7 +151,7 @@ def __invert__(self: Tensor) -> Tensor:  # noqa: N807
 
 def _where(condition: Array, input: Any, other: Any) -> Array:
     for number in (input, other):
-        if type(number) is not np.ndarray and not fits_floats(number):
+        if type(number) not in ARRAYS and not fits_floats(number):
             kind = result_type(input, other)
             exact_number(number, kind if wide_type(kind) is kind else dtypes.float64)
     try:

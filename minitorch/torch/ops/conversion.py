@@ -8,8 +8,9 @@ import numpy as np
 
 from .. import dtypes
 from ..autograd.graph import modes
+from ..backends.interface import move, others, resolve
+from ..device import CPU
 from ..device import device as device_type
-from ..device import resolve
 from ..dtypes import dtype as dtype_type
 from ..tensor import Array, Tensor, tracks, wrap
 from .layout import has_channels_last, laid_out
@@ -31,13 +32,21 @@ CAST = Op("_to_copy", ("input",), _cast, {"input": lambda g: g}, doc="A copy of 
 CAST.node_name = "ToCopyBackward0"
 
 
+MOVE = Op(
+    "to_device", ("input",), lambda input, device, source: move(input, device),
+    {"input": lambda g, source: g.to(source)}, crosses=True, doc="A copy on another device.",
+)  # fmt: skip
+
+
 @only_method
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """The tensor as another type or on another device; itself if that changes nothing."""
     if len(args) == 1 and not kwargs and isinstance(args[0], dtype_type):
         wanted = args[0].numpy
         return self if wanted == self._array.dtype else bind(CAST, (self,), {"kind": wanted})
-    kind, copy, memory_format = _destination(args, dict(kwargs))
+    kind, where, copy, memory_format = destination(args, dict(kwargs))
+    if where is not None and where != self.device:
+        self, copy = bind(MOVE, (self,), {"device": where, "source": self.device}), False
     if _asks_for_layout(self, memory_format, copy or (kind is not None and kind is not self.dtype)):
         self = self.contiguous(memory_format=memory_format)
     if kind is None or kind is self.dtype:
@@ -53,10 +62,10 @@ def _asks_for_layout(x: Tensor, memory_format: Any, copying: bool) -> bool:
     return copying or "channels_last" in wanted or has_channels_last(x._array)
 
 
-def _destination(
+def destination(
     args: tuple[Any, ...], named: dict[str, Any]
-) -> tuple[dtype_type | None, bool, Any]:
-    """The type that a call of `to` asks for, whether it must copy, and how to lie in memory."""
+) -> tuple[dtype_type | None, device_type | None, bool, Any]:
+    """The type and the device that a call of `to` asks for, whether it must copy, and how to lie in memory."""
     kind: Any = named.pop("dtype", None)
     where: Any = named.pop("device", None)
     other = named.pop("other", None)
@@ -81,9 +90,7 @@ def _destination(
         raise TypeError(
             f"to(): argument 'dtype' must be torch.dtype, not {kind.__class__.__name__}"
         )
-    if where is not None:
-        resolve(where)
-    return kind, copy, memory_format
+    return kind, None if where is None else resolve(where), copy, memory_format
 
 
 def _named_cast(name: str, kind: dtype_type) -> None:
@@ -126,7 +133,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 @only_method
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor in the machine's main memory."""
-    return self
+    return self.to(CPU) if others else self
 
 
 @only_method
@@ -242,7 +249,12 @@ def __format__(self: Tensor, spec: str) -> str:  # noqa: N807
 def numpy(self: Tensor, *, force: bool = False) -> Array:
     """The elements as a NumPy array over the same memory."""
     if force:
-        return self.detach()._array
+        return self.detach().cpu()._array
+    if others and self.device != CPU:
+        raise TypeError(
+            f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the "
+            "tensor to host memory first."
+        )
     if modes.grad and tracks(self):
         raise RuntimeError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."

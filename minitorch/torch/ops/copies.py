@@ -14,13 +14,13 @@ from .surface import check_tensor, function_and_method, only_method
 
 def _channels_last(array: Array) -> Array:
     """A copy in which the second dimension lies innermost."""
-    return np.moveaxis(np.array(np.moveaxis(array, 1, -1), order="C"), -1, 1)
+    return np.moveaxis(np.moveaxis(array, 1, -1).copy("C"), -1, 1)
 
 
 def _copy(input: Array, order: Any = "K") -> Array:
     if order == "channels_last":
         return _channels_last(input)
-    return np.array(input, order="C") if order == "C" else laid_out(np.array(input), (input,))
+    return input.copy("C") if order == "C" else laid_out(input.copy("K"), (input,))
 
 
 CLONE = Op("clone", ("input",), _copy, {"input": lambda g: g}, doc="A copy in memory of its own.")
@@ -37,16 +37,6 @@ def order_of_memory(array: Array, memory_format: Any) -> str:
             )
         return "channels_last"
     return "C" if wanted.endswith("contiguous_format") else "K"
-
-
-def same_layout(array: Array, like: Array, memory_format: Any = None) -> Array:
-    """A fresh array, laid out in memory as another is, or as asked for."""
-    if memory_format is None and (like.flags.c_contiguous or like.ndim < 2):
-        return array
-    order = order_of_memory(like, memory_format)
-    if order == "channels_last":
-        return _channels_last(array)
-    return array if order == "C" else laid_out(array, (like,))
 
 
 @function_and_method

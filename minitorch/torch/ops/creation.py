@@ -8,25 +8,64 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..autograd.graph import modes
-from ..device import resolve
+from ..backends.cpu.backend import cpu
+from ..backends.interface import backend_for, from_numpy, resolve
+from ..device import CPU
 from ..dtypes import dtype as dtype_type
 from ..environment import preserve_format
-from ..tensor import Array, Tensor, mark_inference, wrap
-from .copies import same_layout
-from .movement import sizes_of
+from ..tensor import Array, Tensor
+from .copies import order_of_memory
+from .layout import memory_order
+from .movement import sizes_of, strided
 from .promotion import exact_cast, exact_number
+from .record import Op, bind
 from .surface import FUNCTIONS, check_tensor, function, into, method, only_method
 
+Shape = tuple[int, ...]
 
-def new_tensor_of(array: Array, requires_grad: bool = False) -> Tensor:
-    """A leaf over an array."""
-    out = wrap(array)
-    if modes.inference:
-        mark_inference(out)
+# --- Records ----------------------------------------------------------------------------------
+
+
+def _on_device(method: str) -> Callable[..., Array]:
+    """What makes an array by a method of the device's backend, with dimensions in some order in memory."""
+    on_cpu = getattr(cpu, method)
+
+    def make(size: Shape, dtype: Any, order: Any = None, device: Any = CPU, **value: Any) -> Array:
+        create = on_cpu if device is CPU else getattr(backend_for(device), method)
+        if order is None:
+            return create(size, dtype, device, **value)
+        made = create(tuple([size[d] for d in order]), dtype, device, **value)
+        return made.transpose(np.argsort(order))
+
+    return make
+
+
+def _empty_strided(size: Shape, stride: Shape, count: int, dtype: Any, device: Any = CPU) -> Array:
+    memory = backend_for(device).empty((count,), dtype, device)
+    return strided(memory, size, tuple(s * dtype.itemsize for s in stride))
+
+
+EMPTY = Op("empty", (), _on_device("empty"), {})
+ZEROS = Op("zeros", (), _on_device("zeros"), {})
+ONES = Op("ones", (), _on_device("ones"), {})
+FULL = Op("full", (), _on_device("full"), {})
+EMPTY_STRIDED = Op("empty_strided", (), _empty_strided, {})
+LIFT = Op("lift_fresh", (), lambda data, device=CPU: from_numpy(data, device), {})
+
+
+def made_by(op: Op, params: dict[str, Any], device: Any, requires_grad: bool) -> Tensor:
+    """A leaf that a record makes without inputs, on a device."""
+    if device is not None and device is not CPU:
+        params["device"] = resolve(device)
+    out = bind(op, (), params)
     if requires_grad:
         out.requires_grad = True
     return out
+
+
+def new_tensor_of(array: Array, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A leaf over an array of the CPU; on another device, over a copy."""
+    return made_by(LIFT, {"data": array}, device, requires_grad)
 
 
 # --- From data --------------------------------------------------------------------------------
@@ -130,17 +169,15 @@ def tensor(
     pin_memory: bool = False,
 ) -> Tensor:
     """A new tensor with a copy of data."""
-    resolve(device)
-    return new_tensor_of(array_of(data, dtype), requires_grad)
+    return new_tensor_of(array_of(data, dtype), device, requires_grad)
 
 
 @function
 def as_tensor(data: Any, dtype: dtype_type | None = None, device: Any = None) -> Tensor:
     """Data as a tensor, sharing memory where it can."""
-    resolve(device)
     if isinstance(data, Tensor):
-        return data if dtype is None else data.to(dtype)
-    return new_tensor_of(array_of(data, dtype, copy=False))
+        return data.to(dtype=dtype, device=device)
+    return new_tensor_of(array_of(data, dtype, copy=False), device)
 
 
 @function
@@ -153,11 +190,10 @@ def asarray(
     requires_grad: bool = False,
 ) -> Tensor:
     """Anything like an array as a tensor."""
-    resolve(device)
     if isinstance(obj, Tensor) and not copy:
-        out = obj.detach() if dtype is None else obj.detach().to(dtype)
+        out = obj.detach().to(dtype=dtype, device=device)
         return out.requires_grad_() if requires_grad else out
-    return new_tensor_of(array_of(obj, dtype, copy=bool(copy)), requires_grad)
+    return new_tensor_of(array_of(obj, dtype, copy=bool(copy)), device, requires_grad)
 
 
 @function
@@ -165,8 +201,8 @@ def scalar_tensor(
     s: Any, *, dtype: dtype_type | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """A number as a tensor without dimensions."""
-    resolve(device)
-    return new_tensor_of(exact_cast(s, dtype or dtypes.get_default_dtype()), requires_grad)
+    array = exact_cast(s, dtype or dtypes.get_default_dtype())
+    return new_tensor_of(array, device, requires_grad)
 
 
 @function
@@ -191,7 +227,7 @@ def frombuffer(
             f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple "
             f"of element size ({item})"
         )
-    return new_tensor_of(np.frombuffer(buffer, dtype.numpy, count, offset), requires_grad)
+    return new_tensor_of(np.frombuffer(buffer, dtype.numpy, count, offset), None, requires_grad)
 
 
 # --- Filled -----------------------------------------------------------------------------------
@@ -218,45 +254,58 @@ def check_given_type(dtype: Any, out: Any) -> None:
         raise RuntimeError(f"dtype {names[0]} does not match dtype of out parameter ({names[1]})")
 
 
-Maker = Callable[[tuple[int, ...], Any], Array]
-"""From a shape and a NumPy type to an array."""
+def memory_order_of(like: Array, memory_format: Any) -> Any:
+    """In which order the dimensions of a new array lie in memory, the outermost first; None: as they come.
+
+    Args:
+        like: the array that it is made after
+        memory_format: how it is to lie; None: as `like` does
+    """
+    if memory_format is None and (like.flags.c_contiguous or like.ndim < 2):
+        return None
+    order = order_of_memory(like, memory_format)
+    if order == "channels_last":
+        return (0, *range(2, like.ndim), 1)
+    found = memory_order(like.shape, [like.strides])[0]
+    return None if order == "C" or found == tuple(range(like.ndim)) else found
 
 
-def _declare_filled(name: str, make: Maker) -> None:
+def _declare_filled(op: Op) -> None:
     """`torch.zeros(2, 3)`, `torch.zeros_like(x)`, `x.new_zeros(2, 3)`."""
+    name = op.name
 
     def call(
         *sizes: Any, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
         requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None, **named: Any,
     ) -> Tensor:  # fmt: skip
-        resolve(device)
         shape = shape_of(name, sizes, named)
         if out is not None:
             check_given_type(dtype, out)
-            return into(out, wrap(make(shape, out._array.dtype)), name)
-        array = make(shape, dtypes.given_type(dtype, dtypes.get_default_dtype()).numpy)
+            made = made_by(op, {"size": shape, "dtype": out._array.dtype}, out.device, False)
+            return into(out, made, name)
+        kind = dtypes.given_type(dtype, dtypes.get_default_dtype())
+        params = {"size": shape, "dtype": kind.numpy}
         if memory_format is not None:
             if memory_format is preserve_format:
                 raise RuntimeError("unsupported memory format Preserve")
-            array = same_layout(array, array, memory_format)
-        return new_tensor_of(array, requires_grad)
+            params["order"] = memory_order_of(np.empty(shape, bool), memory_format)
+        return made_by(op, params, device, requires_grad)
 
     def like(
         input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
         requires_grad: bool = False, memory_format: Any = None,
     ) -> Tensor:  # fmt: skip
         check_tensor(f"{name}_like", input)
-        resolve(device)
-        array = make(input._array.shape, dtypes.given_type(dtype, input.dtype).numpy)
-        return new_tensor_of(same_layout(array, input._array, memory_format), requires_grad)
+        return made_like(op, input, dtype, device, requires_grad, memory_format)
 
     def new(
         self: Tensor, *sizes: Any, dtype: Any = None, device: Any = None, layout: Any = None,
         requires_grad: bool = False, pin_memory: bool = False, **named: Any,
     ) -> Tensor:  # fmt: skip
-        resolve(device)
         shape = shape_of(f"new_{name}", sizes, named)
-        return new_tensor_of(make(shape, dtypes.given_type(dtype, self.dtype).numpy), requires_grad)
+        kind = self._array.dtype if dtype is None else dtypes.given_type(dtype).numpy
+        where = self.device if device is None else device
+        return made_by(op, {"size": shape, "dtype": kind}, where, requires_grad)
 
     for fn, own in ((call, name), (like, f"{name}_like"), (new, f"new_{name}")):
         fn.__name__ = own
@@ -267,19 +316,29 @@ def _declare_filled(name: str, make: Maker) -> None:
     method(f"new_{name}", new)
 
 
-_declare_filled("zeros", np.zeros)
-_declare_filled("ones", np.ones)
-_declare_filled("empty", np.empty)
+def made_like(
+    op: Op, input: Tensor, dtype: Any, device: Any, requires_grad: bool, memory_format: Any, **params: Any
+) -> Tensor:  # fmt: skip
+    """A leaf that a record makes in another tensor's shape and layout, and in its type if none is given."""
+    array = input._array
+    params["size"] = array.shape
+    params["dtype"] = array.dtype if dtype is None else dtypes.given_type(dtype).numpy
+    order = memory_order_of(array, memory_format)
+    if order is not None:
+        params["order"] = order
+    return made_by(op, params, input.device if device is None else device, requires_grad)
 
 
-def _filled(shape: Any, value: Any, dtype: dtype_type | None) -> Array:
-    """An array full of a number; RuntimeError if the type cannot hold it."""
+for _op in (ZEROS, ONES, EMPTY):
+    _declare_filled(_op)
+
+
+def _value_and_type(value: Any, dtype: dtype_type | None) -> dict[str, Any]:
+    """A number to fill with, and the type of the result; RuntimeError if that cannot hold it."""
     number: Any = value.item() if isinstance(value, Tensor) else value
     if dtype is None:
         dtype = dtypes.of_number(number)
-    array = np.empty(shape, dtype.numpy)
-    array.fill(exact_number(number, dtype))
-    return array
+    return {"value": exact_number(number, dtype), "dtype": dtype.numpy}
 
 
 @function
@@ -288,7 +347,6 @@ def full(
     requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """A tensor of a shape with every element set to a number."""
-    resolve(device)
     dtype = dtypes.given_type(dtype)
     if not isinstance(size, (tuple, list)):
         raise TypeError(
@@ -297,8 +355,10 @@ def full(
     shape = shape_of("full", (size,), {})
     if out is not None:
         check_given_type(dtype, out)
-        return into(out, wrap(_filled(shape, fill_value, dtype or out.dtype)), "full")
-    return new_tensor_of(_filled(shape, fill_value, dtype), requires_grad)
+        params = {"size": shape, **_value_and_type(fill_value, dtype or out.dtype)}
+        return into(out, made_by(FULL, params, out.device, False), "full")
+    params = {"size": shape, **_value_and_type(fill_value, dtypes.given_type(dtype))}
+    return made_by(FULL, params, device, requires_grad)
 
 
 @function
@@ -308,9 +368,9 @@ def full_like(
 ) -> Tensor:  # fmt: skip
     """A tensor of another's shape and type with every element set to a number."""
     check_tensor("full_like", input)
-    resolve(device)
-    array = _filled(input._array.shape, fill_value, dtype or input.dtype)
-    return new_tensor_of(same_layout(array, input._array, memory_format), requires_grad)
+    kind = dtypes.given_type(dtype, input.dtype)
+    value = _value_and_type(fill_value, kind)["value"]
+    return made_like(FULL, input, kind, device, requires_grad, memory_format, value=value)
 
 
 @only_method
@@ -319,8 +379,9 @@ def new_full(
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """A tensor of a shape and this one's type with every element set to a number."""
+    where = self.device if device is None else device
     kind = dtype or self.dtype
-    return full(size, fill_value, dtype=kind, device=device, requires_grad=requires_grad)
+    return full(size, fill_value, dtype=kind, device=where, requires_grad=requires_grad)
 
 
 @only_method
@@ -329,8 +390,8 @@ def new_tensor(
     layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """A copy of data, as this tensor's type."""
-    resolve(device)
-    return new_tensor_of(array_of(data, dtype or self.dtype), requires_grad)
+    where = self.device if device is None else device
+    return new_tensor_of(array_of(data, dtype or self.dtype), where, requires_grad)
 
 
 @only_method
@@ -345,7 +406,6 @@ def empty_strided(
     requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """A tensor of a shape and strides, not filled."""
-    resolve(device)
     size, stride = sizes_of((size,)), sizes_of((stride,))
     if len(size) != len(stride):
         raise RuntimeError(
@@ -355,8 +415,8 @@ def empty_strided(
     if min(size, default=0) < 0:
         raise RuntimeError(f"empty_strided: a shape cannot have negative sizes: {list(size)}")
     count = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if all(size) else 0
-    strides = tuple(s * kind.itemsize for s in stride)
-    return new_tensor_of(np.ndarray(size, kind, np.empty(count, kind), 0, strides), requires_grad)
+    params = {"size": size, "stride": stride, "count": count, "dtype": kind}
+    return made_by(EMPTY_STRIDED, params, device, requires_grad)
 
 
 @only_method
@@ -364,6 +424,7 @@ def new_empty_strided(
     self: Tensor, size: Any, stride: Any, *, dtype: Any = None, **options: Any
 ) -> Tensor:
     """A tensor of a shape, strides and this one's type, not filled."""
+    options.setdefault("device", self.device)
     return empty_strided(size, stride, dtype=dtype or self.dtype, **options)
 
 

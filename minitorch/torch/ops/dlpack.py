@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..device import resolve
+from ..backends.interface import resolve
 from ..tensor import Array, Tensor, tracks, wrap
 from .surface import function, only_method
 

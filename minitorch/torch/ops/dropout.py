@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from .. import sampling
-from ..tensor import Tensor, wrap
+from ..backends.interface import backend_of
+from ..tensor import Array, Tensor
 from .elementwise import kind_name
-from .layout import in_memory_order
 from .precision import is_half, require_floats
+from .random import drawn_for
+from .record import Op, bind
 from .surface import function
 
 _SATURATION = 1.7580993408473766
@@ -31,13 +33,35 @@ def _probability(p: Any) -> float:
     return p
 
 
-def _mask(input: Tensor, p: float, features: bool) -> Any:
+def _mask(input: Array, p: float, features: bool) -> Array:
     """Ones to keep and zeros to drop: one for each element, or for each channel of each sample."""
-    array = input._array
-    if features:
-        shape = array.shape[:2] + (1,) * (array.ndim - 2)
-        return sampling.bernoulli(shape, array.dtype, 1 - p)
-    return in_memory_order(sampling.bernoulli(array.shape, array.dtype, 1 - p), array)
+    if not features:
+        return drawn_for(input, sampling.bernoulli, 1 - p)
+    backend = backend_of(input)
+    shape = input.shape[:2] + (1,) * (input.ndim - 2)
+    where = backend.device_of(input)
+    return backend.draw(sampling.bernoulli, shape, input.dtype, where, 1 - p)
+
+
+def _noise(input: Array, p: float, features: bool) -> Array:
+    """What dropout multiplies by: zeros, and what keeps the mean."""
+    noise = _mask(input, p, features)
+    noise /= noise.dtype.type(1 - p)
+    return noise
+
+
+def _alpha_noise(input: Array, p: float, features: bool) -> tuple[Array, Array]:
+    """What alpha dropout multiplies by, and what it adds."""
+    kept = _mask(input, p, features)
+    if is_half(kept):
+        kept = kept.astype(np.float32)
+    a = 1 / math.sqrt((_SATURATION**2 * p + 1) * (1 - p))
+    shift = (kept - 1) * (_SATURATION * a) + _SATURATION * a * p
+    return (kept * a).astype(input.dtype), shift.astype(input.dtype)
+
+
+NOISE = Op("dropout_noise", ("input",), _noise, {"input": None})
+ALPHA_NOISE = Op("alpha_dropout_noise", ("input",), _alpha_noise, {"input": None})
 
 
 def _require_cast(input: Tensor) -> None:
@@ -54,13 +78,12 @@ def _dropped(
     if p == 0 or not train or not input._array.size:
         return input
     if p == 1:
-        noise = np.zeros((), input._array.dtype)
+        noise = input.new_zeros(())
     else:
         require_floats("bernoulli_scalar_cpu_", input._array, "fVbiu")
         _require_cast(input)
-        noise = _mask(input, p, features)
-        noise /= noise.dtype.type(1 - p)
-    return input.mul_(wrap(noise)) if inplace else input * wrap(noise)
+        noise = bind(NOISE, (input.detach(),), {"p": p, "features": features})
+    return input.mul_(noise) if inplace else input * noise
 
 
 def _alpha_dropped(
@@ -72,13 +95,7 @@ def _alpha_dropped(
     if p == 1:
         return input.mul_(input.new_zeros(())) if inplace else input * input.new_zeros(())
     _require_cast(input)
-    kept = _mask(input, p, features)
-    if is_half(kept):
-        kept = kept.astype(np.float32)
-    a = 1 / math.sqrt((_SATURATION**2 * p + 1) * (1 - p))
-    shift = (kept - 1) * (_SATURATION * a) + _SATURATION * a * p
-    kind = input._array.dtype
-    scale, shift = wrap((kept * a).astype(kind)), wrap(shift.astype(kind))
+    scale, shift = bind(ALPHA_NOISE, (input.detach(),), {"p": p, "features": features})
     return input.mul_(scale).add_(shift) if inplace else input * scale + shift
 
 

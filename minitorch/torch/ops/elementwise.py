@@ -14,6 +14,7 @@ import numpy as np
 from .. import dtypes
 from ..backends.cpu.dispatch import KERNEL_TYPES
 from ..backends.cpu.maps import MAPS as KERNELS
+from ..backends.interface import ARRAYS
 from ..tensor import Array, Tensor
 from .layout import laid_out
 from .promotion import broadcast_error, meet
@@ -53,7 +54,12 @@ def unary(
         given = input
         if to_float and input.dtype.kind in "biu":
             input = input.astype(dtypes.get_default_dtype().numpy)
-        if input.size >= LARGE and kernel is not None and input.dtype in KERNEL_TYPES:
+        if (
+            input.size >= LARGE
+            and kernel is not None
+            and input.dtype in KERNEL_TYPES
+            and type(input) is np.ndarray
+        ):
             result = kernel(input)
         else:
             result = compute(input)
@@ -148,7 +154,7 @@ def exactly(compute: Callable[..., Array], input: Any, other: Any, to_float: boo
     """Let two-byte floats and a number meet in four bytes, and round once, at the end."""
     a, b = meet((input, other), to_float)
     halves = a.dtype.itemsize == 2 and a.dtype.kind in "fV"
-    if not halves or (isinstance(input, np.ndarray) and isinstance(other, np.ndarray)):
+    if not halves or (type(input) in ARRAYS and type(other) in ARRAYS):
         return compute(a, b)
     wide = (np.asarray(v, np.float32) for v in (input, other))
     return np.asarray(compute(*wide)).astype(a.dtype)

@@ -9,7 +9,6 @@ import numpy as np
 from .. import dtypes
 from ..backends.cpu import indexing
 from ..tensor import Array, Tensor, wrap
-from .layout import ordered
 from .precision import is_half, widened
 from .record import Op, bind
 from .surface import FUNCTIONS
@@ -225,7 +224,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if not indices.size:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
-        return wrap(np.zeros((*indices.shape, num_classes), np.int64))
+        return tensor.new_zeros((*indices.shape, num_classes))
     if indices.min() < 0:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:
@@ -234,7 +233,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("num_classes should be positive")
     elif num_classes <= indices.max():
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return wrap((ordered(indices)[..., None] == np.arange(num_classes)).astype(np.int64))
+    classes = FUNCTIONS["arange"](num_classes, device=tensor.device)
+    return tensor.contiguous().unsqueeze(-1).eq(classes).to(dtypes.int64)
 
 
 def _torch_embedding(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.interface import ARRAYS
 from ..tensor import Array, Tensor, wrap
 from .elementwise import kind_name
 from .layout import arranged
@@ -52,14 +53,14 @@ def _split_key(shape: tuple[int, ...], key: Any) -> tuple[Key, Key | None]:
         parts[at : at + 1] = whole
     elif not all(isinstance(p, int) for p in parts):
         parts += whole
-    if not any(isinstance(p, np.ndarray) for p in parts):
+    if not any(type(p) in ARRAYS for p in parts):
         _check_ints(parts, shape)
         return tuple(parts), None
     basic: list[Any] = []
     advanced: list[Any] = []
     d = 0
     for p in parts:
-        if isinstance(p, np.ndarray):
+        if type(p) in ARRAYS:
             basic += [slice(None)] * (p.ndim if _is_mask(p) else 1)
             advanced.append(_checked_mask(p, shape, d) if _is_mask(p) else p)
             d += p.ndim if _is_mask(p) else 1
@@ -77,7 +78,7 @@ def _split_key(shape: tuple[int, ...], key: Any) -> tuple[Key, Key | None]:
 
 
 def _is_mask(part: Any) -> bool:
-    return isinstance(part, np.ndarray) and part.dtype == np.bool_
+    return type(part) in ARRAYS and part.dtype == np.bool_
 
 
 def _plain_part(part: Any) -> Any:
@@ -150,7 +151,7 @@ def _taken(input: Array, key: Key) -> Array:
         out = input[key]
     except IndexError as e:
         raise _index_error(e, input.shape, key) from None
-    arrays = [input, *(k for k in key if isinstance(k, np.ndarray))]
+    arrays = [input, *(k for k in key if type(k) in ARRAYS)]
     if out.ndim > 1 and not all(a.flags.c_contiguous for a in arrays):
         return arranged(out, _strides_in_result(input, key))
     return out if out.flags.c_contiguous else out.copy()
@@ -160,7 +161,7 @@ def _strides_in_result(input: Array, key: Key) -> list[tuple[int, ...]]:
     """Of what is indexed, and of each index: its strides in the dimensions of the result."""
     parts = [p for k in key for p in (np.nonzero(k) if _is_mask(k) else (k,))]
     parts += [slice(None)] * (input.ndim - len(parts))
-    at = [d for d, p in enumerate(parts) if isinstance(p, np.ndarray)]
+    at = [d for d, p in enumerate(parts) if type(p) in ARRAYS]
     indices = np.broadcast_arrays(*(parts[d] for d in at))
     first = at[0] if at == list(range(at[0], at[-1] + 1)) else 0
     kept = tuple(s for s, p in zip(input.strides, parts, strict=True) if isinstance(p, slice))
@@ -173,7 +174,7 @@ def _strides_in_result(input: Array, key: Key) -> list[tuple[int, ...]]:
 def _index_error(error: IndexError, shape: tuple[int, ...], key: Key) -> IndexError:
     text = str(error).replace("axis", "dimension")
     if "broadcast" in text:
-        shapes = ", ".join(str(list(k.shape)) for k in key if isinstance(k, np.ndarray))
+        shapes = ", ".join(str(list(k.shape)) for k in key if type(k) in ARRAYS)
         return IndexError(
             f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
         )

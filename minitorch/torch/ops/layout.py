@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.interface import ARRAYS, as_array
 from ..tensor import Array
 
 Strides = tuple[int, ...]
@@ -22,7 +23,7 @@ def laid_out(result: Array, inputs: Sequence[Any]) -> Array:
     shape = result.shape
     if len(shape) < 2 or result.size < 2:
         return result
-    arrays = [x for x in inputs if isinstance(x, np.ndarray) and x.ndim]
+    arrays = [x for x in inputs if type(x) in ARRAYS and x.ndim]
     if result.flags.c_contiguous and all(x.flags.c_contiguous for x in arrays):
         return result
     return _put(result, *_order_of_inputs(shape, tuple([(x.shape, x.strides) for x in arrays])))
@@ -33,27 +34,27 @@ def _order_of_inputs(
     shape: Strides, inputs: tuple[tuple[Strides, Strides], ...]
 ) -> tuple[Strides, Strides]:
     """The order of dimensions in memory, and the order that undoes it."""
-    return _memory_order(shape, [_broadcast_strides(*x, shape) for x in inputs])
+    return memory_order(shape, [_broadcast_strides(*x, shape) for x in inputs])
 
 
 def _put(result: Array, order: Strides, back: Strides) -> Array:
     in_order = result.transpose(order)
     if in_order.flags.c_contiguous:
         return result
-    return np.ascontiguousarray(in_order).transpose(back)
+    return in_order.copy().transpose(back)
 
 
 def in_memory_order(drawn: Array, like: Array) -> Array:
     """Numbers that fall into memory that is laid out as another array's, one after the other."""
     if like.flags.c_contiguous:
         return drawn
-    order, back = _memory_order(like.shape, [like.strides])
+    order, back = memory_order(like.shape, [like.strides])
     return drawn.reshape([like.shape[d] for d in order]).transpose(back)
 
 
 def arranged(result: Array, strides: list[Strides]) -> Array:
     """A result that lies as the strides of its inputs say, the first that say anything."""
-    return _put(result, *_memory_order(result.shape, strides))
+    return _put(result, *memory_order(result.shape, strides))
 
 
 def _broadcast_strides(own: Strides, strides: Strides, shape: Strides) -> Strides:
@@ -63,7 +64,7 @@ def _broadcast_strides(own: Strides, strides: Strides, shape: Strides) -> Stride
     return (0,) * missing + tuple(0 if n == 1 != size else s for n, s, size in places)
 
 
-def _memory_order(shape: Strides, strides: list[Strides]) -> tuple[Strides, Strides]:
+def memory_order(shape: Strides, strides: list[Strides]) -> tuple[Strides, Strides]:
     """Dimensions from the outermost in memory to the innermost, and the order that undoes this."""
     order = list(range(len(shape)))[::-1]
     for end in range(1, len(order)):
@@ -98,7 +99,7 @@ def following(compute: Callable[..., Array]) -> Callable[..., Array]:
 
     @wraps(compute)
     def run(*arrays: Any, **params: Any) -> Array:
-        return laid_out(np.asarray(compute(*arrays, **params)), arrays)
+        return laid_out(as_array(compute(*arrays, **params)), arrays)
 
     return run
 
@@ -116,7 +117,7 @@ def in_order(compute: Callable[..., Any]) -> Callable[..., Any]:
 
 def ordered(array: Array) -> Array:
     """An array whose elements lie in order: itself, or a copy."""
-    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+    return array if array.flags.c_contiguous else array.copy()
 
 
 def as_image(compute: Callable[..., Any]) -> Callable[..., Any]:
@@ -151,4 +152,4 @@ def has_channels_last(array: Array) -> bool:
 
 
 def _channels_innermost(array: Array) -> Array:
-    return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 1, -1)), -1, 1)
+    return np.moveaxis(np.moveaxis(array, 1, -1).copy(), -1, 1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Array, Tensor, wrap
+from ..tensor import Array, Tensor
 from .elementwise import kind_name
 from .indexing import INDEX_PUT
 from .promotion import NUMBERS, broadcast_shapes, exact_number, fits_floats
@@ -124,18 +124,25 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Tensor:
     return result if out is None else into(out, result, "masked_select")
 
 
+def _nonzero(input: Array) -> Array:
+    found = np.nonzero(input.reshape(input.shape or (1,)))
+    if not input.ndim:
+        return np.zeros((len(found[0]), 0), np.int64)
+    return np.stack(found).T.astype(np.int64, copy=False)
+
+
+NONZERO = Op("nonzero", ("input",), _nonzero, {"input": None})
+
+
 @function_and_method
 def nonzero(input: Tensor, *, as_tuple: bool = False, out: Any = None) -> Any:
     """The places of elements that are not 0: a row each, or a tensor for each dimension."""
     check_tensor("nonzero", input)
-    array = input._array
-    found = np.nonzero(array.reshape(array.shape or (1,)))
     if as_tuple:
         if out is not None:
             raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
-        return tuple(wrap(np.array(f, np.int64)) for f in found)
-    rows = np.stack(found).T if array.ndim else np.zeros((len(found[0]), 0), np.int64)
-    result = wrap(rows.astype(np.int64, copy=False))
+        return NONZERO(input if input.ndim else input.unsqueeze(0)).unbind(1)
+    result = NONZERO(input)
     if out is None:
         return result
     if out.dtype is not result.dtype:
@@ -150,10 +157,10 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Any =
     """The first places of elements that are not 0, in so many rows; missing ones are filled."""
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
-    rows = nonzero(input)._array[:size]
-    full = np.full((size, input.ndim), fill_value, np.int64)
-    full[: len(rows)] = rows
-    return wrap(full) if out is None else into(out, wrap(full), "nonzero_static")
+    rows = nonzero(input)[:size]
+    full = rows.new_full((size, input.ndim), fill_value)
+    full[: rows.shape[0]] = rows
+    return full if out is None else into(out, full, "nonzero_static")
 
 
 @function_and_method

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..autograd.graph import modes
+from ..backends.interface import ARRAYS
 from ..tensor import Array, Tensor, bump_version, tracks, wrap
 from .movement import sizes_of
 from .promotion import NUMBERS, SMALL, exact_number, fits_floats
@@ -51,7 +52,7 @@ COPY.node_name = "CopyBackwards"
 
 def _fill(target: Array, value: Any) -> None:
     """Write a number everywhere; RuntimeError if the type does not reach so far."""
-    if type(value) is not np.ndarray and not (fits_floats(value) and 0 <= value <= SMALL):
+    if type(value) not in ARRAYS and not (fits_floats(value) and 0 <= value <= SMALL):
         value = exact_number(value, dtypes.from_numpy_dtype(target.dtype))
     target.fill(value)
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import dtypes
-from ..tensor import Tensor, wrap
+from ..tensor import Tensor
 from .convolution import (
     conv1d,
     conv2d,
@@ -68,7 +66,7 @@ def native_batch_norm(
         mean, r = bind(BATCH_NORM, (input, None, None), {"by": None, "eps": eps})[1:3]
         kind = (input if weight is None else weight).dtype
         return normed, mean.detach().to(kind), r.detach().to(kind)
-    return normed, wrap(np.empty(0, input._array.dtype)), wrap(np.empty(0, input._array.dtype))
+    return normed, input.new_empty(0), input.new_empty(0)
 
 
 def _native_batch_norm_legit(input: Tensor, weight: Any, bias: Any, *args: Any) -> Found:

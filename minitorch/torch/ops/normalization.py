@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import dtypes
 from ..backends.cpu import norms, reductions
+from ..interpreters import update
 from ..tensor import Array, Tensor, bump_version
 from .layout import as_image
 from .padding import pad
@@ -299,17 +300,22 @@ def _batch_norm(
         return bind(BATCH_NORM_EVAL, known, {"eps": eps})
     out, mean, _, var = bind(BATCH_NORM, (input, weight, bias), {"by": None, "eps": eps})
     count = input._array.size // input._array.shape[1]
-    _move(running_mean, mean._array, momentum)
-    _move(running_var, var._array * (count / max(count - 1, 1)), momentum)
+    if running_mean is not None or running_var is not None:
+        unbiased = count / max(count - 1, 1)
+        update_running(running_mean, running_var, mean, var, unbiased, momentum)
     return out
 
 
-def _move(running: Tensor | None, now: Array, momentum: float) -> None:
-    """Let a running statistic move towards today's, outside the graph."""
-    if running is not None:
-        array = running._array
-        array[...] = momentum * now.reshape(array.shape) + (1 - momentum) * array
-        bump_version(running)
+@update(0, 1)
+def update_running(
+    running_mean: Tensor | None, running_var: Tensor | None, mean: Tensor, var: Tensor, unbiased: float, momentum: float
+) -> None:  # fmt: skip
+    """Let running statistics move towards a batch's; its variance is made unbiased by a factor."""
+    for running, batch in ((running_mean, mean._array), (running_var, var._array * unbiased)):
+        if running is not None:
+            array = running._array
+            array[...] = momentum * batch.reshape(array.shape) + (1 - momentum) * array
+            bump_version(running)
 
 
 def _need_several(shape: Shape) -> None:
@@ -365,9 +371,10 @@ def instance_norm(
         return _batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
     if running_mean is not None or running_var is not None:
         dims = tuple(range(2, input.ndim))
-        var, mean = reductions.var_mean(widened(input._array), dims)
-        _move(running_mean, mean.mean(axis=0), momentum)
-        _move(running_var, var.mean(axis=0), momentum)
+        wide = input.detach()
+        wide = wide.float() if is_half(wide._array) else wide
+        var, mean = (moment.mean(0) for moment in FUNCTIONS["var_mean"](wide, dims))
+        update_running(running_mean, running_var, mean, var, 1.0, momentum)
     return bind(GROUP_NORM, (input, weight, bias), {"by": input._array.shape[1], "eps": eps})[0]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.interface import ARRAYS, as_array
 from ..tensor import Array
 from .elementwise import kind_name
 
@@ -19,7 +20,7 @@ def is_half(array: Array) -> bool:
 
 def widened(array: Any) -> Any:
     """Two-byte floats as float32; anything else as it is."""
-    return array.astype(np.float32) if isinstance(array, np.ndarray) and is_half(array) else array
+    return array.astype(np.float32) if type(array) in ARRAYS and is_half(array) else array
 
 
 def in_single(compute: Callable[..., Any]) -> Callable[..., Any]:
@@ -32,7 +33,7 @@ def in_single(compute: Callable[..., Any]) -> Callable[..., Any]:
         result = compute(first.astype(np.float32), *map(widened, rest), **params)
         if isinstance(result, tuple):
             return tuple(r.astype(first.dtype) if r.dtype == np.float32 else r for r in result)
-        return np.asarray(result).astype(first.dtype)
+        return as_array(result).astype(first.dtype)
 
     return run
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.interface import ARRAYS
 from ..dtypes import FLOATING, dtype
 from ..tensor import Array, Tensor, tracks
 
@@ -57,7 +58,7 @@ def result_type(*values: Any) -> dtype:
     number: dtype | None = None
     for value in values:
         array = value._array if isinstance(value, Tensor) else value
-        if isinstance(array, np.ndarray):
+        if type(array) in ARRAYS:
             own = dtypes.from_numpy_dtype(array.dtype)
             if array.ndim:
                 dimensioned = own if dimensioned is None else dtypes.promote_types(dimensioned, own)
@@ -78,7 +79,7 @@ def meet(values: Sequence[Any], to_float: bool = False) -> list[Array]:
     """
     kind = _only_float_type(values)
     if kind is not None:
-        return [v if type(v) is np.ndarray else np.array(float(v), kind) for v in values]
+        return [v if type(v) in ARRAYS else np.array(float(v), kind) for v in values]
     wanted = result_type(*values)
     if to_float and wanted.kind < FLOATING:
         wanted = dtypes.get_default_dtype()
@@ -89,7 +90,7 @@ def _only_float_type(values: Sequence[Any]) -> Any:
     """The floating point type that all arrays have, where only real numbers stand beside them."""
     kind = None
     for value in values:
-        if type(value) is np.ndarray:
+        if type(value) in ARRAYS:
             if kind is None:
                 kind = value.dtype
             elif value.dtype != kind:
@@ -101,7 +102,7 @@ def _only_float_type(values: Sequence[Any]) -> Any:
 
 def cast(value: Any, wanted: dtype) -> Array:
     """An array or number as an array of a type."""
-    if isinstance(value, np.ndarray):
+    if type(value) in ARRAYS:
         return value if value.dtype == wanted.numpy else value.astype(wanted.numpy)
     if wanted.kind == dtypes.INTEGRAL and isinstance(value, int):
         bits = np.iinfo(wanted.numpy)

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, sampling
-from ..device import resolve
+from ..backends.interface import backend_for, backend_of, from_numpy
+from ..device import CPU
 from ..tensor import Array, Tensor
-from .creation import check_given_type, new_tensor_of, same_layout
+from .creation import check_given_type, made_by, made_like
 from .elementwise import kind_name
 from .layout import in_memory_order
 from .movement import sizes_of
 from .promotion import broadcast_shapes, exact_number, plain_integer, plain_number
-from .record import Op, without_derivative
+from .record import Op
 from .surface import (
     FUNCTIONS,
     check_tensor,
@@ -30,20 +31,45 @@ from .writes import bind_in_place
 # --- New tensors --------------------------------------------------------------------------------
 
 
-def _declare(name: str, draw: Callable[..., Array], doc: str) -> None:
+def _creation(name: str, distribution: Callable[..., Array]) -> Op:
+    """The record of numbers drawn for a new tensor, with its dimensions in some order in memory."""
+
+    def draw(
+        size: Any, dtype: Any, order: Any = None, device: Any = CPU, **params: Any
+    ) -> Array:  # fmt: skip
+        backend = backend_for(device)
+        if order is None:
+            return backend.draw(distribution, size, dtype, device, **params)
+        if (
+            distribution is sampling.normal
+        ):  # where memory does not follow the dimensions, one by one
+            params["singly"] = True
+        shape = tuple([size[d] for d in order])
+        return backend.draw(distribution, shape, dtype, device, **params).transpose(
+            np.argsort(order)
+        )
+
+    return Op(name, (), draw, {})
+
+
+def _params(size: Any, kind: dtypes.dtype, generator: Any, **more: Any) -> dict[str, Any]:
+    return {"size": size, "dtype": kind.numpy, "generator": generator, **more}
+
+
+def _declare(op: Op, doc: str) -> None:
     """`torch.rand(2, 3)` and `torch.rand_like(x)`."""
+    name = op.name
 
     def call(
         *size: Any, generator: Any = None, names: Any = None, out: Tensor | None = None, dtype: Any = None,
         layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, **named: Any,
     ) -> Tensor:  # fmt: skip
-        resolve(device)
         shape = sizes_of(size or (named["size"],))
         _check_sizes(shape)
         check_given_type(dtype, out)
         kind = dtype or (out.dtype if out is not None else dtypes.get_default_dtype())
         _check_floating(name, kind)
-        made = new_tensor_of(draw(shape, kind.numpy, generator=generator), requires_grad)
+        made = made_by(op, _params(shape, kind, generator), device, requires_grad)
         return made if out is None else into(out, made, name)
 
     def like(
@@ -51,12 +77,10 @@ def _declare(name: str, draw: Callable[..., Array], doc: str) -> None:
         memory_format: Any = None, generator: Any = None,
     ) -> Tensor:  # fmt: skip
         check_tensor(f"{name}_like", input)
-        resolve(device)
         kind = dtype or input.dtype
         _check_floating(name, kind)
-        lying = same_layout(np.empty(input._array.shape, kind.numpy), input._array, memory_format)
-        array = _drawn_for(draw, lying, kind.numpy, generator=generator)
-        return new_tensor_of(array, requires_grad)
+        more = {"generator": generator}
+        return made_like(op, input, kind, device, requires_grad, memory_format, **more)
 
     call.__name__, like.__name__ = name, f"{name}_like"
     call.__doc__, like.__doc__ = doc, f"`{name}` of another tensor's shape and type."
@@ -77,17 +101,12 @@ def _check_floating(name: str, kind: dtypes.dtype) -> None:
         )
 
 
-def _drawn_for(
-    draw: Callable[..., Array], like: Array, kind: Any, *args: Any, **named: Any
-) -> Array:
-    """Numbers for memory that is laid out as an array's; where it has gaps, normal ones come singly."""
-    if draw is sampling.normal and not like.flags.c_contiguous:
-        named["singly"] = True
-    return in_memory_order(draw(like.shape, kind, *args, **named), like)
+_RANDN = _creation("randn", sampling.normal)
+_declare(_creation("rand", sampling.uniform), "Numbers from 0 to 1, evenly spread.")
+_declare(_RANDN, "Numbers around 0, normally spread.")
 
 
-_declare("rand", sampling.uniform, "Numbers from 0 to 1, evenly spread.")
-_declare("randn", sampling.normal, "Numbers around 0, normally spread.")
+_RANDINT = _creation("randint", sampling.integers)
 
 
 @function
@@ -96,7 +115,6 @@ def randint(
     dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Whole numbers from `low` to just below `high`: `randint(high, size)` or `randint(low, high, size)`."""
-    resolve(device)
     given = list(args)
     if size is None:
         size = given.pop()
@@ -109,38 +127,41 @@ def randint(
     if high is None:
         raise TypeError("randint() received an invalid combination of arguments: `high` is missing")
     check_given_type(dtype, out)
+    bounds = _bounds(low, high)
+    kind = dtype or (out.dtype if out is not None else dtypes.int64)
+    shape = sizes_of((size,))
+    _check_sizes(shape)
+    made = made_by(_RANDINT, _params(shape, kind, generator, **bounds), device, requires_grad)
+    return made if out is None else into(out, made, "randint")
+
+
+def _bounds(low: Any, high: Any) -> dict[str, int]:
     if int(low) >= int(high):
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
-    kind = dtype or (out.dtype if out is not None else dtypes.int64)
-    shape = sizes_of((size,))
-    _check_sizes(shape)
-    array = sampling.integers(shape, kind.numpy, int(low), int(high), generator)
-    made = new_tensor_of(array, requires_grad)
-    return made if out is None else into(out, made, "randint")
+    return {"low": int(low), "high": int(high)}
 
 
 @function
 def randint_like(
-    input: Tensor,
-    *bounds: Any,
-    low: int = 0,
-    high: Any = None,
-    dtype: Any = None,
-    memory_format: Any = None,
-    **kwargs: Any,
-) -> Tensor:
+    input: Tensor, *bounds: Any, low: int = 0, high: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, memory_format: Any = None, generator: Any = None, requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """`randint` of another tensor's shape and type."""
     if len(bounds) == 2 or (bounds and high is not None):
         low, high = *bounds, *([] if high is None else [high])
     elif bounds:
         high = bounds[0]
-    kind = dtype or input.dtype
-    made = randint(low, high, tuple(input._array.shape), dtype=kind, **kwargs)
-    lying = same_layout(np.empty(input._array.shape, kind.numpy), input._array, memory_format)
-    made._array = in_memory_order(made._array, lying)
-    return made
+    more = {"generator": generator, **_bounds(low, high)}
+    return made_like(_RANDINT, input, dtype, device, requires_grad, memory_format, **more)
+
+
+_RANDPERM = Op(
+    "randperm", (),
+    lambda n, dtype, generator, device=CPU: from_numpy(sampling.permutation(n, dtype, generator), device), {},
+)  # fmt: skip
 
 
 @function
@@ -149,16 +170,13 @@ def randperm(
     requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """The numbers below n in a random order."""
-    resolve(device)
     check_given_type(dtype, out)
     kind = dtype or (out.dtype if out is not None else dtypes.int64)
     if kind.is_complex:
         name = kind.type_name.removesuffix("Tensor")
         raise NotImplementedError(f"\"randperm\" not implemented for '{name}'")
-    made = new_tensor_of(
-        sampling.permutation(plain_integer(n, "randperm", "n"), kind.numpy, generator),
-        requires_grad,
-    )
+    params = {"n": plain_integer(n, "randperm", "n"), "dtype": kind.numpy, "generator": generator}
+    made = made_by(_RANDPERM, params, device, requires_grad)
     return made if out is None else into(out, made, "randperm")
 
 
@@ -181,14 +199,18 @@ def normal(
     generator: Any = None,
     out: Any = None,
     dtype: Any = None,
-    **kwargs: Any,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """Numbers normally spread around `mean`, which may be a tensor, as `std` may be."""
     if size is not None:
         kind = dtype or dtypes.get_default_dtype()
         shape = sizes_of((size,))
         _check_sizes(shape)
-        made = new_tensor_of(sampling.normal(shape, kind.numpy, mean, std, generator))
+        params = _params(shape, kind, generator, mean=mean, std=std)
+        made = made_by(_RANDN, params, device, requires_grad)
     else:
         shapes = [tuple(v.shape) for v in (mean, std) if isinstance(v, Tensor)]
         if not shapes:
@@ -200,12 +222,19 @@ def normal(
     return made if out is None else into(out, made, "normal")
 
 
+def drawn_for(input: Array, distribution: Callable[..., Array], *args: Any, **named: Any) -> Array:
+    """Numbers of a distribution that fall in the order of an array's memory, on its device."""
+    backend = backend_of(input)
+    where = backend.device_of(input)
+    numbers = backend.draw(distribution, input.shape, input.dtype, where, *args, **named)
+    return in_memory_order(numbers, input)
+
+
 def _bernoulli(input: Array, p: Any, generator: Any) -> Array:
-    chances = input if p is None else p
-    return in_memory_order(sampling.bernoulli(input.shape, input.dtype, chances, generator), input)
+    return drawn_for(input, sampling.bernoulli, input if p is None else p, generator=generator)
 
 
-_BERNOULLI = Op("bernoulli", ("input",), _bernoulli, {"input": _zeros})
+_BERNOULLI = Op("bernoulli", ("input", "p"), _bernoulli, {"input": _zeros, "p": _zeros})
 
 
 @function_and_method
@@ -219,8 +248,19 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
             )
         if ((array < 0) | (array > 1)).any():
             raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true")
-    made = _BERNOULLI(input, p=p, generator=generator)
+    made = _BERNOULLI(input, p, generator=generator)
     return made if out is None else into(out, made, "bernoulli")
+
+
+_MULTINOMIAL = Op(
+    "multinomial", ("input",),
+    lambda input, num_samples, replacement, generator: sampling.multinomial(input, num_samples, replacement, generator),
+    {"input": None},
+)  # fmt: skip
+_BINOMIAL = Op(
+    "binomial", ("count", "prob"), lambda count, prob, generator: sampling.binomial(count, prob, generator),
+    {"count": None, "prob": None},
+)  # fmt: skip
 
 
 @function_and_method
@@ -241,7 +281,9 @@ def multinomial(
         )
     if out is not None and out.dtype is not dtypes.int64:
         raise RuntimeError(f"multinomial expects Long tensor out, got: {kind_name(out._array)}")
-    made = new_tensor_of(sampling.multinomial(input._array, num_samples, replacement, generator))
+    made = _MULTINOMIAL(
+        input, num_samples=num_samples, replacement=replacement, generator=generator
+    )
     return made if out is None else into(out, made, "multinomial")
 
 
@@ -272,38 +314,39 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     if count.dtype is not prob.dtype:
         names = kind_name(prob._array), kind_name(count._array)
         raise RuntimeError(f"Found dtype {names[0]} but expected {names[1]}")
-    drawn = new_tensor_of(sampling.binomial(count._array, prob._array, generator))
-    return without_derivative("binomial", drawn, count, prob)
+    return _BINOMIAL(count, prob, generator=generator)
 
 
 # --- Filling ---------------------------------------------------------------------------------------
 
-_DRAWN = Op("fill_random", ("input",), lambda input, drawn: drawn,
-            {"input": _zeros})  # fmt: skip
 
+def _fill(name: str, distribution: Callable[..., Array]) -> Op:
+    """The record of a tensor filled with numbers, which fall in the order of its memory."""
 
-def _fill(self: Tensor, drawn: Array, name: str) -> Tensor:
-    """Write what was drawn; numbers fall in the order of the tensor's memory."""
-    return bind_in_place(_DRAWN, self, (), {"drawn": drawn})
+    def draw(input: Array, args: tuple[Any, ...], **named: Any) -> Array:
+        if distribution is sampling.normal and not input.flags.c_contiguous:
+            named["singly"] = True
+        return drawn_for(input, distribution, *args, **named)
+
+    return Op(name, ("input",), draw, {"input": _zeros})
 
 
 def _declare_fill(
-    name: str, draw: Callable[..., Array], parameters: dict[str, Any], doc: str, refuse: Callable[[Array], None]
-) -> None:  # fmt: skip
+    op: Op, defaults: dict[str, Any], doc: str, refuse: Callable[[Array], None], name: str = ""
+) -> None:
     """`x.normal_(mean, std)`: a method with parameters that have defaults, for types that `refuse` lets pass."""
+    name = name or f"{op.name}_"
 
     def call(self: Tensor, *args: Any, generator: Any = None, **named: Any) -> Tensor:
-        values = dict(parameters)
-        values.update(zip(parameters, args, strict=False))
+        values = dict(defaults)
+        values.update(zip(defaults, args, strict=False))
         for key, value in named.items():
-            if key not in parameters:
+            if key not in defaults:
                 raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
             values[key] = value
-        values = {key: plain_number(value, name, key) for key, value in values.items()}
-        array = self._array
-        refuse(array)
-        drawn = _drawn_for(draw, array, array.dtype, *values.values(), generator=generator)
-        return _fill(self, drawn, name)
+        plain = tuple(plain_number(value, name, key) for key, value in values.items())
+        refuse(self._array)
+        return bind_in_place(op, self, (), {"args": plain, "generator": generator})
 
     call.__name__, call.__doc__ = name, doc
     method(name, call)
@@ -332,16 +375,17 @@ def _no_continuum(name: str) -> Callable[[str], Exception]:
     )
 
 
-_declare_fill("uniform_", sampling.uniform, {"from": 0.0, "to": 1.0}, "Fill with numbers evenly spread.",
+_declare_fill(_fill("uniform", sampling.uniform), {"from": 0.0, "to": 1.0}, "Fill with numbers evenly spread.",
               _only("fVc", _no_kernel("check_uniform_bounds"), True))  # fmt: skip
-_declare_fill("normal_", sampling.normal, {"mean": 0.0, "std": 1.0}, "Fill with numbers normally spread.",
-              _only("fVc", _no_kernel("normal_kernel_cpu")))  # fmt: skip
-_declare_fill("log_normal_", sampling.log_normal, {"mean": 1.0, "std": 2.0}, "Fill with exp of normally spread numbers.",
-              _only("fV", _no_kernel("log_normal_cpu")))  # fmt: skip
-_declare_fill("exponential_", sampling.exponential, {"lambd": 1.0}, "Fill with waiting times.", _only("fV", _no_continuum("Exponential")))  # fmt: skip
-_declare_fill("geometric_", sampling.geometric, {"p": 0.5}, "Fill with numbers of trials until a success.",
+_declare_fill(_fill("normal_functional", sampling.normal), {"mean": 0.0, "std": 1.0}, "Fill with numbers normally spread.",
+              _only("fVc", _no_kernel("normal_kernel_cpu")), "normal_")  # fmt: skip
+_declare_fill(_fill("log_normal", sampling.log_normal), {"mean": 1.0, "std": 2.0},
+              "Fill with exp of normally spread numbers.", _only("fV", _no_kernel("log_normal_cpu")))  # fmt: skip
+_declare_fill(_fill("exponential", sampling.exponential), {"lambd": 1.0}, "Fill with waiting times.",
+              _only("fV", _no_continuum("Exponential")))  # fmt: skip
+_declare_fill(_fill("geometric", sampling.geometric), {"p": 0.5}, "Fill with numbers of trials until a success.",
               _only("fViub", _no_kernel("geometric_cpu")))  # fmt: skip
-_declare_fill("cauchy_", sampling.cauchy, {"median": 0.0, "sigma": 1.0}, "Fill with Cauchy-spread numbers.",
+_declare_fill(_fill("cauchy", sampling.cauchy), {"median": 0.0, "sigma": 1.0}, "Fill with Cauchy-spread numbers.",
               _only("fV", _no_continuum("Cauchy"), True))  # fmt: skip
 
 
@@ -351,30 +395,25 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     probability = p._array if isinstance(p, Tensor) else p
     if np.any(np.asarray(probability) < 0) or np.any(np.asarray(probability) > 1):
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    drawn = sampling.bernoulli(self._array.shape, self._array.dtype, probability, generator)
-    return _fill(self, in_memory_order(drawn, self._array), "bernoulli_")
+    return bind_in_place(_BERNOULLI, self, (p,), {"generator": generator})
+
+
+_RANDOM = _fill("random", sampling.integers)
+_RANDOM_OF_TYPE = _fill("random_of_type", sampling.integers_of_type)
 
 
 @only_method
 def random_(self: Tensor, *bounds: Any, generator: Any = None) -> Tensor:
     """Fill with whole numbers: all that the type holds, below `to`, or from `from` to below `to`."""
-    shape, kind = self._array.shape, self._array.dtype
     if not bounds:
-        if kind.kind == "c":
+        if self._array.dtype.kind == "c":
             raise NotImplementedError(
                 f"\"random_kernel_cpu\" not implemented for '{kind_name(self._array)}'"
             )
-        drawn = sampling.integers_of_type(shape, kind, generator)
-    else:
-        low, high = (0, bounds[0]) if len(bounds) == 1 else bounds
-        if high is not None and int(low) >= int(high):
-            raise RuntimeError(
-                f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
-            )
-        drawn = sampling.integers(
-            shape, kind, int(low), None if high is None else int(high), generator
-        )
-    return _fill(self, in_memory_order(drawn, self._array), "random_")
+        return bind_in_place(_RANDOM_OF_TYPE, self, (), {"args": (), "generator": generator})
+    low, high = (0, bounds[0]) if len(bounds) == 1 else bounds
+    args = (int(low), None) if high is None else tuple(_bounds(low, high).values())
+    return bind_in_place(_RANDOM, self, (), {"args": args, "generator": generator})
 
 
 rand, randn, rand_like, poisson = (

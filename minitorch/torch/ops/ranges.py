@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..device import resolve
 from ..dtypes import dtype as dtype_type
-from ..tensor import Array, Tensor, wrap
+from ..tensor import Array, Tensor
 from .creation import check_given_type, new_tensor_of
 from .layout import in_order
 from .movement import wrap_dim
@@ -69,7 +68,6 @@ def arange(
     layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """From `start` to just before `end` in steps."""
-    resolve(device)
     a, b, s = _given_bounds(bounds, {"start": start, "end": end, "step": step})
     check_given_type(dtype, out)
     if dtype is None:
@@ -77,7 +75,7 @@ def arange(
         dtype = (
             out.dtype if out is not None else dtypes.int64 if whole else dtypes.get_default_dtype()
         )
-    made = new_tensor_of(_counted(a, b, s, dtype), requires_grad)
+    made = new_tensor_of(_counted(a, b, s, dtype), device, requires_grad)
     return made if out is None else into(out, made, "arange")
 
 
@@ -86,7 +84,6 @@ def inclusive_range(
     requires_grad: bool = False, layout: Any = None,
 ) -> Tensor:  # fmt: skip
     """From `start` to `end`, both included, in steps (kept for old programs)."""
-    resolve(device)
     if end is None:
         start, end = 0, start
     start, end, step = (_number("range", v) for v in (start, end, step))
@@ -98,7 +95,7 @@ def inclusive_range(
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     kind = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)
     count = np.arange(math.floor((end - start) / step) + 1)
-    made = new_tensor_of((start + count * step).astype(kind.numpy), requires_grad)
+    made = new_tensor_of((start + count * step).astype(kind.numpy), device, requires_grad)
     return made if out is None else into(out, made, "range")
 
 
@@ -147,11 +144,10 @@ def linspace(
     device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """So many numbers from `start` to `end`, both included, evenly spaced."""
-    resolve(device)
     _check_steps("linspace", steps)
     a, b = _number("linspace", start), _number("linspace", end)
     made = new_tensor_of(
-        _spaced(a, b, steps, _spaced_kind("linspace", a, b, dtype, out)), requires_grad
+        _spaced(a, b, steps, _spaced_kind("linspace", a, b, dtype, out)), device, requires_grad
     )
     return made if out is None else into(out, made, "linspace")
 
@@ -162,7 +158,6 @@ def logspace(
     layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Powers of `base` whose exponents are evenly spaced."""
-    resolve(device)
     _check_steps("logspace", steps)
     a, b = _number("logspace", start), _number("logspace", end)
     kind = _spaced_kind("logspace", a, b, dtype, out)
@@ -170,7 +165,7 @@ def logspace(
         a, b = int(a), int(b)
     exponents = _spaced(a, b, steps, kind if kind.kind >= dtypes.FLOATING else dtypes.float64)
     powers = np.power(base, exponents.astype(np.result_type(exponents, np.float64)))
-    made = new_tensor_of(powers.astype(kind.numpy), requires_grad)
+    made = new_tensor_of(powers.astype(kind.numpy), device, requires_grad)
     return made if out is None else into(out, made, "logspace")
 
 
@@ -183,13 +178,12 @@ def eye(
     device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """A matrix with ones on its diagonal."""
-    resolve(device)
     for label, value in (("n", n), ("m", m)):
         if value is not None and value < 0:
             raise RuntimeError(f"{label} must be greater or equal to 0, got {value}")
     check_given_type(dtype, out)
     kind = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)
-    made = new_tensor_of(np.eye(n, m, dtype=kind.numpy), requires_grad)
+    made = new_tensor_of(np.eye(n, m, dtype=kind.numpy), device, requires_grad)
     return made if out is None else into(out, made, "eye")
 
 
@@ -210,14 +204,14 @@ def _triangle(name: str, keep: Callable[..., Array], doc: str) -> None:
         row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64, device: Any = None,
         layout: Any = None, pin_memory: bool = False,
     ) -> Tensor:  # fmt: skip
-        resolve(device)
         if row < 0 or col < 0:
             raise RuntimeError(
                 f"{'row' if row < 0 else 'col'} must be non-negative, got {min(row, col)}"
             )
         width = col if name == "triu" else max(min(col, row + offset), 0)  # no more is kept
         found = np.nonzero(keep(np.ones((row, width), bool), offset))
-        return wrap(np.stack(found).astype((dtype or dtypes.int64).numpy))
+        places = np.stack(found).astype((dtype or dtypes.int64).numpy)
+        return new_tensor_of(places, device)
 
     call.__name__, call.__doc__ = name, doc
     indices.__name__ = f"{name}_indices"

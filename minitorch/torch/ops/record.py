@@ -19,6 +19,7 @@ import numpy as np
 from numpy import ndarray
 
 from ..autograd.graph import Edge, Layout, Node, modes, numbers
+from ..backends.interface import as_array, implementation, others
 from ..dtypes import from_numpy_dtype
 from ..interpreters import installed, interpret
 from ..tensor import (
@@ -60,6 +61,7 @@ class Op:
             does that, `write(target, *others, **params)`
         keeps_tensors: whether what it keeps counts as tensors, as in Torch: a number beside one, an index
         overlapping: whether its twin may write to memory that a tensor shows more than once
+        crosses: whether its result may be on another device than its inputs
         doc: one line
         writes: which inputs it changes: none
     """
@@ -78,6 +80,7 @@ class Op:
         write: Callable[..., None] | None = None,
         keeps_tensors: bool = False,
         overlapping: bool = False,
+        crosses: bool = False,
         doc: str = "",
     ) -> None:
         self.name = name
@@ -92,6 +95,7 @@ class Op:
         self.write = write
         self.keeps_tensors = keeps_tensors
         self.overlapping = overlapping
+        self.crosses = crosses
         self.doc = doc
         self.node_name = _node_name(name)
         self.last_bit = 1 << max(len(args) - 1, 0)
@@ -138,14 +142,15 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any], asked: bool = Fa
                 tracked = True
         else:
             arrays.append(x)
+    compute = implementation(op, arrays) if others else op.compute
     try:
-        result = op.compute(*arrays, **params) if params else op.compute(*arrays)
+        result = compute(*arrays, **params) if params else compute(*arrays)
     except TypeError as error:
         raise in_our_words(error, op, arrays) from None
     if type(result) is not ndarray:
         if type(result) is tuple:
             return _several(op, inputs, params, result, tracked and modes.grad)
-        result = np.asarray(result)
+        result = as_array(result)
     if op.view:
         out = make_view(result, inputs[0])
     else:
@@ -184,7 +189,7 @@ def _several(
     recording: bool,
 ) -> list[Tensor]:
     """The outputs of an operation that has more than one."""
-    arrays = [r if type(r) is ndarray else np.asarray(r) for r in results]
+    arrays = [r if type(r) is ndarray else as_array(r) for r in results]
     outputs = [make_view(a, inputs[0], True) if op.view else wrap(a) for a in arrays]
     if modes.inference:
         for out in outputs:
@@ -523,9 +528,10 @@ class OpNode(Node):
         if self.layouts is None or self.plan.op.differentiable == 1:
             return gradients[0]
         given = gradients + [None] * (len(self.layouts) - len(gradients))
+        like: Any = next(g for g in given if g is not None)
         return [
-            wrap(np.zeros(*layout)) if g is None else g
-            for g, layout in zip(given, self.layouts, strict=True)
+            like.new_zeros(shape, dtype=from_numpy_dtype(kind)) if g is None else g
+            for g, (shape, kind) in zip(given, self.layouts, strict=True)
         ]
 
     def _plain(self, value: Any) -> Any:

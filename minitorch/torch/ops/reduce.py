@@ -88,7 +88,8 @@ def _folding(small: np.ufunc, large: Callable[..., Array]) -> Callable[..., Arra
 
     def compute(input: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
         if dtype is None and input.size < FEW and input.dtype.char in "fd":
-            if len(dim) == input.ndim and not keepdim:  # an array rather than a number, at once
+            if len(dim) == input.ndim and not keepdim and type(input) is np.ndarray:
+                # An array rather than a number, at once.
                 return reduce(input, dim, None, np.empty((), input.dtype))
             result = reduce(input, dim, keepdims=keepdim)
             return result if input.ndim < 3 else ordered(result)

@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..backends.cpu import indexing as kernels
 from ..backends.cpu.dispatch import KERNEL_TYPES
+from ..backends.interface import ARRAYS
 from ..environment import contiguous_format
 from ..tensor import Array, Tensor, tracks, wrap
 from .elementwise import kind_name
@@ -75,7 +76,7 @@ def _rows(target: Array, index: Array, source: Any, dim: int) -> tuple[Array, Ar
     )
     if not target.ndim:
         return target.reshape(1), index.reshape(-1), source
-    beside = isinstance(source, np.ndarray) and source.ndim > 0
+    beside = type(source) in ARRAYS and source.ndim > 0
     return (
         np.moveaxis(target, dim, 0),
         index.reshape(-1),

@@ -12,6 +12,7 @@ from .. import dtypes
 from ..backends.cpu import indexing as kernels
 from ..backends.cpu.arrays import view_as
 from ..backends.cpu.dispatch import KERNEL_TYPES
+from ..backends.interface import ARRAYS
 from ..tensor import Array, Tensor
 from .layout import in_order
 from .movement import wrap_dim
@@ -114,7 +115,7 @@ GATHER_BACKWARD = Op("gather_backward", ("input", "index"), _put_back, {
 
 def _part_of(src: Any, index: Array) -> Any:
     """What of a source stands beside the index."""
-    if not isinstance(src, np.ndarray):
+    if type(src) not in ARRAYS:
         return src
     return src.reshape(src.shape or (1,))[tuple(slice(0, s) for s in index.shape)]
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.interface import ARRAYS
 from ..tensor import Array, Tensor
 from .elementwise import kind_name
 from .pointwise_special import I1, scipy_function
@@ -27,7 +28,7 @@ _ROOT_HALF, _ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(2 * math.pi)
 
 
 def _refuse_complex(name: str, array: Any) -> None:
-    if isinstance(array, np.ndarray) and array.dtype.kind == "c":
+    if type(array) in ARRAYS and array.dtype.kind == "c":
         raise NotImplementedError(f"\"{name}\" not implemented for '{kind_name(array)}'")
 
 

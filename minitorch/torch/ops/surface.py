@@ -10,6 +10,7 @@ import numpy as np
 
 from ..autograd.graph import modes
 from ..dtypes import dtype
+from ..interpreters import update
 from ..overriding import NOBODY, answer, asking, is_plain, is_watched, watched
 from ..tensor import Tensor, bump_version, tracks
 from .promotion import NUMBERS
@@ -113,11 +114,17 @@ def into(out: Any, result: Any, name: str, *inputs: Tensor) -> Any:
     check_writable(out, False)
     if out.dtype is not result.dtype:
         _check_type(name, result.dtype, out.dtype)
+    _put_out(out, result)
+    return out
+
+
+@update(0)
+def _put_out(out: Tensor, result: Tensor) -> None:
+    """Copy a result into the tensor that `out=` names, which takes the result's shape."""
     if out._array.shape != result._array.shape:
-        out._array = np.empty(result._array.shape, out._array.dtype)
+        out._array = np.empty_like(result._array, out._array.dtype, order="C")
     np.copyto(out._array, result._array, casting="unsafe")
     bump_version(out)
-    return out
 
 
 def _check_type(name: str, have: dtype, want: dtype) -> None:

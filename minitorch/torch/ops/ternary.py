@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.interface import ARRAYS
 from ..tensor import Array, Tensor
 from .elementwise import conj, kind_name
 from .layout import laid_out
@@ -68,14 +69,14 @@ def _check_bounds(input: Array, bounds: list[Any]) -> None:
     """An error, as Torch's, for types that are not clamped and bounds that the type does not reach to."""
     if input.dtype.kind == "c":
         raise NotImplementedError("clamp is not supported for complex types")
-    one_array = len(bounds) == 1 and isinstance(bounds[0], np.ndarray)
+    one_array = len(bounds) == 1 and type(bounds[0]) in ARRAYS
     if input.dtype.kind == "b" and not one_array and result_type(input, *bounds) is dtypes.bool_:
         raise NotImplementedError("\"clamp_scalar_cpu\" not implemented for 'Bool'")
     for bound in bounds:
         if isinstance(bound, complex):
             exact_number(bound, dtypes.float64)
             raise NotImplementedError("clamp is not supported for complex types")
-        if not isinstance(bound, np.ndarray):
+        if type(bound) not in ARRAYS:
             exact_number(bound, result_type(input, *bounds))
 
 
@@ -183,7 +184,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
 def _lerp(input: Array, end: Array, weight: Any) -> Array:
     """From the nearer end, as Torch computes it."""
     way = end - input
-    if not isinstance(weight, np.ndarray):
+    if type(weight) not in ARRAYS:
         return input + weight * way if abs(weight) < 0.5 else end - way * (1 - weight)
     return np.where(np.abs(weight) < 0.5, input + weight * way, end - way * (1 - weight))
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..device import resolve
 from ..tensor import Array, Tensor
 from .creation import new_tensor_of
 from .promotion import plain_integer
@@ -45,7 +44,7 @@ def _kaiser(beta: float) -> Shape:
 
 
 def _window(
-    length: int, periodic: bool, kind: dtypes.dtype, shape: Shape, requires_grad: bool
+    length: int, periodic: bool, kind: dtypes.dtype, shape: Shape, device: Any, requires_grad: bool
 ) -> Tensor:
     """A window of some length; a periodic one is a longer one without its last place."""
     wide = np.dtype(np.float32) if kind.itemsize == 2 else kind.numpy
@@ -57,7 +56,7 @@ def _window(
         )
     else:
         values = shape(np.arange(length, dtype=wide), length if periodic else length - 1)
-    return new_tensor_of(np.asarray(values).astype(kind.numpy), requires_grad)
+    return new_tensor_of(np.asarray(values).astype(kind.numpy), device, requires_grad)
 
 
 # --- torch.*_window ------------------------------------------------------------------------------
@@ -70,7 +69,6 @@ def _declare(name: str, shape_of: Callable[..., Shape], doc: str, **numbers: flo
         window_length: int, periodic: bool = True, *values: float, dtype: Any = None, layout: Any = None,
         device: Any = None, pin_memory: bool = False, requires_grad: bool = False, **named: float,
     ) -> Tensor:  # fmt: skip
-        resolve(device)
         given = dict(zip(numbers, values, strict=False)) | named
         if len(values) > len(numbers) or set(given) - set(numbers):
             raise TypeError(
@@ -84,7 +82,8 @@ def _declare(name: str, shape_of: Callable[..., Shape], doc: str, **numbers: flo
             )
         if kind.kind < dtypes.FLOATING:
             raise RuntimeError(f"{name} expects floating point dtypes, got: {kind}")
-        return _window(window_length, periodic, kind, shape_of(**(numbers | given)), requires_grad)
+        shape = shape_of(**(numbers | given))
+        return _window(window_length, periodic, kind, shape, device, requires_grad)
 
     call.__name__, call.__doc__ = name, doc
     FUNCTIONS[name] = call
@@ -118,7 +117,6 @@ def _symmetric(
     device: Any,
     requires_grad: bool,
 ) -> Tensor:
-    resolve(device)
     kind = dtype or dtypes.get_default_dtype()
     if M < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
@@ -126,7 +124,7 @@ def _symmetric(
         raise ValueError(f"{name} is implemented for strided tensors only, got: {layout}")
     if kind not in (dtypes.float32, dtypes.float64):
         raise ValueError(f"{name} expects float32 or float64 dtypes, got: {kind}")
-    return _window(M, not sym, kind, shape, requires_grad)
+    return _window(M, not sym, kind, shape, device, requires_grad)
 
 
 def general_cosine(

@@ -16,8 +16,9 @@ from numpy.lib.array_utils import byte_bounds
 
 from .. import dtypes
 from ..autograd.graph import Edge, Node, modes
+from ..backends.interface import as_array, implementation
 from ..interpreters import installed, interpret
-from ..tensor import Array, Tensor, bump_version, edge_of, offset_in, tracks, view_refusal, wrap
+from ..tensor import Array, Tensor, bump_version, edge_of, offset_in, tracks, view_refusal
 from .record import FREED, Op, Saved, in_our_words, make_node
 
 OVERLAP = (
@@ -52,6 +53,7 @@ def bind_in_place(
     node = make_node(op, inputs, params) if recording else None
     if node is not None and node.saved and 0 in node.plan.inputs:
         node.saved[0] = Saved.of(before_write(target))
+    compute = implementation(op, arrays) if others else op.compute
     if op.write is not None:
         op.write(*arrays, **params)
         bump_version(target)
@@ -60,7 +62,7 @@ def bind_in_place(
         bump_version(target)
     else:
         try:
-            result = np.asarray(op.compute(*arrays, **params))
+            result = as_array(compute(*arrays, **params))
         except TypeError as error:
             raise in_our_words(error, op, arrays) from None
         write_result(target, result, op.name + "_")
@@ -96,7 +98,7 @@ class InPlace:
 
 def before_write(target: Tensor) -> Tensor:
     """A copy of what is about to be overwritten, with its history."""
-    copy = wrap(target._array.copy())
+    copy = target.detach().clone()
     copy._edge, copy._requires_grad = target._edge, target._requires_grad
     return copy
 

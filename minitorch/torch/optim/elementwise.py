@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from ..backends.cpu.optim import update
+from ..backends.interface import backend_of
 from ..interpreters import Update, installed, interpret
 from ..ops.comparison import where
 from ..ops.creation import zeros_like
@@ -68,7 +68,8 @@ class Step(Update):
         counts = inputs[places:]
         numbers, after = self._count(options, len(inputs[0]), counts)
         columns = [[tensor._array for tensor in tensors] for tensors in inputs[:places]]
-        update(self.formula, columns, numbers)
+        if columns[0]:
+            backend_of(columns[0][0]).update(self.formula, columns, numbers)
         for tensors, values in zip(counts, after, strict=True):
             for tensor, value in zip(tensors, values, strict=True):
                 tensor._array[...] = value

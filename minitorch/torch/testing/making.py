@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .. import dtypes
-from ..device import resolve
+from ..backends.interface import resolve
 from ..ops.complex_numbers import view_as_real
 from ..ops.creation import empty
 from ..ops.movement import sizes_of

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...ops.creation import ones, tensor, zeros
-from ...tensor import Tensor, bump_version
+from ...tensor import Tensor
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
@@ -113,8 +111,7 @@ class _BatchNorm(_NormBase):
         tracked = self.training and self.track_running_stats
         batches = self.num_batches_tracked
         if tracked and batches is not None:
-            np.add(batches._array, 1, out=batches._array)
-            bump_version(batches)
+            batches.add_(1)
             if factor is None:  # the mean over all batches
                 factor = 1.0 / float(batches)
         mean, var = self.running_mean, self.running_var

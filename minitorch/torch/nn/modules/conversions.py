@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from ...autograd.modes import no_grad
 from ...dtypes import dtype as dtype_type
-from ...ops.conversion import _destination
+from ...ops.conversion import destination
 from ...tensor import Tensor
 
 
@@ -37,7 +37,7 @@ class Conversions:
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """The module with its floating point tensors as another type, or on another device."""
-        kind, _, memory_format = _destination(args, dict(kwargs))
+        kind, where, _, memory_format = destination(args, dict(kwargs))
         if kind is not None and not (kind.is_floating_point or kind.is_complex):
             raise TypeError(
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired "
@@ -45,6 +45,8 @@ class Conversions:
             )
 
         def convert(tensor: Tensor) -> Tensor:
+            if where is not None:
+                tensor = tensor.to(where)
             if kind is not None and (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
                 tensor = tensor.to(kind)
             if memory_format is not None and tensor.ndim in (4, 5):

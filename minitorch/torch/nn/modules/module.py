@@ -14,7 +14,7 @@ from typing import Any, Self
 from .... import module as course
 from ...handles import RemovableHandle, add_hook
 from ...ops.facts import typename
-from ...tensor import Tensor, bump_version
+from ...tensor import Tensor
 from ..parameter import Buffer, Parameter
 from .calls import Calls
 from .calls import register_module_backward_hook as register_module_backward_hook
@@ -235,8 +235,7 @@ class Module(Calls, States, Trees, Conversions, course.Module):
             if gradient._edge is not None:
                 gradient.detach_()
             gradient._requires_grad = False
-            gradient._array.fill(0)
-            bump_version(gradient)
+            gradient.zero_()
 
     def apply(self, fn: Callable[[Module], None]) -> Self:
         """Call a function on all modules of the tree, children before parents."""

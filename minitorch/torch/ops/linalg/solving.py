@@ -90,17 +90,25 @@ def _order(pivots: Array, m: int) -> Array:
     return order
 
 
+def _lu_permutation(pivots: Array, m: int, dtype: Any) -> Array:
+    ordered_rows = np.eye(m, dtype=dtype)[_order(pivots, m)]
+    return np.ascontiguousarray(ordered_rows.swapaxes(-2, -1))
+
+
+LU_PERMUTATION = Op("lu_permutation", ("pivots",), _lu_permutation, {"pivots": None})
+
+
 def _permutation(pivots: Tensor, m: int, like: Tensor) -> Tensor:
     """P of A = PLU."""
-    order = _order(pivots._array, m)
-    return wrap(np.ascontiguousarray(np.eye(m, dtype=like._array.dtype)[order].swapaxes(-2, -1)))
+    return LU_PERMUTATION(pivots, m=m, dtype=like._array.dtype)
 
 
 def _triangles(LU: Tensor) -> tuple[Tensor, Tensor]:
     """L and U, which lie in one matrix."""
     m, n = LU._array.shape[-2:]
     k = min(m, n)
-    return LU[..., :k].tril(-1) + wrap(np.eye(m, k, dtype=LU._array.dtype)), LU[..., :k, :].triu()
+    ones = FUNCTIONS["eye"](m, k, dtype=LU.dtype, device=LU.device)
+    return LU[..., :k].tril(-1) + ones, LU[..., :k, :].triu()
 
 
 def check_pivots(name: str, pivots: Tensor, shape: tuple[int, ...], rows: int) -> None:

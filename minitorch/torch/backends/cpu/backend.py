@@ -1,0 +1,43 @@
+"""The CPU as a device: the first implementation of the interface."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...device import CPU, device
+from ..interface import Array, Backend, Shape, register
+from .optim import update
+
+
+class Cpu(Backend):
+    """The memory that NumPy works on."""
+
+    kind = "cpu"
+    array = np.ndarray
+
+    def device_of(self, array: Array) -> device:
+        return CPU
+
+    def empty(self, shape: Shape, dtype: Any, where: device) -> Array:
+        return np.empty(shape, dtype)
+
+    def zeros(self, shape: Shape, dtype: Any, where: device) -> Array:
+        return np.zeros(shape, dtype)
+
+    def from_numpy(self, array: np.ndarray, where: device) -> Array:
+        return array
+
+    def to_numpy(self, array: Array) -> np.ndarray:
+        return array
+
+    def update(
+        self, formula: Callable[..., tuple[Array, ...]], columns: Sequence[list[Array]], numbers: Sequence[Any]
+    ) -> None:  # fmt: skip
+        update(formula, columns, numbers)
+
+
+cpu = Cpu()
+register(cpu)

@@ -1,0 +1,194 @@
+"""What a kind of device is to the rest of the library: the arrays it keeps, and what computes on them.
+
+A record computes with NumPy's functions, and those leave foreign arrays to the arrays' own class
+(`__array_ufunc__`, `__array_function__`). So a device needs little: a class of arrays that answers
+NumPy so, the methods below, and kernels, under the names of records, for what it does better or what
+NumPy cannot pass on. `register` makes it known; then `device("its type")` and `tensor.to("its type")`
+find it. The CPU (`cpu/backend.py`) is the first of them. While it is the only one, operations do not ask whose an array is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from ..device import CPU, KINDS, DeviceError, device
+
+Array = Any
+Shape = tuple[int, ...]
+
+
+class Backend:
+    """One kind of device.
+
+    Attributes:
+        kind: the devices' type, as in `device("cuda")`
+        array: the class of its arrays
+        kernels: what computes a record there in place of the record's `compute`, by its name
+    """
+
+    kind: str
+    array: type
+    kernels: Mapping[str, Callable[..., Any]] = {}
+
+    def count(self) -> int:
+        """How many of its devices are here."""
+        return 1
+
+    def device_of(self, array: Array) -> device:
+        """Where an array's memory is."""
+        return device(self.kind, 0)
+
+    def empty(self, shape: Shape, dtype: Any, where: device) -> Array:
+        """A new array, not filled."""
+        raise NotImplementedError
+
+    def zeros(self, shape: Shape, dtype: Any, where: device) -> Array:
+        """A new array of zeros."""
+        return self.full(shape, dtype, where, 0)
+
+    def ones(self, shape: Shape, dtype: Any, where: device) -> Array:
+        """A new array of ones."""
+        return self.full(shape, dtype, where, 1)
+
+    def full(self, shape: Shape, dtype: Any, where: device, value: Any) -> Array:
+        """A new array with every element set to a number."""
+        made = self.empty(shape, dtype, where)
+        made.fill(value)
+        return made
+
+    def strided(self, array: Array, shape: Shape, strides: Shape) -> Array:
+        """A view of an array's memory, from where it begins, in any shape and strides (in bytes)."""
+        raise NotImplementedError
+
+    def from_numpy(self, array: np.ndarray, where: device) -> Array:
+        """A copy of an array of the CPU."""
+        raise NotImplementedError
+
+    def to_numpy(self, array: Array) -> np.ndarray:
+        """A copy of an array, for the CPU."""
+        raise NotImplementedError
+
+    def draw(
+        self, distribution: Callable[..., Array], shape: Shape, dtype: Any, where: device, *args: Any, **named: Any
+    ) -> Array:  # fmt: skip
+        """Numbers of a distribution of `sampling.py`: unless a device has its own, those of the CPU."""
+        return self.from_numpy(distribution(shape, dtype, *args, **named), where)
+
+    def update(
+        self, formula: Callable[..., tuple[Array, ...]], columns: Sequence[list[Array]], numbers: Sequence[Any]
+    ) -> None:  # fmt: skip
+        """A step of an optimizer, which writes into all arrays but the gradients.
+
+        Args:
+            formula: of NumPy's functions, a parameter, its gradient, what is remembered, and numbers
+            columns: the parameters, their gradients, and what is remembered of each
+            numbers: those of each parameter
+        """
+        for (p, g, *kept), own in zip(zip(*columns, strict=True), numbers, strict=True):
+            for old, new in zip((p, *kept), formula(np, p, g, *kept, *own), strict=True):
+                old[...] = new
+
+
+# --- Which there are --------------------------------------------------------------------------------
+
+_by_kind: dict[str, Backend] = {}
+ARRAYS: dict[type, Backend] = {}
+"""The classes of arrays, and whose they are."""
+
+others: list[Backend] = []
+"""The backends besides the CPU: while there are none, operations do not ask whose an array is."""
+
+
+def register(backend: Backend) -> None:
+    """Make a kind of device known."""
+    KINDS.add(backend.kind)
+    _by_kind[backend.kind] = ARRAYS[backend.array] = backend
+    if backend.array is not np.ndarray:
+        others.append(backend)
+    resolve.cache_clear()
+
+
+def unregister(backend: Backend) -> None:
+    """Forget a kind of device."""
+    KINDS.remove(backend.kind)
+    del _by_kind[backend.kind], ARRAYS[backend.array]
+    others.remove(backend)
+    resolve.cache_clear()
+
+
+@lru_cache(maxsize=64)
+def resolve(given: device | str | int | None) -> device:
+    """The device that was asked for; an error, saying what to do, if it is not here."""
+    if given is None:
+        return CPU
+    found = given if isinstance(given, device) else device(given)
+    backend = _by_kind.get(found.type)
+    if backend is None:
+        raise DeviceError(
+            f"device '{found}' is not available in this build of minitorch.torch: tensors live on "
+            "the CPU; write device='cpu', or choose with torch.cuda.is_available()"
+        )
+    if found.type == "cpu":
+        return CPU
+    if (found.index or 0) >= backend.count():
+        raise DeviceError(f"device '{found}' is not here: there are {backend.count()} of its kind")
+    return device(found.type, found.index or 0)
+
+
+def backend_for(where: device) -> Backend:
+    """What makes arrays on a device."""
+    return _by_kind[where.type]
+
+
+def from_numpy(array: np.ndarray, where: device) -> Array:
+    """An array of the CPU on a device: itself, or a copy."""
+    return _by_kind[where.type].from_numpy(array, where)
+
+
+def backend_of(array: Array) -> Backend:
+    """What computes on an array; TypeError if that is nobody's."""
+    backend = ARRAYS.get(type(array))
+    if backend is None:
+        raise TypeError(f"no device has arrays of the class {type(array).__name__}")
+    return backend
+
+
+def as_array(value: Any) -> Array:
+    """What a record computed, as an array: NumPy gives numbers for arrays without dimensions."""
+    return value if type(value) in ARRAYS else np.asarray(value)
+
+
+def implementation(op: Any, arrays: list[Any]) -> Callable[..., Any]:
+    """What computes a record from arrays of one device; numbers of the CPU among them are moved there."""
+    foreign = [x for x in arrays if type(x) in ARRAYS and type(x) is not np.ndarray]
+    if not foreign or op.crosses:
+        return op.compute
+    first = foreign[0]
+    backend = backend_of(first)
+    where = backend.device_of(first)
+    for i, x in enumerate(arrays):
+        if isinstance(x, np.ndarray) and not x.ndim:
+            arrays[i] = backend.from_numpy(x, where)
+        elif type(x) in ARRAYS and (own := backend_of(x).device_of(x)) != where:
+            raise RuntimeError(
+                "Expected all tensors to be on the same device, but found at least two devices, "
+                f"{where} and {own}!"
+            )
+    return backend.kernels.get(op.name) or partial(_by_numpy, op, where)
+
+
+def _by_numpy(op: Any, where: device, *arrays: Any, **params: Any) -> Any:
+    """What a record computes with NumPy's functions; an error if the CPU's memory came in between."""
+    result = op.compute(*arrays, **params)
+    if any(isinstance(r, np.ndarray) for r in (result if type(result) is tuple else (result,))):
+        raise NotImplementedError(f"'{op.name}' has no kernel for the device {where}")
+    return result
+
+
+def move(array: Array, where: device) -> Array:
+    """A copy of an array on another device."""
+    return backend_for(where).from_numpy(backend_of(array).to_numpy(array), where)
