@@ -139,7 +139,7 @@ def _sizes(args: Any, large: bool) -> Iterator[dict[int, int]]:
 
 _THRESHOLDS = {
     "backends.cpu": (
-        "indexing.LARGE matmul.LARGE matmul.MANY matmul_kernels.PARALLEL kernels.PARALLEL pool.SMALL conv.SMALL"
+        "indexing.LARGE matmul.LARGE matmul.MANY matmul_kernels.PARALLEL kernels.PARALLEL"
     ),
     "ops": "elementwise.LARGE analysis.LARGE reduce.FEW",
 }

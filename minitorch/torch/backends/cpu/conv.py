@@ -3,8 +3,7 @@
 A convolution is three products in one family: of the input with the weight (the output),
 of the output's gradient with the weight (the input's gradient, or a transposed
 convolution) and of the gradient with the input (the weight's gradient). Small ones unroll
-the input and let NumPy multiply; large ones run in the kernels of `conv_kernels`, which
-are compiled at the first such call.
+the input and let NumPy multiply.
 """
 
 from __future__ import annotations
@@ -15,45 +14,49 @@ from typing import Any
 
 import numpy as np
 
-from .dispatch import kernels_from, widen
+from .dispatch import dispatch
+from .geometry import Geometry, Sizes, by
 from .matmul import matmul
 
 Array = Any
-Sizes = tuple[int, ...]
 
-SMALL = kernels_from(1 << 20)
-"""Multiplications up to which a convolution is left to NumPy."""
+LARGE = (1 << 20) + 1
+"""Multiplications from which on kernels compute."""
 
 
-# --- Geometry ----------------------------------------------------------------------------
+# --- What can be -------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=256)
 def conv_output_shape(
-    input_shape: Sizes,
-    weight_shape: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    groups: int,
-) -> Sizes:
+    input_shape: Sizes, weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Sizes:  # fmt: skip
     """The shape of a convolution's output; RuntimeError if there is no such convolution."""
     _check_channels(input_shape, weight_shape, groups)
-    _check_steps(stride, padding, dilation)
-    sizes, kernel = input_shape[2:], weight_shape[2:]
-    padded = [n + 2 * p for n, p in zip(sizes, padding, strict=True)]
-    reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
+    geometry = _geometry(weight_shape, stride, padding, dilation)
+    sizes = input_shape[2:]
+    padded, reach = geometry.padded(sizes), geometry.reach
     if any(r > n for r, n in zip(reach, padded, strict=True)):
         raise RuntimeError(
-            f"Calculated padded input size per channel: ({_by(padded)}). Kernel size: ({_by(reach)}). "
+            f"Calculated padded input size per channel: ({by(padded)}). Kernel size: ({by(reach)}). "
             "Kernel size can't be greater than actual input size"
         )
     if 0 in sizes:
         raise RuntimeError(
             f"Only zero batch or zero channel inputs are supported, but got input shape: {list(input_shape)}"
         )
-    places = tuple((n - r) // s + 1 for n, r, s in zip(padded, reach, stride, strict=True))
-    return (input_shape[0], weight_shape[0], *places)
+    return (input_shape[0], weight_shape[0], *geometry.places(sizes))
+
+
+def _geometry(weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Geometry:
+    """The windows of a convolution; RuntimeError if they cannot be."""
+    if min(padding) < 0:
+        raise RuntimeError(f"negative padding is not supported, but got padding={padding}")
+    if min(stride) <= 0:
+        raise RuntimeError(f"non-positive stride is not supported, but got stride={stride}")
+    if min(dilation) <= 0:
+        raise RuntimeError(f"non-positive dilation is not supported, but got dilation={dilation}")
+    return Geometry(weight_shape[2:], stride, padding, dilation)
 
 
 def _check_channels(input_shape: Sizes, weight_shape: Sizes, groups: int) -> None:
@@ -81,48 +84,22 @@ def _check_channels(input_shape: Sizes, weight_shape: Sizes, groups: int) -> Non
         )
 
 
-def _check_steps(stride: Sizes, padding: Sizes, dilation: Sizes) -> None:
-    if min(padding) < 0:
-        raise RuntimeError(f"negative padding is not supported, but got padding={padding}")
-    if min(stride) <= 0:
-        raise RuntimeError(f"non-positive stride is not supported, but got stride={stride}")
-    if min(dilation) <= 0:
-        raise RuntimeError(f"non-positive dilation is not supported, but got dilation={dilation}")
-
-
-def _check_places(
-    sizes: Sizes, kernel: Sizes, places: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
-) -> None:
+def _check_places(geometry: Geometry, sizes: Sizes, places: Sizes) -> None:
     """RuntimeError unless all of these windows lie inside the padded input."""
-    geometry = zip(sizes, kernel, places, stride, padding, dilation, strict=True)
-    if any((m - 1) * s + d * (k - 1) + 1 > n + 2 * p for n, k, m, s, p, d in geometry):
+    steps = zip(geometry.padded(sizes), places, geometry.stride, geometry.reach, strict=True)
+    if any((m - 1) * s + r > n for n, m, s, r in steps):
         raise RuntimeError(
-            f"windows of size ({_by(kernel)}) at ({_by(places)}) places do not fit an input of size "
-            f"({_by(sizes)}) with stride={stride}, padding={padding}, dilation={dilation}"
+            f"windows of size ({by(geometry.kernel)}) at ({by(places)}) places do not fit an input of size "
+            f"({by(sizes)}) with stride={geometry.stride}, padding={geometry.padding}, dilation={geometry.dilation}"
         )
-
-
-def _by(sizes: Any) -> str:
-    return " x ".join(str(n) for n in sizes)
 
 
 # --- The three products ------------------------------------------------------------------
 
 
-def _is_pointwise(weight: Sizes, stride: Sizes, padding: Sizes) -> bool:
-    """Whether a convolution mixes the channels of each place by themselves: a product of matrices."""
-    return prod(weight[2:]) == prod(stride) == 1 and not any(padding)
-
-
 def conv_forward(
-    x: Array,
-    weight: Array,
-    bias: Array | None,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    groups: int,
-) -> Array:
+    x: Array, weight: Array, bias: Array | None, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Array:  # fmt: skip
     """The convolution of x (N, C, *sizes) with weight (O, C / groups, *kernel)."""
     shape = conv_output_shape(x.shape, weight.shape, stride, padding, dilation, groups)
     if bias is not None and bias.shape != (weight.shape[0],):
@@ -130,64 +107,58 @@ def conv_forward(
             f"Given weight of size {list(weight.shape)}, expected bias to be 1-dimensional with "
             f"{weight.shape[0]} elements, but got bias of size {list(bias.shape)} instead"
         )
-    pointwise = _is_pointwise(weight.shape, stride, padding)
-    if not pointwise and _is_large(prod(shape) * prod(weight.shape[1:]), x):
-        from .conv_large import convolve
+    geometry = Geometry(weight.shape[2:], stride, padding, dilation)
+    return convolve(x, weight, bias, shape, geometry, groups)
 
-        y = convolve(
-            widen(x),
-            widen(weight),
-            bias if bias is None else widen(bias),
-            shape,
-            groups,
-            stride,
-            padding,
-            dilation,
-        )
-        return y.astype(x.dtype, copy=False)
+
+def _multiplications(x: Array, weight: Array, bias: Any, shape: Sizes, *rest: Any) -> int:
+    return prod(shape) * prod(weight.shape[1:])
+
+
+@dispatch(LARGE, count=_multiplications)
+def convolve(
+    x: Array, weight: Array, bias: Array | None, shape: Sizes, geometry: Geometry, groups: int
+) -> Array:
+    """The convolution, of this shape."""
     rows = _group_rows(weight, groups)  # (G, O/G, C/G * taps)
-    columns = widen(x)
-    if not pointwise:
-        columns = unroll(columns, weight.shape[2:], shape[2:], stride, padding, dilation)
+    columns = x if geometry.is_pointwise else unroll(x, geometry, shape[2:])
     columns = columns.reshape(x.shape[0], groups, rows.shape[2], prod(shape[2:]))
     y = matmul(rows, columns).reshape(shape)
     if bias is not None:
         y += bias.reshape(-1, *(1,) * (x.ndim - 2))
-    return y.astype(x.dtype, copy=False)
+    return y
 
 
 def conv_input_gradient(
-    g: Array,
-    weight: Array,
-    input_shape: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    groups: int,
-) -> Array:
+    g: Array, weight: Array, input_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Array:  # fmt: skip
     """The gradient of the input from that of the output: a transposed convolution of g.
 
     Places of the input that no window reaches get zeros, so that `input_shape` may be
     larger than the smallest that gives g's shape (Torch's output_padding).
     """
     _check_transposed(g, weight, input_shape, groups)
-    _check_steps(stride, padding, dilation)
-    _check_places(input_shape[2:], weight.shape[2:], g.shape[2:], stride, padding, dilation)
-    pointwise = _is_pointwise(weight.shape, stride, padding) and g.shape[2:] == input_shape[2:]
-    if not pointwise and _is_large(g.size * prod(weight.shape[1:]), g):
-        from .conv_large import convolve_transposed
+    geometry = _geometry(weight.shape, stride, padding, dilation)
+    _check_places(geometry, input_shape[2:], g.shape[2:])
+    return convolve_transposed(g, weight, input_shape, geometry, groups)
 
-        x = convolve_transposed(
-            widen(g), widen(weight), input_shape, groups, stride, padding, dilation
-        )
-        return x.astype(g.dtype, copy=False)
+
+def _multiplications_by(g: Array, weight: Array, *rest: Any) -> int:
+    return g.size * prod(weight.shape[1:])
+
+
+@dispatch(LARGE, count=_multiplications_by)
+def convolve_transposed(
+    g: Array, weight: Array, input_shape: Sizes, geometry: Geometry, groups: int
+) -> Array:
+    """The transposed convolution of g, to this shape."""
     rows = _group_rows(weight, groups)  # (G, O/G, C/G * taps)
-    parts = widen(g).reshape(g.shape[0], groups, rows.shape[1], prod(g.shape[2:]))
+    parts = g.reshape(g.shape[0], groups, rows.shape[1], prod(g.shape[2:]))
     columns = matmul(rows.swapaxes(1, 2), parts)  # (N, G, C/G * taps, places)
-    if pointwise:
-        return columns.reshape(input_shape).astype(g.dtype, copy=False)
+    if geometry.is_pointwise and g.shape[2:] == input_shape[2:]:
+        return columns.reshape(input_shape)
     columns = columns.reshape(*input_shape[:2], *weight.shape[2:], *g.shape[2:])
-    return roll(columns, input_shape[2:], stride, padding, dilation).astype(g.dtype, copy=False)
+    return roll(columns, input_shape[2:], geometry)
 
 
 def _check_transposed(g: Array, weight: Array, input_shape: Sizes, groups: int) -> None:
@@ -206,112 +177,92 @@ def _check_transposed(g: Array, weight: Array, input_shape: Sizes, groups: int) 
 
 
 def conv_weight_gradient(
-    g: Array,
-    x: Array,
-    weight_shape: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    groups: int,
-) -> Array:
+    g: Array, x: Array, weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Array:  # fmt: skip
     """The gradient of the weight from the input and the gradient of the output."""
     _check_channels(x.shape, weight_shape, groups)
-    _check_steps(stride, padding, dilation)
-    _check_places(x.shape[2:], weight_shape[2:], g.shape[2:], stride, padding, dilation)
-    if _is_large(g.size * prod(weight_shape[1:]), g):
-        from .conv_large import weight_gradient
+    geometry = _geometry(weight_shape, stride, padding, dilation)
+    _check_places(geometry, x.shape[2:], g.shape[2:])
+    return weight_gradient(g, x, weight_shape, geometry, groups)
 
-        total = weight_gradient(widen(g), widen(x), weight_shape, groups, stride, padding, dilation)
-        return total.astype(g.dtype, copy=False)
+
+def _multiplications_of(g: Array, x: Array, weight_shape: Sizes, *rest: Any) -> int:
+    return g.size * prod(weight_shape[1:])
+
+
+@dispatch(LARGE, count=_multiplications_of)
+def weight_gradient(
+    g: Array, x: Array, weight_shape: Sizes, geometry: Geometry, groups: int
+) -> Array:
+    """The gradient of a weight of this shape."""
     everywhere = g.shape[0] * prod(g.shape[2:])  # the places of all samples
-    columns = unroll(widen(x), weight_shape[2:], g.shape[2:], stride, padding, dilation)
+    columns = unroll(x, geometry, g.shape[2:])
     columns = np.moveaxis(columns, 0, g.ndim - 1)  # (C, *kernel, N, *places)
     columns = columns.reshape(groups, prod(weight_shape[1:]), everywhere)
-    parts = widen(g).swapaxes(0, 1).reshape(groups, weight_shape[0] // groups, everywhere)
-    total = parts @ columns.swapaxes(1, 2)
-    return total.reshape(weight_shape).astype(g.dtype, copy=False)
-
-
-def _is_large(multiplications: int, array: Array) -> bool:
-    """Whether a convolution is worth a compiled kernel."""
-    return multiplications > SMALL and array.dtype.kind in "fV"
+    parts = g.swapaxes(0, 1).reshape(groups, weight_shape[0] // groups, everywhere)
+    return (parts @ columns.swapaxes(1, 2)).reshape(weight_shape)
 
 
 def _group_rows(weight: Array, groups: int) -> Array:
     """The weight as one matrix per group: (G, O / G, C / G * taps)."""
-    return widen(weight).reshape(groups, weight.shape[0] // groups, prod(weight.shape[1:]))
+    return weight.reshape(groups, weight.shape[0] // groups, prod(weight.shape[1:]))
 
 
 # --- Unrolling (im2col) and its transpose (col2im) -----------------------------------------
 
 
-def unroll(
-    x: Array, kernel: Sizes, places: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
-) -> Array:
+def unroll(x: Array, geometry: Geometry, places: Sizes) -> Array:
     """What each tap of a window meets at each place: (N, C, *kernel, *places), a view if it can be."""
-    if any(padding):
-        x = _pad(x, padding)
+    if any(geometry.padding):
+        padded = np.zeros((*x.shape[:2], *geometry.padded(x.shape[2:])), x.dtype)
+        padded[_inside(geometry, x.shape[2:])] = x
+        x = padded
     steps = x.strides[2:]
-    strides = [d * s for d, s in zip(dilation, steps, strict=True)]
-    strides += [d * s for d, s in zip(stride, steps, strict=True)]
+    strides = [d * s for d, s in zip(geometry.dilation, steps, strict=True)]
+    strides += [d * s for d, s in zip(geometry.stride, steps, strict=True)]
     return np.lib.stride_tricks.as_strided(
-        x, (*x.shape[:2], *kernel, *places), (*x.strides[:2], *strides), writeable=False
+        x, (*x.shape[:2], *geometry.kernel, *places), (*x.strides[:2], *strides), writeable=False
     )
 
 
-def _pad(x: Array, padding: Sizes) -> Array:
-    """A copy of x with zeros around its spatial dimensions."""
-    sizes = [n + 2 * p for n, p in zip(x.shape[2:], padding, strict=True)]
-    padded = np.zeros((*x.shape[:2], *sizes), x.dtype)
-    padded[_inside(padding, x.shape[2:])] = x
-    return padded
-
-
-def _inside(padding: Sizes, sizes: Sizes) -> tuple[Any, ...]:
+def _inside(geometry: Geometry, sizes: Sizes) -> tuple[Any, ...]:
     """The part of a padded array that is not padding."""
-    return (..., *(slice(p, p + n) for p, n in zip(padding, sizes, strict=True)))
+    return (..., *(slice(p, p + n) for p, n in zip(geometry.padding, sizes, strict=True)))
 
 
-def roll(columns: Array, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Array:
+def roll(columns: Array, sizes: Sizes, geometry: Geometry) -> Array:
     """Add every tap of `unroll`'s result back to its place: (N, C, *sizes)."""
-    dims = len(sizes)
-    kernel, places = columns.shape[2 : 2 + dims], columns.shape[2 + dims :]
-    padded = np.zeros(
-        (*columns.shape[:2], *(n + 2 * p for n, p in zip(sizes, padding, strict=True))),
-        columns.dtype,
-    )
-    for tap in np.ndindex(*kernel):
-        starts = [t * d for t, d in zip(tap, dilation, strict=True)]
-        where = tuple(
-            slice(b, b + (n - 1) * s + 1, s) for b, n, s in zip(starts, places, stride, strict=True)
-        )
+    places = columns.shape[2 + len(sizes) :]
+    padded = np.zeros((*columns.shape[:2], *geometry.padded(sizes)), columns.dtype)
+    for tap in np.ndindex(*geometry.kernel):
+        steps = zip(tap, geometry.dilation, places, geometry.stride, strict=True)
+        where = tuple(slice(t * d, t * d + (n - 1) * s + 1, s) for t, d, n, s in steps)
         padded[(..., *where)] += columns[(slice(None), slice(None), *tap)]
-    return padded[_inside(padding, sizes)] if any(padding) else padded
+    return padded[_inside(geometry, sizes)] if any(geometry.padding) else padded
 
 
 def unfold(x: Array, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Array:
     """Windows of x (N, C, *sizes) as columns (N, C * taps, places), as Torch's unfold."""
-    places = _fold_places(x.shape[2:], kernel, dilation, padding, stride)
+    geometry = Geometry(kernel, stride, padding, dilation)
+    geometry.check("unfold")
+    places = geometry.places(x.shape[2:])
     if min(places) <= 0:
         raise RuntimeError(
             f"Given input with spatial size {x.shape[2:]}, kernel_size={kernel}, dilation={dilation}, "
             f"padding={padding}, calculated shape of the array of sliding blocks as {places}, "
             "but its components must be at least one."
         )
-    columns = unroll(x, kernel, places, stride, padding, dilation)
+    columns = unroll(x, geometry, places)
     return columns.reshape(x.shape[0], x.shape[1] * prod(kernel), prod(places))
 
 
 def fold(
-    columns: Array,
-    output_size: Sizes,
-    kernel: Sizes,
-    dilation: Sizes,
-    padding: Sizes,
-    stride: Sizes,
-) -> Array:
+    columns: Array, output_size: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
+) -> Array:  # fmt: skip
     """The sum of overlapping windows (N, C * taps, places): the transpose of `unfold`."""
-    places = _fold_places(output_size, kernel, dilation, padding, stride)
+    geometry = Geometry(kernel, stride, padding, dilation)
+    geometry.check("fold")
+    places = geometry.places(output_size)
     taps, count = prod(kernel), prod(max(n, 0) for n in places)
     if columns.shape[1] % taps:
         raise RuntimeError(
@@ -322,22 +273,7 @@ def fold(
         raise RuntimeError(
             f"Given output_size={output_size}, kernel_size={kernel}, dilation={dilation}, padding={padding}, "
             f"stride={stride}, expected size of input's dimension 2 to match the calculated number of sliding "
-            f"blocks {' * '.join(str(n) for n in places)} = {count}, but got input.size(2)={columns.shape[2]}."
+            f"blocks {by(places, ' * ')} = {count}, but got input.size(2)={columns.shape[2]}."
         )
     columns = columns.reshape(columns.shape[0], columns.shape[1] // taps, *kernel, *places)
-    return roll(columns, output_size, stride, padding, dilation)
-
-
-def _fold_places(
-    sizes: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
-) -> Sizes:
-    """How many windows stand along each dimension; RuntimeError for steps that cannot be."""
-    for name, values in (("kernel size", kernel), ("stride", stride), ("dilation", dilation)):
-        if min(values) <= 0:
-            raise RuntimeError(f"{name} should be greater than zero, but got {values}")
-    if min(padding) < 0:
-        raise RuntimeError(f"padding should be non-negative, but got {padding}")
-    return tuple(
-        (n + 2 * p - d * (k - 1) - 1) // s + 1
-        for n, p, d, k, s in zip(sizes, padding, dilation, kernel, stride, strict=True)
-    )
+    return roll(columns, output_size, geometry)

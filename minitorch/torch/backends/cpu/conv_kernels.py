@@ -1,272 +1,117 @@
-"""Large convolutions, compiled by Numba: products of matrices that are never written out.
-
-`conv_plans` says where everything lies: sheets, taps, phases. A task takes some samples and
-some rows of weights, lays the samples out in a sheet that stays in the cache of its core,
-block by block, and multiplies tile by tile, the sums of a tile held in registers.
-"""
+"""Kernels of conv.py: from arrays to tiles of products, with the work shared among the cores."""
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from .kernels import kernel, share
-from .vectors import evens, get, lanes, load, multiply_add, put, spread, store
+from ....threads import get_num_threads
+from . import conv_gradient_tiles, conv_tiles
+from .arrays import in_order, view_as
+from .conv_plans import Plan, plan_convolution
+from .geometry import Geometry, Sizes
+from .kernels import PARALLEL
+from .vectors import BYTES
 
-ROWS = 4
-"""Rows of weights that meet three vectors of a sheet at once: twelve sums in registers."""
+Array = Any
 
-SLACK = 128
-"""Elements after a sheet or a buffer that the last tile may touch."""
+SHEET = 1 << 16
+"""How many elements of a sheet stay in the cache of one core."""
 
-
-# --- Laying out ----------------------------------------------------------------------------
-
-
-def copy_lines(
-    out: Any, o: int, o_line: int, o_step: int, source: Any, s: int, s_line: int, s_step: int, lines: int, count: int
-) -> None:  # fmt: skip
-    """Copy lines of elements, each at equal distances, by vectors where it can."""
-    n = lanes(out)
-    for _ in range(lines):
-        i = 0
-        if o_step == 1 and s_step == 1 and count >= n:
-            while i < count - n:
-                store(out, o + i, load(source, s + i))
-                i += n
-            store(out, o + count - n, load(source, s + count - n))
-            i = count
-        elif o_step == 1 and s_step == 2:
-            while i < count - n:
-                store(out, o + i, evens(load(source, s + 2 * i), load(source, s + 2 * i + n)))
-                i += n
-        while i < count:
-            put(out, o + i * o_step, get(source, s + i * s_step))
-            i += 1
-        o += o_line
-        s += s_line
+CHUNK = 1 << 15
+"""How many elements of a sheet stay near while all rows of weights pass."""
 
 
-def inside(first: int, step: int, size: int, length: int) -> Any:
-    """The first place of a split that lies in the source, and how many follow."""
-    before = min(max(0, -(first // step)), length)
-    return before, max(0, min(length, -((first - size) // step)) - before)
+def convolve(
+    x: Array, weight: Array, bias: Array | None, shape: Sizes, geometry: Geometry, groups: int
+) -> Any:
+    """The convolution of x with weight."""
+    if geometry.is_pointwise:
+        return NotImplemented
+    plan = _plan(False, x.shape, shape, geometry, groups, SHEET)
+    return _run(plan, x, weight, bias, shape, groups, weight[0].size)
 
 
-def clear_lines(out: Any, o: int, o_line: int, lines: int, count: int) -> None:
-    """Fill lines of elements with zeros."""
-    for j in range(lines):
-        for i in range(count):
-            put(out, o + j * o_line + i, out.dtype.type(0))
+def convolve_transposed(
+    g: Array, weight: Array, input_shape: Sizes, geometry: Geometry, groups: int
+) -> Any:
+    """The transposed convolution of g with weight."""
+    if geometry.is_pointwise and g.shape[2:] == input_shape[2:]:
+        return NotImplemented
+    plan = _plan(True, g.shape, input_shape, geometry, groups, SHEET)
+    return _run(plan, g, weight, None, input_shape, groups, weight[0, 0].size)
 
 
-def lay_out(
-    source: Any, start: int, sample: int, count: int, line: int, layout: Any, splits: Any, sheet: Any
-) -> None:  # fmt: skip
-    """Copy `count` samples, `sample` elements apart, into a sheet, from a line of the result on.
+def _plan(
+    transposed: bool, source: Sizes, result: Sizes, geometry: Geometry, groups: int, room: int
+) -> Plan:
+    most = max(1, source[0] // get_num_threads())
+    return plan_convolution(transposed, source, result, geometry, groups, most, room)
 
-    Zeros before and after each line are there from the beginning; whole lines of zeros are
-    written, as they lie elsewhere in each band.
+
+def _parts(plan: Plan, batch: int, tiles: int, taps: int, weights: int) -> tuple[int, int]:
+    """In how many parts the cores share a batch and tiles of rows of weights, at the least cost.
+
+    Cycles: a quarter for each place of the result and each tap in a tile, half of one for
+    each element laid out, two for each weight packed.
     """
-    block, channels, depth, height, width = layout[:5]
-    slices, lines, length, d_step, h_step, w_step, distance, _ = layout[5:]
-    for s in range(len(splits)):
-        first_d, first_h, first_w = splits[s, 0], splits[s, 1] + line * h_step, splits[s, 2]
-        d_before, d_places = inside(first_d, d_step, depth, slices)
-        h_before, h_places = inside(first_h, h_step, height, lines)
-        w_before, w_places = inside(first_w, w_step, width, length)
-        in_plane = (first_h + h_before * h_step) * width + first_w + w_before * w_step
-        for c in range(channels):
-            for b in range(count):
-                for i in range(d_before, d_before + d_places):
-                    p = start + b * sample + (c * depth + first_d + i * d_step) * height * width
-                    q = c * distance + ((s * block + b) * slices + i) * lines * length + w_before
-                    after = h_before + h_places
-                    clear_lines(sheet, q, length, h_before, w_places)
-                    copy_lines(
-                        sheet, q + h_before * length, length, 1,
-                        source, p + in_plane, h_step * width, w_step, h_places, w_places,
-                    )  # fmt: skip
-                    clear_lines(sheet, q + after * length, length, lines - after, w_places)
+    _, channels, depth, height, width, *_ = plan.layout
+    laid_out = channels * depth * height * width / 2
+    threads = get_num_threads()
+
+    def cost(samples: int) -> float:
+        rows = threads // samples
+        multiplied = -(-tiles // rows) * taps * plan.result[0] / 4
+        return -(-batch // samples) * (multiplied + laid_out) + 2 * weights / rows
+
+    samples = min((s for s in range(1, threads + 1) if threads % s == 0), key=cost)
+    return samples, threads // samples
 
 
-def pack(weight: Any, start: int, row: int, rows: int, tall: int, places: Any, packed: Any) -> None:
-    """Lay rows of weights, `row` elements apart, side by side in tiles of `tall` rows.
-
-    Where rows are missing in a tile the last one is there again.
-    """
-    for tile in range(0, rows, tall):
-        for k in range(len(places)):
-            for r in range(tall):
-                p = start + min(tile + r, rows - 1) * row + get(places, k)
-                put(packed, tile * len(places) + k * tall + r, get(weight, p))
-
-
-# --- Tiles of the product ------------------------------------------------------------------
-
-
-def store_three(out: Any, q: int, a: Any, b: Any, c: Any) -> None:
-    """Write three vectors, one after another."""
-    n = lanes(out)
-    store(out, q, a)
-    store(out, q + n, b)
-    store(out, q + 2 * n, c)
+def _run(
+    plan: Plan, source: Array, weight: Array, bias: Array | None, shape: Sizes, groups: int, row: int
+) -> Array:  # fmt: skip
+    """Run a plan; rows of weights are `row` elements apart."""
+    rows = shape[1] // groups
+    tall = 1 if rows == 1 else conv_tiles.ROWS
+    parts = _parts(plan, shape[0], -(-rows // tall) * groups, len(plan.offsets), weight.size)
+    tile = BYTES // source.itemsize * (8 if rows == 1 else 3)
+    chunk = tile * min(max(CHUNK // (tile * max(plan.reach, 1)), 2), 40)
+    work = (shape[0], groups, rows, row, chunk, *parts)
+    out = np.empty(shape, source.dtype)
+    arrays = (
+        in_order(a).reshape(-1) for a in (source, weight, source[:0] if bias is None else bias)
+    )
+    conv_tiles.convolve_all(
+        PARALLEL, *arrays, view_as(out, -1),
+        plan.layout, work, plan.result, plan.splits, plan.phases, plan.offsets, plan.weights,
+    )  # fmt: skip
+    return out
 
 
-def multiply_four(
-    packed: Any, w: int, bias: Any, b: int, offsets: Any, taps: Any, sheet: Any, p: int, out: Any, pitch: int, count: int
-) -> None:  # fmt: skip
-    """Four rows of weights times `count` positions of the sheet, in tiles of three vectors."""
-    n = lanes(sheet)
-    for t in range(0, count, 3 * n):
-        t = max(0, min(t, count - 3 * n))  # the last tile may overlap the one before
-        a0 = a1 = a2 = spread(bias, b)
-        b0 = b1 = b2 = spread(bias, b + 1)
-        c0 = c1 = c2 = spread(bias, b + 2)
-        d0 = d1 = d2 = spread(bias, b + 3)
-        q = w
-        for k in range(taps[0], taps[1]):
-            i = p + t + get(offsets, k)
-            x0, x1, x2 = load(sheet, i), load(sheet, i + n), load(sheet, i + 2 * n)
-            v = spread(packed, q)
-            a0, a1, a2 = multiply_add(v, x0, a0), multiply_add(v, x1, a1), multiply_add(v, x2, a2)
-            v = spread(packed, q + 1)
-            b0, b1, b2 = multiply_add(v, x0, b0), multiply_add(v, x1, b1), multiply_add(v, x2, b2)
-            v = spread(packed, q + 2)
-            c0, c1, c2 = multiply_add(v, x0, c0), multiply_add(v, x1, c1), multiply_add(v, x2, c2)
-            v = spread(packed, q + 3)
-            d0, d1, d2 = multiply_add(v, x0, d0), multiply_add(v, x1, d1), multiply_add(v, x2, d2)
-            q += ROWS
-        store_three(out, t, a0, a1, a2)
-        store_three(out, t + pitch, b0, b1, b2)
-        store_three(out, t + 2 * pitch, c0, c1, c2)
-        store_three(out, t + 3 * pitch, d0, d1, d2)
+def weight_gradient(g: Array, x: Array, shape: Sizes, geometry: Geometry, groups: int) -> Array:
+    """The gradient of a weight of `shape` from that of the output, and the input."""
+    plan = _plan(False, x.shape, g.shape, geometry, groups, 4 * SHEET)
+    rows, taps = shape[0] // groups, len(plan.offsets)
+    places = plan.phases[0, 3:].tolist()
+    in_place = plan.is_source and not places[1] * places[2] * x.itemsize % BYTES
+    if in_place := in_place and places == list(plan.layout[2:5]):
+        plan = _in_place(plan)
+    offsets = np.append(plan.offsets, plan.offsets[-1:].repeat(-taps % 4))
+    tall = 1 if rows == 1 else conv_gradient_tiles.ROWS
+    parts = _parts(plan, len(x), -(-rows // tall) * groups, taps, shape[0] * taps)
+    sums = np.zeros((parts[0], groups, -(-rows // tall) * tall, len(offsets)), x.dtype)
+    conv_gradient_tiles.gather_all(
+        PARALLEL, in_order(g).reshape(-1), in_order(x).reshape(-1), view_as(sums, -1), plan.layout,
+        (len(x), groups, rows, *places, *parts, int(in_place)), plan.splits, offsets,
+    )  # fmt: skip
+    return sums.sum(0)[:, :rows, :taps].reshape(shape)
 
 
-def multiply_one(
-    packed: Any, w: int, bias: Any, b: int, offsets: Any, taps: Any, sheet: Any, p: int, out: Any, count: int
-) -> None:  # fmt: skip
-    """One row of weights times `count` positions of the sheet, in tiles of eight vectors."""
-    n = lanes(sheet)
-    for t in range(0, count, 8 * n):
-        t = max(0, min(t, count - 8 * n))
-        a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = spread(bias, b)
-        q = w
-        for k in range(taps[0], taps[1]):
-            i = p + t + get(offsets, k)
-            v = spread(packed, q)
-            a0 = multiply_add(v, load(sheet, i), a0)
-            a1 = multiply_add(v, load(sheet, i + n), a1)
-            a2 = multiply_add(v, load(sheet, i + 2 * n), a2)
-            a3 = multiply_add(v, load(sheet, i + 3 * n), a3)
-            a4 = multiply_add(v, load(sheet, i + 4 * n), a4)
-            a5 = multiply_add(v, load(sheet, i + 5 * n), a5)
-            a6 = multiply_add(v, load(sheet, i + 6 * n), a6)
-            a7 = multiply_add(v, load(sheet, i + 7 * n), a7)
-            q += 1
-        store_three(out, t, a0, a1, a2)
-        store_three(out, t + 3 * n, a3, a4, a5)
-        store(out, t + 6 * n, a6)
-        store(out, t + 7 * n, a7)
-
-
-# --- Convolution, forward and transposed ---------------------------------------------------
-
-
-def write(
-    buffer: Any, pitch: int, rows: int, first: int, last: int, length: int, width: int, out: Any, o: int, result: Any
-) -> None:  # fmt: skip
-    """Copy positions first to last of the buffer's rows to the result, but none between lines."""
-    volume, _, h_step, w_step = result
-    j = first // length
-    line = j * length
-    while line < last:
-        low, high = max(first - line, 0), min(last - line, width)
-        p, q = line - first + low, o + j * h_step + low * w_step
-        copy_lines(out, q, volume, w_step, buffer, p, pitch, 1, rows, high - low)
-        j += 1
-        line += length
-
-
-def convolve_block(
-    sheet: Any, count: int, line: int, packed: Any, bias: Any, rows: int, tall: int, out: Any, o: int, sample: int,
-    layout: Any, chunk: int, result: Any, phases: Any, offsets: Any, buffer: Any,
-) -> None:  # fmt: skip
-    """All outputs of a block of samples, or of the band from a line on, for some rows of weights.
-
-    The sheet is taken in chunks that stay in the inner cache while all rows pass.
-    """
-    slices, lines, length, band = layout[5], layout[6], layout[7], layout[12]
-    pitch = len(buffer) // tall
-    for f in range(len(phases)):
-        taps, begins = (phases[f, 0], phases[f, 1]), phases[f, 2] + line * result[2]
-        deep, high, width = phases[f, 3], min(band, phases[f, 4] - line), phases[f, 5]
-        run = max(0, (high - 1) * length + width)
-        chunks = max(1, run // chunk)
-        for n in range(count * deep * chunks if high > 0 else 0):
-            b, i, first = n // chunks // deep, n // chunks % deep, n % chunks * chunk
-            last = run if n % chunks == chunks - 1 else first + chunk
-            p = (b * slices + i) * lines * length + first
-            q = o + b * sample + begins + i * result[1]
-            for r in range(0, rows, tall):
-                w = r * len(offsets) + taps[0] * tall
-                if tall == 1:
-                    multiply_one(packed, w, bias, r, offsets, taps, sheet, p, buffer, last - first)  # fmt: skip
-                else:
-                    multiply_four(packed, w, bias, r, offsets, taps, sheet, p, buffer, pitch, last - first)  # fmt: skip
-                some = min(tall, rows - r)
-                write(buffer, pitch, some, first, last, length, width, out, q + r * result[0], result)  # fmt: skip
-
-
-def convolve_task(
-    task: int, source: Any, weight: Any, bias: Any, out: Any, layout: Any, work: Any, result: Any,
-    splits: Any, phases: Any, offsets: Any, weights: Any,
-) -> None:  # fmt: skip
-    """The share of one task: some samples, and some tiles of rows in some groups."""
-    batch, groups, rows, row, chunk, sample_parts, row_parts = work
-    block, channels, distance, band = layout[0], layout[1], layout[11], layout[12]
-    volume, places = channels * layout[2] * layout[3] * layout[4], rows * result[0]
-    tall = 1 if rows == 1 else ROWS
-    tiles = (rows + tall - 1) // tall
-    part, share = task // row_parts, task % row_parts
-    first, last = share * groups * tiles // row_parts, (share + 1) * groups * tiles // row_parts
-    end = (part + 1) * batch // sample_parts
-    sheet = np.zeros(channels * distance + SLACK, source.dtype)
-    buffer = np.empty(tall * (2 * chunk + SLACK), source.dtype)
-    packed = np.empty(min(tiles, last - first) * tall * len(offsets), weight.dtype)
-    biases = np.zeros(tiles * tall, weight.dtype)
-    for group in range(first // tiles, (last + tiles - 1) // tiles):
-        low = max(first - group * tiles, 0) * tall
-        some = min((last - group * tiles) * tall, rows) - low
-        pack(weight, group * (len(weight) // groups) + low * row, row, some, tall, weights, packed)
-        for r in range(some if len(bias) else 0):
-            biases[r] = bias[group * rows + low + r]
-        for b in range(part * batch // sample_parts, end, block):
-            p, o = (b * groups + group) * volume, (b * groups + group) * places + low * result[0]
-            count = min(block, end - b)
-            for line in range(0, phases[0, 4], band):
-                lay_out(source, p, groups * volume, count, line, layout, splits, sheet)
-                convolve_block(
-                    sheet, count, line, packed, biases, some, tall, out, o, groups * places,
-                    layout, chunk, result, phases, offsets, buffer,
-                )  # fmt: skip
-
-
-@cache
-def convolve(real: Any) -> Any:
-    """The kernel of convolutions, plain and transposed, of float32 or float64, as planned."""
-
-    def convolve_all(
-        task: int, tasks: int, source: Any, weight: Any, bias: Any, out: Any, layout: Any, work: Any, result: Any,
-        splits: Any, phases: Any, offsets: Any, weights: Any,
-    ) -> None:  # fmt: skip
-        first, last = share(task, tasks, work[5] * work[6])
-        for number in range(first, last):
-            convolve_task(
-                number, source, weight, bias, out, layout, work, result,
-                splits, phases, offsets, weights,
-            )  # fmt: skip
-
-    return kernel(convolve_all)
+def _in_place(plan: Plan) -> Plan:
+    """The plan in which each sample is its own sheet: windows of one tap that move by one."""
+    channels, *sizes = plan.layout[1:5]
+    volume = sizes[0] * sizes[1] * sizes[2]
+    layout = (1, channels, *sizes, *sizes, 1, 1, 1, volume, sizes[1])
+    return plan._replace(layout=layout, offsets=np.arange(channels) * volume)

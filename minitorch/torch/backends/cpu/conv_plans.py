@@ -1,4 +1,4 @@
-"""Where everything lies in a large convolution: tables for the kernels of `conv_kernels`.
+"""Where everything lies in a large convolution: tables for the kernels of `conv_tiles`.
 
 The kernels lay the source (the input, or in a transposed convolution the gradient) out in
 a *sheet*: with zeros around it, and split by what is left of each index when divided by
@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-Sizes = tuple[int, ...]
+from .geometry import Geometry, Sizes
 
 SHARED = 32
 """How many zeros two lines of a sheet may share."""
@@ -128,26 +128,17 @@ class Plan(NamedTuple):
 
 @lru_cache(maxsize=256)
 def plan_convolution(
-    transposed: bool,
-    source: Sizes,
-    result: Sizes,
-    kernel: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    groups: int,
-    most: int,
-    room: int,
-) -> Plan:
+    transposed: bool, source: Sizes, result: Sizes, geometry: Geometry, groups: int, most: int, room: int
+) -> Plan:  # fmt: skip
     """The plan of a convolution from (N, C, *sizes) to (N, O, *sizes).
 
     A block has at most `most` samples, and its sheet at most `room` elements where it can.
     """
     before, after = (result, source) if transposed else (source, result)
     make_axis = transposed_axis if transposed else forward_axis
-    ones = (1,) * (3 - len(kernel))
-    sizes, kernel, places = ones + before[2:], ones + kernel, ones + after[2:]
-    steps = ones + stride, (0,) * len(ones) + padding, ones + dilation
+    ones = (1,) * (3 - len(geometry.kernel))
+    sizes, kernel, places = ones + before[2:], ones + geometry.kernel, ones + after[2:]
+    steps = ones + geometry.stride, (0,) * len(ones) + geometry.padding, ones + geometry.dilation
     axes = list(map(make_axis, sizes, kernel, places, *steps))
     axes[2] = share_zeros(axes[2])
     channels = source[1] // groups
@@ -158,14 +149,8 @@ def plan_convolution(
 
 
 def _tabulate(
-    axes: list[Axis],
-    kernel: Sizes,
-    channels: int,
-    channel_in_weight: int,
-    result: Sizes,
-    most: int,
-    room: int,
-) -> Plan:
+    axes: list[Axis], kernel: Sizes, channels: int, channel_in_weight: int, result: Sizes, most: int, room: int
+) -> Plan:  # fmt: skip
     """Join the plans of three dimensions."""
     is_source = all(a.is_source for a in axes)
     splits = np.array(list(product(*(a.starts for a in axes))), np.int64)

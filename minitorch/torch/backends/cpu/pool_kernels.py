@@ -1,24 +1,142 @@
-"""Pooling of large arrays, compiled by Numba: one plane (or volume) after another, in parallel.
+"""Kernels of pool.py: one plane (or volume) after another, in parallel.
 
-Windows along three dimensions come as tables of their first places and ends, and as steps.
+Windows come as sizes, first places, ends and steps, a tuple of three of each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from .kernels import kernel, share
+from .arrays import in_order
+from .geometry import Sizes, Windows
+from .kernels import kernel, reduction, share
+from .pool import planes_of, pooled_shape
 from .vectors import get, put
 
+Array = Any
 
-def max_plane(
-    x: Any, sizes: Any, firsts: Any, ends: Any, steps: Any, values: Any, indices: Any
+ONE = Windows(np.zeros(1, np.int64), np.ones(1, np.int64), 1)
+"""The window along a dimension that is not there."""
+
+
+def _lift(shape: Sizes, windows: tuple[Windows, ...]) -> Any:
+    """Windows of three dimensions; those that are missing have size 1."""
+    missing = 3 - len(windows)
+    firsts, ends, steps = zip(*(ONE,) * missing, *windows, strict=True)
+    return (1,) * missing + shape[-len(windows) :], firsts, ends, steps
+
+
+def _work(size: int, pooled: int, windows: tuple[Windows, ...]) -> int:
+    """How many elements are visited."""
+    return max(size, pooled * prod(int(w.counts.max(initial=0)) for w in windows))
+
+
+def max_of_windows(x: Array, windows: tuple[Windows, ...]) -> Any:
+    """The largest element of each window, and its place."""
+    shape, dims = pooled_shape(x.shape, windows), len(windows)
+    if 0 in shape or not all(w.counts.all() for w in windows):
+        return NotImplemented
+    values, indices = np.empty(shape, x.dtype), np.empty(shape, np.int64)
+    planes = [planes_of(in_order(v), dims) for v in (x, values, indices)]
+    if dims == 2 and all(map(_are_halves, windows)):
+        _halve_planes(x.size, *planes, *x.shape[-2:])
+    else:
+        _max_planes(_work(x.size, values.size, windows), *planes, _lift(x.shape, windows))
+    return values, indices
+
+
+def _are_halves(windows: Windows) -> bool:
+    """Whether windows of two places stand side by side from the beginning."""
+    first, end, step = windows
+    evens = 2 * np.arange(len(first))
+    return step == 1 and bool((first == evens).all() and (end == evens + 2).all())
+
+
+def max_pool_gradient(g: Array, indices: Array, input_shape: Sizes, dims: int) -> Array:
+    """The gradient of a maximum's input: g added at the places that won."""
+    added = np.empty(input_shape, g.dtype)
+    _add_planes(added.size, *(planes_of(in_order(v), dims) for v in (g, indices, added)))
+    return added
+
+
+def mean_of_windows(x: Array, windows: tuple[Windows, ...], divisors: Array) -> Any:
+    """The sum of each window, divided by its own number."""
+    mean = np.empty(pooled_shape(x.shape, windows), x.dtype)
+    if not mean.size:
+        return NotImplemented
+    planes = (planes_of(in_order(v), len(windows)) for v in (x, mean))
+    work = _work(x.size, mean.size, windows)
+    _mean_planes(work, *planes, _lift(x.shape, windows), divisors.astype(x.dtype))
+    return mean
+
+
+def share_among_windows(
+    g: Array, input_shape: Sizes, windows: tuple[Windows, ...], divisors: Array
+) -> Array:
+    """Each window's g, divided by its own number, added to all its places."""
+    shared = np.empty(input_shape, g.dtype)
+    planes = (planes_of(in_order(v), len(windows)) for v in (g, shared))
+    work = _work(shared.size, g.size, windows)
+    _share_planes(work, *planes, _lift(input_shape, windows), divisors.astype(g.dtype))
+    return shared
+
+
+# --- All planes --------------------------------------------------------------------------
+
+
+@kernel
+def _max_planes(
+    task: int, tasks: int, x: Array, values: Array, indices: Array, windows: Any
 ) -> None:
+    first, last = share(task, tasks, len(x))
+    for i in range(first, last):
+        _max_plane(x[i], windows, values[i], indices[i])
+
+
+@kernel
+def _halve_planes(
+    task: int, tasks: int, x: Array, values: Array, indices: Array, height: int, width: int
+) -> None:
+    """x is (planes, height * width), values and indices (planes, a quarter of that)."""
+    first, last = share(task, tasks, len(x))
+    for i in range(first, last):
+        _halve_plane(x[i], height, width, values[i], indices[i])
+
+
+@kernel
+def _add_planes(task: int, tasks: int, g: Array, indices: Array, gradient: Array) -> None:
+    first, last = share(task, tasks, len(g))
+    for i in range(first, last):
+        _add_plane(g[i], indices[i], gradient[i])
+
+
+@kernel
+def _mean_planes(
+    task: int, tasks: int, x: Array, values: Array, windows: Any, divisors: Array
+) -> None:
+    first, last = share(task, tasks, len(x))
+    for i in range(first, last):
+        _mean_plane(x[i], windows, divisors, values[i])
+
+
+@kernel
+def _share_planes(
+    task: int, tasks: int, g: Array, gradient: Array, windows: Any, divisors: Array
+) -> None:
+    first, last = share(task, tasks, len(g))
+    for i in range(first, last):
+        _share_plane(g[i], windows, divisors, gradient[i])
+
+
+# --- One plane ---------------------------------------------------------------------------
+
+
+def _max_plane(x: Array, windows: Any, values: Array, indices: Array) -> None:
     """The largest element of each window of one plane, and its place: the first, or the last NaN."""
+    sizes, firsts, ends, steps = windows
     o = 0
     for i in range(len(firsts[0])):
         for j in range(len(firsts[1])):
@@ -44,7 +162,7 @@ def max_plane(
                 o += 1
 
 
-def halve_plane(x: Any, height: int, width: int, values: Any, indices: Any) -> None:
+def _halve_plane(x: Any, height: int, width: int, values: Any, indices: Any) -> None:
     """The same for windows of 2 by 2 side by side, the most common ones."""
     o = 0
     for j in range(height // 2):
@@ -61,7 +179,7 @@ def halve_plane(x: Any, height: int, width: int, values: Any, indices: Any) -> N
             o += 1
 
 
-def add_plane(g: Any, indices: Any, gradient: Any) -> None:
+def _add_plane(g: Any, indices: Any, gradient: Any) -> None:
     """Add each g at its place; places outside the plane are passed over."""
     gradient[:] = 0
     for o in range(len(g)):
@@ -70,14 +188,16 @@ def add_plane(g: Any, indices: Any, gradient: Any) -> None:
             gradient[place] += g[o]
 
 
-def mean_plane(x: Any, sizes: Any, firsts: Any, ends: Any, divisors: Any, values: Any) -> None:
+@reduction
+def _mean_plane(x: Array, windows: Any, divisors: Array, values: Array) -> None:
     """The mean of each window of one plane."""
+    sizes, firsts, ends, _ = windows
     o = 0
     for i in range(len(firsts[0])):
         for j in range(len(firsts[1])):
             for k in range(len(firsts[2])):
                 first, end = firsts[2][k], ends[2][k]
-                total = x.dtype.type(0)
+                total = 0.0
                 for d in range(firsts[0][i], ends[0][i]):
                     for h in range(firsts[1][j], ends[1][j]):
                         row = (d * sizes[1] + h) * sizes[2]
@@ -87,66 +207,18 @@ def mean_plane(x: Any, sizes: Any, firsts: Any, ends: Any, divisors: Any, values
                 o += 1
 
 
-def share_plane(g: Any, sizes: Any, firsts: Any, ends: Any, divisors: Any, gradient: Any) -> None:
+def _share_plane(g: Array, windows: Any, divisors: Array, gradient: Array) -> None:
     """Share each window's g among its places."""
+    sizes, firsts, ends, _ = windows
     gradient[:] = 0
     o = 0
     for i in range(len(firsts[0])):
         for j in range(len(firsts[1])):
             for k in range(len(firsts[2])):
-                share = g[o] / divisors[o]
+                part = g[o] / divisors[o]
                 for d in range(firsts[0][i], ends[0][i]):
                     for h in range(firsts[1][j], ends[1][j]):
                         row = (d * sizes[1] + h) * sizes[2]
                         for w in range(row + firsts[2][k], row + ends[2][k]):
-                            put(gradient, w, get(gradient, w) + share)
+                            put(gradient, w, get(gradient, w) + part)
                 o += 1
-
-
-def max_planes(
-    task: int, tasks: int, x: Any, sizes: Any, firsts: Any, ends: Any, steps: Any, values: Any, indices: Any
-) -> None:  # fmt: skip
-    """The largest element of each window of every plane."""
-    first, last = share(task, tasks, len(x))
-    for i in range(first, last):
-        max_plane(x[i], sizes, firsts, ends, steps, values[i], indices[i])
-
-
-def halve_planes(
-    task: int, tasks: int, x: Any, height: int, width: int, values: Any, indices: Any
-) -> None:
-    """The largest element of each window of 2 by 2 of every plane."""
-    first, last = share(task, tasks, len(x))
-    for i in range(first, last):
-        halve_plane(x[i], height, width, values[i], indices[i])
-
-
-def add_planes(task: int, tasks: int, g: Any, indices: Any, gradient: Any) -> None:
-    """Add each g at its place, in every plane."""
-    first, last = share(task, tasks, len(g))
-    for i in range(first, last):
-        add_plane(g[i], indices[i], gradient[i])
-
-
-def mean_planes(
-    task: int, tasks: int, x: Any, sizes: Any, firsts: Any, ends: Any, divisors: Any, values: Any
-) -> None:
-    """The mean of each window of every plane."""
-    first, last = share(task, tasks, len(x))
-    for i in range(first, last):
-        mean_plane(x[i], sizes, firsts, ends, divisors, values[i])
-
-
-def share_planes(
-    task: int, tasks: int, g: Any, sizes: Any, firsts: Any, ends: Any, divisors: Any, gradient: Any
-) -> None:
-    """Share each window's g among its places, in every plane."""
-    first, last = share(task, tasks, len(g))
-    for i in range(first, last):
-        share_plane(g[i], sizes, firsts, ends, divisors, gradient[i])
-
-
-@cache
-def compiled_kernel(body: Callable[..., None], real: Any) -> Callable[..., None]:
-    """The kernel of one of these bodies for planes of float32 or float64."""
-    return kernel(body)

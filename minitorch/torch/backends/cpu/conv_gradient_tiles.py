@@ -9,12 +9,11 @@ where an infinite gradient is right this one is NaN.)
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from .conv_kernels import SLACK, clear_lines, copy_lines, lay_out
+from .conv_tiles import SLACK, clear_lines, copy_lines, lay_out
 from .kernels import kernel, share
 from .vectors import add_totals, get, lanes, load, multiply_add, zero
 
@@ -53,45 +52,26 @@ def multiply_three(
     (g0, g1, g2), (first, last, run, count) = g, walk
     n = lanes(sheet)
     for k in range(taps[0], taps[1], 4):
-        o0, o1, o2, o3 = (
-            get(offsets, k),
-            get(offsets, k + 1),
-            get(offsets, k + 2),
-            get(offsets, k + 3),
-        )
+        o0, o1 = get(offsets, k), get(offsets, k + 1)
+        o2, o3 = get(offsets, k + 2), get(offsets, k + 3)
         a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = c0 = c1 = c2 = c3 = zero(sheet)
         for m in range(first, last):
             x, y = p + get(starts, m), m * run
             for i in range(0, count, n):
-                y0, y1, y2 = (
-                    load(lines, g0 + y + i),
-                    load(lines, g1 + y + i),
-                    load(lines, g2 + y + i),
-                )
+                y0, y1 = load(lines, g0 + y + i), load(lines, g1 + y + i)
+                y2 = load(lines, g2 + y + i)
                 v = load(sheet, o0 + x + i)
-                a0, b0, c0 = (
-                    multiply_add(v, y0, a0),
-                    multiply_add(v, y1, b0),
-                    multiply_add(v, y2, c0),
-                )
+                a0, b0 = multiply_add(v, y0, a0), multiply_add(v, y1, b0)
+                c0 = multiply_add(v, y2, c0)
                 v = load(sheet, o1 + x + i)
-                a1, b1, c1 = (
-                    multiply_add(v, y0, a1),
-                    multiply_add(v, y1, b1),
-                    multiply_add(v, y2, c1),
-                )
+                a1, b1 = multiply_add(v, y0, a1), multiply_add(v, y1, b1)
+                c1 = multiply_add(v, y2, c1)
                 v = load(sheet, o2 + x + i)
-                a2, b2, c2 = (
-                    multiply_add(v, y0, a2),
-                    multiply_add(v, y1, b2),
-                    multiply_add(v, y2, c2),
-                )
+                a2, b2 = multiply_add(v, y0, a2), multiply_add(v, y1, b2)
+                c2 = multiply_add(v, y2, c2)
                 v = load(sheet, o3 + x + i)
-                a3, b3, c3 = (
-                    multiply_add(v, y0, a3),
-                    multiply_add(v, y1, b3),
-                    multiply_add(v, y2, c3),
-                )
+                a3, b3 = multiply_add(v, y0, a3), multiply_add(v, y1, b3)
+                c3 = multiply_add(v, y2, c3)
         add_totals(sums, s + k, a0, a1, a2, a3)
         add_totals(sums, s + len(offsets) + k, b0, b1, b2, b3)
         add_totals(sums, s + 2 * len(offsets) + k, c0, c1, c2, c3)
@@ -104,12 +84,8 @@ def multiply_one(
     first, last, run, count = walk
     n = lanes(sheet)
     for k in range(taps[0], taps[1], 4):
-        o0, o1, o2, o3 = (
-            get(offsets, k),
-            get(offsets, k + 1),
-            get(offsets, k + 2),
-            get(offsets, k + 3),
-        )
+        o0, o1 = get(offsets, k), get(offsets, k + 1)
+        o2, o3 = get(offsets, k + 2), get(offsets, k + 3)
         a0 = a1 = a2 = a3 = zero(sheet)
         for m in range(first, last):
             x, y = p + get(starts, m), g + m * run
@@ -151,25 +127,12 @@ def gather_block(
 
 
 def gather_task(
-    task: int,
-    gradient: Any,
-    source: Any,
-    sums: Any,
-    layout: Any,
-    work: Any,
-    splits: Any,
-    offsets: Any,
-) -> None:
+    task: int, gradient: Any, source: Any, sums: Any, layout: Any, work: Any, splits: Any, offsets: Any
+) -> None:  # fmt: skip
     """The share of one task: some samples, and some tiles of rows in some groups."""
     batch, groups, rows, slices, height, width, sample_parts, row_parts, in_place = work
-    block, channels, depth, lines_apart, length, band = (
-        layout[0],
-        layout[1],
-        layout[5],
-        layout[6],
-        layout[7],
-        layout[12],
-    )
+    block, channels, band = layout[0], layout[1], layout[12]
+    depth, lines_apart, length = layout[5:8]
     volume, places = channels * layout[2] * layout[3] * layout[4], slices * height * width
     n = lanes(source)
     run = ((band - 1) * length + width + n - 1) // n * n
@@ -206,15 +169,16 @@ def gather_task(
                 )  # fmt: skip
 
 
-@cache
-def weight_gradient(real: Any) -> Any:
-    """The kernel of the gradient of a weight, in as many sums as the batch has parts."""
+@kernel
+def gather_all(
+    task: int, tasks: int, gradient: Any, source: Any, sums: Any, layout: Any, work: Any, splits: Any, offsets: Any
+) -> None:  # fmt: skip
+    """The gradient of a weight, in as many sums as the batch has parts.
 
-    def gather_all(
-        task: int, tasks: int, gradient: Any, source: Any, sums: Any, layout: Any, work: Any, splits: Any, offsets: Any
-    ) -> None:  # fmt: skip
-        first, last = share(task, tasks, work[6] * work[7])
-        for number in range(first, last):
-            gather_task(number, gradient, source, sums, layout, work, splits, offsets)
-
-    return kernel(gather_all)
+    gradient and source are 1-d; sums is (parts of samples, groups, rows, taps), flat; layout,
+    splits and offsets are those of a `Plan`; work is samples, groups, rows in each, places (3),
+    parts of samples and of rows, whether the input is its own sheet.
+    """
+    first, last = share(task, tasks, work[6] * work[7])
+    for part in range(first, last):
+        gather_task(part, gradient, source, sums, layout, work, splits, offsets)
