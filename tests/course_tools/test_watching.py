@@ -11,6 +11,7 @@ import pytest
 from minitorch.cli import main
 from minitorch.course import checking, watching
 from minitorch.course.checking import check
+from minitorch.course.inside.watchdog import Watchdog
 from minitorch.course.progress import account, next_task, standing
 from minitorch.course.stubs import with_body
 from minitorch.course.tasks import TASKS, find_task
@@ -84,6 +85,23 @@ def test_an_endless_loop_ends_and_is_named(
     assert "prod in minitorch/operators.py still runs after 1 s, at line" in said
     line = int(said.split("at line ")[1].split(".")[0])
     assert "while True" in lines[line - 1] or "total * 1.0" in lines[line - 1]
+
+
+def test_looking_is_no_endless_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a process gets little time, looking at hundreds of stacks may be most of what it does."""
+    looks: list[float] = []
+
+    def look(self: Watchdog, stacks: object) -> str:
+        looks.append(self.clock)
+        until = time.thread_time() + 0.2
+        while time.thread_time() < until:
+            pass
+        return "enough" if len(looks) == 3 else ""
+
+    monkeypatch.setattr(Watchdog, "_look", look)
+    monkeypatch.setattr("signal.setitimer", lambda *_: None)
+    Watchdog(".", 1.0, lambda where: None).run()
+    assert looks[2] - looks[1] < 0.15
 
 
 def test_an_endless_loop_in_compiled_code_ends_and_is_named(
