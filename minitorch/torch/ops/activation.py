@@ -39,6 +39,7 @@ def activation(
     *,
     kernel: str = "",
     kinds: str = "fV",
+    node: str = "",
 ) -> Op:
     """Declare a function of each element and of some constants.
 
@@ -50,6 +51,7 @@ def activation(
         doc: one line
         kernel: the name in the error for types that there is no such function for
         kinds: NumPy's letters of the types that there is one for
+        node: as in `Op`
     """
     forward, fused = in_single(compute), in_single(slope)
 
@@ -68,7 +70,7 @@ def activation(
         lambda grad, input, constants=(): fused(grad, input, *constants),
         {"grad": gradient, "input": by_input},
     )  # fmt: skip
-    return Op(name, ("input",), run, {"input": gradient}, doc=doc)
+    return Op(name, ("input",), run, {"input": gradient}, node=node, doc=doc)
 
 
 def _within(op: Op, kind: dtypes.dtype, constants: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -339,9 +341,8 @@ GELU = activation(
 )  # fmt: skip
 GELU_TANH = activation(
     "gelu_tanh", maps.gelu_tanh, maps.gelu_tanh_backward, _gelu_tanh_curve,
-    "gelu with a tanh in place of erf.", kernel="GeluKernelImpl",
+    "gelu with a tanh in place of erf.", kernel="GeluKernelImpl", node=GELU.node_name,
 )  # fmt: skip
-GELU_TANH.node_name = GELU.node_name
 
 
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:

@@ -49,26 +49,16 @@ def _power_below_one(a: Array, b: Array) -> Array:
     return np.where(b < 0, fraction, np.power(a, np.maximum(b, 0))).astype(a.dtype)
 
 
-def _refusing_fractions(compute: Callable[..., Array]) -> Callable[..., Array]:
+def _refuse_fractions(input: Any, other: Any) -> None:
     """A negative number cannot be the power of whole numbers, whatever they are."""
-
-    def run(input: Any, other: Any) -> Array:
-        if isinstance(other, int) and other < 0 and input.dtype.kind in "biu":
-            raise RuntimeError("Integers to negative integer powers are not allowed.")
-        if (
-            isinstance(other, (int, float))
-            and not fits_floats(other)
-            and input.dtype.kind in "iufV"
-        ):
-            kind = dtypes.result_of(
-                dtypes.from_numpy_dtype(input.dtype), None, dtypes.of_number(other)
-            )
-            exact_number(
-                other, dtypes.float64 if kind.itemsize > 2 and kind.is_floating_point else kind
-            )
-        return compute(input, other)
-
-    return run
+    if isinstance(other, int) and other < 0 and input.dtype.kind in "biu":
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    number = isinstance(other, (int, float))
+    if number and not fits_floats(other) and input.dtype.kind in "iufV":
+        given = dtypes.from_numpy_dtype(input.dtype)
+        kind = dtypes.result_of(given, None, dtypes.of_number(other))
+        wide = kind.itemsize > 2 and kind.is_floating_point
+        exact_number(other, dtypes.float64 if wide else kind)
 
 
 def _power_by_base(g: Any, input: Any, other: Any) -> Any:
@@ -97,8 +87,7 @@ def _square(x: Array) -> Array:
 
 # fmt: off
 POW = binary("pow", not_for("pow", "b", _power), (_power_by_base, _power_by_exponent),
-             "Each element to a power.", symbol="pow", numbers="one")
-POW.compute = _refusing_fractions(POW.compute)
+             "Each element to a power.", symbol="pow", numbers="one", check=_refuse_fractions)
 unary("square", _square, lambda g, input: g * conj(2 * input), "x times x.")
 floating("sqrt", np.sqrt, lambda g, out: g / (2 * conj(out)), "Square root.")
 floating("rsqrt", lambda x: np.reciprocal(np.sqrt(x)), lambda g, out: -0.5 * g * conj(out.pow(3)), "1 / sqrt(x).")

@@ -54,16 +54,11 @@ _NO_BOOL = (
 )
 
 
-def _refusing_bool(compute: Callable[..., Array]) -> Callable[..., Array]:
+def _refuse_bool(input: Any, other: Any) -> None:
     """Truth values cannot be subtracted, whatever they would become."""
-
-    def run(input: Any, other: Any) -> Array:
-        for value in (input, other):
-            if value.dtype.kind == "b" if type(value) in ARRAYS else type(value) is bool:
-                raise RuntimeError(_NO_BOOL)
-        return compute(input, other)
-
-    return run
+    for value in (input, other):
+        if value.dtype.kind == "b" if type(value) in ARRAYS else type(value) is bool:
+            raise RuntimeError(_NO_BOOL)
 
 
 def _whole_division(compute: Callable[..., Array]) -> Callable[..., Array]:
@@ -144,8 +139,7 @@ NEG = unary("neg", _negative, lambda g: -g, "Minus each element.")
 ADD = binary("add", np.add, (lambda g: g, lambda g: g), "The sum of two tensors.",
              symbol="add", exact_numbers=True)
 SUB = binary("sub", np.subtract, (lambda g: g, lambda g: -g), "The difference.",
-             symbol="sub", exact_numbers=True)
-SUB.compute = _refusing_bool(SUB.compute)
+             symbol="sub", exact_numbers=True, check=_refuse_bool)
 MUL = binary("mul", np.multiply,
              (lambda g, other: g * conj(other), lambda g, input: g * conj(input)),
              "The product of two tensors.", symbol="mul", exact_numbers=True)

@@ -26,6 +26,7 @@ from .record import Op, bind
 from .surface import (
     alias,
     check_tensor,
+    expose_binary,
     function,
     function_and_method,
     into,
@@ -43,8 +44,8 @@ def _comparison(name: str, compute: np.ufunc, doc: str, ordered: bool = True) ->
         (flat, flat),  # for twins that write 0 or 1 into numbers
         doc,
         numbers="other",
+        boolean=True,
     )
-    op.ufunc = None  # the answer is boolean
     operator(name, op, reflected=False, has_twin=False)
 
 
@@ -63,9 +64,11 @@ method("__hash__", object.__hash__)
 
 def _logical(name: str, compute: np.ufunc, doc: str) -> None:
     """A question about the truth of elements, whatever their types."""
-    op = binary(name, compute, (flat, flat), doc, numbers="none")
-    op.compute = lambda input, other: _broadcast(name, compute, input, other)
-    op.ufunc = None
+    op = Op(
+        name, ("input", "other"), lambda input, other: _broadcast(name, compute, input, other),
+        {"input": flat, "other": flat}, doc=doc,
+    )  # fmt: skip
+    expose_binary(op, numbers="none")
     write = getattr(Tensor, f"{name}_")
     method(f"{name}_", wraps(write)(lambda self, other: write(self, other.detach())))
 

@@ -28,8 +28,10 @@ def _cast(input: Array, kind: Any) -> Array:
     )
 
 
-CAST = Op("_to_copy", ("input",), _cast, {"input": lambda g: g}, doc="A copy of another type.")
-CAST.node_name = "ToCopyBackward0"
+CAST = Op(
+    "_to_copy", ("input",), _cast, {"input": lambda g: g}, node="ToCopyBackward0",
+    doc="A copy of another type.",
+)  # fmt: skip
 
 
 MOVE = Op(

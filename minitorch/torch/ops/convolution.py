@@ -107,7 +107,7 @@ TRANSPOSED = Op(
             _weigh(conj(input), conj(g), shapes[1], stride, padding, dilation, groups),
         "bias": _per_channel,
     },
-    doc="Each element of the input times the weight, added up in windows.",
+    node="ConvolutionBackward0", doc="Each element of the input times the weight, added up in windows.",
 )  # fmt: skip
 WEIGHT = Op(
     "convolution_backward_weight", ("grad", "input"), _weight,
@@ -118,7 +118,6 @@ WEIGHT = Op(
             _transpose(conj(grad), conj(g), shapes[1], stride, padding, dilation, groups),
     },
 )  # fmt: skip
-TRANSPOSED.node_name = CONVOLUTION.node_name
 
 
 # --- Arguments -------------------------------------------------------------------------------

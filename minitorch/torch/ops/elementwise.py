@@ -83,6 +83,8 @@ def binary(
     numbers: str = "any",
     exact_numbers: bool = False,
     same_types: bool = False,
+    boolean: bool = False,
+    check: Callable[[Any, Any], None] | None = None,
 ) -> Op:
     """Declare an operation on two tensors, or a tensor and a number, broadcast together.
 
@@ -97,6 +99,8 @@ def binary(
         numbers: which operands may be plain numbers: "any", "one" of the two, "other", "none"
         exact_numbers: whether a number meets two-byte floats before it is rounded to them
         same_types: whether tensors of two types are refused
+        boolean: whether the answer is boolean, whatever the operands are
+        check: what looks at the operands first, and raises an error where they cannot be
     """
     kernel = KERNELS.get(name)
 
@@ -131,12 +135,27 @@ def binary(
             raise broadcast_error(name, (input, other)) from None
 
     rules: dict[str, Rule] = dict(zip(("input", "other"), gradients, strict=True))
-    ufunc = _on_all_cores(compute, kernel) if isinstance(compute, np.ufunc) else None
-    op = Op(name, ("input", "other"), run, rules, ufunc=ufunc, doc=doc)
+    writes = isinstance(compute, np.ufunc) and not boolean
+    ufunc = _on_all_cores(compute, kernel) if writes else None
+    op = Op(name, ("input", "other"), _checked(check, run), rules, ufunc=ufunc, doc=doc)
     expose_binary(op, has_twin, numbers)
     if symbol is not None:
         operator(symbol, op, has_twin=has_twin)
     return op
+
+
+def _checked(
+    check: Callable[[Any, Any], None] | None, run: Callable[[Any, Any], Array]
+) -> Callable[[Any, Any], Array]:
+    """A computation after a look at its operands."""
+    if check is None:
+        return run
+
+    def checked(input: Any, other: Any) -> Array:
+        check(input, other)
+        return run(input, other)
+
+    return checked
 
 
 def _on_all_cores(ufunc: np.ufunc, kernel: Callable[..., Array] | None) -> Callable[..., Array]:

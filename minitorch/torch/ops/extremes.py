@@ -63,9 +63,10 @@ def _folding(small: np.ufunc, large: Callable[..., Array]) -> Callable[..., Arra
 _amax, _amin = _folding(np.maximum, reductions.amax), _folding(np.minimum, reductions.amin)
 AMAX = Op("amax", ("input",), _amax, {"input": shared_gradient}, doc="The largest elements.")
 AMIN = Op("amin", ("input",), _amin, {"input": shared_gradient}, doc="The smallest elements.")
-MAX = Op("max", ("input",), _amax, {"input": overall_gradient}, doc="The largest of all elements.")
-MIN = Op("min", ("input",), _amin, {"input": overall_gradient}, doc="The smallest of all elements.")
-MAX.node_name, MIN.node_name = "MaxBackward1", "MinBackward1"
+MAX = Op("max", ("input",), _amax, {"input": overall_gradient}, node="MaxBackward1",
+         doc="The largest of all elements.")  # fmt: skip
+MIN = Op("min", ("input",), _amin, {"input": overall_gradient}, node="MinBackward1",
+         doc="The smallest of all elements.")  # fmt: skip
 
 
 def _check_elements(
@@ -141,20 +142,13 @@ def _along(fold: Callable[..., Array], find: Callable[..., Array]) -> Callable[.
 
 
 MAX_DIM = Op(
-    "max_dim",
-    ("input",),
-    _along(_amax, reductions.argmax),
-    {"input": at_indices_gradient},
-    differentiable=1,
-)
+    "max_dim", ("input",), _along(_amax, reductions.argmax), {"input": at_indices_gradient},
+    differentiable=1, node="MaxBackward0",
+)  # fmt: skip
 MIN_DIM = Op(
-    "min_dim",
-    ("input",),
-    _along(_amin, reductions.argmin),
-    {"input": at_indices_gradient},
-    differentiable=1,
-)
-MAX_DIM.node_name, MIN_DIM.node_name = "MaxBackward0", "MinBackward0"
+    "min_dim", ("input",), _along(_amin, reductions.argmin), {"input": at_indices_gradient},
+    differentiable=1, node="MinBackward0",
+)  # fmt: skip
 
 
 def _declare_max(name: str, along: Op, overall: Op, pair: str) -> None:

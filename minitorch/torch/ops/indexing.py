@@ -142,8 +142,7 @@ def _basic_view(input: Array, at: Key) -> Array:
         raise _index_error(e, input.shape, at) from None
 
 
-BASIC, BASIC_BACKWARD = part("slice_by_key", _basic_view)
-BASIC.node_name = "SliceBackward0"
+BASIC, BASIC_BACKWARD = part("slice_by_key", _basic_view, "SliceBackward0")
 
 
 def _taken(input: Array, key: Key) -> Array:

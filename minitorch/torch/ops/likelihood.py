@@ -214,14 +214,13 @@ CROSS_ENTROPY = Op(
         "target": None,
         "weight": None,
     },
-    differentiable=1, outputs=("out", "sums", "count"),
+    differentiable=1, outputs=("out", "sums", "count"), node=NLL.node_name,
     doc="Minus the logarithm of the softmax at each target.",
 )  # fmt: skip
 CROSS_ENTROPY_BACKWARD = Op(
     "cross_entropy_loss_backward", ("grad", "input", "target", "weight", "sums", "count"),
     _cross_entropy_backward, _again,
 )  # fmt: skip
-CROSS_ENTROPY.node_name = NLL.node_name
 
 
 @composite

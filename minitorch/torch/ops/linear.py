@@ -78,9 +78,8 @@ def _products(g: Any, input: Any, shape: tuple[int, ...]) -> Any:
 
 LINEAR = Op(
     "linear", ("input", "weight", "bias"), in_single(_linear), _gradients,
-    doc="Each row of the input times the weight's rows, plus the bias.",
+    node="AddmmBackward0", doc="Each row of the input times the weight's rows, plus the bias.",
 )  # fmt: skip
-LINEAR.node_name = "AddmmBackward0"
 LINEAR_BACKWARD = Op("linear_backward", ("grad", "input", "weight"), in_single(_backward), _again)
 
 

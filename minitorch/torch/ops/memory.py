@@ -46,8 +46,10 @@ def _zeros(g: Any) -> Any:
     return g.new_zeros(()).expand(g.shape)
 
 
-COPY = Op("copy", ("input", "other"), _copied, {"input": _zeros, "other": lambda g: g}, write=_copy)
-COPY.node_name = "CopyBackwards"
+COPY = Op(
+    "copy", ("input", "other"), _copied, {"input": _zeros, "other": lambda g: g}, write=_copy,
+    node="CopyBackwards",
+)  # fmt: skip
 
 
 def _fill(target: Array, value: Any) -> None:

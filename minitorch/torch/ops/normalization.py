@@ -165,9 +165,8 @@ BATCH_NORM_EVAL = Op(
             _per_channel(g * (input - _on_channels(mean, g))) * (var + eps).rsqrt(),
         "bias": lambda g: _per_channel(g),
     },
-    doc="Normalization by a known mean and variance.",
+    node=BATCH_NORM.node_name, doc="Normalization by a known mean and variance.",
 )  # fmt: skip
-BATCH_NORM_EVAL.node_name = BATCH_NORM.node_name
 
 
 def _per_channel(x: Any) -> Any:

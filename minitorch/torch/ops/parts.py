@@ -17,12 +17,15 @@ from .record import Op
 from .surface import FUNCTIONS, alias, function_and_method, only_method
 
 
-def part(name: str, look: Callable[[Array, tuple[Any, ...]], Array]) -> tuple[Op, Op]:
+def part(
+    name: str, look: Callable[[Array, tuple[Any, ...]], Array], node: str = ""
+) -> tuple[Op, Op]:
     """Declare a view of a part, and its backward: zeros, with the gradient where the view looks.
 
     Args:
         name: of the view
         look: from an array, and a tuple that says where, to a view
+        node: as in `Op`
     """
 
     def put(input: Array, shape: tuple[int, ...], at: tuple[Any, ...]) -> Array:
@@ -31,7 +34,7 @@ def part(name: str, look: Callable[[Array, tuple[Any, ...]], Array]) -> tuple[Op
         return out
 
     view = Op(name, ("input",), look,
-              {"input": lambda g, shapes, at: backward(g, shape=shapes[0], at=at)}, view=True)  # fmt: skip
+              {"input": lambda g, shapes, at: backward(g, shape=shapes[0], at=at)}, view=True, node=node)  # fmt: skip
     backward = Op(f"{name}_backward", ("input",), put, {"input": lambda g, at: view(g, at=at)})
     return view, backward
 

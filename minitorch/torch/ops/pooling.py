@@ -66,31 +66,22 @@ ADAPTIVE_AVG_BACKWARD = Op(
 )  # fmt: skip
 
 
-def _maximum(name: str, compute: Callable[..., tuple[Array, Array]]) -> Op:
+def _maximum(name: str, node: str, compute: Callable[..., tuple[Array, Array]]) -> Op:
     """A record of largest elements and their places."""
     return Op(
-        name,
-        ("input",),
-        as_image(compute),
-        {"input": _by_places},
-        differentiable=1,
+        name, ("input",), as_image(compute), {"input": _by_places}, differentiable=1, node=f"{node}Backward0",
         doc="The largest element of each window.",
-    )
-
-
-def _named(op: Op, dims: int, words: str) -> Op:
-    op.node_name = f"{words.format(dims)}Backward0"
-    return op
+    )  # fmt: skip
 
 
 MAX_POOL = {
-    d: _named(_maximum(f"max_pool{d}d_with_indices", lambda input, window, dims: pool.max_pool_forward(input, *window)),
-              d, "MaxPool{}DWithIndices")
+    d: _maximum(f"max_pool{d}d_with_indices", f"MaxPool{d}DWithIndices",
+                lambda input, window, dims: pool.max_pool_forward(input, *window))
     for d in (1, 2, 3)
 }  # fmt: skip
 ADAPTIVE_MAX = {
-    d: _named(_maximum(f"adaptive_max_pool{d}d", lambda input, size, dims: pool.adaptive_max_pool_forward(input, size)),
-              d, "AdaptiveMaxPool{}D")
+    d: _maximum(f"adaptive_max_pool{d}d", f"AdaptiveMaxPool{d}D",
+                lambda input, size, dims: pool.adaptive_max_pool_forward(input, size))
     for d in (1, 2, 3)
 }  # fmt: skip
 

@@ -62,6 +62,7 @@ class Op:
         keeps_tensors: whether what it keeps counts as tensors, as in Torch: a number beside one, an index
         overlapping: whether its twin may write to memory that a tensor shows more than once
         crosses: whether its result may be on another device than its inputs
+        node: what its node in the graph is called, where Torch does not call it by the operation's name
         doc: one line
         writes: which inputs it changes: none
     """
@@ -81,6 +82,7 @@ class Op:
         keeps_tensors: bool = False,
         overlapping: bool = False,
         crosses: bool = False,
+        node: str = "",
         doc: str = "",
     ) -> None:
         self.name = name
@@ -97,7 +99,7 @@ class Op:
         self.overlapping = overlapping
         self.crosses = crosses
         self.doc = doc
-        self.node_name = _node_name(name)
+        self.node_name = node or _node_name(name)
         self.last_bit = 1 << max(len(args) - 1, 0)
         self.plans: dict[int, _Plan] = {}
         undeclared = set() if callable(gradients) else set(self.args) - set(gradients)

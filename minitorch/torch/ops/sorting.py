@@ -239,8 +239,9 @@ def _median_of_all(input: Array, skip_nan: bool) -> Array:
     return MEDIAN.compute(input.reshape(-1), 0, keepdim=False, skip_nan=skip_nan)[0]
 
 
-MEDIAN_OF_ALL = Op("median_of_all", ("input",), _median_of_all, {"input": overall_gradient})
-MEDIAN_OF_ALL.node_name = "MedianBackward0"
+MEDIAN_OF_ALL = Op(
+    "median_of_all", ("input",), _median_of_all, {"input": overall_gradient}, node="MedianBackward0",
+)  # fmt: skip
 
 
 def _declare_median(name: str, skip_nan: bool, doc: str) -> None:

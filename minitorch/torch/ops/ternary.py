@@ -102,8 +102,7 @@ def _above(g: Any, input: Any, min: Any, max: Any) -> Any:
 
 
 CLAMP = Op("clamp", ("input", "min", "max"), _clamp, {"input": _inside, "min": _below, "max": _above},
-           doc="Each element, but no less than `min` and no more than `max`.")  # fmt: skip
-CLAMP.node_name = "ClampBackward1"
+           node="ClampBackward1", doc="Each element, but no less than `min` and no more than `max`.")  # fmt: skip
 
 
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
