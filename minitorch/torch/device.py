@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
 from typing import Any
-
-from .overriding import TorchFunctionMode, thread
 
 KINDS = {"cpu", "cuda", "meta", "mps", "xpu"}
 """The names of kinds of devices, here or not."""
@@ -55,11 +53,11 @@ class device:  # noqa: N801
 
     def __enter__(self) -> device:
         """Let new tensors be made here, unless a call says otherwise."""
-        DeviceContext(self).__enter__()
+        _thread.entered = (*_thread.entered, self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        thread.modes[-1].__exit__()
+        _thread.entered = _thread.entered[:-1]
 
     def __reduce__(self) -> tuple[type, tuple[str, int | None]]:
         return device, (self.type, self.index)
@@ -68,55 +66,24 @@ class device:  # noqa: N801
 CPU = device("cpu")
 
 
-class DeviceContext(TorchFunctionMode):
-    """Gives functions that make tensors a device, where a call gives none."""
+class _Thread(threading.local):
+    entered: tuple[device, ...] = ()  # by `with`, the innermost last
+    default: device | None = None
 
-    makers = frozenset(
-        [
-            "arange",
-            "as_tensor",
-            "empty",
-            "empty_permuted",
-            "empty_quantized",
-            "empty_strided",
-            "eye",
-            "fftfreq",
-            "from_file",
-            "full",
-            "hann_window",
-            "hamming_window",
-            "bartlett_window",
-            "blackman_window",
-            "kaiser_window",
-            "linspace",
-            "logspace",
-            "normal",
-            "ones",
-            "rand",
-            "randint",
-            "randn",
-            "randperm",
-            "range",
-            "rfftfreq",
-            "scalar_tensor",
-            "sparse_coo_tensor",
-            "tensor",
-            "tril_indices",
-            "triu_indices",
-            "zeros",
-        ]
-    )
 
-    def __init__(self, place: device) -> None:
-        self.device = place
+_thread = _Thread()
 
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        kwargs = kwargs or {}
-        if func.__name__ in self.makers and kwargs.get("device") is None:
-            kwargs = {**kwargs, "device": self.device}
-        return func(*args, **kwargs)
+
+def where_new(given: Any = None) -> Any:
+    """Where a new tensor goes: to the device that a call names, or one that was entered, or the default; None: the CPU."""
+    if given is not None:
+        return given
+    return _thread.entered[-1] if _thread.entered else _thread.default
+
+
+def set_default(place: device | None) -> None:
+    """Let new tensors of this thread be made on a device, where nothing else is said."""
+    _thread.default = place
 
 
 class DeviceError(AssertionError, RuntimeError):

@@ -100,17 +100,18 @@ def set_flush_denormal(mode: bool) -> bool:
 
 
 def set_default_device(device: Any) -> None:
-    """Where new tensors go: the CPU is the one place so far."""
+    """Where new tensors go, in this thread, unless a call or `with torch.device(...)` says otherwise."""
     from .backends.interface import resolve
+    from .device import set_default
 
-    resolve(device)
+    set_default(None if device is None else resolve(device))
 
 
 def get_default_device() -> Any:
     """Where new tensors go."""
-    from .device import CPU
+    from .device import CPU, where_new
 
-    return CPU
+    return where_new() or CPU
 
 
 def get_device_module(device: Any = None) -> Any:

@@ -222,3 +222,75 @@ def test_scaled_and_clipped_gradients_are_seen_and_can_be_refused():
         with Counting() as counting:
             call()
         assert counting.written
+
+
+MAKERS = {
+    "zeros": lambda x: torch.zeros(2),
+    "ones": lambda x: torch.ones_like(x),
+    "full": lambda x: x.new_full((2,), 3.0),
+    "empty": lambda x: torch.empty(2),
+    "lift_fresh": lambda x: torch.as_tensor([1.0]),
+    "rand": lambda x: torch.rand(2),
+    "randn": lambda x: torch.randn_like(x),
+    "randint": lambda x: torch.randint(3, (2,)),
+    "randperm": lambda x: torch.randperm(3),
+    "dropout_noise": lambda x: torch.nn.functional.dropout(x),
+    "multinomial": lambda x: x.multinomial(1),
+}
+WRITERS = {
+    "uniform_": lambda x: x.uniform_(),
+    "normal_functional_": lambda x: x.normal_(),
+    "bernoulli_": lambda x: x.bernoulli_(0.5),
+    "copy_": lambda x: x.copy_(torch.arange(3.0)),
+    "_put_out": lambda x: torch.exp(x, out=x),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_what_makes_tensors_is_seen(name):
+    x = torch.ones(3)
+    with Counting() as counting:
+        MAKERS[name](x)
+    assert counting.seen[name] == 1
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_what_writes_is_seen_and_can_be_refused(name):
+    class NotWriting(Counting):
+        def operation(self, op, inputs, params, perform):
+            if op.writes:
+                self.written.add(op.name)
+                raise PermissionError(op.name)
+            return perform(op, inputs, params)
+
+    x = torch.ones(3)
+    state = torch.get_rng_state()
+    with NotWriting() as refusing, pytest.raises(PermissionError):
+        WRITERS[name](x)
+    assert refusing.written == {name}
+    assert (x.tolist(), x._version) == ([1, 1, 1], 0)
+    assert torch.get_rng_state().equal(state)
+
+
+def test_what_training_keeps_is_written_through_the_door():
+    class NotWriting(Interpreter):
+        def operation(self, op, inputs, params, perform):
+            if op.writes:
+                raise PermissionError(op.name)
+            return perform(op, inputs, params)
+
+    norm, x = torch.nn.BatchNorm1d(3), torch.arange(6.0).reshape(2, 3)
+    weight = torch.ones(3, requires_grad=True)
+    weight.grad = torch.ones(3)
+    loss = (weight * x).sum()
+    before = [t.clone() for t in (*norm.buffers(), weight.grad)]
+    interpreter = NotWriting()
+    interpreter.install()
+    try:
+        for call in (lambda: norm(x), loss.backward):
+            with pytest.raises(PermissionError):
+                call()
+    finally:
+        interpreter.remove()
+    after = [*norm.buffers(), weight.grad]
+    assert all(a.equal(b) for a, b in zip(after, before, strict=True))

@@ -139,6 +139,19 @@ def test_a_kernel_of_the_device_takes_the_place_of_a_record(toy):
         Toy.kernels = {}
 
 
+def test_new_tensors_go_to_the_default_device(toy):
+    torch.set_default_device("toy")
+    try:
+        assert str(torch.get_default_device()) == str(torch.zeros(2).device) == "toy:0"
+        assert torch.nn.Linear(2, 3).weight.device.type == "toy"
+        with torch.device("cpu"):
+            assert torch.zeros(2).device.type == torch.get_default_device().type == "cpu"
+        assert torch.rand(2, device="cpu").device.type == "cpu"
+    finally:
+        torch.set_default_device(None)
+    assert str(torch.get_default_device()) == str(torch.zeros(2).device) == "cpu"
+
+
 def test_gradients_return_to_where_a_tensor_came_from(toy):
     x = torch.ones(3, requires_grad=True)
     (x.to("toy") * 3).sum().backward()

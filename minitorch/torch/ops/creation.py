@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..backends.cpu.backend import cpu
 from ..backends.interface import backend_for, from_numpy, resolve
-from ..device import CPU
+from ..device import CPU, where_new
 from ..dtypes import dtype as dtype_type
 from ..environment import preserve_format
 from ..tensor import Array, Tensor
@@ -55,6 +55,7 @@ LIFT = Op("lift_fresh", (), lambda data, device=CPU: from_numpy(data, device), {
 
 def made_by(op: Op, params: dict[str, Any], device: Any, requires_grad: bool) -> Tensor:
     """A leaf that a record makes without inputs, on a device."""
+    device = where_new(device)
     if device is not None and device is not CPU:
         params["device"] = resolve(device)
     out = bind(op, (), params)
@@ -176,7 +177,7 @@ def tensor(
 def as_tensor(data: Any, dtype: dtype_type | None = None, device: Any = None) -> Tensor:
     """Data as a tensor, sharing memory where it can."""
     if isinstance(data, Tensor):
-        return data.to(dtype=dtype, device=device)
+        return data.to(dtype=dtype, device=where_new(device))
     return new_tensor_of(array_of(data, dtype, copy=False), device)
 
 
