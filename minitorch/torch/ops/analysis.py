@@ -11,10 +11,11 @@ import numpy as np
 from .. import dtypes
 from ..backends.cpu.maps import MAPS as KERNELS
 from ..tensor import Array, Tensor
+from .comparison import where
 from .elementwise import LARGE, binary, conj, flat, not_for, unary
 from .promotion import exact_number, fits_floats
 from .record import Op, Rule
-from .surface import FUNCTIONS, alias
+from .surface import alias
 
 
 def floating(name: str, compute: Callable[[Array], Array], gradient: Rule, doc: str) -> Op:
@@ -64,14 +65,14 @@ def _refuse_fractions(input: Any, other: Any) -> None:
 def _power_by_base(g: Any, input: Any, other: Any) -> Any:
     if not isinstance(other, Tensor):
         return g.mul(0) if other == 0 else g * conj(other * input.pow(other - 1))
-    return FUNCTIONS["where"](other == 0, 0, g * conj(other * input.pow(other - 1)))
+    return where(other == 0, 0, g * conj(other * input.pow(other - 1)))
 
 
 def _power_by_exponent(g: Any, input: Any, other: Any, out: Any) -> Any:
     """out log(input); nothing where 0 is raised to a power of 0 or above."""
     base = input.to(out.dtype) if isinstance(input, Tensor) else out.new_tensor(input)
     nothing = (base == 0) & (other.real >= 0)
-    return g * conj(FUNCTIONS["where"](nothing, 0, out * base.log()))
+    return g * conj(where(nothing, 0, out * base.log()))
 
 
 def _acosh_gradient(g: Any, input: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..backends.interface import ARRAYS
 from ..tensor import Array, Tensor
+from .comparison import where
 from .elementwise import binary, conj, exactly, flat, kind_name, not_for, unary, unknown
 from .layout import following
 from .promotion import (
@@ -114,7 +115,6 @@ def _divided(divide: Callable[..., Array]) -> Callable[..., Array]:
 
 def _to_winner(g: Any, equal: Any, lost: Any) -> Any:
     """All of a gradient to what was chosen, half of it where the two were equal."""
-    where = FUNCTIONS["where"]
     return where(equal, g / 2, g).masked_fill(lost, 0)
 
 

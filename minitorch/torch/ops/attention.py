@@ -12,12 +12,12 @@ from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .dropout import dropout
 from .elementwise import kind_name
+from .joining import cat
 from .linear import linear
 from .padding import pad
 from .precision import in_single
 from .record import Op, bind
 from .softmax import SOFTMAX_BACKWARD
-from .surface import FUNCTIONS
 from .twice import second_gradients
 
 # --- Records -----------------------------------------------------------------------------------------
@@ -292,7 +292,7 @@ def _static(name: str, x: Tensor, q: Tensor) -> Tensor:
 
 
 def _joined(tensors: list[Tensor], dim: int) -> Tensor:
-    return FUNCTIONS["cat"](tensors, dim)
+    return cat(tensors, dim)
 
 
 def additive_mask(mask: Tensor | None, name: str, query: Tensor) -> Tensor | None:

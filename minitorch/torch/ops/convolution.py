@@ -17,7 +17,7 @@ from .elementwise import conj, kind_name
 from .layout import as_image
 from .promotion import plain_integers
 from .record import Op, bind
-from .surface import FUNCTIONS, check_tensor, function
+from .surface import check_tensor, function
 
 Sizes = tuple[int, ...]
 
@@ -258,6 +258,6 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
             f"conv_tbc: input and weight must have 3 dims: time, batch, channels, got {list(input.shape)} "
             f"and {list(weight.shape)}"
         )
-    return FUNCTIONS["conv1d"](
-        input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad
-    ).permute(2, 0, 1)
+    return conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad).permute(
+        2, 0, 1
+    )

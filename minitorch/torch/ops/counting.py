@@ -14,10 +14,11 @@ from .elementwise import kind_name
 from .movement import wrap_dim
 from .precision import widened
 from .promotion import cast, result_type
+from .ranges import linspace
 from .record import Op, without_derivative
 from .results import named
 from .sorting import order_of
-from .surface import FUNCTIONS, check_tensor, function, function_and_method, into
+from .surface import check_tensor, function, function_and_method, into
 
 # --- Distinct values ----------------------------------------------------------------------------
 
@@ -349,7 +350,7 @@ def _edges_of(name: str, values: Tensor, bins: Any, limits: tuple[float, float] 
         array = values._array
         limits = (array.min(), array.max()) if array.size else (0, 1)
     low, high = _limits(name, *limits)
-    return FUNCTIONS["linspace"](float(low), float(high), bins + 1, dtype=values.dtype)
+    return linspace(float(low), float(high), bins + 1, dtype=values.dtype)
 
 
 def _bins_of(values: Array, edges: Array) -> Array:

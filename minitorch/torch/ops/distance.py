@@ -9,8 +9,8 @@ import numpy as np
 from ..tensor import Tensor, wrap
 from .comparison import where
 from .movement import wrap_dim
-from .promotion import broadcast_shapes
-from .surface import FUNCTIONS, function, into
+from .promotion import broadcast_shapes, result_type
+from .surface import function, into
 
 
 @function
@@ -27,7 +27,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if not eps >= 0:  # NaN too
         raise RuntimeError(f"eps must be non-negative, got: {eps}")
     shape = broadcast_shapes("cosine_similarity", x1._array.shape, x2._array.shape)
-    kind = FUNCTIONS["result_type"](x1, x2)
+    kind = result_type(x1, x2)
     if not kind.is_floating_point:
         raise RuntimeError(
             "expected common dtype to be floating point, yet common dtype is " + str(kind)

@@ -10,6 +10,7 @@ from .. import dtypes
 from ..backends.cpu import indexing
 from ..tensor import Array, Tensor, wrap
 from .precision import is_half, widened
+from .ranges import arange
 from .record import Op, bind
 from .surface import FUNCTIONS
 
@@ -233,7 +234,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("num_classes should be positive")
     elif num_classes <= indices.max():
         raise RuntimeError("Class values must be smaller than num_classes.")
-    classes = FUNCTIONS["arange"](num_classes, device=tensor.device)
+    classes = arange(num_classes, device=tensor.device)
     return tensor.contiguous().unsqueeze(-1).eq(classes).to(dtypes.int64)
 
 

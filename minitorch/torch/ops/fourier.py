@@ -16,10 +16,12 @@ import numpy as np
 
 from .. import dtypes
 from ..tensor import Array, Tensor
+from .creation import tensor
 from .elementwise import conj, kind_name
+from .joining import cat
 from .movement import wrap_dim, wrap_dims
 from .record import Op
-from .surface import FUNCTIONS, check_tensor, into, with_out
+from .surface import check_tensor, into, with_out
 
 # --- The transforms ------------------------------------------------------------------------
 
@@ -75,7 +77,7 @@ def _c2r_gradient(g: Any, shapes: Any, dims: tuple[int, ...], mode: int, size: i
     spectrum = R2C(g, dims=dims, mode=mode)
     twice = np.where((np.arange(kept) > 0) & (np.arange(kept) < size - kept + 1), 2.0, 1.0)
     shape = [kept if d == last else 1 for d in range(g.ndim)]
-    return spectrum * FUNCTIONS["tensor"](twice, dtype=g.dtype).reshape(shape)
+    return spectrum * tensor(twice, dtype=g.dtype).reshape(shape)
 
 
 C2C = Op("fft_c2c", ("input",), _c2c,
@@ -109,7 +111,7 @@ def resize(input: Tensor, sizes: Sequence[int], dims: Sequence[int]) -> Tensor:
         else:
             shape = list(input._array.shape)
             shape[d] = size - have
-            input = FUNCTIONS["cat"]([input, input.new_zeros(shape)], d)
+            input = cat([input, input.new_zeros(shape)], d)
     return input
 
 
@@ -268,7 +270,7 @@ def _frequencies(
     if count < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {count}: [{count}]")
     step = math.nan if not n else 1.0 / (n * d) if d else math.copysign(math.inf, n * d)
-    result = FUNCTIONS["tensor"](make(n), dtype=kind) * step
+    result = tensor(make(n), dtype=kind) * step
     return into(out, result, name) if out is not None else result.requires_grad_(requires_grad)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from .. import dtypes
 from ..backends.interface import ARRAYS
 from ..tensor import Array, Tensor, wrap
+from .creation import as_tensor
 from .elementwise import kind_name
 from .layout import arranged
 from .memory import COPY
@@ -291,7 +292,7 @@ def __setitem__(self: Tensor, key: Any, value: Any) -> None:  # noqa: N807
             kind = self.dtype
             value = wrap(exact_cast(value, kind if wide_type(kind) is kind else dtypes.float64))
         else:
-            value = FUNCTIONS["as_tensor"](value).to(self.dtype)
+            value = as_tensor(value).to(self.dtype)
     basic, advanced = _split_key(self._array.shape, key)
     view = self if _keeps_all(basic) else bind(BASIC, (self,), {"at": basic})
     if not value._array.ndim and value._counter is view._counter:

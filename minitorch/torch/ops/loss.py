@@ -22,7 +22,7 @@ from .comparison import where
 from .distance import pairwise_distance
 from .elementwise import kind_name
 from .promotion import broadcast_shapes, result_type
-from .surface import FUNCTIONS, check_no_gradient, function
+from .surface import check_no_gradient, function
 from .writes import check_castable
 
 # --- Reduction ---------------------------------------------------------------------------------
@@ -349,7 +349,7 @@ def _by_distances(
     measure = distance or partial(pairwise_distance, p=p, eps=eps)
     near, far = measure(anchor, positive), measure(anchor, negative)
     if swap:
-        far = FUNCTIONS["minimum"](far, measure(positive, negative))
+        far = far.minimum(measure(positive, negative))
     return reduced((margin + near - far).clamp_min(0), reduction)
 
 

@@ -14,7 +14,9 @@ from .convolution import (
     conv_transpose2d,
     conv_transpose3d,
 )
+from .creation import ones_like
 from .dropout import dropout
+from .linalg.norms import legacy_norm
 from .normalization import (
     BATCH_NORM,
     LAYER_NORM,
@@ -86,10 +88,10 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     if train is not False and input.dtype.kind < dtypes.FLOATING:
         check_castable(dtypes.get_default_dtype(), input.dtype)
     if train is False or p == 0:
-        return input.clone(), FUNCTIONS["ones_like"](input, dtype=dtypes.bool_)
+        return input.clone(), ones_like(input, dtype=dtypes.bool_)
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={1 - p}")
-    kept = dropout(FUNCTIONS["ones_like"](input), p) > 0
+    kept = dropout(ones_like(input), p) > 0
     return input * kept * (1 / (1 - p) if p < 1 else 0), kept
 
 
@@ -154,9 +156,7 @@ def frobenius_norm(
     """The root of the sum of squares."""
     if isinstance(dim, (tuple, list)) and len(dim) > 2:
         raise RuntimeError(f"Expected at most 2 dimensions, but got {len(dim)} dimensions instead.")
-    return FUNCTIONS["norm"](
-        input, "fro", None if dim == () or dim == [] else dim, keepdim, out=out
-    )
+    return legacy_norm(input, "fro", None if dim == () or dim == [] else dim, keepdim, out=out)
 
 
 @function
@@ -166,4 +166,4 @@ def nuclear_norm(
     """The sum of the singular values of matrices."""
     if isinstance(dim, bool):
         dim, keepdim = None, dim
-    return FUNCTIONS["norm"](input, "nuc", (-2, -1) if dim is None else dim, keepdim, out=out)
+    return legacy_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, out=out)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..tensor import Tensor, tracks
+from .products import mm
 from .surface import FUNCTIONS, function, method, only_method
 
 # --- Removed ------------------------------------------------------------------------------------
@@ -119,4 +120,4 @@ def smm(input: Any, mat2: Tensor) -> Any:
     return (input @ mat2).to_sparse()
 
 
-FUNCTIONS["dsmm"] = FUNCTIONS["hsmm"] = FUNCTIONS["mm"]
+FUNCTIONS["dsmm"] = FUNCTIONS["hsmm"] = mm

@@ -215,7 +215,7 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """`input` times 2 to the power of `other`."""
     check_tensor("ldexp", input)
     check_tensor("ldexp", other, "other")
-    return input * FUNCTIONS["pow"](2.0, other)
+    return input * 2.0**other
 
 
 FUNCTIONS["ldexp"] = with_out(ldexp)
@@ -244,7 +244,7 @@ def float_power(input: Any, exponent: Any) -> Tensor:
         )
     wide = dtypes.complex128 if result_type(input, exponent).is_complex else dtypes.float64
     base, power = (v.to(wide) if isinstance(v, Tensor) else v for v in (input, exponent))
-    return FUNCTIONS["pow"](base, power)
+    return base**power
 
 
 FUNCTIONS["float_power"] = with_out(float_power)

@@ -266,5 +266,5 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
         raise RuntimeError("N must be non-negative.")
     if count < 2:
         x = x.detach()  # nothing but ones
-    powers = FUNCTIONS["arange"](count)
+    powers = arange(count)
     return x.unsqueeze(-1) ** (powers if increasing else powers.flip(0))

@@ -13,7 +13,9 @@ from typing import Any
 from ..backends.cpu import recurrent as cpu
 from ..interpreters import composite
 from ..tensor import Tensor
+from .dropout import dropout as drop
 from .elementwise import kind_name
+from .joining import cat, stack
 from .linear import linear
 from .precision import in_single
 from .record import Op, bind
@@ -112,7 +114,7 @@ def unrolled(
         made, cell = step(given, h[:n], None if c is None else c[:n], w_hh, b_hh, w_hr)
         outs[t], h = made, _replaced(h, made)
         c = None if c is None else _replaced(c, cell)
-    out = FUNCTIONS["cat"](outs)
+    out = cat(outs)
     return out.reshape(*input.shape[:-1], out.shape[-1]), h, c
 
 
@@ -120,7 +122,7 @@ def _replaced(state: Tensor, first: Tensor) -> Tensor:
     """A state with other first rows."""
     if len(first) == len(state):
         return first
-    return FUNCTIONS["cat"]([first, state[len(first) :]])
+    return cat([first, state[len(first) :]])
 
 
 def _lstm_step(given: Tensor, h: Tensor, c: Any, w_hh: Any, b_hh: Any, w_hr: Any) -> Any:
@@ -183,14 +185,14 @@ def _stacked(
             outs.append(made[0])
             for final, state in zip(finals, made[1:], strict=False):
                 final.append(state)
-        input = outs[0] if directions == 1 else FUNCTIONS["cat"](outs, -1)
+        input = outs[0] if directions == 1 else cat(outs, -1)
         if dropout and train and k < num_layers - 1:
-            input = FUNCTIONS["dropout"](input, dropout, True)
+            input = drop(input, dropout, True)
     return [input, *(_together(final) for final in finals)]
 
 
 def _together(states: list[Tensor]) -> Tensor:
-    return states[0].unsqueeze(0) if len(states) == 1 else FUNCTIONS["stack"](states)
+    return states[0].unsqueeze(0) if len(states) == 1 else stack(states)
 
 
 def _weights(params: Sequence[Tensor], has_biases: bool) -> tuple[Tensor | None, ...]:

@@ -12,7 +12,9 @@ from .. import dtypes
 from ..backends.cpu import reductions
 from ..backends.cpu import softmax as cpu_softmax
 from ..tensor import Array, Tensor
+from .comparison import where
 from .elementwise import conj, kind_name
+from .joining import cat
 from .layout import in_order, ordered
 from .movement import expanded, sizes_of, wrap_dims
 from .precision import is_half
@@ -135,7 +137,7 @@ def _product_of_others(input: Any, shape: Dims, dim: Dims) -> Any:
     order = rest + dim
     sizes = [shape[d] for d in order]
     rows = input.permute(order).reshape([*sizes[: len(rest)], -1])
-    one, cat = rows.new_ones((*rows.shape[:-1], 1)), FUNCTIONS["cat"]
+    one = rows.new_ones((*rows.shape[:-1], 1))
     before = cat([one, rows[..., :-1]], -1).cumprod(-1)
     after = cat([one, rows.flip(-1)[..., :-1]], -1).cumprod(-1).flip(-1)
     return (before * after).reshape(sizes).permute(tuple(np.argsort(order).tolist()))
@@ -331,7 +333,7 @@ def _std(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
 def _var_gradient(g: Any, input: Any, dim: Dims, correction: float) -> Any:
     freedom = _count(input._array.shape, dim) - correction
     if not input.ndim and freedom <= 0:
-        return g * FUNCTIONS["where"](input == input, math.nan, math.inf)
+        return g * where(input == input, math.nan, math.inf)
     away = input - input.mean(dim, True)
     scale = 2 / freedom if freedom else math.inf
     return spread(g * scale, input._array.shape, dim) * away

@@ -13,9 +13,10 @@ from ..backends.cpu.dispatch import KERNEL_TYPES
 from ..backends.interface import ARRAYS
 from ..environment import contiguous_format
 from ..tensor import Array, Tensor, tracks, wrap
+from .creation import zeros_like
 from .elementwise import kind_name
 from .movement import wrap_dim
-from .parts import slice_view
+from .parts import diagonal, select, slice_view
 from .promotion import broadcast_shapes, exact_cast, exact_number, wide_type
 from .record import Op, bind
 from .scattering import (
@@ -27,7 +28,8 @@ from .scattering import (
     scatter_reduce,
     size_of,
 )
-from .surface import FUNCTIONS, check_tensor, function_and_method, into, only_method
+from .strides import as_strided
+from .surface import check_tensor, function_and_method, into, only_method
 from .writes import bind_in_place
 
 # --- Whole places of a dimension ----------------------------------------------------------------------
@@ -313,7 +315,7 @@ def _put_into(target: Array, index: Array, source: Array, accumulate: bool) -> N
 
 
 def _put_over(g: Any, index: Any, accumulate: bool) -> Any:
-    return g if accumulate else g.put(index, FUNCTIONS["zeros_like"](index).to(g.dtype))
+    return g if accumulate else g.put(index, zeros_like(index).to(g.dtype))
 
 
 PUT = Op("put", ("input", "index", "source"), on_copy(_put_into), {
@@ -422,7 +424,7 @@ def _scattered(name: str, doc: str, copied: Callable[[Tensor], Tensor] = _contig
 
 
 VIEWS: dict[str, Callable[..., Tensor]] = {
-    "select": FUNCTIONS["select"], "diagonal": FUNCTIONS["diagonal"], "as_strided": FUNCTIONS["as_strided"],
+    "select": select, "diagonal": diagonal, "as_strided": as_strided,
     "slice": slice_view,
 }  # fmt: skip
 _scattered("select", "A copy with one place of a dimension replaced.")

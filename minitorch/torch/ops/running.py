@@ -13,7 +13,10 @@ from ..autograd.graph import modes
 from ..backends.cpu import reductions
 from ..tensor import Array, Tensor
 from .analysis import add_exponentials
+from .comparison import where
+from .creation import ones_like
 from .elementwise import conj
+from .joining import cat
 from .layout import in_order
 from .movement import wrap_dim
 from .precision import in_single, widened
@@ -68,11 +71,11 @@ def _cumprod_gradient(g: Any, input: Any, out: Any, dim: int) -> Any:
         return from_the_end("cumsum", g * conj(out), dim) / conj(input)
     if not modes.grad:
         return _around_zeros(g, input, out, dim)
-    size, cat = input._array.shape[dim], FUNCTIONS["cat"]
+    size = input._array.shape[dim]
     parts = []
     for i in range(size):
         before = input.narrow(dim, 0, i).prod(dim, keepdim=True)
-        after = cat([FUNCTIONS["ones_like"](before), input.narrow(dim, i + 1, size - i - 1)], dim)
+        after = cat([ones_like(before), input.narrow(dim, i + 1, size - i - 1)], dim)
         reached = g.narrow(dim, i, size - i) * conj(before * after.cumprod(dim))
         parts.append(reached.sum(dim, keepdim=True))
     return cat(parts, dim)
@@ -91,7 +94,6 @@ def _around_zeros(g: Any, input: Any, out: Any, dim: int) -> Any:
     reached = (between * g.masked_fill(zeros != 1, 0)).sum(dim, keepdim=True)
     at = first.int().argmax(dim, keepdim=True)
     before = conj(out).gather(dim, (at - 1).clamp_min(0)).masked_fill(at == 0, 1)
-    where = FUNCTIONS["where"]
     return where(zeros == 0, quotient, where(first, reached * before, 0))
 
 
@@ -204,7 +206,7 @@ def _logcumsumexp_gradient(g: Any, input: Any, out: Any, dim: int) -> Any:
     if g.dtype.is_complex:
         return conj(weighed(conj(g).log()))
     nothing = g.new_full((), dtypes.finfo(g.dtype).min)
-    positive, negative = (FUNCTIONS["where"](x > 0, x.log(), nothing) for x in (g, -g))
+    positive, negative = (where(x > 0, x.log(), nothing) for x in (g, -g))
     return weighed(positive) - weighed(negative)
 
 
@@ -249,7 +251,7 @@ def diff(
             )
     if n == 0:
         return input.clone()
-    x = FUNCTIONS["cat"](parts, dim) if len(parts) > 1 else input
+    x = cat(parts, dim) if len(parts) > 1 else input
     for _ in range(min(n, x.size(dim))):
         later, earlier = (x.narrow(dim, start, x.size(dim) - 1) for start in (1, 0))
         x = later ^ earlier if x.dtype is dtypes.bool_ else later - earlier

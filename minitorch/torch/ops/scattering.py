@@ -14,12 +14,14 @@ from ..backends.cpu.arrays import view_as
 from ..backends.cpu.dispatch import KERNEL_TYPES
 from ..backends.interface import ARRAYS
 from ..tensor import Array, Tensor
+from .comparison import where
+from .creation import full_like, ones_like, zeros_like
 from .layout import in_order
 from .movement import wrap_dim
 from .parts import SLICE_BACKWARD
 from .promotion import exact_number
 from .record import Op, bind
-from .surface import FUNCTIONS, check_tensor, function_and_method, into, only_method
+from .surface import check_tensor, function_and_method, into, only_method
 from .writes import bind_in_place, check_overlap
 
 Key = tuple[Array, ...]
@@ -353,14 +355,14 @@ def _reduced_gradients(
     if reduce == "sum":
         mine, theirs = g, g.gather(dim, index)
     elif reduce == "mean":
-        start = FUNCTIONS["full_like"](g, 1 if include_self else 0)
-        share = g / start.scatter_add(dim, index, FUNCTIONS["ones_like"](src)).clamp(min=1)
+        start = full_like(g, 1 if include_self else 0)
+        share = g / start.scatter_add(dim, index, ones_like(src)).clamp(min=1)
         mine, theirs = share, share.gather(dim, index)
     elif reduce == "prod":
         mine, theirs = _product_gradients(g, input, index, src, out, dim, include_self)
     else:  # equal extremes share
         at_self, at_src = (input == out).to(g.dtype), (src == out.gather(dim, index)).to(g.dtype)
-        start = at_self if include_self else FUNCTIONS["zeros_like"](at_self)
+        start = at_self if include_self else zeros_like(at_self)
         share = g / start.scatter_add(dim, index, at_src).clamp(min=1)
         mine, theirs = at_self * share, at_src * share.gather(dim, index)
     return mine if include_self else mine.scatter(dim, index, 0), theirs
@@ -374,11 +376,11 @@ def _product_gradients(
     whole = start.masked_fill(start == 0, 1)
     mine = g * _scattered_product(whole, index, src, dim) / whole
     zero = src == 0
-    zeros = FUNCTIONS["zeros_like"](g).scatter_add(dim, index, zero.to(g.dtype)).gather(dim, index)
+    zeros = zeros_like(g).scatter_add(dim, index, zero.to(g.dtype)).gather(dim, index)
     alone = zero & (zeros == 1)
     others = _scattered_product(start, index, src.masked_fill(alone, 1), dim)
     divided = (g * out).gather(dim, index) / src.masked_fill(zero, 1)
-    return mine, FUNCTIONS["where"](alone, (g * others).gather(dim, index), divided)
+    return mine, where(alone, (g * others).gather(dim, index), divided)
 
 
 def _scattered_product(input: Any, index: Any, src: Any, dim: int) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Tensor
+from .joining import cat, stack
 from .movement import wrap_dim
 from .surface import FUNCTIONS, check_tensor, function
 
@@ -57,7 +58,6 @@ def _ends(lengths: Any) -> Any:
 
 def _runs(data: Tensor, reduce: str, ends: Any, d: int, initial: Any) -> Tensor:
     """All runs of one row of ends; several rows go with the places of the first dimension."""
-    stack = FUNCTIONS["stack"]
     if ends.ndim > 1:
         parts = data.unbind(0)
         return stack(
@@ -79,7 +79,7 @@ def _folded(run: Tensor, reduce: str, d: int, initial: Any) -> Tensor:
     start = run.narrow(d, 0, 1) * 0 + initial
     if reduce == "mean":
         return (run.sum(d) + initial) / size
-    return getattr(FUNCTIONS["cat"]([start.detach(), run], d), _FOLDED[reduce])(d)
+    return getattr(cat([start.detach(), run], d), _FOLDED[reduce])(d)
 
 
 def _segment_reduce(data: Tensor, reduce: str, **options: Any) -> Tensor:

@@ -9,10 +9,11 @@ import numpy as np
 from .. import dtypes
 from ..interpreters import composite
 from ..tensor import Array, Tensor, wrap
+from .complex_numbers import view_as_real
 from .fourier import TRANSFORMS
 from .padding import pad
 from .record import Op
-from .surface import FUNCTIONS, check_tensor, function_and_method
+from .surface import check_tensor, function_and_method
 
 
 def _window_of(
@@ -74,9 +75,7 @@ def stft(
     spectra = TRANSFORMS["rfft" if half else "fft"](frames, norm="ortho" if normalized else None).mT
     spectra = spectra if input.ndim == 2 else spectra.squeeze(0)
     return (
-        spectra
-        if return_complex or (whole and return_complex is None)
-        else FUNCTIONS["view_as_real"](spectra)
+        spectra if return_complex or (whole and return_complex is None) else view_as_real(spectra)
     )
 
 

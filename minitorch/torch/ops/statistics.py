@@ -9,7 +9,10 @@ from .. import dtypes
 from ..interpreters import composite
 from ..tensor import Tensor
 from .complex_numbers import from_parts
+from .creation import full, ones_like
 from .elementwise import conj, kind_name
+from .joining import cat
+from .linalg.norms import legacy_norm
 from .movement import wrap_dim
 from .promotion import broadcast_shapes
 from .surface import (
@@ -126,7 +129,7 @@ _FEW_POINTS = 25
 
 def _by_product(x1: Tensor, x2: Tensor) -> Tensor:
     """Distances from one matrix product: (-2x, |x|², 1) (y, 1, |y|²)ᵀ."""
-    cat, ones = FUNCTIONS["cat"], FUNCTIONS["ones_like"]
+    ones = ones_like
     lengths = [(x * x).sum(-1, keepdim=True) for x in (x1, x2)]
     left = cat([-2 * x1, lengths[0], ones(lengths[0])], -1)
     right = cat([x2, ones(lengths[1]), lengths[1]], -1)
@@ -179,7 +182,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of the difference of two tensors."""
     check_tensor("dist", input)
     check_tensor("dist", other, "other")
-    return FUNCTIONS["norm"](input - other, p)
+    return legacy_norm(input - other, p)
 
 
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
@@ -194,7 +197,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     d = wrap_dim(dim, input.ndim)
     others = [k for k in range(input.ndim) if k != d]
-    norms = FUNCTIONS["norm"](input, p, others, True)
+    norms = legacy_norm(input, p, others, True)
     return input * (maxnorm / (norms + 1e-7)).masked_fill(norms <= maxnorm, 1)
 
 
@@ -325,7 +328,7 @@ def _slope(input: Tensor, space: Any, dim: int, edge_order: int) -> Tensor:
             )
         steps = space.reshape(-1).diff()
     else:
-        steps = FUNCTIONS["full"]((size - 1,), space, dtype=_real_float(input))
+        steps = full((size - 1,), space, dtype=_real_float(input))
     steps = steps.reshape([-1] + [1] * (input.ndim - dim - 1))
     at: Any = lambda x, start, count: x.narrow(dim if x is not steps else 0, start, count)  # noqa: E731
 
@@ -356,7 +359,7 @@ def _slope(input: Tensor, space: Any, dim: int, edge_order: int) -> Tensor:
         last = weighed(
             size - 3, 1, b / (a * (a + b)), -(a + b) / (a * b), (a + 2 * b) / (b * (a + b))
         )
-    return FUNCTIONS["cat"]([first, inner, last], dim)
+    return cat([first, inner, last], dim)
 
 
 def _real_float(input: Tensor) -> dtypes.dtype:

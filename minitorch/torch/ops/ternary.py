@@ -11,6 +11,7 @@ import numpy as np
 from .. import dtypes
 from ..backends.interface import ARRAYS
 from ..tensor import Array, Tensor
+from .comparison import where
 from .elementwise import conj, kind_name
 from .layout import laid_out
 from .precision import in_single, require_floats
@@ -82,7 +83,7 @@ def _check_bounds(input: Array, bounds: list[Any]) -> None:
 
 def _where(mask: Any, g: Any) -> Any:
     """A gradient where a mask holds, else 0 (also where the gradient is infinite)."""
-    return FUNCTIONS["where"](mask, g, 0)
+    return where(mask, g, 0)
 
 
 def _inside(g: Any, input: Any, min: Any, max: Any) -> Any:

@@ -9,8 +9,11 @@ import numpy as np
 
 from ...interpreters import composite
 from ...tensor import Array, Tensor, tracks
+from ..joining import cat
+from ..memory import fill
+from ..ranges import eye
 from ..record import Op
-from ..surface import FUNCTIONS, into, with_out
+from ..surface import into, with_out
 from .arguments import (
     LinAlgError,
     absent,
@@ -168,7 +171,7 @@ def _qr_gradient(g: Any, outs: Any, mode: str) -> Any:
     # R's last columns are Qᴴ times those of A.
     right, g_right = R[..., m:], gR[..., m:]
     square = _tall_qr_gradient(gQ + Q @ right @ g_right.mH, gR[..., :m], Q, R[..., :m])
-    return FUNCTIONS["cat"]([square, Q @ g_right], -1)
+    return cat([square, Q @ g_right], -1)
 
 
 def _tall_qr_gradient(gQ: Any, gR: Any, Q: Any, R: Any) -> Any:
@@ -227,7 +230,7 @@ def _reflect(x: Tensor, v: Tensor, scale: Tensor) -> Tensor:
 
 def _reflectors(A: Tensor) -> Tensor:
     """The vectors below the diagonal, with 1 on it."""
-    return A.tril(-1) + FUNCTIONS["eye"](*A._array.shape[-2:], dtype=A.dtype)
+    return A.tril(-1) + eye(*A._array.shape[-2:], dtype=A.dtype)
 
 
 @with_out
@@ -242,10 +245,10 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
             f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1], got {list(A.shape)}"
         )
     vectors = _reflectors(A)
-    product = FUNCTIONS["eye"](m, n, dtype=A.dtype).expand(A._array.shape)
+    product = eye(m, n, dtype=A.dtype).expand(A._array.shape)
     for i in reversed(range(tau._array.shape[-1])):
         product = _reflect(product, vectors[..., i], tau[..., i])
-    return product if tau._array.shape[-1] else product + FUNCTIONS["fill"](A, 0)
+    return product if tau._array.shape[-1] else product + fill(A, 0)
 
 
 def _check_reflections(name: str, A: Tensor, tau: Tensor) -> None:

@@ -10,10 +10,14 @@ import numpy as np
 from ... import dtypes
 from ...interpreters import composite
 from ...tensor import Array, Tensor, tracks
+from ..creation import empty, zeros_like
 from ..elementwise import conj, kind_name
+from ..joining import cat
+from ..memory import fill
 from ..movement import wrap_dim
 from ..products import multi_dot as product_of_all
 from ..promotion import broadcast_shapes, plain_integer
+from ..random import randn
 from ..record import Op
 from ..surface import FUNCTIONS, check_tensor, function, function_and_method, into, with_out
 from .arguments import (
@@ -43,7 +47,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
             f"linalg.matrix_power: A must be batches of square matrices, but they are {rows} by {columns} matrices"
         )
     if n == 0:
-        return identity(rows, A) + FUNCTIONS["fill"](A, 0)
+        return identity(rows, A) + fill(A, 0)
     base, n = (inv(A), -n) if n < 0 else (A.clone(), n)
     while n % 2 == 0:  # square, then square and multiply
         base, n = base @ base, n // 2
@@ -84,9 +88,8 @@ def _exp_near_zero(A: Array) -> Array:
 def _matrix_exp_gradient(g: Any, A: Any) -> Any:
     """The corner of the exponential of [[Aᴴ, g], [0, Aᴴ]]."""
     n = A._array.shape[-1]
-    cat = FUNCTIONS["cat"]
     above = cat([A.mH, g], -1)
-    below = cat([FUNCTIONS["zeros_like"](g), A.mH], -1)
+    below = cat([zeros_like(g), A.mH], -1)
     return MATRIX_EXP(cat([above, below], -2))[..., :n, n:]
 
 
@@ -204,9 +207,9 @@ def _rank_and_values(A: Tensor, rcond: Any, driver: str) -> tuple[Tensor, Tensor
     from .norms import matrix_rank
 
     real = A.dtype.to_real()
-    values = svdvals(A) if driver in ("gelsd", "gelss") else FUNCTIONS["empty"](0, dtype=real)
+    values = svdvals(A) if driver in ("gelsd", "gelss") else empty(0, dtype=real)
     if driver == "gels":
-        return FUNCTIONS["empty"](0, dtype=dtypes.int64), values
+        return empty(0, dtype=dtypes.int64), values
     return matrix_rank(A, rtol=rcond), values
 
 
@@ -330,7 +333,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
         raise RuntimeError(f"N must be greater than 1, got {count}")
     x = x.to(dtypes.int64) if x.dtype.kind < dtypes.FLOATING else x
     factors = x.unsqueeze(-1).expand(*x.shape, count - 1)
-    return FUNCTIONS["cat"]([x.new_ones((*x.shape, 1)), factors.cumprod(-1)], -1)
+    return cat([x.new_ones((*x.shape, 1)), factors.cumprod(-1)], -1)
 
 
 @with_out
@@ -378,7 +381,7 @@ def _range_of(A: Tensor, q: int, niter: int) -> Tensor:
     """An orthonormal basis of about A's q largest directions."""
     from .factorizations import qr
 
-    Q = qr(A @ FUNCTIONS["randn"](A._array.shape[-1], q, dtype=A.dtype))[0]
+    Q = qr(A @ randn(A._array.shape[-1], q, dtype=A.dtype))[0]
     for _ in range(niter):
         Q = qr(A.mH @ Q)[0]
         Q = qr(A @ Q)[0]

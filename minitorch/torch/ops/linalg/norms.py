@@ -9,6 +9,8 @@ import numpy as np
 
 from ... import dtypes
 from ...tensor import Array, Tensor, tracks
+from ..comparison import where
+from ..creation import tensor
 from ..elementwise import kind_name
 from ..layout import in_order
 from ..movement import wrap_dim, wrap_dims
@@ -214,7 +216,7 @@ def norm(
     return vector_norm(A, ord, dim, keepdim, dtype=dtype)
 
 
-def _legacy_norm(
+def legacy_norm(
     input: Tensor,
     p: Any = "fro",
     dim: Any = None,
@@ -249,7 +251,7 @@ def _norm_of(
     return _any_norm(self, p, dim, keepdim, dtype)
 
 
-FUNCTIONS["norm"] = _legacy_norm
+FUNCTIONS["norm"] = legacy_norm
 method("norm", _norm_of)
 
 
@@ -297,7 +299,7 @@ def _tolerances(name: str, A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Ten
                     f"{name}: tol tensor of complex type is not supported. Got {value.dtype}"
                 )
             return value
-        return FUNCTIONS["tensor"](value, dtype=dtypes.float64)
+        return tensor(value, dtype=dtypes.float64)
 
     least = dtypes.finfo(real).eps * max(A._array.shape[-2:])
     absolute = as_tensor(0.0 if atol is None else atol)
@@ -305,7 +307,7 @@ def _tolerances(name: str, A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Ten
         return absolute, as_tensor(rtol)
     if atol is None:
         return absolute, as_tensor(least)
-    return absolute, FUNCTIONS["where"](absolute > 0, 0.0, least)
+    return absolute, where(absolute > 0, 0.0, least)
 
 
 def _threshold(name: str, A: Tensor, largest: Tensor, atol: Any, rtol: Any) -> Tensor:

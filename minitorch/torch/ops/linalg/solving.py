@@ -10,10 +10,14 @@ import numpy as np
 from ... import dtypes
 from ...interpreters import composite
 from ...tensor import Array, Tensor, wrap
+from ..comparison import where
+from ..creation import ones_like
 from ..elementwise import conj
+from ..joining import cat
 from ..promotion import broadcast_shapes
+from ..ranges import eye
 from ..record import Op
-from ..surface import FUNCTIONS, function, into, with_out
+from ..surface import function, into, with_out
 from .arguments import (
     check_floating,
     check_info,
@@ -59,9 +63,9 @@ def _lu_gradient(g: Any, outs: Any) -> Any:
     below = (corner_L.mH @ g_corner.tril(-1) - g_right @ right.mH).tril(-1)
     above = (g_corner.triu() @ corner_U.mH - low.mH @ g_low).triu()
     if m > n:
-        rows = FUNCTIONS["cat"]([_behind(corner_L, below + above), g_low], -2)
+        rows = cat([_behind(corner_L, below + above), g_low], -2)
         return P @ _before(corner_U, rows)
-    columns = FUNCTIONS["cat"]([_before(corner_U, below + above), g_right], -1)
+    columns = cat([_before(corner_U, below + above), g_right], -1)
     return P @ _behind(corner_L, columns)
 
 
@@ -107,7 +111,7 @@ def _triangles(LU: Tensor) -> tuple[Tensor, Tensor]:
     """L and U, which lie in one matrix."""
     m, n = LU._array.shape[-2:]
     k = min(m, n)
-    ones = FUNCTIONS["eye"](m, k, dtype=LU.dtype, device=LU.device)
+    ones = eye(m, k, dtype=LU.dtype, device=LU.device)
     return LU[..., :k].tril(-1) + ones, LU[..., :k, :].triu()
 
 
@@ -406,7 +410,6 @@ def _det_gradient(g: Any, A: Any, out: Any) -> Any:
         return _regular_cofactors(g, A, out)
     n = A._array.shape[-1]
     mask = singular[..., None, None]
-    where = FUNCTIONS["where"]
     regular = _regular_cofactors(g, where(mask, identity(n, A), A), out)
     spread = wrap(np.diag(np.arange(1.0, n + 1)).astype(A._array.dtype))  # distinct singular values
     return where(mask, _singular_cofactors(g, where(mask, A, spread)), regular)
@@ -422,8 +425,7 @@ def _singular_cofactors(g: Any, A: Any) -> Any:
 
     U, S, Vh = svd(A, full_matrices=False)
     turn = conj(det(U) * det(Vh)) * g
-    ones = FUNCTIONS["ones_like"](S[..., :1])
-    cat = FUNCTIONS["cat"]
+    ones = ones_like(S[..., :1])
     before = cat([ones, S[..., :-1]], -1).cumprod(-1)
     after = cat([ones, S.flip(-1)[..., :-1]], -1).cumprod(-1).flip(-1)
     return (U * (turn[..., None] * (before * after))[..., None, :]) @ Vh
