@@ -381,7 +381,7 @@ def normal_around(mean: Any, std: Any, generator: Generator | None = None) -> Ar
     shape = np.broadcast_shapes(np.shape(mean), np.shape(std))
     if not isinstance(std, np.ndarray):
         return (normal(shape, dtype, 0.0, std, generator) + mean).astype(dtype)
-    _require(not (std < 0).any(), "normal expects all elements of std >= 0.0")
+    _require((std >= 0).all(), "normal expects all elements of std >= 0.0")
     spread = (normal(shape, dtype, 0.0, 1.0, generator) * std).astype(dtype)
     return (spread + mean).astype(dtype)
 
@@ -508,7 +508,7 @@ def multinomial(
     _check_multinomial(weights, count, replacement)
     if replacement and count > 1:
         return _drawn_with_replacement(weights, count, generator)
-    by_columns = weights.ndim == 2 and weights.strides[0] < weights.strides[1]
+    by_columns = weights.ndim == 2 and 0 < weights.strides[0] < weights.strides[1]
     like = weights.T if by_columns else weights  # waiting times fall in the order of memory
     waits = exponential(like.shape, weights.dtype, 1.0, generator)
     waits = waits.T if by_columns else waits

@@ -43,11 +43,24 @@ TAKING_NUMBERS = "add sub subtract mul multiply div divide true_divide floor_div
 
 _MADE = "dtype? dtype=", "layout? layout=", "device? device="
 _STFT = [
-    *("int n_fft", "int? hop_length=", "int? win_length=", "Tensor? window=", "bool center="),
-    *("str pad_mode=", "bool normalized=", "bool? onesided=", "bool? return_complex=", "bool? align_to_window="),
+    *("int n_fft", "int? hop_length=", "int? win_length=", "Tensor? window=", "any? center="),
+    *("any? pad_mode=", "bool normalized=", "bool? onesided=", "bool? return_complex=", "bool? align_to_window="),
 ]  # fmt: skip
 CORRECTED: dict[str, list[Overload]] = {
     "Tensor.requires_grad_": [["bool requires_grad="]],
+    "Tensor.istft": [
+        [
+            "int n_fft",
+            "int? hop_length=",
+            "int? win_length=",
+            "Tensor? window=",
+            "bool center=",
+            "bool normalized=",
+            "bool? onesided=",
+            "int? length=",
+            "bool return_complex=",
+        ]
+    ],
     "Tensor.norm": [["any? p=", "int|ints? dim=", "bool keepdim=", "dtype? dtype="]],
     "Tensor.split": [["any split_size", "int dim="]],
     "Tensor.stft": [_STFT],
@@ -233,7 +246,7 @@ def _from_python() -> dict[str, list[Overload]]:
 OWN_USE = re.compile(
     r".*\.(inplace|return_indices|size_average|reduce|norm_type|_stacklevel|hard|(in|out)put_lengths|target_lengths)"
     r"|interpolate\.(?!input).*|normalize\.(p|dim|eps)|affine_grid\.size|embedding_bag\.include_last_offset"
-    r"|gaussian_nll_loss\.(target|full|eps)|multi_margin_loss\.p|gumbel_softmax\.(tau|eps)|max_unpool.*size"
+    r"|gaussian_nll_loss\.(target|full|eps)|local_response_norm\.(?!input).*|multi_margin_loss\.p|gumbel_softmax\.(tau|eps)|max_unpool.*size"
     r"|multi_head_attention_forward\.(embed_\w+|num_heads|add_\w+|dropout_p|training|need_\w+|use_\w+|[qkv]_proj_\w+|average_\w+|is_causal)"
 )
 """Arguments of functions in Python that use them there, and so take whatever Python takes."""

@@ -211,8 +211,11 @@ def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Any = None) -> Tensor:
 @with_out
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0, and 0 near it."""
-    if lambd < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    if input.dtype.is_floating_point and not 0 <= lambd <= dtypes.finfo(input.dtype).max:
+        raise RuntimeError(
+            f"lambda must be in range [0, {dtypes.finfo(input.dtype).max:g}] for input dtype "
+            f"{kind_name(input._array)}, but found {lambd}"
+        )
     return _apply(SOFTSHRINK, input, (lambd,))
 
 

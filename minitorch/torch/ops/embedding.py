@@ -13,6 +13,7 @@ from .precision import is_half, widened
 from .ranges import arange
 from .record import Op, bind
 from .surface import FUNCTIONS
+from .writes import check_writable
 
 # --- Records -----------------------------------------------------------------------------------
 
@@ -110,6 +111,7 @@ def _check_indices(weight: Tensor, indices: Tensor) -> None:
 
 def renorm_rows(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
     """Shorten rows that are used and longer than `max_norm`, in the table itself."""
+    check_writable(weight.detach(), False)
     used = np.unique(indices._array)
     rows = widened(weight._array[used])
     norms = np.linalg.norm(rows, ord=norm_type, axis=1)
@@ -139,6 +141,17 @@ def embedding_bag(
         raise ValueError(
             f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have "
             f"the same shape as the input ({list(input.shape)})"
+        )
+    for label, other in (("offsets", offsets), ("indices", input)):
+        if other is not None and other.dtype not in (dtypes.int32, dtypes.int64):
+            raise RuntimeError(
+                f"Expected tensor for argument '{label}' to have one of the following scalar types: Long, Int; "
+                f"but got {other.dtype} instead (while checking arguments for embedding_bag)"
+            )
+    if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
+        raise RuntimeError(
+            "Expected tensor for argument 'weight' to have the same type as tensor for argument 'per_sample_weights'; "
+            f"but type {weight.dtype} does not equal {per_sample_weights.dtype}"
         )
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum or mean")

@@ -306,6 +306,8 @@ def multilabel_margin_loss(
         raise RuntimeError(
             f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
         )
+    if target.dtype is not dtypes.int64:
+        raise RuntimeError(f"expected scalar type Long but found {kind_name(target._array)}")
     labels = target._array.reshape(rows._array.shape)
     if labels.size and not (labels.min() >= -1 and labels.max() < rows.shape[1]):
         raise RuntimeError(

@@ -21,6 +21,7 @@ from .normalization import (
     BATCH_NORM,
     LAYER_NORM,
     batch_norm,
+    check_types,
     group_norm,
     last_shape,
 )
@@ -40,6 +41,7 @@ def native_layer_norm(
 ) -> Found:
     """Layer norm, the means, and one over the deviations."""
     shape = last_shape("native_layer_norm", input, normalized_shape, weight, bias)
+    check_types(input, weight, bias)
     out, mean, r = bind(LAYER_NORM, (input, weight, bias), {"by": shape, "eps": eps})
     outer = input._array.shape[: input.ndim - len(shape)] + (1,) * len(shape)
     kind = (input if weight is None else weight).dtype

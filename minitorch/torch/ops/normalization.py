@@ -186,7 +186,7 @@ def layer_norm(
     """Mean 0 and variance 1 over the last dimensions, then scaled element by element."""
     shape = last_shape("layer_norm", input, normalized_shape, weight, bias)
     require_floats("LayerNormKernelImpl", input._array)
-    _check_types(input, weight, bias)
+    check_types(input, weight, bias)
     return bind(LAYER_NORM, (input, weight, bias), {"by": shape, "eps": eps})[0]
 
 
@@ -225,6 +225,7 @@ def rms_norm(
         out = input * (mean + least).rsqrt()
         return out if weight is None else out * weight
     require_floats("rms_norm", input._array)
+    weight = weight.real if weight is not None and weight.dtype.is_complex else weight
     return bind(RMS_NORM, (input, weight, None), {"by": shape, "eps": least})[0]
 
 
@@ -259,7 +260,7 @@ def batch_norm(
     return _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
-def _check_types(input: Tensor, *parameters: Any) -> None:
+def check_types(input: Tensor, *parameters: Any) -> None:
     """RuntimeError unless all have the input's type, or all but a two-byte input are float32."""
     kind = input._array.dtype
     others = [p.dtype for p in parameters if p is not None and p._array.dtype is not kind]
@@ -326,7 +327,7 @@ def _need_several(shape: Shape) -> None:
 
 def _check_channels(name: str, input: Tensor, *vectors: Tensor | None) -> None:
     require_floats(f"{name}", input._array)
-    _check_types(input, *vectors)
+    check_types(input, *vectors)
     if input.ndim < 2:
         raise RuntimeError(
             f"{name}: expected at least 2 dimensions, but got input of size {list(input.shape)}"
@@ -413,7 +414,7 @@ def group_norm(
                 f"of shape {list(x.shape)} and input of shape {list(shape)}"
             )
     require_floats("GroupNormKernelImpl", input._array)
-    _check_types(input, weight, bias)
+    check_types(input, weight, bias)
     if not input._array.size:
         return _of_nothing(input, weight, bias)
     return bind(GROUP_NORM, (input, weight, bias), {"by": num_groups, "eps": eps})[0]

@@ -152,8 +152,7 @@ def _declare_max_pool(dims: int) -> tuple[Any, Any]:
         ceil_mode: bool = False, return_indices: bool = True,
     ) -> Any:  # fmt: skip
         check_tensor(name, input)
-        if input._array.dtype.kind in "bc" or (dims == 1 and input._array.dtype.kind in "iu"):
-            require_floats(name, input._array)
+        require_floats(name, input._array, "fViu")
         kernel = _sizes(name, "kernel_size", kernel_size, dims)
         window = (
             kernel, _steps(name, kernel, stride), _sizes(name, "padding", padding, dims),
@@ -165,6 +164,8 @@ def _declare_max_pool(dims: int) -> tuple[Any, Any]:
         input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
         ceil_mode: bool = False, return_indices: bool = False,
     ) -> Any:  # fmt: skip
+        if dims == 1 and not return_indices:
+            require_floats(name, input._array)
         found = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
         return found if return_indices else found[0]
 

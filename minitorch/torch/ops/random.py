@@ -231,7 +231,12 @@ def drawn_for(input: Array, distribution: Callable[..., Array], *args: Any, **na
 
 
 def _bernoulli(input: Array, p: Any, generator: Any) -> Array:
-    return drawn_for(input, sampling.bernoulli, input if p is None else p, generator=generator)
+    """0 or 1, drawn in the order of the elements, whatever that of memory is."""
+    backend = backend_of(input)
+    chances, where = input if p is None else p, backend.device_of(input)
+    return backend.draw(
+        sampling.bernoulli, input.shape, input.dtype, where, chances, generator=generator
+    )
 
 
 _BERNOULLI = Op("bernoulli", ("input", "p"), _bernoulli, {"input": _zeros, "p": _zeros})

@@ -171,6 +171,10 @@ def _index_add_call(input: Tensor, dim: int, index: Tensor, source: Tensor, alph
 
 def _index_copy_call(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
     d = wrap_dim(dim, input.ndim)
+    if index.dtype is not dtypes.int64:
+        raise RuntimeError(
+            f"index_copy_(): Expected a long tensor for index, but got {kind_name(index._array)}"
+        )
     _check_source("index_copy_", input, d, index, source)
     return INDEX_COPY, (index, source), d
 

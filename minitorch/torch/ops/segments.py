@@ -42,6 +42,16 @@ def segment_reduce(
     if lengths is None and offsets is None:
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
     d = wrap_dim(axis, data.ndim)
+    label, rows = ("lengths", lengths) if offsets is None else ("offsets", offsets)
+    assert rows is not None
+    if rows is offsets and rows.shape[-1:] == (0,):
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension -1: {list(rows.shape)}"
+        )
+    if rows.ndim != d + 1:
+        raise RuntimeError(
+            f"segment_reduce(): Expected axis to be the last dimension of {label} but got {d}."
+        )
     ends = offsets._array if offsets is not None else _ends(lengths._array)  # type: ignore[union-attr]
     if not unsafe and offsets is None and (ends[..., -1] != data.shape[d]).any():
         raise RuntimeError(

@@ -33,7 +33,7 @@ def _check_weights(label: str, weights: Tensor, count: int, whole: bool) -> None
         raise RuntimeError(
             f"cov(): expected {label} to have one or fewer dimensions but got {label} with {weights.ndim} dimensions"
         )
-    if (weights.dtype.kind == dtypes.INTEGRAL) != whole:
+    if weights.dtype.kind != (dtypes.INTEGRAL if whole else dtypes.FLOATING):
         kind = "integral" if whole else "floating point"
         raise RuntimeError(
             f"cov(): expected {label} to have {kind} dtype but got {label} with {kind_name(weights._array)} dtype"
@@ -163,6 +163,9 @@ def cdist(
         raise RuntimeError("cdist only supports non-negative p values")
     if compute_mode not in _COMPUTE_MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    if x1.dtype is not x2.dtype and x1.numel() and x2.numel():
+        names = [kind_name(x._array) for x in (x1, x2)]
+        raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
     broadcast_shapes("cdist", x1._array.shape[:-2], x2._array.shape[:-2])
     many = x1.shape[-2] > _FEW_POINTS or x2.shape[-2] > _FEW_POINTS
     wanted = _COMPUTE_MODES[compute_mode]

@@ -13,7 +13,7 @@ from .. import dtypes
 from ..backends.cpu import conv
 from ..environment import contiguous_format
 from ..interpreters import composite
-from ..tensor import Array, Tensor, wrap
+from ..tensor import Array, Tensor, tracks, wrap
 from .comparison import where
 from .interpolation import cubic_weights
 from .promotion import plain_integers
@@ -271,7 +271,8 @@ def _folded_back(x: Tensor, size: int, padding_mode: str, align: bool) -> Tensor
 
 
 def _nearest_tap(x: Tensor) -> list[Any]:
-    return [(x.detach().round(), 1.0)]
+    """One pixel, whose weight is 1 wherever the point is: its derivative is 0."""
+    return [(x.detach().round(), x.masked_fill(wrap(np.array(True)), 1.0) if tracks(x) else 1.0)]
 
 
 def _linear_taps(x: Tensor) -> list[Any]:

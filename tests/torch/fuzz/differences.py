@@ -61,10 +61,15 @@ def _not_finite(call: Call) -> bool:
 def _is_extreme(call: Call) -> bool:
     """Whether NaN, infinity or numbers go in whose products overflow."""
     given = [t.detach() for t in leaves((call.args, call.kwargs)) if t.numel()]
-    return _not_finite(call) or any(
-        float(t.abs().max()) > float(real.finfo(t.dtype).max) ** 0.5
-        for t in given
-        if t.is_floating_point() or t.is_complex()
+    huge = any(isinstance(v, int) and abs(v) > 2**31 for v in (*call.args, *call.kwargs.values()))
+    return (
+        _not_finite(call)
+        or huge
+        or any(
+            float(t.abs().max()) > float(real.finfo(t.dtype).max) ** 0.5
+            for t in given
+            if t.is_floating_point() or t.is_complex()
+        )
     )
 
 
@@ -114,7 +119,7 @@ DIFFERENCES = (
         "PyTorch fails inside its derivative: whole numbers in `nansum`, `addcdiv` and `addr` beside floating point, "
         "targets of losses that are of another type.",
         "gradient accepted",
-        text="Expected isFloatingType|Found dtype|can't be cast to the desired output|must have the same dtype",
+        text="Expected isFloatingType|torch boolean negative|Found dtype|can't be cast to the desired output|must have the same dtype",
     ),
     Difference(
         "PyTorch's autograd refuses some types that we differentiate: unsigned whole numbers beside floating point, "
@@ -184,7 +189,7 @@ DIFFERENCES = (
         "each library's routines meet them.",
         "(gradient |written )?(values|accepted|refused|error class)",
         names=_MATRICES
-        + r"|fft\.\w+|(Tensor\.)?(\w*mm|\w*mv|\w*bmm|dot|vdot|inner|outer|ger|addr|matmul|__r?matmul__|tensordot|einsum|cross|renorm|i?stft|cdist|kron|chain_matmul|vecdot|linear|bilinear|conv\w*)_?|nn\.functional\.(conv\w*|linear|bilinear|scaled_dot_product_attention|multi_head_attention_forward)|linalg\.cross",
+        + r"|fft\.\w+|(Tensor\.)?(\w*mm|\w*mv|\w*bmm|dot|vdot|inner|outer|ger|addr|matmul|__r?matmul__|tensordot|einsum|cross|renorm|i?stft|cdist|kron|chain_matmul|vecdot|linear|bilinear|conv\w*|(\w+_)?norm)_?|nn\.functional\.(conv\w*|linear|bilinear|scaled_dot_product_attention|multi_head_attention_forward)|linalg\.cross",
         when=_is_extreme,
     ),
     Difference(
@@ -430,7 +435,7 @@ DIFFERENCES = (
         "PyTorch has no derivative of `scatter` that multiplies, `native_channel_shuffle` and the remainder of a number "
         "by a tensor; here they have one.",
         "gradient accepted",
-        names=r"(Tensor\.)?(scatter_?|native_channel_shuffle|__rmod__)|nn\.functional\.native_channel_shuffle",
+        names=r"(Tensor\.)?(scatter_?|native_channel_shuffle|__rmod__|remainder)|nn\.functional\.native_channel_shuffle",
         text="derivative for .* is not implemented",
     ),
     Difference(
@@ -486,6 +491,46 @@ DIFFERENCES = (
         "gradient accepted",
         names=r"(Tensor\.)?(clamp|clip)\w*",
         text="doesn't match the broadcast shape",
+    ),
+    Difference(
+        "PyTorch's gradient of `ldexp` by a negative whole exponent is 0.",
+        "gradient values",
+        names=r"(Tensor\.)?ldexp_?",
+        when=lambda call: any(
+            not t.is_floating_point() and bool((t < 0).any())
+            for t in leaves((call.args, call.kwargs))
+        ),
+    ),
+    Difference(
+        "PyTorch fails inside `index_put` without an index, and inside the derivative of `channel_shuffle` into no "
+        "groups.",
+        "(gradient )?accepted",
+        text="called on an undefined Tensor|groups to divide channels in must be positive",
+    ),
+    Difference(
+        "PyTorch's gradient of `cholesky` of matrices without elements that are not square fails.",
+        "gradient accepted",
+        names=r"(Tensor\.)?cholesky",
+        text="must be batches of square matrices",
+        when=_has_empty,
+    ),
+    Difference(
+        "PyTorch's `fill_diagonal_` goes on past the end of memory that a tensor shows more than once.",
+        "refused",
+        names=r"Tensor\.fill_diagonal_",
+        text="out of bounds for storage",
+        when=lambda call: 0 in call.args[0].stride(),
+    ),
+    Difference(
+        "What `tanhshrink` leaves of a small number is the rounding of tanh.",
+        "values",
+        names=r"nn\.functional\.tanhshrink",
+    ),
+    Difference(
+        "PyTorch's `instance_norm` does not compare the types of running statistics; we refuse, as `batch_norm` does.",
+        "refused",
+        names=r"(nn\.functional\.)?instance_norm",
+        text="mixed dtype",
     ),
     Difference(
         "PyTorch's derivative of `dist` with p = 0 fails.",
