@@ -135,8 +135,9 @@ def binary(
             raise broadcast_error(name, (input, other)) from None
 
     rules: dict[str, Rule] = dict(zip(("input", "other"), gradients, strict=True))
-    writes = isinstance(compute, np.ufunc) and not boolean
-    ufunc = _on_all_cores(compute, kernel) if writes else None
+    ufunc = None
+    if isinstance(compute, np.ufunc) and not boolean:
+        ufunc = _on_all_cores(compute, kernel)
     op = Op(name, ("input", "other"), _checked(check, run), rules, ufunc=ufunc, doc=doc)
     expose_binary(op, has_twin, numbers)
     if symbol is not None:
