@@ -38,7 +38,7 @@ def stubs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     ("code", "name"),
     [
         *(("reference", name) for name in ("start", "tensors", "playground")),
-        *(("stubs", name) for name in ("modules", "broadcasting")),
+        ("stubs", "broadcasting"),
     ],
 )
 def test_a_page_in_the_browser(browser, request, name: str, code: str) -> None:

@@ -230,10 +230,10 @@ def write_data(folder: Path) -> None:
 
 
 def live(folder: Path, tasks: Sequence[Task], pages: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Each step with what is wrong, or "". Answers of other tasks are typed in without a check."""
+    """Each step with what is wrong, or "". Answers of tasks between are typed in without a check."""
     life = Life(folder)
     yield "minitorch course new my-minitorch", life.begin()
-    for task in TASKS:
+    for task in TASKS[: TASKS.index(tasks[-1]) + 1 if tasks else None]:
         if task not in tasks:
             life.workspace.put_solutions([task])
             continue

@@ -132,7 +132,7 @@ def show_writing(run: Run) -> None:
             "count": _number("Characters", 10, 400, 200, "gcount", 10),
             "temperature": _number("Temperature", 0.1, 3.0, 0.8, "gtemp", 0.1),
             "top_k": _number("From the likeliest", 1, 90, 20, "gtop"),
-            "seed": _number("Seed of the dice", 0, 999, 0, "gdice"),
+            "seed": _number("Seed", 0, 999, 0, "gdice"),
         }
     if st.button("Write", key="gwrite"):
         ask(run, {"write": asked})
