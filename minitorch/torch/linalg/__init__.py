@@ -4,14 +4,8 @@ from ..ops.arguments import checked_functions as _checked_functions
 from ..ops.linalg.arguments import LinAlgError as LinAlgError
 from ..ops.linalg.factorizations import cholesky as cholesky
 from ..ops.linalg.factorizations import cholesky_ex as cholesky_ex
-from ..ops.linalg.factorizations import eig as eig
-from ..ops.linalg.factorizations import eigh as eigh
-from ..ops.linalg.factorizations import eigvals as eigvals
-from ..ops.linalg.factorizations import eigvalsh as eigvalsh
 from ..ops.linalg.factorizations import householder_product as householder_product
 from ..ops.linalg.factorizations import qr as qr
-from ..ops.linalg.factorizations import svd as svd
-from ..ops.linalg.factorizations import svdvals as svdvals
 from ..ops.linalg.functions import cross as cross
 from ..ops.linalg.functions import diagonal as diagonal
 from ..ops.linalg.functions import lstsq as lstsq
@@ -43,5 +37,11 @@ from ..ops.linalg.solving import slogdet as slogdet
 from ..ops.linalg.solving import solve as solve
 from ..ops.linalg.solving import solve_ex as solve_ex
 from ..ops.linalg.solving import solve_triangular as solve_triangular
+from ..ops.linalg.spectra import eig as eig
+from ..ops.linalg.spectra import eigh as eigh
+from ..ops.linalg.spectra import eigvals as eigvals
+from ..ops.linalg.spectra import eigvalsh as eigvalsh
+from ..ops.linalg.spectra import svd as svd
+from ..ops.linalg.spectra import svdvals as svdvals
 
 globals().update(_checked_functions("linalg", globals()))

@@ -29,9 +29,9 @@ from .arguments import (
     offer,
     several,
 )
-from .factorizations import eigh, svd
 from .norms import _threshold
 from .solving import inv, solve
+from .spectra import eigh, svd
 
 # --- Powers and exponentials -------------------------------------------------------------------
 
@@ -203,8 +203,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
 
 
 def _rank_and_values(A: Tensor, rcond: Any, driver: str) -> tuple[Tensor, Tensor]:
-    from .factorizations import svdvals
     from .norms import matrix_rank
+    from .spectra import svdvals
 
     real = A.dtype.to_real()
     values = svdvals(A) if driver in ("gelsd", "gelss") else empty(0, dtype=real)

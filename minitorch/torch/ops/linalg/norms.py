@@ -18,7 +18,7 @@ from ..promotion import result_type
 from ..record import Op
 from ..reduce import spread
 from ..surface import FUNCTIONS, check_tensor, function_and_method, into, method, with_out
-from .factorizations import svdvals
+from .spectra import svdvals
 
 # --- Of vectors ------------------------------------------------------------------------------
 
@@ -320,7 +320,7 @@ def matrix_rank(
     A: Tensor, tol: Any = None, *, atol: Any = None, rtol: Any = None, hermitian: bool = False
 ) -> Tensor:
     """How many singular values are not 0."""
-    from .factorizations import eigvalsh
+    from .spectra import eigvalsh
 
     if A.ndim < 2:
         raise RuntimeError(

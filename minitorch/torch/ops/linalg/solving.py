@@ -421,7 +421,7 @@ def _regular_cofactors(g: Any, A: Any, out: Any) -> Any:
 
 
 def _singular_cofactors(g: Any, A: Any) -> Any:
-    from .factorizations import svd
+    from .spectra import svd
 
     U, S, Vh = svd(A, full_matrices=False)
     turn = conj(det(U) * det(Vh)) * g
