@@ -121,14 +121,14 @@ from ..ops.distance import pairwise_distance as pairwise_distance  # isort: skip
 from ..ops.distance import pdist as pdist  # isort: skip
 
 # Losses
-from ..ops.likelihood import binary_cross_entropy as binary_cross_entropy  # isort: skip
-from ..ops.likelihood import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits  # isort: skip
+from ..ops.densities import binary_cross_entropy as binary_cross_entropy  # isort: skip
+from ..ops.densities import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits  # isort: skip
 from ..ops.loss import cosine_embedding_loss as cosine_embedding_loss  # isort: skip
 from ..ops.likelihood import cross_entropy as cross_entropy  # isort: skip
-from ..ops.likelihood import gaussian_nll_loss as gaussian_nll_loss  # isort: skip
+from ..ops.densities import gaussian_nll_loss as gaussian_nll_loss  # isort: skip
 from ..ops.loss import hinge_embedding_loss as hinge_embedding_loss  # isort: skip
 from ..ops.loss import huber_loss as huber_loss  # isort: skip
-from ..ops.likelihood import kl_div as kl_div  # isort: skip
+from ..ops.densities import kl_div as kl_div  # isort: skip
 from ..ops.loss import l1_loss as l1_loss  # isort: skip
 from ..ops.likelihood import linear_cross_entropy as linear_cross_entropy  # isort: skip
 from ..ops.loss import margin_ranking_loss as margin_ranking_loss  # isort: skip
@@ -137,7 +137,7 @@ from ..ops.loss import multi_margin_loss as multi_margin_loss  # isort: skip
 from ..ops.loss import multilabel_margin_loss as multilabel_margin_loss  # isort: skip
 from ..ops.loss import multilabel_soft_margin_loss as multilabel_soft_margin_loss  # isort: skip
 from ..ops.likelihood import nll_loss as nll_loss  # isort: skip
-from ..ops.likelihood import poisson_nll_loss as poisson_nll_loss  # isort: skip
+from ..ops.densities import poisson_nll_loss as poisson_nll_loss  # isort: skip
 from ..ops.loss import smooth_l1_loss as smooth_l1_loss  # isort: skip
 from ..ops.loss import soft_margin_loss as soft_margin_loss  # isort: skip
 from ..ops.loss import triplet_margin_loss as triplet_margin_loss  # isort: skip

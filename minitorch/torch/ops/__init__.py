@@ -45,6 +45,7 @@ from . import embedding as embedding  # isort: skip
 from . import distance as distance  # isort: skip
 from . import loss as loss  # isort: skip
 from . import likelihood as likelihood  # isort: skip
+from . import densities as densities  # isort: skip
 from . import ctc as ctc  # isort: skip
 from . import attention as attention  # isort: skip
 from . import recurrent as recurrent  # isort: skip

@@ -1,9 +1,7 @@
-"""Losses that are minus the logarithm of a probability: of classes, counts, numbers."""
+"""Losses that are minus the logarithm of a probability: of classes."""
 
 from __future__ import annotations
 
-import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,17 +10,15 @@ from .. import dtypes
 from ..backends.cpu import losses
 from ..interpreters import composite
 from ..tensor import Array, Tensor
-from .activation import logsigmoid
 from .elementwise import kind_name
-from .layout import following, in_order
+from .layout import in_order
 from .linear import linear
-from .loss import how_reduced, reduced, with_numbers
+from .loss import how_reduced, reduced
 from .precision import in_single, require_floats, widened
 from .promotion import plain_integer, plain_number
 from .record import Op, bind
 from .softmax import SOFTMAX_BACKWARD, log_softmax, softmax
 from .surface import check_no_gradient, check_tensor
-from .writes import check_castable
 
 # --- Classes -------------------------------------------------------------------------------------
 
@@ -344,174 +340,3 @@ def linear_cross_entropy(
         reduction=reduction,
         label_smoothing=label_smoothing,
     )
-
-
-# --- Two classes -----------------------------------------------------------------------------------
-
-
-def _binary(input: Array, target: Array) -> Array:
-    """Cross entropy of two classes; logarithms stop at -100."""
-    if input.size and not (input.min() >= 0 and input.max() <= 1):
-        raise RuntimeError("all elements of input should be between 0 and 1")
-    if target.size and not (target.min() >= 0 and target.max() <= 1):
-        raise RuntimeError("all elements of target should be between 0 and 1")
-    yes, no = np.maximum(np.log(input), -100), np.maximum(np.log1p(-input), -100)
-    return (target - 1) * no - target * yes
-
-
-BINARY = Op(
-    "binary_cross_entropy", ("input", "target"), following(in_single(_binary)),
-    {
-        "input": lambda g, input, target: bind(BINARY_BACKWARD, (g, input, target), {}),
-        "target": lambda g, input: g * ((1 - input).log() - input.log()),
-    },
-    doc="Cross entropy of two classes, from the probability of one.",
-)  # fmt: skip
-
-
-def _binary_backward(grad: Array, input: Array, target: Array) -> Array:
-    return grad * ((input - target) / np.maximum((1 - input) * input, 1e-12))
-
-
-def _spread_of(x: Any) -> Any:
-    return (1 - x) * x + 1e-12
-
-
-BINARY_BACKWARD = Op(
-    "binary_cross_entropy_backward", ("grad", "input", "target"), in_single(_binary_backward),
-    {
-        "grad": lambda g, input, target: g * (input - target) / _spread_of(input),
-        "input": lambda g, grad, input, target:
-            g * grad * (input * input - 2 * input * target + target) / _spread_of(input).square(),
-        "target": lambda g, grad, input: -g * grad / ((1 - input) * input),
-    },
-)  # fmt: skip
-
-
-@composite
-def binary_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """Cross entropy of two classes, from the probability of one."""
-    how = how_reduced(reduction, size_average, reduce)
-    if target.shape != input.shape:
-        raise ValueError(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
-            "Please ensure they have the same size."
-        )
-    if target.dtype is not input.dtype:
-        raise RuntimeError(
-            f"Found dtype {kind_name(target._array)} but expected {kind_name(input._array)}"
-        )
-    check_no_gradient("binary_cross_entropy", weight=weight)
-    loss = BINARY(input, target)
-    return reduced(loss if weight is None else loss * weight, how)
-
-
-@composite
-def binary_cross_entropy_with_logits(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean", pos_weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
-    """Cross entropy of two classes, from the score of one."""
-    check_no_gradient("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
-    how = how_reduced(reduction, size_average, reduce)
-    if target.shape != input.shape:
-        raise ValueError(
-            f"Target size ({target.shape}) must be the same as input size ({input.shape})"
-        )
-    check_no_gradient("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
-    logs = logsigmoid(input)
-    if pos_weight is not None:
-        logs = logs * ((pos_weight - 1) * target + 1)
-    if not target.dtype.is_floating_point and not target.dtype.is_complex:
-        raise RuntimeError(
-            f"result type {kind_name(logs._array)} can't be cast to the desired output type {kind_name(target._array)}"
-        )
-    loss = ((1 - target) * input - logs).to(target.dtype)
-    if weight is None:
-        return reduced(loss, how)
-    weighed = (loss * weight).to(loss.dtype)
-    if weighed.shape != loss.shape:
-        raise RuntimeError(
-            f"output with shape {list(loss.shape)} doesn't match the broadcast shape {list(weighed.shape)}"
-        )
-    return reduced(weighed, how)
-
-
-@composite
-def kl_div(
-    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: Any = "mean",
-    log_target: bool = False,
-) -> Tensor:  # fmt: skip
-    """How far a distribution is from the target's, from logarithms of its probabilities."""
-    if reduction == "mean" and size_average is None and reduce is None:
-        warnings.warn(
-            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "
-            "only by the batch size, and aligns with the KL div math definition. 'mean' will be changed to behave the "
-            "same as 'batchmean' in the next major release.",
-            stacklevel=2,
-        )
-    for kind in (input.dtype, target.dtype):
-        if not kind.is_floating_point:
-            word = "Complex" if kind.is_complex else "Integral"
-            raise RuntimeError(f"kl_div: {word} inputs not supported.")
-    loss = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
-    if reduction == "batchmean" and size_average is None and reduce is None:
-        return loss.sum() / input.shape[0] if input.ndim else loss.sum()
-    return reduced(loss, reduction, size_average, reduce)
-
-
-# --- Counts and numbers ------------------------------------------------------------------------------
-
-
-@composite
-def poisson_nll_loss(
-    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Any = None,
-    eps: float = 1e-8, reduce: Any = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """How unlikely counts are under Poisson distributions of given rates, or logarithms of rates."""
-    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
-    if full:
-        target = target.to(loss.dtype)
-        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
-        loss = loss + stirling.masked_fill(target <= 1, 0)
-    return reduced(loss, reduction, size_average, reduce)
-
-
-def gaussian_nll_loss(
-    input: Tensor,
-    target: Tensor,
-    var: Any,
-    full: bool = False,
-    eps: float = 1e-6,
-    reduction: str = "mean",
-) -> Tensor:
-    """How unlikely numbers are under normal distributions of given means and variances."""
-    if isinstance(var, float):
-        var = input.new_full(input.shape, var)
-    if bool((var < 0).any()):
-        raise ValueError("var has negative entry/entries")
-    if var.shape != input.shape:
-        odd = [b for a, b in zip(input.shape, var.shape, strict=False) if a != b]
-        if input.shape[:-1] == var.shape:
-            var = var.unsqueeze(-1)
-        elif input.ndim != var.ndim or sum(odd) != 1:
-            raise ValueError(
-                f"var is of incorrect size: {list(var.shape)} for input of {list(input.shape)}"
-            )
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"{reduction} is not valid")
-    if var.dtype.kind < dtypes.FLOATING and isinstance(eps, float):
-        check_castable(dtypes.get_default_dtype(), var.dtype)
-    raised = var + (var.detach().clamp(min=eps) - var.detach())  # clamped, but for the gradient
-    loss = 0.5 * (raised.log() + (input - target).square() / raised)
-    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
-
-
-with_numbers(kl_div, ("input", "target", "reduction"))
-with_numbers(poisson_nll_loss, ("input", "target", "log_input", "full", "eps", "reduction"))
-with_numbers(
-    binary_cross_entropy_with_logits, ("input", "target", "weight", "pos_weight", "reduction")
-)
