@@ -46,14 +46,9 @@ def widen(x: Any) -> Any:
 
 
 def dispatch(
-    start: int | None,
-    *,
-    of: int | None = 0,
-    count: Callable[..., int] | None = None,
-    kernel: Callable[[], Function] | None = None,
-    rounded: int | None = None,
-    any_type: bool = False,
-) -> Callable[[Function], Function]:
+    start: int | None, *, of: int | None = 0, count: Callable[..., int] | None = None,
+    kernel: Callable[[], Function] | None = None, rounded: int | None = None, any_type: bool = False,
+) -> Callable[[Function], Function]:  # fmt: skip
     """Let a NumPy formula compute small arrays, and a kernel large ones.
 
     Args:
