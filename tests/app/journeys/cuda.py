@@ -29,6 +29,7 @@ def walk(visit: Visit) -> None:
 def trace(visit: Visit) -> None:
     visit.select("Kernel", "_sum_practice: sum in shared memory")
     visit.see("of shared memory, for 3 outputs")
+    visit.settle()  # until the pictures, too, are those of this kernel
     for _ in range(2):
         visit.main.get_by_role("button", name="One step forward").click()
     visit.see("All wait")
