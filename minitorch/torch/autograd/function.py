@@ -11,6 +11,7 @@ import numpy as np
 from ..dtypes import from_numpy_dtype
 from ..tensor import Tensor, edge_of, make_view, tracks
 from .graph import Layout, Node, layout_at, modes
+from .saved import FREED, Saved, save
 
 
 class FunctionCtx:
@@ -53,8 +54,6 @@ class FunctionCtx:
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What `save_for_backward` kept; RuntimeError if it was written since or is freed."""
-        from ..ops.record import FREED, Saved
-
         node = self._node
         if node is None:
             return self._to_save
@@ -206,8 +205,6 @@ def _as_output(node: FunctionNode, n: int, out: Any, inputs: Sequence[Any]) -> A
 
 def _keep(node: FunctionNode, raw: list[Any], outputs: list[Any]) -> None:
     """Save what forward asked for; outputs without their node, which would hold itself."""
-    from ..ops.record import save
-
     kept = []
     for tensor in node.ctx._to_save:
         at = next((n for n, r in enumerate(raw) if r is tensor), None)

@@ -16,10 +16,11 @@ from numpy.lib.array_utils import byte_bounds
 
 from .. import dtypes
 from ..autograd.graph import Edge, Node, modes
+from ..autograd.saved import FREED, Saved
 from ..backends.interface import as_array, implementation
 from ..interpreters import installed, interpret
 from ..tensor import Array, Tensor, bump_version, edge_of, offset_in, tracks, view_refusal
-from .record import FREED, Op, Saved, in_our_words, make_node
+from .record import Op, in_our_words, make_node
 
 OVERLAP = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
