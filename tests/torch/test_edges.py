@@ -536,7 +536,7 @@ ODD: list[Call] = [
     *(lambda t, o=o: t.slice_copy(t.arange(2), 0, 0, 1, out=t.ones(1, dtype=o(t))) for o in (lambda t: t.int64, lambda t: t.float32)),
     lambda t: (t.manual_seed(2), t.multinomial(t.tensor([1.0, 2.0, 8.0, 0.5]).expand(3, 4), 4))[1],
     lambda t: (t.manual_seed(3), t.bernoulli(t.linspace(0.1, 0.9, 12).view(3, 4).t()))[1], lambda t: t.bernoulli(t.ones(3, 4).t()).stride(),
-    lambda t: t.nn.functional.celu(t.ones(2), t.tensor(2.0)), lambda t: t.fft.rfftfreq(3, device="cpu", out=t.ones(2)),
+    lambda t: t.histc(t.ones(3, requires_grad=True), 2).requires_grad, lambda t: t.nn.functional.celu(t.ones(2), t.tensor(2.0)), lambda t: t.fft.rfftfreq(3, device="cpu", out=t.ones(2)),
 ]  # fmt: skip
 
 

@@ -330,7 +330,7 @@ def histc(
         )
     if bins <= 0:
         raise RuntimeError(f"torch.histc(): bins must be > 0, but got {bins}")
-    result = HISTC(input, bins=bins, min=min, max=max)
+    result = HISTC(input.detach(), bins=bins, min=min, max=max)
     return result if out is None else into(out, result, "histc")
 
 
