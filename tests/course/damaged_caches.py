@@ -161,6 +161,8 @@ def main(rounds: int = 300, seed: int = 0) -> None:
                 sys.exit(f"round {number}: {what} gave {outcomes}")
             if sorted(folder.iterdir()) != everything:
                 sys.exit(f"round {number}: other files than before")
+            if number % 50 == 49:
+                print(f"{number + 1} rounds", flush=True)
         print(
             f"{rounds} damaged caches of {len(everything)} kernels: no error, one warning each, all whole again"
         )
