@@ -45,6 +45,9 @@ class RemovableHandle:
         self.remove()
 
 
+RemovableHandle.__module__ = f"{__package__}.utils.hooks"  # its name in files, as in Torch
+
+
 def add_hook(
     hooks: Hooks,
     hook: Callable[..., Any],
