@@ -263,15 +263,14 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 # --- Counting ---------------------------------------------------------------------------------------
 
 
-def _bincount(input: Array, weights: Array | None, minlength: int) -> tuple[Array]:
+def _bincount(input: Array, weights: Array | None, minlength: int) -> Array:
     kind = np.dtype(np.int64 if weights is None else np.float64)
     if weights is not None and weights.dtype == np.float32:
         kind = weights.dtype
-    return (np.bincount(input, weights, minlength).astype(kind),)
+    return np.bincount(input, weights, minlength).astype(kind)
 
 
-BINCOUNT = Op("bincount", ("input", "weights"), _bincount, {"input": None, "weights": None},
-              differentiable=0)  # fmt: skip
+BINCOUNT = Op("bincount", ("input", "weights"), _bincount, {"input": None, "weights": None})
 
 
 @function_and_method
@@ -289,7 +288,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise ValueError("Overflow when unpacking long long")
     if weights is not None and weights.shape != input.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    return BINCOUNT(input, weights, minlength=minlength)[0]
+    return BINCOUNT(input, weights, minlength=minlength)
 
 
 def _limits(name: str, low: float, high: float) -> tuple[float, float]:
