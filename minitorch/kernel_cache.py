@@ -14,9 +14,11 @@ but the user, or root, can have put them.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import pickle
 import re
+import secrets
 import stat
 import sys
 import warnings
@@ -31,6 +33,7 @@ import llvmlite
 import numba
 import numpy as np
 from numba.core import config
+from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
@@ -42,7 +45,24 @@ from .files import cache_folder, replacing
 KEPT = 4096
 """How many kernels stay on disk; of more, those go that were not used for the longest time."""
 
+FORMAT = "2"
+"""Of the files: those of another format are not looked for."""
+
 _DIGEST = 32
+
+
+# Numba numbers functions as they come, in each process from 1, and the number is part of a symbol's name in
+# machine code. Of two kernels that were compiled in two processes and are loaded into a third one,
+# functions of equal names and types would be taken for each other. So each process has numbers of its own.
+
+
+def _number_functions() -> None:
+    FunctionIdentity._unique_ids = itertools.count(secrets.randbits(62))
+
+
+_number_functions()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_number_functions)
 
 
 def kernel_folder() -> Path:
@@ -91,7 +111,7 @@ class KernelCache(_Cache):
         fn = self._kernel.py_func
         versions = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__)
         flags = config.OPT, config.BOUNDSCHECK  # pyright: ignore[reportAttributeAccessIssue]
-        target = (*codegen.magic_tuple(), *versions, *map(str, flags))
+        target = (*codegen.magic_tuple(), *versions, *map(str, flags), FORMAT)
         known_by = fingerprint(self._kernel, (fn.__module__, fn.__qualname__, str(sig), target))
         name = re.sub(r"\W+", "_", fn.__qualname__.replace("<locals>.", ""))[:60]
         return kernel_folder() / f"{name}-{known_by}.nbc"

@@ -157,6 +157,31 @@ def test_a_repaired_function_is_compiled_anew(folder: Path, change: dict[str, st
     assert len([*folder.iterdir()]) == 2
 
 
+NUMBERS = """
+import os
+from minitorch.jit import compile_kernel
+def symbol():
+    kernel = compile_kernel(lambda x: x + 1)
+    kernel(1)
+    return kernel.overloads[kernel.signatures[0]].fndesc.mangled_name
+print(symbol(), flush=True)
+if os.fork() == 0:
+    print(symbol(), flush=True)
+    os._exit(0)
+os.wait()
+print(symbol())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_symbols_of_several_processes_have_names_of_their_own(folder: Path) -> None:
+    """Or else kernels that two processes compiled, loaded by a third, would call each other's parts."""
+    program = [sys.executable, "-W", "ignore", "-c", NUMBERS]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": "/dev/null"}  # where nothing is kept
+    answers = [subprocess.check_output(program, env=environment).split() for _ in range(2)]
+    assert len({name for names in answers for name in names}) == 6
+
+
 # --- Damaged caches -----------------------------------------------------------------------------
 
 
