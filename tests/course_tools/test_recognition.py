@@ -6,6 +6,7 @@ import pytest
 
 from minitorch.course.catalogue import RACES, Mistake
 from minitorch.course.recognition import ALL, answers_of, key, recognise, signatures
+from minitorch.course.stubs import LIBRARY
 
 SOME = ALL[::37]  # all of them: python -m minitorch.course.recognition, then git diff
 
@@ -31,6 +32,11 @@ def test_right_answers_show_no_mistake() -> None:
 def test_catalogue_is_large_enough() -> None:
     assert len(ALL) + len(RACES) >= 220
     assert set(signatures()["wrong"]) == {key(m) for m in ALL}
+
+
+def test_every_mistake_changes_an_answer() -> None:
+    for mistake in (*ALL, *RACES):
+        assert mistake.right in mistake.original((LIBRARY / mistake.file).read_text()), key(mistake)
 
 
 def test_signatures_are_up_to_date() -> None:
