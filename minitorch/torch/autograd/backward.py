@@ -50,7 +50,7 @@ def _roots(
                     "grad can be implicitly created only for real scalar outputs but got "
                     f"{out.dtype}"
                 )
-            gradient = out.new_ones(out._array.shape)
+            gradient = out._ones()
         elif not isinstance(gradient, Tensor):
             raise TypeError(
                 f"gradients can be either Tensors or None, but got {type(gradient).__name__}"

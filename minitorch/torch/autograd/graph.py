@@ -199,7 +199,7 @@ def _accumulate(leaf: Tensor, arrived: Any) -> None:
         return
     old = leaf._grad
     if old is not None and not modes.grad:
-        old.add_(gradient)
+        old._add_in_place(gradient)
     elif old is not None:
         leaf._grad = old + gradient
     elif modes.grad:
@@ -207,7 +207,7 @@ def _accumulate(leaf: Tensor, arrived: Any) -> None:
     else:
         # Held by this call and by nobody else: the leaf may keep it without a copy.
         unshared = sys.getrefcount(gradient) == 2 and gradient._edge is None
-        leaf._grad = gradient if unshared and gradient._owns_memory() else gradient.clone()
+        leaf._grad = gradient if unshared and gradient._owns_memory() else gradient._own_copy()
     for hook in list((leaf._after_accumulate or {}).values()):
         hook(leaf)
 

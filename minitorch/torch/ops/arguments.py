@@ -423,6 +423,6 @@ def check_methods() -> None:
 
 
 _UNASKED = frozenset(
-    ["__new__", "__hash__", "__setstate__", "_owns_memory", "_own_copy", "_add_in_place"]
+    ["__new__", "__hash__", "__setstate__", "_owns_memory", "_own_copy", "_add_in_place", "_ones"]
 )
 """Methods that no override is told of."""

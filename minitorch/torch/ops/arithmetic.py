@@ -138,6 +138,7 @@ def positive(input: Tensor) -> Tensor:
 NEG = unary("neg", _negative, lambda g: -g, "Minus each element.")
 ADD = binary("add", np.add, (lambda g: g, lambda g: g), "The sum of two tensors.",
              symbol="add", exact_numbers=True)
+method("_add_in_place", lambda self, other: bind_in_place(ADD, self, (other,), {}))
 SUB = binary("sub", np.subtract, (lambda g: g, lambda g: -g), "The difference.",
              symbol="sub", exact_numbers=True, check=_refuse_bool)
 MUL = binary("mul", np.multiply,

@@ -317,6 +317,13 @@ def _declare_filled(op: Op) -> None:
     method(f"new_{name}", new)
 
 
+@only_method
+def _ones(self: Tensor) -> Tensor:
+    """Ones in the shape of a tensor: what the walk back begins with."""
+    params = {"size": self._array.shape, "dtype": self._array.dtype}
+    return made_by(ONES, params, self.device, False)
+
+
 def made_like(
     op: Op, input: Tensor, dtype: Any, device: Any, requires_grad: bool, memory_format: Any, **params: Any
 ) -> Tensor:  # fmt: skip
