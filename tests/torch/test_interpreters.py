@@ -242,7 +242,7 @@ WRITERS = {
     "normal_functional_": lambda x: x.normal_(),
     "bernoulli_": lambda x: x.bernoulli_(0.5),
     "copy_": lambda x: x.copy_(torch.arange(3.0)),
-    "_put_out": lambda x: torch.exp(x, out=x),
+    "copy_out": lambda x: torch.exp(x, out=x),
 }
 
 

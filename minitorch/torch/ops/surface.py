@@ -114,12 +114,12 @@ def into(out: Any, result: Any, name: str, *inputs: Tensor) -> Any:
     check_writable(out, False)
     if out.dtype is not result.dtype:
         _check_type(name, result.dtype, out.dtype)
-    _put_out(out, result)
+    copy_out(out, result)
     return out
 
 
 @update(0)
-def _put_out(out: Tensor, result: Tensor) -> None:
+def copy_out(out: Tensor, result: Tensor) -> None:
     """Copy a result into the tensor that `out=` names, which takes the result's shape."""
     if out._array.shape != result._array.shape:
         out._array = np.empty_like(result._array, out._array.dtype, order="C")
