@@ -252,8 +252,16 @@ class Tensor:
         return self
 
     def _owns_memory(self) -> bool:
-        """Whether nothing but this tensor holds its array, and the array all of its memory."""
-        return self._array.base is None and sys.getrefcount(self._array) == 2
+        """Whether nothing but this tensor holds its array, and the array all of its memory.
+
+        The array may be another one in a new shape, if nothing else holds that.
+        """
+        array = self._array
+        base = array.base
+        if sys.getrefcount(array) > 3:  # the tensor's, the one here, the argument
+            return False
+        whole = type(base) is np.ndarray and base.base is None and base.nbytes == array.nbytes
+        return base is None or (whole and sys.getrefcount(base) == 3)
 
     # --- Hooks -------------------------------------------------------------------------
 

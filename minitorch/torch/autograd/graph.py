@@ -181,7 +181,7 @@ def layout_at(edge: Edge) -> Layout | None:
     return end.layout_of(output) if isinstance(end, Node) else (end._array.shape, end._array.dtype)
 
 
-def _reach(leaf: Tensor, arrived: dict[int, Tensor]) -> None:
+def _reach(leaf: Tensor, arrived: list[Any]) -> None:
     """Bring a gradient to a leaf, past its hooks, and those of the leaf as a node."""
     if leaf._hooks:
         arrived[0] = _after_hooks(leaf._hooks, arrived[0])
@@ -189,12 +189,12 @@ def _reach(leaf: Tensor, arrived: dict[int, Tensor]) -> None:
     if node is None or node.hooks is None:
         _accumulate(leaf, arrived)
     else:
-        _step(node, [arrived[0]])
+        _step(node, arrived)
 
 
-def _accumulate(leaf: Tensor, arrived: Any) -> None:
+def _accumulate(leaf: Tensor, arrived: list[Any]) -> None:
     """Add the gradient that arrived to a leaf's."""
-    gradient = arrived.pop(0)
+    gradient = arrived.pop()
     if not leaf._requires_grad:  # any longer
         return
     old = leaf._grad
@@ -208,8 +208,9 @@ def _accumulate(leaf: Tensor, arrived: Any) -> None:
         # Held by this call and by nobody else: the leaf may keep it without a copy.
         unshared = sys.getrefcount(gradient) == 2 and gradient._edge is None
         leaf._grad = gradient if unshared and gradient._owns_memory() else gradient._own_copy()
-    for hook in list((leaf._after_accumulate or {}).values()):
-        hook(leaf)
+    if leaf._after_accumulate:
+        for hook in list(leaf._after_accumulate.values()):
+            hook(leaf)
 
 
 def backward_pass(
@@ -232,13 +233,14 @@ def backward_pass(
         the gradient of each target, None where nothing arrived
     """
     order = _reachable([node for node, _, _ in roots])
+    wanted = None
     if targets is not None:
         order = _leading_to({node for node, _ in targets}, order)
-    wanted = set(order)
-    waiting: dict[Node | Tensor, dict[int, Tensor]] = {}
+        wanted = set(order)
+    waiting: dict[Node | Tensor, list[Any]] = {}  # gradients, by output
     for node, output, gradient in roots:
-        if node in wanted:
-            _add(waiting.setdefault(node, {}), output, gradient)
+        if wanted is None or node in wanted:
+            _add(waiting, node, output, gradient)
     collected: dict[Edge, Tensor] = {}
     targeted = set() if targets is None or leaves else set(targets)
 
@@ -257,21 +259,19 @@ def backward_pass(
             if node.output_hooks is not None or node.retained is not None:
                 _run_output_hooks(node, arrived)
             if targeted:
-                for output, gradient in arrived.items():
-                    if (node, output) in targeted:
+                for output, gradient in enumerate(arrived):
+                    if gradient is not None and (node, output) in targeted:
                         collected[node, output] = gradient
-            if targets is not None and not any(
-                e is not None and e[0] in wanted for e in node.edges
-            ):
+            if wanted is not None and not any(e and e[0] in wanted for e in node.edges):
                 continue
-            gradients = _step(node, [arrived.get(i) for i in range(max(arrived) + 1)])
+            gradients = _step(node, arrived)
             del arrived
             if not retain_graph:
                 node.release()
             for edge, gradient in zip(node.edges, gradients, strict=True):
-                if edge is not None and gradient is not None and edge[0] in wanted:
-                    gradient = _fit(gradient, layout_at(edge))
-                    _add(waiting.setdefault(edge[0], {}), edge[1], gradient)
+                if edge is None or gradient is None or (wanted and edge[0] not in wanted):
+                    continue
+                _add(waiting, *edge, _fit(gradient, edge))
             gradients = gradient = None
     finally:
         modes.grad = before
@@ -307,14 +307,15 @@ def _step(node: Node, outputs: list[Tensor | None]) -> Sequence[Tensor | None]:
     return gradients
 
 
-def _run_output_hooks(node: Node, arrived: dict[int, Tensor]) -> None:
+def _run_output_hooks(node: Node, arrived: list[Any]) -> None:
     """Let hooks of the tensors that this node made see, and change, their gradients."""
+    there = [output for output, gradient in enumerate(arrived) if gradient is not None]
     for output, hooks in (node.output_hooks or {}).items():
-        if output in arrived:
+        if output in there:
             arrived[output] = _after_hooks(hooks, arrived[output])
     for output, reference in (node.retained or {}).items():
         tensor = reference()
-        if tensor is not None and output in arrived:
+        if tensor is not None and output in there:
             tensor._grad = arrived[output]
 
 
@@ -338,8 +339,9 @@ def _checked(changed: Any, gradient: Tensor) -> Tensor:
     return changed
 
 
-def _fit(gradient: Tensor, layout: Layout | None) -> Tensor:
+def _fit(gradient: Tensor, edge: Edge) -> Tensor:
     """Undo broadcasting: sum where forward copied; and give the input's type back."""
+    layout = layout_at(edge)
     if layout is None:
         return gradient
     shape, kind = layout
@@ -353,8 +355,14 @@ def _fit(gradient: Tensor, layout: Layout | None) -> Tensor:
     return gradient
 
 
-def _add(arrived: dict[int, Tensor], output: int, gradient: Tensor) -> None:
-    known = arrived.get(output)
+def _add(waiting: dict[Any, list[Any]], end: Any, output: int, gradient: Tensor) -> None:
+    """Let a gradient wait for the others of the same output."""
+    arrived = waiting.get(end)
+    if arrived is None:
+        waiting[end] = [None] * output + [gradient] if output else [gradient]
+        return
+    arrived += [None] * (output + 1 - len(arrived))
+    known = arrived[output]
     arrived[output] = gradient if known is None else known + gradient
 
 

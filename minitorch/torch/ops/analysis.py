@@ -153,17 +153,9 @@ def _by_result(name: str, slope: Callable[[Any], Any], bend: Callable[[Any], Any
     return rule
 
 
-def _sigmoid(x: Array) -> Array:
-    """1 / (1 + exp(-x)), computed from the side where exp is small."""
-    if x.dtype.kind == "c":
-        return 1 / (1 + np.exp(-x))
-    e = np.exp(-np.abs(x))
-    return (np.where(x >= 0, x.dtype.type(1), e) / (1 + e)).astype(x.dtype, copy=False)
-
-
 # fmt: off
 floating("tanh", np.tanh, _by_result("tanh_backward", lambda y: 1 - y * y, lambda y: -2 * y), "Hyperbolic tangent.")
-floating("sigmoid", _sigmoid, _by_result("sigmoid_backward", lambda y: (1 - y) * y, lambda y: 1 - 2 * y),
+floating("sigmoid", KERNELS["sigmoid"], _by_result("sigmoid_backward", lambda y: (1 - y) * y, lambda y: 1 - 2 * y),
          "1 / (1 + exp(-x)).")
 # fmt: on
 

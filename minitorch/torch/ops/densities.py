@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.cpu import maps
 from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .activation import logsigmoid
@@ -83,19 +84,29 @@ def binary_cross_entropy(
     return reduced(loss if weight is None else loss * weight, how)
 
 
-@composite
-def binary_cross_entropy_with_logits(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean", pos_weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
-    """Cross entropy of two classes, from the score of one."""
-    check_no_gradient("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
-    how = how_reduced(reduction, size_average, reduce)
-    if target.shape != input.shape:
-        raise ValueError(
-            f"Target size ({target.shape}) must be the same as input size ({input.shape})"
-        )
-    check_no_gradient("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
+def _by_score(g: Any, input: Any, target: Any) -> Any:
+    return bind(LOGISTIC_BACKWARD, (g, input, target), {})
+
+
+def _logistic_curve(x: Any) -> Any:
+    s = x.sigmoid()
+    return s * (1 - s)
+
+
+LOGISTIC = Op(
+    "logistic_loss", ("input", "target"), following(maps.logistic_loss),
+    {"input": _by_score, "target": lambda g, input: -g * input},
+    node="BinaryCrossEntropyWithLogitsBackward0", doc="Cross entropy of two classes, from the score of one.",
+)  # fmt: skip
+LOGISTIC_BACKWARD = Op(
+    "logistic_loss_backward", ("grad", "input", "target"), maps.logistic_loss_backward,
+    {"grad": _by_score, "input": lambda g, grad, input: g * grad * _logistic_curve(input),
+     "target": lambda g, grad: -g * grad},
+)  # fmt: skip
+
+
+def _logistic(input: Tensor, target: Tensor, pos_weight: Tensor | None) -> Tensor:
+    """The same where types differ, or where one class counts more."""
     logs = logsigmoid(input)
     if pos_weight is not None:
         logs = logs * ((pos_weight - 1) * target + 1)
@@ -103,7 +114,25 @@ def binary_cross_entropy_with_logits(
         raise RuntimeError(
             f"result type {kind_name(logs._array)} can't be cast to the desired output type {kind_name(target._array)}"
         )
-    loss = ((1 - target) * input - logs).to(target.dtype)
+    return ((1 - target) * input - logs).to(target.dtype)
+
+
+@composite
+def binary_cross_entropy_with_logits(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean", pos_weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Cross entropy of two classes, from the score of one."""
+    how = how_reduced(reduction, size_average, reduce)
+    if target.shape != input.shape:
+        raise ValueError(
+            f"Target size ({target.shape}) must be the same as input size ({input.shape})"
+        )
+    check_no_gradient("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
+    if pos_weight is None and input.dtype is target.dtype and input.dtype.is_floating_point:
+        loss = LOGISTIC(input, target)
+    else:
+        loss = _logistic(input, target, pos_weight)
     if weight is None:
         return reduced(loss, how)
     weighed = (loss * weight).to(loss.dtype)

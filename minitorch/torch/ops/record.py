@@ -232,6 +232,7 @@ class _Plan:
 
     op: Op
     saved: tuple[str, ...]  # names
+    needs: bool  # whether a derivative asks which inputs want one
     inputs: tuple[int, ...]
     rest: bool  # whether all inputs of a `*` argument are saved too, as a list
     params: tuple[tuple[str, Any], ...]  # names and defaults
@@ -270,7 +271,7 @@ def _plan(op: Op, wanted: int) -> _Plan:
     calls = [(i, rule, tuple(place[n] for n in names)) for i, rule, names in rules]
     _name_saved(order[2:])
     return _Plan(
-        op, tuple(order[2:]), tuple(inputs), rest, tuple(params), "shapes" in needed,
+        op, tuple(order[2:]), "needs" in needed, tuple(inputs), rest, tuple(params), "shapes" in needed,
         None if outputs is None else outputs == "outs", tuple(named),
         not (inputs or rest or params or "shapes" in needed),
         "shapes" in needed and op.args == ("input",) and not (inputs or rest or params),
@@ -387,12 +388,14 @@ class OpNode(Node):
         saved = self.saved
         if saved is None:
             raise RuntimeError(FREED)
-        edges, op = self.edges, self.plan.op
-        known: list[Any] = [self._incoming(gradients), [e is not None for e in edges]]
+        edges, plan = self.edges, self.plan
+        op = plan.op
+        g = gradients[0] if self.layouts is None else self._incoming(gradients, self.layouts)
+        known: list[Any] = [g, [e is not None for e in edges] if plan.needs else None]
         for value in saved:
             known.append(value.unpack(self) if isinstance(value, Saved) else self._plain(value))
         result: list[Tensor | None] = [None] * len(edges)
-        for i, rule, places in self.plan.calls:
+        for i, rule, places in plan.calls:
             value = rule(*[known[k] for k in places])
             if i is None:
                 result = list(value)
@@ -402,15 +405,15 @@ class OpNode(Node):
                 result[i] = value
         return result
 
-    def _incoming(self, gradients: list[Tensor | None]) -> Any:
-        """The gradient of the output, or those of several, zeros where none arrived."""
-        if self.layouts is None or self.plan.op.differentiable == 1:
+    def _incoming(self, gradients: list[Tensor | None], layouts: list[Layout]) -> Any:
+        """The gradients of several outputs, zeros where none arrived; of one that has any, that."""
+        if self.plan.op.differentiable == 1:
             return gradients[0]
-        given = gradients + [None] * (len(self.layouts) - len(gradients))
+        given = gradients + [None] * (len(layouts) - len(gradients))
         like: Any = next(g for g in given if g is not None)
         return [
             like.new_zeros(shape, dtype=from_numpy_dtype(kind)) if g is None else g
-            for g, (shape, kind) in zip(given, self.layouts, strict=True)
+            for g, (shape, kind) in zip(given, layouts, strict=True)
         ]
 
     def _plain(self, value: Any) -> Any:

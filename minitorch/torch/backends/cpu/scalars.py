@@ -161,12 +161,22 @@ def tanh_backward(g: Any, out: Any) -> Any:
 
 @scalar(COSTLY)
 def log_sigmoid(x: Any) -> Any:
-    return where(x > 0.0, 0.0, x) - log1p(exp(-absolute(x)))
+    return minimum(x, 0.0) - log1p(exp(-absolute(x)))
 
 
 @scalar(COSTLY)
 def log_sigmoid_backward(g: Any, x: Any) -> Any:
     return g * sigmoid(-x)
+
+
+@scalar(COSTLY)
+def logistic_loss(x: Any, target: Any) -> Any:
+    return (1.0 - target) * x - log_sigmoid(x)
+
+
+@scalar(COSTLY)
+def logistic_loss_backward(g: Any, x: Any, target: Any) -> Any:
+    return g * (sigmoid(x) - target)
 
 
 @scalar(COSTLY)
