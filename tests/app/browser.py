@@ -16,13 +16,23 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Browser, Locator, Page, Request, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    Locator,
+    Page,
+    Request,
+    WebSocket,
+    expect,
+    sync_playwright,
+)
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from minitorch.app.rooms import ROOMS
 from minitorch.course.workspace import create
@@ -70,12 +80,53 @@ def serve(root: Path | None = None) -> Iterator[str]:
         yield f"http://{address}"
 
 
+class Conversation:
+    """What a page asks the app for, and whether the app has answered it.
+
+    Streamlit's page does not say that a click is on its way: it looks idle until the app begins to
+    answer, which takes a while on a busy machine. So we listen to the messages themselves.
+    """
+
+    def __init__(self, page: Page) -> None:
+        self.asked: str | None = None
+        """The fragment that is to be run, "" for the whole page; None when all is answered."""
+        self.begun = False
+        page.on("websocket", self._listen)
+
+    def ask(self, fragment: str = "") -> None:
+        """Note that the page, or a fragment of it, is to be run."""
+        self.asked, self.begun = fragment, False
+
+    def _listen(self, socket: WebSocket) -> None:
+        socket.on("framesent", self._note_sent)
+        socket.on("framereceived", self._note_received)
+
+    def _note_sent(self, frame: bytes | str) -> None:
+        message = BackMsg.FromString(frame) if isinstance(frame, bytes) else BackMsg()
+        request = message.rerun_script
+        if message.WhichOneof("type") == "rerun_script" and not request.is_auto_rerun:
+            self.ask(request.fragment_id)
+
+    def _note_received(self, frame: bytes | str) -> None:
+        message = ForwardMsg.FromString(frame) if isinstance(frame, bytes) else ForwardMsg()
+        kind = message.WhichOneof("type")
+        if kind == "new_session":
+            fragments = message.metadata.run.fragment_ids
+            if not fragments and self.asked is None:
+                self.ask()  # a fragment wants the whole page to be run
+            self.begun = not fragments or self.asked in fragments
+        elif kind == "script_finished" and self.begun:
+            early = message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
+            self.asked = self.asked if early else None
+
+
 class Visit:
     """A page of the app in the browser, and what a person does there."""
 
     def __init__(self, page: Page, address: str, name: str, code: str) -> None:
         self.page, self.address, self.name, self.code = page, address, name, code
         page.set_default_timeout(PATIENCE)
+        self.conversation = Conversation(page)
         self.outside: list[str] = []
         page.on("request", self._note_request)
         self.open()
@@ -87,17 +138,28 @@ class Visit:
     def open(self, query: str = "") -> None:
         """Go to the page and wait until it is drawn."""
         path = "" if self.name == "start" else self.name
+        self.conversation.ask()
         self.page.goto(f"{self.address}/{path}{query}")
         self.settle()
 
     def settle(self) -> None:
-        """Wait until the script has run, and see that it met no error."""
-        app = self.page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]')
-        app.wait_for(timeout=LIMIT)
-        self.page.wait_for_timeout(200)
-        app.wait_for(timeout=LIMIT)
+        """Wait until the app has answered and the page is drawn, and see that it met no error."""
+        self._let_page_work()  # sliders tell the app after a moment
+        self.wait_until(lambda: self.conversation.asked is None)
+        self._let_page_work()
         expect(self.page.locator('[data-testid="stException"]')).to_have_count(0)
         assert not self.outside, f"the page asks for what is not on this machine: {self.outside}"
+
+    def _let_page_work(self) -> None:
+        """Give the page time to do what is due: its own time, which passes slowly while it is busy."""
+        self.page.evaluate("new Promise(done => setTimeout(done, 250))")
+
+    def wait_until(self, condition: Callable[[], bool]) -> None:
+        """Look again and again until something is so, for as long as a page may be at work."""
+        began = time.monotonic()
+        while not condition():
+            assert 1000 * (time.monotonic() - began) < LIMIT, "it has not come"
+            self.page.wait_for_timeout(50)
 
     @property
     def main(self) -> Locator:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
+import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,6 +71,22 @@ def test_titles_differ_and_back_leaves_a_page(visit: Visit) -> None:
     expect(visit.page).to_have_title("Tensors · MiniTorch", timeout=PATIENCE)
     expect(visit.main.get_by_label("Shape", exact=True)).to_have_value("2, 5", timeout=PATIENCE)
     visit.see(r"Index \(1, 3\) lies at position 8")
+
+
+@needs_chromium
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such signals")
+def test_a_visit_waits_for_an_app_that_is_slow_to_answer(visit: Visit, app) -> None:
+    visit.open("?code=reference")
+    of_app = {app[0].pid, *started_by(app[0].pid)}
+    for pid in of_app:
+        os.kill(pid, signal.SIGSTOP)
+    wake = threading.Timer(1.0, lambda: [os.kill(pid, signal.SIGCONT) for pid in of_app])
+    wake.start()
+    try:
+        visit.click("i:1,3")
+    finally:
+        wake.join()
+    assert "Index (1, 3) lies at position 7" in visit.text()
 
 
 @needs_chromium
