@@ -88,3 +88,7 @@ def set_default(place: device | None) -> None:
 
 class DeviceError(AssertionError, RuntimeError):
     """A device that is not here; Torch raises the one or the other, as it was built."""
+
+
+class OutOfMemoryError(RuntimeError):
+    """A device has not enough memory for what was asked of it."""

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from . import cuda
 from .generator import Generator as Generator
 from .generator import default_generator as default_generator
 from .tensor import Tensor
 
 
 def manual_seed(seed: int) -> Generator:
-    """Start the default generator from a number."""
+    """Start the default generator from a number, and those of GPUs."""
+    cuda.manual_seed_all(seed)
     return default_generator.manual_seed(int(seed))
 
 

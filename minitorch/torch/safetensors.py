@@ -21,10 +21,11 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from . import dtypes
+from .backends.interface import address_of
 from .serialization.rebuild import make_boolean
 from .serialization.replacing import replacing
 from .serialization.storages import swap_bytes
-from .storage import UntypedStorage, address_of, array_over
+from .storage import UntypedStorage, array_over
 from .tensor import Tensor, wrap
 
 LARGEST_HEADER = 100_000_000

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import dtypes
+from .backends.interface import ARRAYS, address_of, backend_of
 from .device import CPU, device
 from .tensor import Tensor, wrap
 
@@ -33,7 +34,7 @@ def root_of(array: Array) -> Array:
 
 def _owner(base: Any) -> Array | None:
     """The array behind what NumPy notes as a base: itself, or in a wrapper or a memoryview."""
-    if isinstance(base, np.ndarray):
+    if isinstance(base, np.ndarray) or type(base) in ARRAYS:
         return base
     inner = base.obj if isinstance(base, memoryview) else getattr(base, "base", None)
     return inner if isinstance(inner, np.ndarray) else None
@@ -43,11 +44,6 @@ def bytes_of(root: Array) -> Array | None:
     """The memory of an array as bytes in order; None if it has gaps."""
     in_order = root.transpose(np.argsort(root.strides, kind="stable")[::-1])
     return in_order.reshape(-1).view(np.uint8) if in_order.flags.c_contiguous else None
-
-
-def address_of(array: Array) -> int:
-    """Where an array begins."""
-    return array.__array_interface__["data"][0]
 
 
 class View(NamedTuple):
@@ -74,7 +70,7 @@ def locate(array: Array) -> View:
             end = offset + _extent(array.shape, strides)
             if end * array.itemsize <= memory.size:
                 return View(root, memory, offset if array.size else 0, array.shape, strides)
-    return locate(np.array(array, dtype=array.dtype.newbyteorder("="), order="C"))
+    return locate(array.astype(array.dtype.newbyteorder("="), order="C"))
 
 
 def _element_strides(array: Array) -> tuple[int, ...] | None:
@@ -111,7 +107,10 @@ def array_over(
     start = offset * dtype.itemsize if 0 not in shape else 0
     steps = [stride * dtype.itemsize for stride in strides]
     try:
-        return np.ndarray(tuple(shape), dtype, buffer=memory, offset=start, strides=steps)
+        if isinstance(memory, np.ndarray):
+            return np.ndarray(tuple(shape), dtype, buffer=memory, offset=start, strides=steps)
+        elements = memory[start : start + end * dtype.itemsize].view(dtype)
+        return backend_of(memory).strided(elements, tuple(shape), tuple(steps))
     except (ValueError, OverflowError, MemoryError) as error:
         raise RuntimeError(f"a tensor cannot have sizes {list(shape)}: {error}") from None
 
@@ -136,12 +135,14 @@ class UntypedStorage:
     @property
     def device(self) -> device:
         """Where the memory is."""
-        return CPU
+        if isinstance(self._memory, np.ndarray):
+            return CPU
+        return backend_of(self._memory).device_of(self._memory)
 
     @property
     def is_cuda(self) -> bool:
         """Whether the memory is a GPU's."""
-        return False
+        return self.device.type == "cuda"
 
     def data_ptr(self) -> int:
         """The address of the first byte; 0 if there is none."""
@@ -161,7 +162,7 @@ class UntypedStorage:
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return UntypedStorage.over(self._memory[index], self._root)
-        return int(self._memory[index])
+        return int(self._memory[index].item())
 
     def __setitem__(self, index: Any, value: int) -> None:
         self._memory[index] = value
@@ -188,8 +189,10 @@ class UntypedStorage:
         return UntypedStorage.over(self._memory.copy())
 
     def cpu(self) -> UntypedStorage:
-        """The same storage: it is on the CPU."""
-        return self
+        """The storage in the machine's main memory: itself, or a copy."""
+        if isinstance(self._memory, np.ndarray):
+            return self
+        return UntypedStorage.over(backend_of(self._memory).to_numpy(self._memory))
 
     def untyped(self) -> UntypedStorage:
         """The same storage."""
@@ -214,7 +217,9 @@ class UntypedStorage:
 
     def __repr__(self) -> str:
         lines = "".join(f" {byte}\n" for byte in self.tolist())
-        return f"{lines}[torch.storage.UntypedStorage(device=cpu) of size {self.nbytes()}]"
+        return (
+            f"{lines}[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+        )
 
 
 class TypedStorage:
@@ -275,8 +280,8 @@ class TypedStorage:
         return TypedStorage(wrap_storage=self._untyped_storage.clone(), dtype=self.dtype)
 
     def cpu(self) -> TypedStorage:
-        """The same storage: it is on the CPU."""
-        return self
+        """The storage in the machine's main memory: itself, or a copy."""
+        return TypedStorage(wrap_storage=self._untyped_storage.cpu(), dtype=self.dtype)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -290,7 +295,7 @@ class TypedStorage:
 
     def __repr__(self) -> str:
         lines = "".join(f" {element}\n" for element in self.tolist())
-        about = f"dtype={self.dtype}, device=cpu"
+        about = f"dtype={self.dtype}, device={self.device}"
         return f"{lines}[torch.storage.TypedStorage({about}) of size {self.size()}]"
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from . import dtypes
 from .autograd.graph import AccumulateGrad, Edge, Node, modes
-from .backends.interface import backend_of, others
+from .backends.interface import address_of, backend_of, others
 from .device import CPU, device
 from .handles import Hooks, RemovableHandle, add_hook
 from .overriding import DisableTorchFunctionSubclass, of_subclasses, register
@@ -453,8 +453,7 @@ def make_view(array: Array, of: Tensor, one_of_several: bool = False) -> Tensor:
 
 def offset_in(view: Array, base: Array) -> int:
     """How many elements into the memory of a base a view begins."""
-    start = view.__array_interface__["data"][0] - base.__array_interface__["data"][0]
-    return start // view.itemsize
+    return (address_of(view) - address_of(base)) // view.itemsize
 
 
 def _renew_view(view: Tensor, base: Tensor) -> None:

@@ -38,6 +38,10 @@ class Backend:
         """How many of its devices are here."""
         return 1
 
+    def current(self) -> int:
+        """Which of its devices is meant where none is named."""
+        return 0
+
     def device_of(self, array: Array) -> device:
         """Where an array's memory is."""
         return device(self.kind, 0)
@@ -60,6 +64,10 @@ class Backend:
         made.fill(value)
         return made
 
+    def address(self, array: Array) -> int:
+        """Where in memory an array begins."""
+        return id(array)
+
     def strided(self, array: Array, shape: Shape, strides: Shape) -> Array:
         """A view of an array's memory, from where it begins, in any shape and strides (in bytes)."""
         raise NotImplementedError
@@ -71,6 +79,17 @@ class Backend:
     def to_numpy(self, array: Array) -> np.ndarray:
         """A copy of an array, for the CPU."""
         raise NotImplementedError
+
+    def compute(self, op: Any, where: device, *arrays: Any, **params: Any) -> Any:
+        """What a record without a kernel computes: NumPy's functions, left to the arrays' own class."""
+        result = op.compute(*arrays, **params)
+        if any(isinstance(r, np.ndarray) for r in (result if type(result) is tuple else (result,))):
+            raise NotImplementedError(f"'{op.name}' has no kernel for the device {where}")
+        return result
+
+    def write(self, op: Any, where: device, *arrays: Any, **params: Any) -> None:
+        """Let a record that has a way of its own to write into its first input do so."""
+        op.write(*arrays, **params)
 
     def draw(
         self, distribution: Callable[..., Array], shape: Shape, dtype: Any, where: device, *args: Any, **named: Any
@@ -127,16 +146,20 @@ def resolve(given: device | str | int | None) -> device:
         return CPU
     found = given if isinstance(given, device) else device(given)
     backend = _by_kind.get(found.type)
+    if backend is None and found.type == "cuda":
+        from .cuda.backend import require_cuda
+
+        backend = require_cuda()
     if backend is None:
         raise DeviceError(
-            f"device '{found}' is not available in this build of minitorch.torch: tensors live on "
-            "the CPU; write device='cpu', or choose with torch.cuda.is_available()"
+            f"device '{found}' is not available: tensors live on the CPU and on NVIDIA's GPUs; "
+            "write device='cpu', or choose with torch.cuda.is_available()"
         )
     if found.type == "cpu":
         return CPU
     if (found.index or 0) >= backend.count():
         raise DeviceError(f"device '{found}' is not here: there are {backend.count()} of its kind")
-    return device(found.type, found.index or 0)
+    return device(found.type, backend.current() if found.index is None else found.index)
 
 
 def backend_for(where: device) -> Backend:
@@ -157,36 +180,39 @@ def backend_of(array: Array) -> Backend:
     return backend
 
 
+def address_of(array: Array) -> int:
+    """Where in memory an array begins."""
+    if isinstance(array, np.ndarray):
+        return array.__array_interface__["data"][0]
+    return backend_of(array).address(array)
+
+
 def as_array(value: Any) -> Array:
     """What a record computed, as an array: NumPy gives numbers for arrays without dimensions."""
     return value if type(value) in ARRAYS else np.asarray(value)
 
 
-def implementation(op: Any, arrays: list[Any]) -> Callable[..., Any]:
-    """What computes a record from arrays of one device; numbers of the CPU among them are moved there."""
-    foreign = [x for x in arrays if type(x) in ARRAYS and type(x) is not np.ndarray]
-    if not foreign or op.crosses:
+def implementation(op: Any, arrays: list[Any], method: str = "compute") -> Callable[..., Any]:
+    """What computes a record from arrays of one device, or writes; numbers of the CPU among them are moved there."""
+    for first in arrays:
+        if type(first) is not np.ndarray and type(first) in ARRAYS:
+            break
+    else:
+        return getattr(op, method)
+    if op.crosses:
         return op.compute
-    first = foreign[0]
-    backend = backend_of(first)
+    backend = ARRAYS[type(first)]
     where = backend.device_of(first)
     for i, x in enumerate(arrays):
-        if isinstance(x, np.ndarray) and not x.ndim:
+        if type(x) is np.ndarray and not x.ndim:
             arrays[i] = backend.from_numpy(x, where)
-        elif type(x) in ARRAYS and (own := backend_of(x).device_of(x)) != where:
+        elif type(x) in ARRAYS and (own := ARRAYS[type(x)].device_of(x)) != where:
             raise RuntimeError(
                 "Expected all tensors to be on the same device, but found at least two devices, "
                 f"{where} and {own}!"
             )
-    return backend.kernels.get(op.name) or partial(_by_numpy, op, where)
-
-
-def _by_numpy(op: Any, where: device, *arrays: Any, **params: Any) -> Any:
-    """What a record computes with NumPy's functions; an error if the CPU's memory came in between."""
-    result = op.compute(*arrays, **params)
-    if any(isinstance(r, np.ndarray) for r in (result if type(result) is tuple else (result,))):
-        raise NotImplementedError(f"'{op.name}' has no kernel for the device {where}")
-    return result
+    kernel = backend.kernels.get(op.name) if method == "compute" else None
+    return kernel or partial(getattr(backend, method), op, where)
 
 
 def move(array: Array, where: device) -> Array:

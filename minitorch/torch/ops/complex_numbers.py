@@ -166,7 +166,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 
 def _complex(real: Array, imag: Array) -> Array:
     shape = broadcast_shapes("complex", real.shape, imag.shape)
-    out = np.empty(shape, np.result_type(real.dtype, np.complex64))
+    out = np.empty(shape, np.result_type(real.dtype, np.complex64), like=real)
     out.real, out.imag = real, imag
     return out
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.interface import as_array
 from ..tensor import Array, Tensor
 from .elementwise import kind_name
 from .movement import wrap_dim
@@ -114,7 +115,8 @@ def _search(rows: Array, values: Any, sorter: Array | None, side: Any, out_int32
     rows = widened(rows)
     if sorter is not None:
         rows = _sorted_by(rows, sorter)
-    return np.asarray(_search_rows(rows, np.asarray(widened(values)), side), kind)
+    found_at = _search_rows(rows, as_array(widened(values)), side)
+    return as_array(found_at).astype(kind, copy=False)
 
 
 SEARCH = Op("searchsorted", ("sorted_sequence", "input", "sorter"), _search,

@@ -14,7 +14,7 @@ import numpy as np
 from .. import dtypes
 from ..backends.cpu.dispatch import KERNEL_TYPES
 from ..backends.cpu.maps import MAPS as KERNELS
-from ..backends.interface import ARRAYS
+from ..backends.interface import ARRAYS, as_array
 from ..tensor import Array, Tensor
 from .layout import laid_out
 from .promotion import broadcast_error, meet
@@ -176,8 +176,8 @@ def exactly(compute: Callable[..., Array], input: Any, other: Any, to_float: boo
     halves = a.dtype.itemsize == 2 and a.dtype.kind in "fV"
     if not halves or (type(input) in ARRAYS and type(other) in ARRAYS):
         return compute(a, b)
-    wide = (np.asarray(v, np.float32) for v in (input, other))
-    return np.asarray(compute(*wide)).astype(a.dtype)
+    wide = (v.astype(np.float32) if type(v) in ARRAYS else np.float32(v) for v in (input, other))
+    return as_array(compute(*wide)).astype(a.dtype)
 
 
 def conj(x: Any) -> Any:

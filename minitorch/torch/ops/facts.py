@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from .. import dtypes, environment
+from ..backends.interface import address_of
 from ..device import device as device_type
 from ..tensor import Size, Tensor
 from .movement import wrap_dim
@@ -89,7 +90,7 @@ def storage_offset(self: Tensor) -> int:
 @only_method
 def data_ptr(self: Tensor) -> int:
     """The address of the first element."""
-    return self._array.__array_interface__["data"][0]
+    return address_of(self._array)
 
 
 method("const_data_ptr", data_ptr)
@@ -148,7 +149,9 @@ def _order_in_memory(strides: Sequence[int], shape: Sequence[int]) -> tuple[int,
 @only_method
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether two tensors are the same places of the same memory."""
-    return self._array.__array_interface__ == tensor._array.__array_interface__
+    a, b = self._array, tensor._array
+    same = (a.shape, a.strides, a.dtype) == (b.shape, b.strides, b.dtype)
+    return same and self.device == tensor.device and address_of(a) == address_of(b)
 
 
 # --- Types ----------------------------------------------------------------------------------------

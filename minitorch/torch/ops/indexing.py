@@ -183,7 +183,7 @@ def _index_error(error: IndexError, shape: tuple[int, ...], key: Key) -> IndexEr
 
 def _index_backward(input: Array, shape: tuple[int, ...], key: Key) -> Array:
     """Add what was read back to where it came from; a place read twice gets both."""
-    out = np.zeros(shape, input.dtype)
+    out = np.zeros(shape, input.dtype, like=input)
     if all(_is_mask(k) or isinstance(k, slice) for k in key):
         out[key] = input
     else:

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..backends.cpu import losses
+from ..backends.interface import as_array
 from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .elementwise import kind_name
@@ -69,7 +70,7 @@ def _nll_backward(
     if reduction == "mean":
         shares /= weights.sum()
     shares = np.where(target == ignore_index, grad.dtype.type(0), shares)
-    out = np.zeros(shape, grad.dtype)
+    out = np.zeros(shape, grad.dtype, like=grad)
     np.put_along_axis(out, np.expand_dims(classes, axis), np.expand_dims(shares, axis), axis)
     return out
 
@@ -159,15 +160,15 @@ def _cross_entropy(
     elif weight is None:
         count = np.array(np.count_nonzero(target != ignore_index), sums.dtype)
     else:
-        count = np.asarray(_nll_weights(target, weight, ignore_index, sums.dtype)[1].sum())
-    return np.asarray(total / count, input.dtype), sums, count
+        count = as_array(_nll_weights(target, weight, ignore_index, sums.dtype)[1].sum())
+    return as_array(total / count).astype(input.dtype, copy=False), sums, count
 
 
 def _cross_entropy_backward(
     grad: Array, input: Array, target: Array, weight: Array | None, sums: Array, count: Array,
     ignore_index: int, smoothing: float,
 ) -> Array:  # fmt: skip
-    rows = np.asarray(widened(grad) / count)
+    rows = as_array(widened(grad) / count)
     if rows.shape != target.shape:
         rows = np.broadcast_to(rows, target.shape)
     return losses.cross_entropy_backward(rows, input, sums, target, weight, ignore_index, smoothing)

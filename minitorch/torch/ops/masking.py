@@ -25,7 +25,7 @@ def _fill_into(target: Array, mask: Array, value: Any) -> None:
             raise RuntimeError(
                 f"masked_fill_: output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}"
             )
-    np.copyto(target, np.asarray(value), where=mask, casting="unsafe")
+    _copy_where(target, mask, value)
 
 
 def _masked_fill(input: Array, mask: Array, value: Any) -> Array:
@@ -33,9 +33,16 @@ def _masked_fill(input: Array, mask: Array, value: Any) -> Array:
     if mask.shape != input.shape:
         shape = broadcast_shapes("masked_fill", input.shape, mask.shape)
         out = np.broadcast_to(input, shape) if shape != input.shape else input
-    out = np.array(out, order="C")
-    np.copyto(out, np.asarray(value), where=mask, casting="unsafe")
+    out = out.copy(order="C")
+    _copy_where(out, mask, value)
     return out
+
+
+def _copy_where(target: Array, mask: Array, value: Any) -> None:
+    if type(target) is np.ndarray:
+        np.copyto(target, np.asarray(value), where=mask, casting="unsafe")
+    else:
+        target[np.broadcast_to(mask, target.shape)] = value
 
 
 MASKED_FILL = Op("masked_fill", ("input", "mask", "value"), _masked_fill, {

@@ -11,7 +11,7 @@ from .. import dtypes
 from ..environment import channels_last
 from ..tensor import Array, Tensor, wrap
 from .layout import as_image, has_channels_last
-from .promotion import exact_cast
+from .promotion import exact_number
 from .record import Op, bind
 from .surface import check_tensor, function
 
@@ -21,7 +21,7 @@ Widths = tuple[tuple[int, int], ...]
 
 def _constant_pad(input: Array, widths: Widths, value: Any) -> Array:
     shape = tuple(n + a + b for n, (a, b) in zip(input.shape, widths, strict=True))
-    out = np.full(shape, value, input.dtype)
+    out = np.full(shape, value, input.dtype, like=input)
     kept = tuple(
         slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(input.shape, widths, strict=True)
     )
@@ -54,7 +54,7 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor
                 f"The input size {n}, plus negative padding {a} and {b} resulted in a negative output size, "
                 f"which is invalid. Check dimension {d} of your input."
             )
-    value = exact_cast(value if any(map(any, widths)) else 0, input.dtype)
+    value = exact_number(value if any(map(any, widths)) else 0, input.dtype)
     return bind(CONSTANT_PAD, (input,), {"widths": widths, "value": value})
 
 

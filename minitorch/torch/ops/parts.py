@@ -29,7 +29,7 @@ def part(
     """
 
     def put(input: Array, shape: tuple[int, ...], at: tuple[Any, ...]) -> Array:
-        out = np.zeros(shape, input.dtype)
+        out = np.zeros(shape, input.dtype, like=input)
         look(out, at)[...] = input
         return out
 

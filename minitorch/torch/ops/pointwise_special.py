@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.interface import as_array
 from ..tensor import Array, Tensor
 from .elementwise import binary, conj, kind_name, not_for, unary, unknown
 from .precision import in_single
@@ -40,7 +41,7 @@ def scipy_function(name: str) -> Callable[..., Array]:
         if kind.kind == "c":
             raise NotImplementedError(f"\"{name}\" not implemented for '{kind_name(arrays[0])}'")
         wide = [x.astype(np.float32) if kind.itemsize == 2 else x for x in arrays]
-        return np.asarray(getattr(scipy.special, name)(*wide)).astype(kind, copy=False)
+        return as_array(getattr(scipy.special, name)(*wide)).astype(kind, copy=False)
 
     return run
 

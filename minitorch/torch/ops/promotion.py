@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.interface import ARRAYS
+from ..backends.interface import ARRAYS, others
 from ..dtypes import FLOATING, dtype
 from ..tensor import Array, Tensor, tracks
 
@@ -79,7 +79,7 @@ def meet(values: Sequence[Any], to_float: bool = False) -> list[Array]:
     """
     kind = _only_float_type(values)
     if kind is not None:
-        return [v if type(v) in ARRAYS else np.array(float(v), kind) for v in values]
+        return [v if type(v) in ARRAYS else _number(np.array(float(v), kind)) for v in values]
     wanted = result_type(*values)
     if to_float and wanted.kind < FLOATING:
         wanted = dtypes.get_default_dtype()
@@ -107,8 +107,13 @@ def cast(value: Any, wanted: dtype) -> Array:
     if wanted.kind == dtypes.INTEGRAL and isinstance(value, int):
         bits = np.iinfo(wanted.numpy)
         if not bits.min <= value <= bits.max:  # whole numbers wrap around, as in C
-            return np.array(value & (2**bits.bits - 1), np.uint64).astype(wanted.numpy)
-    return np.array(value).astype(wanted.numpy)
+            return _number(np.array(value & (2**bits.bits - 1), np.uint64).astype(wanted.numpy))
+    return _number(np.array(value).astype(wanted.numpy))
+
+
+def _number(array: Array) -> Any:
+    """A plain number of a type: other devices take it as one of NumPy's numbers, not as its array."""
+    return array[()] if others else array
 
 
 SMALL = 127

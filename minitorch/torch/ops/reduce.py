@@ -11,6 +11,7 @@ import numpy as np
 from .. import dtypes
 from ..backends.cpu import reductions
 from ..backends.cpu import softmax as cpu_softmax
+from ..backends.interface import as_array
 from ..tensor import Array, Tensor
 from .comparison import where
 from .elementwise import conj, kind_name
@@ -233,7 +234,7 @@ def _declare_truth(name: str, compute: np.ufunc, doc: str) -> None:
     def answer(input: Array, dim: Dims, keepdim: bool) -> Array:
         kind = np.uint8 if input.dtype == np.uint8 else bool
         truth = compute.reduce(input.astype(bool, copy=False), axis=dim, keepdims=keepdim)
-        return ordered(np.asarray(truth)).astype(kind, copy=False)
+        return ordered(as_array(truth)).astype(kind, copy=False)
 
     op = Op(name, ("input",), answer, {"input": None}, doc=doc)
 
@@ -274,7 +275,7 @@ def _hash(input: Array, dim: Dims, keepdim: bool) -> Array:
         else np.int64
     )
     bits = input.astype(wide).view(np.uint64)
-    return ordered(np.asarray(np.bitwise_xor.reduce(bits, axis=dim, keepdims=keepdim)))
+    return ordered(as_array(np.bitwise_xor.reduce(bits, axis=dim, keepdims=keepdim)))
 
 
 HASH = Op("hash_tensor", ("input",), _hash, {"input": None})

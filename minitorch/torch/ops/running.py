@@ -147,7 +147,7 @@ _declare_running(CUMPROD)
 def _running_extreme(larger: np.ufunc) -> Callable[..., Any]:
     def run(input: Array, dim: int) -> tuple[Array, Array]:
         if not input.ndim:
-            return input.copy(), np.zeros((), np.int64)
+            return input.copy(), np.zeros((), np.int64, like=input)
         wide = widened(input)
         values = larger.accumulate(wide, axis=dim)
         new = wide == values

@@ -57,7 +57,7 @@ def _grid(index: Array, dim: int) -> Key:
     """An index along one dimension as an index of all dimensions."""
     ndim = index.ndim
     return tuple(
-        index if d == dim else np.arange(n).reshape((n,) + (1,) * (ndim - d - 1))
+        index if d == dim else np.arange(n, like=index).reshape((n,) + (1,) * (ndim - d - 1))
         for d, n in enumerate(index.shape)
     )
 
@@ -93,7 +93,7 @@ def _gather(input: Array, index: Array, dim: int) -> Array:
         return kernels.gather(input, dim, index)  # which checks the bounds
     check_bounds("gather", index, size_of(input, dim), dim)
     if not index.size:
-        return np.empty(index.shape, input.dtype)
+        return np.empty(index.shape, input.dtype, like=input)
     if not input.ndim:
         return np.broadcast_to(input, index.shape).copy()
     if not index.ndim:
@@ -103,7 +103,9 @@ def _gather(input: Array, index: Array, dim: int) -> Array:
 
 def _put_back(input: Array, index: Array, shape: tuple[int, ...], dim: int) -> Array:
     """What was gathered, added up where it came from."""
-    return _scattered(np.broadcast_to(np.zeros((), input.dtype), shape), index, input, dim, np.add)
+    return _scattered(
+        np.broadcast_to(np.zeros((), input.dtype, like=input), shape), index, input, dim, np.add
+    )
 
 
 GATHER = Op("gather", ("input", "index"), in_order(_gather), {

@@ -68,7 +68,9 @@ def _places(geometry: Geometry) -> Array:
 def _restride(input: Array, source: Geometry, target: Geometry) -> Array:
     """Add elements at their places in memory, then read it at other places."""
     at, to = _places(source), _places(target)
-    memory = np.zeros(1 + max(at.max(initial=-1), to.max(initial=-1)), input.dtype)
+    last = max(at.max(initial=-1), to.max(initial=-1))
+    at, to = np.asarray(at, like=input), np.asarray(to, like=input)
+    memory = np.zeros(1 + last, input.dtype, like=input)
     np.add.at(memory, at.reshape(-1), input.reshape(-1))
     return memory[to]
 
@@ -125,7 +127,7 @@ def _unfold(input: Array, dim: int, size: int, step: int) -> Array:
 
 def _add_windows(grad: Array, shape: tuple[int, ...], dim: int, size: int, step: int) -> Array:
     """Each window's gradient added where it was cut out."""
-    out = np.zeros(shape or (1,), grad.dtype)
+    out = np.zeros(shape or (1,), grad.dtype, like=grad)
     rows, g = np.moveaxis(out, dim, 0), grad if shape else grad[None]
     g = np.moveaxis(np.moveaxis(g, dim, 0), -1, 1)  # (windows, size, ...)
     if len(g) < size:

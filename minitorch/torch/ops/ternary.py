@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.interface import ARRAYS
+from ..backends.interface import ARRAYS, as_array
 from ..tensor import Array, Tensor
 from .comparison import where
 from .elementwise import conj, kind_name
@@ -39,7 +39,7 @@ def broadcasting(name: str, compute: Callable[..., Array]) -> Callable[..., Arra
 
     def run(*arrays: Any, **params: Any) -> Array:
         try:
-            return laid_out(np.asarray(compute(*arrays, **params)), arrays)
+            return laid_out(as_array(compute(*arrays, **params)), arrays)
         except ValueError:
             raise broadcast_error(name, arrays) from None
 

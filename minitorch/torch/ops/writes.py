@@ -12,12 +12,12 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import byte_bounds
 
 from .. import dtypes
 from ..autograd.graph import Edge, Node, modes
 from ..autograd.saved import FREED, Saved
-from ..backends.interface import as_array, implementation
+from ..backends.interface import address_of, as_array, implementation
+from ..backends.interface import others as other_backends
 from ..interpreters import installed, interpret
 from ..tensor import Array, Tensor, bump_version, edge_of, offset_in, tracks, view_refusal
 from .record import Op, in_our_words, make_node
@@ -54,14 +54,15 @@ def bind_in_place(
     node = make_node(op, inputs, params) if recording else None
     if node is not None and node.saved and 0 in node.plan.inputs:
         node.saved[0] = Saved.of(before_write(target))
-    compute = implementation(op, arrays) if others else op.compute
     if op.write is not None:
-        op.write(*arrays, **params)
+        write = implementation(op, arrays, "write") if other_backends else op.write
+        write(*arrays, **params)
         bump_version(target)
     elif op.ufunc is not None and _fits(arrays):
         op.ufunc(*arrays, out=arrays[0], **params)
         bump_version(target)
     else:
+        compute = implementation(op, arrays) if other_backends else op.compute
         try:
             result = as_array(compute(*arrays, **params))
         except TypeError as error:
@@ -108,7 +109,7 @@ def check_overlap(written: Array, read: Array, same_allowed: bool = True) -> Non
     """RuntimeError where a write would change what is still to be read."""
     if not written.size or not (_is_dense(written) and _is_dense(read)):
         return
-    a, b = byte_bounds(written), byte_bounds(read)
+    a, b = _byte_bounds(written), _byte_bounds(read)
     same = same_allowed and a == b and written.strides == read.strides
     if not same and a[0] < b[1] and b[0] < a[1]:
         raise RuntimeError(OVERLAP)
@@ -116,14 +117,25 @@ def check_overlap(written: Array, read: Array, same_allowed: bool = True) -> Non
 
 def _is_dense(array: Array) -> bool:
     """Whether an array fills the memory from its first element to its last."""
-    low, high = byte_bounds(array)
+    low, high = _byte_bounds(array)
     return high - low == array.nbytes
+
+
+def _byte_bounds(array: Array) -> tuple[int, int]:
+    """The first address of an array's elements, and the one after the last."""
+    low = high = address_of(array)
+    for size, stride in zip(array.shape, array.strides, strict=True):
+        if stride < 0:
+            low += (size - 1) * stride
+        else:
+            high += (size - 1) * stride
+    return low, high + array.itemsize
 
 
 def _fits(arrays: Sequence[Any]) -> bool:
     """Whether a ufunc can write straight into the first of its inputs."""
     target = arrays[0]
-    if target.dtype.kind != "f" or target.itemsize < 4:
+    if type(target) is not np.ndarray or target.dtype.kind != "f" or target.itemsize < 4:
         return False
     for other in arrays[1:]:
         if type(other) is np.ndarray:

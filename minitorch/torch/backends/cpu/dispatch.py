@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from ..interface import ARRAYS, as_array
+
 Array = Any
 Function = Callable[..., Any]
 
@@ -42,7 +44,7 @@ def is_half(x: Array) -> bool:
 
 def widen(x: Any) -> Any:
     """An array of half precision as float32, anything else as it is."""
-    return x.astype(np.float32) if isinstance(x, np.ndarray) and is_half(x) else x
+    return x.astype(np.float32) if type(x) in ARRAYS and is_half(x) else x
 
 
 def dispatch(
@@ -125,8 +127,8 @@ def _round(result: Any, kind: Any, count: int | None) -> Any:
     """What was computed in float32 as half precision: a single result, or the first of several."""
     if isinstance(result, tuple):
         return tuple(_round(v, kind, None) for v in result[:count]) + result[len(result[:count]) :]
-    wide = isinstance(result, (np.ndarray, np.generic)) and result.dtype == np.float32
-    return np.asarray(result).astype(kind) if wide else result
+    wide = getattr(result, "dtype", None) == np.float32
+    return as_array(result).astype(kind) if wide else result
 
 
 def _write(out: Array, result: Array) -> Array:

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..interface import as_array
+
 Array = Any
 
 LARGE = 262_144
@@ -25,10 +27,10 @@ def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
     """The product of two matrices, or of two stacks of them that broadcast, plus a bias in each row."""
     if a.ndim == b.ndim == 2 and a.dtype is b.dtype and a.size * b.size <= LARGE:
         out = a.dot(b)  # the same, sooner
-    elif _by_kernel(a, b):
+    elif type(a) is np.ndarray and _by_kernel(a, b):
         return _large(a, b, bias)
     else:
-        out = np.asarray(np.matmul(a, b))  # which says what is wrong, where something is
+        out = as_array(np.matmul(a, b))  # which says what is wrong, where something is
     if bias is not None:
         out += bias
     return out

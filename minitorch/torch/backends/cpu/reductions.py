@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..interface import as_array
 from .dispatch import dispatch
 
 Array = Any
@@ -95,13 +96,13 @@ def var(x: Array, dims: Dims = None, correction: float = 1, keepdim: bool = Fals
 @dispatch(LARGE)
 def argmax(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Where the largest element is, along a dimension or in the flattened array."""
-    return np.asarray(np.argmax(x, axis=dim, keepdims=keepdim))
+    return as_array(np.argmax(x, axis=dim, keepdims=keepdim))
 
 
 @dispatch(LARGE)
 def argmin(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Where the smallest element is, along a dimension or in the flattened array."""
-    return np.asarray(np.argmin(x, axis=dim, keepdims=keepdim))
+    return as_array(np.argmin(x, axis=dim, keepdims=keepdim))
 
 
 # --- Running sums -------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ def _matrix_exp(A: Array) -> Array:
 
 def _exp_near_zero(A: Array) -> Array:
     """The first 19 terms of the series: six groups of three, each times the cube of A."""
-    one, square = np.eye(A.shape[-1], dtype=A.dtype), A @ A
+    one, square = np.eye(A.shape[-1], dtype=A.dtype, like=A), A @ A
     cube = square @ A
     c = [A.dtype.type(1 / math.factorial(i)) for i in range(19)]
     X = c[18] * one

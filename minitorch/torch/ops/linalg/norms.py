@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...backends.interface import as_array
 from ...tensor import Array, Tensor, tracks
 from ..comparison import where
 from ..creation import tensor
@@ -32,7 +33,7 @@ def _vector_norm(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) 
         out = total.reshape((1,) * wide.ndim if keepdim else ())
     else:
         out = _of_sizes(np.abs(wide), float(ord), dim, keepdim)
-    return np.asarray(out).astype(kind, copy=False)
+    return as_array(out).astype(kind, copy=False)
 
 
 def _of_sizes(size: Array, ord: float, dim: tuple[int, ...], keepdim: bool) -> Array:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...backends.interface import as_array
 from ...interpreters import composite
 from ...tensor import Array, Tensor, wrap
 from ..comparison import where
@@ -440,12 +441,13 @@ def _slogdet_gradient(g: Any, A: Any, outs: Any) -> Any:
 
 def _slogdet(A: Array) -> tuple[Array, Array]:
     sign, size = np.linalg.slogdet(A)
-    return np.asarray(sign, A.dtype), np.asarray(size, np.empty(0, A.dtype).real.dtype)
+    real = np.empty(0, A.dtype).real.dtype
+    return as_array(sign).astype(A.dtype, copy=False), as_array(size).astype(real, copy=False)
 
 
 def _det(A: Array) -> Array:
     with np.errstate(all="ignore"):
-        return np.asarray(np.linalg.det(A), A.dtype)
+        return as_array(np.linalg.det(A)).astype(A.dtype, copy=False)
 
 
 DET = Op("linalg_det", ("A",), _det, {"A": _det_gradient})

@@ -1,0 +1,248 @@
+"""GPUs as devices: what CuPy's and the simulated ones have in common.
+
+A record computes with NumPy's functions, and those leave CuPy's arrays to CuPy. What that cannot
+do has a kernel here, by the record's name; what has neither is computed on the CPU, there and back,
+with a warning.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ...device import CPU, DeviceError, device
+from ..interface import Array, Backend, register
+
+
+class Cuda(Backend):
+    """NVIDIA's GPUs, or what stands in for them.
+
+    Attributes:
+        first_seed: what generators start from, where a program has set it
+        on_cpu: the records that were found to have no form for this device, with the reason
+    """
+
+    kind = "cuda"
+    first_seed: int | None = None
+
+    def __init__(self) -> None:
+        self.on_cpu: dict[str, str] = {}
+        self._devices: dict[int, device] = {}
+        self._generators: dict[int, Any] = {}
+
+    def device_of(self, array: Array) -> device:
+        index = self.index_of(array)
+        found = self._devices.get(index)
+        if found is None:
+            found = self._devices[index] = device("cuda", index)
+        return found
+
+    def compute(self, op: Any, where: device, *arrays: Any, **params: Any) -> Any:
+        """A record by NumPy's functions; where they do not reach this device, on the CPU.
+
+        An error of the CPU's is the caller's to see: the input was at fault.
+        """
+        name = _case(op.name, arrays)
+        if name in self.on_cpu:
+            return self._on_cpu(op, where, arrays, params)
+        try:
+            result = op.compute(*arrays, **params)
+        except self.out_of_memory:
+            raise
+        except Exception as error:
+            reason = error
+        else:
+            results = result if type(result) is tuple else (result,)
+            if not any(isinstance(r, np.ndarray) for r in results):
+                return result
+            reason = TypeError("a result is an array of the CPU")
+        if op.view:
+            raise reason
+        result = self._on_cpu(op, where, arrays, params)
+        self._note(name, reason)
+        return result
+
+    def write(self, op: Any, where: device, target: Array, *others: Any, **params: Any) -> None:
+        """Let a record write into an array; where NumPy's functions cannot, on the CPU."""
+        name = _case(f"{op.name}_", (target,))
+        if name not in self.on_cpu:
+            before = target.copy()
+            try:
+                op.write(target, *others, **params)
+                return
+            except self.out_of_memory:
+                raise
+            except Exception as error:
+                reason = error
+                target[...] = before
+        else:
+            reason = None
+        host = self.to_numpy(target)
+        op.write(host, *map(self._downloaded, others), **_each(params, self._downloaded))
+        target[...] = self.from_numpy(host, where)
+        if reason is not None:
+            self._note(name, reason)
+
+    def _on_cpu(self, op: Any, where: device, arrays: Any, params: dict[str, Any]) -> Any:
+        """A record computed on copies of arrays on the CPU, the results moved back."""
+        result = op.compute(*map(self._downloaded, arrays), **_each(params, self._downloaded))
+        if type(result) is tuple:
+            return tuple([self.from_numpy(np.asarray(r), where) for r in result])
+        return self.from_numpy(np.asarray(result), where)
+
+    def _downloaded(self, value: Any) -> Any:
+        return self.to_numpy(value) if isinstance(value, self.array) else value
+
+    def _note(self, name: str, reason: Exception) -> None:
+        """Remember that a record is computed on the CPU, and say so once."""
+        place = traceback.extract_tb(reason.__traceback__)
+        ours = [f for f in place if "minitorch" in f.filename and "cuda" not in f.filename]
+        where = f" ({ours[-1].filename.split('minitorch/')[-1]}:{ours[-1].lineno})" if ours else ""
+        self.on_cpu[name] = f"{type(reason).__name__}: {reason}{where}"
+        warnings.warn(
+            f"'{name}' has no form for the GPU yet: it is computed on the CPU, there and back",
+            UserWarning,
+            stacklevel=6,
+        )
+
+    # --- Random numbers ----------------------------------------------------------------------------------
+
+    def generator(self, index: int) -> Any:
+        """What a GPU's random numbers come from."""
+        from ...generator import Generator
+
+        found = self._generators.get(index)
+        if found is None:
+            found = self._generators[index] = Generator(device("cuda", index))
+            if self.first_seed is not None:
+                found.manual_seed(self.first_seed)
+        return found
+
+    def draw(
+        self, distribution: Any, shape: Any, dtype: Any, where: device, *args: Any, **named: Any
+    ) -> Array:
+        if named.get("generator") is None:
+            named["generator"] = self.generator(where.index or 0)
+        args = tuple(map(self._downloaded, args))
+        return self.from_numpy(
+            distribution(shape, dtype, *args, **_each(named, self._downloaded)), where
+        )
+
+    # --- What a kind of GPU says of itself ---------------------------------------------------------------
+
+    out_of_memory: type[BaseException] = MemoryError
+
+    def index_of(self, array: Array) -> int:
+        """Which GPU an array is on."""
+        raise NotImplementedError
+
+    def current(self) -> int:
+        """Which GPU is in use."""
+        raise NotImplementedError
+
+    def use(self, index: int) -> None:
+        """Use a GPU from now on, in this thread."""
+        raise NotImplementedError
+
+    def synchronize(self, index: int) -> None:
+        """Wait until a GPU has done all its work."""
+        raise NotImplementedError
+
+    def properties(self, index: int) -> Any:
+        """A GPU's name, version, memory, number of processors."""
+        raise NotImplementedError
+
+    def memory(self, index: int) -> tuple[int, int, int, int]:
+        """How many bytes arrays take on a GPU, now and at most, and how many are held for them."""
+        raise NotImplementedError
+
+    def reset_peak(self, index: int) -> None:
+        """Count the most bytes anew."""
+
+    def free_and_total(self, index: int) -> tuple[int, int]:
+        """How many bytes of a GPU are free, and how many it has."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Give back the memory that no array takes."""
+
+    def new_stream(self, priority: int) -> Any:
+        """A new order of work."""
+        raise NotImplementedError
+
+    def current_stream(self) -> Any:
+        """The order that new work joins."""
+        raise NotImplementedError
+
+    def default_stream(self) -> Any:
+        """The order that new work joins if nothing else is said."""
+        raise NotImplementedError
+
+    @contextmanager
+    def using(self, stream: Any) -> Iterator[None]:
+        """Let new work join a stream."""
+        raise NotImplementedError
+        yield
+
+    def new_event(self, timed: bool) -> Any:
+        """A moment to be noted."""
+        raise NotImplementedError
+
+    def milliseconds(self, start: Any, end: Any) -> float:
+        """The time between two moments."""
+        raise NotImplementedError
+
+
+def _case(name: str, arrays: Any) -> str:
+    """A record and the type of its first array."""
+    return f"{name}[{next((x.dtype.name for x in arrays if hasattr(x, 'dtype')), '')}]"
+
+
+def _each(params: dict[str, Any], change: Any) -> dict[str, Any]:
+    """Parameters with arrays, also those in tuples, changed."""
+
+    def changed(value: Any) -> Any:
+        if type(value) in (tuple, list):
+            return type(value)(map(changed, value))
+        return change(value)
+
+    return {name: CPU if name == "device" else changed(value) for name, value in params.items()}
+
+
+# --- Finding one -------------------------------------------------------------------------------------
+
+
+@cache
+def find_cuda() -> tuple[Cuda | None, str]:
+    """The GPUs of this machine, now known as devices; or None, and what is missing."""
+    wanted, _, number = os.environ.get("MINITORCH_CUDA", "").partition(":")
+    if wanted == "off":
+        return None, "MINITORCH_CUDA=off hides it"
+    if wanted == "simulated":
+        from .simulated import SimulatedCuda
+
+        backend: Cuda = SimulatedCuda(int(number or 1))
+    else:
+        try:
+            from .cupy_backend import CupyCuda
+
+            backend = CupyCuda()
+        except DeviceError as error:
+            return None, str(error)
+    register(backend)
+    return backend, ""
+
+
+def require_cuda() -> Cuda:
+    """The GPUs of this machine; an error that says what is missing where there are none."""
+    backend, missing = find_cuda()
+    if backend is None:
+        raise DeviceError(f"Torch not compiled with CUDA enabled: there is no GPU here. {missing}")
+    return backend

@@ -1,0 +1,130 @@
+"""NVIDIA's GPUs, by way of CuPy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ...device import DeviceError, device
+from ..interface import Array, Shape
+from .backend import Cuda
+
+INSTALL = "pip install 'minitorch[cuda]' (for drivers of CUDA 12: pip install cupy-cuda12x)"
+
+try:
+    import cupy  # pyright: ignore[reportMissingImports]
+except ImportError as error:
+    raise DeviceError(
+        f"CuPy, which computes on it, cannot be imported ({error}): {INSTALL}"
+    ) from None
+
+
+class CupyCuda(Cuda):
+    """The GPUs that CuPy finds."""
+
+    array = cupy.ndarray
+    out_of_memory = cupy.cuda.memory.OutOfMemoryError
+
+    def __init__(self) -> None:
+        super().__init__()
+        try:
+            self.number = cupy.cuda.runtime.getDeviceCount()
+        except cupy.cuda.runtime.CUDARuntimeError as error:
+            raise DeviceError(
+                f"CuPy is installed but finds no GPU ({error}): look at nvidia-smi; the driver must "
+                f"be as new as the CUDA that CuPy was built for, else {INSTALL}"
+            ) from None
+        if not self.number:
+            raise DeviceError("CuPy finds no GPU: look at nvidia-smi and CUDA_VISIBLE_DEVICES")
+
+    def count(self) -> int:
+        return self.number
+
+    def index_of(self, array: Array) -> int:
+        return array.data.device_id
+
+    def address(self, array: Array) -> int:
+        return array.data.ptr
+
+    def empty(self, shape: Shape, dtype: Any, where: device) -> Array:
+        with self._on(where):
+            return cupy.ndarray(shape, dtype)
+
+    def zeros(self, shape: Shape, dtype: Any, where: device) -> Array:
+        with self._on(where):
+            return cupy.zeros(shape, dtype)
+
+    def strided(self, array: Array, shape: Shape, strides: Shape) -> Array:
+        return cupy.ndarray(shape, array.dtype, array.data, strides)
+
+    def from_numpy(self, array: np.ndarray, where: device) -> Array:
+        with self._on(where):
+            return cupy.asarray(array, order="K")
+
+    def to_numpy(self, array: Array) -> np.ndarray:
+        return cupy.asnumpy(array, order="A")
+
+    @contextmanager
+    def _on(self, where: device) -> Iterator[None]:
+        """Be on a device for a while."""
+        if where.index == cupy.cuda.runtime.getDevice():
+            yield
+        else:
+            with cupy.cuda.Device(where.index or 0):
+                yield
+
+    # --- The device itself ---------------------------------------------------------------------------
+
+    def current(self) -> int:
+        return cupy.cuda.runtime.getDevice()
+
+    def use(self, index: int) -> None:
+        cupy.cuda.Device(index).use()
+
+    def synchronize(self, index: int) -> None:
+        cupy.cuda.Device(index).synchronize()
+
+    def properties(self, index: int) -> Any:
+        found = cupy.cuda.runtime.getDeviceProperties(index)
+        return SimpleNamespace(
+            name=found["name"].decode(), major=found["major"], minor=found["minor"],
+            total_memory=found["totalGlobalMem"], multi_processor_count=found["multiProcessorCount"],
+            warp_size=found["warpSize"], is_integrated=found["integrated"],
+            max_threads_per_multi_processor=found["maxThreadsPerMultiProcessor"],
+        )  # fmt: skip
+
+    def memory(self, index: int) -> tuple[int, int, int, int]:
+        with cupy.cuda.Device(index):
+            pool = cupy.get_default_memory_pool()
+            return pool.used_bytes(), pool.total_bytes(), pool.total_bytes(), pool.total_bytes()
+
+    def free_and_total(self, index: int) -> tuple[int, int]:
+        with cupy.cuda.Device(index):
+            return cupy.cuda.runtime.memGetInfo()
+
+    def release(self) -> None:
+        cupy.get_default_memory_pool().free_all_blocks()
+
+    def new_stream(self, priority: int) -> Any:
+        return cupy.cuda.Stream(non_blocking=True, priority=priority or None)
+
+    def default_stream(self) -> Any:
+        return cupy.cuda.Stream.null
+
+    def current_stream(self) -> Any:
+        return cupy.cuda.get_current_stream()
+
+    @contextmanager
+    def using(self, stream: Any) -> Iterator[None]:
+        with stream:
+            yield
+
+    def new_event(self, timed: bool) -> Any:
+        return cupy.cuda.Event(disable_timing=not timed)
+
+    def milliseconds(self, start: Any, end: Any) -> float:
+        return cupy.cuda.get_elapsed_time(start, end)

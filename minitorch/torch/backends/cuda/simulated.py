@@ -1,0 +1,260 @@
+"""A GPU that is none: `MINITORCH_CUDA=simulated`, or `simulated:2` for two of them.
+
+Its arrays lie in the machine's main memory but are of a class of their own, which the CPU cannot
+read and which does not meet NumPy's arrays, as CuPy's do not. So where tensors are, how they move,
+what is refused, and whether each operation keeps to its device can be tested on every machine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.lib.stride_tricks import as_strided
+
+from ...device import device
+from ..interface import Array, Shape
+from .backend import Cuda
+
+LACKING = {
+    "apply_over_axes", "as_strided", "block", "einsum_path", "geomspace", "histogram_bin_edges", "insert",
+    "isnat", "lexsort", "matrix_norm", "matvec", "multi_dot", "nanpercentile", "nanquantile",
+    "sliding_window_view", "spacing", "svdvals", "unstack", "vecdot", "vecmat", "vector_norm",
+}  # fmt: skip
+"""Functions of NumPy's that CuPy 14 does not have, or not for its own arrays."""
+
+REDUCING = frozenset(("add", "multiply", "logical_and", "logical_or"))
+"""The ufuncs whose `reduce` CuPy has."""
+
+
+class SimulatedArray(NDArrayOperatorsMixin):
+    """An array in the memory of a simulated GPU."""
+
+    __slots__ = ("base", "index", "memory")
+
+    def __init__(self, memory: Any, index: int, base: SimulatedArray | None = None) -> None:
+        self.memory = np.asarray(memory)
+        self.index = index
+        self.base = base
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if method == "reduce" and ufunc.__name__ not in REDUCING:
+            raise NotImplementedError(f"{ufunc.__name__}.reduce is not supported")
+        if method not in ("__call__", "reduce", "at") or "where" in options:
+            raise NotImplementedError(f"{ufunc.__name__}.{method} is not supported")
+        out = options.get("out")
+        result = getattr(ufunc, method)(*self._memories(inputs), **self._memories(options))
+        return self._wrapped(result) if out is None else out[0]
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function.__name__ in LACKING:
+            raise TypeError(f"{function.__name__} is not supported")
+        return self._wrapped(function(*self._memories(args), **self._memories(kwargs)))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in (
+            "ctypes",
+            "getfield",
+            "resize",
+            "setfield",
+            "setflags",
+        ):
+            raise AttributeError(f"an array of the GPU has no '{name}'")
+        found = getattr(self.memory, name)
+        if not callable(found) or isinstance(found, np.dtype):
+            return self._wrapped(found)
+
+        def call(*args: Any, **named: Any) -> Any:
+            result = found(*self._memories(args), **self._memories(named))
+            return result if name in ("item", "tolist") else self._wrapped(result)
+
+        return call
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in SimulatedArray.__slots__:
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self.memory, name, value)
+
+    def __getitem__(self, key: Any) -> Any:
+        keys = self._memories(key if isinstance(key, tuple) else (key,))
+        if not any(k is Ellipsis for k in keys) and not any(
+            isinstance(k, np.ndarray) for k in keys
+        ):
+            keys = (*keys, ...)  # a single element is a view too
+        return self._wrapped(self.memory[keys])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        keys = self._memories(key if isinstance(key, tuple) else (key,))
+        self.memory[keys] = self._memories((value,))[0]
+
+    def __len__(self) -> int:
+        return len(self.memory)
+
+    def __bool__(self) -> bool:
+        return bool(self.memory)
+
+    def __int__(self) -> int:
+        return int(self.memory)
+
+    def __float__(self) -> float:
+        return float(self.memory)
+
+    def __complex__(self) -> complex:
+        return complex(self.memory)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __deepcopy__(self, memo: Any) -> SimulatedArray:
+        return SimulatedArray(self.memory.copy(), self.index)
+
+    def get(self) -> np.ndarray:
+        """A copy in the machine's main memory."""
+        return self.memory.copy()
+
+    def _wrapped(self, value: Any) -> Any:
+        """A result's arrays as arrays of the same device."""
+        if isinstance(value, (np.ndarray, np.generic)):
+            mine = value.base is not None and np.may_share_memory(value, self.memory)
+            return SimulatedArray(
+                value, self.index, (self if self.base is None else self.base) if mine else None
+            )
+        if isinstance(value, (tuple, list)) and any(isinstance(v, np.ndarray) for v in value):
+            values = [self._wrapped(v) for v in value]
+            return type(value)(*values) if hasattr(value, "_fields") else type(value)(values)
+        return value
+
+    def _memories(self, value: Any) -> Any:
+        """Arguments with NumPy's arrays in the place of these; TypeError where one is the CPU's."""
+        if isinstance(value, SimulatedArray):
+            return value.memory
+        if isinstance(value, np.ndarray):
+            raise TypeError("Unsupported type <class 'numpy.ndarray'>")
+        if isinstance(value, dict):
+            return {name: self._memories(v) for name, v in value.items()}
+        if type(value) in (tuple, list):
+            return type(value)(map(self._memories, value))
+        return value
+
+
+class SimulatedEvent:
+    """A moment, as CuPy's events note it."""
+
+    def __init__(self) -> None:
+        self.moment: float | None = None
+
+    def record(self, stream: Any = None) -> None:
+        """Note this moment."""
+        self.moment = time.perf_counter()
+
+    def synchronize(self) -> None:
+        """Wait until it has come: everything is done at once here."""
+
+    @property
+    def done(self) -> bool:
+        """Whether it has come."""
+        return True
+
+
+class SimulatedStream:
+    """An order of work, as CuPy's streams are: everything is done at once here."""
+
+    done = True
+
+    def __init__(self, pointer: int = 0) -> None:
+        self.ptr = pointer or id(self)
+
+    def synchronize(self) -> None:
+        """Wait for all work in it."""
+
+    def wait_event(self, event: SimulatedEvent) -> None:
+        """Let what follows wait for an event."""
+
+
+class SimulatedCuda(Cuda):
+    """Simulated GPUs."""
+
+    array = SimulatedArray
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+        self.index = 0
+        self.stream: Any = SimulatedStream(1)
+
+    def count(self) -> int:
+        return self.number
+
+    def index_of(self, array: Array) -> int:
+        return array.index
+
+    def address(self, array: Array) -> int:
+        return array.memory.__array_interface__["data"][0]
+
+    def empty(self, shape: Shape, dtype: Any, where: device) -> Array:
+        return SimulatedArray(np.empty(shape, dtype), where.index or 0)
+
+    def strided(self, array: Array, shape: Shape, strides: Shape) -> Array:
+        view = as_strided(array.memory, shape, strides)
+        return SimulatedArray(view, array.index, array if array.base is None else array.base)
+
+    def from_numpy(self, array: np.ndarray, where: device) -> Array:
+        return SimulatedArray(array.copy(), where.index or 0)
+
+    def to_numpy(self, array: Array) -> np.ndarray:
+        return array.memory.copy()
+
+    # --- The device itself ---------------------------------------------------------------------------
+
+    def current(self) -> int:
+        return self.index
+
+    def use(self, index: int) -> None:
+        self.index = index
+
+    def synchronize(self, index: int) -> None:
+        """Everything is done at once here."""
+
+    def properties(self, index: int) -> Any:
+        return SimpleNamespace(
+            name="simulated GPU", major=9, minor=0, total_memory=1 << 34, multi_processor_count=132,
+            warp_size=32, max_threads_per_multi_processor=2048, is_integrated=0,
+        )  # fmt: skip
+
+    def memory(self, index: int) -> tuple[int, int, int, int]:
+        return 0, 0, 0, 0
+
+    def free_and_total(self, index: int) -> tuple[int, int]:
+        return 1 << 34, 1 << 34
+
+    def new_stream(self, priority: int) -> Any:
+        return SimulatedStream()
+
+    def default_stream(self) -> Any:
+        return SimulatedStream(1)
+
+    def current_stream(self) -> Any:
+        return self.stream
+
+    @contextmanager
+    def using(self, stream: Any) -> Iterator[None]:
+        before, self.stream = self.stream, stream
+        try:
+            yield
+        finally:
+            self.stream = before
+
+    def new_event(self, timed: bool) -> Any:
+        return SimulatedEvent()
+
+    def milliseconds(self, start: Any, end: Any) -> float:
+        return (end.moment - start.moment) * 1e3

@@ -1,0 +1,165 @@
+"""Every operation on another device, with PyTorch's sample inputs, against the CPU.
+
+`python -m tests.torch.devices` runs them on `cuda` (`MINITORCH_CUDA=simulated` where there is no
+GPU) and prints how many agree and which were computed on the CPU, there and back;
+`python -m tests.torch.devices add sum` says for some of them what differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch as real
+
+import minitorch.torch as ours
+from minitorch.torch.backends.cuda.backend import require_cuda
+from minitorch.torch.dtypes import FLOATING
+
+from . import opinfo
+from .layouts import ULPS
+from .oracle import Mismatch, compare_tensors, largest, leaves, numbers, to_ours
+
+DTYPES = (
+    real.float64,
+    real.float32,
+    real.int64,
+    real.bool,
+    real.complex128,
+    real.bfloat16,
+    real.float16,
+)
+DEVICE = ours.device("cuda", 0)
+UNSTEADY = set(
+    """bernoulli cauchy empty empty_like empty_permuted empty_strided exponential geometric log_normal
+    multinomial nn.functional.alpha_dropout nn.functional.dropout nn.functional.dropout2d
+    nn.functional.dropout3d nn.functional.feature_alpha_dropout.with_train nn.functional.rrelu
+    nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d
+    nn.functional.scaled_dot_product_attention.dropout new_empty new_empty_strided normal
+    normal.in_place normal.number_mean pca_lowrank rand_like randint randint_like randn randn_like svd_lowrank
+    uniform""".split()
+)
+"""Operations whose numbers are drawn, or are whatever lies in memory."""
+
+
+def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Arguments with tensors, and the CPU as a device, changed."""
+    if isinstance(value, (ours.Tensor, ours.device)):
+        return change(value)
+    if isinstance(value, dict):
+        return {k: _mapped(v, change) for k, v in value.items()}
+    if isinstance(value, (list, tuple)) and not isinstance(value, ours.Size):
+        return type(value)(_mapped(v, change) for v in value)
+    return value
+
+
+def run(fn: Any, args: Any, kwargs: Any, device: ours.device) -> list[Any]:
+    """What a call gives on a device: outputs, and gradients where there are some."""
+    known: dict[int, Any] = {}
+
+    def place(t: Any) -> Any:
+        if isinstance(t, ours.device):
+            return device
+        if id(t) not in known:
+            moved = t.detach().clone() if device == t.device else t.detach().to(device)
+            known[id(t)] = moved.requires_grad_(t.requires_grad)
+        return known[id(t)]
+
+    args, kwargs = _mapped((args, kwargs), place)
+    if "device" in kwargs or not leaves((args, kwargs)):
+        kwargs["device"] = device
+    ours.manual_seed(0)
+    found = leaves(fn(*args, **kwargs))
+    for t in found:
+        if t.device != device:
+            raise Mismatch(f"a result is on {t.device}")
+    outs = [t for t in found if t.requires_grad]
+    inputs = [t for t in leaves((args, kwargs)) if t.requires_grad]
+    if not outs or not inputs:
+        return found
+    random = np.random.default_rng(0)
+    weights = [ours.asarray(random.standard_normal(t.shape)).to(device, t.dtype) for t in outs]
+    grads = ours.autograd.grad(outs, inputs, weights, allow_unused=True)
+    return [*found, *(g for g in grads if g is not None)]
+
+
+def cases(name: str, limit: int, dtypes: tuple[Any, ...]) -> Iterator[tuple[str, Any, Any, Any]]:
+    """An operation's calls on PyTorch's samples: what to say of each, the function, its arguments."""
+    info = opinfo.all_operations()[name]
+    fn = opinfo.resolve(ours, info)
+    for dtype in dtypes:
+        if fn is None or not info.supports_dtype(dtype, "cpu"):
+            continue
+        grad = dtype in (real.float64, real.complex128) and info.supports_autograd
+        for i, sample in enumerate(opinfo.samples(info, dtype, grad, limit)):
+            args, kwargs = to_ours(((sample.input, *sample.args), sample.kwargs))
+            yield f"{name}[{dtype}, sample {i}]", fn, args, kwargs
+
+
+def check(name: str, limit: int = 1000, dtypes: tuple[Any, ...] = DTYPES) -> int:
+    """Compare an operation on the device with the CPU; `Mismatch` or an error says what is wrong.
+
+    Returns:
+        how many calls were compared
+    """
+    count = 0
+    for what, fn, args, kwargs in cases(name, limit, dtypes):
+        try:
+            expected = run(fn, args, kwargs, ours.device("cpu"))
+        except Exception:
+            continue
+        try:
+            got = run(fn, args, kwargs, DEVICE)
+        except Mismatch as error:
+            raise Mismatch(f"{what}: {error}") from None
+        except Exception as error:
+            raise Mismatch(f"{what}: raised {type(error).__name__}: {error}") from error
+        if len(got) != len(expected):
+            raise Mismatch(f"{what}: {len(got)} results, expected {len(expected)}")
+        seen = [*expected, *leaves((args, kwargs))]
+        scale = max((largest(numbers(e)) for e in seen if e.dtype.kind >= FLOATING), default=0.0)
+        for i, (a, b) in enumerate(zip(got, expected, strict=True)):
+            if name in UNSTEADY:
+                if (a.shape, a.dtype) != (b.shape, b.dtype):
+                    raise Mismatch(f"{what}: {a.shape} {a.dtype}, expected {b.shape} {b.dtype}")
+                continue
+            compare_tensors(a.cpu(), b, f"{what}: result {i}", ULPS, scale=max(scale, 1.0))
+        count += 1
+    return count
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Compare, and say what was found."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("names", nargs="*", help="operations; by default all")
+    parser.add_argument("--limit", type=int, default=1000, help="samples of each type")
+    parser.add_argument("--part", default="0/1", help="1/4: the second quarter of the operations")
+    options = parser.parse_args(argv)
+    warnings.simplefilter("ignore")
+    part, parts = map(int, options.part.split("/"))
+    names = (options.names or sorted(opinfo.all_operations()))[part::parts]
+    wrong, compared, calls = {}, 0, 0
+    for name in names:
+        try:
+            count = check(name, options.limit)
+        except Exception as error:
+            wrong[name] = f"{type(error).__name__}: {error}".split("\n")[0]
+            continue
+        calls += count
+        compared += count > 0
+    for name, reason in wrong.items():
+        print(f"{name}: {reason[:300]}")
+    on_cpu = require_cuda().on_cpu
+    print(f"{len(on_cpu)} operations were computed on the CPU, there and back:")
+    for name, reason in sorted(on_cpu.items()):
+        print(f"  {name}: {reason[:120]}".replace("\n", " "))
+    print(f"{compared} operations agree ({calls} calls), {len(wrong)} do not")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
