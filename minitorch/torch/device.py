@@ -54,10 +54,12 @@ class device:  # noqa: N801
     def __enter__(self) -> device:
         """Let new tensors be made here, unless a call says otherwise."""
         _thread.entered = (*_thread.entered, self)
+        chosen.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
         _thread.entered = _thread.entered[:-1]
+        chosen.remove(self)
 
     def __reduce__(self) -> tuple[type, tuple[str, int | None]]:
         return device, (self.type, self.index)
@@ -72,18 +74,23 @@ class _Thread(threading.local):
 
 
 _thread = _Thread()
+chosen: list[Any] = []
+"""What threads have entered, and whether one has set a default: while it is empty, new tensors go to the CPU."""
 
 
 def where_new(given: Any = None) -> Any:
     """Where a new tensor goes: to the device that a call names, or one that was entered, or the default; None: the CPU."""
     if given is not None:
         return given
-    return _thread.entered[-1] if _thread.entered else _thread.default
+    entered = _thread.entered
+    return entered[-1] if entered else _thread.default
 
 
 def set_default(place: device | None) -> None:
     """Let new tensors of this thread be made on a device, where nothing else is said."""
     _thread.default = place
+    if "default" not in chosen:
+        chosen.append("default")
 
 
 class DeviceError(AssertionError, RuntimeError):

@@ -14,7 +14,8 @@ BOOL, INTEGRAL, FLOATING, COMPLEX = range(4)
 class dtype:  # noqa: N801
     """The type of a tensor's elements; compare with `is`."""
 
-    __slots__ = ("_numpy", "c_name", "itemsize", "kind", "name", "rank", "type_name")
+    __slots__ = ("c_name", "itemsize", "kind", "name", "numpy", "rank", "type_name")
+    numpy: Any  # the NumPy dtype
 
     def __init__(self, name: str, c_name: str, kind: int, rank: int, type_name: str) -> None:
         self.name = name
@@ -22,18 +23,20 @@ class dtype:  # noqa: N801
         self.kind = kind
         self.rank = rank
         self.type_name = type_name
-        self._numpy: Any = None if name == "bfloat16" else np.dtype(name)
-        self.itemsize: int = 2 if name == "bfloat16" else self._numpy.itemsize
+        self.itemsize: int = 2
+        if name != "bfloat16":
+            self.numpy = np.dtype(name)
+            self.itemsize = self.numpy.itemsize
 
-    @property
-    def numpy(self) -> Any:
-        """The NumPy dtype; that of bfloat16 comes from the package ml_dtypes."""
-        if self._numpy is None:
-            import ml_dtypes
+    def __getattr__(self, name: str) -> Any:
+        """The NumPy dtype of bfloat16, when it is first asked for: it comes from the package ml_dtypes."""
+        if name != "numpy":
+            raise AttributeError(f"'torch.dtype' object has no attribute '{name}'")
+        import ml_dtypes
 
-            self._numpy = np.dtype(ml_dtypes.bfloat16)
-            _FROM_NUMPY[self._numpy] = self
-        return self._numpy
+        self.numpy = np.dtype(ml_dtypes.bfloat16)
+        _FROM_NUMPY[self.numpy] = self
+        return self.numpy
 
     @property
     def is_floating_point(self) -> bool:
@@ -91,7 +94,7 @@ NAMES = {d.name: d for d in ALL} | {
     "long": int64, "cfloat": complex64, "cdouble": complex128,
 }  # fmt: skip
 """What `minitorch.torch` calls them."""
-_FROM_NUMPY: dict[Any, dtype] = {d._numpy: d for d in ALL if d._numpy is not None}
+_FROM_NUMPY: dict[Any, dtype] = {d.numpy: d for d in ALL if d is not bfloat16}
 
 
 def from_numpy_dtype(numpy_dtype: Any) -> dtype:

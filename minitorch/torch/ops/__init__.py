@@ -60,5 +60,4 @@ from . import native as native  # isort: skip
 from . import control_flow as control_flow  # isort: skip
 from . import segments as segments  # isort: skip
 from . import old_names as old_names  # isort: skip
-from . import numpy_names as numpy_names  # isort: skip
 from .surface import FUNCTIONS as FUNCTIONS

@@ -102,6 +102,7 @@ NUMPY_NAMES = {
     "x1": "input",
     "x2": "other",
 }
+"""NumPy's names for arguments, which Torch takes too, and its own."""
 
 
 _WORDS = {"ints": "tuple of ints", "floats": "tuple of floats", "numbers": "tuple of numbers",
@@ -279,7 +280,9 @@ def checked(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
             return fn(a, b, c)
         else:
             args = (a, b, c)
-        classes = (*map(type, args), *kwargs, *map(type, kwargs.values()))
+        classes = tuple([_classes(v) for v in args])
+        if kwargs:
+            classes += (*kwargs, *[_classes(v) for v in kwargs.values()])
         if classes not in known or function_modes:
             result, args, kwargs = check(call, args, kwargs, classes)
             if result is not NOBODY:
@@ -317,15 +320,6 @@ class Check:
         They have the names that the function knows. TypeError if they do not fit. Classes that
         need no second look are remembered.
         """
-        values = (*args, *kwargs.values())
-        plain = True
-        for value in values:
-            if isinstance(value, (list, tuple)):
-                plain = False
-                classes = (tuple([_classes(v) for v in values]), *kwargs)
-                if classes in self.known and not function_modes:
-                    return NOBODY, args, kwargs
-                break
         result = answer(call, args, kwargs)
         if result is not NOBODY:
             return result, args, kwargs
@@ -337,13 +331,12 @@ class Check:
         if not fitting and self.texts:
             raise self.refusal(given, kwargs)
         if fitting and not kwargs.keys() <= self.names:
+            kwargs = {k if k in self.names else NUMPY_NAMES.get(k, k): v for k, v in kwargs.items()}
             placed, left = fitting[0].placed(given, kwargs, self.names)
             return NOBODY, (*args[: self.first], *placed), left
         by_value = [s.by_value(given, kwargs) for s in fitting]
-        if is_plain(values) and not (by_value and all(by_value)):
-            self.known.add(classes)
-            if plain and len(values) == len(args) == 1:
-                self.known.add(type(args[0]))
+        if is_plain((*args, *kwargs.values())) and not (by_value and all(by_value)):
+            self.known.update((classes, *classes) if len(args) == 1 and not kwargs else (classes,))
         return NOBODY, args, kwargs
 
     def refusal(self, args: Arguments, kwargs: Keywords) -> TypeError:
@@ -365,14 +358,13 @@ def _argument_names(fn: Any) -> set[str]:
         code = fn.__code__
         names.update(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
         fn = getattr(fn, "__wrapped__", None)
-    return names | NUMPY_NAMES.keys()
+    return names
 
 
 def _classes(value: Any) -> Any:
-    """The class of a value; of a list, those of its elements."""
-    if isinstance(value, (list, tuple)):
-        return type(value), frozenset(map(type, value))
-    return type(value)
+    """The class of a value; of a list, also those of its elements."""
+    cls = type(value)
+    return (cls, frozenset(map(type, value))) if isinstance(value, (list, tuple)) else cls
 
 
 def _class_name(value: Any) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..backends.cpu.backend import cpu
 from ..backends.interface import backend_for, from_numpy, resolve
-from ..device import CPU, where_new
+from ..device import CPU, chosen, where_new
 from ..dtypes import dtype as dtype_type
 from ..environment import preserve_format
 from ..tensor import Array, Tensor
@@ -55,9 +55,10 @@ LIFT = Op("lift_fresh", (), lambda data, device=CPU: from_numpy(data, device), {
 
 def made_by(op: Op, params: dict[str, Any], device: Any, requires_grad: bool) -> Tensor:
     """A leaf that a record makes without inputs, on a device."""
-    device = where_new(device)
-    if device is not None and device is not CPU:
-        params["device"] = resolve(device)
+    if device is not CPU and (device is not None or chosen):
+        where = where_new(device)
+        if where is not None and where is not CPU:
+            params["device"] = resolve(where)
     out = bind(op, (), params)
     if requires_grad:
         out.requires_grad = True
@@ -236,12 +237,18 @@ def frombuffer(
 
 def shape_of(name: str, sizes: Sequence[Any], named: dict[str, Any]) -> tuple[int, ...]:
     """The shape that a call asks for, as numbers, as one sequence, or by the name `size`."""
+    for s in sizes:
+        if type(s) is not int or s < 0:
+            break
+    else:
+        if not named:
+            return tuple(sizes)
     if not sizes and "size" in named:
         sizes = (named.pop("size"),)
     if named:
         raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")
     shape = sizes_of(sizes)
-    if any(s < 0 for s in shape):
+    if shape and min(shape) < 0:
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
         )
@@ -273,7 +280,7 @@ def memory_order_of(like: Array, memory_format: Any) -> Any:
 
 def _declare_filled(op: Op) -> None:
     """`torch.zeros(2, 3)`, `torch.zeros_like(x)`, `x.new_zeros(2, 3)`."""
-    name = op.name
+    name, name_like = op.name, f"{op.name}_like"
 
     def call(
         *sizes: Any, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
@@ -284,7 +291,7 @@ def _declare_filled(op: Op) -> None:
             check_given_type(dtype, out)
             made = made_by(op, {"size": shape, "dtype": out._array.dtype}, out.device, False)
             return into(out, made, name)
-        kind = dtypes.given_type(dtype, dtypes.get_default_dtype())
+        kind = dtypes.get_default_dtype() if dtype is None else dtypes.given_type(dtype)
         params = {"size": shape, "dtype": kind.numpy}
         if memory_format is not None:
             if memory_format is preserve_format:
@@ -296,7 +303,7 @@ def _declare_filled(op: Op) -> None:
         input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
         requires_grad: bool = False, memory_format: Any = None,
     ) -> Tensor:  # fmt: skip
-        check_tensor(f"{name}_like", input)
+        check_tensor(name_like, input)
         return made_like(op, input, dtype, device, requires_grad, memory_format)
 
     def new(
@@ -308,12 +315,12 @@ def _declare_filled(op: Op) -> None:
         where = self.device if device is None else device
         return made_by(op, {"size": shape, "dtype": kind}, where, requires_grad)
 
-    for fn, own in ((call, name), (like, f"{name}_like"), (new, f"new_{name}")):
+    for fn, own in ((call, name), (like, name_like), (new, f"new_{name}")):
         fn.__name__ = own
     call.__doc__ = f"A tensor of a shape, {name}."
     like.__doc__ = f"A tensor of another's shape and type, {name}."
     new.__doc__ = f"A tensor of a shape and this one's type, {name}."
-    FUNCTIONS[name], FUNCTIONS[f"{name}_like"] = call, like
+    FUNCTIONS[name], FUNCTIONS[name_like] = call, like
     method(f"new_{name}", new)
 
 
@@ -331,9 +338,8 @@ def made_like(
     array = input._array
     params["size"] = array.shape
     params["dtype"] = array.dtype if dtype is None else dtypes.given_type(dtype).numpy
-    order = memory_order_of(array, memory_format)
-    if order is not None:
-        params["order"] = order
+    if memory_format is not None or not array.flags.c_contiguous:
+        params["order"] = memory_order_of(array, memory_format)
     return made_by(op, params, input.device if device is None else device, requires_grad)
 
 
@@ -360,12 +366,12 @@ def full(
         raise TypeError(
             f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"
         )
-    shape = shape_of("full", (size,), {})
+    shape = shape_of("full", size, {})
     if out is not None:
         check_given_type(dtype, out)
         params = {"size": shape, **_value_and_type(fill_value, dtype or out.dtype)}
         return into(out, made_by(FULL, params, out.device, False), "full")
-    params = {"size": shape, **_value_and_type(fill_value, dtypes.given_type(dtype))}
+    params = {"size": shape, **_value_and_type(fill_value, dtype)}
     return made_by(FULL, params, device, requires_grad)
 
 
