@@ -45,7 +45,7 @@ from .files import cache_folder, replacing
 KEPT = 4096
 """How many kernels stay on disk; of more, those go that were not used for the longest time."""
 
-FORMAT = "2"
+FORMAT = "3"
 """Of the files: those of another format are not looked for."""
 
 _DIGEST = 32

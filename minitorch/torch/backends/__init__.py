@@ -1,1 +1,3 @@
-"""Where arrays are computed: one folder per device."""
+"""Where arrays are computed: one folder per device. The CPU is always there."""
+
+from .cpu import backend as _cpu  # noqa: F401

@@ -97,6 +97,17 @@ class Backend:
         """Numbers of a distribution of `sampling.py`: unless a device has its own, those of the CPU."""
         return self.from_numpy(distribution(shape, dtype, *args, **named), where)
 
+    def map(
+        self, scalar: Callable[..., Any], formula: Callable[..., Any]
+    ) -> Callable[..., Any] | None:
+        """A scalar function of arrays and numbers that broadcast together, with `out=`, where the device has more than a formula.
+
+        Args:
+            scalar: as in `scalars.py`
+            formula: the same for arrays, by NumPy's functions
+        """
+        return None
+
     def update(
         self, formula: Callable[..., tuple[Array, ...]], columns: Sequence[list[Array]], numbers: Sequence[Any]
     ) -> None:  # fmt: skip
@@ -165,6 +176,11 @@ def resolve(given: device | str | int | None) -> device:
 def backend_for(where: device) -> Backend:
     """What makes arrays on a device."""
     return _by_kind[where.type]
+
+
+def cpu_map(scalar: Callable[..., Any], formula: Callable[..., Any]) -> Callable[..., Any] | None:
+    """What the CPU has for a scalar function beside the formula of its arrays, if anything."""
+    return _by_kind["cpu"].map(scalar, formula)
 
 
 def from_numpy(array: np.ndarray, where: device) -> Array:

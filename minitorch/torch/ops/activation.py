@@ -1,7 +1,7 @@
 """Activations: the bends between the layers of a network.
 
-`activation` turns a function of arrays, its slope and its curvature into two records: the
-function, and its backward, which is fused and can itself be differentiated.
+`activation` turns a scalar function, its slope and its second derivative into two records: the
+function, and its backward, which can itself be differentiated.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, sampling
-from ..backends.cpu import maps
+from .. import dtypes, sampling, scalars
+from ..backends.interface import cpu_map
 from ..interpreters import composite
 from ..tensor import Array, Tensor, wrap
 from .comparison import where
-from .elementwise import kind_name, not_for, unary
+from .elementwise import not_for, unary
 from .movement import wrap_dim
-from .precision import in_single, require_floats
+from .precision import in_single, kind_name, require_floats
 from .promotion import SMALL, exact_number, wide_type
-from .record import REGISTRY, Op, bind
+from .record import REGISTRY, Op, Scalar, bind
 from .softmax import softmax
 from .surface import check_tensor, function, function_and_method, into, with_out
 from .writes import bind_in_place
@@ -31,29 +31,34 @@ Curve = Callable[..., Any]
 
 
 def activation(
-    name: str,
-    compute: Callable[..., Array],
-    slope: Callable[..., Array],
+    scalar: Scalar,
+    slope: Scalar,
     curve: Curve | None,
     doc: str,
     *,
+    name: str = "",
     kernel: str = "",
     kinds: str = "fV",
     node: str = "",
+    numpy: Callable[..., Array] | None = None,
 ) -> Op:
     """Declare a function of each element and of some constants.
 
     Args:
-        name: as in Torch
-        compute: from an array and the constants to an array
-        slope: from g, the array and the constants: g times the derivative there
+        scalar: from a number and the constants to a number
+        slope: from g, the number and the constants: g times the derivative there
         curve: from a tensor and the constants: the second derivative; None where it is 0
         doc: one line
+        name: of the record, unless it is the scalar function's
         kernel: the name in the error for types that there is no such function for
         kinds: NumPy's letters of the types that there is one for
         node: as in `Op`
+        numpy: the scalar function from arrays to an array, where it is not right for all types
     """
-    forward, fused = in_single(compute), in_single(slope)
+    name = name or scalar.__name__
+    forward, fused = (
+        in_single(cpu_map(f, g) or g) for f, g in ((scalar, numpy or scalar), (slope, slope))
+    )
 
     def run(input: Array, constants: tuple[Any, ...] = ()) -> Array:
         require_floats(kernel or f"{name}_cpu", input, kinds)
@@ -68,9 +73,9 @@ def activation(
     backward = Op(
         f"{name}_backward", ("grad", "input"),
         lambda grad, input, constants=(): fused(grad, input, *constants),
-        {"grad": gradient, "input": by_input},
+        {"grad": gradient, "input": by_input}, scalar=slope,
     )  # fmt: skip
-    return Op(name, ("input",), run, {"input": gradient}, node=node, doc=doc)
+    return Op(name, ("input",), run, {"input": gradient}, scalar=scalar, node=node, doc=doc)
 
 
 def _within(op: Op, kind: dtypes.dtype, constants: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -97,51 +102,30 @@ def _apply(op: Op, input: Tensor, constants: tuple[Any, ...], inplace: bool = Fa
 # --- Straight pieces -------------------------------------------------------------------------
 
 
-def _hardtanh(x: Array, low: float, high: float) -> Array:
-    return maps.clamp(x, x.dtype.type(low), x.dtype.type(high))
-
-
-_SIXTH = float(np.float32(1 / 6))  # Torch's own constant, in every type
-
 THRESHOLD = activation(
-    "threshold", lambda x, threshold, value: np.where(x <= threshold, x.dtype.type(value), x),
-    lambda g, x, threshold, value: maps.threshold_backward(g, x, threshold), None,
-    "Elements above a threshold, and a value for all others.", kinds="fViu",
+    scalars.threshold, scalars.threshold_backward, None, "Elements above a threshold, and a value for all others.",
+    kinds="fViu", numpy=lambda x, threshold, value: np.where(x <= threshold, x.dtype.type(value), x),
 )  # fmt: skip
 THRESHOLD_BACKWARD = REGISTRY["threshold_backward"]
 RELU = unary(
-    "relu", not_for("clamp_min_scalar_cpu", "bc", maps.relu),
-    lambda g, out: bind(THRESHOLD_BACKWARD, (g, out), {"constants": (0, 0)}), "x where positive, else 0.",
+    "relu", scalars.relu, lambda g, out: bind(THRESHOLD_BACKWARD, (g, out), {"constants": (0, 0)}), "x where positive, else 0.",
+    numpy=not_for("clamp_min_scalar_cpu", "bc", lambda x: np.maximum(x.dtype.type(0), x)),
 )  # fmt: skip
 HARDTANH = activation(
-    "hardtanh", _hardtanh, lambda g, x, low, high: np.where((x <= low) | (x >= high), 0, g), None,
-    "Elements kept between two bounds.", kinds="fViu",
+    scalars.clamp, scalars.hardtanh_backward, None, "Elements kept between two bounds.", name="hardtanh", kinds="fViu",
+    numpy=lambda x, low, high: np.clip(x, x.dtype.type(low), x.dtype.type(high)),
 )  # fmt: skip
-LEAKY_RELU = activation(
-    "leaky_relu", maps.leaky_relu, maps.leaky_relu_backward, None,
-    "x where positive, else a small part of it.",
-)  # fmt: skip
+LEAKY_RELU = activation(scalars.leaky_relu, scalars.leaky_relu_backward, None,
+                        "x where positive, else a small part of it.")  # fmt: skip
 HARDSIGMOID = activation(
-    "hardsigmoid", lambda x: np.clip(x + 3, 0, 6) / 6,
-    lambda g, x: np.where((x > -3) & (x < 3), g * _SIXTH, 0), None,
-    "A sigmoid of three straight lines.",
-)  # fmt: skip
-HARDSWISH = activation(
-    "hardswish", lambda x: x * np.clip(x + 3, 0, 6) / 6,
-    lambda g, x: np.where(x <= -3, 0, np.where(x < 3, g * (x / 3 + 0.5), g)),
-    lambda x: ((x > -3) & (x < 3)).to(x.dtype) / 3,
-    "x times its hardsigmoid.",
-)  # fmt: skip
-HARDSHRINK = activation(
-    "hardshrink", lambda x, bound: np.where((x >= -bound) & (x <= bound), 0, x),
-    lambda g, x, bound: np.where((x >= -bound) & (x <= bound), 0, g), None,
-    "0 near 0, else x.",
-)  # fmt: skip
+    scalars.hardsigmoid, scalars.hardsigmoid_backward, None, "A sigmoid of three straight lines."
+)
+HARDSWISH = activation(scalars.hardswish, scalars.hardswish_backward,
+                       lambda x: ((x > -3) & (x < 3)).to(x.dtype) / 3, "x times its hardsigmoid.")  # fmt: skip
+HARDSHRINK = activation(scalars.hardshrink, scalars.hardshrink_backward, None, "0 near 0, else x.")
 SOFTSHRINK = activation(
-    "softshrink", lambda x, bound: np.where(np.abs(x) <= bound, 0, x - np.copysign(bound, x).astype(x.dtype)),
-    lambda g, x, bound: np.where(np.abs(x) <= bound, 0, g), None,
-    "x moved towards 0, and 0 near it.",
-)  # fmt: skip
+    scalars.softshrink, scalars.softshrink_backward, None, "x moved towards 0, and 0 near it."
+)
 
 
 def threshold(
@@ -222,20 +206,6 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 # --- Exponentials ----------------------------------------------------------------------------
 
 
-def _elu(x: Array, alpha: float, scale: float, steepness: float) -> Array:
-    if scale == steepness == 1:
-        return maps.elu(x, alpha)
-    low = np.expm1(np.minimum(x, 0) * steepness) * (alpha * scale)
-    return np.where(x < 0, low, x * scale)
-
-
-def _elu_slope(g: Array, x: Array, alpha: float, scale: float, steepness: float) -> Array:
-    if scale == steepness == 1:
-        return maps.elu_backward(g, x, alpha)
-    low = np.exp(np.minimum(x, 0) * steepness) * (alpha * scale * steepness)
-    return np.where(x <= 0, g * low, g * scale)
-
-
 def _elu_curve(x: Any, alpha: float, scale: float, steepness: float) -> Any:
     low = (x.clamp(max=0) * steepness).exp() * (alpha * scale * steepness * steepness)
     return low.masked_fill(x > 0, 0)
@@ -261,12 +231,14 @@ def _log_sigmoid_curve(x: Any) -> Any:
     return s * (s - 1)
 
 
-ELU = activation("elu", _elu, _elu_slope, _elu_curve, "x where positive, else alpha (exp(x) - 1).")
-SOFTPLUS = activation("softplus", maps.softplus, maps.softplus_backward, _softplus_curve,
+ELU = activation(
+    scalars.elu, scalars.elu_backward, _elu_curve, "x where positive, else alpha (exp(x) - 1)."
+)
+SOFTPLUS = activation(scalars.softplus, scalars.softplus_backward, _softplus_curve,
                       "log(1 + exp(x)): a relu without an edge.")  # fmt: skip
-SILU = activation("silu", maps.silu, maps.silu_backward, _silu_curve, "x times its sigmoid.")
-MISH = activation("mish", maps.mish, maps.mish_backward, _mish_curve, "x tanh(softplus(x)).")
-LOG_SIGMOID = activation("log_sigmoid", maps.log_sigmoid, maps.log_sigmoid_backward, _log_sigmoid_curve,
+SILU = activation(scalars.silu, scalars.silu_backward, _silu_curve, "x times its sigmoid.")
+MISH = activation(scalars.mish, scalars.mish_backward, _mish_curve, "x tanh(softplus(x)).")
+LOG_SIGMOID = activation(scalars.log_sigmoid, scalars.log_sigmoid_backward, _log_sigmoid_curve,
                          "The logarithm of the sigmoid.")  # fmt: skip
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -339,11 +311,11 @@ def _gelu_tanh_curve(x: Any) -> Any:
 
 
 GELU = activation(
-    "gelu", maps.gelu, maps.gelu_backward, _gelu_curve,
+    scalars.gelu, scalars.gelu_backward, _gelu_curve,
     "x times the share of a normal distribution below x.", kernel="GeluKernelImpl",
 )  # fmt: skip
 GELU_TANH = activation(
-    "gelu_tanh", maps.gelu_tanh, maps.gelu_tanh_backward, _gelu_tanh_curve,
+    scalars.gelu_tanh, scalars.gelu_tanh_backward, _gelu_tanh_curve,
     "gelu with a tanh in place of erf.", kernel="GeluKernelImpl", node=GELU.node_name,
 )  # fmt: skip
 
@@ -359,11 +331,12 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
 
 PRELU = Op(
     "_prelu_kernel", ("input", "weight"),
-    in_single(lambda input, weight: np.where(input > 0, input, weight * input)),
+    in_single(scalars.prelu),
     {
         "input": lambda g, input, weight: where(input > 0, g, weight * g),
         "weight": lambda g, input: where(input > 0, 0, input * g),
     },
+    scalar=scalars.prelu,
 )  # fmt: skip
 
 

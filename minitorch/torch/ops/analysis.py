@@ -8,19 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..backends.cpu.maps import MAPS as KERNELS
+from .. import dtypes, scalars
+from ..backends.interface import cpu_map
 from ..tensor import Array, Tensor
 from .comparison import where
 from .elementwise import LARGE, binary, conj, flat, not_for, unary
 from .promotion import exact_number, fits_floats
-from .record import Op, Rule
+from .record import Op, Rule, Scalar
 from .surface import alias
 
 
-def floating(name: str, compute: Callable[[Array], Array], gradient: Rule, doc: str) -> Op:
+def floating(
+    name: str,
+    scalar: Scalar,
+    gradient: Rule,
+    doc: str,
+    numpy: Callable[[Array], Array] | None = None,
+) -> Op:
     """Declare a function of floating point numbers, which whole numbers become."""
-    return unary(name, compute, gradient, doc, to_float=True)
+    return unary(name, scalar, gradient, doc, numpy=numpy, to_float=True)
 
 
 # --- Powers ---------------------------------------------------------------------------------------
@@ -87,11 +93,11 @@ def _square(x: Array) -> Array:
 
 
 # fmt: off
-POW = binary("pow", not_for("pow", "b", _power), (_power_by_base, _power_by_exponent),
-             "Each element to a power.", symbol="pow", numbers="one", check=_refuse_fractions)
-unary("square", _square, lambda g, input: g * conj(2 * input), "x times x.")
+POW = binary("pow", np.power, (_power_by_base, _power_by_exponent), "Each element to a power.", symbol="pow",
+             numbers="one", check=_refuse_fractions, numpy=not_for("pow", "b", _power))
+unary("square", np.square, lambda g, input: g * conj(2 * input), "x times x.", numpy=_square)
 floating("sqrt", np.sqrt, lambda g, out: g / (2 * conj(out)), "Square root.")
-floating("rsqrt", lambda x: np.reciprocal(np.sqrt(x)), lambda g, out: -0.5 * g * conj(out.pow(3)), "1 / sqrt(x).")
+floating("rsqrt", scalars.rsqrt, lambda g, out: -0.5 * g * conj(out.pow(3)), "1 / sqrt(x).")
 floating("reciprocal", np.reciprocal, lambda g, out: -g * conj(out * out), "1 / x.")
 # fmt: on
 
@@ -117,35 +123,40 @@ floating("log", np.log, lambda g, input: g / conj(input), "Natural logarithm.")
 floating("log2", np.log2, lambda g, input: g / (conj(input) * LN2), "Logarithm to base 2.")
 floating("log10", np.log10, lambda g, input: g / (conj(input) * LN10), "Logarithm to base 10.")
 floating("log1p", np.log1p, lambda g, input: g / (conj(input) + 1), "log(1 + x), exact near 0.")
-binary("logaddexp", not_for("logaddexp_cpu", "biu", add_exponentials),
+binary("logaddexp", np.logaddexp,
        (lambda g, input, other: g / conj(1 + (other - input).exp()),
         lambda g, input, other: g / conj(1 + (input - other).exp())),
-       "log(exp(a) + exp(b)), without overflow.", has_twin=False, numbers="none")
-binary("logaddexp2", not_for("logaddexp2_cpu", "biuc", np.logaddexp2),
+       "log(exp(a) + exp(b)), without overflow.", has_twin=False, numbers="none",
+       numpy=not_for("logaddexp_cpu", "biu", add_exponentials))
+binary("logaddexp2", np.logaddexp2,
        (lambda g, input, other: g / (1 + (other - input).exp2()),
         lambda g, input, other: g / (1 + (input - other).exp2())),
-       "log2(2^a + 2^b), without overflow.", has_twin=False, numbers="none")
+       "log2(2^a + 2^b), without overflow.", has_twin=False, numbers="none",
+       numpy=not_for("logaddexp2_cpu", "biuc", np.logaddexp2))
 # fmt: on
 
 # --- Functions whose result tells their slope -------------------------------------------------------
 
 
-def _by_result(name: str, slope: Callable[[Any], Any], bend: Callable[[Any], Any]) -> Rule:
+def _by_result(
+    scalar: Scalar, slope: Callable[[Any], Any], slope_gradient: Callable[[Any], Any]
+) -> Rule:
     """The gradient times a slope, which is a function of the result; by a kernel for many.
 
     Args:
-        name: of the kernel
+        scalar: of the gradient and the result
         slope: the derivative, from the result
-        bend: the derivative of the slope
+        slope_gradient: the derivative of the slope
     """
+    large = cpu_map(scalar, scalar)
 
     def compute(grad: Array, result: Array) -> Array:
-        return KERNELS[name](grad, result) if grad.size >= LARGE else grad * slope(result)
+        return large(grad, result) if large and grad.size >= LARGE else scalar(grad, result)
 
-    fused = Op(name, ("grad", "result"), compute, {
+    fused = Op(scalar.__name__, ("grad", "result"), compute, {
         "grad": lambda g, result: fused(g, result),
-        "result": lambda g, grad, result: g * grad * bend(result),
-    })  # fmt: skip
+        "result": lambda g, grad, result: g * grad * slope_gradient(result),
+    }, scalar=scalar)  # fmt: skip
 
     def rule(g: Any, out: Any) -> Any:
         return g * conj(slope(out)) if out._array.dtype.kind == "c" else fused(g, out)
@@ -154,14 +165,15 @@ def _by_result(name: str, slope: Callable[[Any], Any], bend: Callable[[Any], Any
 
 
 # fmt: off
-floating("tanh", np.tanh, _by_result("tanh_backward", lambda y: 1 - y * y, lambda y: -2 * y), "Hyperbolic tangent.")
-floating("sigmoid", KERNELS["sigmoid"], _by_result("sigmoid_backward", lambda y: (1 - y) * y, lambda y: 1 - 2 * y),
+floating("tanh", np.tanh, _by_result(scalars.tanh_backward, lambda y: 1 - y * y, lambda y: -2 * y), "Hyperbolic tangent.")
+floating("sigmoid", scalars.sigmoid, _by_result(scalars.sigmoid_backward, lambda y: (1 - y) * y, lambda y: 1 - 2 * y),
          "1 / (1 + exp(-x)).")
 # fmt: on
 
 # --- Trigonometry -----------------------------------------------------------------------------------
 
 DEGREE = math.pi / 180
+RADIAN = 1 / DEGREE
 
 
 def _inverse_square(a: Any, b: Any) -> Any:
@@ -182,15 +194,16 @@ floating("cosh", np.cosh, lambda g, input: g * conj(input.sinh()), "Hyperbolic c
 floating("asinh", np.arcsinh, lambda g, input: g * conj((input * input + 1).rsqrt()), "Inverse hyperbolic sine.")
 floating("acosh", np.arccosh, _acosh_gradient, "Inverse hyperbolic cosine.")
 floating("atanh", np.arctanh, lambda g, input: g / conj(1 - input * input), "Inverse hyperbolic tangent.")
-floating("deg2rad", lambda x: x * x.dtype.type(DEGREE), lambda g: g * DEGREE, "Degrees as radians.")
-floating("rad2deg", lambda x: x * x.dtype.type(1 / DEGREE), lambda g: g / DEGREE, "Radians as degrees.")
+floating("deg2rad", lambda x: x * DEGREE, lambda g: g * DEGREE, "Degrees as radians.")
+floating("rad2deg", lambda x: x * RADIAN, lambda g: g / DEGREE, "Radians as degrees.")
 binary("atan2", np.arctan2,
        (lambda g, input, other: g * other * _inverse_square(input, other),
         lambda g, input, other: g * -input * _inverse_square(input, other)),
        "The angle of the point (other, input).", to_float=True, numbers="none")
-binary("hypot", not_for("hypot_cpu", "biuc", np.hypot),
+binary("hypot", np.hypot,
        (lambda g, input, out: g * input / out, lambda g, other, out: g * other / out),
-       "The length of the vector (input, other).", numbers="none")
+       "The length of the vector (input, other).", numbers="none",
+       numpy=not_for("hypot_cpu", "biuc", np.hypot))
 binary("nextafter", np.nextafter, (lambda g, input, other: g.masked_fill(input == other, 0), flat),
        "The next number towards the second.", numbers="none")
 for _new, _old in [

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, scalars
 from ..backends.interface import ARRAYS
 from ..tensor import Array, Tensor
 from .comparison import where
-from .elementwise import binary, conj, exactly, flat, kind_name, not_for, unary, unknown
+from .elementwise import binary, conj, exactly, flat, not_for, unary, unknown
 from .layout import following
+from .precision import kind_name
 from .promotion import (
     broadcast_error,
     exact_number,
@@ -135,7 +136,7 @@ def positive(input: Tensor) -> Tensor:
 
 
 # fmt: off
-NEG = unary("neg", _negative, lambda g: -g, "Minus each element.")
+NEG = unary("neg", np.negative, lambda g: -g, "Minus each element.", numpy=_negative)
 ADD = binary("add", np.add, (lambda g: g, lambda g: g), "The sum of two tensors.",
              symbol="add", exact_numbers=True)
 method("_add_in_place", lambda self, other: bind_in_place(ADD, self, (other,), {}))
@@ -147,41 +148,53 @@ MUL = binary("mul", np.multiply,
 DIV = binary("div", np.true_divide,
              (lambda g, other: g / conj(other), lambda g, input, other: -g * conj((input / other) / other)),
              "The quotient of two tensors.", to_float=True, symbol="truediv", exact_numbers=True)
-FLOOR_DIVIDE = binary("floor_divide", not_for("div_floor_cpu", "bc", _whole_division(_floor_divide)), (None, None),
-                      "The quotient, rounded down.", symbol="floordiv", exact_numbers=True)
+FLOOR_DIVIDE = binary("floor_divide", scalars.floored_divide, (None, None), "The quotient, rounded down.", symbol="floordiv",
+                      exact_numbers=True, numpy=not_for("div_floor_cpu", "bc", _whole_division(_floor_divide)))
 DIV_TRUNC = Op("div_trunc", ("input", "other"),
                following(_divided(_truncated_divide)),
-               {"input": flat, "other": flat}, doc="The quotient, rounded towards 0.")
+               {"input": flat, "other": flat}, scalar=scalars.truncated_divide, doc="The quotient, rounded towards 0.")
 DIV_FLOOR = Op("div_floor", ("input", "other"),
                following(_divided(_floor_divide)),
-               {"input": flat, "other": flat}, doc="The quotient, rounded down.")
-binary("remainder", not_for("remainder_cpu", "bc", _whole_division(np.remainder)),
+               {"input": flat, "other": flat}, scalar=scalars.floored_divide, doc="The quotient, rounded down.")
+binary("remainder", np.remainder,
        (lambda g: g, lambda g, input, other: -g * DIV_FLOOR(input, other)),
-       "What is left of a division that rounds down.", symbol="mod", numbers="one")
-binary("fmod", not_for("fmod_cpu", "bc", _whole_division(np.fmod)),
+       "What is left of a division that rounds down.", symbol="mod", numbers="one",
+       numpy=not_for("remainder_cpu", "bc", _whole_division(np.remainder)))
+binary("fmod", np.fmod,
        (lambda g: g, lambda g, input, other: -g * DIV_TRUNC(input, other)),
-       "What is left of a division that rounds towards 0.", numbers="other")
-binary("maximum", _ordered("maximum", np.maximum), (_to_larger, _to_smaller),
-       "The larger of two elements; equal ones share the gradient.", has_twin=False, numbers="none")
-binary("minimum", _ordered("minimum", np.minimum), (_to_smaller, _to_larger),
-       "The smaller of two elements; equal ones share the gradient.", has_twin=False, numbers="none")
-binary("fmax", _ordered("fmax", np.fmax),
+       "What is left of a division that rounds towards 0.", numbers="other",
+       numpy=not_for("fmod_cpu", "bc", _whole_division(np.fmod)))
+binary("maximum", np.maximum, (_to_larger, _to_smaller),
+       "The larger of two elements; equal ones share the gradient.", has_twin=False, numbers="none",
+       numpy=_ordered("maximum", np.maximum))
+binary("minimum", np.minimum, (_to_smaller, _to_larger),
+       "The smaller of two elements; equal ones share the gradient.", has_twin=False, numbers="none",
+       numpy=_ordered("minimum", np.minimum))
+binary("fmax", np.fmax,
        (lambda g, input, other: g.masked_fill(~((input >= other) | other.isnan()), 0),
         lambda g, input, other: g.masked_fill((input >= other) | other.isnan(), 0)),
-       "The larger of two elements, passing over NaN.", has_twin=False, numbers="none")
-binary("fmin", _ordered("fmin", np.fmin),
+       "The larger of two elements, passing over NaN.", has_twin=False, numbers="none",
+       numpy=_ordered("fmax", np.fmax))
+binary("fmin", np.fmin,
        (lambda g, input, other: g.masked_fill(~((input <= other) | other.isnan()), 0),
         lambda g, input, other: g.masked_fill((input <= other) | other.isnan(), 0)),
-       "The smaller of two elements, passing over NaN.", has_twin=False, numbers="none")
+       "The smaller of two elements, passing over NaN.", has_twin=False, numbers="none",
+       numpy=_ordered("fmin", np.fmin))
 # fmt: on
 MUL.keeps_tensors = DIV.keeps_tensors = True
 SCALE = Op(
-    "scale", ("input",), lambda input, factor: MUL.compute(input, factor),
-    {"input": lambda g, factor: SCALE(g, factor=factor.conjugate())}, doc="Each element times a number.",
+    "scale", ("input",), lambda input, constants: MUL.compute(input, *constants),
+    {"input": lambda g, constants: scaled(g, constants[0].conjugate())}, scalar=np.multiply,
+    doc="Each element times a number.",
 )  # fmt: skip
 
 
-def _scaled(op: Op) -> None:
+def scaled(input: Tensor, factor: Any) -> Tensor:
+    """Each element times a number."""
+    return bind(SCALE, (input,), {"constants": (factor,)})
+
+
+def _with_alpha(op: Op) -> None:
     """Give `add` and `sub` their `alpha`, which multiplies the second operand."""
     plain, plain_method = FUNCTIONS[op.name], getattr(Tensor, op.name)
     plain_twin = getattr(Tensor, op.name + "_")
@@ -224,7 +237,7 @@ def _times(name: str, other: Any, alpha: Any, input: Any) -> Any:
     if isinstance(other, Tensor) and isinstance(input, Tensor) and fits_floats(alpha):
         kind = input.dtype
         if kind is other.dtype and kind.kind >= dtypes.FLOATING:
-            return SCALE(other, factor=alpha)
+            return scaled(other, alpha)
     alpha = plain_number(alpha, name, "alpha")
     kinds = [dtypes.of_number(v) if not isinstance(v, Tensor) else v.dtype for v in (input, other)]
     if name != "add" and dtypes.bool_ in kinds:
@@ -234,7 +247,7 @@ def _times(name: str, other: Any, alpha: Any, input: Any) -> Any:
     alpha = exact_number(alpha, kind)
     if alpha == 1:
         return other
-    return SCALE(other.to(kind), factor=alpha) if isinstance(other, Tensor) else other * alpha
+    return scaled(other.to(kind), alpha) if isinstance(other, Tensor) else other * alpha
 
 
 def check_kind(label: str, number: Any, kind: int) -> None:
@@ -249,8 +262,8 @@ def check_kind(label: str, number: Any, kind: int) -> None:
         )
 
 
-_scaled(ADD)
-_scaled(SUB)
+_with_alpha(ADD)
+_with_alpha(SUB)
 
 
 @function_and_method
@@ -327,20 +340,21 @@ def _sgn_gradient(g: Any, input: Any, out: Any) -> Any:
 
 
 # fmt: off
-unary("floor", _rounding("floor_cpu", np.floor), flat, "The next whole number below.")
-unary("ceil", _rounding("ceil_cpu", np.ceil), flat, "The next whole number above.")
-unary("trunc", _rounding("trunc_cpu", np.trunc), flat, "The next whole number towards 0.")
-ROUND = unary("round", _rounding("round_cpu", np.rint), flat, "The nearest whole number, halves to even.")
-unary("frac", not_for("frac_cpu", "biuc", lambda x: x - np.trunc(x)), lambda g: g, "What follows the point.")
-unary("abs", not_for("abs_cpu", "b", np.abs), _abs_gradient, "The absolute value.")
-unary("sign", not_for("sign_cpu", "c", _sgn), flat, "-1, 0 or 1.")
-unary("sgn", _sgn, _sgn_gradient, "-1, 0 or 1; of a complex number its direction.")
+unary("floor", np.floor, flat, "The next whole number below.", numpy=_rounding("floor_cpu", np.floor))
+unary("ceil", np.ceil, flat, "The next whole number above.", numpy=_rounding("ceil_cpu", np.ceil))
+unary("trunc", np.trunc, flat, "The next whole number towards 0.", numpy=_rounding("trunc_cpu", np.trunc))
+ROUND = unary("round", np.rint, flat, "The nearest whole number, halves to even.", numpy=_rounding("round_cpu", np.rint))
+unary("frac", scalars.frac, lambda g: g, "What follows the point.", numpy=not_for("frac_cpu", "biuc", scalars.frac))
+unary("abs", np.absolute, _abs_gradient, "The absolute value.", numpy=not_for("abs_cpu", "b", np.absolute))
+unary("sign", scalars.sign, flat, "-1, 0 or 1.", numpy=not_for("sign_cpu", "c", _sgn))
+unary("sgn", scalars.sign, _sgn_gradient, "-1, 0 or 1; of a complex number its direction.", numpy=_sgn)
 binary("copysign", np.copysign,
        (lambda g, input, out: (g * (out / input)).masked_fill(input == 0, 0), flat),
        "The first's size with the second's sign.", to_float=True, numbers="other")
-binary("heaviside", not_for("heaviside_cpu", "c", lambda a, b: np.where(a == 0, b, a > 0).astype(a.dtype)),
+binary("heaviside", scalars.heaviside,
        (unknown("heaviside", "input"), unknown("heaviside", "other")),
-       "0 below 0, the second at 0, 1 above.", numbers="none", same_types=True)
+       "0 below 0, the second at 0, 1 above.", numbers="none", same_types=True,
+       numpy=not_for("heaviside_cpu", "c", lambda a, b: np.where(a == 0, b, a > 0).astype(a.dtype)))
 # fmt: on
 
 

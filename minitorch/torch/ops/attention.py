@@ -11,11 +11,10 @@ from ..backends.cpu import attention as cpu
 from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .dropout import dropout
-from .elementwise import kind_name
 from .joining import cat
 from .linear import linear
 from .padding import pad
-from .precision import in_single
+from .precision import in_single, kind_name
 from .record import Op, bind
 from .softmax import SOFTMAX_BACKWARD
 from .twice import second_gradients

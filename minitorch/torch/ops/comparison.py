@@ -40,9 +40,10 @@ def _comparison(name: str, compute: np.ufunc, doc: str, ordered: bool = True) ->
     """`torch.lt(a, b)`, `a.lt(b)`, `a < b`."""
     op = binary(
         name,
-        not_for(name, "c", compute) if ordered else compute,
+        compute,
         (flat, flat),  # for twins that write 0 or 1 into numbers
         doc,
+        numpy=not_for(name, "c", compute) if ordered else None,
         numbers="other",
         boolean=True,
     )
@@ -66,7 +67,7 @@ def _logical(name: str, compute: np.ufunc, doc: str) -> None:
     """A question about the truth of elements, whatever their types."""
     op = Op(
         name, ("input", "other"), lambda input, other: _broadcast(name, compute, input, other),
-        {"input": flat, "other": flat}, doc=doc,
+        {"input": flat, "other": flat}, scalar=compute, doc=doc,
     )  # fmt: skip
     expose_binary(op, numbers="none")
     write = getattr(Tensor, f"{name}_")
@@ -81,7 +82,9 @@ def _broadcast(name: str, compute: np.ufunc, input: Array, other: Array) -> Arra
 _logical("logical_and", np.logical_and, "Whether both are true.")
 _logical("logical_or", np.logical_or, "Whether one is true, or both.")
 _logical("logical_xor", np.logical_xor, "Whether exactly one is true.")
-unary("logical_not", lambda x: np.logical_not(x), flat, "Whether it is false.")
+unary(
+    "logical_not", np.logical_not, flat, "Whether it is false.", numpy=lambda x: np.logical_not(x)
+)
 unary("isnan", np.isnan, None, "Whether it is not a number.", has_twin=False)
 unary("isinf", np.isinf, None, "Whether it is infinite.", has_twin=False)
 unary("isfinite", np.isfinite, None, "Whether it is a finite number.", has_twin=False)
@@ -96,11 +99,18 @@ def _signed_infinity(name: str, positive: bool) -> Callable[[Array], Array]:
     return run
 
 
-unary("isposinf", _signed_infinity("isposinf", True), None, "Whether it is infinite and positive.",
-      has_twin=False)  # fmt: skip
-unary("isneginf", _signed_infinity("isneginf", False), None, "Whether it is infinite and negative.",
-      has_twin=False)  # fmt: skip
-unary("isreal", lambda x: x.imag == 0, None, "Whether its imaginary part is 0.", has_twin=False)
+unary("isposinf", lambda x: x == np.inf, None, "Whether it is infinite and positive.", has_twin=False,
+      numpy=_signed_infinity("isposinf", True))  # fmt: skip
+unary("isneginf", lambda x: x == -np.inf, None, "Whether it is infinite and negative.", has_twin=False,
+      numpy=_signed_infinity("isneginf", False))  # fmt: skip
+unary(
+    "isreal",
+    None,
+    None,
+    "Whether its imaginary part is 0.",
+    has_twin=False,
+    numpy=lambda x: x.imag == 0,
+)
 
 
 def _signbit(x: Array) -> Array:
@@ -109,7 +119,7 @@ def _signbit(x: Array) -> Array:
     return np.signbit(x) if x.dtype.kind in "fV" else x < 0
 
 
-unary("signbit", _signbit, None, "Whether the sign bit is set.", has_twin=False)
+unary("signbit", np.signbit, None, "Whether the sign bit is set.", has_twin=False, numpy=_signbit)
 
 for _name, _compute, _symbol, _doc in [
     ("bitwise_and", np.bitwise_and, "and", "Bits that both have."),
@@ -118,9 +128,10 @@ for _name, _compute, _symbol, _doc in [
 ]:
     binary(
         _name,
-        not_for(f"{_name}_cpu", "fcV", _compute),
+        _compute,
         (None, None),
         _doc,
+        numpy=not_for(f"{_name}_cpu", "fcV", _compute),
         symbol=_symbol,
         numbers="one",
     )
@@ -130,13 +141,20 @@ for _name, _compute, _symbol, _doc in [
 ]:
     binary(
         _name,
-        not_for(f"{_symbol}_cpu", "bfcV", _compute),
+        _compute,
         (None, None),
         _doc,
+        numpy=not_for(f"{_symbol}_cpu", "bfcV", _compute),
         symbol=_symbol,
         numbers="one",
     )
-unary("bitwise_not", not_for("bitwise_not_cpu", "fcV", np.invert), None, "All bits turned.")
+unary(
+    "bitwise_not",
+    np.invert,
+    None,
+    "All bits inverted.",
+    numpy=not_for("bitwise_not_cpu", "fcV", np.invert),
+)
 
 
 @only_method
@@ -171,6 +189,7 @@ WHERE = Op(
         "input": lambda g, condition: WHERE(condition, g, 0),
         "other": lambda g, condition: WHERE(condition, 0, g),
     },
+    scalar=np.where,
     doc="`input` where the condition holds, else `other`.",
 )  # fmt: skip
 

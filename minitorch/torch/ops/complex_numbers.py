@@ -29,7 +29,14 @@ from .surface import (
 
 # --- Conjugates ---------------------------------------------------------------------------------
 
-CONJ = Op("conj", ("input",), np.conjugate, {"input": lambda g: conjugate(g)}, doc="The conjugate.")
+CONJ = Op(
+    "conj",
+    ("input",),
+    np.conjugate,
+    {"input": lambda g: conjugate(g)},
+    scalar=np.conjugate,
+    doc="The conjugate.",
+)
 
 
 @function_and_method
@@ -233,7 +240,7 @@ def _angle_gradient(g: Any, input: Any) -> Any:
     return (g * 1j * input / (size * size)).masked_fill(size == 0, 0)
 
 
-unary("angle", _angle, _angle_gradient, "The angle of each number in the complex plane.",
+unary("angle", None, _angle_gradient, "The angle of each number in the complex plane.", numpy=_angle,
       to_float=True, has_twin=False)  # fmt: skip
 
 

@@ -30,7 +30,7 @@ def _cast(input: Array, kind: Any) -> Array:
 
 CAST = Op(
     "_to_copy", ("input",), _cast, {"input": lambda g: g}, node="ToCopyBackward0",
-    doc="A copy of another type.",
+    scalar=np.positive, doc="A copy of another type.",
 )  # fmt: skip
 
 

@@ -13,10 +13,11 @@ from typing import Any
 from ..backends.cpu.conv import conv_forward, conv_input_gradient, conv_weight_gradient
 from ..interpreters import composite
 from ..tensor import Array, Tensor
-from .elementwise import conj, kind_name
+from .elementwise import conj
 from .layout import as_image
+from .precision import kind_name
 from .promotion import plain_integers
-from .record import Op, bind
+from .record import PRODUCT, Op, bind
 from .surface import check_tensor, function
 
 Sizes = tuple[int, ...]
@@ -96,7 +97,7 @@ CONVOLUTION = Op(
             _weigh(g, input, shapes[1], stride, padding, dilation, groups),
         "bias": _per_channel,
     },
-    doc="Each window of the input times the weight.",
+    doc="Each window of the input times the weight.", kind=PRODUCT,
 )  # fmt: skip
 TRANSPOSED = Op(
     "conv_transpose", ("input", "weight", "bias"), as_image(_transposed),
@@ -107,7 +108,7 @@ TRANSPOSED = Op(
             _weigh(conj(input), conj(g), shapes[1], stride, padding, dilation, groups),
         "bias": _per_channel,
     },
-    node="ConvolutionBackward0", doc="Each element of the input times the weight, added up in windows.",
+    node="ConvolutionBackward0", doc="Each element of the input times the weight, added up in windows.", kind=PRODUCT,
 )  # fmt: skip
 WEIGHT = Op(
     "convolution_backward_weight", ("grad", "input"), _weight,
@@ -116,7 +117,7 @@ WEIGHT = Op(
             _cropped(_convolve(conj(input), conj(g), stride, padding, dilation, groups), shapes[0]),
         "input": lambda g, grad, shapes, stride, padding, dilation, groups:
             _transpose(conj(grad), conj(g), shapes[1], stride, padding, dilation, groups),
-    },
+    }, kind=PRODUCT,
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..tensor import Array, Tensor
 from .layout import laid_out
-from .record import Op, bind
+from .record import MOVEMENT, Op, bind
 from .surface import check_tensor, function_and_method, only_method
 
 
@@ -23,7 +23,14 @@ def _copy(input: Array, order: Any = "K") -> Array:
     return input.copy("C") if order == "C" else laid_out(input.copy("K"), (input,))
 
 
-CLONE = Op("clone", ("input",), _copy, {"input": lambda g: g}, doc="A copy in memory of its own.")
+CLONE = Op(
+    "clone",
+    ("input",),
+    _copy,
+    {"input": lambda g: g},
+    doc="A copy in memory of its own.",
+    kind=MOVEMENT,
+)
 
 
 def order_of_memory(array: Array, memory_format: Any) -> str:

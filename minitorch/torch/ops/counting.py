@@ -11,9 +11,8 @@ import numpy as np
 from .. import dtypes
 from ..backends.interface import as_array
 from ..tensor import Array, Tensor
-from .elementwise import kind_name
 from .movement import wrap_dim
-from .precision import widened
+from .precision import kind_name, widened
 from .promotion import cast, result_type
 from .ranges import linspace
 from .record import Op, without_derivative

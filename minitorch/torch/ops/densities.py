@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..backends.cpu import maps
+from .. import dtypes, scalars
 from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .activation import logsigmoid
-from .elementwise import kind_name
+from .elementwise import on_arrays
 from .layout import following
 from .loss import how_reduced, reduced, with_numbers
-from .precision import in_single
+from .precision import in_single, kind_name
 from .record import Op, bind
 from .surface import check_no_gradient
 from .writes import check_castable
@@ -94,14 +93,15 @@ def _logistic_curve(x: Any) -> Any:
 
 
 LOGISTIC = Op(
-    "logistic_loss", ("input", "target"), following(maps.logistic_loss),
+    "logistic_loss", ("input", "target"), following(on_arrays(scalars.logistic_loss)),
     {"input": _by_score, "target": lambda g, input: -g * input},
-    node="BinaryCrossEntropyWithLogitsBackward0", doc="Cross entropy of two classes, from the score of one.",
+    scalar=scalars.logistic_loss, node="BinaryCrossEntropyWithLogitsBackward0",
+    doc="Cross entropy of two classes, from the score of one.",
 )  # fmt: skip
 LOGISTIC_BACKWARD = Op(
-    "logistic_loss_backward", ("grad", "input", "target"), maps.logistic_loss_backward,
+    "logistic_loss_backward", ("grad", "input", "target"), on_arrays(scalars.logistic_loss_backward),
     {"grad": _by_score, "input": lambda g, grad, input: g * grad * _logistic_curve(input),
-     "target": lambda g, grad: -g * grad},
+     "target": lambda g, grad: -g * grad}, scalar=scalars.logistic_loss_backward,
 )  # fmt: skip
 
 

@@ -15,8 +15,7 @@ import numpy as np
 from .. import sampling
 from ..backends.interface import backend_of
 from ..tensor import Array, Tensor
-from .elementwise import kind_name
-from .precision import is_half, require_floats
+from .precision import is_half, kind_name, require_floats
 from .random import drawn_for
 from .record import Op, bind
 from .surface import function

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..dtypes import promote_types
 from ..tensor import Tensor
-from .elementwise import kind_name
+from .precision import kind_name
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase
 

@@ -1,7 +1,7 @@
 """Operations on each element by itself: one record each.
 
-`unary` and `binary` turn a NumPy function and its derivatives into a record, a function, a
-method, an in-place twin and a docs row. To add an operation is to add one call.
+`unary` and `binary` turn a scalar function and its derivatives into a record, a function, a
+method, an in-place twin, a kernel and a docs row. To add an operation is to add one call.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.cpu.dispatch import KERNEL_TYPES
-from ..backends.cpu.maps import MAPS as KERNELS
-from ..backends.interface import ARRAYS, as_array
+from ..backends.interface import ARRAYS, as_array, cpu_map
 from ..tensor import Array, Tensor
 from .layout import laid_out
+from .precision import in_single, kind_name
 from .promotion import broadcast_error, meet
-from .record import Op, Rule
+from .record import ELEMENTWISE, Op, Rule, Scalar
 from .surface import (
     expose_binary,
     expose_unary,
@@ -31,10 +30,11 @@ LARGE = 8_192
 
 def unary(
     name: str,
-    compute: Callable[[Array], Array],
+    scalar: Scalar | None,
     gradient: Rule,
     doc: str,
     *,
+    numpy: Callable[[Array], Array] | None = None,
     to_float: bool = False,
     has_twin: bool = True,
 ) -> Op:
@@ -42,13 +42,14 @@ def unary(
 
     Args:
         name: as in Torch
-        compute: from an array to an array of the same shape
+        scalar: a function of one number, as in `scalars.py`; None where there is none
         gradient: of the parameters `g`, `input`, `out`, whichever it needs
         doc: one line
+        numpy: the same from an array to an array, where the scalar function is not right for all types
         to_float: whether whole numbers are first turned into floating point
         has_twin: whether there is one that writes into its input
     """
-    kernel = KERNELS.get(name)
+    compute, kernel = _forms(name, scalar, numpy)
 
     def run(input: Array) -> Array:
         given = input
@@ -57,7 +58,7 @@ def unary(
         if (
             input.size >= LARGE
             and kernel is not None
-            and input.dtype in KERNEL_TYPES
+            and input.dtype.char in "fd"
             and type(input) is np.ndarray
         ):
             result = kernel(input)
@@ -66,17 +67,27 @@ def unary(
         return result if given.flags.c_contiguous else laid_out(result, (given,))
 
     ufunc = _on_all_cores(compute, kernel) if isinstance(compute, np.ufunc) else None
-    op = Op(name, ("input",), run, {"input": gradient}, ufunc=ufunc, doc=doc)
+    op = Op(
+        name,
+        ("input",),
+        run,
+        {"input": gradient},
+        kind=ELEMENTWISE,
+        scalar=scalar,
+        ufunc=ufunc,
+        doc=doc,
+    )
     expose_unary(op, has_twin)
     return op
 
 
 def binary(
     name: str,
-    compute: Callable[[Array, Array], Array],
+    scalar: Scalar | None,
     gradients: tuple[Rule, Rule],
     doc: str,
     *,
+    numpy: Callable[[Array, Array], Array] | None = None,
     to_float: bool = False,
     symbol: str | None = None,
     has_twin: bool = True,
@@ -90,9 +101,11 @@ def binary(
 
     Args:
         name: as in Torch
-        compute: from two arrays of one type to an array of their broadcast shape
+        scalar: a function of two numbers, as in `scalars.py`; None where there is none
         gradients: for each, a function of `g`, `input`, `other`, `out`, whichever it needs
         doc: one line
+        numpy: the same from two arrays of one type to an array of their broadcast shape, where the
+            scalar function is not right for all types
         to_float: whether whole numbers are first turned into floating point
         symbol: of the Python operator, as in `__add__`
         has_twin: whether there is one that writes into its input
@@ -102,7 +115,8 @@ def binary(
         boolean: whether the answer is boolean, whatever the operands are
         check: what looks at the operands first, and raises an error where they cannot be
     """
-    kernel = KERNELS.get(name)
+    compute, kernel = _forms(name, scalar, numpy)
+    kernel = None if boolean else kernel
 
     def run(input: Any, other: Any) -> Array:
         try:
@@ -111,7 +125,7 @@ def binary(
                 if type(other) is np.ndarray:
                     if other.dtype == kind and not (to_float and kind.kind in "biu"):
                         many = input.size >= LARGE or other.size >= LARGE
-                        if many and kernel is not None and kind in KERNEL_TYPES:
+                        if many and kernel is not None and kind.char in "fd":
                             result = kernel(input, other)
                         else:
                             result = compute(input, other)
@@ -138,11 +152,31 @@ def binary(
     ufunc = None
     if isinstance(compute, np.ufunc) and not boolean:
         ufunc = _on_all_cores(compute, kernel)
-    op = Op(name, ("input", "other"), _checked(check, run), rules, ufunc=ufunc, doc=doc)
+    op = Op(
+        name, ("input", "other"), _checked(check, run), rules,
+        kind=ELEMENTWISE, scalar=scalar, ufunc=ufunc, doc=doc,
+    )  # fmt: skip
     expose_binary(op, has_twin, numbers)
     if symbol is not None:
         operator(symbol, op, has_twin=has_twin)
     return op
+
+
+def on_arrays(scalar: Scalar) -> Callable[..., Array]:
+    """A scalar function of arrays that broadcast together, of any size and floating point type."""
+    return cpu_map(scalar, scalar) or in_single(scalar)
+
+
+def _forms(
+    name: str, scalar: Scalar | None, numpy: Callable[..., Array] | None
+) -> tuple[Callable[..., Array], Callable[..., Array] | None]:
+    """The formula of arrays, and the kernel of the CPU for large ones, if there is one."""
+    formula = numpy or (
+        scalar if scalar is None or isinstance(scalar, np.ufunc) else in_single(scalar)
+    )
+    if formula is None:
+        raise ValueError(f"{name}: neither a function of numbers nor one of arrays")
+    return formula, None if scalar is None else cpu_map(scalar, formula)
 
 
 def _checked(
@@ -199,11 +233,6 @@ def unknown(name: str, argument: str) -> Rule:
         raise NotImplementedError(f"derivative for '{argument}' of {name} is not implemented")
 
     return rule
-
-
-def kind_name(array: Array) -> str:
-    """What Torch calls an array's type in errors: Float, Long, Bool."""
-    return dtypes.from_numpy_dtype(array.dtype).type_name.removesuffix("Tensor")
 
 
 def not_for(name: str, kinds: str, compute: Callable[..., Array]) -> Callable[..., Array]:

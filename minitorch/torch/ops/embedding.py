@@ -11,7 +11,7 @@ from ..backends.cpu import indexing
 from ..tensor import Array, Tensor, wrap
 from .precision import is_half, widened
 from .ranges import arange
-from .record import Op, bind
+from .record import MOVEMENT, Op, bind
 from .surface import FUNCTIONS
 from .writes import check_writable
 
@@ -41,7 +41,7 @@ EMBEDDING = Op(
         ),
         "indices": None,
     },
-    doc="Rows of a table.",
+    doc="Rows of a table.", kind=MOVEMENT,
 )  # fmt: skip
 EMBEDDING_BACKWARD = Op(
     "embedding_backward", ("grad", "indices"),

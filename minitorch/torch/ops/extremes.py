@@ -9,11 +9,10 @@ import numpy as np
 
 from ..backends.cpu import reductions
 from ..tensor import Array, Tensor
-from .elementwise import kind_name
 from .layout import ordered
 from .movement import wrap_dim
-from .precision import widened
-from .record import Op, bind
+from .precision import kind_name, widened
+from .record import REDUCTION, Op, bind
 from .reduce import Dims, dims_of, spread
 from .results import found, named
 from .scattering import check_out
@@ -61,12 +60,26 @@ def _folding(small: np.ufunc, large: Callable[..., Array]) -> Callable[..., Arra
 
 
 _amax, _amin = _folding(np.maximum, reductions.amax), _folding(np.minimum, reductions.amin)
-AMAX = Op("amax", ("input",), _amax, {"input": shared_gradient}, doc="The largest elements.")
-AMIN = Op("amin", ("input",), _amin, {"input": shared_gradient}, doc="The smallest elements.")
+AMAX = Op(
+    "amax",
+    ("input",),
+    _amax,
+    {"input": shared_gradient},
+    doc="The largest elements.",
+    kind=REDUCTION,
+)
+AMIN = Op(
+    "amin",
+    ("input",),
+    _amin,
+    {"input": shared_gradient},
+    doc="The smallest elements.",
+    kind=REDUCTION,
+)
 MAX = Op("max", ("input",), _amax, {"input": overall_gradient}, node="MaxBackward1",
-         doc="The largest of all elements.")  # fmt: skip
+         doc="The largest of all elements.", kind=REDUCTION)  # fmt: skip
 MIN = Op("min", ("input",), _amin, {"input": overall_gradient}, node="MinBackward1",
-         doc="The smallest of all elements.")  # fmt: skip
+         doc="The smallest of all elements.", kind=REDUCTION)  # fmt: skip
 
 
 def _check_elements(
@@ -143,11 +156,11 @@ def _along(fold: Callable[..., Array], find: Callable[..., Array]) -> Callable[.
 
 MAX_DIM = Op(
     "max_dim", ("input",), _along(_amax, reductions.argmax), {"input": at_indices_gradient},
-    differentiable=1, node="MaxBackward0",
+    differentiable=1, node="MaxBackward0", kind=REDUCTION,
 )  # fmt: skip
 MIN_DIM = Op(
     "min_dim", ("input",), _along(_amin, reductions.argmin), {"input": at_indices_gradient},
-    differentiable=1, node="MinBackward0",
+    differentiable=1, node="MinBackward0", kind=REDUCTION,
 )  # fmt: skip
 
 
@@ -187,7 +200,14 @@ def _declare_place(name: str, find: Callable[..., Array]) -> None:
         at = find(widened(input).reshape(-1), 0, False)
         return at.reshape((1,) * input.ndim) if keepdim else at
 
-    op = Op(name, ("input",), place, {"input": None}, doc=f"Where the {name[3:]}imum is.")
+    op = Op(
+        name,
+        ("input",),
+        place,
+        {"input": None},
+        kind=REDUCTION,
+        doc=f"Where the {name[3:]}imum is.",
+    )
 
     def call(
         input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None,

@@ -17,9 +17,10 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Array, Tensor
 from .creation import tensor
-from .elementwise import conj, kind_name
+from .elementwise import conj
 from .joining import cat
 from .movement import wrap_dim, wrap_dims
+from .precision import kind_name
 from .record import Op
 from .surface import check_tensor, into, with_out
 

@@ -16,12 +16,12 @@ from .. import dtypes
 from ..backends.interface import ARRAYS
 from ..tensor import Array, Tensor, wrap
 from .creation import as_tensor
-from .elementwise import kind_name
 from .layout import arranged
 from .memory import COPY
 from .parts import SELECT, part
+from .precision import kind_name
 from .promotion import NUMBERS, exact_cast, wide_type
-from .record import Op, bind
+from .record import MOVEMENT, Op, bind
 from .surface import (
     FUNCTIONS,
     function_and_method,
@@ -193,7 +193,7 @@ def _index_backward(input: Array, shape: tuple[int, ...], key: Key) -> Array:
 
 INDEX = Op("index", ("input",), _taken,
            {"input": lambda g, shapes, key: INDEX_BACKWARD(g, shape=shapes[0], key=key)},
-           keeps_tensors=True)  # fmt: skip
+           keeps_tensors=True, kind=MOVEMENT)  # fmt: skip
 INDEX_BACKWARD = Op(
     "index_backward",
     ("input",),

@@ -16,7 +16,7 @@ from .layout import has_channels_last, in_order, laid_out, ordered
 from .movement import sizes_of, wrap_dim, wrap_dims
 from .parts import SLICE, UNBIND
 from .promotion import plain_integers, result_type
-from .record import Op, bind
+from .record import MOVEMENT, Op, bind
 from .surface import (
     FUNCTIONS,
     check_tensor,
@@ -66,9 +66,9 @@ def _stack(*tensors: Array, dim: int) -> Array:
 
 
 CAT = Op("cat", ("*tensors",), _cat_arrays,
-         {"tensors": _cat_gradient}, doc="Tensors one after the other.")  # fmt: skip
+         {"tensors": _cat_gradient}, doc="Tensors one after the other.", kind=MOVEMENT)  # fmt: skip
 STACK = Op("stack", ("*tensors",), _stack,
-           {"tensors": lambda g, dim: UNBIND(g, dim=dim)}, doc="Tensors along a new dimension.")  # fmt: skip
+           {"tensors": lambda g, dim: UNBIND(g, dim=dim)}, doc="Tensors along a new dimension.", kind=MOVEMENT)  # fmt: skip
 
 
 def _sequence(name: str, tensors: Any) -> list[Tensor]:
@@ -302,11 +302,11 @@ def _copies_added(g: Any, shapes: Any, times: tuple[int, ...]) -> Any:
 
 
 FLIP = Op("flip", ("input",), lambda input, dims: laid_out(np.flip(input, dims).copy(), (input,)),
-          {"input": lambda g, dims: FLIP(g, dims=dims)}, doc="Some dimensions in reverse order.")  # fmt: skip
+          {"input": lambda g, dims: FLIP(g, dims=dims)}, doc="Some dimensions in reverse order.", kind=MOVEMENT)  # fmt: skip
 REPEAT = Op("repeat", ("input",), in_order(lambda input, times: np.tile(input, times)),
-            {"input": _copies_added}, doc="Copies of the whole tensor side by side.")  # fmt: skip
+            {"input": _copies_added}, doc="Copies of the whole tensor side by side.", kind=MOVEMENT)  # fmt: skip
 ROLL = Op("roll", ("input",), in_order(lambda input, shifts, dims: np.roll(input, shifts, dims)),
-          {"input": lambda g, shifts, dims: ROLL(g, shifts=tuple(-s for s in shifts), dims=dims)})  # fmt: skip
+          {"input": lambda g, shifts, dims: ROLL(g, shifts=tuple(-s for s in shifts), dims=dims)}, kind=MOVEMENT)  # fmt: skip
 
 
 @function_and_method

@@ -11,11 +11,10 @@ from ..backends.cpu import losses
 from ..backends.interface import as_array
 from ..interpreters import composite
 from ..tensor import Array, Tensor
-from .elementwise import kind_name
 from .layout import in_order
 from .linear import linear
 from .loss import how_reduced, reduced
-from .precision import in_single, require_floats, widened
+from .precision import in_single, kind_name, require_floats, widened
 from .promotion import plain_integer, plain_number
 from .record import Op, bind
 from .softmax import SOFTMAX_BACKWARD, log_softmax, softmax

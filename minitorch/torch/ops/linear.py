@@ -10,10 +10,10 @@ import numpy as np
 from ..backends.cpu.matmul import matmul
 from ..interpreters import composite
 from ..tensor import Array, Tensor
-from .elementwise import conj, kind_name
-from .precision import in_single
+from .elementwise import conj
+from .precision import in_single, kind_name
 from .products import MM
-from .record import Op, bind
+from .record import PRODUCT, Op, bind
 from .surface import check_tensor, function, into
 
 
@@ -78,9 +78,11 @@ def _products(g: Any, input: Any, shape: tuple[int, ...]) -> Any:
 
 LINEAR = Op(
     "linear", ("input", "weight", "bias"), in_single(_linear), _gradients,
-    node="AddmmBackward0", doc="Each row of the input times the weight's rows, plus the bias.",
+    node="AddmmBackward0", doc="Each row of the input times the weight's rows, plus the bias.", kind=PRODUCT,
 )  # fmt: skip
-LINEAR_BACKWARD = Op("linear_backward", ("grad", "input", "weight"), in_single(_backward), _again)
+LINEAR_BACKWARD = Op(
+    "linear_backward", ("grad", "input", "weight"), in_single(_backward), _again, kind=PRODUCT
+)
 
 
 @composite

@@ -20,7 +20,7 @@ from ..tensor import Tensor, wrap
 from .activation import logsigmoid
 from .comparison import where
 from .distance import pairwise_distance
-from .elementwise import kind_name
+from .precision import kind_name
 from .promotion import broadcast_shapes, result_type
 from .surface import check_no_gradient, function
 from .writes import check_castable

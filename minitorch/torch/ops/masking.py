@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Array, Tensor
-from .elementwise import kind_name
 from .indexing import INDEX_PUT
+from .precision import kind_name
 from .promotion import NUMBERS, broadcast_shapes, exact_number, fits_floats
 from .record import Op, bind
 from .scattering import check_out
@@ -49,7 +49,8 @@ MASKED_FILL = Op("masked_fill", ("input", "mask", "value"), _masked_fill, {
     "input": lambda g, mask: MASKED_FILL(g, mask, 0),
     "mask": None,
     "value": lambda g, mask: MASKED_FILL(g, ~mask, 0).sum(),
-}, write=_fill_into, overlapping=True, doc="A number where a mask is true.")  # fmt: skip
+}, write=_fill_into, overlapping=True, scalar=lambda input, mask, value: np.where(mask, value, input),
+   doc="A number where a mask is true.")  # fmt: skip
 
 
 def _check_mask(name: str, mask: Any) -> None:

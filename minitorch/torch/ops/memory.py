@@ -48,7 +48,7 @@ def _zeros(g: Any) -> Any:
 
 COPY = Op(
     "copy", ("input", "other"), _copied, {"input": _zeros, "other": lambda g: g}, write=_copy,
-    node="CopyBackwards",
+    scalar=lambda input, other: other, node="CopyBackwards",
 )  # fmt: skip
 
 
@@ -66,7 +66,7 @@ def _filled(input: Array, value: Any) -> Array:
 
 
 FILL = Op("fill", ("input", "value"), _filled, {"input": _zeros, "value": lambda g: g.sum()},
-          write=_fill, overlapping=True)  # fmt: skip
+          write=_fill, overlapping=True, scalar=lambda input, value: value)  # fmt: skip
 
 
 @only_method

@@ -18,7 +18,7 @@ from ..backends.interface import backend_of
 from ..tensor import Array, Size, Tensor, make_view
 from .copies import CLONE
 from .promotion import broadcast_shapes as shape_of
-from .record import Op, bind
+from .record import MOVEMENT, Op, bind
 from .surface import (
     alias,
     check_tensor,
@@ -146,7 +146,9 @@ def _as_before(g: Any, shapes: Any) -> Any:
 
 
 VIEW = Op("view", ("input",), _view, {"input": _as_before}, view=True)
-UNSAFE_VIEW = Op("_unsafe_view", ("input",), _view, {"input": _as_before})  # of a fresh copy
+UNSAFE_VIEW = Op(
+    "_unsafe_view", ("input",), _view, {"input": _as_before}, kind=MOVEMENT
+)  # of a fresh copy
 SQUEEZE = Op(
     "squeeze", ("input",), lambda input, dims: input.squeeze(dims), {"input": _as_before}, view=True
 )

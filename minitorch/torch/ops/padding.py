@@ -12,7 +12,7 @@ from ..environment import channels_last
 from ..tensor import Array, Tensor, wrap
 from .layout import as_image, has_channels_last
 from .promotion import exact_number
-from .record import Op, bind
+from .record import MOVEMENT, Op, bind
 from .surface import check_tensor, function
 
 Widths = tuple[tuple[int, int], ...]
@@ -33,7 +33,7 @@ def _constant_pad(input: Array, widths: Widths, value: Any) -> Array:
 CONSTANT_PAD = Op(
     "constant_pad_nd", ("input",), as_image(_constant_pad),
     {"input": lambda g, widths: CONSTANT_PAD(g, widths=tuple((-a, -b) for a, b in widths), value=0)},
-    doc="A tensor with a number around it.",
+    doc="A tensor with a number around it.", kind=MOVEMENT,
 )  # fmt: skip
 
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from .. import dtypes
 from ..tensor import Array, Tensor
-from .elementwise import kind_name
 from .movement import wrap_dim
+from .precision import kind_name
 from .promotion import plain_integer
-from .record import Op
+from .record import MOVEMENT, Op
 from .surface import FUNCTIONS, alias, function_and_method, only_method
 
 
@@ -35,7 +35,9 @@ def part(
 
     view = Op(name, ("input",), look,
               {"input": lambda g, shapes, at: backward(g, shape=shapes[0], at=at)}, view=True, node=node)  # fmt: skip
-    backward = Op(f"{name}_backward", ("input",), put, {"input": lambda g, at: view(g, at=at)})
+    backward = Op(
+        f"{name}_backward", ("input",), put, {"input": lambda g, at: view(g, at=at)}, kind=MOVEMENT
+    )
     return view, backward
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, scalars
 from ..backends.interface import as_array
 from ..tensor import Array, Tensor
-from .elementwise import binary, conj, kind_name, not_for, unary, unknown
-from .precision import in_single
+from .elementwise import binary, conj, not_for, unary, unknown
+from .precision import in_single, kind_name
 from .promotion import plain_integer, result_type
 from .record import Op
 from .results import named
@@ -50,14 +50,14 @@ def scipy_function(name: str) -> Callable[..., Array]:
 
 _SLOPE = 2 / math.sqrt(math.pi)
 
-unary("erf", scipy_function("erf"), lambda g, input: g * (input * input).neg().exp() * _SLOPE,
-      "The error function.", to_float=True)  # fmt: skip
-unary("erfc", scipy_function("erfc"), lambda g, input: g * (input * input).neg().exp() * -_SLOPE,
-      "1 - erf(x).", to_float=True)  # fmt: skip
-unary("erfinv", scipy_function("erfinv"), lambda g, out: g * (out * out).exp() / _SLOPE,
-      "The inverse of the error function.", to_float=True)  # fmt: skip
-unary("i0", scipy_function("i0"), lambda g, input: g * I1(input),
-      "The modified Bessel function of order 0.", to_float=True)  # fmt: skip
+unary("erf", scalars.erf, lambda g, input: g * (input * input).neg().exp() * _SLOPE,
+      "The error function.", numpy=scipy_function("erf"), to_float=True)  # fmt: skip
+unary("erfc", scalars.erfc, lambda g, input: g * (input * input).neg().exp() * -_SLOPE,
+      "1 - erf(x).", numpy=scipy_function("erfc"), to_float=True)  # fmt: skip
+unary("erfinv", None, lambda g, out: g * (out * out).exp() / _SLOPE,
+      "The inverse of the error function.", numpy=scipy_function("erfinv"), to_float=True)  # fmt: skip
+unary("i0", None, lambda g, input: g * I1(input),
+      "The modified Bessel function of order 0.", numpy=scipy_function("i0"), to_float=True)  # fmt: skip
 
 
 def _i1_gradient(g: Any, input: Any, out: Any) -> Any:
@@ -72,10 +72,10 @@ I1 = Op("i1", ("input",), scipy_function("i1"), {"input": _i1_gradient},
 
 # --- Gamma functions --------------------------------------------------------------------------------
 
-unary("lgamma", scipy_function("gammaln"), lambda g, input: g * input.digamma(),
-      "The logarithm of the gamma function.", to_float=True)  # fmt: skip
-unary("digamma", scipy_function("psi"), lambda g, input: g * polygamma(1, input),
-      "The derivative of lgamma.", to_float=True)  # fmt: skip
+unary("lgamma", None, lambda g, input: g * input.digamma(),
+      "The logarithm of the gamma function.", numpy=scipy_function("gammaln"), to_float=True)  # fmt: skip
+unary("digamma", None, lambda g, input: g * polygamma(1, input),
+      "The derivative of lgamma.", numpy=scipy_function("psi"), to_float=True)  # fmt: skip
 
 
 def _trigamma(x: Array) -> Array:
@@ -150,18 +150,16 @@ def _igamma_slope(input: Any, other: Any) -> Any:
     return ((input - 1) * other.log() - other - input.lgamma()).exp()
 
 
-binary("igamma", not_for("igamma", "biuc", scipy_function("gammainc")),
+binary("igamma", None,
        (unknown("igamma", "input"), lambda g, input, other: g * _igamma_slope(input, other)),
-       "The lower incomplete gamma function, as a share of the whole.", numbers="none")  # fmt: skip
-binary("igammac", not_for("igammac", "biuc", scipy_function("gammaincc")),
+       "The lower incomplete gamma function, as a share of the whole.", numbers="none",
+       numpy=not_for("igamma", "biuc", scipy_function("gammainc")))  # fmt: skip
+binary("igammac", None,
        (unknown("igammac", "input"), lambda g, input, other: -g * _igamma_slope(input, other)),
-       "The upper incomplete gamma function, as a share of the whole.", numbers="none")  # fmt: skip
+       "The upper incomplete gamma function, as a share of the whole.", numbers="none",
+       numpy=not_for("igammac", "biuc", scipy_function("gammaincc")))  # fmt: skip
 
 # --- Logarithms and waves ----------------------------------------------------------------------------
-
-
-def _xlogy(a: Array, b: Array) -> Array:
-    return np.where(np.isnan(b), b, np.where(a == 0, a.dtype.type(0), a * np.log(b)))
 
 
 def _xlogy_by_factor(g: Any, input: Any, other: Any) -> Any:
@@ -169,8 +167,9 @@ def _xlogy_by_factor(g: Any, input: Any, other: Any) -> Any:
     return g.xlogy(other).masked_fill((input == 0) & (other <= 0), 0)
 
 
-binary("xlogy", not_for("xlogy_cpu", "c", _xlogy), (_xlogy_by_factor, lambda g, input, other: g * input / other),
-       "input log(other), 0 where input is 0.", to_float=True, numbers="one")  # fmt: skip
+binary("xlogy", scalars.xlogy, (_xlogy_by_factor, lambda g, input, other: g * input / other),
+       "input log(other), 0 where input is 0.", to_float=True, numbers="one",
+       numpy=not_for("xlogy_cpu", "c", scalars.xlogy))  # fmt: skip
 as_functions("xlogy_")
 
 
@@ -183,15 +182,16 @@ def _sinc_gradient(g: Any, input: Any) -> Any:
     return (g * conj(slope)).masked_fill(zero, 0)
 
 
-unary("sinc", in_single(np.sinc), _sinc_gradient, "sin(pi x) / (pi x).", to_float=True)
+unary("sinc", None, _sinc_gradient, "sin(pi x) / (pi x).", numpy=in_single(np.sinc), to_float=True)
 
 # --- Divisors and powers -----------------------------------------------------------------------------
 
 binary(
     "gcd",
-    not_for("gcd_cpu", "bfcV", np.gcd),
+    np.gcd,
     (None, None),
     "The greatest common divisor.",
+    numpy=not_for("gcd_cpu", "bfcV", np.gcd),
     numbers="none",
 )
 
@@ -204,9 +204,10 @@ def _lcm(a: Array, b: Array) -> Array:
 
 binary(
     "lcm",
-    not_for("lcm_cpu", "bfcV", _lcm),
+    None,
     (None, None),
     "The least common multiple.",
+    numpy=not_for("lcm_cpu", "bfcV", _lcm),
     numbers="none",
 )
 as_functions("gcd_", "lcm_")

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from ..backends.interface import ARRAYS, as_array
 from ..tensor import Array
-from .elementwise import kind_name
 
 
 def is_half(array: Array) -> bool:
@@ -36,6 +36,11 @@ def in_single(compute: Callable[..., Any]) -> Callable[..., Any]:
         return as_array(result).astype(first.dtype)
 
     return run
+
+
+def kind_name(array: Array) -> str:
+    """What Torch calls an array's type in errors: Float, Long, Bool."""
+    return dtypes.from_numpy_dtype(array.dtype).type_name.removesuffix("Tensor")
 
 
 def require_floats(name: str, array: Array, kinds: str = "fV") -> None:

@@ -12,14 +12,15 @@ from ..backends.cpu.matmul import matmul as multiplied
 from ..interpreters import composite, installed
 from ..overriding import NOBODY, is_watched, watched
 from ..tensor import Array, Tensor
-from .arithmetic import SCALE, check_kind
+from .arithmetic import check_kind, scaled
 from .einsum import contract
-from .elementwise import conj, kind_name
+from .elementwise import conj
 from .layout import ordered
 from .memory import FILL
 from .movement import wrap_dim
+from .precision import kind_name
 from .promotion import broadcast_shapes, exact_number, plain_number, wide_type
-from .record import Op, bind
+from .record import PRODUCT, Op, bind
 from .surface import (
     FUNCTIONS,
     PLAIN_OPERANDS,
@@ -67,7 +68,14 @@ def _product_of_matrices(name: str, doc: str) -> Op:
             return bind(op, (g, input), {"left": True, "right": left})
         return bind(op, (input, g), {"left": not left})
 
-    op = Op(name, ("input", "other"), _product, {"input": by_input, "other": by_other}, doc=doc)
+    op = Op(
+        name,
+        ("input", "other"),
+        _product,
+        {"input": by_input, "other": by_other},
+        kind=PRODUCT,
+        doc=doc,
+    )
     return op
 
 
@@ -93,10 +101,10 @@ def _right_gradient(g: Any, input: Any, shapes: Any) -> Any:
 
 
 MV = Op("mv", ("input", "other"), _product, {"input": _left_gradient, "other": _right_gradient},
-        doc="The product of a vector and a matrix, or a batch of them, in either order.")  # fmt: skip
+        doc="The product of a vector and a matrix, or a batch of them, in either order.", kind=PRODUCT)  # fmt: skip
 DOT = Op("dot", ("input", "other"), _product,
          {"input": lambda g, other: g * conj(other), "other": lambda g, input: g * conj(input)},
-         doc="The sum of the products of two vectors' elements.")  # fmt: skip
+         doc="The sum of the products of two vectors' elements.", kind=PRODUCT)  # fmt: skip
 
 
 # --- What can be multiplied --------------------------------------------------------------------
@@ -255,7 +263,7 @@ alias("ger", "outer")
 
 
 def _times(x: Tensor, number: Any) -> Tensor:
-    return x if number == 1 else SCALE(x, factor=number)
+    return x if number == 1 else scaled(x, number)
 
 
 def _plus_product(name: str, product: Any, *labels: str, wide: bool = True) -> None:

@@ -12,9 +12,9 @@ from ..backends.interface import backend_for, backend_of, from_numpy
 from ..device import CPU
 from ..tensor import Array, Tensor
 from .creation import check_given_type, made_by, made_like
-from .elementwise import kind_name
 from .layout import in_memory_order
 from .movement import sizes_of
+from .precision import kind_name
 from .promotion import broadcast_shapes, exact_number, plain_integer, plain_number
 from .record import Op
 from .surface import (

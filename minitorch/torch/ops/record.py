@@ -41,6 +41,28 @@ Rule = Callable[..., Any] | None
 """A derivative; None where there is none, and asking for it is an error that says so."""
 
 
+Scalar = Callable[..., Any]
+"""A function of single numbers, as `scalars.py` describes it."""
+
+ELEMENTWISE, REDUCTION, MOVEMENT, PRODUCT, OPAQUE = [
+    "elementwise",
+    "reduction",
+    "movement",
+    "product",
+    "opaque",
+]
+"""The kinds of operations: what a compiler may do with them.
+
+- elementwise: each element of the result is `scalar` of the elements of the inputs at its place, which
+  broadcast together and are first cast to one type: that of the result, or, where the result is
+  boolean, the one they promote to
+- reduction: along some dimensions, to one element or to as many
+- movement: elements are copied, or looked at, in another order or shape; nothing is computed
+- product: sums of products, as of matrices and in convolutions
+- opaque: all else. Only the operation itself, as a whole, knows what it does
+"""
+
+
 class Op:
     """One operation.
 
@@ -54,6 +76,10 @@ class Op:
             the inputs), `needs` (which inputs want a gradient). That of a `*` argument
             returns a sequence. With several outputs that have derivatives, `g` is a list.
             Where all are computed at once: one function that returns a sequence of them all.
+        kind: one of the kinds above
+        scalar: of an elementwise operation, the function of single numbers: of the elements of the inputs, then
+            of the parameter `constants`, if the operation has one. None where nobody wrote one: the operation is
+            a call of NumPy's or SciPy's
         view: whether the output looks at the first argument's memory
         differentiable: of several outputs, how many (the first ones) have a derivative
         outputs: names of several outputs, for derivatives that need some of them
@@ -75,6 +101,8 @@ class Op:
         compute: Callable[..., Any],
         gradients: dict[str, Rule] | Callable[..., Any],
         *,
+        kind: str = "",
+        scalar: Scalar | None = None,
         view: bool = False,
         differentiable: int | None = None,
         outputs: tuple[str, ...] = (),
@@ -91,6 +119,8 @@ class Op:
         self.many = bool(args) and args[-1].startswith("*")
         self.compute = compute
         self.gradients = gradients
+        self.kind = kind or (ELEMENTWISE if scalar else MOVEMENT if view else OPAQUE)
+        self.scalar = scalar
         self.view = view
         self.differentiable = differentiable
         self.outputs = outputs

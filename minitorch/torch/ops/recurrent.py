@@ -14,10 +14,9 @@ from ..backends.cpu import recurrent as cpu
 from ..interpreters import composite
 from ..tensor import Tensor
 from .dropout import dropout as drop
-from .elementwise import kind_name
 from .joining import cat, stack
 from .linear import linear
-from .precision import in_single
+from .precision import in_single, kind_name
 from .record import Op, bind
 from .surface import FUNCTIONS, function
 from .twice import second_gradients

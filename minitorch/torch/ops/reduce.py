@@ -14,12 +14,12 @@ from ..backends.cpu import softmax as cpu_softmax
 from ..backends.interface import as_array
 from ..tensor import Array, Tensor
 from .comparison import where
-from .elementwise import conj, kind_name
+from .elementwise import conj
 from .joining import cat
 from .layout import in_order, ordered
 from .movement import expanded, sizes_of, wrap_dims
-from .precision import is_half
-from .record import Op, bind
+from .precision import is_half, kind_name
+from .record import MOVEMENT, REDUCTION, Op, bind
 from .surface import FUNCTIONS, check_tensor, function_and_method, into, only_method, with_out
 
 Dims = tuple[int, ...]
@@ -55,7 +55,7 @@ def _gathered(g: Any, dims: Dims, shapes: Any) -> Any:
     return bind(SUM, (g,), {"dim": dims, "keepdim": False, "dtype": None}).reshape(shapes[0])
 
 
-SPREAD = Op("spread", ("input",), _spread, {"input": _gathered})
+SPREAD = Op("spread", ("input",), _spread, {"input": _gathered}, kind=MOVEMENT)
 
 
 def spread(g: Any, shape: Dims, dims: Dims) -> Any:
@@ -145,12 +145,12 @@ def _product_of_others(input: Any, shape: Dims, dim: Dims) -> Any:
 
 
 SUM = Op("sum", ("input",), _sum, {"input": lambda g, shapes, dim: spread(g, shapes[0], dim)},
-         doc="The sum of elements: all, or along dimensions.")  # fmt: skip
+         doc="The sum of elements: all, or along dimensions.", kind=REDUCTION)  # fmt: skip
 MEAN = Op("mean", ("input",), _mean,
           {"input": lambda g, shapes, dim: spread(g, shapes[0], dim) / _count(shapes[0], dim)},
-          doc="The mean of elements: all, or along dimensions.")  # fmt: skip
+          doc="The mean of elements: all, or along dimensions.", kind=REDUCTION)  # fmt: skip
 PROD = Op("prod", ("input",), _folding(np.multiply, reductions.prod), {"input": _prod_gradient},
-          doc="The product of elements: all, or along dimensions.")  # fmt: skip
+          doc="The product of elements: all, or along dimensions.", kind=REDUCTION)  # fmt: skip
 
 
 def _declare_fold(op: Op, takes_whole: bool = True) -> None:
@@ -236,7 +236,7 @@ def _declare_truth(name: str, compute: np.ufunc, doc: str) -> None:
         truth = compute.reduce(input.astype(bool, copy=False), axis=dim, keepdims=keepdim)
         return ordered(as_array(truth)).astype(kind, copy=False)
 
-    op = Op(name, ("input",), answer, {"input": None}, doc=doc)
+    op = Op(name, ("input",), answer, {"input": None}, kind=REDUCTION, doc=doc)
 
     def call(
         input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None,
@@ -350,9 +350,15 @@ VAR = Op(
     _var,
     {"input": _var_gradient},
     doc="How far elements are from their mean, squared.",
+    kind=REDUCTION,
 )
 STD = Op(
-    "std", ("input",), _std, {"input": _std_gradient}, doc="How far elements are from their mean."
+    "std",
+    ("input",),
+    _std,
+    {"input": _std_gradient},
+    doc="How far elements are from their mean.",
+    kind=REDUCTION,
 )
 
 
@@ -430,7 +436,9 @@ def _logsumexp_gradient(g: Any, input: Any, out: Any, dim: Dims) -> Any:
     return spread(g, shape, dim) * conj((input - spread(out, shape, dim)).exp())
 
 
-LOGSUMEXP = Op("logsumexp", ("input",), in_order(_logsumexp), {"input": _logsumexp_gradient})
+LOGSUMEXP = Op(
+    "logsumexp", ("input",), in_order(_logsumexp), {"input": _logsumexp_gradient}, kind=REDUCTION
+)
 
 
 @function_and_method

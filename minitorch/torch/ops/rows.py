@@ -14,11 +14,11 @@ from ..backends.interface import ARRAYS
 from ..environment import contiguous_format
 from ..tensor import Array, Tensor, tracks, wrap
 from .creation import zeros_like
-from .elementwise import kind_name
 from .movement import wrap_dim
 from .parts import diagonal, select, slice_view
+from .precision import kind_name
 from .promotion import broadcast_shapes, exact_cast, exact_number, wide_type
-from .record import Op, bind
+from .record import MOVEMENT, Op, bind
 from .scattering import (
     check_bounds,
     check_index,
@@ -55,7 +55,7 @@ def _index_select(input: Array, index: Array, dim: int) -> Array:
 
 INDEX_SELECT = Op("index_select", ("input", "index"), _index_select, {
     "input": lambda g, shapes, index, dim: g.new_zeros(shapes[0]).index_add(dim, index, g), "index": None,
-}, doc="Whole places of a dimension.")  # fmt: skip
+}, doc="Whole places of a dimension.", kind=MOVEMENT)  # fmt: skip
 
 
 @function_and_method
@@ -292,7 +292,7 @@ def _take(input: Array, index: Array) -> Array:
 
 TAKE = Op("take", ("input", "index"), _take, {
     "input": lambda g, shapes, index: g.new_zeros(shapes[0]).put(index, g, accumulate=True), "index": None,
-}, doc="Elements at places of the flattened tensor.")  # fmt: skip
+}, doc="Elements at places of the flattened tensor.", kind=MOVEMENT)  # fmt: skip
 
 
 @function_and_method

@@ -20,7 +20,7 @@ from .layout import in_order
 from .movement import wrap_dim
 from .parts import SLICE_BACKWARD
 from .promotion import exact_number
-from .record import Op, bind
+from .record import MOVEMENT, Op, bind
 from .surface import check_tensor, function_and_method, into, only_method
 from .writes import bind_in_place, check_overlap
 
@@ -111,7 +111,7 @@ def _put_back(input: Array, index: Array, shape: tuple[int, ...], dim: int) -> A
 GATHER = Op("gather", ("input", "index"), in_order(_gather), {
     "input": lambda g, shapes, index, dim: GATHER_BACKWARD(g, index, shape=shapes[0], dim=dim),
     "index": None,
-}, doc="Elements at places along a dimension.")  # fmt: skip
+}, doc="Elements at places along a dimension.", kind=MOVEMENT)  # fmt: skip
 GATHER_BACKWARD = Op("gather_backward", ("input", "index"), _put_back, {
     "input": lambda g, index, dim: GATHER(g, index, dim=dim), "index": None,
 })  # fmt: skip

@@ -15,10 +15,10 @@ import numpy as np
 from .. import dtypes
 from ..backends.interface import ARRAYS
 from ..tensor import Array, Tensor
-from .elementwise import kind_name
 from .pointwise_special import I1, scipy_function
+from .precision import kind_name
 from .promotion import NUMBERS, broadcast_error, meet
-from .record import Op, Rule
+from .record import ELEMENTWISE, Op, Rule
 from .surface import check_tensor, into
 
 SPECIAL: dict[str, Callable[..., Tensor]] = {}
@@ -44,7 +44,7 @@ def unary(name: str, compute: Callable[[Array], Array], gradient: Rule, doc: str
         (x,) = meet((input,), to_float=True)
         return compute(x)
 
-    op = Op(f"special_{name}", ("input",), run, {"input": gradient}, doc=doc)
+    op = Op(f"special_{name}", ("input",), run, {"input": gradient}, kind=ELEMENTWISE, doc=doc)
 
     def call(input: Tensor, *, out: Any = None) -> Tensor:
         check_tensor(f"special_{name}", input)
@@ -72,6 +72,7 @@ def binary(name: str, compute: Callable[..., Array], gradients: tuple[Rule, Rule
         ("input", "other"),
         run,
         {"input": gradients[0], "other": gradients[1]},
+        kind=ELEMENTWISE,
         doc=doc,
     )
 

@@ -10,10 +10,11 @@ from ..interpreters import composite
 from ..tensor import Tensor
 from .complex_numbers import from_parts
 from .creation import full, ones_like
-from .elementwise import conj, kind_name
+from .elementwise import conj
 from .joining import cat
 from .linalg.norms import legacy_norm
 from .movement import wrap_dim
+from .precision import kind_name
 from .promotion import broadcast_shapes
 from .surface import (
     FUNCTIONS,

@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import as_strided as strided_view
 from ..tensor import Array, Tensor, offset_in, wrap
 from .movement import strided, wrap_dim
 from .promotion import plain_integer, plain_integers
-from .record import Op
+from .record import MOVEMENT, Op
 from .surface import function_and_method, only_method
 
 
@@ -76,7 +76,7 @@ def _restride(input: Array, source: Geometry, target: Geometry) -> Array:
 
 
 RESTRIDE = Op("restride", ("input",), _restride,
-              {"input": lambda g, source, target: RESTRIDE(g, source=target, target=source)})  # fmt: skip
+              {"input": lambda g, source, target: RESTRIDE(g, source=target, target=source)}, kind=MOVEMENT)  # fmt: skip
 
 
 def _as_strided_gradient(g: Any, size: Any, stride: Any, offset: int, layout: Geometry) -> Any:

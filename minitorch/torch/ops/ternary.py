@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, scalars
 from ..backends.interface import ARRAYS, as_array
 from ..tensor import Array, Tensor
 from .comparison import where
-from .elementwise import conj, kind_name
+from .elementwise import conj
 from .layout import laid_out
-from .precision import in_single, require_floats
+from .precision import in_single, kind_name, require_floats
 from .promotion import (
     broadcast_error,
     exact_number,
@@ -24,7 +24,7 @@ from .promotion import (
     result_type,
     wide_type,
 )
-from .record import Op, bind
+from .record import ELEMENTWISE, Op, bind
 from .surface import FUNCTIONS, alias, as_functions, check_tensor, in_place, method, with_out
 
 
@@ -103,7 +103,7 @@ def _above(g: Any, input: Any, min: Any, max: Any) -> Any:
 
 
 CLAMP = Op("clamp", ("input", "min", "max"), _clamp, {"input": _inside, "min": _below, "max": _above},
-           node="ClampBackward1", doc="Each element, but no less than `min` and no more than `max`.")  # fmt: skip
+           scalar=scalars.clamp, node="ClampBackward1", doc="Each element, but no less than `min` and no more than `max`.")  # fmt: skip
 
 
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
@@ -134,7 +134,7 @@ def _nan_to_num(input: Array, nan: float, posinf: float | None, neginf: float | 
 
 
 NAN_TO_NUM = Op("nan_to_num", ("input",), _nan_to_num,
-                {"input": lambda g, input: g * input.isfinite().to(g.dtype)})  # fmt: skip
+                {"input": lambda g, input: g * input.isfinite().to(g.dtype)}, kind=ELEMENTWISE)  # fmt: skip
 
 
 def nan_to_num(
@@ -167,7 +167,7 @@ def _logit_gradient(g: Any, input: Any, eps: float | None) -> Any:
     return (g / (input * (1 - input))).masked_fill(outside, elsewhere)
 
 
-LOGIT = Op("logit", ("input",), in_single(_logit), {"input": _logit_gradient})
+LOGIT = Op("logit", ("input",), in_single(_logit), {"input": _logit_gradient}, kind=ELEMENTWISE)
 
 
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
@@ -193,7 +193,7 @@ LERP = Op("lerp", ("input", "end", "weight"), broadcasting("lerp", in_single(_le
     "input": lambda g, weight: g * conj(1 - weight),
     "end": lambda g, weight: g * conj(weight),
     "weight": lambda g, input, end: g * conj(end - input),
-}, doc="From `input` to `end` by `weight`.")  # fmt: skip
+}, scalar=scalars.lerp, doc="From `input` to `end` by `weight`.")  # fmt: skip
 
 
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
@@ -217,16 +217,21 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     return bind(LERP, (input, end, weight), {})
 
 
+def _times(x: Array, value: Any) -> Array:
+    return x if value == 1 else value * x
+
+
 ADDCMUL = Op("addcmul", ("input", "tensor1", "tensor2"),
-             together("addcmul", lambda input, a, b, value: input + (a if value == 1 else value * a) * b),
+             together("addcmul", lambda input, a, b, constants: input + _times(a, *constants) * b),
              {"input": lambda g: g,
-              "tensor1": lambda g, tensor2, value: g * conj(tensor2 * value),
-              "tensor2": lambda g, tensor1, value: g * conj(tensor1 * value)})  # fmt: skip
+              "tensor1": lambda g, tensor2, constants: g * conj(tensor2 * constants[0]),
+              "tensor2": lambda g, tensor1, constants: g * conj(tensor1 * constants[0])}, scalar=scalars.addcmul)  # fmt: skip
 ADDCDIV = Op("addcdiv", ("input", "tensor1", "tensor2"),
-             together("addcdiv", lambda input, a, b, value: input + (a if value == 1 else value * a) / b),
+             together("addcdiv", lambda input, a, b, constants: input + _times(a, *constants) / b),
              {"input": lambda g: g,
-              "tensor1": lambda g, tensor2, value: g * conj(value / tensor2),
-              "tensor2": lambda g, tensor1, tensor2, value: -g * conj(value * tensor1 / (tensor2 * tensor2))})  # fmt: skip
+              "tensor1": lambda g, tensor2, constants: g * conj(constants[0] / tensor2),
+              "tensor2": lambda g, tensor1, tensor2, constants: -g * conj(constants[0] * tensor1 / (tensor2 * tensor2))},
+             scalar=scalars.addcdiv)  # fmt: skip
 
 
 def _factor(name: str, value: Any, tensors: tuple[Tensor, ...]) -> Any:
@@ -244,7 +249,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
     tensors = input, tensor1, tensor2
     if input.dtype is tensor1.dtype is tensor2.dtype is dtypes.bool_:
         raise NotImplementedError("\"addcmul_cpu_out\" not implemented for 'Bool'")
-    return bind(ADDCMUL, tensors, {"value": _factor("addcmul", value, tensors)})
+    return bind(ADDCMUL, tensors, {"constants": (_factor("addcmul", value, tensors),)})
 
 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
@@ -255,7 +260,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
             "will perform a true division of tensor1 and tensor2."
         )
     tensors = input, tensor1, tensor2
-    return bind(ADDCDIV, tensors, {"value": _factor("addcdiv", value, tensors)})
+    return bind(ADDCDIV, tensors, {"constants": (_factor("addcdiv", value, tensors),)})
 
 
 for _fn in (clamp, clamp_min, clamp_max, nan_to_num, logit, lerp, addcmul, addcdiv):

@@ -17,7 +17,7 @@ from ..tensor import Array, Tensor, tracks, wrap
 from .comparison import where
 from .interpolation import cubic_weights
 from .promotion import plain_integers
-from .record import Op, bind
+from .record import MOVEMENT, Op, bind
 from .surface import FUNCTIONS, function
 
 # --- Windows as columns ----------------------------------------------------------------------------
@@ -25,7 +25,7 @@ from .surface import FUNCTIONS, function
 UNFOLD = Op(
     "im2col", ("input",), lambda input, window: conv.unfold(input, *window),
     {"input": lambda g, shapes, window: bind(FOLD, (g,), {"size": shapes[0][2:], "window": window})},
-    doc="Windows as columns.",
+    doc="Windows as columns.", kind=MOVEMENT,
 )  # fmt: skip
 FOLD = Op(
     "col2im", ("input",), lambda input, size, window: conv.fold(input, size, *window),

@@ -7,7 +7,7 @@ needed. Half precision is computed in float32 and rounded once. `dispatch.py` ch
 | file          | functions |
 |---------------|-----------|
 | matmul.py     | products of matrices, shared out over the threads of the kernels |
-| maps.py       | add, sub, mul, ..., exp, log, tanh, gelu, ... and gelu_backward, ... of each element |
+| maps.py       | scalar functions (`torch/scalars.py`) of each element |
 | softmax.py    | softmax, log_softmax, logsumexp along a dimension, and backward |
 | losses.py     | cross_entropy and backward |
 | norms.py      | layer_norm, rms_norm, group_norm, batch_norm and backward |
@@ -17,7 +17,7 @@ needed. Half precision is computed in float32 and rounded once. `dispatch.py` ch
 | attention.py  | attention weights, values mixed by them, and backward |
 | recurrent.py  | a layer of LSTM, GRU or plain cells over all steps, and backward |
 
-The kernels of `x.py` are in `x_kernels.py`. What these share: primitives.py and scalars.py
-(functions of one number), loops.py (the loop around them), runs.py (reductions of contiguous
+The kernels of `x.py` are in `x_kernels.py`. What these share: primitives.py
+(NumPy's functions of one number, for kernels), loops.py (the loop around them), runs.py (reductions of contiguous
 memory), blas.py (products inside kernels), vectors.py (registers); kernels.py compiles and runs them.
 """

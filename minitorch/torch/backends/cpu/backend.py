@@ -9,6 +9,7 @@ import numpy as np
 
 from ...device import CPU, device
 from ..interface import Array, Backend, Shape, register
+from .maps import map_of
 from .optim import update
 
 
@@ -32,6 +33,11 @@ class Cpu(Backend):
 
     def to_numpy(self, array: Array) -> np.ndarray:
         return array
+
+    def map(
+        self, scalar: Callable[..., Any], formula: Callable[..., Any]
+    ) -> Callable[..., Any] | None:
+        return map_of(scalar, formula)
 
     def update(
         self, formula: Callable[..., tuple[Array, ...]], columns: Sequence[list[Array]], numbers: Sequence[Any]

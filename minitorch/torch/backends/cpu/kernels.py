@@ -40,7 +40,9 @@ from numba.np.numpy_support import from_dtype
 
 from ....jit import compile_kernel, compile_part
 from ....threads import get_num_threads, running
-from .primitives import SCALARS
+from . import primitives
+from .dispatch import Function
+from .primitives import FLOAT64, PRIMITIVES
 
 # --- Compiling ------------------------------------------------------------------------------------
 
@@ -53,7 +55,8 @@ REGROUPED = ("contract", "reassoc")
 INSIDE = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """How functions are compiled that only compiled functions call."""
 
-_PACKAGE = __name__.rpartition(".")[0]
+_KERNELS = __name__.rpartition(".")[0]
+_PACKAGE = _KERNELS.partition(".backends")[0]
 _inlined: set[Any] = set()
 _reductions: set[Any] = set()
 
@@ -80,20 +83,24 @@ class by_type:  # noqa: N801
         raise TypeError(f"{self.make.__name__} is for kernels only")
 
 
+def scalar_function(fn: Function) -> Any:
+    """For use in kernels: a scalar function, compiled."""
+    own = PRIMITIVES[fn].body if fn in PRIMITIVES else fn
+    return by_type(lambda real: compiled(own, real))
+
+
 number: Any = by_type(lambda real: real)
 """For use in kernels: a number as one of the kernel's type."""
 
 
 @cache
-def compiled(fn: FunctionType, real: Any) -> Any:
+def compiled(fn: Any, real: Any) -> Any:
     """A function that kernels call, compiled for numbers of a type."""
-    declared = SCALARS.get(fn.__name__)
-    if real is np.float64 and declared and declared.body is fn and declared.float64:
-        if not isinstance(declared.float64, FunctionType):
-            return declared.float64
-        fn = declared.float64
-    is_scalar = fn.__module__.endswith(("primitives", "scalars"))
-    if is_scalar or fn in _inlined:
+    if real is np.float64:
+        fn = FLOAT64.get(fn, fn)
+    if not isinstance(fn, FunctionType):
+        return fn
+    if _is_scalar(fn) or fn.__module__ == primitives.__name__ or fn in _inlined:
         return compile_part(specialized(fn, real), EXACT, forceinline=True, **INSIDE)
     return compile_part(specialized(fn, real), REGROUPED if fn in _reductions else EXACT, **INSIDE)
 
@@ -102,21 +109,29 @@ def specialized(fn: Any, real: Any) -> FunctionType:
     """A function for numbers of one type: its literals, and what it calls, are of that type."""
     code = fn.__code__
     if issubclass(real, np.floating):
-        code = code.replace(co_consts=_literals(code.co_consts, real))
+        kinds = (float, int) if _is_scalar(fn) else (float,)
+        code = code.replace(co_consts=_literals(code.co_consts, kinds, real))
     names = dict(fn.__globals__)
     for step in get_instructions(code):
         if step.opname == "LOAD_GLOBAL" and step.argval in names:
             names[step.argval] = _for_type(names[step.argval], real)
+            if _is_scalar(fn) and type(names[step.argval]) is float:
+                names[step.argval] = real(names[step.argval])
     closure = tuple(CellType(_for_type(c.cell_contents, real)) for c in fn.__closure__ or ())
     made = FunctionType(code, names, fn.__name__, fn.__defaults__, closure)
     made.__module__, made.__qualname__ = fn.__module__, fn.__qualname__
     return made
 
 
-def _literals(values: tuple[Any, ...], real: Any) -> tuple[Any, ...]:
-    """Constants of a function with floats, also those in tuples, as numbers of a type."""
+def _is_scalar(fn: FunctionType) -> bool:
+    """Whether a function is a scalar function, in which whole numbers too are of the type."""
+    return not fn.__module__.startswith(_KERNELS)
+
+
+def _literals(values: tuple[Any, ...], kinds: tuple[type, ...], real: Any) -> tuple[Any, ...]:
+    """Constants of a function, also those in tuples, as numbers of a type if they are of these kinds."""
     return tuple(
-        _literals(c, real) if type(c) is tuple else real(c) if type(c) is float else c
+        _literals(c, kinds, real) if type(c) is tuple else real(c) if type(c) in kinds else c
         for c in values
     )
 
@@ -124,6 +139,8 @@ def _literals(values: tuple[Any, ...], real: Any) -> tuple[Any, ...]:
 def _for_type(value: Any, real: Any) -> Any:
     if isinstance(value, by_type):
         return value.make(real)
+    if callable(value) and value in PRIMITIVES:
+        return compiled(PRIMITIVES[value].body, real)
     if isinstance(value, FunctionType) and value.__module__.startswith(_PACKAGE):
         # What Numba replaces by something compiled stays as it is.
         return value if "compiled" in vars(value) else compiled(value, real)

@@ -13,17 +13,18 @@ from typing import Any
 import numpy as np
 from numba import int64, void
 
+from .dispatch import Function
 from .kernels import (
     address_of,
     compile_for,
     function_at,
     kernel,
     numbers_at,
+    scalar_function,
     share,
     specialized,
     usable,
 )  # fmt: skip
-from .scalars import SCALARS
 
 Array = Any
 Layout = tuple[tuple[int, ...], tuple[int, ...]]
@@ -32,15 +33,15 @@ Layout = tuple[tuple[int, ...], tuple[int, ...]]
 BLOCK = 1024
 """How many elements pass through a block at a time."""
 
-SLOTS = 4
+SLOTS = 5
 """How many operands the loop has room for."""
 
 
-def elementwise(name: str, *operands: Any, out: Array | None = None) -> Array:
-    """A function of scalars.py, of arrays and numbers that broadcast together.
+def elementwise(scalar: Function, *operands: Any, out: Array | None = None) -> Array:
+    """A scalar function, of arrays and numbers that broadcast together.
 
     Args:
-        name: of the function
+        scalar: the function
         operands: arrays of one type, float32 or float64, and plain numbers; one array has
             the full shape
         out: where to write; by default a new array laid out like the first full operand
@@ -53,7 +54,7 @@ def elementwise(name: str, *operands: Any, out: Array | None = None) -> Array:
     shapes = {x.shape for x in operands if isinstance(x, np.ndarray)}
     shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
     if out is not None and not _can_hold(out, shape, own):
-        out[...] = elementwise(name, *operands)
+        out[...] = elementwise(scalar, *operands)
         return out
     target = _output(own, shape) if out is None else out
     if target.size == 0:
@@ -61,7 +62,7 @@ def elementwise(name: str, *operands: Any, out: Array | None = None) -> Array:
     plan = _plan(kind.itemsize, *[(x.shape, x.strides) for x in (target, *own)])
     runs = [_memory(x) for x in own]
     runs += runs[:1] * (SLOTS - len(runs))
-    address = _body(name, kind.type, len(own))
+    address = _body(scalar, kind.type, len(own))
     _loop(target.size, _memory(target), *runs, address, plan, out is not None)
     return target
 
@@ -145,38 +146,44 @@ def _stride_along(d: int, x: Layout) -> int:
 # It handles addresses and leaves numbers to the function it calls.
 
 
-BODY = void(int64, int64, int64, int64, int64, int64)
-"""Fills so many numbers at the first address from those at the next four."""
+BODY = void(int64, int64, int64, int64, int64, int64, int64)
+"""Fills so many numbers at the first address from those at the next five."""
 
 _body_at = function_at(BODY)
 
 
 @cache
-def _body(name: str, real: Any, arity: int) -> int:
+def _body(scalar: Function, real: Any, arity: int) -> int:
     """The address of a loop along contiguous memory around a scalar function, compiled when first asked for."""
-    f, run = SCALARS[name].body, numbers_at
+    f, run = scalar_function(scalar), numbers_at
 
-    def one(out: int, a: int, b: int, c: int, d: int, count: int) -> None:
+    def one(out: int, a: int, b: int, c: int, d: int, e: int, count: int) -> None:
         o, x = run(out, count), run(a, count)
         for i in range(count):
             o[i] = f(x[i])
 
-    def two(out: int, a: int, b: int, c: int, d: int, count: int) -> None:
+    def two(out: int, a: int, b: int, c: int, d: int, e: int, count: int) -> None:
         o, x, y = run(out, count), run(a, count), run(b, count)
         for i in range(count):
             o[i] = f(x[i], y[i])
 
-    def three(out: int, a: int, b: int, c: int, d: int, count: int) -> None:
+    def three(out: int, a: int, b: int, c: int, d: int, e: int, count: int) -> None:
         o, x, y, z = run(out, count), run(a, count), run(b, count), run(c, count)
         for i in range(count):
             o[i] = f(x[i], y[i], z[i])
 
-    def four(out: int, a: int, b: int, c: int, d: int, count: int) -> None:
+    def four(out: int, a: int, b: int, c: int, d: int, e: int, count: int) -> None:
         o, x, y, z, w = run(out, count), run(a, count), run(b, count), run(c, count), run(d, count)
         for i in range(count):
             o[i] = f(x[i], y[i], z[i], w[i])
 
-    body = specialized((one, two, three, four)[arity - 1], real)
+    def five(out: int, a: int, b: int, c: int, d: int, e: int, count: int) -> None:
+        o, x, y = run(out, count), run(a, count), run(b, count)
+        z, w, v = run(c, count), run(d, count), run(e, count)
+        for i in range(count):
+            o[i] = f(x[i], y[i], z[i], w[i], v[i])
+
+    body = specialized((one, two, three, four, five)[arity - 1], real)
     return address_of(compile_for(body, BODY), BODY)
 
 
@@ -205,8 +212,8 @@ def _copy(source: int, step: int, block: int, count: int) -> int:
 
 @kernel
 def _loop(
-    task: int, tasks: int, out: Array, a: Array, b: Array, c: Array, d: Array, body: int,
-    plan: Array, overlaps: bool,
+    task: int, tasks: int, out: Array, a: Array, b: Array, c: Array, d: Array, e: Array,
+    body: int, plan: Array, overlaps: bool,
 ) -> None:  # fmt: skip
     """The loop that all elementwise functions share.
 
@@ -214,7 +221,7 @@ def _loop(
         task: of so many `tasks`
         tasks: among which the output is shared
         out: the output's memory, 1-d
-        a: the memory of the first operand, 1-d; b, c, d likewise, or again the first
+        a: the memory of the first operand, 1-d; b, c, d, e likewise, or again the first
         body: the address of a function as `_body` makes it
         plan: (dimensions, 1 + SLOTS) as `_plan` makes it
         overlaps: whether `out` may be an operand's memory
@@ -223,24 +230,34 @@ def _loop(
     last = len(plan) - 1
     length, size = plan[last, 0], out.itemsize
     space = np.empty((SLOTS + 1) * BLOCK, out.dtype)
-    starts = (out.ctypes.data, a.ctypes.data, b.ctypes.data, c.ctypes.data, d.ctypes.data)
+    starts = (out.ctypes.data, a.ctypes.data, b.ctypes.data,
+              c.ctypes.data, d.ctypes.data, e.ctypes.data)  # fmt: skip
     places = np.empty(SLOTS + 1, np.int64)
+    numbers = np.empty(SLOTS + 1, np.bool_)  # which operands are one number, and need one copy
     direct = not overlaps
     for slot in range(1, SLOTS + 1):
         direct = direct and plan[last, slot] == 1
+        numbers[slot] = True
+        for dim in range(last + 1):
+            numbers[slot] = numbers[slot] and plan[dim, slot] == 0
+        if numbers[slot]:
+            block = space.ctypes.data + slot * BLOCK * size
+            places[slot] = _copy(starts[slot], 0, block, BLOCK)
     limit = length if direct else BLOCK
     position, end = share(task, tasks, len(out))
     while position < end:
         row, column = position // length, position % length
         count = min(limit, length - column, end - position)
         for slot in range(1, SLOTS + 1):
+            if numbers[slot]:
+                continue
             step = plan[last, slot]
             places[slot] = _place(starts[slot], slot, plan, row, column, size)
             if step != 1:
                 block = space.ctypes.data + slot * BLOCK * size
                 places[slot] = _copy(places[slot], step, block, count)
         places[0] = space.ctypes.data if overlaps else starts[0] + position * size
-        along(places[0], places[1], places[2], places[3], places[4], count)
+        along(places[0], places[1], places[2], places[3], places[4], places[5], count)
         if overlaps:
             _copy(places[0], 1, starts[0] + position * size, count)
         position += count

@@ -1,8 +1,8 @@
-"""The primitives of `scalars.py`: exp, log, tanh, erf, sin, ... of one float32.
+"""What the CPU puts in the place of NumPy's functions of one number: exp, log, tanh, erf, sin, ... of one float32.
 
 Each reduces its argument to a small range, where a polynomial is as good as the type, without a
 branch (a choice between two numbers is not one), so that loops over it become vector
-instructions. For float64 there are the C library's functions, for arrays NumPy's.
+instructions. For float64 there are the C library's functions.
 
 Literals are of the type that a function is compiled for; named constants are float64.
 """
@@ -11,56 +11,94 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ... import scalars
 from .dispatch import Function
 
 f32, i32, f64 = np.float32, np.int32, np.float64
 
-# Sizes from which on kernels win, by what the formula costs NumPy.
+# Sizes of arrays from which on kernels win, by what a function costs NumPy.
 CHEAP, COSTLY, UNKNOWN = 131_072, 8_192, 1_024
 
 
-class Scalar(NamedTuple):
-    """A function of numbers and its forms."""
+class Primitive(NamedTuple):
+    """What kernels compute where a scalar function says one of NumPy's."""
 
     body: Function
     start: int  # the size of arrays from which on kernels compute
-    numpy: Function | None  # of arrays, where it is not made from the body
-    float64: Function | None  # of one float64, where the body is for float32 only
 
 
-SCALARS: dict[str, Scalar] = {}
-"""All of them, by name. Those that end in `_backward` take the gradient first, then what Torch's take."""
+PRIMITIVES: dict[Function, Primitive] = {}
+"""By NumPy's function, or by the scalar function that the CPU has a better form of."""
+
+FLOAT64: dict[Function, Function] = {}
+"""For bodies that are for float32 only, what takes their place in float64."""
 
 
-def scalar(
-    start: int = CHEAP, numpy: Function | None = None, float64: Function | None = None
+def primitive(
+    of: Function, start: int = CHEAP, float64: Function | None = None
 ) -> Callable[[Function], Function]:
-    """Declare a function of numbers."""
+    """Declare what kernels compute in the place of a function."""
 
     def declare(body: Function) -> Function:
-        SCALARS[body.__name__] = Scalar(body, start, numpy, float64)
+        PRIMITIVES[of] = Primitive(body, start)
+        if float64 is not None:
+            FLOAT64[body] = float64
         return body
 
     return declare
 
 
-# --- Choices and signs ----------------------------------------------------------------------
+def start_of(scalar: Function) -> int | None:
+    """The size of arrays from which on a kernel of a scalar function wins; None where there can be none."""
+    if scalar in PRIMITIVES:
+        return PRIMITIVES[scalar].start
+    if not isinstance(scalar, FunctionType):
+        return None
+    starts = [None if f in ANGLES else start_of(f) for f in _called(scalar)]
+    return None if None in starts else min((n for n in starts if n), default=CHEAP)
 
 
-@scalar(numpy=np.where)
-def where(condition: Any, x: Any, y: Any) -> Any:
-    """One number or the other."""
-    return x if condition else y
+def _called(scalar: FunctionType) -> list[Function]:
+    """The functions that a scalar function names, by themselves or as NumPy's."""
+    names = scalar.__code__.co_names
+    named = [scalar.__globals__.get(name) for name in names]
+    if np in named:
+        named += [getattr(np, name, None) for name in names]
+    return [f for f in named if callable(f)]
 
 
-@scalar(numpy=np.abs)
-def absolute(x: Any) -> Any:
-    """|x|."""
-    return abs(x)
+# --- Arithmetic and choices -------------------------------------------------------------------------
+
+
+primitive(np.add)(lambda x, y: x + y)
+primitive(np.subtract)(lambda x, y: x - y)
+primitive(np.multiply)(lambda x, y: x * y)
+primitive(np.true_divide)(lambda x, y: x / y)
+primitive(np.negative)(lambda x: -x)
+primitive(np.square)(lambda x: x * x)
+primitive(np.sqrt)(lambda x: math.sqrt(x))
+primitive(np.reciprocal)(lambda x: 1.0 / x)
+primitive(np.absolute)(lambda x: abs(x))
+primitive(np.where, COSTLY)(lambda condition, x, y: x if condition else y)
+
+
+@primitive(np.maximum)
+def maximum(x: Any, y: Any) -> Any:
+    """The larger of two, or NaN."""
+    z = x if x > y else y
+    return x if x != x else z
+
+
+@primitive(np.minimum)
+def minimum(x: Any, y: Any) -> Any:
+    """The smaller of two, or NaN."""
+    z = x if x < y else y
+    return x if x != x else z
 
 
 # --- Bits of a float32 ----------------------------------------------------------------------
@@ -117,7 +155,7 @@ def _reduce_exp(x: Any) -> Any:
     return whole, _exp_minus_one(r - k * 1.42860677e-6)
 
 
-@scalar(COSTLY, np.exp, math.exp)
+@primitive(np.exp, COSTLY, math.exp)
 def exp(x: Any) -> Any:
     """e to the power of x."""
     k, p = _reduce_exp(_clip(x, -104.0, 89.0))
@@ -128,7 +166,7 @@ def _exp2_64(x: Any) -> Any:
     return 2.0**x
 
 
-@scalar(COSTLY, np.exp2, _exp2_64)
+@primitive(np.exp2, COSTLY, _exp2_64)
 def exp2(x: Any) -> Any:
     """2 to the power of x."""
     x = _clip(x, -151.0, 129.0)
@@ -136,7 +174,7 @@ def exp2(x: Any) -> Any:
     return _scaled(1.0 + _exp_minus_one((x - k) * 0.6931471805599453), whole)
 
 
-@scalar(COSTLY, np.expm1, math.expm1)
+@primitive(np.expm1, COSTLY, math.expm1)
 def expm1(x: Any) -> Any:
     """exp(x) - 1, also where x is close to 0."""
     x = _clip(x, -20.0, 89.0)
@@ -172,7 +210,7 @@ def _join(x: Any, f: Any, k: Any) -> Any:
     return y if x >= 0.0 else f32(np.nan)
 
 
-@scalar(COSTLY, np.log, math.log)
+@primitive(np.log, COSTLY, math.log)
 def log(x: Any) -> Any:
     """The natural logarithm."""
     tiny = x < 1.17549435e-38
@@ -180,7 +218,7 @@ def log(x: Any) -> Any:
     return _join(x, m - 1.0, k - 23.0 if tiny else k)
 
 
-@scalar(COSTLY, np.log1p, math.log1p)
+@primitive(np.log1p, COSTLY, math.log1p)
 def log1p(x: Any) -> Any:
     """log(1 + x), also where x is close to 0: what is lost in rounding 1 + x is added to f."""
     u = 1.0 + x
@@ -190,13 +228,13 @@ def log1p(x: Any) -> Any:
     return x if x == 0.0 else _join(u, f, k)
 
 
-@scalar(COSTLY, np.log2)
+@primitive(np.log2, COSTLY)
 def log2(x: Any) -> Any:
     """The logarithm to base 2."""
     return log(x) * 1.4426950408889634
 
 
-@scalar(COSTLY, np.log10)
+@primitive(np.log10, COSTLY)
 def log10(x: Any) -> Any:
     """The logarithm to base 10."""
     return log(x) * 0.4342944819032518
@@ -205,7 +243,7 @@ def log10(x: Any) -> Any:
 # --- Bounded functions --------------------------------------------------------------------------
 
 
-@scalar(COSTLY, np.tanh, math.tanh)
+@primitive(np.tanh, COSTLY, math.tanh)
 def tanh(x: Any) -> Any:
     """The hyperbolic tangent: a polynomial near 0, elsewhere 1 - 2 / (exp(2 |x|) + 1)."""
     s = x * x
@@ -217,16 +255,7 @@ def tanh(x: Any) -> Any:
     return near if a < 0.625 else (-far if x < 0.0 else far)
 
 
-def _elementwise(function: Callable[[float], float]) -> Function:
-    """A function that NumPy does not have, one element at a time."""
-    each = np.frompyfunc(function, 1, 1)
-    return lambda x: np.asarray(each(x)).astype(x.dtype)
-
-
-_erf_of_arrays = _elementwise(math.erf)
-
-
-@scalar(UNKNOWN, _erf_of_arrays, math.erf)
+@primitive(scalars.erf, UNKNOWN, math.erf)
 def erf(x: Any) -> Any:
     """The error function: a polynomial up to 1, from there to 4, where it is 1, 1 - exp(another)."""
     s, a = x * x, abs(x)
@@ -241,7 +270,7 @@ def erf(x: Any) -> Any:
     return near if a < 1.0 else far
 
 
-@scalar(UNKNOWN, _elementwise(math.erfc), math.erfc)
+@primitive(scalars.erfc, UNKNOWN, math.erfc)
 def erfc(x: Any) -> Any:
     """1 - erf(x), computed in float64: its values far out are small and would be lost."""
     return f32(math.erfc(f64(x)))
@@ -263,11 +292,7 @@ def _normal_below_64(x: Any) -> Any:
     return 0.5 * (1.0 + math.erf(x * 0.7071067811865476))
 
 
-def _normal_below_of_arrays(x: Any) -> Any:
-    return 0.5 * (1.0 + _erf_of_arrays(x * 0.7071067811865476))
-
-
-@scalar(UNKNOWN, _normal_below_of_arrays, _normal_below_64)
+@primitive(scalars.normal_below, UNKNOWN, _normal_below_64)
 def normal_below(x: Any) -> Any:
     """The distribution function: on the shorter side 2 to a polynomial, and nothing from 5.7 on."""
     a = abs(x)
@@ -282,7 +307,7 @@ def _normal_density_64(x: Any) -> Any:
     return math.exp(x * x * -0.5) * 0.3989422804014327
 
 
-@scalar(COSTLY, lambda x: np.exp(x * x * -0.5) * 0.3989422804014327, _normal_density_64)
+@primitive(scalars.normal_density, COSTLY, _normal_density_64)
 def normal_density(x: Any) -> Any:
     """The density."""
     power = x * x * -0.7213475204444817 - 1.3257480647361592
@@ -293,6 +318,9 @@ def normal_density(x: Any) -> Any:
 
 LARGEST_ANGLE = 2.0**20
 """Up to which sin and cos are right in float32."""
+
+ANGLES = (np.sin, np.cos)
+"""What kernels compute only after a look at the arguments."""
 
 TWO_OVER_PI, WHOLE = 0.6366197723675814, 6755399441055744.0
 HALF_PI, HALF_PI_REST = 1.5707963267341256, 6.077100506506192e-11
@@ -318,14 +346,14 @@ def _sine_or_cosine(quarter: Any, r: Any) -> Any:
     return y if quarter & i32(2) == 0 else -y
 
 
-@scalar(COSTLY, np.sin, math.sin)
+@primitive(np.sin, COSTLY, math.sin)
 def sin(x: Any) -> Any:
     """The sine of an angle below LARGEST_ANGLE."""
     quarter, r = _quarter_turns(x)
     return _sine_or_cosine(quarter, r)
 
 
-@scalar(COSTLY, np.cos, math.cos)
+@primitive(np.cos, COSTLY, math.cos)
 def cos(x: Any) -> Any:
     """The cosine of an angle below LARGEST_ANGLE."""
     quarter, r = _quarter_turns(x)

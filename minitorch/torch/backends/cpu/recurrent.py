@@ -18,16 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from ...scalars import sigmoid
 from .dispatch import dispatch
 from .matmul import matmul
-from .scalars import NUMPY
 
 Array = Any
 
 LARGE = 1_024
 """From this many gates in all steps on, a kernel computes them."""
-
-sigmoid = NUMPY["sigmoid"]
 
 
 # --- What all cells share ---------------------------------------------------------------------------

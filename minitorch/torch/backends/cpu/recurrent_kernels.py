@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from ...scalars import sigmoid
 from .blas import address_of_product, itemsize, multiply
 from .kernels import PRODUCTS, inline, kernel, numbers_at, share
 from .primitives import tanh
 from .recurrent import walk
 from .runs import product
-from .scalars import sigmoid
 
 Array = Any
 

@@ -11,7 +11,7 @@ import numpy as np
 from ....threads import tell_blas
 from ... import dtypes
 from ...tensor import Array, Tensor, tracks
-from ..elementwise import kind_name
+from ..precision import kind_name
 from ..promotion import broadcast_shapes
 from ..results import named
 from ..surface import FUNCTIONS, check_tensor, method

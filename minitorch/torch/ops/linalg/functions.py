@@ -11,10 +11,11 @@ from ... import dtypes
 from ...interpreters import composite
 from ...tensor import Array, Tensor, tracks
 from ..creation import empty, zeros_like
-from ..elementwise import conj, kind_name
+from ..elementwise import conj
 from ..joining import cat
 from ..memory import fill
 from ..movement import wrap_dim
+from ..precision import kind_name
 from ..products import multi_dot as product_of_all
 from ..promotion import broadcast_shapes, plain_integer
 from ..random import randn

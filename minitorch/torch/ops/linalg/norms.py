@@ -12,11 +12,11 @@ from ...backends.interface import as_array
 from ...tensor import Array, Tensor, tracks
 from ..comparison import where
 from ..creation import tensor
-from ..elementwise import kind_name
 from ..layout import in_order
 from ..movement import wrap_dim, wrap_dims
+from ..precision import kind_name
 from ..promotion import result_type
-from ..record import Op
+from ..record import REDUCTION, Op
 from ..reduce import spread
 from ..surface import FUNCTIONS, check_tensor, function_and_method, into, method, with_out
 from .spectra import svdvals
@@ -76,7 +76,11 @@ def _vector_norm_gradient(g: Any, input: Any, out: Any, ord: float, dim: tuple[i
 
 
 VECTOR_NORM = Op(
-    "linalg_vector_norm", ("input",), in_order(_vector_norm), {"input": _vector_norm_gradient}
+    "linalg_vector_norm",
+    ("input",),
+    in_order(_vector_norm),
+    {"input": _vector_norm_gradient},
+    kind=REDUCTION,
 )
 
 
