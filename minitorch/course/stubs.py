@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
@@ -47,36 +47,41 @@ def _solution(file: str, text: str) -> str:
 
 def stub_file(file: str, open_tasks: Iterable[Task] = TASKS) -> str:
     """A file of the library with a place to write for every function of the open tasks."""
-    text = solution_file(file)
+    numbers = {p.name: task.number for task in open_tasks for p in task.places if p.file == file}
+    return _stub(solution_file(file), tuple(numbers.items()))
+
+
+@cache
+def _stub(text: str, numbers: tuple[tuple[str, str], ...]) -> str:
     tree = parse(text)
-    lines = text.splitlines(keepends=True)
-    replaced: list[tuple[int, int, str]] = []
-    for task in open_tasks:
-        for place in task.places:
-            if place.file == file:
-                function = find_function(tree, place.name)
-                replaced.append((*_lines_of_body(lines, function), _to_write(function, task)))
-    for first, last, body in sorted(replaced, reverse=True):  # from the end: positions stay
-        lines[first:last] = [body]
-    return "".join(lines)
+    bodies = {}
+    for name, number in numbers:
+        margin = " " * find_function(tree, name).body[0].col_offset
+        bodies[name] = (
+            f"{margin}# TODO: write this for Task {number}.\n"
+            f'{margin}raise NotImplementedError("{_MARK.format(number)}")\n'
+        )
+    return replace_bodies(text, bodies)
 
 
-def _to_write(function: Function, task: Task) -> str:
-    indent = " " * function.body[0].col_offset
-    return (
-        f"{indent}# TODO: write this for Task {task.number}.\n"
-        f'{indent}raise NotImplementedError("{_MARK.format(task.number)}")\n'
-    )
-
-
-def put_back(text: str, place: Place) -> str:
-    """Replace the body of a function by the solution's."""
-    return replace_body(text, place.name, body_of(solution_file(place.file), place.name))
+def put_back(text: str, places: Iterable[Place]) -> str:
+    """The text, of one file, with the solution's bodies for some of its functions."""
+    return replace_bodies(text, {p.name: body_of(solution_file(p.file), p.name) for p in places})
 
 
 def is_open(text: str, name: str) -> bool:
     """Whether a function of this text is still to be written."""
-    function = find_function(parse(text), name)
+    if name not in functions_of(text):
+        raise LookupError(f"no function {name}")
+    return name in _open_functions(text)
+
+
+@lru_cache(maxsize=256)
+def _open_functions(text: str) -> frozenset[str]:
+    return frozenset(name for name, function in _named_functions(text) if _has_mark(function))
+
+
+def _has_mark(function: Function) -> bool:
     return any(
         isinstance(node, ast.Constant)
         and isinstance(node.value, str)
@@ -101,7 +106,10 @@ def code_of(text: str, left_out: tuple[str, ...] = ()) -> str:
 @lru_cache(maxsize=256)
 def functions_of(text: str) -> frozenset[str]:
     """The qualified names of the functions of a text, with what encloses them."""
-    found = set()
+    return frozenset(name for name, _ in _named_functions(text))
+
+
+def _named_functions(text: str) -> Iterator[tuple[str, Function]]:
     queue: list[tuple[str, ast.AST]] = [("", parse(text))]
     while queue:
         prefix, node = queue.pop()
@@ -109,10 +117,9 @@ def functions_of(text: str) -> frozenset[str]:
             if isinstance(child, Function | ast.ClassDef):
                 queue.append((f"{prefix}{child.name}.", child))
                 if not isinstance(child, ast.ClassDef):
-                    found.add(prefix + child.name)
+                    yield prefix + child.name, child
             else:
                 queue.append((prefix, child))
-    return frozenset(found)
 
 
 def _has_docstring(node: Function | ast.ClassDef | ast.Module) -> bool:
@@ -124,6 +131,7 @@ def _has_docstring(node: Function | ast.ClassDef | ast.Module) -> bool:
     )
 
 
+@lru_cache(maxsize=1024)
 def body_of(text: str, name: str) -> str:
     """The body of a function, without its docstring."""
     first, last = _lines_of_body(text.splitlines(), find_function(parse(text), name))
@@ -132,9 +140,16 @@ def body_of(text: str, name: str) -> str:
 
 def replace_body(text: str, name: str, body: str) -> str:
     """The text with another body, which is indented already, for one of its functions."""
-    lines = text.splitlines(keepends=True)
-    first, last = _lines_of_body(text.splitlines(), find_function(parse(text), name))
-    return "".join([*lines[:first], body, *lines[last:]])
+    return replace_bodies(text, {name: body})
+
+
+def replace_bodies(text: str, bodies: Mapping[str, str]) -> str:
+    """The text with other bodies, which are indented already, for some of its functions."""
+    tree, lines = parse(text), text.splitlines(keepends=True)
+    found = [(*_lines_of_body(lines, find_function(tree, name)), bodies[name]) for name in bodies]
+    for first, last, body in sorted(found, reverse=True):  # from the end: positions stay
+        lines[first:last] = [body]
+    return "".join(lines)
 
 
 def with_body(text: str, name: str, body: str) -> str:

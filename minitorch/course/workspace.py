@@ -221,15 +221,12 @@ class Workspace:
 
     def put_solutions(self, tasks: Iterable[Task], keep_written: bool = True) -> list[Place]:
         """Write the solution into functions that are still open, or into all; returns which."""
-        done: list[Place] = []
-        for task in tasks:
-            for place in task.places:
-                if keep_written and not self.is_open(place):
-                    continue
-                path = self.file(place.file)
-                write_whole(path, put_back(self.text(place.file), place).encode())
-                done.append(place)
-        return done
+        all_places = [place for task in tasks for place in task.places]
+        places = [place for place in all_places if not keep_written or self.is_open(place)]
+        for name in dict.fromkeys(place.file for place in places):
+            solved = put_back(self.text(name), [place for place in places if place.file == name])
+            write_whole(self.file(name), solved.encode())
+        return places
 
     def reset(self, name: str) -> tuple[Path, Path | None]:
         """Make a file as it was at the start; the file, and where the old one was put."""
