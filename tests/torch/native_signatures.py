@@ -75,6 +75,7 @@ CORRECTED: dict[str, list[Overload]] = {
             "bool pin_memory=",
         ]
     ],
+    "torch.can_cast": [["dtype from_", "dtype to"]],
     "Tensor.unique": [["bool sorted=", "bool return_inverse=", "bool return_counts=", "int? dim="]],
     **{
         f"fft.{name}": [
@@ -122,7 +123,31 @@ def native() -> dict[str, list[Overload]]:
     for section in ("linalg", "fft", "special", "nn.functional"):
         found |= _from_schemas(section, functions)
     found |= _from_python() | CORRECTED
-    return {name: _distinct(o) for name, o in found.items() if name.rpartition(".")[2][:1] != "_"}
+    return {
+        name: _distinct([_with_sizes(name, o) for o in overloads])
+        for name, overloads in found.items()
+        if name.rpartition(".")[2][:1] != "_"
+    }
+
+
+def _with_sizes(name: str, overload: Overload) -> Overload:
+    """Sizes and places, which schemas call SymInt, may be tensors of one element: an `index`."""
+    section, _, own = name.rpartition(".")
+    operator = f"{section}_{own}" if section in ("fft", "linalg", "special") else own
+    schemas = real._C._jit_get_schemas_for_operator(f"aten::{operator}")
+    sizes = {
+        a.name for s in schemas for a in s.arguments if re.search(r"SymInt\??[ ,]", _typed(s, a))
+    }
+    return [
+        re.sub(r"^int\b(?!\|)", "index", p) if p.split(" ")[-1].rstrip("=") in sizes else p
+        for p in overload
+    ]
+
+
+def _typed(schema: Any, argument: Any) -> str:
+    """The type and name of an argument, as its schema writes them."""
+    found = re.search(rf"[\w\[\]?]+ {argument.name}\b", str(schema))
+    return found[0] if found else ""
 
 
 def _with_numbers(name: str, overload: Overload) -> Overload:
@@ -162,22 +187,21 @@ def _overload(args: ast.arguments, skip: bool) -> Overload:
     positional = [*args.posonlyargs, *args.args]
     defaults = [None] * (len(positional) - len(args.defaults)) + list(args.defaults)
     pairs = list(zip(positional, defaults, strict=True))[1 if skip else 0 :]
-    parts = [_argument(a, d is not None) for a, d in pairs]
+    parts = [_argument(a, d) for a, d in pairs]
     if args.vararg is not None:
-        parts.append("*" + _argument(args.vararg, False))
+        parts.append("*" + _argument(args.vararg, None))
     elif args.kwonlyargs:
         parts.append("*")
-    parts += [
-        _argument(a, d is not None) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True)
-    ]
+    parts += [_argument(a, d) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
     return parts
 
 
-def _argument(arg: ast.arg, has_default: bool) -> str:
-    kind = "" if arg.annotation is None else ast.unparse(arg.annotation)
-    kinds = _kinds(kind)
-    name = "input" if arg.arg == "self" and kinds != "number" else arg.arg
-    return f"{kinds} {name}" + ("=" if has_default else "")
+def _argument(arg: ast.arg, default: ast.expr | None) -> str:
+    kinds = _kinds("" if arg.annotation is None else ast.unparse(arg.annotation))
+    if default is not None and ast.unparse(default) == "()":  # None is a list of nothing, too
+        kinds = kinds.rstrip("?") + "?"
+    name = "input" if arg.arg == "self" and kinds != "number" else arg.arg.removesuffix("_")
+    return f"{kinds} {name}" + ("=" if default is not None else "")
 
 
 def _kinds(annotation: str) -> str:

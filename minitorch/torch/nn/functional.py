@@ -118,7 +118,7 @@ from ..ops.attention import scaled_dot_product_attention as scaled_dot_product_a
 from ..ops.distance import cosine_similarity as cosine_similarity  # isort: skip
 from ..ops.distance import normalize as normalize  # isort: skip
 from ..ops.distance import pairwise_distance as pairwise_distance  # isort: skip
-from ..ops.distance import pdist as pdist  # isort: skip
+from ..ops.statistics import pdist as pdist  # isort: skip
 
 # Losses
 from ..ops.densities import binary_cross_entropy as binary_cross_entropy  # isort: skip

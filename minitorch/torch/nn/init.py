@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.modes import no_grad
+from ..ops.creation import empty_like as _empty_like
 from ..ops.linalg.factorizations import qr as _qr
 from ..ops.random import randperm as _randperm
 from ..tensor import Tensor
@@ -49,22 +50,22 @@ def trunc_normal_(
             stacklevel=2,
         )
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
-    low, high = (tensor.new_tensor(x).item() for x in (a, b))
 
     def draw_normal(into: Tensor) -> tuple[Tensor, Tensor]:
+        low, high = (tensor.new_tensor(x).item() for x in (a, b))
         into.normal_(mean, std, generator=generator)
         return into, (into < low) | (into > high)
 
     def draw_even(into: Tensor) -> tuple[Tensor, Tensor]:
         into.uniform_(a, b, generator=generator)
         height = into.sub(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
-        return into, into.new_empty(into.shape).uniform_(generator=generator).log_().gt(height)
+        return into, _empty_like(into).uniform_(generator=generator).log_().gt(height)
 
     share = _below((b - mean) / std) - _below((a - mean) / std)
     draw = draw_normal if share > 0.3 else draw_even
     values, refused = draw(tensor)
     while refused.any():
-        again, again_refused = draw(tensor.new_empty(tensor.shape))
+        again, again_refused = draw(_empty_like(values))
         values = again.where(refused, values)
         refused = refused & again_refused
     return tensor if values is tensor else tensor.copy_(values)
@@ -113,9 +114,9 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     share = outputs // groups
     middle = tuple(size // 2 for size in sizes)
     tensor.zero_()
-    for first in range(0, outputs, share):
+    for group in range(groups):
         for channel in range(min(share, inputs)):
-            tensor[(first + channel, channel, *middle)] = 1
+            tensor[(group * share + channel, channel, *middle)] = 1
     return tensor
 
 

@@ -45,6 +45,8 @@ def _power(a: Array, b: Array) -> Array:
     if a.dtype.kind == "f":
         simple = _SIMPLE_POWERS.get(b.item()) if b.ndim == 0 else None
         return np.power(a, b) if simple is None else simple(a)
+    if a.dtype.kind == "b":
+        return a | ~b
     if a.dtype.kind == "i" and np.any(b < 0):
         return _power_below_one(a, b)
     return np.power(a, b)
@@ -57,7 +59,9 @@ def _power_below_one(a: Array, b: Array) -> Array:
 
 
 def _refuse_fractions(input: Any, other: Any) -> None:
-    """A negative number cannot be the power of whole numbers, whatever they are."""
+    """A negative number cannot be the power of whole numbers, whatever they are, nor a tensor that of booleans."""
+    if isinstance(other, np.ndarray) and other.dtype.kind == "b" == np.result_type(input).kind:
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
     if isinstance(other, int) and other < 0 and input.dtype.kind in "biu":
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     number = isinstance(other, (int, float))
@@ -94,7 +98,7 @@ def _square(x: Array) -> Array:
 
 # fmt: off
 POW = binary("pow", np.power, (_power_by_base, _power_by_exponent), "Each element to a power.", symbol="pow",
-             numbers="one", check=_refuse_fractions, numpy=not_for("pow", "b", _power))
+             numbers="one", check=_refuse_fractions, numpy=_power)
 unary("square", np.square, lambda g, input: g * conj(2 * input), "x times x.", numpy=_square)
 floating("sqrt", np.sqrt, lambda g, out: g / (2 * conj(out)), "Square root.")
 floating("rsqrt", scalars.rsqrt, lambda g, out: -0.5 * g * conj(out.pow(3)), "1 / sqrt(x).")

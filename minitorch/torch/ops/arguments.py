@@ -134,6 +134,12 @@ class Parameter(NamedTuple):
             return "Tensors" not in self.kinds and any(isinstance(v, Tensor) for v in value)
         return isinstance(value, Tensor) and "Tensor" not in self.kinds
 
+    def plain(self, value: Any) -> Any:
+        """A whole number in place of a tensor that stands for one."""
+        if "index" in self.kinds and self.is_by_value(value) and isinstance(value, Tensor):
+            return value.__index__()
+        return value
+
 
 class Signature(NamedTuple):
     """One way to call a function."""
@@ -172,6 +178,15 @@ class Signature(NamedTuple):
         if self.rest is not None:
             pairs += [(self.rest, a) for a in args[len(self.positional) :]]
         return any(p.is_by_value(value) for p, value in pairs)
+
+    def plain(self, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords]:
+        """The arguments with whole numbers in place of tensors that stand for them."""
+        named = {p.name: p for p in (*self.positional, *self.keywords)}
+        found = [p.plain(a) for p, a in zip(self.positional, args, strict=False)]
+        return (*found, *args[len(found) :]), {
+            k: named[NUMPY_NAMES.get(k, k) if k not in named else k].plain(v)
+            for k, v in kwargs.items()
+        }
 
     def fault(self, args: Arguments, kwargs: Keywords) -> str:
         """What is wrong with a call that cannot be made so."""
@@ -330,14 +345,15 @@ class Check:
         fitting = [s for s in self.signatures if s.takes(given, kwargs)]
         if not fitting and self.texts:
             raise self.refusal(given, kwargs)
+        by_value = bool(fitting) and all(s.by_value(given, kwargs) for s in fitting)
+        if by_value:
+            given, kwargs = fitting[0].plain(given, kwargs)
         if fitting and not kwargs.keys() <= self.names:
             kwargs = {k if k in self.names else NUMPY_NAMES.get(k, k): v for k, v in kwargs.items()}
-            placed, left = fitting[0].placed(given, kwargs, self.names)
-            return NOBODY, (*args[: self.first], *placed), left
-        by_value = [s.by_value(given, kwargs) for s in fitting]
-        if is_plain((*args, *kwargs.values())) and not (by_value and all(by_value)):
+            given, kwargs = fitting[0].placed(given, kwargs, self.names)
+        elif is_plain((*args, *kwargs.values())) and not by_value:
             self.known.update((classes, *classes) if len(args) == 1 and not kwargs else (classes,))
-        return NOBODY, args, kwargs
+        return NOBODY, (*args[: self.first], *given), kwargs
 
     def refusal(self, args: Arguments, kwargs: Keywords) -> TypeError:
         """What to say of arguments that do not fit."""

@@ -19,7 +19,7 @@ from .layout import memory_order
 from .movement import sizes_of, strided
 from .promotion import exact_cast, exact_number
 from .record import Op, bind
-from .surface import FUNCTIONS, check_tensor, function, into, method, only_method
+from .surface import FUNCTIONS, check_given_type, check_tensor, function, into, method, only_method
 
 Shape = tuple[int, ...]
 
@@ -98,11 +98,16 @@ def _from_python(data: Any, dtype: dtype_type | None) -> Array:
         return np.array(_plain(data), dtype=kind.numpy)
     except OverflowError as e:
         if kind.kind == dtypes.INTEGRAL and not kind.is_signed:  # what is below 0 wraps around
-            whole = np.array(_plain(data), dtype=np.int64)
-            if np.abs(whole).max() <= dtypes.iinfo(kind).max:
-                return whole.astype(kind.numpy)
+            whole = np.array(_plain(data), dtype=object)
+            fits = np.all(np.abs(whole) <= dtypes.iinfo(kind).max)
+            if fits and _kind_of(data).kind <= dtypes.INTEGRAL:
+                return whole.astype(np.int64).astype(kind.numpy)
         raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow") from e
     except (TypeError, ValueError) as e:
+        if "float NaN" in str(e):
+            raise RuntimeError(
+                f"value cannot be converted to type {kind.name} without overflow"
+            ) from e
         if isinstance(data, str) or "could not convert" in str(e):
             leaf = _first_leaf(data)
             raise TypeError(f"new(): invalid data type '{leaf.__class__.__name__}'") from e
@@ -255,13 +260,6 @@ def shape_of(name: str, sizes: Sequence[Any], named: dict[str, Any]) -> tuple[in
     return shape
 
 
-def check_given_type(dtype: Any, out: Any) -> None:
-    """RuntimeError if a type is asked for that `out=` has not."""
-    if dtype is not None and out is not None and dtypes.given_type(dtype) is not out.dtype:
-        names = [d.type_name.removesuffix("Tensor") for d in (dtypes.given_type(dtype), out.dtype)]
-        raise RuntimeError(f"dtype {names[0]} does not match dtype of out parameter ({names[1]})")
-
-
 def memory_order_of(like: Array, memory_format: Any) -> Any:
     """In which order the dimensions of a new array lie in memory, the outermost first; None: as they come.
 
@@ -288,6 +286,10 @@ def _declare_filled(op: Op) -> None:
     ) -> Tensor:  # fmt: skip
         shape = shape_of(name, sizes, named)
         if out is not None:
+            if memory_format is not None:
+                raise RuntimeError(
+                    "'memory_format' argument is incompatible with 'out' tensor argument"
+                )
             check_given_type(dtype, out)
             made = made_by(op, {"size": shape, "dtype": out._array.dtype}, out.device, False)
             return into(out, made, name)

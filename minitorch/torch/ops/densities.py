@@ -177,9 +177,9 @@ def poisson_nll_loss(
     """How unlikely counts are under Poisson distributions of given rates, or logarithms of rates."""
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
-        target = target.to(loss.dtype)
+        given, target = target, target.to(loss.dtype)
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
-        loss = loss + stirling.masked_fill(target <= 1, 0)
+        loss = loss + stirling.masked_fill(given <= 1, 0)
     return reduced(loss, reduction, size_average, reduce)
 
 
@@ -194,6 +194,8 @@ def gaussian_nll_loss(
     """How unlikely numbers are under normal distributions of given means and variances."""
     if isinstance(var, float):
         var = input.new_full(input.shape, var)
+    elif not isinstance(var, Tensor):
+        raise TypeError(f"var must be a Tensor or a float, not {type(var).__name__}")
     if bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
     if var.shape != input.shape:

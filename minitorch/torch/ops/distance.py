@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ..tensor import Tensor, wrap
+from ..tensor import Tensor
 from .comparison import where
 from .movement import wrap_dim
 from .promotion import broadcast_shapes, result_type
@@ -56,16 +54,3 @@ def normalize(
     """Vectors along a dimension divided by their p-norm."""
     result = input / input.norm(p, dim, keepdim=True).clamp_min(eps)
     return result if out is None else into(out, result, "normalize")
-
-
-@function
-def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The distances of all pairs of rows, in a row."""
-    if input.ndim != 2:
-        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
-    if not input.dtype.is_floating_point:
-        raise RuntimeError("pdist only supports floating-point dtypes")
-    if not p >= 0:
-        raise RuntimeError("pdist only supports non-negative p values")
-    first, second = np.triu_indices(input.shape[0], 1)
-    return (input.index_select(0, wrap(first)) - input.index_select(0, wrap(second))).norm(p, -1)

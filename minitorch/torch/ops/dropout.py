@@ -109,7 +109,7 @@ def alpha_dropout(
 ) -> Tensor:
     """Dropout that keeps mean and variance of what selu gives."""
     p = _probability(p)
-    return _alpha_dropped(input, p, training, False, inplace)
+    return _alpha_dropped(input, p, training, False, bool(inplace))
 
 
 def feature_alpha_dropout(
@@ -119,7 +119,7 @@ def feature_alpha_dropout(
     p = _probability(p)
     if training and p not in (0, 1) and input._array.size:
         _need_channels("feature_alpha_dropout", input)
-    return _alpha_dropped(input, p, training, True, inplace)
+    return _alpha_dropped(input, p, training, True, bool(inplace))
 
 
 def _need_channels(name: str, input: Tensor) -> None:

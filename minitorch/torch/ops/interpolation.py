@@ -315,7 +315,7 @@ def _target(
 
 
 def _whole(value: Any) -> int:
-    if not hasattr(value, "__index__"):
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(
             f"expected size to be one of int or Tuple[int], but got {type(value).__name__}"
         )

@@ -305,6 +305,7 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0, options: Any = None,
 ) -> Tensor:  # fmt: skip
     """The cross entropy of a linear layer's output."""
+    check_tensor("linear_cross_entropy", target, "target")
     if input.ndim not in (1, 2):
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.ndim}")
     if linear_weight.ndim < 2:

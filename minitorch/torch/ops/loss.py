@@ -45,8 +45,7 @@ def how_reduced(reduction: Any, size_average: Any = None, reduce: Any = None) ->
         )
         average, one = size_average is None or bool(size_average), reduce is None or bool(reduce)
         return "none" if not one else "mean" if average else "sum"
-    reduction = _NUMBERED.get(reduction, reduction)
-    if reduction not in ("none", "mean", "sum"):
+    if not any(reduction == name for name in ("none", "mean", "sum")):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return reduction
 
@@ -302,7 +301,8 @@ def multilabel_margin_loss(
     """How much wrong labels come closer than 1 to right ones; a target's labels end at the first -1."""
     how = how_reduced(reduction, size_average, reduce)
     rows = _rows_of("multilabel_margin_loss", input)
-    if target._array.shape != input._array.shape:
+    single = input._array.size == target._array.size == 1 and max(input.ndim, target.ndim) == 1
+    if target._array.shape != input._array.shape and not single:
         raise RuntimeError(
             f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
         )
@@ -348,7 +348,7 @@ def _by_distances(
             "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
             f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
         )
-    measure = distance or partial(pairwise_distance, p=p, eps=eps)
+    measure = distance if distance is not None else partial(pairwise_distance, p=p, eps=eps)
     near, far = measure(anchor, positive), measure(anchor, negative)
     if swap:
         far = far.minimum(measure(positive, negative))

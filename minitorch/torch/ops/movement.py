@@ -357,9 +357,8 @@ def broadcast_shapes(*shapes: Any) -> Size:
             )
     if any(n < 0 for s in shapes for n in ((s,) if isinstance(s, int) else s)):
         raise ValueError("Attempting to broadcast a dimension with negative length!")
-    return Size(
-        shape_of("broadcast_shapes", *((s,) if isinstance(s, int) else tuple(s) for s in shapes))
-    )
+    sizes = [(int(s),) if isinstance(s, int) else tuple(map(int, s)) for s in shapes]
+    return Size(shape_of("broadcast_shapes", *sizes))
 
 
 @function_and_method

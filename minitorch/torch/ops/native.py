@@ -27,7 +27,7 @@ from .normalization import (
 )
 from .record import bind
 from .softmax import LOG_SOFTMAX_BACKWARD, SOFTMAX_BACKWARD
-from .surface import FUNCTIONS, as_functions, function
+from .surface import FUNCTIONS, as_functions, function, into
 from .writes import check_castable
 
 Found = tuple[Tensor, Tensor, Tensor]
@@ -65,6 +65,11 @@ def native_batch_norm(
     eps: float, *, out: Any = None,
 ) -> Found:  # fmt: skip
     """Batch norm, the means, and one over the deviations; after training there are none of these."""
+    if out is not None:
+        found = native_batch_norm(
+            input, weight, bias, running_mean, running_var, training, momentum, eps
+        )
+        return into(out, found, "native_batch_norm")
     normed = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     if training:
         mean, r = bind(BATCH_NORM, (input, None, None), {"by": None, "eps": eps})[1:3]

@@ -333,6 +333,8 @@ def _check_channels(name: str, input: Tensor, *vectors: Tensor | None) -> None:
             f"{name}: expected at least 2 dimensions, but got input of size {list(input.shape)}"
         )
     for what, x in zip(("running_mean", "running_var", "weight", "bias"), vectors, strict=True):
+        if x is not None and what.startswith("running") and x.ndim != 1:
+            raise RuntimeError(f"{name}: expected {what} of 1 dimension, but got {list(x.shape)}")
         if x is not None and x._array.size != input._array.shape[1]:
             raise RuntimeError(
                 f"{what} should contain {input.shape[1]} elements not {x.numel()}: {name} of {list(input.shape)}"

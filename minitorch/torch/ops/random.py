@@ -11,7 +11,7 @@ from .. import dtypes, sampling
 from ..backends.interface import backend_for, backend_of, from_numpy
 from ..device import CPU
 from ..tensor import Array, Tensor
-from .creation import check_given_type, made_by, made_like
+from .creation import made_by, made_like, memory_order_of
 from .layout import in_memory_order
 from .movement import sizes_of
 from .precision import kind_name
@@ -19,6 +19,7 @@ from .promotion import broadcast_shapes, exact_number, plain_integer, plain_numb
 from .record import Op
 from .surface import (
     FUNCTIONS,
+    check_given_type,
     check_tensor,
     function,
     function_and_method,
@@ -56,6 +57,14 @@ def _params(size: Any, kind: dtypes.dtype, generator: Any, **more: Any) -> dict[
     return {"size": size, "dtype": kind.numpy, "generator": generator, **more}
 
 
+def _made(op: Op, params: dict[str, Any], device: Any, requires_grad: bool, out: Any) -> Tensor:
+    """Numbers in a new tensor, or where `out=` says, drawn in the order of its memory."""
+    if isinstance(out, Tensor) and out._array.shape == params["size"]:
+        params["order"] = memory_order_of(out._array, None)
+    made = made_by(op, params, device, requires_grad)
+    return made if out is None else into(out, made, op.name)
+
+
 def _declare(op: Op, doc: str) -> None:
     """`torch.rand(2, 3)` and `torch.rand_like(x)`."""
     name = op.name
@@ -69,8 +78,7 @@ def _declare(op: Op, doc: str) -> None:
         check_given_type(dtype, out)
         kind = dtype or (out.dtype if out is not None else dtypes.get_default_dtype())
         _check_floating(name, kind)
-        made = made_by(op, _params(shape, kind, generator), device, requires_grad)
-        return made if out is None else into(out, made, name)
+        return _made(op, _params(shape, kind, generator), device, requires_grad, out)
 
     def like(
         input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
@@ -121,7 +129,7 @@ def randint(
     if len(given) == 2:
         low, high = given
     elif len(given) == 1:
-        high = given[0]
+        low, high = (0, given[0]) if high is None else (given[0], high)
     if isinstance(size, int):
         raise TypeError("randint(): argument 'size' must be tuple of ints, not int")
     if high is None:
@@ -131,8 +139,8 @@ def randint(
     kind = dtype or (out.dtype if out is not None else dtypes.int64)
     shape = sizes_of((size,))
     _check_sizes(shape)
-    made = made_by(_RANDINT, _params(shape, kind, generator, **bounds), device, requires_grad)
-    return made if out is None else into(out, made, "randint")
+    params = _params(shape, kind, generator, **bounds)
+    return _made(_RANDINT, params, device, requires_grad, out)
 
 
 def _bounds(low: Any, high: Any) -> dict[str, int]:
@@ -210,15 +218,14 @@ def normal(
         shape = sizes_of((size,))
         _check_sizes(shape)
         params = _params(shape, kind, generator, mean=mean, std=std)
-        made = made_by(_RANDN, params, device, requires_grad)
-    else:
-        shapes = [tuple(v.shape) for v in (mean, std) if isinstance(v, Tensor)]
-        if not shapes:
-            raise TypeError("normal() received two numbers, and no size")
-        broadcast_shapes("normal", *shapes)
-        if not isinstance(mean, Tensor):
-            exact_number(mean, std.dtype)
-        made = _NORMAL(mean, std, generator=generator)
+        return _made(_RANDN, params, device, requires_grad, out)
+    shapes = [tuple(v.shape) for v in (mean, std) if isinstance(v, Tensor)]
+    if not shapes:
+        raise TypeError("normal() received two numbers, and no size")
+    broadcast_shapes("normal", *shapes)
+    if not isinstance(mean, Tensor):
+        exact_number(mean, std.dtype)
+    made = _NORMAL(mean, std, generator=generator)
     return made if out is None else into(out, made, "normal")
 
 
@@ -397,9 +404,13 @@ _declare_fill(_fill("cauchy", sampling.cauchy), {"median": 0.0, "sigma": 1.0}, "
 @only_method
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Fill with 1 with a probability, else 0."""
+    if isinstance(p, Tensor) and self._array.size:
+        p = p.expand(self._array.shape)
     probability = p._array if isinstance(p, Tensor) else p
     if np.any(np.asarray(probability) < 0) or np.any(np.asarray(probability) > 1):
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    if not self._array.size:
+        p = 0.5  # of nothing, whatever its shape
     return bind_in_place(_BERNOULLI, self, (p,), {"generator": generator})
 
 

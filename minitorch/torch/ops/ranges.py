@@ -11,13 +11,13 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import dtype as dtype_type
 from ..tensor import Array, Tensor
-from .creation import check_given_type, new_tensor_of
+from .creation import new_tensor_of
 from .layout import in_order
 from .movement import wrap_dim
 from .parts import DIAGONAL_BACKWARD
 from .promotion import plain_integer
 from .record import Op
-from .surface import FUNCTIONS, function, function_and_method, in_place, into
+from .surface import FUNCTIONS, check_given_type, function, function_and_method, in_place, into
 
 # --- Counted ------------------------------------------------------------------------------------
 

@@ -20,7 +20,15 @@ from .layout import in_order, ordered
 from .movement import expanded, sizes_of, wrap_dims
 from .precision import is_half, kind_name
 from .record import MOVEMENT, REDUCTION, Op, bind
-from .surface import FUNCTIONS, check_tensor, function_and_method, into, only_method, with_out
+from .surface import (
+    FUNCTIONS,
+    check_given_type,
+    check_tensor,
+    function_and_method,
+    into,
+    only_method,
+    with_out,
+)
 
 Dims = tuple[int, ...]
 
@@ -163,9 +171,13 @@ def _declare_fold(op: Op, takes_whole: bool = True) -> None:
     ) -> Tensor:  # fmt: skip
         check_tensor(name, input)
         array = input._array
+        check_given_type(dtype, out)
         if dtype is None and takes_whole and isinstance(out, Tensor):
             dtype = out.dtype
         kind = None if dtype is None else dtypes.given_type(dtype).numpy
+        if kind is not None and array.dtype.kind == "c" != kind.kind:
+            input = input.to(dtype)
+            array = input._array
         if not takes_whole and (array.dtype if kind is None else kind).kind in "biu":
             raise RuntimeError(
                 f"{name}(): could not infer output dtype. Input dtype must be either a floating point "

@@ -23,7 +23,15 @@ from .precision import in_single, widened
 from .record import Op, bind
 from .reduce import summing_kind
 from .results import found
-from .surface import FUNCTIONS, check_tensor, function_and_method, in_place, into, with_out
+from .surface import (
+    FUNCTIONS,
+    check_given_type,
+    check_tensor,
+    function_and_method,
+    in_place,
+    into,
+    with_out,
+)
 
 
 def from_the_end(name: str, g: Any, dim: int) -> Any:
@@ -118,6 +126,7 @@ def _declare_running(op: Op) -> None:
 
     def call(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Tensor:
         check_tensor(name, input)
+        check_given_type(dtype, out)
         dtype = out.dtype if dtype is None and isinstance(out, Tensor) else dtype
         kind = None if dtype is None else dtypes.given_type(dtype).numpy
         if kind == np.bool_:
@@ -170,7 +179,7 @@ def _declare_running_extreme(name: str, larger: np.ufunc, doc: str) -> None:
 
     def call(input: Tensor, dim: int, *, out: Any = None) -> Any:
         check_tensor(name, input)
-        if input.dtype.is_complex:
+        if input.dtype.is_complex and input.ndim and input._array.size:
             raise NotImplementedError(f'"{name}_helper_cpu" not implemented for complex numbers')
         result = found(name, *op(input, dim=wrap_dim(dim, input.ndim)))
         return result if out is None else into(out, result, name)

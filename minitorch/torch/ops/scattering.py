@@ -366,6 +366,7 @@ def _reduced_gradients(
         at_self, at_src = (input == out).to(g.dtype), (src == out.gather(dim, index)).to(g.dtype)
         start = at_self if include_self else zeros_like(at_self)
         share = g / start.scatter_add(dim, index, at_src).clamp(min=1)
+        share = share.masked_fill(out.isnan(), np.nan)
         mine, theirs = at_self * share, at_src * share.gather(dim, index)
     return mine if include_self else mine.scatter(dim, index, 0), theirs
 

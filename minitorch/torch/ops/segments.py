@@ -10,7 +10,7 @@ import numpy as np
 from ..tensor import Tensor
 from .joining import cat, stack
 from .movement import wrap_dim
-from .surface import FUNCTIONS, check_tensor, function
+from .surface import FUNCTIONS, check_no_gradient, check_tensor, function
 
 _OF_NOTHING = {"sum": 0.0, "prod": 1.0, "mean": float("nan"), "amax": -float("inf"), "amin": float("inf")}  # fmt: skip
 _FOLDED = {"sum": "sum", "prod": "prod", "mean": "mean", "max": "amax", "min": "amin"}
@@ -41,6 +41,7 @@ def segment_reduce(
         raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
     if lengths is None and offsets is None:
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
+    check_no_gradient("segment_reduce", lengths=lengths, offsets=offsets)
     d = wrap_dim(axis, data.ndim)
     label, rows = ("lengths", lengths) if offsets is None else ("offsets", offsets)
     assert rows is not None

@@ -236,6 +236,8 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None
 
 
 def _median_of_all(input: Array, skip_nan: bool) -> Array:
+    if not input.size:
+        return np.full((), np.nan if input.dtype.kind in "fV" else 0, input.dtype)
     return MEDIAN.compute(input.reshape(-1), 0, keepdim=False, skip_nan=skip_nan)[0]
 
 
@@ -251,10 +253,7 @@ def _declare_median(name: str, skip_nan: bool, doc: str) -> None:
         _check_ordered(name, input)
         if dim is not None:
             return _pick(MEDIAN, name, input, dim, keepdim, out, skip_nan=skip_nan)
-        if not input._array.size:
-            result = input.new_full((), np.nan if input.dtype.is_floating_point else 0)
-        else:
-            result = MEDIAN_OF_ALL(input, skip_nan=skip_nan)
+        result = MEDIAN_OF_ALL(input, skip_nan=skip_nan)
         return result if out is None else into(out, result, name)
 
     call.__name__, call.__doc__ = name, doc

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes
 from ..interpreters import composite
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 from .complex_numbers import from_parts
 from .creation import full, ones_like
 from .elementwise import conj
@@ -173,6 +175,19 @@ def cdist(
     if p == 2 and (many if wanted is None else wanted) and x1.shape[-1]:
         return _by_product(x1, x2)
     return _length(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+
+
+@function
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The distances of all pairs of rows, in a row."""
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if not input.dtype.is_floating_point:
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if not p >= 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    first, second = np.triu_indices(input.shape[0], 1)
+    return _length(input.index_select(0, wrap(first)) - input.index_select(0, wrap(second)), p)
 
 
 _COMPUTE_MODES = {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.graph import modes
-from ..dtypes import dtype
+from ..dtypes import dtype, given_type
 from ..interpreters import update
 from ..overriding import NOBODY, answer, asking, is_plain, is_watched, watched
 from ..tensor import Tensor, bump_version, tracks
@@ -82,6 +82,7 @@ def with_out(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Give a function the keyword `out=`."""
 
     def call(*args: Any, out: Tensor | None = None, **kwargs: Any) -> Any:
+        check_given_type(kwargs.get("dtype"), out)
         result = fn(*args, **kwargs)
         return result if out is None else into(out, result, fn.__name__)
 
@@ -125,6 +126,13 @@ def copy_out(out: Tensor, result: Tensor) -> None:
         out._array = np.empty_like(result._array, out._array.dtype, order="C")
     np.copyto(out._array, result._array, casting="unsafe")
     bump_version(out)
+
+
+def check_given_type(dtype: Any, out: Any) -> None:
+    """RuntimeError if a type is asked for that `out=` has not."""
+    if dtype is not None and isinstance(out, Tensor) and given_type(dtype) is not out.dtype:
+        names = [d.type_name.removesuffix("Tensor") for d in (given_type(dtype), out.dtype)]
+        raise RuntimeError(f"dtype {names[0]} does not match dtype of out parameter ({names[1]})")
 
 
 def _check_type(name: str, have: dtype, want: dtype) -> None:

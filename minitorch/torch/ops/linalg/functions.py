@@ -369,8 +369,9 @@ def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> Any:
     """The q largest singular values and their vectors, found by random projections."""
-    centered = A if M is None else A - M.expand(A._array.shape)
-    turned = A._array.shape[-2] < A._array.shape[-1]
+    m, n = A.shape[-2:]
+    centered = A if M is None else A - M.broadcast_to(A.shape)
+    turned = m < n
     X = centered.mH if turned else centered
     Q = _range_of(X, 6 if q is None else q, 2 if niter is None else niter)
     U, S, Vh = svd(Q.mH @ X, full_matrices=False)
@@ -382,7 +383,8 @@ def _range_of(A: Tensor, q: int, niter: int) -> Tensor:
     """An orthonormal basis of about A's q largest directions."""
     from .factorizations import qr
 
-    Q = qr(A @ randn(A._array.shape[-1], q, dtype=A.dtype))[0]
+    own = A.dtype.is_complex or A.dtype in (dtypes.float16, dtypes.float32, dtypes.float64)
+    Q = qr(A @ randn(A._array.shape[-1], q, dtype=A.dtype if own else dtypes.float32))[0]
     for _ in range(niter):
         Q = qr(A.mH @ Q)[0]
         Q = qr(A @ Q)[0]

@@ -15,7 +15,7 @@ from ..creation import tensor
 from ..layout import in_order
 from ..movement import wrap_dim, wrap_dims
 from ..precision import kind_name
-from ..promotion import result_type
+from ..promotion import plain_number, result_type
 from ..record import REDUCTION, Op
 from ..reduce import spread
 from ..surface import FUNCTIONS, check_tensor, function_and_method, into, method, with_out
@@ -109,11 +109,10 @@ def _in_type(name: str, x: Tensor, dtype: Any) -> Tensor:
 
 
 def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
-    if dim is None or (isinstance(dim, (tuple, list)) and not dim) or not ndim:
-        if ndim == 0 and isinstance(dim, int):
-            wrap_dim(dim, 0)
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return tuple(range(ndim))
-    return wrap_dims(dim, ndim)
+    wrapped = wrap_dims(dim, ndim)
+    return wrapped if ndim else ()
 
 
 @with_out
@@ -246,7 +245,9 @@ def _any_norm(input: Tensor, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Ten
         return matrix_norm(input, "nuc", (0, 1) if dim is None else dim, keepdim, dtype=dtype)
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
-    return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype)
+    if p is None or isinstance(p, str):
+        p = 2
+    return vector_norm(input, plain_number(p, "norm", "p"), dim, keepdim, dtype=dtype)
 
 
 def _norm_of(

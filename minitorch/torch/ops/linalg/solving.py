@@ -18,7 +18,7 @@ from ..joining import cat
 from ..promotion import broadcast_shapes
 from ..ranges import eye
 from ..record import Op
-from ..surface import function, into, with_out
+from ..surface import FUNCTIONS, function, into, method, with_out
 from .arguments import (
     check_floating,
     check_info,
@@ -193,9 +193,8 @@ def lu_unpack(
 ) -> Any:
     """P, L and U from what `lu_factor` returns."""
     check_matrix("torch.lu_unpack", LU_data, "LU_data")
-    P = L = U = LU_data.new_empty((0,))
-    if unpack_data:
-        L, U = _triangles(LU_data)
+    P = LU_data.new_empty((0,))
+    L, U = _triangles(LU_data) if unpack_data else (LU_data.reshape(-1)[:0].clone(),) * 2
     if unpack_pivots:
         *batch, m, n = LU_data._array.shape
         check_pivots("torch.lu_unpack", LU_pivots, (*batch, min(m, n)), m)
@@ -224,13 +223,18 @@ def lu_solve(
     return solve_triangular(U, inner, upper=True)
 
 
-def _legacy_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
+def _lu_of(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     """L and U in one matrix and the swapped rows, as `torch.lu` gives them."""
     if not isinstance(pivot, bool):
         raise TypeError(f"lu(): argument 'pivot' must be bool, not {type(pivot).__name__}")
     check_matrix("lu", A)
     _check_pivot("lu", pivot)
-    result = tuple(LU_FACTOR(A)[: 3 if get_infos else 2])
+    return tuple(LU_FACTOR(A)[: 3 if get_infos else 2])
+
+
+def _legacy_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
+    """L and U in one matrix and the swapped rows, where `out` says."""
+    result = _lu_of(A, pivot, get_infos)
     return result if out is None else into(out, result, "lu")
 
 
@@ -478,8 +482,10 @@ def logdet(A: Tensor) -> Tensor:
 
 
 for _name, _fn in [
-    ("det", det), ("slogdet", slogdet), ("logdet", logdet), ("inverse", inv), ("lu", _legacy_lu),
+    ("det", det), ("slogdet", slogdet), ("logdet", logdet), ("inverse", inv),
     ("lu_solve", _legacy_lu_solve), ("triangular_solve", triangular_solve),
 ]:  # fmt: skip
     offer(_name, _fn)
+FUNCTIONS["lu"] = _legacy_lu
+method("lu", _lu_of)
 function(lu_unpack)

@@ -1,0 +1,127 @@
+"""Calls in which random comparison once found a difference: judged again, as the fuzzer judges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch as real
+
+from .fuzz.calls import Call
+from .fuzz.judging import judge
+from .fuzz.memory import GuardedMemory
+
+T = real.tensor
+NAN, INF = float("nan"), float("inf")
+
+
+def leaf(values: Any, dtype: Any = real.float64) -> Any:
+    """A tensor that requires grad."""
+    return T(values, dtype=dtype, requires_grad=True)
+
+
+def row(name: str, *args: Any, **kwargs: Any) -> Any:
+    """A call, under its name."""
+    return pytest.param(Call(name, list(args), kwargs), id=name)
+
+
+ONES, CUBE = real.ones(3), real.ones(2, 3, 4)
+
+FINDINGS = [
+    # Dimensions of a tensor that has none
+    row("linalg.vector_norm", T(1.0), dim=(1, -1)),
+    row("linalg.vector_norm", T(1.0), dim=(0, -1)),
+    row("linalg.vector_norm", T(1.0), dim=(0,)),
+    row("linalg.norm", T(1.0), dim=(0, 1)),
+    row("frobenius_norm", T(1.0), [0, 1]),
+    row("Tensor.norm", T(1.0), p=2, dim=[1, -2]),
+    row("norm", ONES, p=T([0.5]), dim=[0]),
+    row("norm", ONES, p=T(2.0, requires_grad=True)),
+    row("norm", ONES, p=T(2.0)),
+    row("Tensor.cummax", T(1j), 0),
+    row("Tensor.cummin", T(1j), 1),
+    row("Tensor.cummin", real.ones(0, dtype=real.complex64), 0),
+    row("Tensor.cummax", real.ones(1, dtype=real.complex64), 0),
+    # Random numbers
+    row("rand", 2, 2, out=real.ones(2, 2).t()),
+    row("randn", 20, 4, out=real.ones(4, 20).t()),
+    row("randn", 20, 4, out=real.ones(20, 4)),
+    row("normal", 0.0, 1.0, (20, 4), out=real.ones(4, 20).t()),
+    row("randint", 7, (3, 4), out=real.ones(4, 3, dtype=real.int64).t()),
+    row("randint", 2, high=-1, size=[2, 1]),
+    row("randint", 2, high=9, size=[2, 1]),
+    row("Tensor.random_", real.ones(3), **{"from": 2, "to": 5}),
+    row("Tensor.random_", real.ones(3), **{"from": 2, "to": None}),
+    row("Tensor.bernoulli_", real.ones(3, 4, 4, 2, dtype=real.bool), real.ones(3, 4, 2, 2, dtype=real.bool)),
+    row("Tensor.bernoulli_", real.ones(0, 3), real.ones(3, 2)),
+    row("nn.init.trunc_normal_", real.ones(2, dtype=real.uint8), b=INF),
+    row("tensor", NAN, dtype=real.int64),
+    row("tensor", [1, -5.5], dtype=real.uint8),
+    row("tensor", [1, -5], dtype=real.uint8),
+    row("nn.init.trunc_normal_", real.ones(3, 5, dtype=real.float64).t(), std=1.0, a=0.5, b=3),
+    row("nn.init.dirac_", real.ones(0, 4, 3)),
+    # Powers, products, sums
+    row("Tensor.pow", T([[False, True]]), True),
+    row("Tensor.pow", T([[False, True]]), False),
+    row("Tensor.pow_", T([[False, True]]), True),
+    row("pow", T([False, True]), T(True)),
+    row("prod", leaf([1 + 1j, 2 - 3j, 0.5j], real.complex128), dtype=real.float64),
+    row("sum", leaf([1 + 1j, 2 - 3j, 0.5j], real.complex128), dtype=real.float64),
+    row("cumsum", leaf([1 + 1j, 2 - 3j, 0.5j], real.complex128), 0, dtype=real.float64),
+    row("prod", real.ones(5, 4), 1, dtype=real.uint16, out=real.ones(5)),
+    row("Tensor.amin", CUBE, dim=None),
+    row("amax", CUBE, None),
+    row("median", leaf([])),
+    row("nanmedian", leaf([])),
+    row("scatter_reduce", leaf([1.0, NAN]), 0, T([1, 1]), leaf([2.0, 3.0]), "amin"),
+    row("scatter_reduce", leaf([1.0, 4.0]), 0, T([1, 1]), leaf([NAN, 3.0]), "amax", include_self=False),
+    # Losses
+    row("nn.functional.nll_loss", real.ones(2, 3), T([1, 1]), reduction=np.int64(1)),
+    row("nn.functional.mse_loss", ONES, ONES, reduction=1),
+    row("nn.functional.mse_loss", ONES, ONES, reduction=[]),
+    row("nn.functional.l1_loss", ONES, ONES, reduction=np.zeros(2)),
+    row("nn.functional.poisson_nll_loss", real.ones(3, dtype=real.complex64), T([0, 1, 2]), full=True),
+    row("nn.functional.poisson_nll_loss", ONES, real.ones(3, dtype=real.complex64), full=True),
+    row("nn.functional.poisson_nll_loss", leaf([1.0, 2.0, 0.5]), leaf([0.0, 3.0, 0.5]), full=True),
+    row("nn.functional.gaussian_nll_loss", ONES, ONES, 3),
+    row("nn.functional.multilabel_margin_loss", real.ones(1), T(0)),
+    row("nn.functional.multilabel_margin_loss", T(1.0), T([0])),
+    row("nn.functional.linear_cross_entropy", ONES, real.ones(4, 3), np.int64(1)),
+    row("nn.functional.cross_entropy", real.ones(3, 5), T([0, 1, 0]), label_smoothing=1.5),
+    row("nn.functional.triplet_margin_with_distance_loss", T(1.0), T(2.0), T(3.0), distance_function=T(0.0)),
+    row("nn.functional.feature_alpha_dropout", ONES, inplace=real.ones(0)),
+    row("nn.functional.alpha_dropout", ONES, inplace=real.ones(2)),
+    row("nn.functional.pdist", T([[NAN, 1.0], [1, 2], [3, NAN]]), p=0.0),
+    row("nn.functional.pdist", leaf([[NAN, 1.0], [1, 2], [3, 1]]), p=0.0),
+    # Tensors and None as arguments
+    row("Tensor.topk", CUBE, T([2]), 1),
+    row("Tensor.select", CUBE, 1, T([[2]])),
+    row("fft.fft", ONES, n=T([2])),
+    row("Tensor.cumsum", ONES, T([0])),
+    row("slice_scatter", CUBE, real.zeros(1, 3, 4), start=T([1]), end=T([[2]])),
+    row("roll", CUBE, 1, None),
+    row("max_pool1d", CUBE, 2, None),
+    # Others
+    row("nn.functional.batch_norm", real.ones(1, 1), real.ones(1), real.ones(1, 1)),
+    row("nn.functional.batch_norm", real.ones(2, 1), real.ones(1, 1), real.ones(1), training=True),
+    row("nn.functional.batch_norm", real.ones(2, 1), T(1.0), real.ones(1)),
+    row("nn.functional.instance_norm", CUBE, real.ones(1, 3), real.ones(3)),
+    row("native_batch_norm", real.ones(2, 1), None, None, None, None, True, 0.5, 1e-5, out=ONES),
+    row("histogramdd", real.ones(3, 2), [2, 2], [0.0, 1.0, 0.0, 1.0], real.ones(3), True),
+    row("histogramdd", real.ones(3, 2), [real.ones(2), real.ones(2)], None, weight=real.ones(3)),
+    row("segment_reduce", ONES, "sum", lengths=T([1, 2]), offsets=T([0.0, 1.0], requires_grad=True)),
+    row("segment_reduce", ONES, "sum", lengths=T([1.0, 2.0], requires_grad=True)),
+    row("broadcast_shapes", True, [1, 2]),
+    row("broadcast_shapes", [True, 2]),
+    row("Tensor.lu", real.eye(3), out=(real.eye(3), real.ones(3, dtype=real.int32))),
+    row("svd_lowrank", T(1.0), M=()),
+    row("empty", 4, memory_format=real.preserve_format, out=real.ones(4)),
+    row("nn.functional.upsample_nearest", real.ones(2, 3, 4), True),
+    row("narrow_copy", CUBE, 2, 1, 2, out=real.ones(3, 2, 2).transpose(0, 1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call", FINDINGS)
+def test_the_call_is_as_in_pytorch(call: Call) -> None:
+    judge(call, GuardedMemory())
