@@ -621,6 +621,23 @@ def test_small_arrays_load_no_numba() -> None:
     assert subprocess.run([sys.executable, "-c", program], timeout=120).returncode == 0
 
 
+@pytest.mark.parametrize("loaded", [False, True])
+def test_the_first_call_decides_for_small_arrays(loaded: bool) -> None:
+    program = (
+        "import sys, numpy as np\n"
+        "from minitorch.torch.backends.cpu import maps, norms, softmax\n"
+        "x, large = np.linspace(-3, 3, 64, dtype=np.float32).reshape(8, 8), np.ones(200_000, np.float32)\n"
+        "def results(): return [softmax.softmax(x, 1), norms.layer_norm(x, (8,), None, None, 1e-5)[0]]\n"
+        f"if {loaded}: maps.exp(large)\n"
+        "before = results()\n"
+        "names = {'softmax_kernels', 'norms_kernels'} & {n.rpartition('.')[2] for n in sys.modules}\n"
+        f"assert len(names) == (2 if {loaded} else 0), names\n"
+        "maps.exp(large)\n"
+        "assert all(map(np.array_equal, before, results()))\n"
+    )
+    subprocess.run([sys.executable, "-c", program], timeout=120, check=True)
+
+
 # --- Products ---------------------------------------------------------------------------------------
 
 

@@ -13,17 +13,18 @@ from .layout import ordered
 from .movement import wrap_dim
 from .precision import require_floats
 from .record import Op, bind
-from .surface import check_tensor, function, into, method
+from .surface import function, into, method
 
 # --- Records -----------------------------------------------------------------------------------
 
 
 def _along_dimension(compute: Callable[..., Array], name: str = "") -> Callable[..., Array]:
     """A function of arrays along a dimension; one element without dimensions is a row of one."""
+    kernel = f"{name}_lastdim_kernel_impl"
 
     def run(*arrays: Array, dim: int) -> Array:
         if name:
-            require_floats(f"{name}_lastdim_kernel_impl", arrays[0])
+            require_floats(kernel, arrays[0])
         if arrays[0].ndim:
             return ordered(compute(*arrays, dim))
         return compute(*(x.reshape(1) for x in arrays), 0).reshape(())
@@ -64,12 +65,12 @@ LOG_SOFTMAX_BACKWARD = Op(
 
 
 def _shares(op: Op, input: Tensor, dim: int, dtype: Any) -> Tensor:
-    check_tensor(op.name, input)
     if dtype is not None:
         input = input.to(dtypes.given_type(dtype))
-    if not input._array.size and input.dtype.kind != dtypes.FLOATING:
+    array = input._array
+    if not array.size and input.dtype.kind != dtypes.FLOATING:
         return input.clone()  # nothing is computed, of whatever type
-    return bind(op, (input,), {"dim": wrap_dim(dim, input._array.ndim)})
+    return bind(op, (input,), {"dim": wrap_dim(dim, array.ndim)})
 
 
 def softmax(

@@ -48,13 +48,15 @@ def widen(x: Any) -> Any:
 
 
 def dispatch(
-    start: int | None, *, of: int | None = 0, count: Callable[..., int] | None = None,
+    size: int | None, *, small: bool = False, of: int | None = 0, count: Callable[..., int] | None = None,
     kernel: Callable[[], Function] | None = None, rounded: int | None = None, any_type: bool = False,
 ) -> Callable[[Function], Function]:  # fmt: skip
     """Let a NumPy formula compute small arrays, and a kernel large ones.
 
     Args:
-        start: the size from which on the kernel is faster; None where there is no kernel
+        size: from which on the kernel is faster; None where there is no kernel
+        small: whether the kernel, where Numba is loaded already, is faster at any size. The first call
+            decides for all that follow, so that equal arguments have equal results
         of: which argument's size counts, and whose precision; None for the largest array
         count: what counts instead of a size, as a function of the positional arguments
         kernel: what gives the kernel; by default it is looked up by the formula's name. It may
@@ -62,12 +64,17 @@ def dispatch(
         rounded: how many of several results are rounded to half precision; by default all
         any_type: whether the kernel takes arrays of every type, half precision as it is
     """
-    start = sys.maxsize if start is None else kernels_from(start)
+    start = sys.maxsize if size is None else kernels_from(size)
 
     def decorate(formula: Function) -> Function:
         find = cache(kernel or _kernel_of(formula))
+        undecided = small
 
         def by_size(*args: Any, **options: Any) -> Any:
+            nonlocal start, undecided
+            if undecided:
+                undecided = False
+                start = kernels_from(1) if "numba" in sys.modules else start
             x = args[of]  # type: ignore[index]
             if x.size >= start or x.itemsize == 2:
                 return choose(x, x.size, args, options)
@@ -88,7 +95,7 @@ def dispatch(
             return result if out is None else _write(out, result)
 
         def choose(x: Array, size: int, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-            if is_half(x) and not any_type:
+            if x.itemsize == 2 and is_half(x) and not any_type:
                 out = options.pop("out", None)
                 result = _round(apply(*map(widen, args), **options), x.dtype, rounded)
                 return result if out is None else _write(out, result)

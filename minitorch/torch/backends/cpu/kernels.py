@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dis import get_instructions
-from functools import cache
+from functools import cache, cached_property
 from types import CellType, FunctionType
 from typing import Any
 
@@ -255,7 +255,7 @@ def _caller(kinds: tuple[Any, ...]) -> tuple[Any, int]:
 
     Returns:
         a function `enter(launch, task, tasks, (body, args))`, and the address of the `task`
-        that it, or the parallel loop, is to do
+        that the parallel loop is to do
     """
     everything = types.Tuple((int64, types.BaseTuple.from_types(kinds)))
     value_at, body_at = _value_at(everything), function_at(void(int64, int64, *kinds))
@@ -265,11 +265,7 @@ def _caller(kinds: tuple[Any, ...]) -> tuple[Any, int]:
         body_at(body)(number, count, *args)
 
     def enter(launch: int, task: int, tasks: int, everything: Any) -> None:
-        address = _address_of_copy(everything)
-        if tasks == 1:
-            _task_at(task)(address, 0, 1)
-        else:
-            _launch_at(launch)(task, address, tasks)
+        _launch_at(launch)(task, _address_of_copy(everything), tasks)
 
     compiled = compile_for(task, TASK)
     return compile_for(enter, void(int64, int64, int64, everything)), address_of(compiled, TASK)
@@ -286,34 +282,45 @@ def kernel(body: Callable[..., None]) -> Callable[..., None]:
         elements, is worth it. For each type of the first argument it is compiled once, for the
         types that the other arguments then have; others are refused with a TypeError.
     """
-    known: dict[Any, tuple[Any, int, int]] = {}
+    known: dict[Any, _Compiled] = {}
 
-    def learn(args: tuple[Any, ...]) -> Any:
+    def learn(args: tuple[Any, ...]) -> _Compiled:
         kinds = tuple(typeof(usable(v)) for v in args)
-        signature = void(int64, int64, *kinds)
-        own = specialized(body, args[0].dtype.type)
-        address = address_of(compile_for(own, signature), signature)
-        known[args[0].dtype] = made = (*_caller(kinds), address)
+        known[args[0].dtype] = made = _Compiled(specialized(body, args[0].dtype.type), kinds)
         return made
 
     def run(work: int, *args: Any) -> None:
         made = known.get(args[0].dtype) or learn(args)
         tasks = tasks_for(work)
         try:
-            start(made, tasks, args)
+            made.run(tasks, args)
         except TypeError:  # perhaps some array is read-only
-            start(made, tasks, tuple(map(usable, args)))
-
-    def start(made: Any, tasks: int, args: tuple[Any, ...]) -> None:
-        enter, task, address = made
-        if tasks == 1:
-            enter(0, task, 1, (address, args))
-            return
-        launch = _launcher()
-        with running():
-            enter(launch, task, tasks, (address, args))
+            made.run(tasks, tuple(map(usable, args)))
 
     return run
+
+
+class _Compiled:
+    """A kernel for one type."""
+
+    def __init__(self, body: FunctionType, kinds: tuple[Any, ...]) -> None:
+        self.kinds, self.signature = kinds, void(int64, int64, *kinds)
+        self.body = compile_for(body, self.signature)
+
+    @cached_property
+    def parallel(self) -> tuple[Any, int, int]:
+        """What enters the parallel loop, its task, and the body's address."""
+        return (*_caller(self.kinds), address_of(self.body, self.signature))
+
+    def run(self, tasks: int, args: tuple[Any, ...]) -> None:
+        """Do all tasks, side by side; a single one right away."""
+        if tasks == 1:
+            self.body(0, 1, *args)
+            return
+        launch = _launcher()
+        enter, address, body = self.parallel
+        with running():
+            enter(launch, address, tasks, (body, args))
 
 
 @inline

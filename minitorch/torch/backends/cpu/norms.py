@@ -80,7 +80,7 @@ def _normalize(
     return out.reshape(x.shape), mean.reshape(statistics), rstd.reshape(statistics)
 
 
-@dispatch(LARGE, rounded=1)
+@dispatch(LARGE, small=True, rounded=1)
 def normalize_rows(
     rows: Array, weight: Maybe, bias: Maybe, eps: float, centred: bool
 ) -> tuple[Array, Array, Array]:
@@ -106,7 +106,7 @@ def _normalize_backward(
     return grads[0].reshape(x.shape), grads[1].reshape(shape), grads[2].reshape(shape)
 
 
-@dispatch(LARGE)
+@dispatch(LARGE, small=True)
 def normalize_rows_backward(
     g: Array, rows: Array, mean: Array, rstd: Array, weight: Maybe, centred: bool
 ) -> tuple[Array, Array, Array]:

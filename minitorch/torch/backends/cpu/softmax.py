@@ -14,27 +14,27 @@ LARGE = 8_192
 """The size from which on kernels compute."""
 
 
-@dispatch(LARGE)
+@dispatch(LARGE, small=True)
 def softmax(x: Array, dim: int) -> Array:
     """exp(x), scaled so that it sums to 1 along a dimension."""
     e = np.exp(x - _largest(x, dim))
     return e / np.add.reduce(e, axis=dim, keepdims=True)
 
 
-@dispatch(LARGE)
+@dispatch(LARGE, small=True)
 def softmax_backward(g: Array, out: Array, dim: int) -> Array:
     """The gradient g taken through a softmax whose result was `out`."""
     return out * (g - np.add.reduce(g * out, axis=dim, keepdims=True))
 
 
-@dispatch(LARGE)
+@dispatch(LARGE, small=True)
 def log_softmax(x: Array, dim: int) -> Array:
     """The logarithm of the softmax, without a detour by small numbers."""
     shifted = x - _largest(x, dim)
     return shifted - np.log(np.add.reduce(np.exp(shifted), axis=dim, keepdims=True))
 
 
-@dispatch(LARGE)
+@dispatch(LARGE, small=True)
 def log_softmax_backward(g: Array, out: Array, dim: int) -> Array:
     """The gradient g taken through a log-softmax whose result was `out`."""
     return g - np.exp(out) * np.add.reduce(g, axis=dim, keepdims=True)

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import view_as
 from .kernels import inline, kernel, reduction, share
 from .primitives import exp, log
 from .runs import largest
@@ -160,36 +159,40 @@ def _by_columns(name: str) -> Callable[..., None]:
     return kernel(by_columns)
 
 
-def _run(name: str, dim: int, x: Array, y: Array) -> Array:
-    """Compute a formula along a dimension."""
-    x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
-    out = np.empty(x.shape, x.dtype)
-    dim %= max(x.ndim, 1)
-    before, along, after = prod(x.shape[:dim]), x.shape[dim], prod(x.shape[dim + 1 :])
-    shape = (before, along) if after == 1 else (before, along, after)
-    make = _by_rows if after == 1 else _by_columns
-    make(name)(x.size, *(view_as(v, *shape) for v in (x, y, out)))
-    return out
+def _along(name: str) -> Callable[..., Array]:
+    """The function that computes a formula along a dimension."""
+
+    def run(x: Array, y: Array, dim: int) -> Array:
+        shape = x.shape
+        along, size = shape[dim], x.size
+        x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
+        out = np.empty(shape, x.dtype)
+        if dim in (-1, len(shape) - 1):
+            rows, make = (size // along, along), _by_rows
+        else:
+            after = prod(shape[dim + 1 :])
+            rows, make = (size // (along * after), along, after), _by_columns
+        if rows == shape:
+            make(name)(size, x, y, out)
+        else:
+            make(name)(size, x.reshape(rows), y.reshape(rows), out.reshape(rows))
+        return out
+
+    return run
+
+
+softmax_backward, log_softmax_backward = _along("softmax_backward"), _along("log_softmax_backward")
+_softmax_of, _log_softmax_of = _along("softmax"), _along("log_softmax")
 
 
 def softmax(x: Array, dim: int) -> Array:
     """exp(x), scaled so that it sums to 1 along a dimension."""
-    return _run("softmax", dim, x, x)
-
-
-def softmax_backward(g: Array, out: Array, dim: int) -> Array:
-    """The gradient g taken through a softmax whose result was `out`."""
-    return _run("softmax_backward", dim, g, out)
+    return _softmax_of(x, x, dim)
 
 
 def log_softmax(x: Array, dim: int) -> Array:
     """The logarithm of the softmax."""
-    return _run("log_softmax", dim, x, x)
-
-
-def log_softmax_backward(g: Array, out: Array, dim: int) -> Array:
-    """The gradient g taken through a log-softmax whose result was `out`."""
-    return _run("log_softmax_backward", dim, g, out)
+    return _log_softmax_of(x, x, dim)
 
 
 # --- Sums of exponentials of rows -------------------------------------------------------------------------
