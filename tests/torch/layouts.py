@@ -138,9 +138,8 @@ def _sizes(args: Any, large: bool) -> Iterator[dict[int, int]]:
 # --- Thresholds ------------------------------------------------------------------------------------
 
 _THRESHOLDS = {
-    "backends.cpu": (
-        "indexing.LARGE matmul.LARGE matmul.MANY matmul_kernels.PARALLEL kernels.PARALLEL"
-    ),
+    "backends.cpu": "matmul.LARGE matmul.MANY matmul_kernels.PARALLEL kernels.PARALLEL",
+    "formulas": "indexing.LARGE reductions.LARGE",
     "ops": "elementwise.LARGE analysis.LARGE reduce.FEW",
 }
 

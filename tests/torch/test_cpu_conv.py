@@ -10,8 +10,9 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
 
-from minitorch.torch.backends.cpu import conv, conv_kernels, pool, pool_kernels
-from minitorch.torch.backends.cpu.geometry import Geometry
+from minitorch.torch.backends.cpu import conv_kernels, pool_kernels
+from minitorch.torch.formulas import conv, pool
+from minitorch.torch.formulas.geometry import Geometry
 
 MAX_POOL: Any = (F.max_pool1d, F.max_pool2d, F.max_pool3d)
 AVG_POOL: Any = (F.avg_pool1d, F.avg_pool2d, F.avg_pool3d)

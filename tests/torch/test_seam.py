@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -219,3 +221,16 @@ def test_what_a_step_does_is_all_on_the_tape(name):
         tape.remove()
     tape.play()  # the third step
     assert [*losses, step()] == [*eager[:2], eager[3]], str(tape)
+
+
+# --- What stands before the door ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("room", ["formulas", "ops", "nn", "optim"])
+def test_what_defines_operations_knows_no_device(room):
+    folder = Path(torch.__file__).parent / room
+    for file in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                devices = {"backends.cpu", "backends.cuda"}
+                assert not any(node.module.startswith(d) for d in devices), (file, node.lineno)

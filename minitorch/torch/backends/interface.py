@@ -97,6 +97,10 @@ class Backend:
         """Numbers of a distribution of `sampling.py`: unless a device has its own, those of the CPU."""
         return self.from_numpy(distribution(shape, dtype, *args, **named), where)
 
+    def accelerate(self, formula: Callable[..., Any]) -> Callable[..., Any]:
+        """A formula of NumPy's functions, or what computes the same sooner on the device's arrays."""
+        return formula
+
     def map(
         self, scalar: Callable[..., Any], formula: Callable[..., Any]
     ) -> Callable[..., Any] | None:
@@ -176,6 +180,11 @@ def resolve(given: device | str | int | None) -> device:
 def backend_for(where: device) -> Backend:
     """What makes arrays on a device."""
     return _by_kind[where.type]
+
+
+def accelerated(formula: Callable[..., Any]) -> Callable[..., Any]:
+    """A formula of NumPy's functions that the CPU may have a kernel for, under the same name."""
+    return _by_kind["cpu"].accelerate(formula)
 
 
 def cpu_map(scalar: Callable[..., Any], formula: Callable[..., Any]) -> Callable[..., Any] | None:

@@ -183,7 +183,7 @@ binary("fmin", np.fmin,
 # fmt: on
 MUL.keeps_tensors = DIV.keeps_tensors = True
 SCALE = Op(
-    "scale", ("input",), lambda input, constants: MUL.compute(input, *constants),
+    "scale", ("input",), lambda input, constants: MUL.compute(input, constants[0]),
     {"input": lambda g, constants: scaled(g, constants[0].conjugate())}, scalar=np.multiply,
     doc="Each element times a number.",
 )  # fmt: skip

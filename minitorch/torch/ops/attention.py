@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from .. import dtypes
-from ..backends.cpu import attention as cpu
+from ..formulas import attention as cpu
 from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .dropout import dropout

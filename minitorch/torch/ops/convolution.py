@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..backends.cpu.conv import conv_forward, conv_input_gradient, conv_weight_gradient
+from ..formulas.conv import conv_forward, conv_input_gradient, conv_weight_gradient
 from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .elementwise import conj

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.cpu.backend import cpu
 from ..backends.interface import backend_for, from_numpy, resolve
 from ..device import CPU, chosen, where_new
 from ..dtypes import dtype as dtype_type
@@ -28,7 +27,7 @@ Shape = tuple[int, ...]
 
 def _on_device(method: str) -> Callable[..., Array]:
     """What makes an array by a method of the device's backend, with dimensions in some order in memory."""
-    on_cpu = getattr(cpu, method)
+    on_cpu = getattr(backend_for(CPU), method)
 
     def make(size: Shape, dtype: Any, order: Any = None, device: Any = CPU, **value: Any) -> Array:
         create = on_cpu if device is CPU else getattr(backend_for(device), method)

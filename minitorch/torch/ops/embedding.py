@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.cpu import indexing
+from ..formulas import indexing
 from ..tensor import Array, Tensor, wrap
 from .precision import is_half, widened
 from .ranges import arange

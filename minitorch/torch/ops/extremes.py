@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.cpu import reductions
+from ..formulas import reductions
 from ..tensor import Array, Tensor
 from .layout import ordered
 from .movement import wrap_dim

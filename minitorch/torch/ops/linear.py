@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.cpu.matmul import matmul
+from ..formulas.matmul import matmul
 from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .elementwise import conj

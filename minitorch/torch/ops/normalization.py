@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.cpu import norms, reductions
+from ..formulas import norms, reductions
 from ..interpreters import update
 from ..tensor import Array, Tensor, bump_version
 from .layout import as_image

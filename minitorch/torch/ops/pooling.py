@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import sampling
-from ..backends.cpu import pool
+from ..formulas import pool
 from ..interpreters import composite
 from ..tensor import Array, Tensor, wrap
 from .layout import as_image

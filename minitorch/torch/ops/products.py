@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.cpu.matmul import matmul as multiplied
+from ..formulas.matmul import matmul as multiplied
 from ..interpreters import composite, installed
 from ..overriding import NOBODY, is_watched, watched
 from ..tensor import Array, Tensor

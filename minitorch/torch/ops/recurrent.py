@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from ..backends.cpu import recurrent as cpu
+from ..formulas import recurrent as cpu
 from ..interpreters import composite
 from ..tensor import Tensor
 from .dropout import dropout as drop

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.cpu import reductions
-from ..backends.cpu import softmax as cpu_softmax
 from ..backends.interface import as_array
+from ..formulas import reductions
+from ..formulas import softmax as cpu_softmax
 from ..tensor import Array, Tensor
 from .comparison import where
 from .elementwise import conj

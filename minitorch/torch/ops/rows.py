@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.cpu import indexing as kernels
-from ..backends.cpu.dispatch import KERNEL_TYPES
 from ..backends.interface import ARRAYS
 from ..environment import contiguous_format
+from ..formulas import indexing as kernels
 from ..tensor import Array, Tensor, tracks, wrap
 from .creation import zeros_like
 from .movement import wrap_dim
@@ -91,7 +90,7 @@ def _add_rows(target: Array, index: Array, source: Array, dim: int) -> None:
         return  # nothing is written, wherever it is
     if target.ndim > 1:
         check_bounds("index_add", index, size_of(target, dim), dim)
-    if source.size >= kernels.LARGE and target.dtype in KERNEL_TYPES and source.ndim == target.ndim:
+    if source.size >= kernels.LARGE and target.dtype.char in "fd" and source.ndim == target.ndim:
         kernels.index_add(target, dim, index.reshape(-1), source)
         return
     rows, at, values = _rows(target, index, source, dim)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..autograd.graph import modes
-from ..backends.cpu import reductions
+from ..formulas import reductions
 from ..tensor import Array, Tensor
 from .analysis import add_exponentials
 from .comparison import where

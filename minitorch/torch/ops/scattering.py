@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.cpu import indexing as kernels
-from ..backends.cpu.arrays import view_as
-from ..backends.cpu.dispatch import KERNEL_TYPES
 from ..backends.interface import ARRAYS
+from ..formulas import indexing as kernels
+from ..formulas.arrays import view_as
 from ..tensor import Array, Tensor
 from .comparison import where
 from .creation import full_like, ones_like, zeros_like
@@ -148,7 +147,7 @@ _KERNELS = {None: kernels.scatter, np.add: kernels.scatter_add}
 
 def _by_kernel(target: Array, index: Array, combining: Any) -> bool:
     large = index.size >= kernels.LARGE and target.ndim
-    return bool(large) and combining in _KERNELS and target.dtype in KERNEL_TYPES
+    return bool(large) and combining in _KERNELS and target.dtype.char in "fd"
 
 
 def _scattered(input: Array, index: Array, src: Any, dim: int, combining: Any = None) -> Array:

@@ -217,17 +217,23 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     return bind(LERP, (input, end, weight), {})
 
 
-def _times(x: Array, value: Any) -> Array:
-    return x if value == 1 else value * x
+def _addcmul(input: Array, a: Array, b: Array, constants: tuple[Any]) -> Array:
+    (value,) = constants
+    return input + (a if value == 1 else value * a) * b
+
+
+def _addcdiv(input: Array, a: Array, b: Array, constants: tuple[Any]) -> Array:
+    (value,) = constants
+    return input + (a if value == 1 else value * a) / b
 
 
 ADDCMUL = Op("addcmul", ("input", "tensor1", "tensor2"),
-             together("addcmul", lambda input, a, b, constants: input + _times(a, *constants) * b),
+             together("addcmul", _addcmul),
              {"input": lambda g: g,
               "tensor1": lambda g, tensor2, constants: g * conj(tensor2 * constants[0]),
               "tensor2": lambda g, tensor1, constants: g * conj(tensor1 * constants[0])}, scalar=scalars.addcmul)  # fmt: skip
 ADDCDIV = Op("addcdiv", ("input", "tensor1", "tensor2"),
-             together("addcdiv", lambda input, a, b, constants: input + _times(a, *constants) / b),
+             together("addcdiv", _addcdiv),
              {"input": lambda g: g,
               "tensor1": lambda g, tensor2, constants: g * conj(constants[0] / tensor2),
               "tensor2": lambda g, tensor1, tensor2, constants: -g * conj(constants[0] * tensor1 / (tensor2 * tensor2))},

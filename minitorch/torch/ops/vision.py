@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.cpu import conv
 from ..environment import contiguous_format
+from ..formulas import conv
 from ..interpreters import composite
 from ..tensor import Array, Tensor, tracks, wrap
 from .comparison import where

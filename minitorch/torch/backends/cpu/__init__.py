@@ -1,23 +1,17 @@
-"""Fast functions of NumPy arrays on the CPU.
+"""The CPU: kernels that take the place of formulas (`torch/formulas/`) where arrays are large.
 
-Small arrays, and types that kernels do not handle, are computed by NumPy; large ones, of
-float32 or float64, by kernels on all cores, which are compiled (and Numba loaded) when first
-needed. Half precision is computed in float32 and rounded once. `dispatch.py` chooses.
+Small arrays, and types that kernels do not handle, are left to NumPy; large ones, of float32 or float64, are
+computed on all cores by kernels, which are compiled (and Numba loaded) when first needed.
 
-| file          | functions |
-|---------------|-----------|
-| matmul.py     | products of matrices, shared out over the threads of the kernels |
-| maps.py       | scalar functions (`torch/scalars.py`) of each element |
-| softmax.py    | softmax, log_softmax, logsumexp along a dimension, and backward |
-| losses.py     | cross_entropy and backward |
-| norms.py      | layer_norm, rms_norm, group_norm, batch_norm and backward |
-| reductions.py | sum, mean, prod, norm, amax, amin, argmax, argmin, var, var_mean, cumsum |
-| indexing.py   | index_select, index_add, embedding, gather, scatter, scatter_add |
-| conv.py, pool.py | convolution and pooling |
-| attention.py  | attention weights, values mixed by them, and backward |
-| recurrent.py  | a layer of LSTM, GRU or plain cells over all steps, and backward |
-
-The kernels of `x.py` are in `x_kernels.py`. What these share: primitives.py
-(NumPy's functions of one number, for kernels), loops.py (the loop around them), runs.py (reductions of contiguous
-memory), blas.py (products inside kernels), vectors.py (registers); kernels.py compiles and runs them.
+| file             | what |
+|------------------|------|
+| backend.py       | the CPU as a device |
+| kernel_table.py  | which formulas have kernels, and from which size on; dispatch.py chooses |
+| maps.py loops.py | scalar functions (`torch/scalars.py`) of each element, and the loop around them |
+| x_kernels.py     | the kernels of `formulas/x.py` |
+| matmul.py        | products of matrices, shared out over the threads of the kernels |
+| optim.py         | steps of optimizers |
+| kernels.py       | how kernels are compiled and run |
+| primitives.py    | NumPy's functions of one number, for kernels |
+| runs.py blas.py vectors.py | reductions of contiguous memory, products inside kernels, registers |
 """

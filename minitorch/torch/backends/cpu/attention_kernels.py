@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import view_as
-from .attention import heads_beside_each_other, memory_like
+from ...formulas.arrays import view_as
+from ...formulas.attention import heads_beside_each_other, memory_like
 from .blas import SMALL, address_of_product, itemsize, multiply
 from .kernels import PRODUCTS, inline, kernel, numbers_at, share, tasks_for
 from .primitives import exp

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...device import CPU, device
 from ..interface import Array, Backend, Shape, register
+from .kernel_table import accelerate
 from .maps import map_of
 from .optim import update
 
@@ -33,6 +34,9 @@ class Cpu(Backend):
 
     def to_numpy(self, array: Array) -> np.ndarray:
         return array
+
+    def accelerate(self, formula: Callable[..., Any]) -> Callable[..., Any]:
+        return accelerate(formula)
 
     def map(
         self, scalar: Callable[..., Any], formula: Callable[..., Any]

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ....threads import get_num_threads
+from ...formulas.arrays import in_order, view_as
+from ...formulas.geometry import Geometry, Sizes
 from . import conv_gradient_tiles, conv_tiles
-from .arrays import in_order, view_as
 from .conv_plans import Plan, plan_convolution
-from .geometry import Geometry, Sizes
 from .kernels import PARALLEL
 from .vectors import BYTES
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .geometry import Geometry, Sizes
+from ...formulas.geometry import Geometry, Sizes
 
 SHARED = 32
 """How many zeros two lines of a sheet may share."""

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import view_as
+from ...formulas.arrays import view_as
+from ...formulas.indexing import check_places
 from .dispatch import KERNEL_TYPES
-from .indexing import check_places
 from .kernels import inline, kernel, share
 from .vectors import prefetch
 

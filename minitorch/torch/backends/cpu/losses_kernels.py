@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ...formulas.losses import check_targets
 from .kernels import kernel, share
-from .losses import check_targets
 from .primitives import exp, log
 from .runs import largest
 from .softmax_kernels import row_logsums as logsums_of_rows

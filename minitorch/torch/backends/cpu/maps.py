@@ -30,7 +30,7 @@ def map_of(scalar: Function, formula: Function) -> Function | None:
         loop = partial(elementwise, scalar)
         return partial(_below_largest_angle, loop) if scalar in ANGLES else loop
 
-    return dispatch(start, of=None, kernel=kernel)(formula)
+    return dispatch(formula, kernel, start, of=None)
 
 
 def _below_largest_angle(loop: Function, x: Array, out: Array | None = None) -> Array:

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .dispatch import KERNEL_TYPES, is_half, kernels_from
+from ...formulas.half_precision import is_half
+from .dispatch import KERNEL_TYPES, kernels_from
 
 Array = Any
 Formula = Callable[..., tuple[Any, ...]]

@@ -18,7 +18,7 @@ from numba.np.numpy_support import from_dtype
 from numba.np.unsafe import ndarray
 
 from ....jit import compile_kernel, compile_part
-from .arrays import in_order
+from ...formulas.arrays import in_order
 from .kernels import EXACT, INSIDE, inline, kernel, run_at, share, specialized
 
 Array = Any

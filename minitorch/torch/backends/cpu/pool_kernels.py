@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import in_order
-from .geometry import Sizes, Windows
+from ...formulas.arrays import in_order
+from ...formulas.geometry import Sizes, Windows
+from ...formulas.pool import planes_of, pooled_shape
 from .kernels import kernel, reduction, share
-from .pool import planes_of, pooled_shape
 from .vectors import get, put
 
 Array = Any

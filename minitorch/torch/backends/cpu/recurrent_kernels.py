@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from ...formulas.recurrent import walk
 from ...scalars import sigmoid
 from .blas import address_of_product, itemsize, multiply
 from .kernels import PRODUCTS, inline, kernel, numbers_at, share
 from .primitives import tanh
-from .recurrent import walk
 from .runs import product
 
 Array = Any

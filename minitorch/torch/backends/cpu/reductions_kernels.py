@@ -6,13 +6,13 @@ Long reductions are taken piece by piece; the pieces' results, in float64, are t
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from math import prod as _product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import view_as
+from ...formulas.arrays import view_as
 from .kernels import inline, kernel, number, reduction, share
 from .runs import largest, multiply, smallest, squares, total
 
@@ -85,6 +85,9 @@ def reduce(name: str, x: Array, dims: Dims = None, keepdim: bool = False) -> Arr
     if pieces.size > _product(plan.result):
         pieces = REDUCTIONS[name].join.reduce(pieces, axis=plan.axes)
     return pieces.astype(x.dtype).reshape(plan.result)
+
+
+sum, prod, amax, amin = (partial(reduce, name) for name in ("sum", "prod", "amax", "amin"))
 
 
 def norm(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:

@@ -7,23 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from .dispatch import dispatch
+from ..backends.interface import accelerated
 from .softmax import softmax, softmax_backward
 
 Array = Any
-
-LARGE = 8_192
-"""From so many scores on, kernels compute them."""
 
 
 # --- Forward ---------------------------------------------------------------------------------------
 
 
-def _number_of_scores(query: Array, key: Array, *rest: Any) -> int:
-    return query.size // max(query.shape[-1], 1) * key.shape[-2]
-
-
-@dispatch(LARGE, count=_number_of_scores)
+@accelerated
 def attention(
     query: Array, key: Array, value: Array, mask: Array | None, scale: float, causal: bool
 ) -> tuple[Array, Array]:
@@ -53,7 +46,7 @@ def attention_weights(
     return _masked(_scaled(scores, scale, causal), mask)
 
 
-@dispatch(LARGE)
+@accelerated
 def softmax_scores(scores: Array, scale: float, causal: bool) -> Array:
     """softmax(scale scores), which may be written into the scores' memory."""
     return softmax(_scaled(scores, scale, causal), scores.ndim - 1)
@@ -93,7 +86,7 @@ def _masked(scores: Array, mask: Array) -> Array:
 # --- Backward --------------------------------------------------------------------------------------
 
 
-@dispatch(LARGE, of=5)
+@accelerated
 def attention_backward(
     g: Array, query: Array, key: Array, value: Array, mask: Array | None, weights: Array,
     scale: float, causal: bool,
@@ -113,7 +106,7 @@ def attention_backward(
     return by_query * factor, by_key * factor, by_value, _summed_to(slopes, mask.shape)
 
 
-@dispatch(LARGE)
+@accelerated
 def softmax_scores_backward(g: Array, weights: Array, scale: float) -> Array:
     """The gradient g of softmax(scale scores) by the scores, which may be written into g's memory."""
     return softmax_backward(g, weights, g.ndim - 1) * g.dtype.type(scale)

@@ -18,14 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from ...scalars import sigmoid
-from .dispatch import dispatch
+from ..backends.interface import accelerated
+from ..scalars import sigmoid
 from .matmul import matmul
 
 Array = Any
-
-LARGE = 1_024
-"""From this many gates in all steps on, a kernel computes them."""
 
 
 # --- What all cells share ---------------------------------------------------------------------------
@@ -95,7 +92,7 @@ def lstm(
     return _like_input(x, out), h, c, gates, before, cells, tanhs
 
 
-@dispatch(LARGE)
+@accelerated
 def lstm_steps(
     gates: Array, sizes: Sequence[int], reverse: bool, weights: Any, state: Any, kept: Any
 ) -> None:
@@ -151,7 +148,7 @@ def lstm_backward(
     )  # fmt: skip
 
 
-@dispatch(LARGE)
+@accelerated
 def lstm_steps_backward(
     gates: Array, sizes: Sequence[int], reverse: bool, weights: Any, state: Any, kept: Any, made: Any
 ) -> None:  # fmt: skip
@@ -229,7 +226,7 @@ def gru(
     return _like_input(x, out), h, _empty(x), gates, before, inner, _empty(x)
 
 
-@dispatch(LARGE)
+@accelerated
 def gru_steps(
     gates: Array, sizes: Sequence[int], reverse: bool, weights: Any, h: Array, kept: Any
 ) -> None:
@@ -280,7 +277,7 @@ def gru_backward(
     return _gathered(wanted, x, before, by_input, by_state, w_ih, h0=lambda: dh)
 
 
-@dispatch(LARGE)
+@accelerated
 def gru_steps_backward(
     gates: Array, sizes: Sequence[int], reverse: bool, w_hh: Array, dh: Array, kept: Any, made: Any
 ) -> None:

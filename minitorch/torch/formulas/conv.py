@@ -14,14 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from .dispatch import dispatch
+from ..backends.interface import accelerated
 from .geometry import Geometry, Sizes, by
 from .matmul import matmul
 
 Array = Any
-
-LARGE = (1 << 20) + 1
-"""Multiplications from which on kernels compute."""
 
 
 # --- What can be -------------------------------------------------------------------------
@@ -111,11 +108,7 @@ def conv_forward(
     return convolve(x, weight, bias, shape, geometry, groups)
 
 
-def _multiplications(x: Array, weight: Array, bias: Any, shape: Sizes, *rest: Any) -> int:
-    return prod(shape) * prod(weight.shape[1:])
-
-
-@dispatch(LARGE, count=_multiplications)
+@accelerated
 def convolve(
     x: Array, weight: Array, bias: Array | None, shape: Sizes, geometry: Geometry, groups: int
 ) -> Array:
@@ -143,11 +136,7 @@ def conv_input_gradient(
     return convolve_transposed(g, weight, input_shape, geometry, groups)
 
 
-def _multiplications_by(g: Array, weight: Array, *rest: Any) -> int:
-    return g.size * prod(weight.shape[1:])
-
-
-@dispatch(LARGE, count=_multiplications_by)
+@accelerated
 def convolve_transposed(
     g: Array, weight: Array, input_shape: Sizes, geometry: Geometry, groups: int
 ) -> Array:
@@ -186,11 +175,7 @@ def conv_weight_gradient(
     return weight_gradient(g, x, weight_shape, geometry, groups)
 
 
-def _multiplications_of(g: Array, x: Array, weight_shape: Sizes, *rest: Any) -> int:
-    return g.size * prod(weight_shape[1:])
-
-
-@dispatch(LARGE, count=_multiplications_of)
+@accelerated
 def weight_gradient(
     g: Array, x: Array, weight_shape: Sizes, geometry: Geometry, groups: int
 ) -> Array:

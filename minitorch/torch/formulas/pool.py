@@ -14,13 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .dispatch import dispatch
+from ..backends.interface import accelerated
 from .geometry import Geometry, Sizes, Windows, adaptive_windows, by
 
 Array = Any
-
-LARGE = (1 << 12) + 1
-"""Elements from which on kernels compute."""
 
 
 # --- Windows -----------------------------------------------------------------------------
@@ -120,7 +117,7 @@ def adaptive_max_pool_forward(x: Array, output_size: Sizes) -> tuple[Array, Arra
     return max_of_windows(x, _adaptive("adaptive_max_pool", x.shape, output_size))
 
 
-@dispatch(LARGE)
+@accelerated
 def max_of_windows(x: Array, windows: tuple[Windows, ...]) -> tuple[Array, Array]:
     """The largest element of each window, and its place."""
     dims = len(windows)
@@ -147,7 +144,7 @@ def _prefer_last_nan(candidates: Array, best: Array) -> None:
         np.copyto(best, last, where=missing.any(2))
 
 
-@dispatch(LARGE)
+@accelerated
 def max_pool_gradient(g: Array, indices: Array, input_shape: Sizes, dims: int) -> Array:
     """The gradient of a maximum's input: g added at the places that won."""
     gradient = np.zeros((prod(input_shape[:-dims]), prod(input_shape[-dims:])), g.dtype)
@@ -243,7 +240,7 @@ def _product(lengths: list[Array]) -> Array:
     return reduce(lambda a, b: np.multiply.outer(a, b).reshape(-1), lengths)
 
 
-@dispatch(LARGE)
+@accelerated
 def mean_of_windows(x: Array, windows: tuple[Windows, ...], divisors: Array) -> Array:
     """The sum of each window, divided by its own number."""
     shape = pooled_shape(x.shape, windows)
@@ -256,7 +253,7 @@ def mean_of_windows(x: Array, windows: tuple[Windows, ...], divisors: Array) -> 
     return mean.astype(x.dtype, copy=False).reshape(shape)
 
 
-@dispatch(LARGE)
+@accelerated
 def share_among_windows(
     g: Array, input_shape: Sizes, windows: tuple[Windows, ...], divisors: Array
 ) -> Array:

@@ -6,38 +6,31 @@ Sums are at least as exact as pairwise summation.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from math import prod as _product
 from typing import Any
 
 import numpy as np
 
-from ..interface import as_array
-from .dispatch import dispatch
+from ..backends.interface import accelerated, as_array
+from .half_precision import in_single
 
 Array = Any
 Dims = tuple[int, ...] | None
 """Dimensions to reduce; None for all."""
 
 LARGE = 65_536
-"""The size from which on kernels compute."""
+"""From so many elements on it pays to ask for kernels."""
 
 
 def _reduction(name: str, ufunc: np.ufunc, doc: str) -> Callable[..., Array]:
-    """A reduction that is one ufunc's, by a kernel or, for small arrays and other types, by NumPy."""
-
-    def kernel() -> Callable[..., Array]:
-        from .reductions_kernels import reduce
-
-        return partial(reduce, name)
-
+    """A reduction that is one ufunc's."""
     reduce = ufunc.reduce
 
     def formula(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
         return np.asarray(reduce(x, axis=dims, keepdims=keepdim))
 
     formula.__name__, formula.__doc__ = name, doc
-    return dispatch(LARGE, kernel=kernel)(formula)
+    return accelerated(formula)
 
 
 sum = _reduction("sum", np.add, "The sum over some dimensions.")
@@ -50,14 +43,14 @@ amin = _reduction(
 )
 
 
-@dispatch(None)
+@in_single
 def mean(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
     """The mean over some dimensions."""
     total = sum(x, dims, keepdim)
     return np.divide(total, x.dtype.type(x.size / total.size if total.size else 0), dtype=x.dtype)
 
 
-@dispatch(LARGE)
+@accelerated
 def norm(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
     """The Euclidean length over some dimensions."""
     return np.sqrt(np.square(np.abs(x)).sum(axis=dims, keepdims=keepdim))
@@ -66,7 +59,7 @@ def norm(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
 # --- Variance -----------------------------------------------------------------------------------------
 
 
-@dispatch(None)
+@in_single
 def var_mean(
     x: Array, dims: Dims = None, correction: float = 1, keepdim: bool = False
 ) -> tuple[Array, Array]:
@@ -76,7 +69,7 @@ def var_mean(
     return (squares / freedom).astype(squares.dtype), means
 
 
-@dispatch(LARGE)
+@accelerated
 def moments(x: Array, dims: Dims, keepdim: bool) -> tuple[Array, Array, int]:
     """The sum of squared distances from the mean, the mean, and the count."""
     count = _product(x.shape if dims is None else (x.shape[d] for d in dims))
@@ -93,13 +86,13 @@ def var(x: Array, dims: Dims = None, correction: float = 1, keepdim: bool = Fals
 # --- Places of extremes -----------------------------------------------------------------------------
 
 
-@dispatch(LARGE)
+@accelerated
 def argmax(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Where the largest element is, along a dimension or in the flattened array."""
     return as_array(np.argmax(x, axis=dim, keepdims=keepdim))
 
 
-@dispatch(LARGE)
+@accelerated
 def argmin(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Where the smallest element is, along a dimension or in the flattened array."""
     return as_array(np.argmin(x, axis=dim, keepdims=keepdim))
@@ -108,7 +101,7 @@ def argmin(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
 # --- Running sums -------------------------------------------------------------------------------------
 
 
-@dispatch(LARGE)
+@accelerated
 def cumsum(x: Array, dim: int) -> Array:
     """The running sum along a dimension, kept in float64."""
     wide = np.float64 if x.dtype == np.float32 else None

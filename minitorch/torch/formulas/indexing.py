@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from .dispatch import dispatch
+from ..backends.interface import accelerated
+from .half_precision import in_single
 
 Array = Any
 
 LARGE = 32_768
-"""The number of elements moved from which on kernels compute."""
+"""From so many elements on it pays to ask for kernels."""
 
 
 # --- Whole rows: one list of indices for all --------------------------------------------------------
@@ -27,11 +28,7 @@ def index_select(x: Array, dim: int, index: Array) -> Array:
     return take(x, dim % x.ndim, index)
 
 
-def _number_taken(x: Array, dim: int, index: Array) -> int:
-    return x.size // max(x.shape[dim], 1) * len(index)
-
-
-@dispatch(LARGE, count=_number_taken, any_type=True)
+@accelerated
 def take(x: Array, dim: int, index: Array) -> Array:
     """The same for indices that are in range."""
     return np.take(x, index, axis=dim)
@@ -42,7 +39,7 @@ def embedding(weight: Array, index: Array) -> Array:
     return index_select(weight, 0, index.reshape(-1)).reshape(*index.shape, weight.shape[1])
 
 
-@dispatch(None)
+@in_single
 def embedding_backward(
     g: Array, index: Array, rows: int, padding_idx: int | None = None, by_frequency: bool = False
 ) -> Array:
@@ -66,7 +63,7 @@ def embedding_backward(
     return table
 
 
-@dispatch(LARGE, any_type=True)
+@accelerated
 def cleared(x: Array) -> Array:
     """The array itself, with zeros everywhere."""
     x.fill(0)
@@ -79,7 +76,7 @@ def index_add(x: Array, dim: int, index: Array, source: Array) -> None:
     add_rows(x, dim % x.ndim, index, source)
 
 
-@dispatch(LARGE, of=3)
+@accelerated
 def add_rows(x: Array, dim: int, index: Array, source: Array) -> None:
     """The same for indices that are in range."""
     np.add.at(np.moveaxis(x, dim, 0), index, np.moveaxis(source, dim, 0))
@@ -94,7 +91,7 @@ def gather(x: Array, dim: int, index: Array) -> Array:
     return take_elements(_crop(x, index.shape, dim), dim, index)
 
 
-@dispatch(LARGE, of=2, any_type=True)
+@accelerated
 def take_elements(x: Array, dim: int, index: Array) -> Array:
     """The same where only one dimension of x and index differs."""
     check_places(index, x.shape[dim], dim)
@@ -122,7 +119,7 @@ def _scatter(x: Array, dim: int, index: Array, source: Any, in_place: bool, addi
     return x
 
 
-@dispatch(LARGE, of=2, any_type=True)
+@accelerated
 def scatter_into_copy(x: Array, dim: int, index: Array, source: Any, adding: bool) -> Array:
     """A copy of x with elements of source put, or added to what is there."""
     out = x.copy()
@@ -130,7 +127,7 @@ def scatter_into_copy(x: Array, dim: int, index: Array, source: Any, adding: boo
     return out
 
 
-@dispatch(LARGE, of=2, any_type=True)
+@accelerated
 def put_elements(x: Array, dim: int, index: Array, source: Any, adding: bool) -> None:
     """Put elements of source, or add them, where only one dimension of x and index differs."""
     check_places(index, x.shape[dim], dim)
@@ -161,7 +158,7 @@ def check_places(index: Array, size: int, dim: int) -> None:
     _check(index, size, RuntimeError, message, dim)
 
 
-@dispatch(LARGE, any_type=True)
+@accelerated
 def all_within(index: Array, size: int) -> bool:
     """Whether all indices are at least 0 and below a size."""
     return not index.size or bool(index.min() >= 0 and index.max() < size)

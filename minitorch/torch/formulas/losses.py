@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .dispatch import dispatch
+from ..backends.interface import accelerated
 
 Array = Any
-
-LARGE = 8_192
-"""The size from which on kernels compute."""
 
 
 def check_targets(target: Array, classes: int, ignore_index: int) -> Array:
@@ -25,7 +22,7 @@ def check_targets(target: Array, classes: int, ignore_index: int) -> Array:
     return counts
 
 
-@dispatch(LARGE, rounded=1)
+@accelerated
 def cross_entropy(
     logits: Array,
     target: Array,
@@ -55,7 +52,7 @@ def cross_entropy(
     return losses if all_count else np.where(counts, losses, logits.dtype.type(0)), logsums
 
 
-@dispatch(LARGE)
+@accelerated
 def row_logsums(logits: Array) -> Array:
     """The largest number of each row, and the log of the sum of exp(x - largest): (N, 2)."""
     top = logits.max(axis=1, keepdims=True)
@@ -70,7 +67,7 @@ def _spread(logits: Array, logsums: Array, weight: Array | None) -> Array:
     return weight.sum() * logsums[:, 1] - shifted @ weight
 
 
-@dispatch(LARGE, of=1)
+@accelerated
 def cross_entropy_backward(
     g: Array,
     logits: Array,
@@ -98,7 +95,7 @@ def cross_entropy_backward(
     return out
 
 
-@dispatch(LARGE)
+@accelerated
 def scaled_softmax(logits: Array, logsums: Array, scale: Array) -> Array:
     """The softmax of each row times a number of its own."""
     return np.exp((logits - logsums[:, :1]) - logsums[:, 1:]) * scale[:, None]

@@ -6,41 +6,38 @@ from typing import Any
 
 import numpy as np
 
-from .dispatch import dispatch
+from ..backends.interface import accelerated
 
 Array = Any
 
-LARGE = 8_192
-"""The size from which on kernels compute."""
 
-
-@dispatch(LARGE, small=True)
+@accelerated
 def softmax(x: Array, dim: int) -> Array:
     """exp(x), scaled so that it sums to 1 along a dimension."""
     e = np.exp(x - _largest(x, dim))
     return e / np.add.reduce(e, axis=dim, keepdims=True)
 
 
-@dispatch(LARGE, small=True)
+@accelerated
 def softmax_backward(g: Array, out: Array, dim: int) -> Array:
     """The gradient g taken through a softmax whose result was `out`."""
     return out * (g - np.add.reduce(g * out, axis=dim, keepdims=True))
 
 
-@dispatch(LARGE, small=True)
+@accelerated
 def log_softmax(x: Array, dim: int) -> Array:
     """The logarithm of the softmax, without a detour by small numbers."""
     shifted = x - _largest(x, dim)
     return shifted - np.log(np.add.reduce(np.exp(shifted), axis=dim, keepdims=True))
 
 
-@dispatch(LARGE, small=True)
+@accelerated
 def log_softmax_backward(g: Array, out: Array, dim: int) -> Array:
     """The gradient g taken through a log-softmax whose result was `out`."""
     return g - np.exp(out) * np.add.reduce(g, axis=dim, keepdims=True)
 
 
-@dispatch(LARGE)
+@accelerated
 def logsumexp(x: Array, dims: tuple[int, ...], keepdim: bool = False) -> Array:
     """log of the sum of exp(x) over some dimensions, without overflow."""
     top = x.max(axis=dims, keepdims=True)

@@ -7,20 +7,19 @@ Gradients by weight and bias are returned also where these are None.
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from ..backends.interface import accelerated
 from . import reductions
-from .dispatch import dispatch
+from .half_precision import in_single
 
 Array = Any
 Maybe = Any
 """An array or None."""
-
-LARGE = 8_192
-"""The size from which on kernels compute."""
 
 
 def _flat(v: Maybe) -> Maybe:
@@ -80,7 +79,7 @@ def _normalize(
     return out.reshape(x.shape), mean.reshape(statistics), rstd.reshape(statistics)
 
 
-@dispatch(LARGE, small=True, rounded=1)
+@accelerated
 def normalize_rows(
     rows: Array, weight: Maybe, bias: Maybe, eps: float, centred: bool
 ) -> tuple[Array, Array, Array]:
@@ -106,7 +105,7 @@ def _normalize_backward(
     return grads[0].reshape(x.shape), grads[1].reshape(shape), grads[2].reshape(shape)
 
 
-@dispatch(LARGE, small=True)
+@accelerated
 def normalize_rows_backward(
     g: Array, rows: Array, mean: Array, rstd: Array, weight: Maybe, centred: bool
 ) -> tuple[Array, Array, Array]:
@@ -127,7 +126,7 @@ def normalize_rows_backward(
 # with one number for each.
 
 
-@dispatch(None, rounded=1)
+@partial(in_single, rounded=1)
 def group_norm(
     x: Array, groups: int, weight: Maybe, bias: Maybe, eps: float
 ) -> tuple[Array, Array, Array]:
@@ -150,7 +149,7 @@ def group_norm(
     return out, mean.reshape(n, groups), rstd.reshape(n, groups)
 
 
-@dispatch(None)
+@in_single
 def group_norm_backward(
     g: Array, x: Array, groups: int, mean: Array, rstd: Array, weight: Maybe
 ) -> tuple[Array, Array, Array]:
@@ -172,7 +171,7 @@ def group_norm_backward(
 # --- Batch norm -------------------------------------------------------------------------------------
 
 
-@dispatch(None, rounded=1)
+@partial(in_single, rounded=1)
 def batch_norm(x: Array, weight: Maybe, bias: Maybe, eps: float) -> tuple[Array, Array, Array]:
     """x (N, C, ...) with mean 0 and variance 1 over each channel, scaled.
 
@@ -184,7 +183,7 @@ def batch_norm(x: Array, weight: Maybe, bias: Maybe, eps: float) -> tuple[Array,
     return _apply_statistics(x, mean, rstd, weight, bias), mean, rstd
 
 
-@dispatch(None)
+@in_single
 def batch_norm_eval(
     x: Array, mean: Array, variance: Array, weight: Maybe, bias: Maybe, eps: float
 ) -> Array:
@@ -200,7 +199,7 @@ def _apply_statistics(x: Array, mean: Array, rstd: Array, weight: Maybe, bias: M
     return scale_rows(_rows(x), scale, shift).reshape(x.shape)
 
 
-@dispatch(None)
+@in_single
 def batch_norm_backward(
     g: Array, x: Array, mean: Array, rstd: Array, weight: Maybe, training: bool = True
 ) -> tuple[Array, Array, Array]:
@@ -230,13 +229,13 @@ def _rows(x: Array) -> Array:
     return np.ascontiguousarray(x).reshape(*x.shape[:2], -1)
 
 
-@dispatch(LARGE)
+@accelerated
 def scale_rows(x: Array, scale: Array, shift: Array) -> Array:
     """x scale + shift, where each sample's channel has its own numbers."""
     return x * scale[:, :, None] + shift[:, :, None]
 
 
-@dispatch(LARGE)
+@accelerated
 def combine_rows(g: Array, x: Array, scale: Array, slope: Array, level: Array) -> Array:
     """g scale - x slope - level, where each sample's channel has its own numbers."""
     out = g * scale[:, :, None]
@@ -244,7 +243,7 @@ def combine_rows(g: Array, x: Array, scale: Array, slope: Array, level: Array) -
     return out
 
 
-@dispatch(LARGE)
+@accelerated
 def row_sums(g: Array, x: Array, mean: Array) -> tuple[Array, Array]:
     """For each sample's channel the sum of g, and that of g (x - mean)."""
     return g.sum(axis=2), (g * (x - mean[:, :, None])).sum(axis=2)
