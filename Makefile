@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 EPOCHS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help train test test-machines lint format types check-python bench docs clean
+.PHONY: help train test run-tests test-machines lint format types check-python bench docs clean
 
 help: ## Show the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -32,10 +32,19 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 train: $(VENV)/.train ## Train a digit classifier on real data, from scratch
 	$(BIN)/minitorch train digits
 
+# Types are checked beside the tests, and what is found is shown after them. The tests start hundreds
+# of processes, which must not each compile the library anew: .pyc files are written.
 test: $(VENV)/.dev ## Run every check: style, types, tests
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/pyright
+	@$(MAKE) --no-print-directory --jobs 2 types run-tests; status=$$?; cat $(VENV)/types.txt; exit $$status
+
+types:
+	@echo $(BIN)/pyright
+	@$(BIN)/pyright > $(VENV)/types.txt
+
+run-tests: export PYTHONDONTWRITEBYTECODE =
+run-tests:
 	$(BIN)/python -m pytest -q -n 3 --dist worksteal
 
 test-machines: $(VENV)/.dev ## Run what depends on the processor as on other ones

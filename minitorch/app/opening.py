@@ -36,7 +36,6 @@ def open_pages(root: Path, rooms: Iterable[Room] = ROOMS) -> dict[str, str]:
             if app.exception:
                 raise RuntimeError(f"page {room.title}: {app.exception[0].value}")
             words[room.name] = "\n".join(str(part.value) for part in app.markdown)
-    end_libraries()
     return words
 
 

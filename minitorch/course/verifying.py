@@ -86,7 +86,7 @@ def _run_task(server: Server, workspace: Workspace, task: Task, quick: bool) -> 
 
 def _wrong_in_the_app(root: Path, task: Task) -> str:
     """What a page of the app makes of a stub but a calm card; "" if nothing."""
-    from ..app.opening import open_pages
+    from ..app.opening import end_libraries, open_pages
     from ..app.rooms import ROOMS
 
     rooms = [room for room in ROOMS if room.name == "start" or task.number in room.tasks]
@@ -94,6 +94,8 @@ def _wrong_in_the_app(root: Path, task: Task) -> str:
         words = open_pages(root, rooms)
     except RuntimeError as error:
         return f"the app does not open on the stub: {error}"
+    finally:
+        end_libraries()
     wrong = [name for name, text in words.items() if "could not do this" in text]
     return f"the app takes the stub for a mistake on: {', '.join(wrong)}" if wrong else ""
 

@@ -2,7 +2,7 @@
 
     python -m tests.app.browser [PAGE...] [--pictures DIR]
 
-drives every page on the reference and on fresh stubs, as `tests/app/test_browser.py` does, and
+drives every page on the reference and on fresh stubs (`tests/app/test_visit.py` drives a few), and
 with `--pictures` photographs each at 1280 and at 390 pixels. It needs Chromium: Debian's package
 `chromium`, or any browser that Playwright finds.
 """
@@ -129,7 +129,6 @@ class Visit:
         self.conversation = Conversation(page)
         self.outside: list[str] = []
         page.on("request", self._note_request)
-        self.open()
 
     def _note_request(self, request: Request) -> None:
         if not request.url.startswith((self.address, "data:", "blob:")):
@@ -240,6 +239,7 @@ class Visit:
 def walk(visit: Visit) -> None:
     """Do on a page what its journey says, or what fresh stubs allow: the card, then the reference."""
     journey = importlib.import_module(f"tests.app.journeys.{visit.name}")
+    visit.open()
     if visit.code == "stubs" and getattr(journey, "NEEDS_CODE", True):
         visit.see("is still open")
         visit.press("Use the reference")

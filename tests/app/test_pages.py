@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from minitorch.app.opening import open_pages
+from minitorch.app.opening import end_libraries, open_pages
 from minitorch.app.rooms import ROOMS
 from minitorch.course.tasks import TASKS
 from minitorch.course.workspace import Workspace, create
 
 
-@pytest.fixture(scope="session")
-def stubs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("workspace")
-    create(folder)
-    return folder
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
+    """Where an app runs on the reference, and where on stubs; their processes serve all pages."""
+    made = {code: tmp_path_factory.mktemp(code) for code in ("reference", "stubs")}
+    create(made["stubs"])
+    yield made
+    end_libraries()
 
 
 ON_STUBS = [room for room in ROOMS if room.module != 5]  # the Torch floor is the reference's
@@ -27,8 +30,8 @@ ON_STUBS = [room for room in ROOMS if room.module != 5]  # the Torch floor is th
     [*((room, "reference") for room in ROOMS), *((room, "stubs") for room in ON_STUBS)],
     ids=lambda value: getattr(value, "name", value),
 )
-def test_a_page_draws(room, code, stubs, tmp_path) -> None:
-    words = open_pages(stubs if code == "stubs" else tmp_path, [room])[room.name]
+def test_a_page_draws(room, code, folders) -> None:
+    words = open_pages(folders[code], [room])[room.name]
     assert room.shows in words
     if code == "reference":
         assert "could not do this" not in words
@@ -36,7 +39,7 @@ def test_a_page_draws(room, code, stubs, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("number", ["0.4", "1.4", "2.1"])
-def test_a_page_names_the_only_task_that_is_open(number: str, tmp_path) -> None:
+def test_a_page_names_the_only_task_that_is_open(number: str, folders, tmp_path) -> None:
     workspace = Workspace(create(tmp_path)[0].root)
     workspace.put_solutions(task for task in TASKS if task.number != number)
     rooms = [room for room in ROOMS if number in room.tasks]

@@ -6,10 +6,10 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,7 @@ from playwright.sync_api import expect
 from minitorch.app import keeping
 from minitorch.course.tasks import find_task
 from minitorch.course.workspace import Workspace, create
-from tests.app.browser import PATIENCE, WIDTHS, Visit, find_chromium, open_browser
+from tests.app.browser import PATIENCE, WIDTHS, Visit, find_chromium, open_browser, walk
 from tests.app.streaming import running_app, started_by
 
 needs_chromium = pytest.mark.skipif(
@@ -52,14 +52,36 @@ def visit(browser, app: tuple[subprocess.Popen[bytes], str]) -> Iterator[Visit]:
     page.close()
 
 
+@contextmanager
+def slow_to_answer(pid: int) -> Iterator[None]:
+    """An app that rests for a second: what is done to a page must wait for the answer."""
+    of_app = {pid, *started_by(pid)}
+    for each in of_app:
+        os.kill(each, signal.SIGSTOP)
+    wake = threading.Timer(1.0, lambda: [os.kill(each, signal.SIGCONT) for each in of_app])
+    wake.start()
+    try:
+        yield
+    finally:
+        wake.join()
+
+
 @needs_chromium
-def test_titles_differ_and_back_leaves_a_page(visit: Visit) -> None:
+def test_a_page_on_stubs(visit: Visit) -> None:
+    """The card of an open task; then the page's journey on the reference."""
+    visit.name, visit.code = "broadcasting", "stubs"
+    walk(visit)
+
+
+@needs_chromium
+def test_titles_differ_and_back_leaves_a_page(visit: Visit, app) -> None:
     """Back to a page finds its settings as they were left."""
     visit.open("?code=reference")
     visit.fill("Shape", "2, 5")
     expect(visit.page).to_have_title("Tensors · MiniTorch", timeout=PATIENCE)
-    visit.click("i:1,3")
-    visit.see(r"Index \(1, 3\) lies at position 8")
+    with slow_to_answer(app[0].pid):
+        visit.click("i:1,3")
+        assert "Index (1, 3) lies at position 8" in visit.text()
     links = visit.page.locator('[data-testid="stSidebarNav"]')
     links.get_by_role("link", name="Broadcasting").click()
     expect(visit.page).to_have_title("Broadcasting · MiniTorch", timeout=PATIENCE)
@@ -71,22 +93,6 @@ def test_titles_differ_and_back_leaves_a_page(visit: Visit) -> None:
     expect(visit.page).to_have_title("Tensors · MiniTorch", timeout=PATIENCE)
     expect(visit.main.get_by_label("Shape", exact=True)).to_have_value("2, 5", timeout=PATIENCE)
     visit.see(r"Index \(1, 3\) lies at position 8")
-
-
-@needs_chromium
-@pytest.mark.skipif(sys.platform == "win32", reason="has no such signals")
-def test_a_visit_waits_for_an_app_that_is_slow_to_answer(visit: Visit, app) -> None:
-    visit.open("?code=reference")
-    of_app = {app[0].pid, *started_by(app[0].pid)}
-    for pid in of_app:
-        os.kill(pid, signal.SIGSTOP)
-    wake = threading.Timer(1.0, lambda: [os.kill(pid, signal.SIGCONT) for pid in of_app])
-    wake.start()
-    try:
-        visit.click("i:1,3")
-    finally:
-        wake.join()
-    assert "Index (1, 3) lies at position 7" in visit.text()
 
 
 @needs_chromium
@@ -128,6 +134,8 @@ def test_a_run_outlives_a_reload_and_ends_with_its_tab(visit: Visit, app) -> Non
         timeout=PATIENCE
     )
     assert int(re.findall(r"Epoch (\d+)/5000", visit.text())[0]) > 1
+    visit.press("Pause")
+    visit.see("paused")
     run = started_by(app[0].pid) - before
     assert len(run) == 1
     visit.page.close()

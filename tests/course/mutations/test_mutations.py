@@ -42,8 +42,8 @@ def test_every_task_has_entries() -> None:
     assert expected | {f"task3_{t}" for t in (1, 2, 5)} <= tasks
 
 
-TRIED = [m for m in MISTAKES if not m.place][::2]
-"""Every second one: `minitorch course verify --full` tries them all."""
+TRIED = [m for m in MISTAKES if not m.place][::4]
+"""Every fourth one: `minitorch course verify --full` tries them all."""
 
 
 @pytest.mark.parametrize("mistake", TRIED, ids=named)
