@@ -42,6 +42,7 @@ TAKING_NUMBERS = "add sub subtract mul multiply div divide true_divide floor_div
 """Functions that take numbers where their signatures say tensors."""
 
 _MADE = "dtype? dtype=", "layout? layout=", "device? device="
+_MOVED = "*", "memory_format? memory_format="
 _STFT = [
     *("int n_fft", "int? hop_length=", "int? win_length=", "Tensor? window=", "any? center="),
     *("any? pad_mode=", "bool normalized=", "bool? onesided=", "bool? return_complex=", "bool? align_to_window="),
@@ -74,6 +75,11 @@ CORRECTED: dict[str, list[Overload]] = {
             "bool requires_grad=",
             "bool pin_memory=",
         ]
+    ],
+    "Tensor.to": [
+        ["dtype dtype", "bool non_blocking=", "bool copy=", *_MOVED],
+        ["device? device=", "dtype? dtype=", "bool non_blocking=", "bool copy=", *_MOVED],
+        ["Tensor|number tensor", "bool non_blocking=", "bool copy=", *_MOVED],
     ],
     "torch.can_cast": [["dtype from_", "dtype to"]],
     "Tensor.unique": [["bool sorted=", "bool return_inverse=", "bool return_counts=", "int? dim="]],

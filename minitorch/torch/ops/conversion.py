@@ -70,7 +70,7 @@ def destination(
     """The type and the device that a call of `to` asks for, whether it must copy, and how to lie in memory."""
     kind: Any = named.pop("dtype", None)
     where: Any = named.pop("device", None)
-    other = named.pop("other", None)
+    other = named.pop("tensor", None)
     if args and isinstance(args[0], (bool, float, complex)):  # a number stands for its type
         kind, args = dtypes.from_numpy_dtype(np.asarray(args[0]).dtype), args[1:]
     for arg in (*args, other):

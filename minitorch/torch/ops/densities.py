@@ -177,9 +177,8 @@ def poisson_nll_loss(
     """How unlikely counts are under Poisson distributions of given rates, or logarithms of rates."""
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
-        given, target = target, target.to(loss.dtype)
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
-        loss = loss + stirling.masked_fill(given <= 1, 0)
+        loss = (loss + stirling.masked_fill(target <= 1, 0)).to(loss.dtype)
     return reduced(loss, reduction, size_average, reduce)
 
 

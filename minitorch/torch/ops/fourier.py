@@ -21,6 +21,7 @@ from .elementwise import conj
 from .joining import cat
 from .movement import wrap_dim, wrap_dims
 from .precision import kind_name
+from .promotion import plain_integers
 from .record import Op
 from .surface import check_tensor, into, with_out
 
@@ -299,7 +300,7 @@ def rfftfreq(
 
 
 def _shift(input: Tensor, dim: Any, by: Callable[[int], int]) -> Tensor:
-    given = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+    given = range(input.ndim) if dim is None else plain_integers(dim, "fftshift", "dim")
     dims = tuple(wrap_dim(d, input.ndim) for d in given)
     return input.roll(tuple(by(input._array.shape[d]) for d in dims), dims)
 

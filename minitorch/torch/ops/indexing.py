@@ -107,6 +107,8 @@ def _plain_part(part: Any) -> Any:
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     if not array.ndim and array.dtype != np.bool_ and isinstance(part, Tensor):
         return int(array)
+    if isinstance(part, Tensor) and array.dtype.char not in "?ilq":
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     return array
 
 
@@ -218,7 +220,7 @@ def __getitem__(self: Tensor, key: Any) -> Tensor:  # noqa: N807
             if isinstance(key, int)
             else "slice() cannot be applied to a 0-dim tensor."
         )
-    if isinstance(key, Tensor) and key._array.ndim and key._array.dtype.kind in "bi":
+    if isinstance(key, Tensor) and key._array.ndim and key._array.dtype.char in "?ilq":
         return bind(INDEX, (self,), {"key": (key._array,)})
     parts = key if type(key) is tuple else (key,)
     if _is_basic(parts):

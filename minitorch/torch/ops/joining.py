@@ -362,6 +362,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(along)}"
         )
+    if not input._array.size:
+        return input.clone()
     return ROLL(input, shifts=moves, dims=tuple(wrap_dim(d, input.ndim) for d in along))
 
 

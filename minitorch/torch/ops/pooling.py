@@ -212,6 +212,8 @@ def _declare_unpool(dims: int) -> Callable[..., Tensor]:
         input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
         output_size: Any = None,
     ) -> Tensor:  # fmt: skip
+        if any(isinstance(v, Tensor) for v in (kernel_size, stride, padding)):
+            raise TypeError(f"{name}(): kernel_size, stride and padding must be ints, not Tensor")
         kernel = _sizes(name, "kernel_size", kernel_size, dims)
         steps, edges = _steps(name, kernel, stride), _sizes(name, "padding", padding, dims)
         _check_unpool(name, input, indices, dims)
@@ -383,6 +385,8 @@ def _declare_adaptive_avg(dims: int) -> Callable[..., Tensor]:
 
     def call(input: Tensor, output_size: Any) -> Tensor:
         size = _target_sizes(name, input, output_size, dims)
+        if input.dtype.is_complex and set(size) == {1}:
+            return input.mean(tuple(range(-dims, 0)), keepdim=True)
         require_floats(name, input._array)
         return bind(ADAPTIVE_AVG, (input,), {"size": size})
 

@@ -12,7 +12,7 @@ from ..backends.interface import backend_for, backend_of, from_numpy
 from ..device import CPU
 from ..tensor import Array, Tensor
 from .creation import made_by, made_like, memory_order_of
-from .layout import in_memory_order
+from .layout import in_memory_order, memory_order
 from .movement import sizes_of
 from .precision import kind_name
 from .promotion import broadcast_shapes, exact_number, plain_integer, plain_number
@@ -237,13 +237,21 @@ def drawn_for(input: Array, distribution: Callable[..., Array], *args: Any, **na
     return in_memory_order(numbers, input)
 
 
-def _bernoulli(input: Array, p: Any, generator: Any) -> Array:
-    """0 or 1, drawn in the order of the elements, whatever that of memory is."""
+def _bernoulli(input: Array, p: Any, generator: Any, by_memory: bool = False) -> Array:
+    """0 or 1, drawn in the order of the elements, or in that of the input's memory."""
     backend = backend_of(input)
     chances, where = input if p is None else p, backend.device_of(input)
-    return backend.draw(
-        sampling.bernoulli, input.shape, input.dtype, where, chances, generator=generator
+    if not by_memory or input.flags.c_contiguous:
+        return backend.draw(
+            sampling.bernoulli, input.shape, input.dtype, where, chances, generator=generator
+        )
+    order, back = memory_order(input.shape, [input.strides])
+    chances = chances.transpose(order) if isinstance(chances, np.ndarray) else chances
+    shape = tuple([input.shape[d] for d in order])
+    drawn = backend.draw(
+        sampling.bernoulli, shape, input.dtype, where, chances, generator=generator
     )
+    return drawn.transpose(back)
 
 
 _BERNOULLI = Op("bernoulli", ("input", "p"), _bernoulli, {"input": _zeros, "p": _zeros})
@@ -411,7 +419,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     if not self._array.size:
         p = 0.5  # of nothing, whatever its shape
-    return bind_in_place(_BERNOULLI, self, (p,), {"generator": generator})
+    return bind_in_place(_BERNOULLI, self, (p,), {"generator": generator, "by_memory": True})
 
 
 _RANDOM = _fill("random", sampling.integers)

@@ -280,6 +280,11 @@ def _one_step(
     op: Op, input: Tensor, hx: Tensor, c: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any
 ) -> Any:
     sizes, weights = [len(input)], (w_ih, w_hh, b_ih, b_hh, None)
+    kinds = {x.dtype for x in (input, hx, c, *weights) if x is not None}
+    if len(kinds) > 1:
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {' != '.join(map(str, kinds))}"
+        )
     _check_layer(op, sizes, input, hx, c, *weights)
     return bind(op, (input, hx, c, *weights), {"sizes": sizes, "reverse": False})
 

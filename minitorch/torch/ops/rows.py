@@ -11,7 +11,7 @@ from .. import dtypes
 from ..backends.interface import ARRAYS
 from ..environment import contiguous_format
 from ..formulas import indexing as kernels
-from ..tensor import Array, Tensor, tracks, wrap
+from ..tensor import Array, Tensor, wrap
 from .creation import zeros_like
 from .movement import wrap_dim
 from .parts import diagonal, select, slice_view
@@ -27,7 +27,7 @@ from .scattering import (
     scatter_reduce,
     size_of,
 )
-from .strides import as_strided
+from .strides import as_strided, memory_of
 from .surface import check_tensor, function_and_method, into, only_method
 from .writes import bind_in_place
 
@@ -398,13 +398,12 @@ def _contiguous_copy(input: Tensor) -> Tensor:
 
 
 def _copy_of_memory(input: Tensor) -> Tensor:
-    """A copy that lies in memory as the tensor does: gaps, offset and all."""
+    """A copy of all the memory that a tensor is part of, in which it lies as before."""
     strides, shape = input.stride(), input._array.shape
     repeated = any(s == 0 and n > 1 for s, n in zip(strides, shape, strict=True))
-    if repeated or not input._array.size or tracks(input) or input.is_contiguous():
+    if repeated or not input._array.size:
         return _contiguous_copy(input)
-    last = sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-    memory = input.as_strided((input.storage_offset() + last + 1,), (1,), 0).clone()
+    memory = input.as_strided((len(memory_of(input)[0]),), (1,), 0).clone()
     return memory.as_strided(shape, strides, input.storage_offset())
 
 

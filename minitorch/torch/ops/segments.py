@@ -10,6 +10,7 @@ import numpy as np
 from ..tensor import Tensor
 from .joining import cat, stack
 from .movement import wrap_dim
+from .promotion import exact_number
 from .surface import FUNCTIONS, check_no_gradient, check_tensor, function
 
 _OF_NOTHING = {"sum": 0.0, "prod": 1.0, "mean": float("nan"), "amax": -float("inf"), "amin": float("inf")}  # fmt: skip
@@ -59,6 +60,7 @@ def segment_reduce(
             f"segment_reduce(): Expected all rows of lengths along axis to sum to data.size({d}) "
             f"when !unsafe: {list(data.shape)}"
         )
+    initial = initial if initial is None else exact_number(initial, data.dtype)
     return _runs(data, reduce, ends, d, initial)
 
 

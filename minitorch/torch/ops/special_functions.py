@@ -174,9 +174,16 @@ SPECIAL["ndtr"] = ndtr
 
 
 def _airy(x: Array) -> Array:
+    """Ai; far from 0, where SciPy has no number, what it tends to: 0, or a wave that gets smaller."""
     import scipy.special
 
-    return scipy.special.airy(x)[0].astype(x.dtype, copy=False)
+    result = scipy.special.airy(x)[0]
+    far = np.isnan(result) & np.isfinite(x)
+    if far.any():
+        size = np.abs(x.astype(np.float64))
+        wave = np.sin(size**1.5 / 1.5 + np.pi / 4) / (np.sqrt(np.pi) * size**0.25)
+        result = np.where(far, np.where(x > 0, 0, wave), result)
+    return result.astype(x.dtype, copy=False)
 
 
 def _spherical_j0(x: Array) -> Array:

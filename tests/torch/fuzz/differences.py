@@ -54,7 +54,7 @@ def _not_finite(call: Call) -> bool:
     """Whether NaN or infinity go in."""
     given = leaves((call.args, call.kwargs))
     return any(not bool(t.detach().isfinite().all()) for t in given) or any(
-        isinstance(v, float) and v - v != 0 for v in (*call.args, *call.kwargs.values())
+        isinstance(v, float) and not abs(v) < 3.5e38 for v in (*call.args, *call.kwargs.values())
     )
 
 
@@ -89,8 +89,19 @@ def _in_order(call: Call) -> bool:
     return bool((rows[..., 1:] >= rows[..., :-1]).all())
 
 
+def _has_zero(call: Call) -> bool:
+    """Whether 0 goes in."""
+    return any(bool((t == 0).any()) for t in leaves((call.args, call.kwargs)) if t.numel())
+
+
 def _has_empty(call: Call) -> bool:
     return any(not t.numel() for t in leaves((call.args, call.kwargs)))
+
+
+def _no_freedom(call: Call) -> bool:
+    """Whether a correction is as large as the number of elements."""
+    numbers = [v for v in (*call.args, *call.kwargs.values()) if isinstance(v, (int, float))]
+    return bool(numbers) and max(numbers) >= min(call.args[0].shape, default=1)
 
 
 def _is_complex(call: Call) -> bool:
@@ -344,11 +355,11 @@ DIFFERENCES = (
         when=lambda call: any(bool((t < 0).any()) for t in leaves(call.args[:1])),
     ),
     Difference(
-        "PyTorch's gradient of 0 to a complex power is NaN.",
-        "gradient values",
-        names=r"(Tensor\.)?(pow|float_power|__rpow__)_?",
-        text="nan",
-        when=_is_complex,
+        "PyTorch's 0 to a complex power of 0, and the gradient of 0 to a complex power, are NaN.",
+        "(gradient |written )?values",
+        names=r"(Tensor\.)?(pow|float_power|__[ir]?pow__)_?",
+        text=r"expected .*nan",
+        when=lambda call: _is_complex(call) and _has_zero(call),
     ),
     Difference(
         "PyTorch's gradient of `narrow_copy` from a place counted from the end is 0.",
@@ -378,7 +389,7 @@ DIFFERENCES = (
         "PyTorch's `logsumexp` over an empty list of dimensions, and `norm_except_dim` of a dimension of size 0, "
         "fail inside.",
         "accepted",
-        names=r"(Tensor\.)?(logsumexp|norm_except_dim)",
+        names=r"(Tensor\.|special\.)?(logsumexp|norm_except_dim)",
         text="doesn't match the broadcast shape|is ambiguous",
     ),
     Difference(
@@ -482,7 +493,7 @@ DIFFERENCES = (
         "gradient (accepted|values)",
         names=r"(nn\.functional\.)?(celu|elu)_?",
         when=lambda call: any(
-            isinstance(v, (int, float)) and (abs(v) > 1e38 or v < 0)
+            isinstance(v, (int, float)) and (v < 0 or float(real.tensor(v).float()) != v)
             for v in (*call.args, *call.kwargs.values())
         ),
     ),
@@ -493,11 +504,11 @@ DIFFERENCES = (
         text="doesn't match the broadcast shape",
     ),
     Difference(
-        "PyTorch's gradient of `ldexp` by a negative whole exponent is 0.",
+        "PyTorch's gradient of `ldexp` by whole exponents is a power of whole numbers: 0 for negative ones, and overflown.",
         "gradient values",
         names=r"(Tensor\.)?ldexp_?",
         when=lambda call: any(
-            not t.is_floating_point() and bool((t < 0).any())
+            not t.is_floating_point() and bool(((t < 0) | (t >= 8 * t.element_size() - 1)).any())
             for t in leaves((call.args, call.kwargs))
         ),
     ),
@@ -537,6 +548,84 @@ DIFFERENCES = (
         "gradient accepted",
         names=r"(Tensor\.)?dist",
         text="Expected a proper Tensor but got None",
+    ),
+    Difference(
+        "PyTorch lets a negative `label_smoothing` pass, and does nothing about it.",
+        "refused",
+        names=r"nn\.functional\.(linear_)?cross_entropy",
+        text="label_smoothing must be between",
+    ),
+    Difference(
+        "`cross_entropy` of one sample whose class is in a row of one fails inside PyTorch if labels are smoothed.",
+        "accepted",
+        names=r"nn\.functional\.(linear_)?cross_entropy",
+        text=r"output with shape \[\] doesn't match",
+    ),
+    Difference(
+        "PyTorch's median of no whole numbers is NaN, cast to them.",
+        "values",
+        names=r"(Tensor\.)?(nan)?median",
+        when=lambda call: not call.args[0].numel() and not call.args[0].is_floating_point(),
+    ),
+    Difference(
+        "PyTorch takes a whole number of at most eight bytes; here a larger one is as good where it is only compared.",
+        "accepted",
+        text="Overflow when unpacking long long",
+    ),
+    Difference(
+        "A tensor that holds True stands for dimension 1 in PyTorch.",
+        "refused",
+        text="not Tensor|invalid combination of arguments",
+        when=lambda call: any(
+            t.dtype is real.bool and t.numel() == 1 for t in leaves((call.args[1:], call.kwargs))
+        ),
+    ),
+    Difference(
+        "PyTorch's `linalg.vecdot` of two vectors does not look at the dimension.",
+        "refused",
+        names=r"linalg\.vecdot",
+        text="Dimension out of range",
+        when=lambda call: all(t.ndim == 1 for t in leaves((call.args, call.kwargs))),
+    ),
+    Difference(
+        "PyTorch's `solve_triangular` casts B to A's type; we refuse, as all its other solvers do.",
+        "refused",
+        names=r"linalg\.solve_triangular",
+        text="to have the same dtype",
+    ),
+    Difference(
+        "PyTorch's `abs` of complex numbers casts to `out=`; that of real ones does not, nor does ours.",
+        "refused",
+        names="abs|absolute",
+        text="Expected out tensor to have dtype",
+        when=_is_complex,
+    ),
+    Difference(
+        "The derivative of a variance with no degrees of freedom left is infinite or NaN, which each formula finds "
+        "in its own way.",
+        "gradient values",
+        names=r"(Tensor\.)?(var|std)(_mean)?",
+        text=r"expected .*(nan|inf)",
+        when=_no_freedom,
+    ),
+    Difference(
+        "PyTorch's derivative of `lu_unpack` fails if nothing was unpacked.",
+        "gradient accepted",
+        names="lu_unpack",
+        text="triu: input tensor must have at least 2 dimensions",
+    ),
+    Difference(
+        "PyTorch loses the gradient of `view_copy` to a type, unless there is an `out=`.",
+        "requires_grad",
+        names="view_copy",
+        text="False, expected True",
+        when=lambda call: "out" in call.kwargs,
+    ),
+    Difference(
+        "PyTorch's `cov` of one number with weights writes into that number, which is refused if it is a leaf.",
+        "accepted",
+        names=r"(Tensor\.)?cov",
+        text="a view of a leaf Variable that requires grad is being used in an in-place operation",
     ),
     Difference(
         "PyTorch's `cov` of one number with weights writes 0 into that number.",

@@ -74,6 +74,8 @@ def draw_call(seed: int, index: int, only: str | None = None) -> Call:
         call = from_sample(draw, name, draw.choice(sampled))
     if call is None:
         call = from_signature(draw, name, draw.choice(drawn) if drawn else [])
+    if "ctc_loss" in name:
+        _keep_labels(call)
     call.seed = draw.randint(0, 1000)
     if draw.random() < 0.22 and "__" not in name:
         spoil(draw, call)
@@ -307,6 +309,12 @@ class Context:
             return self.value(kind, name)
         values = [self.value(kind, name) for _ in range(count)]
         return tuple(values) if draw.random() < 0.4 else values
+
+
+def _keep_labels(call: Call) -> None:
+    """Labels that there are: PyTorch's `ctc_loss` writes beyond its memory for others."""
+    for t in leaves(call.args[1:2]):
+        t.clamp_(0, max(call.args[0].shape[-1:], default=1) - 1)
 
 
 # --- Wrong calls, gradients, out= -----------------------------------------------------------------

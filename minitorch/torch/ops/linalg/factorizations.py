@@ -245,7 +245,7 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     product = eye(m, n, dtype=A.dtype).expand(A._array.shape)
     for i in reversed(range(tau._array.shape[-1])):
         product = _reflect(product, vectors[..., i], tau[..., i])
-    return product if tau._array.shape[-1] else product + fill(A, 0)
+    return product if tau._array.shape[-1] else product + fill(A, 0) + tau.sum()
 
 
 def _check_reflections(name: str, A: Tensor, tau: Tensor) -> None:

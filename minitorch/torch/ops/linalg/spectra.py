@@ -100,12 +100,12 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     """U, S and Vᴴ with A = U diag(S) Vᴴ, the singular values S in descending order."""
     check_matrix("linalg.svd", A)
     check_floating("linalg.svd", A)
-    _check_driver(driver)
+    _check_driver(driver, A)
     return several("linalg_svd", "U S Vh", SVD(A, full_matrices=full_matrices))
 
 
-def _check_driver(driver: str | None) -> None:
-    if driver is not None:
+def _check_driver(driver: str | None, A: Tensor) -> None:
+    if driver is not None and A._array.size:
         raise RuntimeError(
             "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
         )
@@ -116,7 +116,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values, in descending order."""
     check_matrix("linalg.svdvals", A)
     check_floating("linalg.svdvals", A)
-    _check_driver(driver)
+    _check_driver(driver, A)
     if tracks(A):
         return SVD(A, full_matrices=False)[1]
     return SVDVALS(A)
