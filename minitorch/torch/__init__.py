@@ -15,6 +15,7 @@ from typing import Any
 from . import accelerator as accelerator
 from . import amp as amp
 from . import autograd as autograd
+from . import compiler as compiler
 from . import cpu as cpu
 from . import cuda as cuda
 from . import dtypes as _dtypes
@@ -44,6 +45,7 @@ from .autograd.modes import set_grad_enabled as set_grad_enabled
 from .backends import cuda as _cuda_switches  # noqa: F401
 from .backends import cudnn as _cudnn_switches  # noqa: F401
 from .backends import mps as _mps_switches  # noqa: F401
+from .compiler import compile as compile
 from .cuda import amp as _cuda_amp  # noqa: F401
 from .device import device as device
 from .dtypes import dtype as dtype
@@ -120,7 +122,7 @@ globals().update(_checked_functions("torch", globals()))
 _check_methods()
 
 _LATER = frozenset(
-    ("distributions", "func", "fx", "jit", "masked", "optim", "overrides", "profiler", "signal", "testing")
+    ("_dynamo", "_inductor", "distributions", "func", "fx", "jit", "masked", "optim", "overrides", "profiler", "signal", "testing")
 )  # fmt: skip
 """Modules that load when they are first asked for."""
 

@@ -15,7 +15,7 @@ import numpy as np
 from .. import dtypes
 from ..backends.interface import ARRAYS
 from ..tensor import Array, Tensor, wrap
-from .creation import as_tensor
+from .creation import as_tensor, new_tensor_of
 from .layout import arranged
 from .memory import COPY
 from .parts import SELECT, part
@@ -106,7 +106,7 @@ def _plain_part(part: Any) -> Any:
     if array.dtype.kind not in "biu":
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     if not array.ndim and array.dtype != np.bool_ and isinstance(part, Tensor):
-        return int(array)
+        return part.__index__()
     if isinstance(part, Tensor) and array.dtype.char not in "?ilq":
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     return array
@@ -292,7 +292,8 @@ def __setitem__(self: Tensor, key: Any, value: Any) -> None:  # noqa: N807
     if not isinstance(value, Tensor):
         if is_number:
             kind = self.dtype
-            value = wrap(exact_cast(value, kind if wide_type(kind) is kind else dtypes.float64))
+            wide = kind if wide_type(kind) is kind else dtypes.float64
+            value = new_tensor_of(exact_cast(value, wide))
         else:
             value = as_tensor(value).to(self.dtype)
     basic, advanced = _split_key(self._array.shape, key)

@@ -70,6 +70,8 @@ def _check_fill(input: Tensor, value: Any) -> None:
             raise RuntimeError(
                 f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
             )
+        if value.dtype is input.dtype:
+            return
         value = value.item()
     elif not isinstance(value, NUMBERS):
         raise TypeError(

@@ -245,7 +245,13 @@ class Module(Calls, States, Trees, Conversions, course.Module):
         return self
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Accepted: calls are eager all the same."""
+        """From now on, let calls of `forward` be played from tapes, as by `torch.compile`."""
+        from ...compiler import compile
+
+        forward = type(self).forward.__get__(self)
+        self.__dict__["forward"] = self.__dict__["_compiled_call_impl"] = compile(
+            forward, *args, **kwargs
+        )
 
     # --- Text and pickles ----------------------------------------------------------------------
 
@@ -269,7 +275,8 @@ class Module(Calls, States, Trees, Conversions, course.Module):
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        state.pop("_compiled_call_impl", None)
+        if state.pop("_compiled_call_impl", None) is not None:
+            del state["forward"]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

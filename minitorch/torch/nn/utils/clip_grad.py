@@ -32,6 +32,8 @@ TOTAL_NORM = Op("_total_norm", ("*tensors",), _total_norm, {"tensors": None})
 def _foreach_mul_(tensors: list[Tensor], factor: Tensor) -> None:
     """Multiply tensors, in place, by a number."""
     number = factor.item()
+    if number == 1.0:
+        return
     for each in tensors:
         array = each._array
         if array.dtype.kind == "f":
@@ -84,8 +86,7 @@ def clip_grads_with_norm_(
 ) -> None:
     """Scale the gradients of parameters so that their norm, which is given, is at most `max_norm`."""
     scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
-    if scale.item() != 1.0:
-        _foreach_mul_(_gradients(parameters), scale)
+    _foreach_mul_(_gradients(parameters), scale)
 
 
 @no_grad()

@@ -1,0 +1,115 @@
+"""The arguments of a call: their structure, and the tensors in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor, offset_in, tracks
+from .guards import PLAIN, Surroundings, same
+from .tape import Layout, layout_of
+
+_CONTAINERS = (tuple, list, dict)
+
+
+class Arguments:
+    """What the arguments of a traced call were.
+
+    Attributes:
+        tensors: in order, each as often as it is given
+        facts: of each tensor: class, layout, whether it requires a gradient and has one
+        fixed: by their places, tensors that the function finds elsewhere, too
+    """
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], around: Surroundings) -> None:
+        self.tensors: list[Tensor] = []
+        self.around = around
+        self.given = args, kwargs
+        self.pattern = self._describe((args, kwargs))
+        self.facts = [facts_of(t) for t in self.tensors]
+        for tensor in self.tensors:
+            if tensor._hooks or tensor._after_accumulate:
+                around._refuse("an argument has hooks")
+
+    def _describe(self, value: Any) -> Any:
+        kind = type(value)
+        if isinstance(value, Tensor):
+            self.tensors.append(value)
+            return Tensor
+        if kind in (tuple, list) or (isinstance(value, tuple) and hasattr(value, "_fields")):
+            return kind, [self._describe(v) for v in value]
+        if isinstance(value, dict) and kind is dict:
+            return kind, list(value), [self._describe(v) for v in value.values()]
+        if kind not in PLAIN:
+            self.around.follow(value, "an argument")
+        return _Given(value)
+
+    def settle(self) -> None:
+        """Note which tensors the function also finds elsewhere."""
+        found = self.around.tensors
+        self.fixed = [found.get(id(t), (None,))[0] for t in self.tensors]
+
+    def match(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor] | None:
+        """The tensors of another call, if it looks alike."""
+        tensors: list[Tensor] = []
+        if not _fits(self.pattern, (args, kwargs), tensors) or len(tensors) != len(self.facts):
+            return None
+        found = self.around.tensors
+        for tensor, facts, fixed in zip(tensors, self.facts, self.fixed, strict=True):
+            if tensor is not fixed and (fixed is not None or id(tensor) in found):
+                return None
+            if facts_of(tensor) != facts or tensor._hooks or tensor._after_accumulate:
+                return None
+        return tensors
+
+    def change(self) -> str:
+        """What the call did to its own arguments, besides writing into tensors."""
+        tensors: list[Tensor] = []
+        if not _fits(self.pattern, self.given, tensors):
+            return "an argument"
+        for now, tensor, facts in zip(tensors, self.tensors, self.facts, strict=True):
+            if now is not tensor or facts_of(now)[:3] != facts[:3]:
+                return "an argument"
+        self.given = (), {}
+        return ""
+
+
+class _Given:
+    """A value that is no tensor."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def facts_of(tensor: Tensor) -> tuple[Any, ...]:
+    """What a tape depends on, of a tensor that is given to it."""
+    array = tensor._array
+    layout: Layout | None = layout_of(array) if type(array) is np.ndarray else None
+    flags = tensor._is_inference, tensor._edge is None, tensor._made_as
+    base = tensor._base
+    whole = None
+    if base is not None:
+        whole = layout_of(base._array), base._requires_grad, offset_in(array, base._array)
+    return type(tensor), layout, tracks(tensor), flags, whole, tensor._grad is None
+
+
+def _fits(pattern: Any, value: Any, tensors: list[Tensor]) -> bool:
+    if pattern is Tensor:
+        if not isinstance(value, Tensor):
+            return False
+        tensors.append(value)
+        return True
+    if type(pattern) is _Given:
+        return same(value, pattern.value)
+    if type(value) is not pattern[0]:
+        return False
+    if type(value) is dict:
+        if list(value) != pattern[1]:
+            return False
+        value, parts = value.values(), pattern[2]
+    else:
+        parts = pattern[1]
+    return len(value) == len(parts) and all(
+        _fits(part, each, tensors) for part, each in zip(parts, value, strict=True)
+    )

@@ -1,0 +1,424 @@
+"""`torch.compile`: a function that is traced on its first calls, and played from then on.
+
+A call is played if a tape's guards hold. Otherwise it runs as ever, while a tracer writes its tape. A tape
+is used once two calls that looked alike have given the same one: the function depends on nothing that the guards
+do not see. Whatever is in doubt stays eager, and says why once.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from types import CodeType, MethodType
+from typing import Any
+
+from .. import interpreters
+from ..amp import autocast_mode
+from ..autograd.graph import modes
+from ..dtypes import get_default_dtype
+from ..environment import get_default_device
+from ..generator import Generator
+from ..nn.modules import calls
+from ..overriding import function_modes
+from ..tensor import Tensor
+from . import config
+from .arguments import Arguments
+from .exceptions import Unsupported
+from .guards import Surroundings, owner, same
+from .player import player_of
+from .reading import CannotTrace, Reading
+from .state import compiled, thread
+from .tape import Entry, Slot, Source, Tape, layout_of, slots_in
+from .tracing import Constant, Tracer
+
+
+def mode_state() -> tuple[Any, ...]:
+    """The settings that decide what an operation does."""
+    cast = autocast_mode._state
+    return (
+        modes.grad, modes.inference, modes.anomaly, modes.saving, cast.enabled["cpu"], cast.types["cpu"],
+        cast.caching, get_default_dtype(), get_default_device(),
+    )  # fmt: skip
+
+
+def is_watched() -> bool:
+    """Whether somebody besides autocast sees operations: then calls are eager."""
+    if function_modes or modes.saving is not None or modes.anomaly:
+        return True
+    if not interpreters.installed:
+        return False
+    stack = (*interpreters._thread.stack, *interpreters._of_all_threads)
+    return any(type(each) is not autocast_mode._Autocast for each in stack)
+
+
+class Traced:
+    """A tape, and when it may be played."""
+
+    def __init__(self, given: Arguments, around: Surroundings, state: Any, tape: Tape) -> None:
+        self.given, self.around, self.state, self.tape = given, around, state, tape
+        self.play: Callable[..., Any] | None = None
+        self.shared: Any = None
+
+    def holds(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], state: Any
+    ) -> list[Tensor] | None:
+        """The tensors of a call's arguments, if the tape may be played for it."""
+        if state != self.state:
+            return None
+        tensors = self.given.match(args, kwargs)
+        if tensors is None or self.around.change() or not self.around.same_gradients():
+            return None
+        gradients = self._gradients(tensors)
+        if gradients is None or self.memory(tensors, gradients) != self.shared:
+            return None
+        return tensors
+
+    def _gradients(self, tensors: list[Tensor]) -> list[Any] | None:
+        """The arrays of the gradients that the tape reads, if they lie in memory as they did."""
+        arrays = []
+        sources = self.tape.sources
+        for source in sources.values():
+            if source.kind == "gradient":
+                of = sources[source.of]
+                gradient = (of.of if of.kind == "tensor" else tensors[of.of])._grad
+                if layout_of(gradient._array) != source.layout or gradient._requires_grad:
+                    return None
+                arrays.append(gradient._array)
+        return arrays
+
+    def memory(self, tensors: list[Tensor], gradients: list[Any]) -> Any:
+        """Which arguments and gradients share memory, with each other and with what was found."""
+        arrays = [*(t._array for t in tensors), *gradients]
+        owners = [id(owner(a)) for a in arrays]
+        found = self.around.owners
+        if len(set(owners)) == len(owners) and found.isdisjoint(owners):
+            return None
+        first = [owners.index(o) for o in owners]
+        starts = [a.__array_interface__["data"][0] for a in arrays]
+        alike = [next(i for i, other in enumerate(tensors) if other is t) for t in tensors]
+        places = [
+            (i, start if o in found else start - starts[i])
+            for i, start, o in zip(first, starts, owners, strict=True)
+        ]
+        return alike, places
+
+
+class Compiled:
+    """A function that is traced and played.
+
+    Attributes:
+        tape: the tape that was played or traced last
+        tapes: all that may be played
+        eager: why calls stay eager, or ""
+    """
+
+    def __init__(self, fn: Callable[..., Any], fullgraph: bool, name: str = "") -> None:
+        functools.update_wrapper(self, fn, updated=())
+        self.fn = fn
+        self.fullgraph = fullgraph
+        self.name = name or getattr(fn, "__qualname__", type(fn).__name__)
+        self.forget()
+        compiled.add(self)
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.traced: list[Traced] = []
+        self.candidates: list[Traced] = []
+        self.codes: dict[CodeType, str] = {}
+        self.dynamic = False
+        self.unstable = 0
+        self.eager = ""
+        self.tape: Tape | None = None
+
+    @property
+    def tapes(self) -> list[Tape]:
+        """All tapes that may be played."""
+        return [each.tape for each in self.traced]
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.eager or thread.reading is not None or is_watched() or config.disable:
+            return self.fn(*args, **kwargs)
+        state = mode_state()
+        for each in self.traced:
+            tensors = each.holds(args, kwargs, state)
+            if tensors is not None:
+                self.tape = each.tape
+                return each.play(tensors)  # type: ignore[misc]
+        if len(self.traced) >= config.cache_size_limit:
+            self._stay_eager(
+                f"it has {len(self.traced)} tapes already (torch._dynamo.config.cache_size_limit)"
+            )
+            return self.fn(*args, **kwargs)
+        return self._trace(args, kwargs, state)
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.name}: {len(self.traced)} tapes>"
+
+    # --- Tracing ---------------------------------------------------------------------------------
+
+    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any], state: Any) -> Any:
+        """Run the call as ever, and write its tape."""
+        matches = (c for c in self.candidates if c.holds(args, kwargs, state) is not None)
+        partner = next(matches, None)
+        around = Surroundings(self.codes, self.dynamic)
+        given = Arguments(args, kwargs, around)
+        around.follow(self.fn, self.name)
+        for registry in _REGISTRIES:
+            around.follow(registry)
+        around.close()
+        given.settle()
+        reading = Reading()
+        tracer = Tracer(self.name, reading, around.tensors)
+        for i, tensor in enumerate(given.tensors):
+            if tracer._known(tensor) is None:
+                tracer.source("argument", i, tensor)
+        gradients = [t._grad for t in given.tensors]
+        traced = Traced(given, around, state, tracer.tape)
+        result = self._run(tracer, reading, args, kwargs)
+        try:
+            self._consider(traced, partner, tracer, reading, gradients, result)
+        except CannotTrace as reason:
+            self._stay_eager(str(reason))
+        return result
+
+    def _run(self, tracer: Tracer, reading: Reading, args: Any, kwargs: Any) -> Any:
+        thread.reading = reading
+        tracer.install()
+        try:
+            with reading:
+                return self.fn(*args, **kwargs)
+        finally:
+            tracer.remove()
+            thread.reading = None
+
+    def _consider(
+        self, traced: Traced, partner: Traced | None, tracer: Tracer, reading: Reading, gradients: Any, result: Any
+    ) -> None:  # fmt: skip
+        """Keep a tape if it may be played."""
+        reason = tracer.broken or reading.reason
+        if reason is not None:
+            raise reason
+        if mode_state() != traced.state:
+            raise CannotTrace("it leaves other settings behind", None)
+        new = any(code not in self.codes for code in reading.codes)
+        self.codes = {**self.codes, **reading.codes}
+        self.dynamic = self.dynamic or reading.dynamic
+        if new:
+            self._note_unstable("it runs other code each time")
+            return
+        around = traced.around
+        if around.opaque:
+            raise CannotTrace(around.opaque, None)
+        changed = around.change() or traced.given.change()
+        if changed:
+            self._note_unstable(f"it changes {changed}")
+            return
+        tracer.close(result)
+        finish(traced, tracer, gradients)
+        self.tape = traced.tape
+        if partner is None:
+            self.candidates.append(traced)
+            if len(self.candidates) > 4 * config.cache_size_limit:
+                raise CannotTrace("it is called in another way each time", None)
+        elif same_tape(partner.tape, traced.tape):
+            self.candidates.remove(partner)
+            traced.play = player_of(traced.tape)
+            self.traced.append(traced)
+        else:
+            self.candidates[self.candidates.index(partner)] = traced
+            self._note_unstable("it does something else each time")
+
+    def _note_unstable(self, why: str) -> None:
+        self.unstable += 1
+        if self.unstable > 6:
+            raise CannotTrace(why, None)
+
+    def _stay_eager(self, why: str) -> None:
+        self.eager = why
+        self.candidates.clear()
+        if self.fullgraph:
+            self.eager = ""
+            raise Unsupported(f"torch.compile cannot trace {self.name!r}: {why}")
+        if config.suppress_errors:
+            return
+        warnings.warn(
+            f"torch.compile: {self.name!r} stays eager, because {why}", UserWarning, stacklevel=4
+        )
+
+
+_REGISTRIES = (
+    calls._global_forward_hooks, calls._global_forward_pre_hooks, calls._global_backward_hooks,
+    calls._global_backward_pre_hooks,
+)  # fmt: skip
+
+
+def traced_once(
+    function: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, Tape | None, str]:
+    """Call a function once; return its result, and its tape or why there is none."""
+    reading = Reading()
+    tracer = Tracer(function.name, reading)
+    given = Arguments(args, kwargs, Surroundings({}, False))
+    for i, tensor in enumerate(given.tensors):
+        if tracer._known(tensor) is None:
+            tracer.source("argument", i, tensor)
+    result = function._run(tracer, reading, args, kwargs)
+    reason = tracer.broken or reading.reason
+    try:
+        if reason is not None:
+            raise reason
+        tracer.close(result)
+    except CannotTrace as reason:
+        return result, None, str(reason)
+    return result, tracer.tape, ""
+
+
+# --- After the call ------------------------------------------------------------------------------
+
+
+def finish(traced: Traced, tracer: Tracer, gradients: list[Any]) -> None:
+    """Find out where tensors from outside came from, and what the call left in them."""
+    around, tape, tensors = traced.around, traced.tape, traced.given.tensors
+    owned = [(t, g) for t, _, _, g in around.tensors.values()]
+    owned += [
+        (t, g) for t, g in zip(tensors, gradients, strict=True) if id(t) not in around.tensors
+    ]
+    for tensor, before in owned:
+        after = tensor._grad
+        if after is before:
+            continue
+        slot = _source_of(tensor, tracer)
+        tape.gradients.append((slot, None if after is None else _gradient_slot(after, tracer)))
+    by_array = {id(t._array): t for t, _ in owned}
+    by_gradient = {id(g): t for t, g in owned if g is not None}
+    for source in list(tape.sources.values()):
+        if source.kind != "tensor" or id(source.of) in around.tensors:
+            continue
+        if id(source.of) in by_gradient:
+            source.kind, source.of = "gradient", _source_of(by_gradient[id(source.of)], tracer)
+        elif id(source.of._array) in by_array:
+            source.of = by_array[id(source.of._array)]
+        else:
+            raise CannotTrace("it uses a tensor that nothing it names leads to", None)
+    _check_params(tape, around)
+    tape.written = _written(tape, tracer)
+    slots = [slot for slot, source in tape.sources.items() if source.kind == "gradient"]
+    traced.shared = traced.memory(tensors, [tracer.kept[slot][1] for slot in slots])
+
+
+def _source_of(tensor: Tensor, tracer: Tracer) -> Slot:
+    """The slot of a tensor from outside, which may not have been used yet."""
+    slot = tracer._known(tensor)
+    if slot is None:
+        slot = tracer.source("tensor", tensor, tensor)
+    if slot not in tracer.tape.sources:
+        raise CannotTrace("a gradient is left in a tensor that the call made", None)
+    return slot
+
+
+def _gradient_slot(gradient: Tensor, tracer: Tracer) -> Slot:
+    if gradient._edge is not None or gradient._base is not None or type(gradient) is not Tensor:
+        raise CannotTrace("it leaves a gradient that has a history", None)
+    slot = tracer._known(gradient)
+    if slot is None:
+        raise CannotTrace("it leaves a gradient that no operation made", None)
+    return slot
+
+
+def _check_params(tape: Tape, around: Surroundings) -> None:
+    """Objects that entries are given must be ones that guards see."""
+    groups = {id(where) for where, _, _ in around.dicts}
+    for entry in tape.entries:
+        for value in entry.params.values():
+            if isinstance(value, Generator) and id(value) not in around.seen:
+                raise CannotTrace("it draws from a generator that it made", entry.place)
+        options = entry.params.get("options")
+        if type(options) is dict and id(options) not in groups:
+            raise CannotTrace("it uses an optimizer that it made", entry.place)
+
+
+def _written(tape: Tape, tracer: Tracer) -> list[Slot]:
+    """The sources whose versions count the writes of a tape, in order."""
+    counters = {}
+    tensor_of = {int(slot): tensor for slot, (tensor, _) in enumerate(tracer.kept)}
+    for slot in tape.sources:
+        counter = tensor_of[int(slot)]._counter
+        if counter is not None:
+            counters.setdefault(id(counter), slot)
+    written = []
+    for entry in tape.entries:
+        for i in entry.op.writes:
+            for slot in slots_in(entry.inputs[i : i + 1]):
+                source = counters.get(id(tensor_of[int(slot)]._counter))
+                updated = slot in tape.sources and not _is_in_place(entry)
+                if source is not None and not updated:
+                    written.append(source)
+    return written
+
+
+def _is_in_place(entry: Entry) -> bool:
+    return entry.op.writes == (0,) and hasattr(entry.op, "op")
+
+
+# --- Two tapes -----------------------------------------------------------------------------------
+
+
+def same_tape(a: Tape, b: Tape) -> bool:
+    """Whether two tapes say the same."""
+    if len(a.entries) != len(b.entries) or a.sources.keys() != b.sources.keys():
+        return False
+    sources = zip(a.sources.values(), b.sources.values(), strict=True)
+    return (
+        all(_same_source(x, y) for x, y in sources)
+        and all(_same_entry(x, y) for x, y in zip(a.entries, b.entries, strict=True))
+        and alike(a.result, b.result)
+        and alike(a.gradients, b.gradients)
+        and alike(a.written, b.written)
+        and a.freed == b.freed
+        and (a.recorded, a.inference) == (b.recorded, b.inference)
+    )
+
+
+def _same_source(a: Source, b: Source) -> bool:
+    return a.kind == b.kind and a.layout == b.layout and (a.of is b.of or alike(a.of, b.of))
+
+
+def _same_entry(a: Entry, b: Entry) -> bool:
+    return (
+        a.op is b.op
+        and a.modes == b.modes
+        and a.outputs == b.outputs
+        and a.layouts == b.layouts
+        and alike(a.inputs, b.inputs)
+        and alike(a.params, b.params)
+    )
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Whether two values on tapes mean the same."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, Slot):
+        return int(a) == int(b)
+    if isinstance(a, (tuple, list)):
+        return len(a) == len(b) and all(map(alike, a, b))
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(map(alike, a.values(), b.values()))
+    if isinstance(a, slice):
+        return alike((a.start, a.stop, a.step), (b.start, b.stop, b.step))
+    if isinstance(a, Constant):
+        return a == b
+    if isinstance(a, Tensor):
+        return False
+    if isinstance(a, (float, complex, int, str)):
+        return same(a, b)
+    try:
+        return bool(a == b)
+    except Exception:
+        return False

@@ -1,0 +1,437 @@
+"""Guards: what a traced function found in the program around it, and whether that is still so.
+
+From the function, whatever its code names is followed: globals, closures, attributes, modules, optimizers,
+lists. Plain values must stay equal and objects the same; tensors must stay the same ones, over the same
+memory. The code that ran says which names count. What cannot be followed (an iterator, an array of NumPy) is
+`opaque`, and then there is no tape.
+"""
+
+from __future__ import annotations
+
+import dis
+import enum
+import functools
+import re
+import sys
+import types
+import weakref
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from collections.abc import Iterable
+from fractions import Fraction
+from io import IOBase
+from pathlib import PurePath
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..device import device
+from ..dtypes import dtype
+from ..generator import Generator
+from ..interpreters import Composite
+from ..nn.modules.module import Module
+from ..tensor import Size, Tensor
+from .reading import PACKAGE, owner_of
+
+MISSING = object()
+LIMIT = 50_000
+"""The most facts that a guard keeps."""
+
+PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), Size, range, slice))
+IMMUTABLE = (
+    *PLAIN, enum.Enum, dtype, device, Generator, np.dtype, np.generic, re.Pattern, PurePath, Fraction,
+    types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType,
+    types.MemberDescriptorType, types.MethodWrapperType, types.EllipsisType, types.NotImplementedType, CodeType,
+    np.ufunc, frozenset, types.GenericAlias, types.UnionType, Composite,
+    type(vars(namedtuple("_", "field"))["field"]),
+)  # fmt: skip
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values are one object, or equal plain values of one type."""
+    if a is b:
+        return True
+    kind = type(a)
+    if kind is not type(b):
+        return False
+    if kind is tuple:
+        return len(a) == len(b) and all(map(same, a, b))
+    if kind is float or kind is complex:
+        return repr(a) == repr(b)  # tells -0.0 from 0.0
+    return kind in PLAIN and a == b
+
+
+class Free:
+    """Stands for a number that may change as long as it does not become, or cease to be, 0."""
+
+    def __init__(self, value: Any) -> None:
+        self.kind, self.truth = type(value), _truth(value)
+
+    def fits(self, value: Any) -> bool:
+        """Whether a number may stand there."""
+        return type(value) is self.kind and _truth(value) == self.truth
+
+
+def _truth(value: Any) -> Any:
+    return [bool(v) for v in value] if type(value) is tuple else bool(value)
+
+
+def _is_number(value: Any) -> bool:
+    if type(value) is tuple:
+        return all(type(v) in (float, int) for v in value)
+    return type(value) in (float, int)
+
+
+def owner(array: Any) -> Any:
+    """The array that holds an array's memory."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+# --- Names ---------------------------------------------------------------------------------------
+
+
+@functools.cache
+def names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str], bool]:
+    """The globals and the attributes that code names, and whether it sets globals."""
+    loads, attributes, stores = set(), set(), False
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            loads.add(step.argval)
+        elif step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+            stores = True
+        elif "ATTR" in step.opname or step.opname in ("LOAD_METHOD", "IMPORT_FROM"):
+            attributes.add(step.argval)
+    return frozenset(loads), frozenset(attributes), stores
+
+
+def _nested(code: CodeType) -> Iterable[CodeType]:
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield each
+            yield from _nested(each)
+
+
+# --- What was found ------------------------------------------------------------------------------
+
+
+class Surroundings:
+    """What code that ran can see from a function, as it is now.
+
+    Attributes:
+        dicts: dictionaries, all their keys in order, and what is at some of them
+        lists: lists and their items
+        cells: variables of enclosing functions and their values
+        attributes: objects, names, and what `getattr` gives
+        tensors: each with its array, gradient and flags
+        opaque: the first thing that cannot be followed
+    """
+
+    def __init__(self, codes: dict[CodeType, str], dynamic: bool) -> None:
+        self.codes = codes
+        self.dynamic = dynamic
+        everywhere = [names_in(code)[1] for code in codes]
+        self.names = frozenset().union(*everywhere)
+        programs = [names_in(c)[1] for c, owner in codes.items() if owner == "program"]
+        self.own_names = frozenset().union(*programs)
+        self.dicts: list[tuple[Any, list[Any], list[tuple[Any, Any]]]] = []
+        self.lists: list[tuple[Any, tuple[Any, ...]]] = []
+        self.cells: list[tuple[Any, Any]] = []
+        self.attributes: list[tuple[Any, str, Any]] = []
+        self.places: list[tuple[Any, str, Any]] = []  # of dictionaries: one key each
+        self.tensors: dict[int, tuple[Tensor, Any, tuple[bool, bool], Any]] = {}
+        self.opaque = ""
+        self.seen: set[int] = set()
+        self.kept: list[Any] = []
+        self.covered: set[CodeType] = set()
+        self.owners: frozenset[int] = frozenset()
+        self.waiting: list[tuple[Any, str]] = []
+        for code, owner in codes.items():
+            if owner == "program" and names_in(code)[2]:
+                self._refuse(f"{code.co_name!r} sets a global variable")
+
+    def _refuse(self, why: str) -> None:
+        self.opaque = self.opaque or why
+
+    def follow(self, value: Any, name: str = "") -> None:
+        """Note a value and all that is reached from it."""
+        self.waiting.append((value, name))
+        while self.waiting:
+            value, name = self.waiting.pop()
+            if len(self.kept) > LIMIT:
+                self._refuse("there is too much to watch around it")
+                return
+            if id(value) not in self.seen:
+                self.seen.add(id(value))
+                self.kept.append(value)
+                self._look(value, name)
+
+    def close(self) -> None:
+        """Note code that ran, and was found nowhere."""
+        self.owners = frozenset(id(owner(array)) for _, array, _, _ in self.tensors.values())
+        for code, whose in self.codes.items():
+            if whose == "program" and code not in self.covered:
+                line = f"{code.co_filename}:{code.co_firstlineno}"
+                self._refuse(f"{code.co_name!r} ({line}) ran, and cannot be found again")
+
+    # --- By type ---------------------------------------------------------------------------------
+
+    def _look(self, value: Any, name: str) -> None:  # noqa: C901
+        if isinstance(value, Tensor):
+            self._look_at_tensor(value)
+        elif isinstance(value, Module):
+            self._look_at_object(value, everything=_is_ours(type(value)))
+        elif isinstance(value, FunctionType):
+            self._look_at_function(value)
+        elif isinstance(value, type):
+            self._look_at_class(value)
+        elif isinstance(value, ModuleType):
+            self._look_at_module(value)
+        elif isinstance(value, IMMUTABLE):
+            pass
+        elif isinstance(value, (IOBase, np.ndarray)):
+            self._refuse(f"{name or 'something'!r} is of the class {type(value).__name__}")
+        elif type(value).__module__ == f"{__package__}.compiled":
+            self._all((value.fn,))
+        elif isinstance(value, (types.MethodType, staticmethod, classmethod)):
+            self._all((getattr(value, "__self__", None), value.__func__))
+        elif isinstance(value, property):
+            self._all((value.fget, value.fset))
+        elif isinstance(value, functools.partial):
+            self._all((value.func, value.args, value.keywords))
+        elif isinstance(value, functools._lru_cache_wrapper):
+            self._all((value.__wrapped__,))
+        elif isinstance(value, (dict, types.MappingProxyType)):
+            self._look_at_dict(value)
+        elif isinstance(value, tuple):
+            self._all(value)
+        elif isinstance(value, (list, deque, set)):
+            self.lists.append((value, tuple(value)))
+            self._all(value)
+        elif isinstance(value, weakref.ref):
+            self._all((value(),))
+        elif isinstance(value, functools.cached_property):
+            self._all((value.func,))
+        elif _is_optimizer(value):
+            self._look_at_optimizer(value)
+        elif hasattr(value, "__dict__") or hasattr(type(value), "__slots__"):
+            self._look_at_object(value, everything=_is_ours(type(value)))
+        else:
+            self._refuse(f"{name or 'something'!r} is of the class {type(value).__name__}")
+
+    def _all(self, values: Iterable[Any], name: str = "") -> None:
+        self.waiting += [(value, name) for value in values]
+
+    def _look_at_dict(self, value: Any) -> None:
+        items = list(value.items())
+        self.dicts.append((value, list(value), items))
+        self._all(key for key, _ in items if type(key) is not str)
+        self.waiting += [(each, str(key)) for key, each in items]
+
+    def _look_at_tensor(self, tensor: Tensor) -> None:
+        own = vars(tensor)
+        flags = tensor._requires_grad, tensor._base is not None and tensor._base._requires_grad
+        self.tensors[id(tensor)] = tensor, own.get("_array"), flags, tensor._grad
+        if "_array" not in own or type(own["_array"]) is not np.ndarray:
+            self._refuse("a tensor has no memory of the CPU")
+        for hooks in (tensor._hooks, tensor._after_accumulate):
+            if hooks is not None:
+                self._all((hooks,))
+        for key, each in own.items():
+            if key[0] != "_" and (key in self.names or self.dynamic):
+                self.places.append((own, key, each))
+                self._all((each,), key)
+
+    def _look_at_object(self, value: Any, everything: bool = False) -> None:
+        own = getattr(value, "__dict__", None)
+        if own is not None:
+            everything = everything or self.dynamic
+            items = [
+                (key, each)
+                for key, each in own.items()
+                if everything or key in self.names or key in _ALWAYS
+            ]
+            self.dicts.append((own, list(own), items))
+            self.waiting += [(each, key) for key, each in items]
+        for cls in type(value).__mro__:
+            for name in _slots_of(cls):
+                each = getattr(value, name, MISSING)
+                self.attributes.append((value, name, each))
+                self._all(() if each is MISSING else (each,), name)
+        self._all((type(value),))
+
+    def _look_at_optimizer(self, value: Any) -> None:
+        """An optimizer: the numbers of its groups are read at each step, unless the program reads them."""
+        own = vars(value)
+        kept = [(key, each) for key, each in own.items() if key not in ("param_groups", "defaults")]
+        self.dicts.append((own, list(own), list(own.items())))
+        self.waiting += [(each, key) for key, each in kept]
+        self._all((type(value),))
+        groups = value.param_groups
+        self.lists.append((groups, tuple(groups)))
+        free = _is_elementwise(value) and "param_groups" not in self.own_names
+        for group in groups:
+            items = [
+                (key, Free(each) if free and _is_number(each) else each)
+                for key, each in group.items()
+            ]
+            self.dicts.append((group, list(group), items))
+            self.waiting += [(each, key) for key, each in group.items()]
+
+    def _look_at_function(self, value: FunctionType) -> None:
+        code = value.__code__
+        of_program = owner_of(code, value.__module__) == "program"
+        ran = [c for c in (code, *_nested(code)) if c in self.codes]
+        if of_program and not ran:
+            return
+        for cell in value.__closure__ or ():
+            contents = _contents(cell)
+            self.cells.append((cell, contents))
+            self._all(() if contents is MISSING else (contents,), value.__name__)
+        if not of_program:
+            return
+        self._all((value.__defaults__, value.__kwdefaults__))
+        for name in ("__code__", "__defaults__", "__kwdefaults__"):
+            self.attributes.append((value, name, getattr(value, name)))
+        self.covered.update(ran)
+        for name in sorted(frozenset().union(*[names_in(c)[0] for c in ran])):
+            self._place(value.__globals__, name)
+
+    def _place(self, where: Any, name: str) -> None:
+        """Note what a dictionary has under a name, or that it has nothing."""
+        each = where.get(name, MISSING)
+        self.places.append((where, name, each))
+        if each is not MISSING:
+            self.waiting.append((each, name))
+
+    def _look_at_class(self, cls: type) -> None:
+        for base in cls.__mro__:
+            if base.__module__ == "builtins" or _is_of_stdlib(base):
+                continue
+            if _is_ours(base):
+                if "forward" in vars(base):
+                    self.places.append((vars(base), "forward", vars(base)["forward"]))
+                continue
+            for name, each in list(vars(base).items()):
+                code = getattr(getattr(each, "__func__", each), "__code__", None)
+                if code in self.codes or name in self.names:
+                    self.places.append((vars(base), name, each))
+                    self.waiting.append((each, name))
+
+    def _look_at_module(self, module: ModuleType) -> None:
+        top = module.__name__.partition(".")[0]
+        if top == "numpy":
+            if "random" in self.own_names:
+                self._refuse("it draws numbers of NumPy")
+            return
+        if top in sys.stdlib_module_names:
+            return
+        for name in self.own_names & vars(module).keys():
+            self._place(vars(module), name)
+
+    # --- Whether it is still so ------------------------------------------------------------------
+
+    def change(self) -> str:
+        """What is no longer as it was; "" if nothing."""
+        for where, keys, items in self.dicts:
+            if len(where) != len(keys) or not all(map(_same_key, where, keys)):
+                return f"the names in {_shown(where)}"
+            for key, value in items:
+                now = where[key]
+                if now is not value and not _fits(value, now):
+                    return f"{key!r}"
+        for where, name, value in self.places:
+            now = where.get(name, MISSING)
+            if now is not value and not same(now, value):
+                return f"{name!r}"
+        for where, items in self.lists:
+            if len(where) != len(items) or not all(map(same, where, items)):
+                return f"a {type(where).__name__} of {len(items)} items"
+        for cell, value in self.cells:
+            now = _contents(cell)
+            if now is not value and not same(now, value):
+                return "a variable of an enclosing function"
+        for owner, name, value in self.attributes:
+            now = getattr(owner, name, MISSING)
+            if now is not value and not same(now, value):
+                return f"{name!r}"
+        return self._changed_tensor()
+
+    def _changed_tensor(self) -> str:
+        for tensor, array, flags, _ in self.tensors.values():
+            base = tensor._base
+            if tensor._array is not array:
+                return "the memory of a tensor"
+            if tensor._requires_grad is not flags[0] or (
+                base is not None and base._requires_grad is not flags[1]
+            ):
+                return "requires_grad of a tensor"
+        return ""
+
+    def same_gradients(self) -> bool:
+        """Whether the tensors that had a gradient have one, and no others do."""
+        return all(
+            (tensor._grad is None) is (gradient is None)
+            for tensor, _, _, gradient in self.tensors.values()
+        )
+
+
+def _fits(expected: Any, now: Any) -> bool:
+    return expected.fits(now) if type(expected) is Free else same(now, expected)
+
+
+def _same_key(a: Any, b: Any) -> bool:
+    return a is b or (type(a) in PLAIN and same(a, b))
+
+
+def _contents(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return MISSING
+
+
+def _shown(where: Any) -> str:
+    return f"a dictionary of {len(where)}"
+
+
+_ALWAYS = frozenset(
+    ("_parameters", "_buffers", "_modules", "training", "_forward_hooks", "_forward_pre_hooks",
+     "_backward_hooks", "_backward_pre_hooks", "forward")
+)  # fmt: skip
+"""What is noted of every module."""
+
+
+@functools.cache
+def _slots_of(cls: type) -> tuple[str, ...]:
+    names = vars(cls).get("__slots__", ())
+    names = (names,) if isinstance(names, str) else tuple(names)
+    return tuple(n for n in names if n not in ("__weakref__", "__dict__"))
+
+
+@functools.cache
+def _is_ours(cls: type) -> bool:
+    """Whether a class is the library's."""
+    file = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""
+    return file.startswith(PACKAGE)
+
+
+@functools.cache
+def _is_of_stdlib(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] in sys.stdlib_module_names and cls not in _OPEN
+
+
+_OPEN = (OrderedDict, defaultdict)
+
+
+def _is_optimizer(value: Any) -> bool:
+    module = sys.modules.get("minitorch.torch.optim.optimizer")
+    return module is not None and isinstance(value, module.Optimizer)
+
+
+def _is_elementwise(value: Any) -> bool:
+    module = sys.modules.get("minitorch.torch.optim.elementwise")
+    return (module is not None and isinstance(value, module.ElementwiseOptimizer)) and _is_ours(
+        type(value)
+    )

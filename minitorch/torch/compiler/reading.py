@@ -1,0 +1,219 @@
+"""What a traced call does besides tensor operations: which code runs, and whether it looks at values.
+
+A tape has what passed the door. A call may also look at numbers in tensors and decide by them, or
+talk to the world outside: print, draw Python's random numbers, read the clock. Python's own profiling
+slot tells of every function that is called, so such a call is noticed, and where; the library's functions need
+not know of it. While an operation computes (`inside`), nothing is asked: that is on the tape.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor
+
+Place = tuple[str, int]
+"""A file and a line."""
+
+COMPILER = str(Path(__file__).parent)
+PACKAGE = str(Path(__file__).parent.parent.parent)
+STDLIB = sysconfig.get_paths()["stdlib"]
+KERNELS = tuple(
+    f"{Path(np.__file__).parent.parent}/{name}/" for name in ("numpy", "numba", "llvmlite", "scipy")
+)
+
+
+@dataclass
+class CannotTrace(Exception):  # noqa: N818
+    """Why a call has no tape, and which line of the program is the reason."""
+
+    why: str
+    place: Place | None
+
+    def __str__(self) -> str:
+        where = "" if self.place is None else f" ({self.place[0]}:{self.place[1]})"
+        return f"{self.why}{where}"
+
+
+# --- Whose code ----------------------------------------------------------------------------------
+
+_owners: dict[CodeType, str] = {}
+
+
+def owner_of(code: CodeType, module: Any = None) -> str:
+    """Whose code it is: "library", "kernels" (libraries that compute), "stdlib" or "program"."""
+    known = _owners.get(code)
+    if known is None:
+        known = _owners[code] = _owner(code.co_filename, str(module or ""))
+    return known
+
+
+def _owner(path: str, module: str) -> str:
+    if path.startswith(PACKAGE) or (path[:1] == "<" and module.startswith("minitorch")):
+        return "library"
+    if path.startswith(KERNELS) or module.startswith("namedtuple_"):
+        return "kernels"
+    outside = path.startswith("<frozen") or path == "<__array_function__ internals>"
+    if outside or (path.startswith(STDLIB) and "site-packages" not in path):
+        return "stdlib"
+    return "program"
+
+
+def place_of(frame: FrameType | None) -> Place:
+    """Which line of the program a frame is about."""
+    while frame is not None:
+        if owner_of(frame.f_code, frame.f_globals.get("__name__")) == "program":
+            return frame.f_code.co_filename, frame.f_lineno
+        frame = frame.f_back
+    return "?", 0
+
+
+# --- What may be called --------------------------------------------------------------------------
+
+READERS: dict[str, tuple[str, ...]] = {
+    "ops/conversion.py": (
+        "_python", "__bool__", "numpy", "__array__", "__repr__", "__deepcopy__", "__reduce_ex__", "from_numpy",
+        "__array_wrap__",
+    ),
+    "ops/facts.py": ("data_ptr", "storage_offset", "is_set_to"),
+    "ops/memory.py": ("set_", "resize_"),
+    "ops/dlpack.py": (), "printing.py": (), "storage.py": (), "serialization/": (), "generator.py": (),
+    "torch/random.py": (), "safetensors.py": (), "multiprocessing/": (), "utils/data/": (),
+    "handles.py": ("add_hook", "remove"),
+    "dtypes.py": ("set_default_dtype",),
+    "environment.py": (
+        "set_default_device", "set_num_threads", "set_default_tensor_type", "use_deterministic_algorithms",
+        "set_float32_matmul_precision",
+    ),
+    "tensor.py": ("retain_grad", "_version"),
+}  # fmt: skip
+"""Functions of the library that look at values or at what no guard sees, by file; (): all of it."""
+
+_QUIET = (
+    "contextlib.py", "functools.py", "typing.py", "enum.py", "abc.py", "dataclasses.py", "operator.py",
+    "types.py", "weakref.py", "_weakrefset.py", "copyreg.py", "numbers.py", "_collections_abc.py", "collections/__init__.py",
+    "inspect.py", "threading.py", "warnings.py",
+)  # fmt: skip
+"""Files of Python's own library whose functions do nothing that outlives a call."""
+
+_LOUD = frozenset(
+    ("print", "open", "input", "breakpoint", "exec", "eval", "compile", "globals", "locals", "id", "vars")
+)  # fmt: skip
+_PURE_MODULES = frozenset(
+    (
+        "builtins", "math", "cmath", "_operator", "itertools", "_functools", "_collections", "_bisect", "_heapq",
+        "_abc", "_weakref", "_struct", "_thread",
+    )
+)  # fmt: skip
+_PURE_TYPES = (
+    list, dict, tuple, set, frozenset, str, bytes, int, float, complex, bool, slice, range, type({}.keys()),
+    type({}.values()), type({}.items()), type, type(None),
+)  # fmt: skip
+_SHAPES_ONLY = frozenset(
+    ("reshape", "transpose", "view", "swapaxes", "squeeze", "ravel", "__array_interface__", "setflags",
+     "newbyteorder", "__setstate__", "_set_dtype")
+)  # fmt: skip
+"""Methods of arrays that look at no values."""
+
+
+class Reading:
+    """Watches one call.
+
+    Attributes:
+        inside: how many operations are computing
+        codes: the code that ran outside operations
+        reason: the first thing that a tape cannot have
+        dynamic: whether attributes were looked up by names made at run time
+    """
+
+    def __init__(self) -> None:
+        self.inside = 0
+        self.codes: dict[CodeType, str] = {}
+        self.reason: CannotTrace | None = None
+        self.dynamic = False
+
+    def __enter__(self) -> Reading:
+        self.before = sys.getprofile()
+        sys.setprofile(self._event)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(self.before)
+
+    def _event(self, frame: FrameType, event: str, arg: Any) -> None:
+        code = frame.f_code
+        if self.inside or self.reason is not None or code.co_filename.startswith(COMPILER):
+            return
+        if event == "call":
+            owner = self.codes.get(code)
+            if owner is None:
+                owner = owner_of(code, frame.f_globals.get("__name__"))
+                self.codes[code] = owner
+            if owner != "program":
+                self._called(frame, code, owner)
+        elif event == "c_call":
+            self._called_c(frame, arg)
+
+    def _stop(self, frame: FrameType, why: str) -> None:
+        self.reason = CannotTrace(why, place_of(frame))
+
+    def _called(self, frame: FrameType, code: CodeType, owner: str) -> None:
+        path, name = code.co_filename, code.co_name
+        if owner == "library":
+            if _is_reader(path, name):
+                self._stop(frame, f"it looks at a tensor's values or at hidden state, by {name!r}")
+            elif name == "array_of" and _has_values(frame.f_locals.get("data")):
+                self._stop(frame, "it makes a tensor of the values of others")
+        elif owner == "stdlib" and not path.startswith("<frozen") and not path.endswith(_QUIET):
+            self._stop(frame, f"it calls {name!r} of {Path(path).name}")
+
+    def _called_c(self, frame: FrameType, fn: Any) -> None:
+        of = getattr(fn, "__self__", None)
+        name = getattr(fn, "__name__", "")
+        if isinstance(of, (np.ndarray, np.ufunc, np.generic)):
+            if name not in _SHAPES_ONLY:
+                self._stop(frame, f"values are read from memory, by {name!r}")
+            return
+        if owner_of(frame.f_code, frame.f_globals.get("__name__")) != "program":
+            if of is builtins and name in ("print", "open", "input"):
+                self._stop(frame, f"it calls {name!r}")
+            return
+        if name in ("getattr", "setattr", "hasattr", "delattr"):
+            self.dynamic = True
+        module = getattr(fn, "__module__", None)
+        if of is builtins and name in _LOUD:
+            self._stop(frame, f"it calls {name!r}")
+        elif module is not None and module not in _PURE_MODULES:
+            self._stop(frame, f"it calls {name!r} of the module {module!r}")
+        elif module is None and not _is_pure_method(fn, of):
+            self._stop(frame, f"it calls {name!r} of an object of the class {type(of).__name__}")
+
+
+def _is_reader(path: str, name: str) -> bool:
+    for end, names in READERS.items():
+        if end in path and (path.endswith(end) or end[-1] == "/") and (not names or name in names):
+            return True
+    return False
+
+
+def _is_pure_method(fn: Any, of: Any) -> bool:
+    if of is None:
+        of = getattr(fn, "__objclass__", None)
+    if type(of).__module__ in ("collections", "itertools", "functools", "types", "_weakref"):
+        return True
+    return isinstance(of, (*_PURE_TYPES, Tensor))
+
+
+def _has_values(data: Any) -> bool:
+    """Whether data holds tensors or arrays."""
+    if isinstance(data, (list, tuple)):
+        return any(map(_has_values, data))
+    return isinstance(data, (Tensor, np.ndarray)) or hasattr(data, "__array__")

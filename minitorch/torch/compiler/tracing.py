@@ -1,0 +1,283 @@
+"""The tracer: an interpreter that lets everything happen as it does, and writes a tape of it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from .. import interpreters
+from ..autograd.graph import Node, modes, numbers
+from ..interpreters import Composite, Interpreter, Update
+from ..ops.creation import LIFT
+from ..tensor import Tensor, tracks
+from .reading import CannotTrace, Reading, place_of
+from .tape import (
+    ALIAS,
+    ArraySlot,
+    Entry,
+    Slot,
+    Source,
+    Tape,
+    layout_of,
+    rebuilt,
+)
+
+SHAPE_FROM_VALUES = frozenset(
+    ("nonzero", "masked_select", "unique", "unique_consecutive", "unique_dim", "bincount",
+     "repeat_interleave", "argwhere", "histogram", "take_masked")
+)  # fmt: skip
+"""Operations whose results have a shape that depends on values."""
+
+
+class Tracer(Interpreter):
+    """Writes the tape of one call.
+
+    Attributes:
+        tape: so far
+        found: tensors that guards know, by their addresses
+        broken: why it can be none, once that is known
+        unrecorded: why operations cannot be recorded at a play, if they cannot
+    """
+
+    def __init__(self, name: str, reading: Reading, found: Any = ()) -> None:
+        self.tape = Tape(name)
+        self.reading = reading
+        self.found = found
+        self.broken: CannotTrace | None = None
+        self.unrecorded = ""
+        self.first_node = next(numbers)
+        self.walked: set[Node] = set()  # nodes that a backward went through
+        self.tensors: dict[int, tuple[Slot, Tensor, Any]] = {}
+        self.arrays: dict[int, Slot] = {}
+        self.grads: dict[Slot, bool] = {}  # whether a slot requires a gradient, when last seen
+        self.kept: list[Any] = []  # so that no address is given twice
+
+    # --- Around the call -------------------------------------------------------------------------
+
+    def install(self) -> None:
+        """See operations last, as they are performed: what autocast made of them."""
+        thread = interpreters._thread
+        thread.stack = (self, *thread.stack)
+        interpreters.installed.append(self)
+
+    def operation(self, op: Any, inputs: Any, params: dict[str, Any], perform: Any) -> Any:
+        if type(op) is Composite or self.broken or self.reading.inside:
+            return perform(op, inputs, params)
+        try:
+            entry = self._entry(op, inputs, params)
+        except CannotTrace as reason:
+            self.broken = reason
+            entry = None
+        arrays = [t._array for t in tensors_in(inputs)] if isinstance(op, Update) else ()
+        self.reading.inside += 1
+        try:
+            result = perform(op, inputs, params)
+        finally:
+            self.reading.inside -= 1
+        if entry is not None:
+            try:
+                self._finish(entry, inputs, result, arrays)
+            except CannotTrace as reason:
+                self.broken = reason
+        return result
+
+    def backward(self, node: Any, gradients: Any, perform: Any) -> Any:
+        self.walked.add(node)
+        if node.number < self.first_node and not self.broken:
+            self.broken = self._reason("backward reaches what was computed before the call")
+        return perform(node, gradients)
+
+    # --- Entries ---------------------------------------------------------------------------------
+
+    def _reason(self, why: str) -> CannotTrace:
+        return CannotTrace(why, place_of(sys._getframe()))
+
+    def _entry(self, op: Any, inputs: Any, params: dict[str, Any]) -> Entry:
+        """What is about to be performed, with slots for tensors."""
+        name = getattr(getattr(op, "op", op), "name", "")
+        if name in SHAPE_FROM_VALUES or (name == "index" and _has_mask(params)):
+            raise self._reason(f"the shape of what {name!r} gives depends on values")
+        if op is LIFT:
+            params = {**params, "data": Constant(params["data"].copy())}
+        given = rebuilt(list(inputs), self._input)
+        by_name = {key: self._param(key, value) for key, value in params.items()}
+        state = modes.grad, modes.inference
+        return Entry(op, given, by_name, (), (), state, place_of(sys._getframe()))
+
+    def _finish(self, entry: Entry, inputs: Any, result: Any, arrays: Any) -> None:
+        """Note what was made."""
+        if any(t._array is not a for t, a in zip(tensors_in(inputs), arrays, strict=False)):
+            raise self._reason(f"{entry.op.name!r} gave a tensor other memory")
+        entry.several = isinstance(result, (tuple, list))
+        made = [t for t in tensors_in(result) if self._known(t) is None]
+        entry.outputs = tuple([self._new(t) for t in made])
+        entry.layouts = tuple([layout_of(t._array) for t in made])
+        self.tape.entries.append(entry)
+        for i in entry.op.writes:
+            for target in tensors_in(inputs[i : i + 1]):
+                self._note_grad(target)
+                if target._base is not None:
+                    self._note_grad(target._base)
+
+    def _input(self, value: Any) -> Any:
+        return self.slot(value) if isinstance(value, Tensor) else self._plain(value)
+
+    def _param(self, name: str, value: Any) -> Any:
+        if name == "options" and type(value) is dict:
+            return value  # a group of an optimizer: its numbers are read at each play
+        return rebuilt(value, self._input)
+
+    def _plain(self, value: Any) -> Any:
+        """A value that is no tensor: an array that is one's memory as its slot."""
+        if isinstance(value, np.ndarray):
+            slot = self.arrays.get(id(value))
+            if slot is None:
+                raise self._reason("an operation is given an array of NumPy")
+            return ArraySlot(slot)
+        if isinstance(value, slice) and tensors_in((value.start, value.stop, value.step)):
+            raise self._reason("a slice ends where a tensor says")
+        return value
+
+    # --- Slots -----------------------------------------------------------------------------------
+
+    def slot(self, tensor: Tensor) -> Slot:
+        """The slot of a tensor; a new one comes from outside, or shows memory that is known."""
+        slot = self._known(tensor)
+        if slot is None:
+            same = self.arrays.get(id(tensor._array))
+            if same is None or id(tensor) in self.found:
+                slot = self.source("tensor", tensor, tensor)
+            else:
+                if tensor._requires_grad or tensor._base is not None:
+                    self.unrecorded = "a tensor changes its place in the graph"
+                slot = self._new(tensor)
+                layout = layout_of(tensor._array)
+                state = modes.grad, modes.inference
+                place = place_of(sys._getframe())
+                self.tape.entries.append(Entry(ALIAS, [same], {}, (slot,), (layout,), state, place))
+        if tensor._requires_grad is not self.grads[slot]:
+            self.unrecorded = "a tensor begins or ceases to require a gradient"
+        return slot
+
+    def source(self, kind: str, of: Any, tensor: Tensor) -> Slot:
+        """A slot for a tensor from outside."""
+        if type(tensor._array) is not np.ndarray:
+            raise self._reason("a tensor is on another device")
+        slot = self._new(tensor)
+        self.tape.sources[slot] = Source(kind, of, layout_of(tensor._array))
+        return slot
+
+    def _known(self, tensor: Tensor) -> Slot | None:
+        found = self.tensors.get(id(tensor))
+        return None if found is None or found[2] is not tensor._array else found[0]
+
+    def _new(self, tensor: Tensor) -> Slot:
+        if id(tensor) in self.tensors:
+            self.unrecorded = "a tensor takes over other memory"
+        slot = Slot(len(self.kept))
+        self.kept.append((tensor, tensor._array))
+        self.tensors[id(tensor)] = slot, tensor, tensor._array
+        self.arrays.setdefault(id(tensor._array), slot)
+        self.grads[slot] = tensor._requires_grad
+        return slot
+
+    def _note_grad(self, tensor: Tensor) -> None:
+        slot = self._known(tensor)
+        if slot is not None:
+            self.grads[slot] = tensor._requires_grad
+
+    # --- The end of the call ---------------------------------------------------------------------
+
+    def close(self, result: Any) -> None:
+        """Note what was returned, and how its graph stands."""
+        tape = self.tape
+        tape.result = rebuilt(result, self._returned)
+        live = []
+        for tensor in tensors_in(result):
+            slot = self._known(tensor)
+            if slot is None or slot in tape.sources:
+                continue
+            if tensor._is_inference:
+                tape.inference.add(slot)
+            if tracks(tensor):
+                end = tensor._edge
+                if end is not None and self._is_freed(end[0]):
+                    tape.freed[slot] = end[0].name(), end[1]
+                else:
+                    live.append(tensor)
+            if tensor._base is not None or self._is_alias(slot):
+                tape.recorded = True
+        tape.recorded = tape.recorded or bool(live)
+        if tape.recorded and self.unrecorded:
+            raise CannotTrace(self.unrecorded, None)
+        if tape.recorded and (self.walked or tape.freed):
+            raise CannotTrace("it returns a graph after a backward pass", None)
+
+    def _returned(self, value: Any) -> Any:
+        if isinstance(value, Tensor):
+            if type(value) is not Tensor and self._known(value) not in self.tape.sources:
+                raise CannotTrace(f"it returns a new {type(value).__name__}", None)
+            return self.slot(value)
+        if value is None or type(value) in PLAIN:
+            return value
+        raise CannotTrace(f"it returns an object of the class {type(value).__name__}", None)
+
+    def _is_alias(self, slot: Slot) -> bool:
+        return any(e.op is ALIAS and slot in e.outputs for e in self.tape.entries)
+
+    def _is_freed(self, node: Any) -> bool:
+        """Whether a graph was walked, and what it had saved is freed."""
+        if node not in self.walked:
+            return False
+        stack, seen = [node], set()
+        while stack:
+            each = stack.pop()
+            if each in seen or not isinstance(each, Node):
+                continue
+            seen.add(each)
+            if getattr(each, "saved", ()) is None:
+                return True
+            stack += [edge[0] for edge in each.edges if edge is not None]
+        raise CannotTrace("it returns a graph that was walked and kept", None)
+
+
+class Constant:
+    """Numbers that the program wrote down: each play gets a copy of them."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Constant):
+            return NotImplemented
+        same = layout_of(self.array) == layout_of(other.array)
+        return same and self.array.tobytes() == other.array.tobytes()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        small = self.array.size <= 6
+        return repr(self.array.tolist()) if small else f"numbers{list(self.array.shape)}"
+
+
+PLAIN = frozenset((bool, int, float, complex, str, bytes))
+"""Values that never change."""
+
+
+def tensors_in(value: Any) -> list[Tensor]:
+    """The tensors in a value, however nested."""
+    if isinstance(value, Tensor):
+        return [value]
+    if isinstance(value, (tuple, list)):
+        return [t for each in value for t in tensors_in(each)]
+    if isinstance(value, dict):
+        return [t for each in value.values() for t in tensors_in(each)]
+    return []
+
+
+def _has_mask(params: dict[str, Any]) -> bool:
+    key = params.get("key", ())
+    parts = key if isinstance(key, tuple) else (key,)
+    return any(isinstance(p, np.ndarray) and p.dtype == np.bool_ for p in parts)

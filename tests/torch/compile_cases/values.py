@@ -1,0 +1,276 @@
+"""A traced function looks at values, or at the world."""
+
+from __future__ import annotations
+
+import random
+import time
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+import minitorch.torch as library
+
+from .ways import data, way
+
+torch: Any = library
+nn = torch.nn
+
+
+@way("eager")
+def an_item(compile):
+    f = compile(lambda x: x * x.sum().item())
+    return [f(data(2)) for _ in range(6)]
+
+
+@way("eager")
+def a_branch_on_a_value(compile):
+    f = compile(lambda x: x * 2 if x.sum() > 0 else x * 3)
+    return [f(data(2)) for _ in range(10)]
+
+
+@way("eager")
+def a_loop_over_values(compile):
+    def f(x):
+        while x.abs().max() > 0.1:
+            x = x / 2
+        return x
+
+    f = compile(f)
+    return [f(data(2)) for _ in range(10)]
+
+
+@way("eager")
+def a_list_of_values(compile):
+    f = compile(lambda x: x * len([v for v in x.tolist() if v > 0]))
+    return [f(data(5)) for _ in range(10)]
+
+
+@way("eager")
+def numpy_inside(compile):
+    f = compile(lambda x: torch.from_numpy(np.sort(x.numpy())) * 2)
+    return [f(data(5)) for _ in range(10)]
+
+
+@way("eager")
+def an_index_from_a_tensor(compile):
+    f = compile(lambda x, i: x[i])
+    return [f(data(5), torch.tensor(i)) for i in (1, 1, 1, 1, 2, 3)]
+
+
+@way("eager")
+def a_slice_up_to_a_tensor(compile):
+    f = compile(lambda x, n: x[:n].sum())
+    return [f(data(5), torch.tensor(n)) for n in (2, 2, 2, 2, 3, 4)]
+
+
+@way("played")
+def places_from_a_tensor(compile):
+    f = compile(lambda x, i: x[i] + x[[0, 1]].sum() if False else x[i])
+    return [f(data(5), torch.tensor([n, 0])) for n in (2, 2, 2, 2, 3, 4)]
+
+
+@way("eager")
+def a_mask(compile):
+    f = compile(lambda x: x[x > 0] * 2)
+    return [f(data(5)) for _ in range(10)]
+
+
+@way("played")
+def a_mask_that_is_written(compile):
+    def f(x):
+        y = x.clone()
+        y[x > 0] = 7.0
+        y[0] = 1
+        return y
+
+    f = compile(f)
+    return [f(data(5)) for _ in range(10)]
+
+
+@way("eager")
+def nonzero(compile):
+    f = compile(lambda x: (x > 0).nonzero())
+    return [f(data(5)) for _ in range(10)]
+
+
+@way("eager")
+def unique(compile):
+    f = compile(lambda x: torch.unique((x * 2).round()))
+    return [f(data(5)) for _ in range(10)]
+
+
+@way("eager")
+def a_tensor_of_tensors(compile):
+    f = compile(lambda x: torch.tensor([x.sum(), x.max()]))
+    return [f(data(5)) for _ in range(10)]
+
+
+@way("eager")
+def equal_tensors(compile):
+    f = compile(lambda x, y: x + 1 if torch.equal(x, y) else y)
+    x = data(3)
+    return [f(x, x.clone() if i != 5 else data(3)) for i in range(8)]
+
+
+@way("eager")
+def a_print(compile):
+    def f(x):
+        print(end="")
+        return x + 1
+
+    f = compile(f)
+    return [f(data(2)) for _ in range(6)]
+
+
+@way("eager")
+def pythons_random_numbers(compile):
+    f = compile(lambda x: x * random.random())
+    return [f(data(2)) for _ in range(6)]
+
+
+@way("eager")
+def numpys_random_numbers(compile):
+    f = compile(lambda x: x * np.random.rand())  # noqa: NPY002
+    return [f(data(2)) for _ in range(6)]
+
+
+@way("eager")
+def the_clock(compile):
+    f = compile(lambda x: x * (time.time() > 0))
+    return [f(data(2)) for _ in range(6)]
+
+
+@way("eager")
+def a_list_that_grows(compile):
+    kept = []
+
+    def f(x):
+        kept.append(x.sum())
+        return x + 1
+
+    f = compile(f)
+    return [[f(data(2)) for _ in range(10)], kept]
+
+
+@way("eager")
+def an_iterator(compile):
+    numbers = count()
+    f = compile(lambda x: x * next(numbers))
+    return [f(data(2)) for _ in range(6)]
+
+
+@way("eager")
+def a_global_that_it_sets(compile):
+    def f(x):
+        global COUNTED
+        COUNTED += 1
+        return x * COUNTED
+
+    global COUNTED
+    COUNTED = 0
+    f = compile(f)
+    return [f(data(2)) for _ in range(6)]
+
+
+COUNTED = 0
+
+
+@way("eager")
+def a_seed_inside(compile):
+    def f(x):
+        torch.manual_seed(3)
+        return x + torch.rand(2)
+
+    f = compile(f)
+    return [f(data(2)) for _ in range(6)]
+
+
+@way("played")
+def random_draws(compile):
+    f = compile(lambda x: x + torch.rand(2) + torch.randn(2) + torch.randperm(2))
+    return [f(torch.zeros(2)) for _ in range(8)]
+
+
+@way("played")
+def draws_of_a_generator(compile):
+    generator, out = torch.Generator().manual_seed(1), []
+    f = compile(lambda x: x + torch.rand(2, generator=generator))
+    for i in range(10):
+        if i == 8:
+            generator.manual_seed(1)
+        out.append(f(torch.zeros(2)))
+    return out
+
+
+@way("eager")
+def a_generator_made_inside(compile):
+    f = compile(lambda x: x + torch.rand(2, generator=torch.Generator().manual_seed(1)))
+    return [f(torch.zeros(2)) for _ in range(6)]
+
+
+@way("played")
+def another_default_type(compile):
+    f, out = compile(lambda x: x + torch.ones(2)), []
+    try:
+        for i in range(12):
+            torch.set_default_dtype(torch.float64 if i % 2 else torch.float32)
+            out.append(f(torch.zeros(2, dtype=torch.float32)))
+    finally:
+        torch.set_default_dtype(torch.float32)
+    return out
+
+
+@way("played")
+def numbers_written_down(compile):
+    def f(x):
+        weights = torch.tensor([1.0, 2.0])
+        weights += x
+        return weights
+
+    f = compile(f)
+    return [f(data(2)) for _ in range(8)]
+
+
+@way("played")
+def a_function_marked_disabled(compile):
+    inner = compile(lambda x: x + 1)
+    disabled = torch.compiler.disable(lambda x: x * 2)
+    outer = compile(lambda x: disabled(inner(x)))
+    return [[outer(data(2)) for _ in range(6)], [inner(data(2)) for _ in range(6)]]
+
+
+@way("played")
+def compiled_within_compiled(compile):
+    inner = compile(lambda x: x.sin())
+    outer = compile(lambda x: inner(x) + inner(x * 2))
+    return [outer(data(2)) for _ in range(6)]
+
+
+@way("both")
+def too_many_shapes(compile):
+    f = compile(lambda x: x * 2)
+    return [f(data(n)) for n in (*range(1, 14), *range(1, 14), *range(1, 14))]
+
+
+@way("played")
+def errors_in_between(compile):
+    f, out = compile(lambda x, y: x @ y), []
+    for i in range(12):
+        try:
+            out.append(f(data(2, 3), data(3 + i % 2, 2)))
+        except RuntimeError as error:
+            out.append(str(error))
+    return out
+
+
+@way("played")
+def an_index_that_is_out_of_range(compile):
+    table = nn.Embedding(4, 2)
+    f, out = compile(lambda i: table(i)), []
+    for i in (0, 1, 2, 3, 4, 1):
+        try:
+            out.append(f(torch.tensor([i])))
+        except IndexError as error:
+            out.append(str(error))
+    return out

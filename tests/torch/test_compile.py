@@ -1,0 +1,255 @@
+"""`torch.compile`: what programs see of it. How it stays right is in `test_compile_sound.py`."""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+import sys
+import warnings
+from typing import Any, cast
+
+import pytest
+
+import benchmarks.torch_steps as steps
+import minitorch.torch as torch
+
+nn = torch.nn
+
+
+def network() -> Any:
+    return nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+
+
+def test_a_decorator_with_and_without_options():
+    @torch.compile
+    def plain(x):
+        """Adds one."""
+        return x + 1
+
+    @torch.compile(fullgraph=True, dynamic=False, mode="max-autotune")
+    def with_options(x):
+        return x + 2
+
+    for _ in range(5):
+        assert plain(torch.ones(2)).tolist() == [2, 2]
+        assert with_options(torch.ones(2)).tolist() == [3, 3]
+    assert (plain.__name__, plain.__doc__) == ("plain", "Adds one.")
+    assert len(plain.tapes) == len(with_options.tapes) == 1
+
+
+def test_methods_and_classes():
+    class Scaler:
+        def __init__(self, by):
+            self.by = by
+
+        @torch.compile
+        def apply(self, x):
+            return x * self.by
+
+    two, three = Scaler(2), Scaler(3)
+    for _ in range(5):
+        assert two.apply(torch.ones(1)).item() == 2
+        assert three.apply(torch.ones(1)).item() == 3
+    assert len(Scaler.apply.tapes) == 2
+
+
+def test_a_module_keeps_its_names_and_state():
+    model = network()
+    compiled = torch.compile(model)
+    assert list(compiled.state_dict()) == [f"_orig_mod.{k}" for k in model.state_dict()]
+    assert compiled[0] is model[0]
+    assert compiled._orig_mod is model
+    compiled.eval()
+    assert not model.training
+    assert not compiled.training
+    compiled.note = 3
+    assert model.note == 3
+    assert list(compiled.parameters()) == list(model.parameters())
+    x = torch.randn(5, 3)
+    for _ in range(4):
+        assert torch.equal(compiled(x), model(x))
+    assert "linear" in str(compiled.tape)
+    again = copy.deepcopy(compiled)
+    assert torch.equal(again(x), model(x))
+    assert again._orig_mod is not model
+
+
+def test_a_module_compiled_in_place():
+    model, x = network(), torch.randn(5, 3)
+    expected = model(x)
+    model.compile()
+    for _ in range(4):
+        assert torch.equal(model(x), expected)
+    assert len(model._compiled_call_impl.tapes) == 1
+    assert list(model.state_dict()) == list(network().state_dict())
+    assert torch.equal(copy.deepcopy(model)(x), expected)
+    assert "forward" not in vars(copy.deepcopy(model))
+
+
+def test_a_look_at_a_value_is_named_once():
+    @torch.compile
+    def f(x):
+        y = x * 2
+        return y * y.sum().item()
+
+    with pytest.warns(UserWarning, match=r"stays eager, because .*test_compile\.py:\d+\)"):
+        f(torch.ones(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(5):
+            assert f(torch.ones(2)).tolist() == [8, 8]
+
+
+def test_fullgraph_is_an_error_where_there_is_no_tape():
+    @torch.compile(fullgraph=True)
+    def f(x):
+        return x * 2 if x.sum() > 0 else x
+
+    for _ in range(2):
+        with pytest.raises(torch._dynamo.exc.Unsupported, match="__bool__"):
+            f(torch.ones(2))
+
+
+def test_too_many_tapes_are_one_warning(monkeypatch):
+    monkeypatch.setattr(torch._dynamo.config, "cache_size_limit", 2)
+    f = torch.compile(lambda x: x + 1)
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        for _ in range(4):
+            for n in (1, 2, 3):
+                assert f(torch.zeros(n)).tolist() == [1] * n
+    assert ["2 tapes already" in str(w.message) for w in noted] == [True]
+
+
+def test_suppress_errors(monkeypatch):
+    monkeypatch.setattr(torch._dynamo.config, "suppress_errors", True)
+    f = torch.compile(lambda x: x.item() + 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert f(torch.ones(())) == 2
+
+
+def test_is_compiling_and_reset():
+    said = []
+
+    @torch.compile
+    def f(x):
+        return x + (1 if torch.compiler.is_compiling() else 2)
+
+    def g(x):
+        said.append(torch.compiler.is_compiling())
+        return x
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.compile(g)(torch.ones(1))
+    assert said == [True]
+    assert not torch.compiler.is_compiling()
+    for _ in range(4):
+        f(torch.ones(1))
+    assert len(f.tapes) == 1
+    torch.compiler.reset()
+    assert not f.tapes
+    assert f(torch.ones(1)).item() == 2  # is traced again
+
+
+def test_modes_backends_and_what_is_refused():
+    f = lambda x: x + 1  # noqa: E731
+    assert torch.compile(f, disable=True) is f
+    assert "inductor" in torch.compiler.list_backends()
+    eager = torch.compile(f, backend="eager")
+    assert [eager(torch.ones(1)).item() for _ in range(4)] == [2] * 4
+    with pytest.raises(RuntimeError, match="Unrecognized mode=quick"):
+        torch.compile(f, mode="quick")
+    with pytest.raises(RuntimeError, match="both can't be specified"):
+        torch.compile(f, mode="default", options={})
+    with pytest.raises(torch._dynamo.exc.InvalidBackend, match="'none'"):
+        torch.compile(f, backend="none")
+    with pytest.raises(AssertionError, match="callable"):
+        torch.compile(cast("Any", 3))
+    torch._inductor.config.coordinate_descent_tuning = True
+    torch._inductor.config.triton.unique_kernel_names = True
+    torch.compiler.cudagraph_mark_step_begin()
+    assert torch.compiler.allow_in_graph(f) is f
+
+
+def test_a_tape_reads_as_a_program():
+    @torch.compile
+    def f(x, y):
+        z = x @ y
+        return torch.relu(z).sum()
+
+    for _ in range(3):
+        f(torch.ones(2, 3), torch.ones(3, 4))
+    lines = str(f.tape).splitlines()
+    assert lines[1] == "  %0: float32[2, 3]  # argument 0"
+    assert lines[3].startswith("  %2: float32[2, 4] = mm(%0, %1)")
+    assert "test_compile.py" in lines[3]
+    assert lines[-1] == "  return %4"
+
+
+def test_explain():
+    told = torch.compiler.explain(lambda x: x.relu() * 2)(torch.ones(2))
+    assert (told.op_count, told.graph_count, told.out.tolist()) == (2, 1, [2, 2])
+    told = torch._dynamo.explain(lambda x: x.item())(torch.ones(()))
+    assert (told.graph_break_count, told.out) == (1, 1.0)
+    assert "no tape: it looks at" in str(told)
+
+
+def test_importing_loads_no_compiler():
+    code = "import sys, minitorch.torch\nprint([m for m in sys.modules if 'torch.compiler.' in m or 'dynamo' in m])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_memory_stays_flat():
+    import tracemalloc
+
+    model = network()
+    optimizer = torch.optim.Adam(model.parameters())
+    x = torch.randn(5, 3)
+
+    @torch.compile
+    def step():
+        optimizer.zero_grad()
+        loss = model(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    tracemalloc.start()
+    for _ in range(50):
+        step()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(500):
+        step()
+    after = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert len(step.tapes) == 1
+    assert after - before < 20_000
+
+
+def without_item(optimizer: Any, loss_of: Any) -> Any:
+    """A step that returns its loss as a tensor."""
+
+    def step():
+        optimizer.zero_grad()
+        loss = loss_of()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
+@pytest.mark.parametrize("name", steps.MODELS)
+def test_losses_of_the_five_models(name, monkeypatch):
+    monkeypatch.setattr(steps, "_step", without_item)
+    count = 8 if name in ("GPT", "small ResNet") else 24
+    torch.manual_seed(0)
+    step: Any = steps.MODELS[name](torch)
+    eager = [step().item() for _ in range(count)]
+    torch.manual_seed(0)
+    step = torch.compile(steps.MODELS[name](torch))
+    assert [step().item() for _ in range(count)] == eager
+    assert len(step.tapes) == 1

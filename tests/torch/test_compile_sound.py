@@ -1,0 +1,54 @@
+"""Ways to break a traced program: each gives what eager calls give, to the bit.
+
+A case is a function of `compile`, which is `torch.compile` or nothing at all, and returns what it saw. It says whether
+its functions are expected to be played from a tape, to stay eager, or to do one after the other.
+"""
+
+from __future__ import annotations
+
+import random
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitorch.torch as torch
+from minitorch.torch.compiler.compiled import Compiled
+
+from .compile_cases import arguments, gradients, modules, surroundings, training_steps, values  # noqa: F401
+from .compile_cases.ways import CASES, seen
+
+
+def outcome(case: Any, compile: Any) -> Any:
+    torch.manual_seed(0)
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002
+    return seen(case(compile))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_way_to_break_a_tape(name: str) -> None:
+    """One case, eager and compiled."""
+    case, expected = CASES[name]
+    made: list[Compiled] = []
+
+    def compile(fn: Any, **options: Any) -> Any:
+        form = torch.compile(fn, **options)
+        inner = form._compiled if isinstance(form, torch.nn.Module) else form
+        if isinstance(inner, Compiled):
+            made.append(inner)
+        return form
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        eager = outcome(case, lambda fn, **_: fn)
+        compiled = outcome(case, compile)
+    assert compiled == eager
+    played = any(each.traced for each in made)
+    if expected == "played":
+        assert played, [(each.name, each.eager, each.unstable) for each in made]
+    elif expected == "eager":
+        assert not played
+    if expected != "played":
+        assert all(each.eager for each in made), [each.unstable for each in made]
