@@ -42,7 +42,7 @@ def _owner(base: Any) -> Array | None:
 
 def bytes_of(root: Array) -> Array | None:
     """The memory of an array as bytes in order; None if it has gaps."""
-    in_order = root.transpose(np.argsort(root.strides, kind="stable")[::-1])
+    in_order = root.transpose(np.argsort(root.strides, kind="stable")[::-1].tolist())
     return in_order.reshape(-1).view(np.uint8) if in_order.flags.c_contiguous else None
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from . import dtypes
 from .autograd.graph import AccumulateGrad, Edge, Node, modes
-from .backends.interface import address_of, backend_of, others
+from .backends.interface import address_of, backend_of, from_numpy, others
 from .device import CPU, device
 from .handles import Hooks, RemovableHandle, add_hook
 from .overriding import DisableTorchFunctionSubclass, of_subclasses, register
@@ -374,6 +374,13 @@ def wrap(array: Array) -> Tensor:
     out = blank(Tensor)
     out._array = array
     return out
+
+
+def wrap_beside(array: Array, tensor: Tensor) -> Tensor:
+    """An array that was made on the CPU as a tensor without history, on another tensor's device."""
+    return wrap(
+        from_numpy(array, tensor.device) if others and isinstance(array, np.ndarray) else array
+    )
 
 
 def mark_inference(tensor: Tensor) -> None:

@@ -217,6 +217,24 @@ def as_array(value: Any) -> Array:
     return value if type(value) in ARRAYS else np.asarray(value)
 
 
+_METHODS = {
+    np.maximum: "max", np.minimum: "min", np.logical_and: "all", np.logical_or: "any",
+    np.add: "sum", np.multiply: "prod",
+}  # fmt: skip
+
+
+def reduce(ufunc: np.ufunc, array: Array, axis: Any = None, keepdims: bool = False) -> Array:
+    """A ufunc's reduction, which arrays of other devices may have as a method only."""
+    if type(array) is np.ndarray:
+        return ufunc.reduce(array, axis=axis, keepdims=keepdims)
+    return getattr(array, _METHODS[ufunc])(axis=axis, keepdims=keepdims)
+
+
+def as_numpy(array: Array) -> np.ndarray:
+    """An array's elements on the CPU: itself, or a copy."""
+    return array if isinstance(array, np.ndarray) else backend_of(array).to_numpy(array)
+
+
 def implementation(op: Any, arrays: list[Any], method: str = "compute") -> Callable[..., Any]:
     """What computes a record from arrays of one device, or writes; numbers of the CPU among them are moved there."""
     for first in arrays:

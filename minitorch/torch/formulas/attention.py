@@ -31,9 +31,9 @@ def heads_beside_each_other(weights: Array, value: Array) -> Array:
     """Memory for (batch, heads, L, Ev) in which the heads of a position are neighbours."""
     *batch, length, _ = weights.shape
     if len(batch) != 2:
-        return np.empty((*batch, length, value.shape[-1]), weights.dtype)
+        return np.empty((*batch, length, value.shape[-1]), weights.dtype, like=weights)
     shape = (batch[0], length, batch[1], value.shape[-1])
-    return np.empty(shape, weights.dtype).transpose(0, 2, 1, 3)
+    return np.empty(shape, weights.dtype, like=weights).transpose(0, 2, 1, 3)
 
 
 def attention_weights(
@@ -56,14 +56,15 @@ def _scaled(scores: Array, scale: float, causal: bool) -> Array:
     """The scores times the scale, in their own memory; -inf for keys after the query, if causal."""
     scores *= scores.dtype.type(scale)
     if causal:
-        np.copyto(scores, -np.inf, where=_later(*scores.shape[-2:]))
+        later = np.asarray(_later(*scores.shape[-2:]), like=scores)
+        np.copyto(scores, -np.inf, where=later)
     return scores
 
 
 def _scores(a: Array, b: Array) -> Array:
     """The products of all rows of two stacks of matrices, in contiguous memory."""
     shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-2])
-    return np.matmul(a, b.swapaxes(-2, -1), out=np.empty(shape, a.dtype))
+    return np.matmul(a, b.swapaxes(-2, -1), out=np.empty(shape, a.dtype, like=a))
 
 
 @lru_cache(maxsize=16)
@@ -124,7 +125,7 @@ def memory_like(x: Array) -> Array:
     """Memory in the same order as that of x, if the numbers of a row are neighbours there."""
     out = np.empty_like(x, order="K")
     whole = out.strides[-1] == out.itemsize and out.strides[-2] >= out.shape[-1] * out.itemsize
-    return out if whole else np.empty(x.shape, x.dtype)
+    return out if whole else np.empty(x.shape, x.dtype, like=x)
 
 
 def _summed_to(x: Array, shape: tuple[int, ...]) -> Array:

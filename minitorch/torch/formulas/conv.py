@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.interface import accelerated
+from ..backends.interface import accelerated, backend_of
 from .geometry import Geometry, Sizes, by
 from .matmul import matmul
 
@@ -199,15 +199,14 @@ def _group_rows(weight: Array, groups: int) -> Array:
 def unroll(x: Array, geometry: Geometry, places: Sizes) -> Array:
     """What each tap of a window meets at each place: (N, C, *kernel, *places), a view if it can be."""
     if any(geometry.padding):
-        padded = np.zeros((*x.shape[:2], *geometry.padded(x.shape[2:])), x.dtype)
+        padded = np.zeros((*x.shape[:2], *geometry.padded(x.shape[2:])), x.dtype, like=x)
         padded[_inside(geometry, x.shape[2:])] = x
         x = padded
     steps = x.strides[2:]
     strides = [d * s for d, s in zip(geometry.dilation, steps, strict=True)]
     strides += [d * s for d, s in zip(geometry.stride, steps, strict=True)]
-    return np.lib.stride_tricks.as_strided(
-        x, (*x.shape[:2], *geometry.kernel, *places), (*x.strides[:2], *strides), writeable=False
-    )
+    shape = (*x.shape[:2], *geometry.kernel, *places)
+    return backend_of(x).strided(x, shape, (*x.strides[:2], *strides))
 
 
 def _inside(geometry: Geometry, sizes: Sizes) -> tuple[Any, ...]:
@@ -218,7 +217,7 @@ def _inside(geometry: Geometry, sizes: Sizes) -> tuple[Any, ...]:
 def roll(columns: Array, sizes: Sizes, geometry: Geometry) -> Array:
     """Add every tap of `unroll`'s result back to its place: (N, C, *sizes)."""
     places = columns.shape[2 + len(sizes) :]
-    padded = np.zeros((*columns.shape[:2], *geometry.padded(sizes)), columns.dtype)
+    padded = np.zeros((*columns.shape[:2], *geometry.padded(sizes)), columns.dtype, like=columns)
     for tap in np.ndindex(*geometry.kernel):
         steps = zip(tap, geometry.dilation, places, geometry.stride, strict=True)
         where = tuple(slice(t * d, t * d + (n - 1) * s + 1, s) for t, d, n, s in steps)

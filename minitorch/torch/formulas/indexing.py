@@ -58,7 +58,7 @@ def embedding_backward(
     if padding_idx is not None:
         counts = flat != padding_idx
         flat, gs = flat[counts], gs[counts]
-    table = cleared(np.empty((rows, g.shape[-1]), g.dtype))
+    table = cleared(np.empty((rows, g.shape[-1]), g.dtype, like=g))
     index_add(table, 0, flat, gs)
     return table
 
@@ -134,12 +134,12 @@ def put_elements(x: Array, dim: int, index: Array, source: Any, adding: bool) ->
     if adding:
         np.add.at(x, _grid(index, dim), source)
     else:
-        np.put_along_axis(x, index, np.asarray(source, x.dtype), dim)
+        np.put_along_axis(x, index, np.asarray(source, x.dtype, like=x), dim)
 
 
 def _grid(index: Array, dim: int) -> tuple[Array, ...]:
     """An index array for every dimension: the given one, and each element's own place."""
-    grid = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    grid = [np.asarray(g, like=index) for g in np.ogrid[tuple(slice(n) for n in index.shape)]]
     grid[dim] = index
     return tuple(grid)
 

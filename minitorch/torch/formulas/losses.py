@@ -43,7 +43,7 @@ def cross_entropy(
     logsums = row_logsums(logits)
     all_count = counts.all()
     classes = target if all_count else np.where(counts, target, 0)
-    losses = logsums[:, 1] - (logits[np.arange(len(classes)), classes] - logsums[:, 0])
+    losses = logsums[:, 1] - (logits[np.arange(len(classes), like=logits), classes] - logsums[:, 0])
     if weight is not None:
         losses = losses * weight[classes]
     if label_smoothing:
@@ -89,7 +89,7 @@ def cross_entropy_backward(
     everywhere = g * real(label_smoothing / classes)
     total = real(classes) if weight is None else weight.sum()
     out = scaled_softmax(logits, logsums, at_target + everywhere * total)
-    out[np.arange(n), places] -= at_target
+    out[np.arange(n, like=logits), places] -= at_target
     if label_smoothing:
         out -= everywhere[:, None] * (real(1) if weight is None else weight)
     return out

@@ -212,7 +212,7 @@ def batch_norm_backward(
         v.sum(axis=0) for v in row_sums(_rows(g), _rows(x), np.broadcast_to(mean, shape))
     )
     scale = rstd if weight is None else rstd * weight
-    zero = np.zeros(channels, x.dtype)
+    zero = np.zeros(channels, x.dtype, like=x)
     count = x.dtype.type(x.size // channels) if channels else x.dtype.type(1)
     slope = products * scale * rstd * rstd / count if training else zero
     level = sums * scale / count - mean * slope if training else zero
@@ -226,7 +226,7 @@ def batch_norm_backward(
 
 def _rows(x: Array) -> Array:
     """x (N, C, ...) as (N, C, rest)."""
-    return np.ascontiguousarray(x).reshape(*x.shape[:2], -1)
+    return (x if x.flags.c_contiguous else x.copy()).reshape(*x.shape[:2], -1)
 
 
 @accelerated

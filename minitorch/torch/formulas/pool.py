@@ -123,13 +123,13 @@ def max_of_windows(x: Array, windows: tuple[Windows, ...]) -> tuple[Array, Array
     dims = len(windows)
     planes, shape = planes_of(x, dims), pooled_shape(x.shape, windows)
     if 0 in shape:
-        return np.empty(shape, x.dtype), np.empty(shape, np.int64)
-    places, counting = _gather_table(windows, x.shape[-dims:])
+        return np.empty(shape, x.dtype, like=x), np.empty(shape, np.int64, like=x)
+    places, counting = (np.asarray(v, like=x) for v in _gather_table(windows, x.shape[-dims:]))
     candidates = planes[:, places]  # (planes, windows, taps)
     best = candidates.argmax(2)
     if x.dtype.kind not in "iub":
         _prefer_last_nan(candidates, best)
-    indices = places[np.arange(len(places)), best]
+    indices = places[np.arange(len(places), like=x), best]
     values = np.take_along_axis(planes, indices, 1)
     lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
     values[:, ~counting.any(1)] = lowest  # of nothing
@@ -147,8 +147,9 @@ def _prefer_last_nan(candidates: Array, best: Array) -> None:
 @accelerated
 def max_pool_gradient(g: Array, indices: Array, input_shape: Sizes, dims: int) -> Array:
     """The gradient of a maximum's input: g added at the places that won."""
-    gradient = np.zeros((prod(input_shape[:-dims]), prod(input_shape[-dims:])), g.dtype)
-    row = np.arange(len(gradient))[:, None]
+    shape = prod(input_shape[:-dims]), prod(input_shape[-dims:])
+    gradient = np.zeros(shape, g.dtype, like=g)
+    row = np.arange(len(gradient), like=g)[:, None]
     np.add.at(gradient, (row, planes_of(indices, dims)), planes_of(g, dims))
     return gradient.reshape(input_shape)
 
@@ -173,7 +174,7 @@ def max_unpool(x: Array, indices: Array, output_size: Sizes) -> Array:
             f"max_unpool: Found an invalid max index: {indices[wrong][0]} "
             f"(output volumes are of size {by(output_size, 'x')})"
         )
-    out = np.zeros((prod(x.shape[:-dims]), prod(output_size)), x.dtype)
+    out = np.zeros((prod(x.shape[:-dims]), prod(output_size)), x.dtype, like=x)
     np.put_along_axis(out, planes_of(indices, dims), planes_of(x, dims), 1)
     return out.reshape(*x.shape[:-dims], *output_size)
 
@@ -245,11 +246,12 @@ def mean_of_windows(x: Array, windows: tuple[Windows, ...], divisors: Array) -> 
     """The sum of each window, divided by its own number."""
     shape = pooled_shape(x.shape, windows)
     if 0 in shape:
-        return np.empty(shape, x.dtype)
-    places, counting = _gather_table(windows, x.shape[-len(windows) :])
+        return np.empty(shape, x.dtype, like=x)
+    table = _gather_table(windows, x.shape[-len(windows) :])
+    places, counting = (np.asarray(v, like=x) for v in table)
     parts = planes_of(x, len(windows))[:, places]  # (planes, windows, taps)
     total = np.where(counting, parts, parts.dtype.type(0)).sum(2)
-    mean = total / divisors.astype(total.dtype)
+    mean = total / np.asarray(divisors.astype(total.dtype), like=x)
     return mean.astype(x.dtype, copy=False).reshape(shape)
 
 
@@ -260,11 +262,12 @@ def share_among_windows(
     """Each window's g, divided by its own number, added to all its places."""
     dims = len(windows)
     shares = planes_of(g, dims)
-    shares = shares / divisors.astype(shares.dtype)
-    gradient = np.zeros((len(shares), prod(input_shape[-dims:])), shares.dtype)
+    shares = shares / np.asarray(divisors.astype(shares.dtype), like=g)
+    gradient = np.zeros((len(shares), prod(input_shape[-dims:])), shares.dtype, like=g)
     if g.size:
         places, counting = _gather_table(windows, input_shape[-dims:])
         window, _ = counting.nonzero()
-        row = np.arange(len(gradient))[:, None]
-        np.add.at(gradient, (row, places[counting]), shares[:, window])
+        window, chosen = (np.asarray(v, like=g) for v in (window, places[counting]))
+        row = np.arange(len(gradient), like=g)[:, None]
+        np.add.at(gradient, (row, chosen), shares[:, window])
     return gradient.astype(g.dtype, copy=False).reshape(input_shape)

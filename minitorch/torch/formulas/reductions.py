@@ -27,7 +27,7 @@ def _reduction(name: str, ufunc: np.ufunc, doc: str) -> Callable[..., Array]:
     reduce = ufunc.reduce
 
     def formula(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
-        return np.asarray(reduce(x, axis=dims, keepdims=keepdim))
+        return as_array(reduce(x, axis=dims, keepdims=keepdim))
 
     formula.__name__, formula.__doc__ = name, doc
     return accelerated(formula)
@@ -73,7 +73,7 @@ def var_mean(
 def moments(x: Array, dims: Dims, keepdim: bool) -> tuple[Array, Array, int]:
     """The sum of squared distances from the mean, the mean, and the count."""
     count = _product(x.shape if dims is None else (x.shape[d] for d in dims))
-    centre = x.mean(axis=dims, keepdims=True) if count else np.full((), np.nan, x.dtype)
+    centre = x.mean(axis=dims, keepdims=True) if count else x.dtype.type(np.nan)
     squares = np.square(np.abs(x - centre)).sum(axis=dims, keepdims=keepdim)
     return squares, x.mean(axis=dims, keepdims=keepdim) if count else squares * np.nan, count
 

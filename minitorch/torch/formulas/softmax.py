@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.interface import accelerated
+from ..backends.interface import accelerated, reduce
 
 Array = Any
 
@@ -47,4 +47,4 @@ def logsumexp(x: Array, dims: tuple[int, ...], keepdim: bool = False) -> Array:
 
 
 def _largest(x: Array, dim: int) -> Array:
-    return np.maximum.reduce(x, axis=dim, keepdims=True) if x.size else x
+    return reduce(np.maximum, x, dim, keepdims=True) if x.size else x

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, sampling, scalars
-from ..backends.interface import cpu_map
+from ..backends.interface import as_numpy, cpu_map
 from ..interpreters import composite
-from ..tensor import Array, Tensor, wrap
+from ..tensor import Array, Tensor, wrap_beside
 from .comparison import where
 from .elementwise import not_for, unary
 from .movement import wrap_dim
@@ -389,9 +389,9 @@ def rrelu(
         return leaky_relu(input, (lower + upper) / 2, inplace)
     require_floats("rrelu_with_noise_out_cpu", input._array)
     slopes = np.ones(input._array.shape, input._array.dtype)
-    down = input._array <= 0
+    down = as_numpy(input._array) <= 0
     slopes[down] = sampling.uniform((int(down.sum()),), np.float64, lower, upper)
-    return input.mul_(wrap(slopes)) if inplace else input * wrap(slopes)
+    return input.mul_(wrap_beside(slopes, input)) if inplace else input * wrap_beside(slopes, input)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
@@ -421,7 +421,7 @@ def gumbel_softmax(
         )
     drawn = logits.dtype if logits.dtype.kind == dtypes.FLOATING else dtypes.get_default_dtype()
     noise = -np.log(sampling.exponential(logits._array.shape, drawn.numpy))
-    soft = softmax((logits + wrap(noise)) / tau, dim)
+    soft = softmax((logits + wrap_beside(noise, logits)) / tau, dim)
     if not hard:
         return soft
     choice = soft.new_zeros(soft.shape).scatter(dim, soft.argmax(dim, keepdim=True), 1.0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided as strided_view
 
 from .. import dtypes
+from ..backends.interface import backend_of
 from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .elementwise import conj as conjugate
@@ -129,7 +129,7 @@ _part("imag", IMAG)
 
 def _view_as_real(input: Array) -> Array:
     parts = input.real
-    return strided_view(parts, (*parts.shape, 2), (*parts.strides, parts.itemsize))
+    return backend_of(parts).strided(parts, (*parts.shape, 2), (*parts.strides, parts.itemsize))
 
 
 def _view_as_complex(input: Array) -> Array:

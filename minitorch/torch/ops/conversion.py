@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..autograd.graph import modes
-from ..backends.interface import move, others, resolve
+from ..backends.interface import as_numpy, move, others, resolve
 from ..device import CPU
 from ..device import device as device_type
 from ..dtypes import dtype as dtype_type
@@ -311,8 +311,9 @@ def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:  # noqa: N807
     node = self.grad_fn
     name = None if node is None else node.name().split("::")[-1]
     return tensor_text(
-        self._array, dtype_name=self.dtype.name, requires_grad=self.requires_grad, grad_fn_name=name
-    )
+        as_numpy(self._array), dtype_name=self.dtype.name, requires_grad=self.requires_grad,
+        grad_fn_name=name, device=str(self.device),
+    )  # fmt: skip
 
 
 @only_method

@@ -27,10 +27,10 @@ def _unique(input: Array, dim: int | None, consecutive: bool) -> tuple[Array, Ar
     """Distinct values or places of a dimension, which of them each was, how many there are of each."""
     if dim is None:
         flat = input.reshape(-1)
-        order = np.arange(flat.size) if consecutive else order_of(flat, 0)
+        order = np.arange(flat.size, like=flat) if consecutive else order_of(flat, 0)
         return _runs(flat, order, input.shape)
     rows = _as_rows("unique_consecutive" if consecutive else "unique", input, dim)
-    order = np.arange(len(rows))
+    order = np.arange(len(rows), like=rows)
     if not consecutive and rows.shape[1]:
         order = np.lexsort(rows.T[::-1])
     return _runs(input, order, (len(rows),), dim)
@@ -95,11 +95,11 @@ def _runs(
     rows = (
         np.moveaxis(ordered, dim, 0).reshape(len(order), -1)
         if array.size
-        else np.empty((len(order), 0))
+        else np.empty((len(order), 0), like=array)
     )
-    begins = np.ones(len(order), bool)
+    begins = np.ones(len(order), bool, like=array)
     begins[1:] = (rows[1:] != rows[:-1]).any(-1)
-    inverse = np.empty(len(order), np.int64)
+    inverse = np.empty(len(order), np.int64, like=array)
     inverse[order] = np.cumsum(begins) - 1
     starts = np.flatnonzero(begins)
     counts = np.diff(starts, append=len(order))
@@ -350,7 +350,7 @@ def _edges_of(name: str, values: Tensor, bins: Any, limits: tuple[float, float] 
         array = values._array
         limits = (array.min(), array.max()) if array.size else (0, 1)
     low, high = _limits(name, *limits)
-    return linspace(float(low), float(high), bins + 1, dtype=values.dtype)
+    return linspace(float(low), float(high), bins + 1, dtype=values.dtype, device=values.device)
 
 
 def _bins_of(values: Array, edges: Array) -> Array:

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.interface import as_numpy
 from ..interpreters import composite
-from ..tensor import Array, Tensor, wrap
+from ..tensor import Array, Tensor, wrap_beside
 from .comparison import where
 from .loss import how_reduced
 from .precision import require_floats
@@ -166,7 +167,7 @@ def ctc_loss(
     steps, wanted = _lengths(input_lengths), _lengths(target_lengths)
     _check("ctc_loss", batched._array.shape, steps, wanted, blank)
     params = {
-        "targets": _padded(targets._array, wanted),
+        "targets": _padded(as_numpy(targets._array), wanted),
         "input_lengths": steps,
         "target_lengths": wanted,
     }
@@ -174,14 +175,16 @@ def ctc_loss(
     if zero_infinity:
         loss = where(loss == np.inf, 0, loss)
     if how == "mean":
-        return (loss / wrap(np.maximum(wanted, 1).astype(loss._array.dtype))).mean()
+        return (loss / wrap_beside(np.maximum(wanted, 1).astype(loss._array.dtype), loss)).mean()
     if how == "sum":
         return loss.sum()
     return loss if log_probs.ndim == 3 else loss.squeeze(0)
 
 
 def _lengths(values: Any) -> Array:
-    return np.asarray(values._array if isinstance(values, Tensor) else values, np.int64).reshape(-1)
+    return np.asarray(
+        as_numpy(values._array) if isinstance(values, Tensor) else values, np.int64
+    ).reshape(-1)
 
 
 def _check(name: str, shape: tuple[int, ...], steps: Array, wanted: Array, blank: int) -> None:

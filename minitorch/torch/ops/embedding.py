@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.interface import as_numpy
 from ..formulas import indexing
-from ..tensor import Array, Tensor, wrap
+from ..tensor import Array, Tensor, wrap, wrap_beside
 from .precision import is_half, widened
 from .ranges import arange
 from .record import MOVEMENT, Op, bind
@@ -169,9 +170,9 @@ def embedding_bag(
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.reshape(-1, 1)
     if padding_idx is not None:
-        kept = np.flatnonzero(input._array.reshape(-1) != padding_idx)
-        rows, bags = rows.index_select(0, wrap(kept)), bags[kept]
-    return _reduced(rows, wrap(bags), count, mode)
+        kept = np.flatnonzero(as_numpy(input._array).reshape(-1) != padding_idx)
+        rows, bags = rows.index_select(0, wrap_beside(kept, rows)), bags[kept]
+    return _reduced(rows, wrap_beside(bags, rows), count, mode)
 
 
 def _check_rows(indices: Array, rows: int) -> None:
@@ -202,7 +203,7 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[Ar
         raise ValueError(
             f"offsets has to be a 1D Tensor, but got Tensor of dimension {offsets.ndim}"
         )
-    starts = offsets._array
+    starts = as_numpy(offsets._array)
     if starts.size and starts[0] != 0:
         raise RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.interface import reduce
 from ..formulas import reductions
 from ..tensor import Array, Tensor
 from .layout import ordered
@@ -53,7 +54,7 @@ def at_indices_gradient(g: Any, shapes: Any, outs: Any, dim: int, keepdim: bool)
 def _folding(small: np.ufunc, large: Callable[..., Array]) -> Callable[..., Array]:
     def compute(input: Array, dim: Dims, keepdim: bool = False) -> Array:
         if input.size < reductions.LARGE:
-            return ordered(small.reduce(input, axis=dim, keepdims=keepdim))
+            return ordered(reduce(small, input, dim, keepdim))
         return ordered(large(input, dim, keepdim))
 
     return compute

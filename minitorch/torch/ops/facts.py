@@ -190,11 +190,10 @@ def typename(obj: Any) -> str:
 # --- What it is not, or what takes no effort here ---------------------------------------------------
 
 for _name in (
-    "is_cuda", "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized",
+    "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized",
     "is_sparse", "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu",
 ):  # fmt: skip
     method(_name, False)
-method("is_cpu", True)
 method("layout", environment.strided)
 method("name", None)
 method("names", property(lambda self: (None,) * self._array.ndim, doc="Dimensions have no names."))
@@ -205,7 +204,14 @@ def _always(name: str, answer: Callable[..., Any], doc: str) -> None:
     method(name, answer)
 
 
-_always("get_device", lambda self: -1, "The number of the GPU: there is none.")
+def _device_number(self: Tensor) -> int:
+    where = self.device
+    return -1 if where.index is None else where.index
+
+
+_always("get_device", _device_number, "The number of the GPU; -1 on the CPU.")
+method("is_cpu", property(lambda self: self.device.type == "cpu", doc="Whether it is on the CPU."))
+method("is_cuda", property(lambda self: self.device.type == "cuda", doc="Whether it is on a GPU."))
 _always("has_names", lambda self: False, "Whether dimensions have names: never.")
 _always("is_distributed", lambda self: False, "Whether the tensor lies on several machines: never.")
 _always("record_stream", lambda self, stream: None, "Nothing: the CPU has no streams.")

@@ -45,25 +45,30 @@ def _library() -> Any:
     return transforms
 
 
+def _library_for(input: Array) -> Any:
+    """What transforms an array: SciPy, or NumPy for arrays of other devices and empty ones."""
+    return _library() if input.size and type(input) is np.ndarray else np.fft
+
+
 def _c2c(input: Array, dims: tuple[int, ...], mode: int, forward: bool) -> Array:
     """Complex to complex."""
     if not input.size:
         return input.copy()
     if forward:
-        return _library().fftn(input, axes=dims, norm=_FORWARD[mode])
-    return _library().ifftn(input, axes=dims, norm=_BACKWARD[mode])
+        return _library_for(input).fftn(input, axes=dims, norm=_FORWARD[mode])
+    return _library_for(input).ifftn(input, axes=dims, norm=_BACKWARD[mode])
 
 
 def _r2c(input: Array, dims: tuple[int, ...], mode: int) -> Array:
     """Real to complex, forward: along the last dimension, half of the spectrum."""
-    library = _library() if input.size else np.fft
+    library = _library_for(input)
     return library.rfftn(input, axes=dims, norm=_FORWARD[mode])
 
 
 def _c2r(input: Array, dims: tuple[int, ...], mode: int, size: int) -> Array:
     """Half of a spectrum to real numbers, `size` of them along the last dimension, backward."""
     sizes = [*(input.shape[d] for d in dims[:-1]), size]
-    library = _library() if input.size else np.fft
+    library = _library_for(input)
     return library.irfftn(input, s=sizes, axes=dims, norm=_BACKWARD[mode])
 
 
@@ -79,7 +84,7 @@ def _c2r_gradient(g: Any, shapes: Any, dims: tuple[int, ...], mode: int, size: i
     spectrum = R2C(g, dims=dims, mode=mode)
     twice = np.where((np.arange(kept) > 0) & (np.arange(kept) < size - kept + 1), 2.0, 1.0)
     shape = [kept if d == last else 1 for d in range(g.ndim)]
-    return spectrum * tensor(twice, dtype=g.dtype).reshape(shape)
+    return spectrum * tensor(twice, dtype=g.dtype, device=g.device).reshape(shape)
 
 
 C2C = Op("fft_c2c", ("input",), _c2c,

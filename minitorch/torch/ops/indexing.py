@@ -148,7 +148,15 @@ def _basic_view(input: Array, at: Key) -> Array:
 BASIC, BASIC_BACKWARD = part("slice_by_key", _basic_view, "SliceBackward0")
 
 
+def _beside(key: Key, array: Array) -> Key:
+    """A key whose arrays are on another array's device."""
+    if type(array) is np.ndarray:
+        return key
+    return tuple([np.asarray(k, like=array) if isinstance(k, np.ndarray) else k for k in key])
+
+
 def _taken(input: Array, key: Key) -> Array:
+    key = _beside(key, input)
     try:
         out = input[key]
     except IndexError as e:
@@ -186,6 +194,7 @@ def _index_error(error: IndexError, shape: tuple[int, ...], key: Key) -> IndexEr
 def _index_backward(input: Array, shape: tuple[int, ...], key: Key) -> Array:
     """Add what was read back to where it came from; a place read twice gets both."""
     out = np.zeros(shape, input.dtype, like=input)
+    key = _beside(key, input)
     if all(_is_mask(k) or isinstance(k, slice) for k in key):
         out[key] = input
     else:

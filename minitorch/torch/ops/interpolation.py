@@ -34,10 +34,11 @@ class Taps(NamedTuple):
 
 def _apply(x: Array, taps: Taps, axis: int) -> Array:
     if taps.weights is None:
-        return x.take(taps.places[:, 0], axis=axis)
+        return x.take(np.asarray(taps.places[:, 0], like=x), axis=axis)
     out: Any = 0
     for k in range(taps.places.shape[1]):
-        out = out + x.take(taps.places[:, k], axis=axis) * _along(taps.weights[:, k], axis, x)
+        places = np.asarray(taps.places[:, k], like=x)
+        out = out + x.take(places, axis=axis) * _along(taps.weights[:, k], axis, x)
     return out
 
 
@@ -53,7 +54,8 @@ def _apply_back(g: Array, taps: Taps, axis: int) -> Array:
 
 
 def _along(weights: Array, axis: int, like: Array) -> Array:
-    return weights.astype(like.dtype).reshape(-1, *(1,) * (like.ndim - axis - 1))
+    own = np.asarray(weights.astype(like.dtype), like=like)
+    return own.reshape(-1, *(1,) * (like.ndim - axis - 1))
 
 
 def _apply_to_bytes(x: Array, taps: Taps, axis: int) -> Array:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.interface import as_numpy
 from ..environment import contiguous_format
-from ..tensor import Array, Tensor, wrap
+from ..tensor import Array, Tensor, wrap, wrap_beside
 from .layout import has_channels_last, in_order, laid_out, ordered
 from .movement import sizes_of, wrap_dim, wrap_dims
 from .parts import SLICE, UNBIND
@@ -229,9 +230,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     width, before, rows = sum(x.shape[1] for x in blocks), 0, []
     for x in blocks:
         high, wide = x._array.shape
-        left, right = (
-            wrap(np.zeros((high, n), kind.numpy)) for n in (before, width - before - wide)
-        )
+        left, right = (x.new_zeros((high, n), dtype=kind) for n in (before, width - before - wide))
         rows.append(cat([left, x.to(kind), right], 1))
         before += wide
     return cat(rows, 0)
@@ -288,7 +287,9 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         return input.new_empty(0)
     ways = choices_with_repeats if with_replacement else choices
     places = np.array(list(ways(range(len(input)), r)), np.int64).reshape(-1, r)
-    return stack([input.index_select(0, wrap(column.copy())) for column in places.T], 1)
+    return stack(
+        [input.index_select(0, wrap_beside(column.copy(), input)) for column in places.T], 1
+    )
 
 
 # --- Turned and repeated -----------------------------------------------------------------------------
@@ -413,21 +414,24 @@ def repeat_interleave(
 ) -> Tensor:
     """Each place of a dimension repeated, so often or as a tensor says for each."""
     if repeats is None:
-        _check_counts(input._array, len(input), 0)
-        places = np.repeat(np.arange(len(input), dtype=input._array.dtype), input._array)
+        counts = as_numpy(input._array)
+        _check_counts(counts, len(input), 0)
+        places = np.repeat(np.arange(len(input), dtype=counts.dtype), counts)
         _check_total(len(places), output_size)
-        return wrap(places)
+        return wrap_beside(places, input)
     if dim is not None and not input.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if dim is None:
         input, dim = input.reshape(-1), 0
     d = wrap_dim(dim, input.ndim)
     size = input._array.shape[d] if input.ndim else 1
-    counts = repeats._array if isinstance(repeats, Tensor) else np.array(repeats, np.int64)
+    counts = (
+        as_numpy(repeats._array) if isinstance(repeats, Tensor) else np.array(repeats, np.int64)
+    )
     _check_counts(counts, size, d)
     places = np.repeat(np.arange(size), np.broadcast_to(counts.reshape(-1), (size,)))
     _check_total(len(places), output_size)
-    return input.reshape(input.shape or (1,)).index_select(d, wrap(places))
+    return input.reshape(input.shape or (1,)).index_select(d, wrap_beside(places, input))
 
 
 FUNCTIONS["repeat_interleave"] = repeat_interleave

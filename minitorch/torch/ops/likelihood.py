@@ -157,7 +157,7 @@ def _cross_entropy(
     if reduction == "sum":
         count = np.ones((), sums.dtype)
     elif weight is None:
-        count = np.array(np.count_nonzero(target != ignore_index), sums.dtype)
+        count = as_array((target != ignore_index).sum()).astype(sums.dtype)
     else:
         count = as_array(_nll_weights(target, weight, ignore_index, sums.dtype)[1].sum())
     return as_array(total / count).astype(input.dtype, copy=False), sums, count

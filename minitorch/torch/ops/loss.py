@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.interface import as_numpy
 from ..interpreters import composite
-from ..tensor import Tensor, wrap
+from ..tensor import Tensor, wrap_beside
 from .activation import logsigmoid
 from .comparison import where
 from .distance import pairwise_distance
@@ -308,7 +309,7 @@ def multilabel_margin_loss(
         )
     if target.dtype is not dtypes.int64:
         raise RuntimeError(f"expected scalar type Long but found {kind_name(target._array)}")
-    labels = target._array.reshape(rows._array.shape)
+    labels = as_numpy(target._array).reshape(rows._array.shape)
     if labels.size and not (labels.min() >= -1 and labels.max() < rows.shape[1]):
         raise RuntimeError(
             f"multilabel_margin_loss: Expected all target values to be between -1 and {rows.shape[1] - 1}"
@@ -317,8 +318,8 @@ def multilabel_margin_loss(
     labels = np.where(named, labels, 0)
     right = np.zeros(labels.shape, bool)
     right[np.nonzero(named)[0], labels[named]] = True
-    counted = wrap(named[:, :, None] & ~right[:, None, :])
-    gaps = 1 - rows.gather(1, wrap(labels)).unsqueeze(2) + rows.unsqueeze(1)
+    counted = wrap_beside(named[:, :, None] & ~right[:, None, :], rows)
+    gaps = 1 - rows.gather(1, wrap_beside(labels, rows)).unsqueeze(2) + rows.unsqueeze(1)
     loss = gaps.masked_fill(~(counted & (gaps > 0)), 0).sum((1, 2)) / rows.shape[1]
     return reduced(loss.reshape(target.shape[:-1]) if how == "none" else loss, how)
 

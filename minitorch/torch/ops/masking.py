@@ -137,7 +137,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Tensor:
 def _nonzero(input: Array) -> Array:
     found = np.nonzero(input.reshape(input.shape or (1,)))
     if not input.ndim:
-        return np.zeros((len(found[0]), 0), np.int64)
+        return np.zeros((len(found[0]), 0), np.int64, like=input)
     return np.stack(found).T.astype(np.int64, copy=False)
 
 

@@ -143,7 +143,7 @@ GROUP_NORM = normalization(
 
 
 def _without_mean(out: Array, r: Array) -> tuple[Array, Array, Array]:
-    return out, np.zeros((), r.dtype), r
+    return out, np.zeros((), r.dtype, like=r), r
 
 
 def _without_bias(by_input: Array, by_weight: Array) -> tuple[Array, Array, Array]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..environment import channels_last
-from ..tensor import Array, Tensor, wrap
+from ..tensor import Array, Tensor, wrap_beside
 from .layout import as_image, has_channels_last
 from .promotion import exact_number
 from .record import MOVEMENT, Op, bind
@@ -21,7 +21,8 @@ Widths = tuple[tuple[int, int], ...]
 
 def _constant_pad(input: Array, widths: Widths, value: Any) -> Array:
     shape = tuple(n + a + b for n, (a, b) in zip(input.shape, widths, strict=True))
-    out = np.full(shape, value, input.dtype, like=input)
+    out = np.empty(shape, input.dtype, like=input)
+    out.fill(value)
     kept = tuple(
         slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(input.shape, widths, strict=True)
     )
@@ -138,7 +139,7 @@ def _repeat_own(input: Tensor, widths: Widths, mode: str, batched: bool) -> Tens
                     "Argument #4: Padding size should be less than the corresponding input dimension, "
                     f"but got: padding ({before}, {after}) at dimension {d} of input {list(input.shape)}"
                 )
-            out = out.index_select(d, wrap(_PLACES[mode](size, before, after)))
+            out = out.index_select(d, wrap_beside(_PLACES[mode](size, before, after), out))
     if out is input:
         return input.clone()
     last = mode != "circular" and has_channels_last(input._array)

@@ -53,7 +53,8 @@ def _select(input: Array, at: tuple[int, int]) -> Array:
 
 def _diagonal(input: Array, at: tuple[int, int, int]) -> Array:
     out = np.diagonal(input, *at)
-    out.flags.writeable = input.flags.writeable  # NumPy gives it read-only
+    if type(out) is np.ndarray:
+        out.flags.writeable = input.flags.writeable  # NumPy gives it read-only
     return out
 
 

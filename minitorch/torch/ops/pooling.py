@@ -14,7 +14,7 @@ import numpy as np
 from .. import sampling
 from ..formulas import pool
 from ..interpreters import composite
-from ..tensor import Array, Tensor, wrap
+from ..tensor import Array, Tensor, wrap_beside
 from .layout import as_image
 from .precision import require_floats
 from .promotion import plain_integer, plain_integers
@@ -337,7 +337,7 @@ def _declare_fractional(dims: int) -> tuple[Any, Any]:
             drawn = sampling.uniform(
                 (batch, input.shape[-dims - 1], dims), input._array.dtype, 0.0, 1.0
             )
-            _random_samples = wrap(drawn)
+            _random_samples = wrap_beside(drawn, input)
         params = {"kernel": kernel, "size": wanted, "dims": dims}
         return tuple(bind(FRACTIONAL_MAX, (input, _random_samples), params))
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.interface import as_array
+from ..backends.interface import as_array, reduce
 from ..formulas import reductions
 from ..formulas import softmax as cpu_softmax
 from ..tensor import Array, Tensor
@@ -245,7 +245,7 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 def _declare_truth(name: str, compute: np.ufunc, doc: str) -> None:
     def answer(input: Array, dim: Dims, keepdim: bool) -> Array:
         kind = np.uint8 if input.dtype == np.uint8 else bool
-        truth = compute.reduce(input.astype(bool, copy=False), axis=dim, keepdims=keepdim)
+        truth = reduce(compute, input.astype(bool, copy=False), dim, keepdim)
         return ordered(as_array(truth)).astype(kind, copy=False)
 
     op = Op(name, ("input",), answer, {"input": None}, kind=REDUCTION, doc=doc)

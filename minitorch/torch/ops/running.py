@@ -45,7 +45,8 @@ def from_the_end(name: str, g: Any, dim: int) -> Any:
 def _accumulated(ufunc: np.ufunc, input: Array, dim: int) -> Array:
     """Single precision is accumulated in double, as Torch does."""
     wide = np.float64 if input.dtype == np.float32 else input.dtype
-    return ufunc.accumulate(input, axis=dim, dtype=wide).astype(input.dtype, copy=False)
+    run = np.cumsum if ufunc is np.add else np.cumprod
+    return run(input, axis=dim, dtype=wide).astype(input.dtype, copy=False)
 
 
 def _cumsum(input: Array, dim: int) -> Array:
@@ -162,7 +163,7 @@ def _running_extreme(larger: np.ufunc) -> Callable[..., Any]:
         new = wide == values
         if wide.dtype.kind == "f":
             new |= np.isnan(wide)
-        steps = np.arange(wide.shape[dim]).reshape([-1] + [1] * (wide.ndim - dim - 1))
+        steps = np.arange(wide.shape[dim], like=wide).reshape([-1] + [1] * (wide.ndim - dim - 1))
         indices = np.maximum.accumulate(np.where(new, steps, 0), axis=dim)
         return values.astype(input.dtype, copy=False), indices
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..interpreters import composite
-from ..tensor import Array, Tensor, wrap
+from ..tensor import Array, Tensor, wrap_beside
 from .complex_numbers import view_as_real
 from .fourier import TRANSFORMS
 from .padding import pad
@@ -25,7 +25,7 @@ def _window_of(
             f"{name}: expected 0 < win_length <= n_fft, but got win_length={win_length}, n_fft={n_fft}"
         )
     if window is None:
-        window = wrap(np.ones(win_length, np.empty(0, like._array.dtype).real.dtype))
+        window = wrap_beside(np.ones(win_length, np.empty(0, like._array.dtype).real.dtype), like)
     elif window._array.shape != (win_length,):
         raise RuntimeError(
             f"{name}: expected a 1D window tensor of size equal to win_length={win_length}, but got window with "
@@ -82,7 +82,7 @@ def stft(
 def _overlap(frames: Array, hop: int) -> Array:
     """Frames (B, frame, n) added up where they overlap, each `hop` after the last."""
     batch, count, n = frames.shape
-    out = np.zeros((batch, n + hop * (count - 1)), frames.dtype)
+    out = np.zeros((batch, n + hop * (count - 1)), frames.dtype, like=frames)
     for i in range(count):
         out[:, i * hop : i * hop + n] += frames[:, i]
     return out

@@ -169,21 +169,25 @@ def _kth(input: Array, dim: int, k: int) -> Array:
 
 def _median(input: Array, dim: int, skip_nan: bool) -> Array:
     """The lower of the middle elements; a NaN counts as the median unless it is skipped."""
-    missing = np.isnan(input).sum(axis=dim) if input.dtype.kind in "fV" else np.zeros((), int)
+    missing = (
+        np.isnan(input).sum(axis=dim) if input.dtype.kind in "fV" else np.zeros((), int, like=input)
+    )
     there = input.shape[dim] - missing
     rank = np.maximum(there - 1, 0) // 2
     if not skip_nan:
         rank = np.where(missing > 0, there, rank)
-    return _in_order(input, dim, np.broadcast_to(rank, np.delete(input.shape, dim)))
+    return _in_order(
+        input, dim, np.broadcast_to(rank, (*input.shape[:dim], *input.shape[dim + 1 :]))
+    )
 
 
 def _mode(input: Array, dim: int) -> Array:
     """The last place of the most frequent element, the smallest of equally frequent ones."""
     at = order_of(input, dim)
     rows = np.moveaxis(np.take_along_axis(input, at, dim), dim, -1)
-    steps = np.arange(rows.shape[-1])
+    steps = np.arange(rows.shape[-1], like=rows)
     begins = np.concatenate(
-        [np.ones((*rows.shape[:-1], 1), bool), rows[..., 1:] != rows[..., :-1]], -1
+        [np.ones((*rows.shape[:-1], 1), bool, like=rows), rows[..., 1:] != rows[..., :-1]], -1
     )
     into_run = steps - np.maximum.accumulate(np.where(begins, steps, 0), axis=-1)
     return np.take_along_axis(at, np.expand_dims(into_run.argmax(-1), dim), dim).squeeze(dim)

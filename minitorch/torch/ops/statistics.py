@@ -347,7 +347,7 @@ def _slope(input: Tensor, space: Any, dim: int, edge_order: int) -> Tensor:
             )
         steps = space.reshape(-1).diff()
     else:
-        steps = full((size - 1,), space, dtype=_real_float(input))
+        steps = full((size - 1,), space, dtype=_real_float(input), device=input.device)
     steps = steps.reshape([-1] + [1] * (input.ndim - dim - 1))
     at: Any = lambda x, start, count: x.narrow(dim if x is not steps else 0, start, count)  # noqa: E731
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided_view
 
-from ..tensor import Array, Tensor, offset_in, wrap
+from ..tensor import Array, Tensor, offset_in, wrap_beside
 from .movement import strided, wrap_dim
 from .promotion import plain_integer, plain_integers
 from .record import MOVEMENT, Op
@@ -84,7 +84,9 @@ def _as_strided_gradient(g: Any, size: Any, stride: Any, offset: int, layout: Ge
     gradient = RESTRIDE(g, source=(size, stride, offset), target=layout)
     own = _places(layout)
     shown = np.bincount(own.reshape(-1))[own] if own.size else own
-    return gradient / wrap(shown.astype(g._array.dtype)) if (shown > 1).any() else gradient
+    return (
+        gradient / wrap_beside(shown.astype(g._array.dtype), g) if (shown > 1).any() else gradient
+    )
 
 
 AS_STRIDED = Op("as_strided", ("input",), _as_strided, {"input": _as_strided_gradient}, view=True)

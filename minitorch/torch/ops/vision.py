@@ -13,7 +13,7 @@ from .. import dtypes
 from ..environment import contiguous_format
 from ..formulas import conv
 from ..interpreters import composite
-from ..tensor import Array, Tensor, tracks, wrap
+from ..tensor import Array, Tensor, tracks, wrap, wrap_beside
 from .comparison import where
 from .interpolation import cubic_weights
 from .promotion import plain_integers
@@ -176,7 +176,9 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     axes = [_centers(n, bool(align_corners), theta._array.dtype) for n in size[2:]]
     mesh = np.meshgrid(*axes, indexing="ij")[::-1]  # x first
     points = np.stack([*mesh, np.ones_like(mesh[0])], -1).reshape(1, -1, dims + 1)
-    return (wrap(points) @ theta.transpose(1, 2)).reshape(theta.shape[0], *size[2:], dims)
+    return (wrap_beside(points, theta) @ theta.transpose(1, 2)).reshape(
+        theta.shape[0], *size[2:], dims
+    )
 
 
 def _centers(count: int, align: bool, kind: Any) -> Array:
@@ -272,7 +274,12 @@ def _folded_back(x: Tensor, size: int, padding_mode: str, align: bool) -> Tensor
 
 def _nearest_tap(x: Tensor) -> list[Any]:
     """One pixel, whose weight is 1 wherever the point is: its derivative is 0."""
-    return [(x.detach().round(), x.masked_fill(wrap(np.array(True)), 1.0) if tracks(x) else 1.0)]
+    return [
+        (
+            x.detach().round(),
+            x.masked_fill(wrap_beside(np.array(True), x), 1.0) if tracks(x) else 1.0,
+        )
+    ]
 
 
 def _linear_taps(x: Tensor) -> list[Any]:

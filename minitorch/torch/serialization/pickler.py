@@ -7,6 +7,7 @@ import pickle
 from collections import OrderedDict
 from typing import Any
 
+from ..backends.interface import as_numpy
 from ..device import device
 from ..storage import TypedStorage, UntypedStorage, locate
 from ..tensor import Size, Tensor
@@ -37,8 +38,8 @@ class Storages:
             raise RuntimeError(
                 "Cannot save multiple tensors or storages that view the same data as different types"
             )
-        self.memories[key] = untyped._memory
-        return "storage", kind, key, "cpu", count
+        self.memories[key] = as_numpy(untyped._memory)
+        return "storage", kind, key, str(untyped.device), count
 
 
 def dump(obj: Any, pickle_module: Any, protocol: int) -> tuple[bytes, Storages]:

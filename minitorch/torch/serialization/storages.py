@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..device import device
+from ..backends.interface import from_numpy, resolve
+from ..device import DeviceError, device
 from ..storage import TypedStorage, UntypedStorage
 from . import rebuild
 from .names import StorageType
@@ -111,10 +112,14 @@ def place(storage: UntypedStorage, location: str, wanted: MapLocation) -> Untype
         location = wanted.get(location, location)
     elif wanted is not None:
         location = str(wanted)
-    if device(location).type != "cpu":
+    if device(location).type == "cpu":
+        return storage
+    try:
+        where = resolve(location)
+    except DeviceError as error:
         raise RuntimeError(
             f"Attempting to deserialize object on a {location} device, which is not available here. "
             "Please use torch.load with map_location=torch.device('cpu') to map your storages to "
-            "the CPU."
-        )
-    return storage
+            f"the CPU. ({error})"
+        ) from None
+    return UntypedStorage.over(from_numpy(storage._memory, where))

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.interface import as_numpy
 from ..environment import strided
 from ..ops.creation import as_tensor, empty
 from ..ops.movement import wrap_dim
 from ..ops.surface import only_method
-from ..tensor import Array, Tensor, wrap
+from ..tensor import Array, Tensor, wrap, wrap_beside
 from .coo import SparseTensor
 
 
@@ -93,7 +94,7 @@ def to_sparse(
         raise RuntimeError(
             f"to_sparse: sparse_dim {count} does not fit a tensor of shape {list(self.shape)}"
         )
-    filled = self._array != 0
+    filled = as_numpy(self._array != 0)
     if count < self.ndim:
         filled = filled.any(axis=tuple(range(count, self.ndim)))
     places = (
@@ -103,7 +104,9 @@ def to_sparse(
     )
     if not self.ndim:
         return SparseTensor(places, self.reshape(1)[: int(filled)], (), is_sorted=True)
-    return SparseTensor(places, self[tuple(wrap(p) for p in places)], self.shape, is_sorted=True)
+    return SparseTensor(
+        places, self[tuple(wrap_beside(p, self) for p in places)], self.shape, is_sorted=True
+    )
 
 
 @only_method

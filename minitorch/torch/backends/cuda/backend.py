@@ -59,10 +59,12 @@ class Cuda(Backend):
         except Exception as error:
             reason = error
         else:
-            results = result if type(result) is tuple else (result,)
-            if not any(isinstance(r, np.ndarray) for r in results):
-                return result
-            reason = TypeError("a result is an array of the CPU")
+            if type(result) is tuple:
+                return tuple([self._uploaded(r, where) for r in result])
+            result = self._uploaded(result, where)
+            return (
+                self._rounded(result, arrays) if not {"dtype", "kind"} & params.keys() else result
+            )
         if op.view:
             raise reason
         result = self._on_cpu(op, where, arrays, params)
@@ -96,6 +98,18 @@ class Cuda(Backend):
         if type(result) is tuple:
             return tuple([self.from_numpy(np.asarray(r), where) for r in result])
         return self.from_numpy(np.asarray(result), where)
+
+    def _uploaded(self, value: Any, where: device) -> Any:
+        """A result that does not depend on the input, and so was made on the CPU, on the device."""
+        return self.from_numpy(value, where) if isinstance(value, np.ndarray) else value
+
+    def _rounded(self, result: Array, arrays: Any) -> Array:
+        """A result in half precision, where all floating point inputs are: CuPy widens beside numbers."""
+        if result.dtype != np.float32:
+            return result
+        kinds = {x.dtype for x in arrays if isinstance(x, self.array) and x.dtype.kind in "fV"}
+        halves = len(kinds) == 1 and next(iter(kinds)).itemsize == 2
+        return result.astype(kinds.pop()) if halves else result
 
     def _downloaded(self, value: Any) -> Any:
         return self.to_numpy(value) if isinstance(value, self.array) else value

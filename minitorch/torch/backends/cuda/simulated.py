@@ -57,6 +57,8 @@ class SimulatedArray(NDArrayOperatorsMixin):
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function.__name__ in LACKING:
             raise TypeError(f"{function.__name__} is not supported")
+        if function in (np.asarray, np.array):  # of the CPU's array, `like` one of these
+            return SimulatedArray(np.array(*args, **kwargs), self.index)
         return self._wrapped(function(*self._memories(args), **self._memories(kwargs)))
 
     def __getattr__(self, name: str) -> Any:
@@ -82,7 +84,7 @@ class SimulatedArray(NDArrayOperatorsMixin):
         if name in SimulatedArray.__slots__:
             object.__setattr__(self, name, value)
         else:
-            setattr(self.memory, name, value)
+            setattr(self.memory, name, self._memories(value))
 
     def __getitem__(self, key: Any) -> Any:
         keys = self._memories(key if isinstance(key, tuple) else (key,))
@@ -125,10 +127,14 @@ class SimulatedArray(NDArrayOperatorsMixin):
         """A result's arrays as arrays of the same device."""
         if isinstance(value, (np.ndarray, np.generic)):
             mine = value.base is not None and np.may_share_memory(value, self.memory)
+            if mine and not value.flags.writeable:
+                value.flags.writeable = True  # np.diagonal's is not, CuPy's is
             return SimulatedArray(
                 value, self.index, (self if self.base is None else self.base) if mine else None
             )
-        if isinstance(value, (tuple, list)) and any(isinstance(v, np.ndarray) for v in value):
+        if isinstance(value, (tuple, list)) and any(
+            isinstance(v, (np.ndarray, np.generic)) for v in value
+        ):
             values = [self._wrapped(v) for v in value]
             return type(value)(*values) if hasattr(value, "_fields") else type(value)(values)
         return value

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....threads import tell_blas
 from ... import dtypes
-from ...tensor import Array, Tensor, tracks
+from ...tensor import Array, Tensor, tracks, wrap_beside
 from ..precision import kind_name
 from ..promotion import broadcast_shapes
 from ..results import named
@@ -128,6 +128,4 @@ def lapack(names: str, array: Array) -> Any:
 
 def identity(n: int, like: Tensor) -> Tensor:
     """The identity matrix in a tensor's type."""
-    from ...tensor import wrap
-
-    return wrap(np.eye(n, dtype=like._array.dtype))
+    return wrap_beside(np.eye(n, dtype=like._array.dtype), like)

@@ -227,7 +227,7 @@ def _reflect(x: Tensor, v: Tensor, scale: Tensor) -> Tensor:
 
 def _reflectors(A: Tensor) -> Tensor:
     """The vectors below the diagonal, with 1 on it."""
-    return A.tril(-1) + eye(*A._array.shape[-2:], dtype=A.dtype)
+    return A.tril(-1) + eye(*A._array.shape[-2:], dtype=A.dtype, device=A.device)
 
 
 @with_out
@@ -242,7 +242,7 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
             f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1], got {list(A.shape)}"
         )
     vectors = _reflectors(A)
-    product = eye(m, n, dtype=A.dtype).expand(A._array.shape)
+    product = eye(m, n, dtype=A.dtype, device=A.device).expand(A._array.shape)
     for i in reversed(range(tau._array.shape[-1])):
         product = _reflect(product, vectors[..., i], tau[..., i])
     return product if tau._array.shape[-1] else product + fill(A, 0) + tau.sum()

@@ -77,7 +77,7 @@ def _matrix_exp(A: Array) -> Array:
 
 def _exp_near_zero(A: Array) -> Array:
     """The first 19 terms of the series: six groups of three, each times the cube of A."""
-    one, square = np.eye(A.shape[-1], dtype=A.dtype, like=A), A @ A
+    one, square = np.asarray(np.eye(A.shape[-1], dtype=A.dtype), like=A), A @ A
     cube = square @ A
     c = [A.dtype.type(1 / math.factorial(i)) for i in range(19)]
     X = c[18] * one
@@ -208,9 +208,9 @@ def _rank_and_values(A: Tensor, rcond: Any, driver: str) -> tuple[Tensor, Tensor
     from .spectra import svdvals
 
     real = A.dtype.to_real()
-    values = svdvals(A) if driver in ("gelsd", "gelss") else empty(0, dtype=real)
+    values = svdvals(A) if driver in ("gelsd", "gelss") else empty(0, dtype=real, device=A.device)
     if driver == "gels":
-        return empty(0, dtype=dtypes.int64), values
+        return empty(0, dtype=dtypes.int64, device=A.device), values
     return matrix_rank(A, rtol=rcond), values
 
 

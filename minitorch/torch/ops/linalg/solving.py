@@ -10,7 +10,7 @@ import numpy as np
 from ... import dtypes
 from ...backends.interface import as_array
 from ...interpreters import composite
-from ...tensor import Array, Tensor, wrap
+from ...tensor import Array, Tensor, wrap_beside
 from ..comparison import where
 from ..creation import ones_like
 from ..elementwise import conj
@@ -39,7 +39,7 @@ from .arguments import (
 def _lu_factor(A: Array) -> tuple[Array, Array, Array]:
     """L and U in one matrix, the rows that were swapped (from 1), and the first zero pivot."""
     batch, (m, n) = A.shape[:-2], A.shape[-2:]
-    LU = np.array(A)
+    LU = A.copy()
     pivots = np.zeros((*batch, min(m, n)), np.int32)
     info = np.zeros(batch, np.int32)
     if A.size:
@@ -253,7 +253,7 @@ def triangular_solution(
     """X of AX = B (or XA = B), where A is triangular, for each matrix of a batch."""
     batch = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
     A, B = (np.broadcast_to(x, batch + x.shape[-2:]) for x in (A, B))
-    X = np.array(B)
+    X = B.copy()
     if X.size:
         trsm: Any = scipy_linalg().get_blas_funcs("trsm", (A, B))
         for at in np.ndindex(batch):
@@ -416,7 +416,9 @@ def _det_gradient(g: Any, A: Any, out: Any) -> Any:
     n = A._array.shape[-1]
     mask = singular[..., None, None]
     regular = _regular_cofactors(g, where(mask, identity(n, A), A), out)
-    spread = wrap(np.diag(np.arange(1.0, n + 1)).astype(A._array.dtype))  # distinct singular values
+    spread = wrap_beside(
+        np.diag(np.arange(1.0, n + 1)).astype(A._array.dtype), A
+    )  # distinct singular values
     return where(mask, _singular_cofactors(g, where(mask, A, spread)), regular)
 
 

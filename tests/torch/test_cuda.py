@@ -1,0 +1,257 @@
+"""Tensors on GPUs: a simulated one here, a real one where there is one.
+
+`pytest -m cuda tests/torch/test_cuda.py` runs them on a GPU.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from typing import Any
+
+import pytest
+
+import minitorch.torch as torch
+from minitorch.torch.backends.cuda.backend import find_cuda
+from minitorch.torch.backends.interface import unregister
+
+from . import devices, opinfo
+
+nn, F = torch.nn, torch.nn.functional
+
+
+@pytest.fixture(autouse=True)
+def gpu(monkeypatch):
+    """A GPU, or one that is simulated."""
+    find_cuda.cache_clear()
+    if not torch.cuda.is_available():
+        monkeypatch.setenv("MINITORCH_CUDA", "simulated:2")
+        find_cuda.cache_clear()
+    backend = find_cuda()[0]
+    assert backend is not None
+    yield backend
+    unregister(backend)
+    monkeypatch.undo()
+    find_cuda.cache_clear()
+
+
+# --- The device -----------------------------------------------------------------------------------
+
+
+def test_tensors_move_and_say_where_they_are():
+    x = torch.arange(6.0).reshape(2, 3)
+    y = x.cuda()
+    assert (y.is_cuda, str(y.device), y.get_device()) == (True, "cuda:0", 0)
+    assert y.cpu().equal(x)
+    assert y.to("cuda") is y
+    assert y.to("cuda", torch.float64).cpu().equal(x.double())
+    assert torch.zeros(2, device=y.device).is_cuda
+    assert torch.ones_like(y).is_cuda
+    assert y.new_tensor([1, 2]).is_cuda
+    assert repr(y).endswith("device='cuda:0')")
+    with torch.device("cuda"):
+        assert torch.rand(3).is_cuda
+        assert nn.Linear(2, 3).weight.is_cuda
+    assert not torch.rand(3).is_cuda
+
+
+def test_two_devices_do_not_mix():
+    x, y = torch.ones(2), torch.ones(2, device="cuda")
+    with pytest.raises(RuntimeError, match="at least two devices, cuda:0 and cpu"):
+        x.add(y)
+    with pytest.raises(RuntimeError, match="at least two devices"):
+        y.add_(x)
+    with pytest.raises(RuntimeError, match="two devices"):
+        F.linear(y, torch.ones(3, 2))
+    assert (y * torch.as_tensor(2.0)).tolist() == [2, 2]  # a number may be anywhere
+    with pytest.raises(TypeError, match="can't convert cuda:0 device type tensor to numpy"):
+        y.numpy()
+
+
+def test_questions_about_gpus():
+    cuda = torch.cuda
+    assert cuda.is_available()
+    assert cuda.device_count() >= 1
+    assert cuda.current_device() == 0
+    assert cuda.get_device_name() == cuda.get_device_properties(0).name
+    assert cuda.get_device_capability("cuda:0") >= (3, 5)
+    cuda.synchronize()
+    with pytest.raises(RuntimeError, match="invalid device ordinal 99"):
+        cuda.set_device(99)
+    with pytest.raises(ValueError, match="Expected a cuda device"):
+        cuda.synchronize("cpu")
+    with pytest.raises(RuntimeError, match="cuda:99"):
+        torch.ones(1, device="cuda:99")
+    free, total = cuda.mem_get_info()
+    assert 0 < free <= total
+    x = torch.ones(1 << 20, device="cuda")
+    assert 0 <= cuda.memory_allocated() <= cuda.max_memory_allocated() <= cuda.max_memory_reserved()
+    assert "GiB" in cuda.memory_summary()
+    del x
+    cuda.empty_cache()
+    assert torch.accelerator.current_accelerator() == torch.device("cuda")
+
+
+def test_streams_and_events():
+    stream = torch.cuda.Stream()
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    before = torch.cuda.current_stream()
+    with torch.cuda.stream(stream):
+        assert torch.cuda.current_stream() == stream
+        start.record()
+        x = torch.ones(100, device="cuda") * 2
+        end.record()
+    assert torch.cuda.current_stream() == before
+    torch.cuda.current_stream().wait_stream(stream)
+    end.synchronize()
+    assert start.elapsed_time(end) >= 0
+    assert end.query()
+    assert x.sum().item() == 200
+    with pytest.raises(ValueError, match="enable_timing"):
+        torch.cuda.Event().elapsed_time(end)
+
+
+def test_seeds_and_states_of_the_generator():
+    torch.manual_seed(3)
+    a = torch.rand(5, device="cuda")
+    torch.cuda.manual_seed(3)
+    state = torch.cuda.get_rng_state()
+    assert torch.rand(5, device="cuda").equal(a)
+    torch.cuda.set_rng_state(state)
+    assert torch.rand(5, device="cuda").equal(a)
+    torch.manual_seed(3)
+    first = torch.rand(5)
+    torch.manual_seed(3)
+    torch.rand(100, device="cuda")  # the CPU's numbers do not depend on the GPU's
+    assert torch.rand(5).equal(first)
+    g = torch.Generator("cuda").manual_seed(3)
+    assert torch.rand(5, device="cuda", generator=g).equal(a)
+
+
+def test_without_a_gpu_errors_say_what_is_missing():
+    code = """if True:
+        import minitorch.torch as torch
+        assert not torch.cuda.is_available() and torch.cuda.device_count() == 0
+        torch.manual_seed(0); torch.cuda.manual_seed_all(0); torch.cuda.empty_cache()
+        assert torch.accelerator.current_accelerator() is None
+        try:
+            torch.ones(2).cuda()
+        except AssertionError as error:
+            assert "there is no GPU here" in str(error), error
+        else:
+            raise SystemExit("no error")
+    """
+    env = os.environ | {"MINITORCH_CUDA": "off"}
+    subprocess.run([sys.executable, "-c", code], env=env, check=True)
+
+
+# --- Training -------------------------------------------------------------------------------------
+
+
+def _losses(device: str, model_of, batch_of, optimizer: Any = torch.optim.Adam) -> list[float]:
+    torch.manual_seed(0)
+    model = model_of().to(device)
+    x, y = (t.to(device) for t in batch_of())
+    optimizer = optimizer(model.parameters(), lr=0.01)
+    losses = []
+    for _ in range(3):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert all(p.grad.device.type == device for p in model.parameters())
+    return losses
+
+
+def _images() -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.randn(4, 1, 8, 8), torch.as_tensor([0, 2, 1, 0])
+
+
+def _words() -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.randint(0, 11, (4, 7)), torch.as_tensor([0, 2, 1, 0])
+
+
+class Reader(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(11, 8)
+        self.lstm = nn.LSTM(8, 6, batch_first=True)
+        self.attention = nn.TransformerEncoderLayer(6, 2, 12, dropout=0.0, batch_first=True)
+        self.last = nn.Linear(6, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.last(self.attention(self.lstm(self.embedding(x))[0]).mean(1))
+
+
+MODELS = {
+    "mlp": (lambda: nn.Sequential(nn.Flatten(), nn.Linear(64, 16), nn.GELU(), nn.Linear(16, 3)), _images),
+    "cnn": (
+        lambda: nn.Sequential(
+            nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Conv2d(4, 4, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 3),
+        ),
+        _images,
+    ),
+    "reader": (Reader, _words),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.filterwarnings("ignore:.*no form for the GPU")
+def test_training_gives_the_losses_of_the_cpu(name):
+    assert _losses("cuda", *MODELS[name]) == pytest.approx(_losses("cpu", *MODELS[name]), rel=1e-5)
+
+
+@pytest.mark.parametrize("optimizer", ["SGD", "AdamW", "RMSprop", "Adagrad"])
+def test_optimizers_step_on_the_gpu(optimizer):
+    cls = getattr(torch.optim, optimizer)
+    expected = _losses("cpu", *MODELS["mlp"], optimizer=cls)
+    assert _losses("cuda", *MODELS["mlp"], optimizer=cls) == pytest.approx(expected, rel=1e-5)
+
+
+# --- Memory, files, other libraries -----------------------------------------------------------------
+
+
+def test_views_share_memory_and_writes_are_seen():
+    x = torch.zeros(3, 4, device="cuda")
+    x[1] = 1
+    x.t()[0].add_(5)
+    assert x.tolist() == [[5, 0, 0, 0], [6, 1, 1, 1], [5, 0, 0, 0]]
+    y = torch.ones(3, device="cuda", requires_grad=True)
+    z = y * 2
+    out = z.exp()
+    z.add_(1)
+    out.sum().backward()
+    w = (y * 2).exp()
+    w.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        w.sum().backward()
+
+
+def test_files_take_tensors_to_and_from_the_gpu(tmp_path):
+    x = {"a": torch.arange(4.0, device="cuda"), "b": torch.arange(3)}
+    torch.save(x, tmp_path / "x.pt")
+    back = torch.load(tmp_path / "x.pt")
+    assert (back["a"].is_cuda, back["b"].is_cuda) == (True, False)
+    assert back["a"].tolist() == [0, 1, 2, 3]
+    assert not torch.load(tmp_path / "x.pt", map_location="cpu")["a"].is_cuda
+    assert torch.load(tmp_path / "x.pt", map_location="cuda")["b"].is_cuda
+
+
+# --- Every operation --------------------------------------------------------------------------------
+
+
+def test_operations_give_the_numbers_of_the_cpu(gpu):
+    types = devices.DTYPES[:2]
+    wrong = {}
+    for name in sorted(opinfo.all_operations()):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                devices.check(name, 2, types)
+            except Exception as error:
+                wrong[name] = str(error)
+    assert not wrong
