@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..interpreters import composite
-from ..tensor import Tensor, wrap
+from ..tensor import Tensor, wrap_beside
 from .complex_numbers import from_parts
 from .creation import full, ones_like
 from .elementwise import conj
@@ -187,7 +187,11 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if not p >= 0:
         raise RuntimeError("pdist only supports non-negative p values")
     first, second = np.triu_indices(input.shape[0], 1)
-    return _length(input.index_select(0, wrap(first)) - input.index_select(0, wrap(second)), p)
+    return _length(
+        input.index_select(0, wrap_beside(first, input))
+        - input.index_select(0, wrap_beside(second, input)),
+        p,
+    )
 
 
 _COMPUTE_MODES = {
