@@ -28,11 +28,11 @@ def app_for_tests() -> AppTest:
     return AppTest.from_file(str(SCRIPT), default_timeout=PATIENCE)
 
 
-def open_pages(root: Path, rooms: Iterable[Room] = ROOMS) -> dict[str, str]:
+def open_pages(root: Path, rooms: Iterable[Room] = ROOMS, **settings: str) -> dict[str, str]:
     """The words of each page that was opened on a workspace; RuntimeError if one shows an error."""
     words: dict[str, str] = {}
     for room in rooms:
-        with app_on(root, room.name) as app:
+        with app_on(root, room.name, **settings) as app:
             if app.exception:
                 raise RuntimeError(f"page {room.title}: {app.exception[0].value}")
             words[room.name] = "\n".join(str(part.value) for part in app.markdown)

@@ -31,7 +31,7 @@ ON_STUBS = [room for room in ROOMS if room.module != 5]  # the Torch floor is th
     ids=lambda value: getattr(value, "name", value),
 )
 def test_a_page_draws(room, code, folders) -> None:
-    words = open_pages(folders[code], [room])[room.name]
+    words = open_pages(folders[code], [room], c_epochs="2")[room.name]
     assert room.shows in words
     if code == "reference":
         assert "could not do this" not in words
@@ -43,6 +43,6 @@ def test_a_page_names_the_only_task_that_is_open(number: str, folders, tmp_path)
     workspace = Workspace(create(tmp_path)[0].root)
     workspace.put_solutions(task for task in TASKS if task.number != number)
     rooms = [room for room in ROOMS if number in room.tasks]
-    words = open_pages(tmp_path, rooms)
+    words = open_pages(tmp_path, rooms, c_epochs="2")
     assert any(f"Task {number} is still open" in text for text in words.values())
     assert not any("could not do this" in text for text in words.values())

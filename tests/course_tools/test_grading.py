@@ -86,7 +86,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     slow = [folder for folder in folders if folder.name in ("loops for ever", "fills memory")]
     others = [folder for folder in folders if folder not in slow]
     grades = list(grade(others, [TASK], Limits(seconds=100)))
-    grades += list(grade(slow, [TASK], Limits(seconds=5, memory=1 << 30)))
+    grades += list(grade(slow, [TASK], Limits(seconds=2, memory=1 << 30)))
     after = {path: path.read_bytes() for path in root.rglob("*.py")}
     return {
         "grades": grades,
