@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
 
 from minitorch.app.drawings import torch_floor
+from minitorch.app.drawings.progress import draw_curves
 from minitorch.app.inside import gpt, torch_models
 from minitorch.torch import nn
 
@@ -108,6 +110,14 @@ def test_the_gpt_learns_and_writes() -> None:
     other = steps.send({"write": asked | {"top_k": 40}})["now"]["written"]
     assert other != first
     assert next(steps)["pause"]
+
+
+def test_a_curve_over_steps_says_which_steps() -> None:
+    losses = {"loss": [3.0, 2.0, 1.0]}
+    picture = draw_curves(losses, "Loss", first=0, at=[10, 20, 25], last=50, width=164, unit="step")
+    words = re.findall(r">([^<>]+)</text>", str(picture))
+    assert {"0", "25", "50", "step"} <= set(words)
+    assert 'd="M72.0 30.0 L92.0 91.3 L102.0 152.7"' in str(picture), "10, 20 and 25 of 50"
 
 
 def test_the_models_are_modules() -> None:

@@ -16,6 +16,7 @@ def draw_curves(
     title: str,
     *,
     first: int = 1,
+    at: Sequence[int] | None = None,
     last: int | None = None,
     logarithmic: bool = False,
     width: int = 420,
@@ -24,12 +25,13 @@ def draw_curves(
     thick: Sequence[float] = (2, 2, 2, 2),
     unit: str = "epoch",
 ) -> Picture:
-    """One line for each series of numbers, the first of which belongs to epoch `first`.
+    """One line for each series of numbers over the epochs, from epoch `first` on.
 
     Args:
         series: numbers by name; what is not finite, or not above 0 on a logarithmic axis, is left out
         title: for readers that cannot see it
-        first: the epoch of the first number
+        first: where the axis begins
+        at: the epoch of each number; None: `first`, the one after it, and so on
         last: where the axis ends; None: at the last number
         logarithmic: whether the axis has powers of ten
         width: in pixels
@@ -41,7 +43,9 @@ def draw_curves(
     picture = Picture(width, height, title)
     known = [v for values in series.values() for v in values if _is_shown(v, logarithmic)]
     low, high = _limits(known, logarithmic)
-    end = last or max(first + max((len(v) for v in series.values()), default=1) - 1, first + 1)
+    most = max((len(values) for values in series.values()), default=0)
+    epochs = at or range(first, first + max(most, 2))
+    end = last or epochs[-1]
 
     def x_of(epoch: float) -> float:
         return LEFT + (epoch - first) / max(end - first, 1) * (width - LEFT - 12)
@@ -57,9 +61,8 @@ def draw_curves(
         picture.text(x_of(epoch), height - 12, epoch, size=11)
     picture.text(LEFT - 8, height - 12, unit, size=11, anchor="end", color=INK)
     for values, colour, wide in zip(series.values(), colours, thick, strict=False):
-        shown = [
-            (x_of(first + i), y_of(v)) for i, v in enumerate(values) if _is_shown(v, logarithmic)
-        ]
+        placed = zip(epochs, values, strict=False)
+        shown = [(x_of(epoch), y_of(v)) for epoch, v in placed if _is_shown(v, logarithmic)]
         if len(shown) == 1:
             picture.circle(*shown[0], 3, colour, line=colour)
         elif shown:

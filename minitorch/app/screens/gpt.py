@@ -78,8 +78,8 @@ def show_progress(view: View, run: Run, moving: bool) -> None:
         )
     if losses:
         picture = draw_curves(
-            {"loss of a character": [part["loss"] for part in losses]}, "Loss", width=640,
-            height=200, unit="10 steps",
+            {"loss of a character": [part["loss"] for part in losses]}, "Loss", first=0,
+            at=[part["step"] for part in losses], last=steps, width=640, height=200, unit="step",
         )  # fmt: skip
         board(picture, key="gloss")
 
