@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Tensor, offset_in, tracks
+from ..tensor import Tensor, offset_in
 from .guards import PLAIN, Surroundings, same
 from .tape import Layout, layout_of
 
@@ -91,7 +91,7 @@ def facts_of(tensor: Tensor) -> tuple[Any, ...]:
     whole = None
     if base is not None:
         whole = layout_of(base._array), base._requires_grad, offset_in(array, base._array)
-    return type(tensor), layout, tracks(tensor), flags, whole, tensor._grad is None
+    return type(tensor), layout, tensor._requires_grad, flags, whole, tensor._grad is None
 
 
 def _fits(pattern: Any, value: Any, tensors: list[Tensor]) -> bool:

@@ -379,7 +379,7 @@ def same_tape(a: Tape, b: Tape) -> bool:
         and alike(a.gradients, b.gradients)
         and alike(a.written, b.written)
         and a.freed == b.freed
-        and (a.recorded, a.inference) == (b.recorded, b.inference)
+        and (a.recorded, a.inference, a.versions) == (b.recorded, b.inference, b.versions)
     )
 
 

@@ -264,6 +264,8 @@ class _OnArrays(_Player):
                 self.lines.append(
                     f"t{slot}._edge, t{slot}._requires_grad = ({maker}(), {output}), True"
                 )
+            if slot in tape.versions:
+                self.lines.append(f"t{slot}._counter = [{tape.versions[Slot(slot)]}]")
             if slot in tape.inference:
                 self.lines.append(f"{self.constant(mark_inference)}(t{slot})")
         self.lines += [f"bump_version(t{int(slot)})" for slot in tape.written]

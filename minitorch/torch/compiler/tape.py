@@ -102,6 +102,7 @@ class Tape:
         freed: results whose graph was walked and freed, with the name of their node
         recorded: whether results have a history, so that operations are recorded at each play
         inference: results that were made in inference mode
+        versions: of results that were written after they were made
     """
 
     name: str
@@ -113,6 +114,7 @@ class Tape:
     freed: dict[Slot, tuple[str, int]] = field(default_factory=dict)
     recorded: bool = False
     inference: set[Slot] = field(default_factory=set)
+    versions: dict[Slot, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -11,7 +11,7 @@ from .. import interpreters
 from ..autograd.graph import Node, modes, numbers
 from ..interpreters import Composite, Interpreter, Update
 from ..ops.creation import LIFT
-from ..tensor import Tensor, tracks
+from ..tensor import Tensor
 from .reading import CannotTrace, Reading, place_of
 from .tape import (
     ALIAS,
@@ -201,13 +201,16 @@ class Tracer(Interpreter):
                 continue
             if tensor._is_inference:
                 tape.inference.add(slot)
-            if tracks(tensor):
+            if tensor._counter is not None and tensor._counter[0]:
+                tape.versions[slot] = tensor._counter[0]
+            base = tensor._base
+            if tensor._requires_grad or (base is not None and base._requires_grad):
                 end = tensor._edge
                 if end is not None and self._is_freed(end[0]):
                     tape.freed[slot] = end[0].name(), end[1]
                 else:
                     live.append(tensor)
-            if tensor._base is not None or self._is_alias(slot):
+            if base is not None or self._is_alias(slot):
                 tape.recorded = True
         tape.recorded = tape.recorded or bool(live)
         if tape.recorded and self.unrecorded:

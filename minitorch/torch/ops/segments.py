@@ -76,7 +76,7 @@ def _runs(data: Tensor, reduce: str, ends: Any, d: int, initial: Any) -> Tensor:
         return stack(
             [_runs(x, reduce, e, d - 1, initial) for x, e in zip(parts, ends, strict=True)]
         )
-    runs = [data.narrow(d, int(a), int(b - a)) for a, b in pairwise(ends)]
+    runs = [data.narrow(d, a, b - a) for a, b in pairwise(ends.tolist())]
     if not runs:
         return data.narrow(d, 0, 0)
     return stack([_folded(run, reduce, d, initial) for run in runs], d)

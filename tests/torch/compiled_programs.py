@@ -1,0 +1,150 @@
+"""Random Torch programs, compiled and eager, to the bit.
+
+The programs are those of `programs.py`: views, writes in place and recorded operations. Each is a function of its
+leaves, called several times with other values and now and then with another shape or without gradients; some walk
+back within it. After each call, all tensors, their histories and versions, and the gradients of the leaves must agree.
+
+    python -m tests.torch.compiled_programs 2000          # the programs 0 to 1,999
+    python -m tests.torch.compiled_programs 2000 100000   # others
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import minitorch.torch as ours
+from minitorch.torch.compiler.compiled import Compiled
+
+from .programs import ACTIONS, DTYPES, SHAPES, Step, _history, random_program
+
+Move = tuple[Callable[..., Any], int, int, int, int]
+
+
+def leaf(a: int, b: int, seed: int) -> Any:
+    """A tensor of some shape and type, with other values for each seed."""
+    shape, kind = SHAPES[a % len(SHAPES)], DTYPES[b % len(DTYPES)]
+    values = np.random.default_rng((a * 31 + b, seed)).uniform(-2, 2, shape)
+    made: Any = ours.tensor(np.round(values, 1) if b % 2 else values).to(getattr(ours, kind))
+    if b % 5 == 4 and made.ndim == 2:
+        made = ours.empty_strided(made.shape, (1, made.shape[0]), dtype=made.dtype).copy_(made)
+    return made.requires_grad_() if kind.startswith("float") and b % 4 != 3 else made
+
+
+def moves_of(leaves: list[tuple[int, int]], steps: list[Step]) -> list[Move]:
+    """The steps of a program that raise no error."""
+    world: list[Any] = [leaf(a, b, 0) for a, b in leaves]
+    moves = []
+    for which, first, a, b in steps:
+        name, action = ACTIONS[which % len(ACTIONS)]
+        i, j = first % len(world), (first // len(world) + a) % len(world)
+        if name == "copy_" and i == j:
+            continue
+        try:
+            _move(world, (action, i, j, a, b))
+        except Exception:  # noqa: S112
+            continue
+        moves.append((action, i, j, a, b))
+    return moves
+
+
+def _move(world: list[Any], move: Move) -> None:
+    action, i, j, a, b = move
+    result = action(ours, [world[i], world[j]], a, b)
+    if isinstance(result, ours.Tensor) and all(result is not t for t in world):
+        world.append(result)
+
+
+def function_of(moves: list[Move], walks_back: bool) -> Callable[..., Any]:
+    """A program as a function of its leaves."""
+
+    def program(*leaves: Any) -> Any:
+        world = list(leaves)
+        for move in moves:
+            _move(world, move)
+        if not walks_back:
+            return world
+        total: Any = ours.zeros((), dtype=ours.float64)
+        for t in world:
+            if t.requires_grad and not t.is_leaf:
+                total = total + t.sum().to(ours.float64)
+        if total.requires_grad:
+            total.backward()
+        return [t.detach().clone() for t in world]
+
+    return program
+
+
+def seen(leaves: list[Any], result: Any) -> list[Any]:
+    """What a call left behind; where it returned a graph, with the gradients behind that."""
+    tensors = [*leaves, *result] if isinstance(result, list) else [*leaves]
+    facts: list[Any] = [result] if isinstance(result, str) else []
+    facts += [
+        (t.detach().numpy().tobytes(), tuple(t.shape), t.stride(), t.dtype, _history(t), t._version)
+        for t in tensors
+    ]
+    try:
+        roots = [t for t in tensors if t.requires_grad and not t.is_leaf]
+        total: Any = sum((t.sum().to(ours.float64) * (1 + 0.1 * k) for k, t in enumerate(roots)))
+        if roots:
+            total.backward()
+    except RuntimeError as error:
+        facts.append(str(error))
+    grads = [t.grad for t in leaves]
+    return [*facts, *(None if g is None else (g.numpy().tobytes(), g.stride()) for g in grads)]
+
+
+def call(program: Callable[..., Any], leaves: list[Any]) -> list[Any]:
+    """A call and what it left behind; an error is a result, too."""
+    try:
+        result = program(*leaves)
+    except Exception as error:
+        result = f"{type(error).__name__}: {error}"
+    return seen(leaves, result)
+
+
+def run(seed: int, calls: int = 7) -> str:
+    """Run a program both ways; AssertionError where a call differs.
+
+    Returns:
+        "played", or why it stayed eager
+    """
+    leaves, steps = random_program(seed)
+    program = function_of(moves_of(leaves, steps), walks_back=seed % 3 == 0)
+    compiled = Compiled(program, False)
+    for n in range(calls):
+        shift = 1 if n == 4 and seed % 2 else 0
+        results = []
+        for form in (program, compiled):
+            given = [leaf(a + shift, b, n) for a, b in leaves]
+            with ours.set_grad_enabled(n != 3 or seed % 5 != 0):
+                results.append(call(form, given))
+        assert results[0] == results[1], f"program {seed}, call {n}"
+    return "played" if compiled.traced else compiled.eager or "traced"
+
+
+def main(count: int, first: int = 0) -> int:
+    """Run so many programs and say which differ."""
+    outcomes: Counter[str] = Counter()
+    failed = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in range(first, first + count):
+            try:
+                outcomes[run(seed).partition(" (")[0]] += 1
+            except AssertionError as error:
+                failed += 1
+                print(str(error).partition("\n")[0], flush=True)
+    for outcome, times in outcomes.most_common(12):
+        print(f"{times:6}  {outcome}")
+    print(f"{count} programs, {failed} differ")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))

@@ -1,0 +1,29 @@
+"""Random programs and single operations, compiled, give what eager calls give, to the bit."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+from . import compiled_operations, compiled_programs
+
+
+@pytest.mark.parametrize("first", range(0, 120, 30))
+def test_programs_by_number(first: int) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        outcomes = [compiled_programs.run(seed) for seed in range(first, first + 30)]
+    assert outcomes.count("played") >= 15
+
+
+@pytest.mark.parametrize("name", compiled_operations.OPERATIONS[::20])
+def test_operations_with_values_in_another_order(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiled_operations.check(name, 2)
+
+
+def test_a_number_read_while_tracing_is_not_kept() -> None:
+    outcomes = compiled_operations.check("_segment_reduce.offsets", 2)
+    assert not outcomes["played"]
