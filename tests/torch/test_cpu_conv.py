@@ -393,11 +393,20 @@ def test_nan_and_infinity_in_a_maximum() -> None:
             else F.max_pool2d(torch.tensor(x), kernel, 1, return_indices=True)
         )
         padding = (1, 1) if min(kernel) > 1 else (0, 0)
-        windows = Geometry(kernel, (1, 1), padding, (1, 1)).windows(x.shape[1:])
-        for compute in (pool.max_of_windows, pool_kernels.max_of_windows):
-            ours, indices = compute(x, windows)
+        grid = Geometry(kernel, (1, 1), padding, (1, 1)).grid(x.shape[1:])
+        formula: Any = pool.max_of_windows
+        for compute in (formula.__wrapped__, pool_kernels.max_of_windows):
+            ours, indices = compute(x, grid)
             np.testing.assert_array_equal(ours, values.numpy())
             np.testing.assert_array_equal(indices, places.numpy())
+
+
+def test_large_pools_of_whole_numbers() -> None:
+    x = np.random.default_rng(0).integers(-9, -1, (4, 3, 40, 40))
+    theirs = F.max_pool2d(torch.tensor(x), 3, 2, 1, return_indices=True)
+    ours = pool.max_pool_forward(x, (3, 3), (2, 2), (1, 1), (1, 1), False)
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(a, b.numpy())
 
 
 def test_pools_of_nothing() -> None:

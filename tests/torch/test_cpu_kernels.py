@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,8 @@ import torch.nn.functional as F  # noqa: N812
 
 from minitorch.torch import scalars
 from minitorch.torch.backends.cpu import kernels, maps, primitives
-from minitorch.torch.formulas import indexing, losses, norms, reductions, softmax
+from minitorch.torch.formulas import indexing, losses, norms, pool, reductions, softmax
+from minitorch.torch.formulas.geometry import Geometry
 from minitorch.torch.formulas.matmul import matmul
 
 SMALL, LARGE = (5, 24), (160, 257)
@@ -611,6 +614,39 @@ def test_small_arrays_load_no_numba() -> None:
         "sys.exit('numba' in sys.modules or 'scipy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], timeout=120).returncode == 0
+
+
+def small_calls(kind: Any) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    """Functions that kernels may compute at any size, and small arguments."""
+    largest: Any = pool.max_of_windows
+    x, y, image = (numbers(*shape).astype(kind) for shape in (SMALL, SMALL, (2, 3, 6, 8)))
+    w, mean, rstd = x[0], y[:, 0], np.abs(y[:, 1]) + 1
+    for dim in (0, 1):
+        for fn in (softmax.softmax, softmax.log_softmax):
+            yield fn, (x, dim)
+        for fn in (softmax.softmax_backward, softmax.log_softmax_backward):
+            yield fn, (y, x, dim)
+    for weight, bias in ((None, None), (w, x[1])):
+        for centred in (False, True):
+            yield norms.normalize_rows, (x, weight, bias, 1e-5, centred)
+            yield norms.normalize_rows_backward, (y, x, mean, rstd, weight, centred)
+    for size in (2, 3):
+        grid = Geometry((size,) * 2, (2, 2), (size // 3,) * 2, (1, 1)).grid(image.shape[2:])
+        yield largest, (image, grid)
+        g, indices = largest.__wrapped__(image, grid)
+        divisors = np.full(g[0, 0].size, size * size)
+        yield pool.max_pool_gradient, (g, indices, image.shape, 2)
+        yield pool.mean_of_windows, (image, grid, divisors)
+        yield pool.share_among_windows, (g, image.shape, grid, divisors)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_formulas_and_kernels_agree_on_small_arrays(kind: Any) -> None:
+    for fn, args in small_calls(kind):
+        module = import_module(fn.__module__.replace("formulas", "backends.cpu") + "_kernels")
+        results = [f(*args) for f in (fn.__wrapped__, getattr(module, fn.__name__))]
+        for a, b in zip(*(r if type(r) is tuple else (r,) for r in results), strict=True):
+            assert_near(b.reshape(-1), torch.from_numpy(a.reshape(-1)), 2e-6, 2e-6)
 
 
 @pytest.mark.parametrize("loaded", [False, True])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +23,74 @@ class Windows(NamedTuple):
     def counts(self) -> Array:
         """How many places each window covers."""
         return np.maximum(-((self.first - self.end) // self.step), 0)
+
+
+_ONE = Windows(np.zeros(1, np.int64), np.ones(1, np.int64), 1)
+"""The window along a dimension that is not there."""
+
+
+class Grid:
+    """All windows over an input: those along each dimension with each other, and what is worked out from them, once.
+
+    Attributes:
+        windows: along each dimension
+        sizes: of the input
+        shape: how many windows there are along each dimension
+    """
+
+    def __init__(self, windows: tuple[Windows, ...], sizes: Sizes) -> None:
+        self.windows, self.sizes = windows, sizes
+        self.dims = len(windows)
+        self.shape = tuple(len(w.first) for w in windows)
+
+    @cached_property
+    def taps(self) -> int:
+        """How many places the largest window covers."""
+        return prod(int(w.counts.max(initial=0)) for w in self.windows)
+
+    @cached_property
+    def covers_some(self) -> bool:
+        """Whether each window covers a place."""
+        return all(w.counts.all() for w in self.windows)
+
+    @cached_property
+    def are_halves(self) -> bool:
+        """Whether windows of 2 by 2 places stand side by side over an image."""
+        evens = [2 * np.arange(n) for n in self.shape]
+        return self.dims == 2 and all(
+            w.step == 1 and bool((w.first == e).all() and (w.end == e + 2).all())
+            for w, e in zip(self.windows, evens, strict=True)
+        )
+
+    @cached_property
+    def lifted(self) -> Any:
+        """Sizes, first places, ends and steps in three dimensions; those that are missing have size 1."""
+        missing = 3 - self.dims
+        firsts, ends, steps = zip(*(_ONE,) * missing, *self.windows, strict=True)
+        return (1,) * missing + self.sizes, firsts, ends, steps
+
+    @cached_property
+    def table(self) -> tuple[Array, Array]:
+        """For each window its places in the flat input, and which of them count: two (windows, taps).
+
+        A window with fewer places than others names its last one again; one without any, some place.
+        """
+        places = np.zeros((1, 1), np.int64)
+        counting = np.ones((1, 1), bool)
+        for w, size in zip(self.windows, self.sizes, strict=True):
+            counts = w.counts[:, None]
+            tap = np.arange(counts.max(initial=1))
+            along = w.first[:, None] + np.minimum(tap, counts - 1) * w.step  # (windows, taps) here
+            along = np.clip(along, 0, size - 1)
+            places = _outer(np.add, places * size, along)
+            counting = _outer(np.logical_and, counting, tap < counts)
+        return places, counting
+
+
+def _outer(combine: Any, a: Array, b: Array) -> Array:
+    """Every row of a with every row of b, every column with every column."""
+    both = combine(a[:, None, :, None], b[None, :, None, :])
+    return both.reshape(a.shape[0] * b.shape[0], a.shape[1] * b.shape[1])
 
 
 class Geometry(NamedTuple):
@@ -55,10 +125,10 @@ class Geometry(NamedTuple):
             counts.append(count - (self.ceil_mode and (count - 1) * stride >= size + padding))
         return tuple(counts)
 
-    def windows(self, sizes: Sizes) -> tuple[Windows, ...]:
-        """The windows along each dimension, without what lies outside the input."""
+    def grid(self, sizes: Sizes) -> Grid:
+        """The windows over an input, without what lies outside it."""
         steps = self.kernel, self.stride, self.padding, self.dilation
-        return tuple(map(_fixed_windows, sizes, self.places(sizes), *steps))
+        return Grid(tuple(map(_fixed_windows, sizes, self.places(sizes), *steps)), sizes)
 
     def check(self, name: str) -> None:
         """RuntimeError unless sizes and steps are positive, and the padding not negative."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.interface import accelerated
-from .geometry import Geometry, Sizes, Windows, adaptive_windows, by
+from .geometry import Geometry, Grid, Sizes, adaptive_windows, by
 
 Array = Any
 
@@ -24,8 +24,8 @@ Array = Any
 
 
 @lru_cache(256)
-def _fixed(name: str, shape: Sizes, geometry: Geometry) -> tuple[Windows, ...]:
-    """The windows along every dimension; RuntimeError where there are none such."""
+def _fixed(name: str, shape: Sizes, geometry: Geometry) -> Grid:
+    """The windows over an input of a shape; RuntimeError where there are none such."""
     dims = len(geometry.kernel)
     name = f"{name}{dims}d"
     geometry.check(name)
@@ -48,12 +48,12 @@ def _fixed(name: str, shape: Sizes, geometry: Geometry) -> tuple[Windows, ...]:
             f"{name}: Given input size: ({by(shape[-dims - 1 :], 'x')}). Calculated output size: "
             f"({by((*shape[-dims - 1 : -dims], *pooled), 'x')}). Output size is too small"
         )
-    return geometry.windows(shape[-dims:])
+    return geometry.grid(shape[-dims:])
 
 
 @lru_cache(256)
-def _adaptive(name: str, shape: Sizes, output_size: Sizes) -> tuple[Windows, ...]:
-    """Adaptive windows along every dimension."""
+def _adaptive(name: str, shape: Sizes, output_size: Sizes) -> Grid:
+    """Adaptive windows over an input of a shape."""
     dims = len(output_size)
     name = f"{name}{dims}d"
     if min(output_size) < 0:
@@ -65,30 +65,7 @@ def _adaptive(name: str, shape: Sizes, output_size: Sizes) -> tuple[Windows, ...
             f"{name}: Expected {dims + 1}D or {dims + 2}D input with non-zero size for non-batch "
             f"dimensions, but input has sizes {list(shape)}"
         )
-    return tuple(map(adaptive_windows, shape[-dims:], output_size))
-
-
-def _gather_table(windows: tuple[Windows, ...], sizes: Sizes) -> tuple[Array, Array]:
-    """For each window its places in the flat input, and which of them count: two (windows, taps).
-
-    A window with fewer places than others names its last one again; one without any, some place.
-    """
-    places = np.zeros((1, 1), np.int64)
-    counting = np.ones((1, 1), bool)
-    for w, size in zip(windows, sizes, strict=True):
-        counts = w.counts[:, None]
-        tap = np.arange(counts.max(initial=1))
-        along = w.first[:, None] + np.minimum(tap, counts - 1) * w.step  # (windows, taps) here
-        along = np.clip(along, 0, size - 1)
-        places = _outer(np.add, places * size, along)
-        counting = _outer(np.logical_and, counting, tap < counts)
-    return places, counting
-
-
-def _outer(combine: Any, a: Array, b: Array) -> Array:
-    """Every row of a with every row of b, every column with every column."""
-    both = combine(a[:, None, :, None], b[None, :, None, :])
-    return both.reshape(a.shape[0] * b.shape[0], a.shape[1] * b.shape[1])
+    return Grid(tuple(map(adaptive_windows, shape[-dims:], output_size)), shape[-dims:])
 
 
 def planes_of(x: Array, dims: int) -> Array:
@@ -96,9 +73,9 @@ def planes_of(x: Array, dims: int) -> Array:
     return x.reshape(prod(x.shape[:-dims]), prod(x.shape[-dims:]))
 
 
-def pooled_shape(shape: Sizes, windows: tuple[Windows, ...]) -> Sizes:
+def pooled_shape(shape: Sizes, grid: Grid) -> Sizes:
     """The shape of a pooling's result."""
-    return (*shape[: -len(windows)], *(len(w.first) for w in windows))
+    return shape[: -grid.dims] + grid.shape
 
 
 # --- Maximum -----------------------------------------------------------------------------
@@ -118,30 +95,23 @@ def adaptive_max_pool_forward(x: Array, output_size: Sizes) -> tuple[Array, Arra
 
 
 @accelerated
-def max_of_windows(x: Array, windows: tuple[Windows, ...]) -> tuple[Array, Array]:
-    """The largest element of each window, and its place."""
-    dims = len(windows)
-    planes, shape = planes_of(x, dims), pooled_shape(x.shape, windows)
+def max_of_windows(x: Array, grid: Grid) -> tuple[Array, Array]:
+    """The largest element of each window, and its place: the first, or the last NaN, as in Torch."""
+    planes, shape = planes_of(x, grid.dims), pooled_shape(x.shape, grid)
     if 0 in shape:
         return np.empty(shape, x.dtype, like=x), np.empty(shape, np.int64, like=x)
-    places, counting = (np.asarray(v, like=x) for v in _gather_table(windows, x.shape[-dims:]))
+    places, counting = (np.asarray(v, like=x) for v in grid.table)
     candidates = planes[:, places]  # (planes, windows, taps)
-    best = candidates.argmax(2)
-    if x.dtype.kind not in "iub":
-        _prefer_last_nan(candidates, best)
-    indices = places[np.arange(len(places), like=x), best]
-    values = np.take_along_axis(planes, indices, 1)
-    lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
-    values[:, ~counting.any(1)] = lowest  # of nothing
-    return values.reshape(shape), indices.reshape(shape)
-
-
-def _prefer_last_nan(candidates: Array, best: Array) -> None:
-    """Where a window's maximum is NaN, name its last NaN, as Torch does."""
-    missing = np.isnan(candidates)
+    best, values = candidates.argmax(2), candidates.max(2)
+    missing = values != values
     if missing.any():
-        last = candidates.shape[2] - 1 - missing[:, :, ::-1].argmax(2)
-        np.copyto(best, last, where=missing.any(2))
+        last = candidates.shape[2] - 1 - np.isnan(candidates[:, :, ::-1]).argmax(2)
+        np.copyto(best, last, where=missing)
+    if not grid.covers_some:  # the largest of nothing
+        lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
+        values[:, ~counting.any(1)] = lowest
+    indices = places[np.arange(len(places), like=x), best]
+    return values.reshape(shape), indices.reshape(shape)
 
 
 @accelerated
@@ -188,9 +158,7 @@ def avg_pool_forward(
 ) -> Array:  # fmt: skip
     """The mean of each window."""
     geometry = Geometry(kernel, stride, padding, (1,) * len(kernel), ceil_mode)
-    windows = _fixed("avg_pool", x.shape, geometry)
-    divisors = _divisors(windows, x.shape, geometry, count_include_pad, divisor_override)
-    return mean_of_windows(x, windows, divisors)
+    return mean_of_windows(x, *_means(x.shape, geometry, count_include_pad, divisor_override))
 
 
 def avg_pool_gradient(
@@ -199,41 +167,45 @@ def avg_pool_gradient(
 ) -> Array:  # fmt: skip
     """The gradient of a mean's input: each window's g shared among its places."""
     geometry = Geometry(kernel, stride, padding, (1,) * len(kernel), ceil_mode)
-    windows = _fixed("avg_pool", input_shape, geometry)
-    divisors = _divisors(windows, input_shape, geometry, count_include_pad, divisor_override)
-    return share_among_windows(g, input_shape, windows, divisors)
+    means = _means(input_shape, geometry, count_include_pad, divisor_override)
+    return share_among_windows(g, input_shape, *means)
 
 
 def adaptive_avg_pool_forward(x: Array, output_size: Sizes) -> Array:
     """The mean of each of output_size windows that cover the input."""
-    windows = _adaptive("adaptive_avg_pool", x.shape, output_size)
-    return mean_of_windows(x, windows, _product([w.counts for w in windows]))
+    return mean_of_windows(x, *_adaptive_means(x.shape, output_size))
 
 
 def adaptive_avg_pool_gradient(g: Array, input_shape: Sizes, output_size: Sizes) -> Array:
     """The gradient of an adaptive mean's input."""
-    windows = _adaptive("adaptive_avg_pool", input_shape, output_size)
-    return share_among_windows(g, input_shape, windows, _product([w.counts for w in windows]))
+    return share_among_windows(g, input_shape, *_adaptive_means(input_shape, output_size))
 
 
-def _divisors(
-    windows: tuple[Windows, ...], shape: Sizes, geometry: Geometry, count_include_pad: bool,
-    divisor_override: int | None,
-) -> Array:  # fmt: skip
-    """What each window's sum is divided by, flat."""
-    dims = len(windows)
+@lru_cache(256)
+def _means(
+    shape: Sizes, geometry: Geometry, count_include_pad: bool, divisor_override: int | None
+) -> tuple[Grid, Array]:
+    """The windows over an input of a shape, and what each one's sum is divided by, flat."""
+    grid = _fixed("avg_pool", shape, geometry)
     if divisor_override is not None:
         if divisor_override == 0:
-            raise RuntimeError(f"avg_pool{dims}d: divisor must be not zero")
-        return np.full(prod(len(w.first) for w in windows), divisor_override)
+            raise RuntimeError(f"avg_pool{grid.dims}d: divisor must be not zero")
+        return grid, np.full(prod(grid.shape), divisor_override)
     if not count_include_pad:
-        return _product([w.counts for w in windows])
+        return grid, _product([w.counts for w in grid.windows])
     lengths = []
     steps = geometry.kernel, geometry.stride, geometry.padding
-    for w, n, k, s, p in zip(windows, shape[-dims:], *steps, strict=True):
-        start = np.arange(len(w.first)) * s - p
+    for count, n, k, s, p in zip(grid.shape, grid.sizes, *steps, strict=True):
+        start = np.arange(count) * s - p
         lengths.append(np.minimum(start + k, n + p) - start)  # padding counts, what is past it not
-    return _product(lengths)
+    return grid, _product(lengths)
+
+
+@lru_cache(256)
+def _adaptive_means(shape: Sizes, output_size: Sizes) -> tuple[Grid, Array]:
+    """The same for adaptive windows."""
+    grid = _adaptive("adaptive_avg_pool", shape, output_size)
+    return grid, _product([w.counts for w in grid.windows])
 
 
 def _product(lengths: list[Array]) -> Array:
@@ -242,30 +214,26 @@ def _product(lengths: list[Array]) -> Array:
 
 
 @accelerated
-def mean_of_windows(x: Array, windows: tuple[Windows, ...], divisors: Array) -> Array:
+def mean_of_windows(x: Array, grid: Grid, divisors: Array) -> Array:
     """The sum of each window, divided by its own number."""
-    shape = pooled_shape(x.shape, windows)
+    shape = pooled_shape(x.shape, grid)
     if 0 in shape:
         return np.empty(shape, x.dtype, like=x)
-    table = _gather_table(windows, x.shape[-len(windows) :])
-    places, counting = (np.asarray(v, like=x) for v in table)
-    parts = planes_of(x, len(windows))[:, places]  # (planes, windows, taps)
+    places, counting = (np.asarray(v, like=x) for v in grid.table)
+    parts = planes_of(x, grid.dims)[:, places]  # (planes, windows, taps)
     total = np.where(counting, parts, parts.dtype.type(0)).sum(2)
     mean = total / np.asarray(divisors.astype(total.dtype), like=x)
     return mean.astype(x.dtype, copy=False).reshape(shape)
 
 
 @accelerated
-def share_among_windows(
-    g: Array, input_shape: Sizes, windows: tuple[Windows, ...], divisors: Array
-) -> Array:
+def share_among_windows(g: Array, input_shape: Sizes, grid: Grid, divisors: Array) -> Array:
     """Each window's g, divided by its own number, added to all its places."""
-    dims = len(windows)
-    shares = planes_of(g, dims)
+    shares = planes_of(g, grid.dims)
     shares = shares / np.asarray(divisors.astype(shares.dtype), like=g)
-    gradient = np.zeros((len(shares), prod(input_shape[-dims:])), shares.dtype, like=g)
+    gradient = np.zeros((len(shares), prod(grid.sizes)), shares.dtype, like=g)
     if g.size:
-        places, counting = _gather_table(windows, input_shape[-dims:])
+        places, counting = grid.table
         window, _ = counting.nonzero()
         window, chosen = (np.asarray(v, like=g) for v in (window, places[counting]))
         row = np.arange(len(gradient), like=g)[:, None]

@@ -107,7 +107,7 @@ def _is_for_kernels(args: tuple[Any, ...], out: Array | None) -> bool:
             if found is not None and x.dtype != found:
                 return False
             found = x.dtype
-    return found in KERNEL_TYPES
+    return found is not None and found in KERNEL_TYPES  # NumPy takes None for float64
 
 
 def _write(out: Array, result: Array) -> Array:

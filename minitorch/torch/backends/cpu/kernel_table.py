@@ -84,6 +84,6 @@ _declare("conv", (1 << 20) + 1, "convolve", count=_products)
 _declare("conv", (1 << 20) + 1, "convolve_transposed", count=_transposed_products)
 _declare("conv", (1 << 20) + 1, "weight_gradient", count=_weight_products)
 _declare(
-    "pool", (1 << 12) + 1, "max_of_windows max_pool_gradient mean_of_windows share_among_windows"
-)
+    "pool", (1 << 12) + 1, "max_of_windows max_pool_gradient mean_of_windows share_among_windows", small=True
+)  # fmt: skip
 _declare("recurrent", 1_024, "lstm_steps lstm_steps_backward gru_steps gru_steps_backward")

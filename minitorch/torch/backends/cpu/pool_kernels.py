@@ -5,54 +5,31 @@ Windows come as sizes, first places, ends and steps, a tuple of three of each.
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from ...formulas.arrays import in_order
-from ...formulas.geometry import Sizes, Windows
+from ...formulas.geometry import Grid, Sizes
 from ...formulas.pool import planes_of, pooled_shape
 from .kernels import kernel, reduction, share
 from .vectors import get, put
 
 Array = Any
 
-ONE = Windows(np.zeros(1, np.int64), np.ones(1, np.int64), 1)
-"""The window along a dimension that is not there."""
 
-
-def _lift(shape: Sizes, windows: tuple[Windows, ...]) -> Any:
-    """Windows of three dimensions; those that are missing have size 1."""
-    missing = 3 - len(windows)
-    firsts, ends, steps = zip(*(ONE,) * missing, *windows, strict=True)
-    return (1,) * missing + shape[-len(windows) :], firsts, ends, steps
-
-
-def _work(size: int, pooled: int, windows: tuple[Windows, ...]) -> int:
-    """How many elements are visited."""
-    return max(size, pooled * prod(int(w.counts.max(initial=0)) for w in windows))
-
-
-def max_of_windows(x: Array, windows: tuple[Windows, ...]) -> Any:
+def max_of_windows(x: Array, grid: Grid) -> Any:
     """The largest element of each window, and its place."""
-    shape, dims = pooled_shape(x.shape, windows), len(windows)
-    if 0 in shape or not all(w.counts.all() for w in windows):
+    shape = pooled_shape(x.shape, grid)
+    if 0 in shape or not grid.covers_some:
         return NotImplemented
     values, indices = np.empty(shape, x.dtype), np.empty(shape, np.int64)
-    planes = [planes_of(in_order(v), dims) for v in (x, values, indices)]
-    if dims == 2 and all(map(_are_halves, windows)):
-        _halve_planes(x.size, *planes, *x.shape[-2:])
+    planes = [planes_of(in_order(v), grid.dims) for v in (x, values, indices)]
+    if grid.are_halves:
+        _halve_planes(x.size, *planes, *grid.sizes)
     else:
-        _max_planes(_work(x.size, values.size, windows), *planes, _lift(x.shape, windows))
+        _max_planes(max(x.size, values.size * grid.taps), *planes, grid.lifted)
     return values, indices
-
-
-def _are_halves(windows: Windows) -> bool:
-    """Whether windows of two places stand side by side from the beginning."""
-    first, end, step = windows
-    evens = 2 * np.arange(len(first))
-    return step == 1 and bool((first == evens).all() and (end == evens + 2).all())
 
 
 def max_pool_gradient(g: Array, indices: Array, input_shape: Sizes, dims: int) -> Array:
@@ -62,25 +39,23 @@ def max_pool_gradient(g: Array, indices: Array, input_shape: Sizes, dims: int) -
     return added
 
 
-def mean_of_windows(x: Array, windows: tuple[Windows, ...], divisors: Array) -> Any:
+def mean_of_windows(x: Array, grid: Grid, divisors: Array) -> Any:
     """The sum of each window, divided by its own number."""
-    mean = np.empty(pooled_shape(x.shape, windows), x.dtype)
+    mean = np.empty(pooled_shape(x.shape, grid), x.dtype)
     if not mean.size:
         return NotImplemented
-    planes = (planes_of(in_order(v), len(windows)) for v in (x, mean))
-    work = _work(x.size, mean.size, windows)
-    _mean_planes(work, *planes, _lift(x.shape, windows), divisors.astype(x.dtype))
+    planes = (planes_of(in_order(v), grid.dims) for v in (x, mean))
+    work = max(x.size, mean.size * grid.taps)
+    _mean_planes(work, *planes, grid.lifted, divisors.astype(x.dtype))
     return mean
 
 
-def share_among_windows(
-    g: Array, input_shape: Sizes, windows: tuple[Windows, ...], divisors: Array
-) -> Array:
+def share_among_windows(g: Array, input_shape: Sizes, grid: Grid, divisors: Array) -> Array:
     """Each window's g, divided by its own number, added to all its places."""
     shared = np.empty(input_shape, g.dtype)
-    planes = (planes_of(in_order(v), len(windows)) for v in (g, shared))
-    work = _work(shared.size, g.size, windows)
-    _share_planes(work, *planes, _lift(input_shape, windows), divisors.astype(g.dtype))
+    planes = (planes_of(in_order(v), grid.dims) for v in (g, shared))
+    work = max(shared.size, g.size * grid.taps)
+    _share_planes(work, *planes, grid.lifted, divisors.astype(g.dtype))
     return shared
 
 
