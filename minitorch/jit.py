@@ -27,7 +27,11 @@ FAST_MATH = ("contract", "reassoc", "nsz", "arcp")
 
 
 def compile_kernel(
-    kernel: Callable[..., Any], *, parallel: bool = False, fastmath: Collection[str] = FAST_MATH
+    kernel: Callable[..., Any],
+    *,
+    parallel: bool = False,
+    fastmath: Collection[str] = FAST_MATH,
+    **options: Any,
 ) -> Any:
     """Compile a kernel on its first call, or load it from disk if it was compiled before.
 
@@ -35,8 +39,11 @@ def compile_kernel(
         kernel: the loop, in the part of Python that Numba compiles
         parallel: whether `prange` runs on several threads
         fastmath: what the arithmetic may be turned into for speed
+        options: more of Numba's
     """
-    compiler = njit(parallel=parallel, fastmath=set(fastmath), error_model="numpy", nogil=True)
+    compiler = njit(
+        parallel=parallel, fastmath=set(fastmath), error_model="numpy", nogil=True, **options
+    )
     compiled: Any = compiler(kernel)
     if compiled is kernel:  # NUMBA_DISABLE_JIT is set
         return kernel

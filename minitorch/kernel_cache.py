@@ -223,7 +223,9 @@ def _facts(value: Any) -> tuple[Any, Iterable[Any]]:
     """What a value is by itself, and what else it is made of."""
     kind = type(value)
     if isinstance(value, Dispatcher):
-        return "compiled", (value.py_func, value.targetoptions, value.locals)
+        compiler: Any = getattr(value, "_compiler", None)
+        own = getattr(getattr(compiler, "pipeline_class", None), "known_as", None)  # its names
+        return "compiled", (value.py_func, value.targetoptions, value.locals, own)
     if isinstance(value, _Intrinsic):
         return "intrinsic", (value._defn,)
     if isinstance(value, FunctionType):

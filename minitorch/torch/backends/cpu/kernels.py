@@ -19,9 +19,8 @@ array comes along.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dis import get_instructions
 from functools import cache, cached_property
-from types import CellType, FunctionType
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -33,8 +32,11 @@ from numba import (
     types,
     void,
 )
-from numba.core import cgutils
+from numba.core import cgutils, ir
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.imputils import impl_ret_borrowed
+from numba.core.untyped_passes import FixupArgs
 from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
@@ -101,26 +103,70 @@ def compiled(fn: Any, real: Any) -> Any:
     if not isinstance(fn, FunctionType):
         return fn
     if _is_scalar(fn) or fn.__module__ == primitives.__name__ or fn in _inlined:
-        return compile_part(specialized(fn, real), EXACT, forceinline=True, **INSIDE)
-    return compile_part(specialized(fn, real), REGROUPED if fn in _reductions else EXACT, **INSIDE)
+        return compile_part(
+            fn, EXACT, forceinline=True, **INSIDE, pipeline_class=for_type(fn, real)
+        )
+    flags = REGROUPED if fn in _reductions else EXACT
+    return compile_part(fn, flags, **INSIDE, pipeline_class=for_type(fn, real))
 
 
-def specialized(fn: Any, real: Any) -> FunctionType:
-    """A function for numbers of one type: its literals, and what it calls, are of that type."""
-    code = fn.__code__
-    if issubclass(real, np.floating):
-        kinds = (float, int) if _is_scalar(fn) else (float,)
-        code = code.replace(co_consts=_literals(code.co_consts, kinds, real))
-    names = dict(fn.__globals__)
-    for step in get_instructions(code):
-        if step.opname == "LOAD_GLOBAL" and step.argval in names:
-            names[step.argval] = _for_type(names[step.argval], real)
-            if _is_scalar(fn) and type(names[step.argval]) is float:
-                names[step.argval] = real(names[step.argval])
-    closure = tuple(CellType(_for_type(c.cell_contents, real)) for c in fn.__closure__ or ())
-    made = FunctionType(code, names, fn.__name__, fn.__defaults__, closure)
-    made.__module__, made.__qualname__ = fn.__module__, fn.__qualname__
+def compile_for(fn: Callable[..., Any], signature: Any, real: Any = None) -> Any:
+    """Compile a function for one signature, and for numbers of a type if one is given."""
+    made = compile_kernel(fn, fastmath=EXACT, pipeline_class=real and for_type(fn, real))
+    made.compile(signature)
+    made.disable_compile()
     return made
+
+
+def for_type(fn: Any, real: Any) -> type[CompilerBase]:
+    """What compiles a function for numbers of one type: its literals, and what it calls, are of that type."""
+    kinds = (
+        () if not issubclass(real, np.floating) else (float, int) if _is_scalar(fn) else (float,)
+    )
+
+    def convert(value: Any) -> Any:
+        return _literal(value, kinds, real)
+
+    known = {name: fn.__globals__[name] for name in fn.__code__.co_names if name in fn.__globals__}
+    known |= zip(
+        fn.__code__.co_freevars, (c.cell_contents for c in fn.__closure__ or ()), strict=True
+    )
+    names = {name: _for_type(value, real) for name, value in known.items()}
+    if _is_scalar(fn):
+        names = {name: convert(value) for name, value in names.items()}
+
+    class Compiler(CompilerBase):
+        literal, known_as = staticmethod(convert), (real, names)
+
+        def define_pipelines(self) -> list[Any]:
+            passes: Any = DefaultPassBuilder.define_nopython_pipeline(self.state)
+            passes.add_pass_after(_ForType, FixupArgs)
+            passes.finalize()
+            return [passes]
+
+    return Compiler
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _ForType(FunctionPass):
+    """A pass of Numba's compiler that puts what a type needs in the place of literals and names."""
+
+    _name = "for_type"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        """Look at all assignments."""
+        _, names = state.pipeline.known_as
+        for block in state.func_ir.blocks.values():
+            for step in block.find_insts(ir.Assign):
+                found = step.value
+                if isinstance(found, ir.Const):
+                    found.value = state.pipeline.literal(found.value)
+                elif isinstance(found, (ir.Global, ir.FreeVar)) and found.name in names:
+                    found.value = names[found.name]
+        return True
 
 
 def _is_scalar(fn: FunctionType) -> bool:
@@ -128,12 +174,11 @@ def _is_scalar(fn: FunctionType) -> bool:
     return not fn.__module__.startswith(_KERNELS)
 
 
-def _literals(values: tuple[Any, ...], kinds: tuple[type, ...], real: Any) -> tuple[Any, ...]:
-    """Constants of a function, also those in tuples, as numbers of a type if they are of these kinds."""
-    return tuple(
-        _literals(c, kinds, real) if type(c) is tuple else real(c) if type(c) in kinds else c
-        for c in values
-    )
+def _literal(value: Any, kinds: tuple[type, ...], real: Any) -> Any:
+    """A constant, or a tuple of them, as a number of a type if it is of one of these kinds."""
+    if type(value) is tuple:
+        return tuple(_literal(v, kinds, real) for v in value)
+    return real(value) if type(value) in kinds else value
 
 
 def _for_type(value: Any, real: Any) -> Any:
@@ -145,14 +190,6 @@ def _for_type(value: Any, real: Any) -> Any:
         # What Numba replaces by something compiled stays as it is.
         return value if "compiled" in vars(value) else compiled(value, real)
     return value
-
-
-def compile_for(fn: Callable[..., Any], signature: Any) -> Any:
-    """Compile a function for one signature."""
-    made = compile_kernel(fn, fastmath=EXACT)
-    made.compile(signature)
-    made.disable_compile()
-    return made
 
 
 # --- Addresses ----------------------------------------------------------------------------------------
@@ -286,7 +323,7 @@ def kernel(body: Callable[..., None]) -> Callable[..., None]:
 
     def learn(args: tuple[Any, ...]) -> _Compiled:
         kinds = tuple(typeof(usable(v)) for v in args)
-        known[args[0].dtype] = made = _Compiled(specialized(body, args[0].dtype.type), kinds)
+        known[args[0].dtype] = made = _Compiled(body, args[0].dtype.type, kinds)
         return made
 
     def run(work: int, *args: Any) -> None:
@@ -303,9 +340,9 @@ def kernel(body: Callable[..., None]) -> Callable[..., None]:
 class _Compiled:
     """A kernel for one type."""
 
-    def __init__(self, body: FunctionType, kinds: tuple[Any, ...]) -> None:
+    def __init__(self, body: Callable[..., None], real: Any, kinds: tuple[Any, ...]) -> None:
         self.kinds, self.signature = kinds, void(int64, int64, *kinds)
-        self.body = compile_for(body, self.signature)
+        self.body = compile_for(body, self.signature, real)
 
     @cached_property
     def parallel(self) -> tuple[Any, int, int]:

@@ -22,7 +22,6 @@ from .kernels import (
     numbers_at,
     scalar_function,
     share,
-    specialized,
     usable,
 )  # fmt: skip
 
@@ -183,8 +182,8 @@ def _body(scalar: Function, real: Any, arity: int) -> int:
         for i in range(count):
             o[i] = f(x[i], y[i], z[i], w[i], v[i])
 
-    body = specialized((one, two, three, four, five)[arity - 1], real)
-    return address_of(compile_for(body, BODY), BODY)
+    body = (one, two, three, four, five)[arity - 1]
+    return address_of(compile_for(body, BODY, real), BODY)
 
 
 def _place(x: int, slot: int, plan: Array, row: int, column: int, size: int) -> int:

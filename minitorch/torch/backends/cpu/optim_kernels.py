@@ -19,7 +19,7 @@ from numba.np.unsafe import ndarray
 
 from ....jit import compile_kernel, compile_part
 from ...formulas.arrays import in_order
-from .kernels import EXACT, INSIDE, inline, kernel, run_at, share, specialized
+from .kernels import EXACT, INSIDE, for_type, inline, kernel, run_at, share
 
 Array = Any
 to_fixed_tuple: Any = ndarray.to_fixed_tuple
@@ -84,7 +84,9 @@ def _fillers(kind: Any, count: int) -> tuple[Any, Callable[..., int]]:
     not contiguous, aligned and writable with a TypeError, and numbers of dimensions that it has not been
     compiled for; the second one compiles it for these and returns -1 for those.
     """
-    fill = compile_kernel(specialized(_FILLERS[count], np.int64), fastmath=EXACT)
+    fill = compile_kernel(
+        _FILLERS[count], fastmath=EXACT, pipeline_class=for_type(_FILLERS[count], np.int64)
+    )
     known = set()
 
     def learn(dimensions: int) -> None:
