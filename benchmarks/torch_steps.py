@@ -1,17 +1,19 @@
 """Whole training steps of `minitorch.torch` against PyTorch's, eager, side by side in one run.
 
-    python benchmarks/torch_steps.py [--quick] [--only NAME ...] [--json FILE] [--cpu-time]
+    python benchmarks/torch_steps.py [--quick] [--compile] [--only NAME ...] [--json FILE] [--cpu-time]
 
 A step is zero_grad, forward, loss, backward, and the optimizer's step. Both libraries start
 from one seed, and the losses of the first steps are compared before anything is timed. The
 two take turns; each number is the median over turns. Peak memory of the GPT's step is measured
 in processes of their own. With `--cpu-time`, on one core, processor time is measured in place
-of the clock's: on a machine that does other things at the same time, that is the fair one.
+of the clock's: on a machine that does other things at the same time, that is the fair one. With
+`--compile`, our step is also measured as `torch.compile` plays it, up to the loss, which is read outside.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import math
 import os
@@ -167,27 +169,39 @@ MODELS = {
 
 
 def _step(optimizer: Any, loss_of: Callable[[], Any]) -> Step:
-    def step() -> float:
+    def train() -> Any:
         optimizer.zero_grad()
         loss = loss_of()
         loss.backward()
         optimizer.step()
-        return loss.item()
+        return loss
 
-    return step
+    return functools.partial(_loss_after, train)
+
+
+def _loss_after(train: Callable[[], Any]) -> float:
+    return train().item()
+
+
+def compiled(step: Any, torch: Any) -> Step:
+    """A step whose training is one tape."""
+    return functools.partial(_loss_after, torch.compile(step.args[0]))
 
 
 # --- Measuring --------------------------------------------------------------------------------------
 
 
-def prepared(name: str, torch: Any) -> tuple[Step, list[float]]:
-    """A model's step, and the losses of its first three steps."""
+def prepared(name: str, torch: Any, compiles: bool = False) -> tuple[Step, list[float]]:
+    """A model's step, and the losses of its first six steps; a compiled one is played by then."""
     torch.manual_seed(0)
     step = MODELS[name](torch)
-    return step, [step() for _ in range(3)]
+    step = compiled(step, torch) if compiles else step
+    return step, [step() for _ in range(6)]
 
 
-def measure(name: str, turns: int, clock: Callable[[], float]) -> dict[str, Any]:
+def measure(
+    name: str, turns: int, clock: Callable[[], float], compiles: bool = False
+) -> dict[str, Any]:
     """Median seconds of a step in both libraries, and how far their losses are apart."""
     import torch as real
 
@@ -196,6 +210,10 @@ def measure(name: str, turns: int, clock: Callable[[], float]) -> dict[str, Any]
     steps, losses = {}, {}
     for label, torch in (("ours", ours), ("pytorch", real)):
         steps[label], losses[label] = prepared(name, torch)
+    if compiles:
+        steps["compiled"], losses["compiled"] = prepared(name, ours, True)
+        if losses["compiled"] != losses["ours"]:
+            raise RuntimeError(f"{name}: losses differ, compiled and eager: {losses}")
     times: dict[str, list[float]] = {label: [] for label in steps}
     for _ in range(turns):
         for label, step in steps.items():
@@ -207,7 +225,8 @@ def measure(name: str, turns: int, clock: Callable[[], float]) -> dict[str, Any]
             times[label].append((clock() - start) / 3)
     middle = {label: statistics.median(t) for label, t in times.items()}
     apart = max(abs(a - b) for a, b in zip(losses["ours"], losses["pytorch"], strict=True))
-    return {"what": name, **middle, "ratio": middle["ours"] / middle["pytorch"], "apart": apart}
+    best = middle["compiled"] if compiles else middle["ours"]
+    return {"what": name, **middle, "ratio": best / middle["pytorch"], "apart": apart}
 
 
 def peak_memory(name: str, library: str) -> float:
@@ -236,6 +255,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="fewer turns")
     parser.add_argument("--only", nargs="*", default=[], help="models whose name contains one")
     parser.add_argument("--json", metavar="FILE", help="write the numbers there too")
+    parser.add_argument("--compile", action="store_true", help="our steps from tapes, too")
     parser.add_argument("--cpu-time", action="store_true", help="processor time of one core")
     options = parser.parse_args(argv)
     if options.cpu_time:
@@ -248,10 +268,11 @@ def main(argv: list[str] | None = None) -> int:
     for name in MODELS:
         if options.only and not any(part in name for part in options.only):
             continue
-        row = measure(name, 5 if options.quick else 21, clock)
+        row = measure(name, 5 if options.quick else 21, clock, options.compile)
         rows.append(row)
+        played = f"   compiled {1e3 * row['compiled']:8.3f}" if options.compile else ""
         print(
-            f"{name:18} ours {1e3 * row['ours']:8.2f}   PyTorch {1e3 * row['pytorch']:8.2f}   "
+            f"{name:18} ours {1e3 * row['ours']:8.2f}{played}   PyTorch {1e3 * row['pytorch']:8.2f}   "
             f"ratio {row['ratio']:5.2f}   losses apart {row['apart']:.1e}",
             flush=True,
         )
