@@ -13,7 +13,7 @@ from ..tensor import Array, Tensor
 from .movement import wrap_dim
 from .precision import kind_name
 from .promotion import plain_integer
-from .record import MOVEMENT, Op
+from .record import MOVEMENT, Op, bind
 from .surface import FUNCTIONS, alias, function_and_method, only_method
 
 
@@ -69,8 +69,11 @@ def _unbind(input: Array, dim: int) -> tuple[Array, ...]:
 
 
 def _split(input: Array, sizes: Sequence[int], dim: int) -> tuple[Array, ...]:
-    ends = itertools.accumulate((0, *sizes))
-    return tuple(_slice(input, (dim, a, b, 1)) for a, b in itertools.pairwise(ends))
+    before, start, parts = (slice(None),) * dim, 0, []
+    for size in sizes:
+        parts.append(input[(*before, slice(start, start + size))])
+        start += size
+    return tuple(parts)
 
 
 SPLIT = Op(
@@ -167,8 +170,14 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
             raise RuntimeError(
                 f"split expects split_size be non-negative, but got split_size={each}"
             )
-        sizes = [min(each, size - start) for start in range(0, size, each)] if size else [0]
+        sizes = _equal_sizes(size, each) if size else [0]
     return tuple(SPLIT(input, sizes=sizes, dim=d))
+
+
+def _equal_sizes(size: int, each: int) -> list[int]:
+    """As many times the same size as there is room for, and what is left."""
+    whole, rest = divmod(size, each)
+    return [each] * whole + [rest] if rest else [each] * whole
 
 
 @only_method
@@ -185,15 +194,16 @@ alias("unsafe_split_with_sizes", "split_with_sizes")
 @function_and_method
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """So many parts, the last perhaps smaller, along a dimension."""
+    chunks = plain_integer(chunks, "chunk", "chunks")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    if not input.ndim:
+    shape = input._array.shape
+    if not shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
-    d = wrap_dim(dim, input.ndim)
-    size = input._array.shape[d]
-    if size == 0:
-        return tuple(SPLIT(input, sizes=[0] * chunks, dim=d))
-    return input.split(-(-size // chunks), d)
+    d = wrap_dim(dim, len(shape))
+    size = shape[d]
+    sizes = _equal_sizes(size, -(-size // chunks)) if size else [0] * chunks
+    return tuple(bind(SPLIT, (input,), {"sizes": sizes, "dim": d}))
 
 
 alias("unsafe_chunk", "chunk")
