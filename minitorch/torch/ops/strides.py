@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided_view
 
-from ..tensor import Array, Tensor, offset_in, wrap_beside
+from ..tensor import Array, Tensor, offset_in, wrap, wrap_beside
 from .movement import strided, wrap_dim
 from .promotion import plain_integer, plain_integers
 from .record import MOVEMENT, Op
@@ -39,7 +39,7 @@ def memory_of(tensor: Tensor) -> tuple[Array, int]:
 
 
 def _as_strided(
-    input: Array, size: Any, stride: Any, offset: int, memory: Array, layout: Any
+    input: Array, memory: Array, size: Any, stride: Any, offset: int, layout: Any
 ) -> Array:
     last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
     if all(size) and last >= len(memory):
@@ -89,7 +89,9 @@ def _as_strided_gradient(g: Any, size: Any, stride: Any, offset: int, layout: Ge
     )
 
 
-AS_STRIDED = Op("as_strided", ("input",), _as_strided, {"input": _as_strided_gradient}, view=True)
+AS_STRIDED = Op(
+    "as_strided", ("input", "memory"), _as_strided, {"input": _as_strided_gradient, "memory": None}, view=True
+)  # fmt: skip
 
 
 @function_and_method
@@ -115,7 +117,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     layout = input._array.shape, element_strides(input._array), begin
-    return AS_STRIDED(input, size=size, stride=stride, offset=offset, memory=memory, layout=layout)
+    return AS_STRIDED(input, wrap(memory), size=size, stride=stride, offset=offset, layout=layout)
 
 
 def _unfold(input: Array, dim: int, size: int, step: int) -> Array:
