@@ -112,6 +112,13 @@ def test_a_new_operation_has_its_kernel() -> None:
     assert primitives.start_of(lambda x: np.sinh(x)) is None
 
 
+def test_large_answers_are_boolean() -> None:
+    x = torch.zeros(200_000)
+    x[3], x[4] = torch.inf, -torch.inf
+    assert (x.isposinf().dtype, x.isposinf().sum().item()) == (torch.bool, 1)
+    assert (x.isneginf().dtype, (x == torch.inf).dtype) == (torch.bool, torch.bool)
+
+
 def test_elementwise_results_keep_types() -> None:
     for name in ("exp", "gelu", "elu", "deg2rad", "rad2deg", "hardsigmoid", "softshrink"):
         fn = getattr(torch, name, None) or getattr(torch.nn.functional, name)

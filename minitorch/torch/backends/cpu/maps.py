@@ -6,6 +6,7 @@ They take arrays of one type (and plain numbers) that broadcast together, and `o
 from __future__ import annotations
 
 from functools import partial
+from types import FunctionType
 
 import numpy as np
 
@@ -21,7 +22,7 @@ def map_of(scalar: Function, formula: Function) -> Function | None:
         formula: the same for NumPy's arrays
     """
     start = start_of(scalar)
-    if start is None:
+    if start is None or not _gives_numbers(scalar):
         return None
 
     def kernel() -> Function:
@@ -31,6 +32,13 @@ def map_of(scalar: Function, formula: Function) -> Function | None:
         return partial(_below_largest_angle, loop) if scalar in ANGLES else loop
 
     return dispatch(formula, kernel, start, of=None)
+
+
+def _gives_numbers(scalar: Function) -> bool:
+    """Whether the result is of the type of the arguments, as kernels have it, and no answer to a question."""
+    if not isinstance(scalar, FunctionType):
+        return True
+    return scalar(*[np.ones(1)] * scalar.__code__.co_argcount).dtype.kind == "f"
 
 
 def _below_largest_angle(loop: Function, x: Array, out: Array | None = None) -> Array:
