@@ -128,7 +128,10 @@ def _sizes(args: Any, large: bool) -> Iterator[dict[int, int]]:
             yield {n: 1}
             yield {n: 0}
         return
-    shape = max(shapes, key=lambda s: (np.prod(s), len(s)), default=())
+    try:
+        shape = np.broadcast_shapes(*shapes)
+    except ValueError:
+        shape = max(shapes, key=lambda s: (np.prod(s), len(s)), default=())
     wide = sum(n > 1 for n in shape)
     if wide and np.prod(shape):
         factor = int(np.ceil((LARGE / np.prod(shape)) ** (1 / wide)))
@@ -171,7 +174,7 @@ def by_kernels(also: tuple[str, ...] = ()) -> Iterator[list[int]]:
 
 BY_LAYOUT = set(
     """as_strided as_strided.partial_views as_strided_copy as_strided_scatter view_as_complex
-    rand_like randn_like randint_like normal bernoulli multinomial
+    rand_like randn_like randint_like normal bernoulli multinomial resize_
     empty empty_like empty_permuted empty_strided new_empty new_empty_strided
     uniform cauchy exponential geometric log_normal normal.in_place
     nn.functional.dropout nn.functional.dropout2d nn.functional.dropout3d nn.functional.alpha_dropout
