@@ -135,9 +135,9 @@ class Parameter(NamedTuple):
         return isinstance(value, Tensor) and "Tensor" not in self.kinds
 
     def plain(self, value: Any) -> Any:
-        """A whole number in place of a tensor that stands for one."""
-        if "index" in self.kinds and self.is_by_value(value) and isinstance(value, Tensor):
-            return value.__index__()
+        """A number in place of a tensor that stands for it."""
+        if isinstance(value, Tensor) and not {"Tensor", "any"}.intersection(self.kinds):
+            return value.__index__() if {"int", "index"}.intersection(self.kinds) else value.item()
         return value
 
 
@@ -180,7 +180,7 @@ class Signature(NamedTuple):
         return any(p.is_by_value(value) for p, value in pairs)
 
     def plain(self, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords]:
-        """The arguments with whole numbers in place of tensors that stand for them."""
+        """The arguments with numbers in place of tensors that stand for them."""
         named = {p.name: p for p in (*self.positional, *self.keywords)}
         found = [p.plain(a) for p, a in zip(self.positional, args, strict=False)]
         return (*found, *args[len(found) :]), {

@@ -246,6 +246,10 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     check_tensor("unravel_index", indices, "indices")
     if indices.dtype.kind != dtypes.INTEGRAL:
         raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if not isinstance(shape, (int, tuple, list, str)):
+        raise TypeError(
+            f"expected 'shape' to be int or sequence of ints, but got {type(shape).__name__}"
+        )
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     if not all(isinstance(s, int) for s in sizes):
         raise TypeError(f"expected 'shape' elements to be int, but got {sizes}")

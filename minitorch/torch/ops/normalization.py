@@ -369,6 +369,8 @@ def instance_norm(
             f"Expected more than 1 spatial element when training, got input size {list(input.shape)}"
         )
     _check_channels("instance_norm", input, running_mean, running_var, weight, bias)
+    if not input._array.size:
+        return _of_nothing(input, weight, bias)
     if not use_input_stats:
         return _batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
     if running_mean is not None or running_var is not None:

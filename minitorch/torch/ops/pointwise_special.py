@@ -169,7 +169,7 @@ def _xlogy_by_factor(g: Any, input: Any, other: Any) -> Any:
 
 binary("xlogy", scalars.xlogy, (_xlogy_by_factor, lambda g, input, other: g * input / other),
        "input log(other), 0 where input is 0.", to_float=True, numbers="one",
-       numpy=not_for("xlogy_cpu", "c", scalars.xlogy))  # fmt: skip
+       numpy=not_for("xlogy_cpu", "c", in_single(scalars.xlogy)))  # fmt: skip
 as_functions("xlogy_")
 
 

@@ -300,7 +300,9 @@ def _fractional_max(
     if 0 in shape:
         return np.zeros(shape, input.dtype), np.zeros(shape, np.int64)
     candidates = planes[np.arange(len(planes))[:, None, None], places]
-    best = candidates.argmax(2)[:, :, None]
+    missing = np.isnan(candidates)
+    last = missing.shape[2] - 1 - missing[:, :, ::-1].argmax(2)  # of several NaN, as Torch finds it
+    best = np.where(missing.any(2), last, candidates.argmax(2))[:, :, None]
     values, indices = np.take_along_axis(candidates, best, 2), np.take_along_axis(places, best, 2)
     return values.reshape(shape), indices.reshape(shape)
 
@@ -328,7 +330,8 @@ def _declare_fractional(dims: int) -> tuple[Any, Any]:
             )
             output_size = tuple(int(n * r) for n, r in zip(sizes, ratios, strict=True))
         wanted = _sizes(name, "output_size", output_size, dims)
-        if any(o + k - 1 > n for o, k, n in zip(wanted, kernel, sizes, strict=True)):
+        spare = min(n - o - k + 1 for o, k, n in zip(wanted, kernel, sizes, strict=True))
+        if spare < (dims == 3):  # one more is asked for in three dimensions
             raise RuntimeError(
                 f"{name}: pool size {kernel} too large relative to input size {sizes}"
             )

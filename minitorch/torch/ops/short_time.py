@@ -108,6 +108,8 @@ def istft(
         raise RuntimeError(
             "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
         )
+    if isinstance(window, Tensor) and window.dtype.is_complex and not return_complex:
+        raise RuntimeError("Complex windows are incompatible with return_complex=False")
     hop = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
     if not input._array.size:

@@ -84,7 +84,10 @@ def with_out(fn: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, out: Tensor | None = None, **kwargs: Any) -> Any:
         check_given_type(kwargs.get("dtype"), out)
         result = fn(*args, **kwargs)
-        return result if out is None else into(out, result, fn.__name__)
+        if out is None:
+            return result
+        given = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]
+        return into(out, result, fn.__name__, *given)
 
     call.__name__, call.__doc__, call.__wrapped__ = fn.__name__, fn.__doc__, fn  # type: ignore[attr-defined]
     return call

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -255,6 +256,77 @@ def _gradients(library: Any, outs: Any, inputs: Any, weights: Any, made: Any, as
             return [g.to_dense() if g is not None and g.is_sparse else g for g in found]
         except Exception as e:
             return e
+
+
+# --- Another question to PyTorch, where it does not answer this one ---------------------------------
+
+
+def answers_as(call: Call, other: Call) -> bool:
+    """Whether we answer a call as PyTorch answers another one, or it answers neither."""
+    theirs = perform(other, real, *_copied((tuple(other.args), other.kwargs)))
+    own_args, own_kwargs = to_ours(_copied((tuple(call.args), call.kwargs)))
+    mine = perform(call, ours, own_args, own_kwargs)
+    if theirs.error is not None or mine.error is not None:
+        return theirs.error is not None
+    outs = leaves(mine.result), leaves(theirs.result)
+    if not all(_near(a, b) for a, b in zip(*outs, strict=True)):
+        return False
+    inputs = leaves((mine.args, mine.kwargs)), leaves((theirs.args, theirs.kwargs))
+    if [t.dtype for t in inputs[1]] != [t.dtype for t in leaves((call.args, call.kwargs))]:
+        return True  # wider ones have gradients of their own
+    try:
+        _compare_gradients(mine, theirs, inputs, ULPS, lambda p: None)
+    except Finding:
+        return False
+    return True
+
+
+def _near(mine: Any, theirs: Any) -> bool:
+    """Whether two results are equal within the digits of ours; whole numbers may have overflown."""
+    if not mine.dtype.is_floating_point:
+        size = 8 * mine.element_size()
+        a, b = (
+            x.detach().to_dense().numpy() if x.is_sparse else numbers(x) for x in (mine, theirs)
+        )
+        return mine.dtype.is_complex or bool(
+            ((a.astype(object) - b.astype(object)) % (1 << size) == 0).all()
+        )
+    a, b = numbers(mine).astype(np.float64), numbers(theirs).real.astype(np.float64)
+    limits = ours.finfo(mine.dtype)
+    there = np.isfinite(a) & np.isfinite(b)
+    lost = np.isfinite(b) & (np.abs(b) < limits.max / 2) & ~np.isfinite(a)
+    room = 16 * limits.eps * max(1.0, largest(b[there]) if there.any() else 1.0)
+    return not lost.any() and bool((np.abs(a - b)[there] <= room).all())
+
+
+def in_wider_types(call: Call) -> Call:
+    """The same call with floats of two bytes as those of four, and unsigned numbers as signed ones."""
+    wider = {real.float16: real.float32, real.bfloat16: real.float32} | dict.fromkeys(
+        (real.uint16, real.uint32, real.uint64), real.int64
+    )
+
+    def widened(value: Any) -> Any:
+        if isinstance(value, real.Tensor):
+            made = value.detach().to(wider.get(value.dtype, value.dtype))
+            return made.requires_grad_(value.requires_grad and made.dtype.is_floating_point)
+        if isinstance(value, real.dtype):
+            return wider.get(value, value)
+        if type(value) in (list, tuple):
+            return type(value)(map(widened, value))
+        return value
+
+    kwargs = {k: widened(v) for k, v in call.kwargs.items()}
+    return replace(call, args=[widened(v) for v in call.args], kwargs=kwargs)
+
+
+def of_twin(name: str) -> Callable[[Call], Call]:
+    """The same call of the function that has a like name, as `asinh` has for `asinh_`."""
+
+    def other(call: Call) -> Call:
+        found = re.sub(r"\w+$", name or call.name.rpartition(".")[2].rstrip("_"), call.name)
+        return replace(call, name=found, written=False)
+
+    return other
 
 
 def _copied(value: Any, known: dict[int, Any] | None = None) -> Any:

@@ -143,6 +143,10 @@ def pinv(
     for tolerance in (rcond, atol, rtol):
         if isinstance(tolerance, Tensor) and tracks(tolerance):
             raise RuntimeError("linalg.pinv is not differentiable with respect to its tolerances")
+        if isinstance(tolerance, Tensor) and tolerance.dtype.is_complex:
+            raise RuntimeError(
+                f"torch.linalg.pinv: a tolerance of complex type is not supported. Got {tolerance.dtype}"
+            )
     return _pseudo_inverse(A, atol, rcond if rtol is None else rtol, hermitian)
 
 
@@ -252,8 +256,8 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
         moved = [wrap_dim(d, A.ndim) for d in dims]
         A = A.movedim(tuple(moved), tuple(range(A.ndim - len(moved), A.ndim)))
     unknown = A._array.shape[B.ndim :]
-    count = B._array.size
-    if math.prod(unknown) != count or math.prod(A._array.shape[: B.ndim]) != count:
+    count = math.prod(unknown)
+    if A._array.size != count * count or B._array.size != count:
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
             f"prod(self.shape[:other.ndim]), got {list(A.shape)} and {list(B.shape)}"
@@ -317,6 +321,11 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
         )
     check_floating("linalg.vecdot", x, takes_halves=True)
     broadcast_shapes("linalg.vecdot", x._array.shape, y._array.shape)
+    if x.ndim == y.ndim == 1 and len(x) != len(y):
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor {list(x.shape)} and src {list(y.shape)} to have the same "
+            "number of elements"
+        )
     return (conj(x) * y).sum(dim, dtype=x.dtype)
 
 

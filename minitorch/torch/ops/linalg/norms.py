@@ -58,7 +58,7 @@ def _vector_norm_gradient(g: Any, input: Any, out: Any, ord: float, dim: tuple[i
         return spread(x, shape, dim)
 
     if ord == 0:
-        return each(g) * 0
+        return input.detach().mul(0).nan_to_num(0) if input._array.size else each(g)
     if ord == 1:
         return each(g) * input.sgn()
     if ord == 2:
