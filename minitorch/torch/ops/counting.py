@@ -250,7 +250,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         raise TypeError(
             f"expected 'shape' to be int or sequence of ints, but got {type(shape).__name__}"
         )
-    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    sizes: tuple[Any, ...] = (shape,) if isinstance(shape, int) else tuple(shape)
     if not all(isinstance(s, int) for s in sizes):
         raise TypeError(f"expected 'shape' elements to be int, but got {sizes}")
     if any(s < 0 for s in sizes):

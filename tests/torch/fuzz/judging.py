@@ -284,14 +284,9 @@ def answers_as(call: Call, other: Call) -> bool:
 def _near(mine: Any, theirs: Any) -> bool:
     """Whether two results are equal within the digits of ours; whole numbers may have overflown."""
     if not mine.dtype.is_floating_point:
-        size = 8 * mine.element_size()
-        a, b = (
-            x.detach().to_dense().numpy() if x.is_sparse else numbers(x) for x in (mine, theirs)
-        )
-        return mine.dtype.is_complex or bool(
-            ((a.astype(object) - b.astype(object)) % (1 << size) == 0).all()
-        )
-    a, b = numbers(mine).astype(np.float64), numbers(theirs).real.astype(np.float64)
+        a, b = (numbers(x).astype(object) for x in (mine, theirs))
+        return mine.dtype.is_complex or not ((a - b) % (1 << 8 * mine.element_size())).any()
+    a, b = numbers(mine).astype(np.float64), np.real(numbers(theirs)).astype(np.float64)
     limits = ours.finfo(mine.dtype)
     there = np.isfinite(a) & np.isfinite(b)
     lost = np.isfinite(b) & (np.abs(b) < limits.max / 2) & ~np.isfinite(a)

@@ -1,0 +1,111 @@
+"""A known difference: of which calls and findings it is, and the conditions that such rows name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch as real
+
+from ..oracle import leaves
+from .calls import Call
+from .judging import Finding, answers_as
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A known difference.
+
+    Attributes:
+        reason: why it is one, as on the page
+        kinds: of findings, as a pattern
+        names: of functions, as a pattern
+        text: what the finding says, as a pattern
+        when: of which calls; None: all
+        instead: another call, which PyTorch must answer as we answer this one
+    """
+
+    reason: str
+    kinds: str
+    names: str = ".*"
+    text: str = ""
+    when: Callable[[Call], bool] | None = None
+    instead: Callable[[Call], Call] | None = None
+
+    def covers(self, call: Call, finding: Finding) -> bool:
+        """Whether a finding is this difference."""
+        return (
+            re.fullmatch(self.kinds, finding.kind) is not None
+            and re.fullmatch(self.names, call.name) is not None
+            and re.search(self.text, finding.text) is not None
+            and (self.when is None or self.when(call))
+            and (self.instead is None or answers_as(call, self.instead(call)))
+        )
+
+
+def has_type(*dtypes: Any) -> Callable[[Call], bool]:
+    return lambda call: any(t.dtype in dtypes for t in leaves((call.args, call.kwargs)))
+
+
+def not_finite(call: Call) -> bool:
+    """Whether NaN or infinity go in."""
+    given = leaves((call.args, call.kwargs))
+    return any(not bool(t.detach().isfinite().all()) for t in given) or any(
+        isinstance(v, float) and not abs(v) < 3.5e38 for v in (*call.args, *call.kwargs.values())
+    )
+
+
+def is_extreme(call: Call) -> bool:
+    """Whether NaN, infinity or numbers go in whose products overflow."""
+    given = [t.detach() for t in leaves((call.args, call.kwargs)) if t.numel()]
+    huge = any(isinstance(v, int) and abs(v) > 2**31 for v in (*call.args, *call.kwargs.values()))
+    return (
+        not_finite(call)
+        or huge
+        or any(
+            float(t.abs().max()) > float(real.finfo(t.dtype).max) ** 0.5
+            for t in given
+            if t.is_floating_point() or t.is_complex()
+        )
+    )
+
+
+def has_smallest(call: Call) -> bool:
+    """Whether the smallest number of a signed type goes in, which has no absolute value."""
+    given = leaves((call.args, call.kwargs))
+    whole = [
+        t for t in given if not (t.is_floating_point() or t.is_complex() or t.dtype is real.bool)
+    ]
+    return any(t.numel() and real.iinfo(t.dtype).min == t.min().item() < 0 for t in whole)
+
+
+def in_order(call: Call) -> bool:
+    """Whether the rows that a call searches in are in order."""
+    place, name = (0, "sorted_sequence") if call.name == "searchsorted" else (1, "boundaries")
+    rows = call.args[place] if len(call.args) > place else call.kwargs[name]
+    return bool((rows[..., 1:] >= rows[..., :-1]).all())
+
+
+def has_zero(call: Call) -> bool:
+    """Whether 0 goes in."""
+    return any(bool((t == 0).any()) for t in leaves((call.args, call.kwargs)) if t.numel())
+
+
+def has_empty(call: Call) -> bool:
+    return any(not t.numel() for t in leaves((call.args, call.kwargs)))
+
+
+def no_freedom(call: Call) -> bool:
+    """Whether a correction is as large as the number of elements."""
+    numbers = [v for v in (*call.args, *call.kwargs.values()) if isinstance(v, (int, float))]
+    return bool(numbers) and max(numbers) >= min(call.args[0].shape, default=1)
+
+
+def is_complex(call: Call) -> bool:
+    return any(t.is_complex() for t in leaves((call.args, call.kwargs)))
+
+
+MATRICES = r"linalg\.(?!cross|diagonal|vecdot|vander|vector_norm)\w+|(Tensor\.)?(p?inverse|cholesky\w*|lu|lu_solve|svd|qr|geqrf|ormqr|orgqr|det|(slog|log)det|matrix_exp|matrix_power|triangular_solve|lobpcg|(pca|svd)_lowrank)"
+"""Functions that factorize matrices, or multiply several of them."""

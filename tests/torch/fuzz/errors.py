@@ -1,0 +1,356 @@
+"""Known differences of which at least one library refuses the call, or its gradient."""
+
+from __future__ import annotations
+
+import torch as real
+
+from ..oracle import leaves
+from .difference import MATRICES, Difference, has_empty, is_complex, is_extreme
+from .judging import in_wider_types, of_twin
+
+_CLEAN = r"raised (Type|Runtime|Index|Value|NotImplemented|LinAlg|Memory)Error\((?!ufunc|operands|could not broadcast|negative dim|shape mismatch|Invalid|object too|setting an|cannot reshape|Cannot cast)"
+ERRORS = (
+    Difference(
+        "PyTorch has no kernel for a type, and we compute: half precision in some special functions, unsigned "
+        "whole numbers in most operations.",
+        "(gradient )?accepted",
+        text=r"not implemented for '|not supported for|dtype .*not supported|Could not run 'aten::|Promotion for uint16",
+        instead=in_wider_types,
+    ),
+    Difference(
+        "PyTorch has no derivative of some in-place functions whose plain twins have one (`asinh_`, `atanh_`, of "
+        "types that are promoted).",
+        "gradient accepted",
+        names=r"(Tensor\.)?(a|arc)(sinh|cosh|tanh)_",
+        text="inplace version of",
+        instead=of_twin(""),
+    ),
+    Difference(
+        "PyTorch fails inside its derivative: whole numbers in `nansum`, `addcdiv` and `addr` beside floating point, "
+        "targets of losses that are of another type.",
+        "gradient accepted",
+        text="Expected isFloatingType|torch boolean negative|Found dtype|can't be cast to the desired output|must have the same dtype",
+    ),
+    Difference(
+        "PyTorch's autograd refuses some types that we differentiate: unsigned whole numbers beside floating point, "
+        "complex results of some functions.",
+        "(gradient )?accepted",
+        text="Autograd not support dtype|does not support automatic differentiation for outputs with complex",
+    ),
+    Difference(
+        "Both refuse a call that is wrong; PyTorch names another of its faults, or the same one with another "
+        "class of error.",
+        "(gradient )?error class",
+        text=_CLEAN,
+    ),
+    Difference(
+        "There are no complex numbers in half precision here.",
+        "(gradient )?(dtype|accepted|refused|error class)",
+        text="complex32|ComplexHalf",
+    ),
+    Difference(
+        "PyTorch cannot grow an `out=` tensor whose memory came from elsewhere.",
+        "accepted|error class",
+        text="Trying to resize storage",
+    ),
+    Difference(
+        "Functions that PyTorch composes of others take `out=` beside inputs that require grad, and lose the "
+        "gradient; we refuse, as most functions do.",
+        "refused",
+        text="functions with out=... arguments don't support automatic differentiation",
+    ),
+    Difference(
+        "PyTorch does not record `logical_and_` and its like: they write into leaves that require grad, and the "
+        "gradient passes as if nothing had been written.",
+        "refused|gradient values",
+        names=r"(Tensor\.)?logical_(and|or|xor|not)_",
+        text=r"leaf Variable|: np\.\w+\([-+0.j]*\), expected",
+    ),
+    Difference(
+        "NaN and infinity, and sums that overflow, spread within linear algebra, attention and Fourier transforms as "
+        "each library's routines meet them.",
+        "(gradient )?(accepted|refused|error class)",
+        names=MATRICES,
+        when=is_extreme,
+    ),
+    Difference(
+        "PyTorch has no derivative of a function that has one here (0, of drawn numbers).",
+        "gradient accepted",
+        names=r"(Tensor\.)?(bernoulli|binomial|multinomial|normal|poisson|rrelu\w*|\w*dropout)_?",
+        text="derivative for .* is not implemented",
+    ),
+    Difference(
+        "`addbmm_` gives its tensor the shape of the product, in PyTorch; here a write keeps the shape.",
+        "refused",
+        names=r"Tensor\.addbmm_",
+        text="doesn't match the broadcast shape",
+    ),
+    Difference(
+        "PyTorch does not look at factors out of range where there is nothing to multiply, nor at a number that "
+        "fills a single element of two bytes.",
+        "refused",
+        names=r"(Tensor\.)?(add\w*m[mv]_?|full\w*|fill_?|new_full|masked_fill_?|index_fill_?)",
+        text="without overflow",
+    ),
+    Difference(
+        "Numbers for modes that `grid_sampler` has not give PyTorch's result of memory that nobody has filled.",
+        "refused",
+        names=r"grid_sampler\w*",
+        text="is none of",
+    ),
+    Difference(
+        "PyTorch's cells of recurrent networks add biases of any shape that broadcasts.",
+        "refused",
+        names=r"\w+_cell",
+        text="b_.h has shape",
+    ),
+    Difference(
+        "PyTorch lets some functions write into memory that a tensor shows more than once.",
+        "refused",
+        text="more than one element of the written-to tensor",
+    ),
+    Difference(
+        "PyTorch fails an assertion of its own, and asks to report a bug.",
+        "(gradient )?(accepted|error class)",
+        text="INTERNAL ASSERT FAILED",
+    ),
+    Difference(
+        "PyTorch's gradient of `vander` fails: it has written over what it needs.",
+        "gradient accepted",
+        names="vander",
+        text="modified by an inplace operation",
+    ),
+    Difference(
+        "PyTorch has a gradient by the source of a scatter only where the index is of the source's shape.",
+        "gradient (accepted|error class)",
+        names=r"(Tensor\.)?scatter\w*",
+        text="returned an invalid gradient",
+    ),
+    Difference(
+        "Some of PyTorch's functions fail where memory cannot be seen in one row: `isin` of unique elements, "
+        "`take_along_dim` without a dimension, `native_group_norm`, `kron`, `matrix_exp`, the derivative of `max_unpool3d`.",
+        "(gradient )?accepted",
+        names=r"(Tensor\.|linalg\.)?(isin|take_along_dim|native_group_norm|kron|matrix_exp)|nn\.functional\.max_unpool\dd",
+        text="view size is not compatible|is_contiguous",
+    ),
+    Difference(
+        "PyTorch's `logsumexp` over an empty list of dimensions, and `norm_except_dim` of a dimension of size 0, "
+        "fail inside.",
+        "accepted",
+        names=r"(Tensor\.|special\.)?(logsumexp|norm_except_dim)",
+        text="doesn't match the broadcast shape|is ambiguous",
+    ),
+    Difference(
+        "`torch.unique_consecutive(x, True)`, by place, does not give PyTorch's inverse.",
+        "(result|shape|values|returned)",
+        names="unique_consecutive",
+        when=lambda call: len(call.args) > 1,
+    ),
+    Difference(
+        "PyTorch's `segment_reduce` reads beyond its data.",
+        "refused|values",
+        names="_?segment_reduce",
+        text="exceeds dimension size|must be non-negative",
+    ),
+    Difference(
+        "PyTorch's batches of matrices may have different types where there are no elements.",
+        "refused",
+        names=r"(Tensor\.)?(\w*bmm|matmul|__r?matmul__)_?|linalg\.(matmul|multi_dot)",
+        text="same dtype",
+        when=has_empty,
+    ),
+    Difference(
+        "`x.__pow__(other=y)`, by name, is NotImplemented in PyTorch.",
+        "result|refused",
+        names=r"Tensor\.__i?pow__",
+        when=lambda call: "other" in call.kwargs,
+    ),
+    Difference(
+        "PyTorch's `torch.split` calls the method `split` of whatever it is given.",
+        "refused|error class",
+        names="split",
+        text="'(str|bytes)' object",
+    ),
+    Difference(
+        "PyTorch's Fourier transforms of empty tensors end in an error of MKL.",
+        "(gradient )?(accepted|error class)",
+        text="MKL FFT error",
+    ),
+    Difference(
+        "PyTorch's `conv_tbc` and transposed convolutions of one and two dimensions take a bias of another type, and "
+        "cast it; we refuse, as all its other convolutions do.",
+        "refused",
+        names=r"(nn\.functional\.)?conv_(transpose[12]d|tbc)|convolution",
+        text="weight or bias type",
+    ),
+    Difference(
+        "PyTorch has no derivative of `scatter` that multiplies, `native_channel_shuffle` and the remainder of a number "
+        "by a tensor; here they have one.",
+        "gradient accepted",
+        names=r"(Tensor\.)?(scatter_?|native_channel_shuffle|__rmod__|remainder)|nn\.functional\.native_channel_shuffle",
+        text="derivative for .* is not implemented",
+    ),
+    Difference(
+        "PyTorch has no derivative of `elu_`, `celu_` and `leaky_relu_` with a negative slope, since it keeps the result "
+        "alone.",
+        "gradient accepted",
+        text="In-place (elu|leakyReLu) backward calculation is triggered with a negative slope",
+    ),
+    Difference(
+        "Laguerre's and Legendre's polynomials of degrees above a million are refused; PyTorch computes for minutes.",
+        "refused",
+        names=r"special\.\w*polynomial_\w",
+        text="takes too long",
+    ),
+    Difference(
+        "`lu_unpack` with too few pivots reads past them in PyTorch.",
+        "refused|error class",
+        names=r"lu_unpack",
+        text="expected pivots of shape",
+    ),
+    Difference(
+        "PyTorch's derivative of `celu` takes `alpha` for a number of four bytes, and that of `elu_` with a negative "
+        "`scale`, or of `celu_` with an infinite `alpha`, is of another number than was given.",
+        "gradient (accepted|values)",
+        names=r"(nn\.functional\.)?(celu|elu)_?",
+        when=lambda call: any(
+            isinstance(v, (int, float)) and (v < 0 or float(real.tensor(v).float()) != v)
+            for v in (*call.args, *call.kwargs.values())
+        ),
+    ),
+    Difference(
+        "PyTorch's derivative of `clamp` fails where the bounds are larger than the input.",
+        "gradient accepted",
+        names=r"(Tensor\.)?(clamp|clip)\w*",
+        text="doesn't match the broadcast shape",
+    ),
+    Difference(
+        "PyTorch fails inside `index_put` without an index, and inside the derivative of `channel_shuffle` into no "
+        "groups.",
+        "(gradient )?accepted",
+        text="called on an undefined Tensor|groups to divide channels in must be positive",
+    ),
+    Difference(
+        "PyTorch's gradient of `cholesky` of matrices without elements that are not square fails.",
+        "gradient accepted",
+        names=r"(Tensor\.)?cholesky",
+        text="must be batches of square matrices",
+        when=has_empty,
+    ),
+    Difference(
+        "PyTorch's `fill_diagonal_` goes on past the end of memory that a tensor shows more than once.",
+        "refused",
+        names=r"Tensor\.fill_diagonal_",
+        text="out of bounds for storage",
+        when=lambda call: 0 in call.args[0].stride(),
+    ),
+    Difference(
+        "PyTorch's `instance_norm` does not compare the types of running statistics; we refuse, as `batch_norm` does.",
+        "refused",
+        names=r"(nn\.functional\.)?instance_norm",
+        text="mixed dtype",
+    ),
+    Difference(
+        "PyTorch's derivative of `dist` with p = 0 fails.",
+        "gradient accepted",
+        names=r"(Tensor\.)?dist",
+        text="Expected a proper Tensor but got None",
+    ),
+    Difference(
+        "PyTorch lets a negative `label_smoothing` pass, and does nothing about it.",
+        "refused",
+        names=r"nn\.functional\.(linear_)?cross_entropy",
+        text="label_smoothing must be between",
+    ),
+    Difference(
+        "`cross_entropy` of one sample whose class is in a row of one fails inside PyTorch if labels are smoothed.",
+        "accepted",
+        names=r"nn\.functional\.(linear_)?cross_entropy",
+        text=r"output with shape \[\] doesn't match",
+    ),
+    Difference(
+        "PyTorch takes a whole number of at most eight bytes; here a larger one is as good where it is only compared.",
+        "accepted",
+        text="Overflow when unpacking long long",
+    ),
+    Difference(
+        "A tensor that holds True stands for dimension 1 in PyTorch.",
+        "refused",
+        text="not Tensor|invalid combination of arguments",
+        when=lambda call: any(
+            t.dtype is real.bool and t.numel() == 1 for t in leaves((call.args[1:], call.kwargs))
+        ),
+    ),
+    Difference(
+        "PyTorch's `linalg.vecdot` of two vectors does not look at the dimension.",
+        "refused",
+        names=r"linalg\.vecdot",
+        text="Dimension out of range",
+        when=lambda call: all(t.ndim == 1 for t in leaves((call.args, call.kwargs))),
+    ),
+    Difference(
+        "PyTorch's `solve_triangular` casts B to A's type; we refuse, as all its other solvers do.",
+        "refused",
+        names=r"linalg\.solve_triangular",
+        text="to have the same dtype",
+    ),
+    Difference(
+        "PyTorch's `abs` of complex numbers casts to `out=`; that of real ones does not, nor does ours.",
+        "refused",
+        names="abs|absolute",
+        text="Expected out tensor to have dtype",
+        when=is_complex,
+    ),
+    Difference(
+        "PyTorch's derivative of `lu_unpack` fails if nothing was unpacked.",
+        "gradient accepted",
+        names="lu_unpack",
+        text="triu: input tensor must have at least 2 dimensions",
+    ),
+    Difference(
+        "PyTorch's `cov` of one number with weights writes into that number, which is refused if it is a leaf.",
+        "accepted",
+        names=r"(Tensor\.)?cov",
+        text="a view of a leaf Variable that requires grad is being used in an in-place operation",
+    ),
+    Difference(
+        "`x.to(3, True)` takes the number for that of a type in PyTorch, not of a device.",
+        "refused",
+        names=r"Tensor\.to",
+        text="there is no GPU here",
+        when=lambda call: len(call.args) > 1 and type(call.args[1]) is int,
+    ),
+    Difference(
+        "PyTorch takes a tensor of one element for a dimension or a flag of `std` and `var`.",
+        "refused",
+        names=r"(Tensor\.)?(std|var)(_mean)?",
+        text="invalid combination of arguments",
+        when=lambda call: len(call.args) > 1 and isinstance(call.args[1], real.Tensor),
+    ),
+    Difference(
+        "Some of PyTorch's functions ignore an `out=` that is a number.",
+        "refused",
+        when=lambda call: isinstance(call.kwargs.get("out"), (int, float)),
+    ),
+    Difference(
+        "PyTorch's `linear` takes a bias of another type, and casts it, where it does not lie in one row of memory; we "
+        "refuse, as it does elsewhere.",
+        "refused",
+        names=r"nn\.functional\.linear",
+        text="must have the same dtype",
+        when=lambda call: len(call.args) > 2 or "bias" in call.kwargs,
+    ),
+    Difference(
+        "Where there are no elements, some of PyTorch's functions do not look at types and values that they refuse "
+        "elsewhere.",
+        "refused",
+        text="not implemented for|without pivoting|pivots must|Expected a floating point|Sort currently|expects p to be",
+        when=has_empty,
+    ),
+    Difference(
+        "PyTorch has no derivative of `embedding` that is both sparse and scaled by frequency.",
+        "gradient accepted",
+        text="scale_grad_by_freq not supported with sparse",
+    ),
+)
+"""Known differences of which at least one library refuses the call, or its gradient."""
