@@ -85,6 +85,12 @@ FINDINGS = [
     row("linalg.vecdot", ONES, real.ones(1)),
     row("linalg.tensorsolve", real.ones(1, 0), real.ones(0)),
     row("linalg.tensorsolve", real.ones(2, 0), real.ones(2)),
+    row("special.gammaincc", T([0.5, 0.5, 3.0], dtype=real.float64), T([1.0, 0.886, 4.0], dtype=real.float64)),
+    row("take_along_dim", CUBE, T([3, 1], dtype=real.int32)),
+    row("Tensor.byte", ONES, None),
+    row("fft.fftfreq", 7, out=real.ones(7, dtype=real.float64)),
+    row("nn.functional.scaled_dot_product_attention", *[real.ones(2, 3, 3, dtype=real.int16)] * 3),
+    row("nn.functional.ctc_loss", leaf(np.log(np.full((6, 1, 3), 1 / 3))), T([[1, 0, 1]]), T([6]), T([3])),
     # Losses
     row("nn.functional.nll_loss", real.ones(2, 3), T([1, 1]), reduction=np.int64(1)),
     row("nn.functional.mse_loss", ONES, ONES, reduction=1),

@@ -131,6 +131,8 @@ def _shared_heads(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Te
 def _check_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool
 ) -> None:
+    if query.dtype.kind < dtypes.FLOATING:
+        raise RuntimeError(f"expected scalar type Float but found {kind_name(query._array)}")
     shapes = f"query {list(query.shape)}, key {list(key.shape)}, value {list(value.shape)}"
     if not query.dtype is key.dtype is value.dtype:
         raise RuntimeError(

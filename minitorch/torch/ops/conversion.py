@@ -96,7 +96,7 @@ def destination(
 
 
 def _named_cast(name: str, kind: dtype_type) -> None:
-    def call(self: Tensor, memory_format: Any = None) -> Tensor:
+    def call(self: Tensor, *, memory_format: Any = None) -> Tensor:
         return (
             self.to(kind) if memory_format is None else self.to(kind, memory_format=memory_format)
         )

@@ -25,7 +25,7 @@ def _laid_out(targets: Array, blank: int) -> tuple[Array, Array]:
     labels = np.full((len(targets), 2 * targets.shape[1] + 1), blank)
     labels[:, 1::2] = targets
     leaps = np.zeros(labels.shape, bool)
-    leaps[:, 2:] = (labels[:, 2:] != blank) & (labels[:, 2:] != labels[:, :-2])
+    leaps[:, 2:] = labels[:, 2:] != labels[:, :-2]
     return labels, leaps
 
 

@@ -269,7 +269,7 @@ def _frequencies(
     out: Any,
     make: Callable[[int], Array],
 ) -> Tensor:
-    kind = dtype or dtypes.get_default_dtype()
+    kind = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)
     if kind.kind < dtypes.FLOATING:
         raise RuntimeError(f"{name} requires a floating point or complex dtype, got {kind}")
     if kind.is_complex:

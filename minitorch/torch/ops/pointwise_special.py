@@ -154,10 +154,18 @@ binary("igamma", None,
        (unknown("igamma", "input"), lambda g, input, other: g * _igamma_slope(input, other)),
        "The lower incomplete gamma function, as a share of the whole.", numbers="none",
        numpy=not_for("igamma", "biuc", scipy_function("gammainc")))  # fmt: skip
+
+
+def _upper_gamma(a: Array, x: Array) -> Array:
+    """By the lower function where that is small enough: SciPy's upper one loses digits there."""
+    upper = scipy_function("gammaincc")(a, x)
+    return np.where(upper > 0.1, 1 - scipy_function("gammainc")(a, x), upper)
+
+
 binary("igammac", None,
        (unknown("igammac", "input"), lambda g, input, other: -g * _igamma_slope(input, other)),
        "The upper incomplete gamma function, as a share of the whole.", numbers="none",
-       numpy=not_for("igammac", "biuc", scipy_function("gammaincc")))  # fmt: skip
+       numpy=not_for("igammac", "biuc", in_single(_upper_gamma)))  # fmt: skip
 
 # --- Logarithms and waves ----------------------------------------------------------------------------
 

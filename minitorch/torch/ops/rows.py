@@ -368,7 +368,7 @@ def take_along_dim(
     input: Tensor, indices: Tensor, dim: int | None = None, *, out: Any = None
 ) -> Tensor:
     """`gather` with shapes broadcast; without a dimension, of the flattened tensor."""
-    if indices.dtype is not dtypes.int64:
+    if indices.dtype is not dtypes.int64 and dim is not None:
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {kind_name(indices._array)}"
         )

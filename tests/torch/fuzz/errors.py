@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch as real
 
 from ..oracle import leaves
-from .difference import MATRICES, Difference, has_empty, is_complex, is_extreme
+from .difference import MATRICES, Difference, has_empty, is_complex, is_extreme, not_finite
 from .judging import in_wider_types, of_twin
 
 _CLEAN = r"raised (Type|Runtime|Index|Value|NotImplemented|LinAlg|Memory)Error\((?!ufunc|operands|could not broadcast|negative dim|shape mismatch|Invalid|object too|setting an|cannot reshape|Cannot cast)"
@@ -150,7 +150,7 @@ ERRORS = (
         "PyTorch's `segment_reduce` reads beyond its data.",
         "refused|values",
         names="_?segment_reduce",
-        text="exceeds dimension size|must be non-negative",
+        text="exceeds dimension size|must be non-negative|out of range",
     ),
     Difference(
         "PyTorch's batches of matrices may have different types where there are no elements.",
@@ -295,11 +295,25 @@ ERRORS = (
         text="to have the same dtype",
     ),
     Difference(
-        "PyTorch's `abs` of complex numbers casts to `out=`; that of real ones does not, nor does ours.",
+        "PyTorch's `abs` of complex numbers, `max` and `min` cast to a complex `out=`; most such functions do not, nor do ours.",
         "refused",
-        names="abs|absolute",
+        names="abs|absolute|max|min",
         text="Expected out tensor to have dtype",
         when=is_complex,
+    ),
+    Difference(
+        "PyTorch's `trapezoid` takes an `x` without dimensions for no distances.",
+        "refused",
+        names="(cumulative_)?trapezoid|trapz",
+        text="one `x` value for each sample point",
+    ),
+    Difference(
+        "PyTorch has no derivative of some in-place functions whose plain twins have one (`asinh_`, `atanh_`, of "
+        "types that are promoted).",
+        "gradient accepted",
+        names=r"(Tensor\.)?(a|arc)(sinh|cosh|tanh)_",
+        text="inplace version of",
+        when=lambda call: is_complex(call) and not_finite(call),
     ),
     Difference(
         "PyTorch's derivative of `lu_unpack` fails if nothing was unpacked.",
@@ -344,7 +358,7 @@ ERRORS = (
         "Where there are no elements, some of PyTorch's functions do not look at types and values that they refuse "
         "elsewhere.",
         "refused",
-        text="not implemented for|without pivoting|pivots must|Expected a floating point|Sort currently|expects p to be",
+        text="not implemented for|without pivoting|pivots must|Expected a floating point|Sort currently|expects p to be|uniform_ expects|can't be cast to the desired output type",
         when=has_empty,
     ),
     Difference(

@@ -22,6 +22,18 @@ from .judging import of_twin
 
 VALUES = (
     Difference(
+        "PyTorch's incomplete gamma functions have nine digits from 20 on.",
+        "(written )?values",
+        names=r"(Tensor\.|special\.)?(igammac?|gammaincc?)_?",
+        when=lambda call: any(bool((t > 20).any()) for t in leaves(call.args[:1])),
+    ),
+    Difference(
+        "PyTorch's `ihfft2` and `ihfftn` do not fill `out=` where a dimension has one element.",
+        "(written )?values",
+        names=r"fft\.ihfft(2|n)",
+        when=lambda call: "out" in call.kwargs,
+    ),
+    Difference(
         "Memory that nobody has filled holds anything.",
         "(written )?values",
         names=r"(Tensor\.)?(new_)?empty\w*",
