@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from playwright.sync_api import (
     Locator,
     Page,
     Request,
+    TimeoutError,
     WebSocket,
     expect,
     sync_playwright,
@@ -200,9 +201,22 @@ class Visit:
         self.settle()
 
     def select(self, control: str, option: str) -> None:
-        """Choose an option of a select box."""
-        self.main.get_by_role("combobox", name=control).click()
-        self.page.get_by_role("option", name=option, exact=True).click()
+        """Choose an option of a select box, whose menu closes whenever the page scrolls."""
+        box = self.main.get_by_role("combobox", name=control)
+        choice = self.page.get_by_role("option", name=option, exact=True)
+        box.scroll_into_view_if_needed()
+
+        def is_chosen() -> bool:
+            self._let_page_work()
+            if not choice.count():
+                box.click()
+                return False
+            with suppress(TimeoutError):
+                choice.click(timeout=2000)
+                return True
+            return False
+
+        self.wait_until(is_chosen)
         self.settle()
 
     def fill(self, label: str, words: str) -> None:

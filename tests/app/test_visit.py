@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -56,9 +56,14 @@ def visit(browser, app: tuple[subprocess.Popen[bytes], str]) -> Iterator[Visit]:
 def slow_to_answer(pid: int) -> Iterator[None]:
     """An app that rests for a second: what is done to a page must wait for the answer."""
     of_app = {pid, *started_by(pid)}
-    for each in of_app:
-        os.kill(each, signal.SIGSTOP)
-    wake = threading.Timer(1.0, lambda: [os.kill(each, signal.SIGCONT) for each in of_app])
+
+    def send(number: int) -> None:
+        for each in of_app:
+            with suppress(ProcessLookupError):
+                os.kill(each, number)
+
+    send(signal.SIGSTOP)
+    wake = threading.Timer(1.0, send, [signal.SIGCONT])
     wake.start()
     try:
         yield

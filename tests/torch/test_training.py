@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from minitorch import cli
 from minitorch.training.checkpoint import load_checkpoint
 
-pytest.importorskip("sklearn")
+pytestmark = pytest.mark.skipif(find_spec("sklearn") is None, reason="sklearn is not installed")
 
 
 def train(folder: Path, *more: str) -> int:
