@@ -42,7 +42,13 @@ from numpy import (
 def _each(function: Callable[[float], float]) -> Callable[[Any], Any]:
     """A function of the C library, of arrays one element at a time."""
     of_each = np.frompyfunc(function, 1, 1)
-    return lambda x: np.asarray(of_each(x)).astype(x.dtype) if hasattr(x, "dtype") else function(x)
+
+    def apply(x: Any) -> Any:
+        if isinstance(x, (np.ndarray, np.generic)):
+            return np.asarray(of_each(x)).astype(x.dtype)
+        return of_each(x) if hasattr(x, "__array_ufunc__") else function(x)
+
+    return apply
 
 
 erf = _each(math.erf)

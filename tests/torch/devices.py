@@ -156,8 +156,8 @@ def main(argv: list[str] | None = None) -> int:
         print(f"{name}: {reason[:300]}")
     on_cpu = require_cuda().on_cpu
     print(f"{len(on_cpu)} operations were computed on the CPU, there and back:")
-    for name, reason in sorted(on_cpu.items()):
-        print(f"  {name}: {reason[:120]}".replace("\n", " "))
+    for (name, kind), reason in sorted(on_cpu.items(), key=str):
+        print(f"  {name}[{kind}]: {reason[:120]}".replace("\n", " "))
     print(f"{compared} operations agree ({calls} calls), {len(wrong)} do not")
     return 1 if wrong else 0
 

@@ -249,7 +249,12 @@ def implementation(op: Any, arrays: list[Any], method: str = "compute") -> Calla
     for i, x in enumerate(arrays):
         if type(x) is np.ndarray and not x.ndim:
             arrays[i] = backend.from_numpy(x, where)
-        elif type(x) in ARRAYS and (own := ARRAYS[type(x)].device_of(x)) != where:
+        elif (
+            x is not first
+            and type(x) in ARRAYS
+            and (own := ARRAYS[type(x)].device_of(x)) is not where
+            and own != where
+        ):
             raise RuntimeError(
                 "Expected all tensors to be on the same device, but found at least two devices, "
                 f"{where} and {own}!"

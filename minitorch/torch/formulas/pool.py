@@ -119,8 +119,9 @@ def max_pool_gradient(g: Array, indices: Array, input_shape: Sizes, dims: int) -
     """The gradient of a maximum's input: g added at the places that won."""
     shape = prod(input_shape[:-dims]), prod(input_shape[-dims:])
     gradient = np.zeros(shape, g.dtype, like=g)
-    row = np.arange(len(gradient), like=g)[:, None]
-    np.add.at(gradient, (row, planes_of(indices, dims)), planes_of(g, dims))
+    starts = np.arange(shape[0], like=g)[:, None] * shape[1]
+    places = (starts + planes_of(indices, dims)).reshape(-1)
+    np.add.at(gradient.reshape(-1), places, planes_of(g, dims).reshape(-1))
     return gradient.reshape(input_shape)
 
 
@@ -236,6 +237,7 @@ def share_among_windows(g: Array, input_shape: Sizes, grid: Grid, divisors: Arra
         places, counting = grid.table
         window, _ = counting.nonzero()
         window, chosen = (np.asarray(v, like=g) for v in (window, places[counting]))
-        row = np.arange(len(gradient), like=g)[:, None]
-        np.add.at(gradient, (row, chosen), shares[:, window])
+        starts = np.arange(len(gradient), like=g)[:, None] * gradient.shape[1]
+        places = (starts + chosen).reshape(-1)
+        np.add.at(gradient.reshape(-1), places, shares[:, window].reshape(-1))
     return gradient.astype(g.dtype, copy=False).reshape(input_shape)

@@ -44,9 +44,11 @@ def _from_input(x: Array, w_ih: Array, bias: Array | None = None) -> Array:
     return out
 
 
-def _added(b_ih: Array | None, b_hh: Array | None, width: int, kind: Any) -> Array:
+def _added(b_ih: Array | None, b_hh: Array | None, w_ih: Array) -> Array:
     """Both biases as one; zeros where there are none."""
-    return np.zeros(width, kind) if b_ih is None or b_hh is None else b_ih + b_hh
+    if b_ih is None or b_hh is None:
+        return np.zeros(len(w_ih), w_ih.dtype, like=w_ih)
+    return b_ih + b_hh
 
 
 def _like_input(x: Array, rows: Array) -> Array:
@@ -56,16 +58,17 @@ def _like_input(x: Array, rows: Array) -> Array:
 
 def _flat(x: Array) -> Array:
     """Rows of all steps below each other, in memory's order."""
-    return np.ascontiguousarray(x.reshape(-1, x.shape[-1]))
+    rows = x.reshape(-1, x.shape[-1])
+    return rows if rows.flags.c_contiguous else rows.copy()
 
 
 def _own(state: Array) -> Array:
     """A copy of a state that steps may write into."""
-    return np.array(state, order="C")
+    return state.copy(order="C")
 
 
 def _empty(like: Array) -> Array:
-    return np.empty(0, like.dtype)
+    return np.empty(0, like.dtype, like=like)
 
 
 # --- LSTM ---------------------------------------------------------------------------------------------
@@ -85,9 +88,9 @@ def lstm(
     gates = _from_input(x, w_ih)
     h, c = _own(h0), _own(c0)
     count, hidden = len(gates), c.shape[1]
-    cells, tanhs = (np.empty((count, hidden), x.dtype) for _ in range(2))
-    out, before = (np.empty((count, h.shape[1]), x.dtype) for _ in range(2))
-    bias = _added(b_ih, b_hh, gates.shape[1], x.dtype)
+    cells, tanhs = (np.empty((count, hidden), x.dtype, like=x) for _ in range(2))
+    out, before = (np.empty((count, h.shape[1]), x.dtype, like=x) for _ in range(2))
+    bias = _added(b_ih, b_hh, w_ih)
     lstm_steps(gates, sizes, reverse, (w_hh, bias, w_hr), (h, c), (out, before, cells, tanhs))
     return _like_input(x, out), h, c, gates, before, cells, tanhs
 
@@ -220,8 +223,8 @@ def gru(
     """
     gates = _from_input(x, w_ih, b_ih)
     h = _own(h0)
-    out, before, inner = (np.empty((len(gates), h.shape[1]), x.dtype) for _ in range(3))
-    bias = np.zeros(gates.shape[1], x.dtype) if b_hh is None else np.ascontiguousarray(b_hh)
+    out, before, inner = (np.empty((len(gates), h.shape[1]), x.dtype, like=x) for _ in range(3))
+    bias = np.zeros(gates.shape[1], x.dtype, like=x) if b_hh is None else _own(b_hh)
     gru_steps(gates, sizes, reverse, (w_hh, bias), h, (out, before, inner))
     return _like_input(x, out), h, _empty(x), gates, before, inner, _empty(x)
 
@@ -323,7 +326,7 @@ def plain(
     sizes: Sequence[int], reverse: bool, curve: str,
 ) -> tuple[Array, ...]:  # fmt: skip
     """State to state by one curve, "tanh" or "relu"."""
-    out = _from_input(x, w_ih, _added(b_ih, b_hh, len(w_ih), x.dtype))
+    out = _from_input(x, w_ih, _added(b_ih, b_hh, w_ih))
     h, before = _own(h0), np.empty_like(out)
     for rows, n in walk(sizes, reverse):
         before[rows] = h[:n]

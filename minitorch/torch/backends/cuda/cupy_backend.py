@@ -40,6 +40,9 @@ class CupyCuda(Cuda):
             ) from None
         if not self.number:
             raise DeviceError("CuPy finds no GPU: look at nvidia-smi and CUDA_VISIBLE_DEVICES")
+        from .kernels import by_kernel
+
+        self.by_kernel = by_kernel
 
     def count(self) -> int:
         return self.number
@@ -49,6 +52,12 @@ class CupyCuda(Cuda):
 
     def address(self, array: Array) -> int:
         return array.data.ptr
+
+    def update(self, formula: Any, columns: Any, numbers: Any) -> None:
+        from .elementwise import update
+
+        if not update(formula, columns, numbers):
+            super().update(formula, columns, numbers)
 
     def empty(self, shape: Shape, dtype: Any, where: device) -> Array:
         with self._on(where):

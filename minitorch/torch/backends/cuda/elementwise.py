@@ -1,0 +1,305 @@
+"""Elementwise operations and steps of optimizers on a GPU, each one kernel made from its function of numbers.
+
+A kernel is written for the types of its arrays and for how they lie in memory: all in one row, or each
+with strides of its own, which is how broadcast and transposed arrays are read without a copy.
+Half precision is computed in float32 and rounded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import cupy  # pyright: ignore[reportMissingImports]
+import numpy as np
+
+from ...dtypes import bfloat16
+from ...ops.layout import laid_out
+from ..interface import Array
+from .source import PRELUDE, Code, Program, Unsupported, called
+
+BLOCK = 256
+EACH = 4
+"""How many elements a thread computes."""
+
+BOOL = np.dtype(bool)
+
+# Names of types in memory, of the type that is computed in, how one is read, and how it is written.
+TYPES = {
+    np.dtype(np.float32): ("float", "float", "{}", "{}"),
+    np.dtype(np.float64): ("double", "double", "{}", "{}"),
+    np.dtype(np.float16): ("unsigned short", "float", "from_half({})", "to_half({})"),
+    bfloat16.numpy: ("unsigned short", "float", "__uint_as_float((unsigned)({}) << 16)", "to_bfloat16({})"),
+    BOOL: ("bool", "float", "{}", "{}"),
+}  # fmt: skip
+HEAD = """
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fffffff)
+__device__ float from_half(unsigned short h) { float f; asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h)); return f; }
+__device__ unsigned short to_half(float f) { unsigned short h; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f)); return h; }
+__device__ unsigned short to_bfloat16(float f) {
+    unsigned b = __float_as_uint(f);
+    return f != f ? 0x7fc0 : (unsigned short)((b + 0x7fff + (b >> 16 & 1)) >> 16);
+}
+"""
+
+Kernel = Callable[..., None]
+_kernels: dict[Any, Any] = {}
+
+
+def elementwise(op: Any, arrays: Sequence[Any], constants: tuple[Any, ...]) -> Array | None:
+    """What an elementwise record computes; None where there is no kernel for it.
+
+    Args:
+        op: the record
+        arrays: of one floating point type and one device, masks, and plain numbers
+        constants: what its function takes after the elements
+    """
+    kind: Any = None
+    shape: Any = None
+    first: Any = None
+    lined = True
+    signature = []
+    for x in arrays:
+        if type(x) is not cupy.ndarray:
+            if type(x) is not float and type(x) is not int:
+                return None
+            signature.append(None)
+            continue
+        own = x.dtype
+        signature.append(own)
+        if own is not BOOL:
+            if kind is None:
+                kind = own
+            elif own is not kind and own != kind:
+                return None
+        if shape is None:
+            shape = first = x.shape
+        elif x.shape != shape:
+            shape = np.broadcast_shapes(shape, x.shape)
+        lined = lined and x.shape == first and x._c_contiguous and not x.data.ptr & 31
+    if kind is None or kind not in TYPES:
+        return None
+    dims = 0 if lined and shape == first else len(shape)
+    key = op, *signature, len(constants), dims
+    found = _kernels.get(key)
+    if found is None:
+        found = _kernels[key] = _compiled(op.scalar, kind, signature, len(constants), dims)
+    if not found:
+        return None
+    launch, result, number = found
+    out = cupy.ndarray(shape, result)
+    size = out.size
+    if not size:
+        return out
+    if size >= 1 << 31:
+        return None
+    args: list[Any] = [x if type(x) is cupy.ndarray else number(x) for x in arrays]
+    if constants:
+        args += [number(c) for c in constants]
+    if dims:
+        args += shape
+        for x in arrays:
+            if type(x) is cupy.ndarray:
+                args += _strides(x, dims)
+    launch((-(-size // (BLOCK * EACH)),), (BLOCK,), (*args, out, size))
+    return laid_out(out, arrays) if dims else out
+
+
+def _strides(x: Array, dims: int) -> list[int]:
+    """Strides in elements, with 0 for dimensions in which an array is repeated."""
+    own = [0 if n == 1 else s // x.itemsize for n, s in zip(x.shape, x.strides, strict=True)]
+    return [0] * (dims - x.ndim) + own
+
+
+def _compiled(
+    scalar: Callable[..., Any], kind: Any, signature: list[Any], constants: int, dims: int
+) -> Any:
+    """A kernel's launcher, the types of its result and of its numbers; False where there is none."""
+    program = Program()
+    elements, params, reads, loads = [], [], [], []
+    for i, own in enumerate(signature):
+        if own is None:
+            params.append(f"T x{i}")
+        else:
+            name, _, read, _ = TYPES[own]
+            params.append(f"const {name}* a{i}")
+            element = f"a{i}[at{i}]" if dims else f"l{i}.v[k]"
+            reads.append(f"{'bool' if own == BOOL else 'T'} x{i} = {read.format(element)};")
+            loads.append((i, name))
+        elements.append(program.variable(f"x{i}", own == BOOL))
+    params += [f"T c{i}" for i in range(constants)]
+    elements += [program.variable(f"c{i}") for i in range(constants)]
+    params += [f"long long n{d}" for d in range(dims)]
+    params += [f"long long s{i}_{d}" for i, _ in loads for d in range(dims)]
+    try:
+        out = called(scalar, *elements)
+    except Unsupported:
+        return False
+    if not isinstance(out, Code):
+        return False
+    result = BOOL if out.logical else kind
+    name, _, _, write = TYPES[result]
+    lines = (
+        " ".join(reads) + "\n" + program.text("      ") + f"\n      r = {write.format(out.name)};"
+    )
+    loop = _strided_loop(loads, dims, lines) if dims else _lined_loop(loads, name, lines)
+    source = f"""{HEAD}
+typedef {TYPES[kind][1]} T;
+{PRELUDE}
+template <typename E> struct __align__(sizeof(E) * {EACH}) Four {{ E v[{EACH}]; }};
+extern "C" __global__ void kernel({", ".join(params)}, {name}* out, long long size) {{
+  {name} r;
+{loop}
+}}"""
+    number = np.float64 if TYPES[kind][1] == "double" else np.float32
+    return cupy.RawKernel(source, "kernel").kernel, result, number
+
+
+def _lined_loop(loads: list[tuple[int, str]], name: str, lines: str) -> str:
+    """Arrays in one row: a thread reads neighbours at once."""
+    whole = " ".join(f"l{i} = *(const Four<{kind}>*)(a{i} + i);" for i, kind in loads)
+    parts = " ".join(f"l{i}.v[k] = a{i}[i + k];" for i, _ in loads)
+    return f"""
+  int i = (blockIdx.x * {BLOCK} + threadIdx.x) * {EACH};
+  if (i >= size) return;
+  {" ".join(f"Four<{kind}> l{i};" for i, kind in loads)} Four<{name}> all;
+  int left = size - i < {EACH} ? size - i : {EACH};
+  if (left == {EACH}) {{ {whole} }} else for (int k = 0; k < left; ++k) {{ {parts} }}
+#pragma unroll
+  for (int k = 0; k < {EACH}; ++k) {{
+      {lines}
+      all.v[k] = r;
+  }}
+  if (left == {EACH}) *(Four<{name}>*)(out + i) = all; else for (int k = 0; k < left; ++k) out[i + k] = all.v[k];"""
+
+
+def _strided_loop(loads: list[tuple[int, str]], dims: int, lines: str) -> str:
+    """Arrays with strides of their own."""
+    return f"""
+  int base = blockIdx.x * {BLOCK * EACH} + threadIdx.x;
+  for (int k = 0; k < {EACH}; ++k) {{
+      int i = base + k * {BLOCK};
+      if (i >= size) break;
+      {_places_of([i for i, _ in loads], dims)}
+      {lines}
+      out[i] = r;
+  }}"""
+
+
+def _places_of(places: list[int], dims: int) -> str:
+    """Where in each array the element is whose place in the result is i."""
+    lines = ["int rest = i;", *(f"long long at{i} = 0;" for i in places)]
+    for d in reversed(range(dims)):
+        lines.append(f"{{ int here = rest % (int)n{d}; rest /= (int)n{d};")
+        lines += [f"at{i} += here * s{i}_{d};" for i in places]
+        lines.append("}")
+    return " ".join(lines)
+
+
+# --- Optimizers -----------------------------------------------------------------------------------------
+
+
+class _Given(Code):
+    """A number of this step. Whether it is 0 is known: a kernel is made for that."""
+
+    value: float
+
+    def __ne__(self, other: Any) -> Any:
+        return self.value != other
+
+    def __eq__(self, other: Any) -> Any:
+        return self.value == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def update(
+    formula: Callable[..., tuple[Any, ...]], columns: Sequence[list[Array]], numbers: Sequence[Any]
+) -> bool:
+    """A step of an optimizer for all parameters that share their numbers, each in one launch.
+
+    Returns:
+        False where there is no kernel for it, and nothing was done
+    """
+    kind = columns[0][0].dtype
+    if kind.char not in "fd":
+        return False
+    for column in columns:
+        for x in column:
+            if type(x) is not cupy.ndarray or x.dtype != kind or not x._c_contiguous:
+                return False
+    groups: dict[Any, list[int]] = {}
+    for k, own in enumerate(numbers):
+        groups.setdefault(tuple(map(float, own)), []).append(k)
+    for own, members in groups.items():
+        key = formula, kind, len(columns), tuple(n != 0 for n in own)
+        launch = _kernels.get(key)
+        if launch is None:
+            launch = _kernels[key] = _update_kernel(formula, TYPES[kind][0], len(columns), own)
+        if not launch:
+            return False
+        _launch_update(launch, [[c[k] for k in members] for c in columns], kind.type, own)
+    return True
+
+
+def _update_kernel(
+    formula: Callable[..., Any], kind: str, columns: int, numbers: tuple[float, ...]
+) -> Any:
+    program = Program()
+    elements = [program.variable(f"x{i}") for i in range(columns)]
+    given = []
+    for i, value in enumerate(numbers):
+        number = _Given(program, f"c{i}", False)
+        number.value = value
+        given.append(number)
+    try:
+        results = formula(np, *elements, *given)
+    except Unsupported:
+        return False
+    written = [0, *range(2, columns)]  # all but the gradient
+    reads = " ".join(f"T x{i} = ((T*)table[{i} * count + p])[i];" for i in range(columns))
+    writes = " ".join(
+        f"((T*)table[{i} * count + p])[i] = {r.name};"
+        for i, r in zip(written, results, strict=True)
+    )
+    source = f"""{HEAD}
+typedef {kind} T;
+{PRELUDE}
+extern "C" __global__ void kernel(
+    const long long* table, int count{"".join(f", T c{i}" for i in range(len(numbers)))}) {{
+  // the rows of the table after the arrays' addresses: sizes, and which block each array begins with
+  const long long* sizes = table + {columns} * count;
+  const long long* first = sizes + count;
+  int low = 0, high = count - 1;
+  while (low < high) {{ int middle = (low + high + 1) / 2; if (first[middle] <= blockIdx.x) low = middle; else high = middle - 1; }}
+  int p = low;
+  long long base = (blockIdx.x - first[p]) * {BLOCK * EACH} + threadIdx.x;
+  for (int k = 0; k < {EACH}; ++k) {{
+    long long i = base + k * {BLOCK};
+    if (i >= sizes[p]) break;
+    {reads}
+{program.text("    ")}
+    {writes}
+  }}
+}}"""
+    return cupy.RawKernel(source, "kernel").kernel
+
+
+_tables: dict[Any, tuple[Array, int]] = {}
+
+
+def _launch_update(launch: Any, columns: list[list[Array]], number: Any, numbers: Any) -> None:
+    addresses = tuple([x.data.ptr for column in columns for x in column])
+    found = _tables.get(addresses)
+    if found is None:
+        sizes = [x.size for x in columns[0]]
+        blocks = [-(-n // (BLOCK * EACH)) for n in sizes]
+        first = [sum(blocks[:k]) for k in range(len(blocks))]
+        if len(_tables) >= 256:
+            _tables.clear()
+        table = cupy.asarray(np.array([*addresses, *sizes, *first], np.int64))
+        found = _tables[addresses] = table, sum(blocks)
+    table, grid = found
+    if grid:
+        launch((grid,), (BLOCK,), (table, np.int32(len(columns[0])), *map(number, numbers)))
