@@ -126,6 +126,9 @@ class Backend:
             for old, new in zip((p, *kept), formula(np, p, g, *kept, *own), strict=True):
                 old[...] = new
 
+    def expect_many_steps(self, formula: Callable[..., Any], dtype: Any) -> None:
+        """Be told that steps of a formula will be taken often: time to compile what it needs."""
+
 
 # --- Which there are --------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from . import config
 from .arguments import Arguments
 from .exceptions import Unsupported
 from .guards import Surroundings, owner, same
+from .passes import without_idle_copies
 from .player import player_of
 from .reading import CannotTrace, Reading
 from .state import compiled, thread
@@ -67,7 +68,7 @@ class Traced:
         if state != self.state:
             return None
         tensors = self.given.match(args, kwargs)
-        if tensors is None or self.around.change() or not self.around.same_gradients():
+        if tensors is None or not self.around.hold():
             return None
         gradients = self._gradients(tensors)
         if gradients is None or self.memory(tensors, gradients) != self.shared:
@@ -219,13 +220,15 @@ class Compiled:
             return
         tracer.close(result)
         finish(traced, tracer, gradients)
-        self.tape = traced.tape
+        self.tape = tape = traced.tape
         if partner is None:
             self.candidates.append(traced)
             if len(self.candidates) > 4 * config.cache_size_limit:
                 raise CannotTrace("it is called in another way each time", None)
         elif same_tape(partner.tape, traced.tape):
             self.candidates.remove(partner)
+            if not tape.recorded:
+                self.tape = traced.tape = without_idle_copies(tape)
             traced.play = player_of(traced.tape)
             self.traced.append(traced)
         else:

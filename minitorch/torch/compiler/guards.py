@@ -19,6 +19,7 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Iterable
 from fractions import Fraction
 from io import IOBase
+from operator import is_
 from pathlib import PurePath
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -138,6 +139,10 @@ class Surroundings:
         self.dicts: list[tuple[Any, list[Any], list[tuple[Any, Any]]]] = []
         self.lists: list[tuple[Any, tuple[Any, ...]]] = []
         self.cells: list[tuple[Any, Any]] = []
+        self.empty: list[Any] = []  # the facts once more, as they are looked at quickest
+        self.whole: list[tuple[Any, int, list[Any], list[Any]]] = []
+        self.parts: list[tuple[Any, list[Any], list[tuple[Any, Any]]]] = []
+        self.contents: list[tuple[Any, str, Any]] = []
         self.attributes: list[tuple[Any, str, Any]] = []
         self.places: list[tuple[Any, str, Any]] = []  # of dictionaries: one key each
         self.tensors: dict[int, tuple[Tensor, Any, tuple[bool, bool], Any]] = {}
@@ -169,6 +174,15 @@ class Surroundings:
 
     def close(self) -> None:
         """Note code that ran, and was found nowhere."""
+        self.empty = [where for where, keys, _ in self.dicts if not keys]
+        filled = [fact for fact in self.dicts if fact[1]]
+        for where, keys, items in filled:
+            values = [value for _, value in items]
+            if len(items) == len(keys) and not any(type(v) is Free for v in values):
+                self.whole.append((where, len(keys), keys, values))
+            else:
+                self.parts.append((where, keys, items))
+        self.contents = [(cell, "cell_contents", value) for cell, value in self.cells]
         self.owners = frozenset(id(owner(array)) for _, array, _, _ in self.tensors.values())
         for code, whose in self.codes.items():
             if whose == "program" and code not in self.covered:
@@ -331,6 +345,37 @@ class Surroundings:
             self._place(vars(module), name)
 
     # --- Whether it is still so ------------------------------------------------------------------
+
+    def hold(self) -> bool:
+        """Whether all is as it was, gradients included: by looking at objects, and only then at values."""
+        return self.same_gradients() and (self._same_objects() or not self.change())
+
+    def _same_objects(self) -> bool:
+        """Whether every object is the one that it was: quick, and more than is needed."""
+        if any(self.empty):
+            return False
+        for where, count, keys, values in self.whole:
+            if len(where) != count or not all(map(is_, where.values(), values)):
+                return False
+            if not all(map(is_, where, keys)):
+                return False
+        for where, keys, items in self.parts:
+            if len(where) != len(keys) or not all(map(is_, where, keys)):
+                return False
+            for key, value in items:
+                now = where[key]
+                if now is not value and not (type(value) is Free and value.fits(now)):
+                    return False
+        for where, name, value in self.places:
+            if where.get(name, MISSING) is not value:
+                return False
+        for where, items in self.lists:
+            if len(where) != len(items) or not all(map(is_, where, items)):
+                return False
+        for owner, name, value in (*self.attributes, *self.contents):
+            if getattr(owner, name, MISSING) is not value:
+                return False
+        return not self._changed_tensor()
 
     def change(self) -> str:
         """What is no longer as it was; "" if nothing."""

@@ -15,11 +15,13 @@ import numpy as np
 
 from ..autograd.graph import Node, modes
 from ..autograd.saved import FREED
-from ..backends.interface import as_array
-from ..ops.record import bind
+from ..backends.interface import as_array, backend_for
+from ..device import CPU
+from ..ops.record import OPAQUE, bind
 from ..ops.writes import InPlace, bind_in_place
 from ..tensor import Tensor, bump_version, mark_inference, wrap
-from .tape import ALIAS, Entry, Layout, Slot, Tape, slots_in
+from .passes import with_constants
+from .tape import ALIAS, Entry, Layout, Slot, Tape, layout_of, slots_in
 from .tracing import Constant
 
 
@@ -39,7 +41,15 @@ class FreedNode(Node):
 
 def player_of(tape: Tape) -> Callable[[Sequence[Tensor]], Any]:
     """A function that plays a tape for the tensors of its arguments."""
-    return (_OnTensors(tape) if tape.recorded else _OnArrays(tape)).function()
+    if tape.recorded:
+        return _OnTensors(tape).function()
+    shorter, arrays = with_constants(tape)
+    player = _OnArrays(shorter)
+    for slot, array in arrays.items():
+        player.layouts[slot] = layout_of(array)
+        player.names[f"v{int(slot)}"] = array
+        player.fixed.add(int(slot))
+    return player.function()
 
 
 class _Player:
@@ -52,6 +62,10 @@ class _Player:
             "bind_in_place": bind_in_place, "modes": modes, "copyto": np.copyto, "refuse": _refuse,
         }  # fmt: skip
         self.lines: list[str] = []
+        left = tape.result, [gradient for _, gradient in tape.gradients]
+        self.returned = {int(slot) for slot in slots_in(left)}
+        self.wrapped: set[int] = set()  # slots of these that are tensors already
+        self.fixed: set[int] = set()  # slots whose arrays are kept from play to play
         self.layouts: dict[Slot, Layout] = {s: of.layout for s, of in tape.sources.items()}
         for entry in tape.entries:
             self.layouts.update(zip(entry.outputs, entry.layouts, strict=True))
@@ -104,8 +118,7 @@ class _Player:
 
     def _last_uses(self) -> dict[int, list[Slot]]:
         """By entries, the slots that nobody reads after them."""
-        kept = {int(s) for s in slots_in((self.tape.result, [g for _, g in self.tape.gradients]))}
-        kept |= {int(s) for s in self.tape.sources}
+        kept = self.returned | self.fixed | {int(s) for s in self.tape.sources}
         last: dict[int, tuple[int, Slot]] = {}
         for i, entry in enumerate(self.tape.entries):
             for slot in (*entry.outputs, *entry.slots()):
@@ -212,7 +225,8 @@ class _OnArrays(_Player):
             for name, (shape, _, _) in zip(made, entry.layouts, strict=True):
                 if not shape:
                     self.lines.append(f"if type({name}) is not ndarray: {name} = as_array({name})")
-                self.lines.append(f"if {name}.shape != {shape!r}: refuse({op.name!r})")
+                if op.kind == OPAQUE:
+                    self.lines.append(f"if {name}.shape != {shape!r}: refuse({op.name!r})")
 
     def _write(self, op: Any, entry: Entry) -> None:
         """An in-place write, in the way that eager calls choose."""
@@ -243,10 +257,20 @@ class _OnArrays(_Player):
         """An update, which takes tensors."""
         wrapped = {}
         for slot in entry.slots():
-            if slot in self.tape.sources:
-                wrapped[int(slot)] = f"t{int(slot)}"
+            number = int(slot)
+            if slot in self.tape.sources or number in self.wrapped:
+                wrapped[number] = f"t{number}"
+            elif number in self.returned:
+                self.lines.append(f"t{number} = wrap(v{number})")
+                self.wrapped.add(number)
+                wrapped[number] = f"t{number}"
             else:
-                wrapped[int(slot)] = f"wrap(v{int(slot)})"
+                wrapped[number] = f"wrap(v{number})"
+        formula = getattr(entry.op, "formula", None)
+        if formula is not None:  # of an optimizer
+            dtypes = {self.layouts[slot][2] for slot in slots_in(entry.inputs[:1])}
+            for dtype in dtypes:
+                backend_for(CPU).expect_many_steps(formula, dtype)
         variable = self.variable
         self.variable = lambda slot: wrapped[int(slot)]  # type: ignore[method-assign]
         self.lines.append(self.call(entry.op.compute, entry.inputs, entry.params))
@@ -254,9 +278,9 @@ class _OnArrays(_Player):
 
     def end(self) -> None:
         tape = self.tape
-        returned = {int(s) for s in slots_in((tape.result, [g for _, g in tape.gradients]))}
-        for slot in sorted(returned - {int(s) for s in tape.sources}):
-            self.lines.append(f"t{slot} = wrap(v{slot})")
+        for slot in sorted(self.returned - {int(s) for s in tape.sources}):
+            if slot not in self.wrapped:
+                self.lines.append(f"t{slot} = wrap(v{slot})")
             if slot in tape.freed:
                 name, output = tape.freed[Slot(slot)]
                 layout = self.layouts[Slot(slot)]

@@ -56,6 +56,7 @@ class Entry:
         modes: whether operations were recorded, and whether in inference mode
         place: file and line of the program
         several: whether the record gives a tuple
+        fresh: of each output: whether it has memory of its own, all of it
     """
 
     op: Any
@@ -66,6 +67,7 @@ class Entry:
     modes: tuple[bool, bool]
     place: tuple[str, int]
     several: bool = False
+    fresh: tuple[bool, ...] = ()
 
     def slots(self) -> Iterator[Slot]:
         """The slots that it reads, as often as they occur."""

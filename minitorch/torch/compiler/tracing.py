@@ -12,6 +12,7 @@ from ..autograd.graph import Node, modes, numbers
 from ..interpreters import Composite, Interpreter, Update
 from ..ops.creation import LIFT
 from ..tensor import Tensor
+from .guards import owner
 from .reading import CannotTrace, Reading, place_of
 from .tape import (
     ALIAS,
@@ -52,6 +53,7 @@ class Tracer(Interpreter):
         self.tensors: dict[int, tuple[Slot, Tensor, Any]] = {}
         self.arrays: dict[int, Slot] = {}
         self.grads: dict[Slot, bool] = {}  # whether a slot requires a gradient, when last seen
+        self.owners: set[int] = set()  # arrays whose memory slots have
         self.kept: list[Any] = []  # so that no address is given twice
 
     # --- Around the call -------------------------------------------------------------------------
@@ -114,12 +116,27 @@ class Tracer(Interpreter):
         made = [t for t in tensors_in(result) if self._known(t) is None]
         entry.outputs = tuple([self._new(t) for t in made])
         entry.layouts = tuple([layout_of(t._array) for t in made])
+        entry.fresh = self._fresh([t._array for t in made])
         self.tape.entries.append(entry)
         for i in entry.op.writes:
             for target in tensors_in(inputs[i : i + 1]):
                 self._note_grad(target)
                 if target._base is not None:
                     self._note_grad(target._base)
+
+    def _fresh(self, arrays: list[Any]) -> tuple[bool, ...]:
+        """Which of the arrays that an entry made have memory that nothing else has, all of it."""
+        owners = [owner(a) for a in arrays]
+        ids = [id(o) for o in owners]
+        fresh = [
+            id(o) not in self.owners
+            and ids.count(id(o)) == 1
+            and o.nbytes == a.nbytes
+            and o.base is None
+            for o, a in zip(owners, arrays, strict=True)
+        ]
+        self.owners.update(ids)
+        return tuple(fresh)
 
     def _input(self, value: Any) -> Any:
         return self.slot(value) if isinstance(value, Tensor) else self._plain(value)
@@ -166,6 +183,7 @@ class Tracer(Interpreter):
         if type(tensor._array) is not np.ndarray:
             raise self._reason("a tensor is on another device")
         slot = self._new(tensor)
+        self.owners.add(id(owner(tensor._array)))
         self.tape.sources[slot] = Source(kind, of, layout_of(tensor._array))
         return slot
 

@@ -274,3 +274,41 @@ def an_index_that_is_out_of_range(compile):
         except IndexError as error:
             out.append(str(error))
     return out
+
+
+@way("played")
+def constants_that_are_written(compile):
+    def f(x):
+        ones = torch.ones(3)
+        total = (ones * 2 + x).sum()
+        view = ones[1:]
+        view += total
+        kept = torch.zeros(2) + 1
+        return ones, kept, torch.full((2,), 3.0).neg()
+
+    f, out = compile(f), []
+    for _ in range(6):
+        results = f(data(3))
+        out += [r.clone() for r in results]
+        for r in results:
+            r.mul_(5)
+    return out
+
+
+@way("played")
+def gradients_that_are_written(compile):
+    model = torch.nn.Linear(3, 3)
+
+    def f(x):
+        model.zero_grad()
+        model(x).square().sum().backward()
+        return [p.grad for p in model.parameters()]
+
+    f, out = compile(f), []
+    for _ in range(6):
+        grads = f(data(2, 3))
+        out += [g.clone() for g in grads]
+        for g, p in zip(grads, model.parameters(), strict=True):
+            g.zero_()
+            out.append(p.grad.clone())
+    return out

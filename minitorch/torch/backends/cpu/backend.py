@@ -11,7 +11,7 @@ from ...device import CPU, device
 from ..interface import Array, Backend, Shape, register
 from .kernel_table import accelerate
 from .maps import map_of
-from .optim import update
+from .optim import expect_many_steps, update
 
 
 class Cpu(Backend):
@@ -50,6 +50,9 @@ class Cpu(Backend):
         self, formula: Callable[..., tuple[Array, ...]], columns: Sequence[list[Array]], numbers: Sequence[Any]
     ) -> None:  # fmt: skip
         update(formula, columns, numbers)
+
+    def expect_many_steps(self, formula: Callable[..., Any], dtype: Any) -> None:
+        expect_many_steps(formula, dtype)
 
 
 cpu = Cpu()

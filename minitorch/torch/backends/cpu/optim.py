@@ -61,6 +61,12 @@ def _is_worth_it(which: Any, params: list[Array]) -> bool:
     return done > PATIENCE["numba" in sys.modules] or sum(p.size for p in params) >= LARGE
 
 
+def expect_many_steps(formula: Formula, kind: Any) -> None:
+    """Let a kernel take the next step of a formula for a type: so many follow that it pays."""
+    if sys.maxsize != LARGE:
+        _updated[formula, kind] = max(PATIENCE.values())
+
+
 @cache
 def _kernels() -> Any:
     """What needs Numba, when it is needed."""

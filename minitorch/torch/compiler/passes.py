@@ -1,0 +1,84 @@
+"""What is left out of a tape before it is played."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+from ..backends.interface import as_array
+from ..ops.copies import CLONE
+from ..ops.record import ELEMENTWISE, MOVEMENT, OPAQUE, PRODUCT, REDUCTION, Op
+from .tape import ALIAS, Entry, Slot, Tape, slots_in
+from .tracing import Constant
+
+CREATED = frozenset(("ones", "zeros", "full", "arange"))
+"""Records without inputs that always make the same."""
+
+
+def with_constants(tape: Tape) -> tuple[Tape, dict[Slot, Any]]:
+    """What depends on no input, computed once: the tape without those entries, and their arrays.
+
+    An array that is kept from play to play must never be written, nor be seen from outside: only
+    operations that make new memory may read it.
+    """
+    exposed = {int(s) for s in slots_in((tape.result, [g for _, g in tape.gradients]))}
+    for entry in tape.entries:
+        kind = getattr(entry.op, "kind", OPAQUE)
+        if kind not in (ELEMENTWISE, REDUCTION, PRODUCT) or not all(entry.fresh):
+            made = {int(slot) for slot in entry.outputs}
+            if kind != MOVEMENT or exposed & made or entry.several:
+                exposed |= {int(slot) for slot in entry.slots()}
+    changed = True
+    while changed:  # what is looked at through a view that is exposed is exposed
+        before = len(exposed)
+        for entry in tape.entries:
+            if exposed & {int(slot) for slot in entry.outputs} and not all(entry.fresh):
+                exposed |= {int(slot) for slot in entry.slots()}
+        changed = len(exposed) != before
+    arrays: dict[Slot, Any] = {}
+    entries = []
+    for entry in tape.entries:
+        if _is_constant(entry, arrays) and not exposed & {int(slot) for slot in entry.outputs}:
+            given = [arrays.get(x, x) if isinstance(x, Slot) else x for x in entry.inputs]
+            arrays[entry.outputs[0]] = as_array(entry.op.compute(*given, **entry.params))
+        else:
+            entries.append(entry)
+    return replace(tape, entries=entries), arrays
+
+
+def _is_constant(entry: Entry, arrays: dict[Slot, Any]) -> bool:
+    """Whether an entry reads nothing but constants, and gives one array that these decide."""
+    op = entry.op
+    if not isinstance(op, Op) or len(entry.outputs) != 1 or entry.several:
+        return False
+    if any(slot not in arrays or slot.of_array for slot in entry.slots()):
+        return False
+    if any(isinstance(value, Constant) for value in entry.params.values()):
+        return False
+    if not op.args:
+        return op.name in CREATED
+    return op.kind in (ELEMENTWISE, MOVEMENT, REDUCTION)
+
+
+def without_idle_copies(tape: Tape) -> Tape:
+    """Copies of what nobody else uses, left out: such as those that leaves keep as gradients.
+
+    An eager walk back sees by the references to a gradient that it may be kept without a copy. While it is
+    traced, the tape holds everything. Memory that a play makes anew, and that only the copy reads, can stand
+    for the copy if it lies as the copy does.
+    """
+    uses = Counter(int(slot) for entry in tape.entries for slot in entry.slots())
+    uses.update(int(s) for s in slots_in((tape.result, [g for _, g in tape.gradients])))
+    fresh = {}
+    entries = []
+    for entry in tape.entries:
+        for slot, layout, own in zip(entry.outputs, entry.layouts, entry.fresh, strict=False):
+            if own and entry.op is not ALIAS:
+                fresh[int(slot)] = layout
+        idle = False
+        if entry.op is CLONE:
+            given = int(entry.inputs[0])
+            idle = uses[given] == 1 and fresh.get(given) == entry.layouts[0]
+        entries.append(replace(entry, op=ALIAS, params={}) if idle else entry)
+    return replace(tape, entries=entries)
