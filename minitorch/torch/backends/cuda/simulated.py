@@ -46,6 +46,8 @@ class SimulatedArray(NDArrayOperatorsMixin):
         raise TypeError("Implicit conversion to a NumPy array is not allowed.")
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if ufunc.__name__.endswith("(vectorized)"):  # a function of Python's numbers
+            return NotImplemented
         if method == "reduce" and ufunc.__name__ not in REDUCING:
             raise NotImplementedError(f"{ufunc.__name__}.reduce is not supported")
         if method not in ("__call__", "reduce", "at") or "where" in options:
