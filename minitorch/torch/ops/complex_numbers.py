@@ -165,6 +165,8 @@ def view_as_complex(input: Tensor) -> Tensor:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     if input._array.strides[-1] != input._array.itemsize:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if input._array.size and input.storage_offset() % 2:
+        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
     return VIEW_AS_COMPLEX(input)
 
 

@@ -245,7 +245,7 @@ def interpolate(
     _check_mode(input, mode, align_corners, antialias)
     dims = input.ndim - 2
     sizes, scales = _target(
-        input, size, scale_factor, dims, bool(recompute_scale_factor) or mode == "area"
+        input, size, scale_factor, dims, bool(recompute_scale_factor), mode == "area"
     )
     _check_dimensions(input, mode)
     if mode == "area":
@@ -294,11 +294,13 @@ def _check_dimensions(input: Tensor, mode: str) -> None:
 
 
 def _target(
-    input: Tensor, size: Any, scale: Any, dims: int, recompute: bool
+    input: Tensor, size: Any, scale: Any, dims: int, recompute: bool, area: bool
 ) -> tuple[list[int], list[float | None]]:
     """The sizes of the output, and the factors that distances follow from."""
     if size is not None and scale is not None:
         raise ValueError("only one of size or scale_factor should be defined")
+    if size is not None and recompute:
+        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
     if size is None and scale is None:
         raise ValueError("either size or scale_factor should be defined")
     given = size if scale is None else scale
@@ -313,7 +315,7 @@ def _target(
     sizes = [
         math.floor(float(n) * float(s)) for n, s in zip(input._array.shape[2:], values, strict=True)
     ]
-    return sizes, [None if recompute else float(s) for s in values]
+    return sizes, [None if recompute or area else float(s) for s in values]
 
 
 def _whole(value: Any) -> int:

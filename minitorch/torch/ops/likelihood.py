@@ -249,6 +249,8 @@ def cross_entropy(
     axis = min(input.ndim - 1, 1)
     logs = log_softmax(input, axis, dtype=input.dtype)
     if target._array.shape == input._array.shape:
+        if ignore_index >= 0 and target.dtype.is_floating_point:
+            raise RuntimeError("ignore_index is not supported for floating point target")
         return _entropy_of_shares(logs, target, weight, how, label_smoothing, axis)
     plain = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=how)
     if label_smoothing == 0:
@@ -269,7 +271,7 @@ def _entropy_of_shares(
         raise RuntimeError(
             f"Expected floating point type for target with class probabilities, got {kind_name(target._array)}"
         )
-    classes = logs.shape[axis]
+    classes = max(logs.shape[axis], 1)
     if weight is not None and weight._array.shape != (classes,):
         raise RuntimeError(
             f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got "

@@ -252,10 +252,10 @@ def batch_norm(
         raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     if eps < 0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
-    if not input._array.size:
-        return _of_nothing(input, weight, bias)
     if training:
         _need_several(input._array.shape)
+    if not input._array.size:
+        return _of_nothing(input, weight, bias)
     _check_channels("batch_norm", input, running_mean, running_var, weight, bias)
     return _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 

@@ -116,7 +116,9 @@ def _length(away: Tensor, p: float) -> Tensor:
     """The p-norm of the last dimension, with a derivative of 0 where nothing is apart."""
     size = away.abs()
     if p == 0:
-        return (size != 0).to(size.dtype).sum(-1) + 0 * size.sum(-1)
+        flat = (away - away.detach()).nan_to_num(0).sum(-1) * 0  # for its derivative
+        count = (size != 0).to(size.dtype).sum(-1)
+        return count.masked_fill(size.isnan().any(-1), math.nan) + flat
     if p == 1:
         return size.sum(-1)
     if math.isinf(p):

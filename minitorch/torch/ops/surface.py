@@ -28,7 +28,7 @@ EXACT_OUT = frozenset(
     index_reduce inner isin isneginf isposinf kthvalue log_softmax logcumsumexp lu_solve lu_unpack matmul max
     min mm mode msort multi_dot mv nan_to_num nanquantile narrow_copy neg nonzero norm ormqr qr quantile renorm
     round scatter scatter_add scatter_reduce sgn sign signbit softmax sort svd tensordot topk triangular_solve
-    tril triu trunc vdot alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy slice_copy view_as_complex_copy view_as_real_copy squeeze_copy t_copy
+    tril triu trunc vdot where alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy slice_copy view_as_complex_copy view_as_real_copy squeeze_copy t_copy
     transpose_copy unfold_copy unsqueeze_copy view_copy unbind_copy split_with_sizes_copy cholesky cholesky_ex
     det eigh eigvalsh inv inv_ex ldl_factor ldl_factor_ex ldl_solve lu lu_factor lu_factor_ex matrix_norm
     slogdet solve solve_ex solve_triangular svdvals vecdot vector_norm ifft ihfft""".split()  # noqa: SIM905

@@ -130,7 +130,10 @@ def _nan_to_num(input: Array, nan: float, posinf: float | None, neginf: float | 
     limits = dtypes.finfo(dtypes.from_numpy_dtype(input.dtype))
     high = limits.max if posinf is None else posinf
     low = limits.min if neginf is None else neginf
-    return np.nan_to_num(input, nan=nan, posinf=high, neginf=low)
+    wide = (
+        input.astype(np.float32) if input.dtype.kind == "V" else input
+    )  # which NumPy does not know
+    return np.nan_to_num(wide, nan=nan, posinf=high, neginf=low).astype(input.dtype, copy=False)
 
 
 NAN_TO_NUM = Op("nan_to_num", ("input",), _nan_to_num,

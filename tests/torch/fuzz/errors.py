@@ -228,7 +228,7 @@ ERRORS = (
         "PyTorch fails inside `index_put` without an index, and inside the derivative of `channel_shuffle` into no "
         "groups.",
         "(gradient )?accepted",
-        text="called on an undefined Tensor|groups to divide channels in must be positive",
+        text="called on an undefined Tensor|mask with dtype nullptr|groups to divide channels in must be positive",
     ),
     Difference(
         "PyTorch's gradient of `cholesky` of matrices without elements that are not square fails.",

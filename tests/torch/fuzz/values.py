@@ -22,6 +22,21 @@ from .judging import of_twin
 
 VALUES = (
     Difference(
+        "PyTorch's `gelu` of negative numbers loses the digits that erf has in common with -1.",
+        "values",
+        names=r"nn\.functional\.gelu",
+        when=lambda call: any(bool((t < -2).any()) for t in leaves(call.args[:1])),
+    ),
+    Difference(
+        "PyTorch's `rrelu` computes with bounds that are True or False as such.",
+        "(gradient |written )?values",
+        names=r"(Tensor\.|nn\.functional\.)?rrelu_?",
+        when=lambda call: any(
+            isinstance(v, bool)
+            for v in (*call.args[1:3], call.kwargs.get("lower"), call.kwargs.get("upper"))
+        ),
+    ),
+    Difference(
         "PyTorch's incomplete gamma functions have nine digits from 20 on.",
         "(written )?values",
         names=r"(Tensor\.|special\.)?(igammac?|gammaincc?)_?",
@@ -59,7 +74,7 @@ VALUES = (
     Difference(
         "Whole numbers require grad after PyTorch has compared them in place with what does, or filled them with it.",
         "requires_grad|gradient there|gradient missing",
-        names=r"(Tensor\.)?(eq|ne|lt|le|gt|ge|greater|less|greater_equal|less_equal|not_equal|fill)_",
+        names=r"(Tensor\.)?(eq|ne|lt|le|gt|ge|greater|less|greater_equal|less_equal|not_equal|fill|index_fill|masked_fill)_",
         text="False, expected True|zero: True",
     ),
     Difference(
