@@ -102,7 +102,15 @@ def _right_gradient(g: Any, input: Any, shapes: Any) -> Any:
 
 MV = Op("mv", ("input", "other"), _product, {"input": _left_gradient, "other": _right_gradient},
         doc="The product of a vector and a matrix, or a batch of them, in either order.", kind=PRODUCT)  # fmt: skip
-DOT = Op("dot", ("input", "other"), _product,
+
+
+def _dot(input: Array, other: Array) -> Array:
+    """The product of vectors; of one that repeats a number BLAS knows nothing, and sums lose digits."""
+    rows = (x.copy() if x.strides == (0,) else x for x in (input, other))
+    return _product(*rows)
+
+
+DOT = Op("dot", ("input", "other"), _dot,
          {"input": lambda g, other: g * conj(other), "other": lambda g, input: g * conj(input)},
          doc="The sum of the products of two vectors' elements.", kind=PRODUCT)  # fmt: skip
 
