@@ -30,12 +30,10 @@ SECTIONS = (
     "torch.profiler", "torch.hub",
 )  # fmt: skip
 
-_NO_GPU = "answers as on a machine without a GPU"
 _AS_IT_IS = "returns what it is given, and says so by a warning"
 _NOTED = "the wish is noted; it changes nothing here"
 PARTLY: dict[str, dict[str, str]] = {
     "torch": {
-        "set_default_device": "the CPU only",
         "set_flush_denormal": "denormal numbers are always kept",
         "set_num_interop_threads": _NOTED,
         "use_deterministic_algorithms": "noted; all algorithms here are deterministic",
@@ -43,14 +41,11 @@ PARTLY: dict[str, dict[str, str]] = {
         "set_float32_matmul_precision": "noted; products are always in full precision",
     },
     "torch.Tensor": {
-        "cuda": "refuses: there is no GPU",
-        "pin_memory": "returns the tensor: there is no GPU to be near to",
-        "record_stream": "does nothing: the CPU has no streams",
+        "pin_memory": "returns the tensor: copies to a GPU do not wait for it anyway",
+        "record_stream": "does nothing: memory is kept for the stream that it was taken for",
         "share_memory_": "returns the tensor: processes do not share memory",
         "to_sparse": "coordinates only, no compressed rows or columns",
     },
-    "torch.cuda": {"*": _NO_GPU},
-    "torch.accelerator": {"*": _NO_GPU},
     "torch.jit": {
         "script": _AS_IT_IS,
         "trace": _AS_IT_IS,
