@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Tensor, offset_in
-from .guards import PLAIN, Surroundings, same
+from .comparing import PLAIN, hooks_of, same
+from .guards import Surroundings
 from .tape import Layout, layout_of
 
 _CONTAINERS = (tuple, list, dict)
@@ -29,7 +30,7 @@ class Arguments:
         self.pattern = self._describe((args, kwargs))
         self.facts = [facts_of(t) for t in self.tensors]
         for tensor in self.tensors:
-            if tensor._hooks or tensor._after_accumulate:
+            if hooks_of(tensor):
                 around._refuse("an argument has hooks")
 
     def _describe(self, value: Any) -> Any:
@@ -59,7 +60,7 @@ class Arguments:
         for tensor, facts, fixed in zip(tensors, self.facts, self.fixed, strict=True):
             if tensor is not fixed and (fixed is not None or id(tensor) in found):
                 return None
-            if facts_of(tensor) != facts or tensor._hooks or tensor._after_accumulate:
+            if facts_of(tensor) != facts or hooks_of(tensor):
                 return None
         return tensors
 

@@ -8,6 +8,7 @@ do not see. Whatever is in doubt stays eager, and says why once.
 from __future__ import annotations
 
 import functools
+import sys
 import warnings
 from collections.abc import Callable
 from types import CodeType, MethodType
@@ -24,8 +25,9 @@ from ..overriding import function_modes
 from ..tensor import Tensor
 from . import config
 from .arguments import Arguments
+from .comparing import owner, same
 from .exceptions import Unsupported
-from .guards import Surroundings, owner, same
+from .guards import Surroundings
 from .passes import without_idle_copies
 from .player import player_of
 from .reading import CannotTrace, Reading
@@ -149,7 +151,7 @@ class Compiled:
             if tensors is not None:
                 self.tape = each.tape
                 return each.play(tensors)  # type: ignore[misc]
-        if len(self.traced) >= config.cache_size_limit:
+        if len(self.traced) >= min(config.cache_size_limit, config.recompile_limit):
             self._stay_eager(
                 f"it has {len(self.traced)} tapes already (torch._dynamo.config.cache_size_limit)"
             )
@@ -168,7 +170,7 @@ class Compiled:
         around = Surroundings(self.codes, self.dynamic)
         given = Arguments(args, kwargs, around)
         around.follow(self.fn, self.name)
-        for registry in _REGISTRIES:
+        for registry in hooks_of_all():
             around.follow(registry)
         around.close()
         given.settle()
@@ -231,6 +233,7 @@ class Compiled:
                 self.tape = traced.tape = without_idle_copies(tape)
             traced.play = player_of(traced.tape)
             self.traced.append(traced)
+            self.unstable = 0
         else:
             self.candidates[self.candidates.index(partner)] = traced
             self._note_unstable("it does something else each time")
@@ -253,10 +256,14 @@ class Compiled:
         )
 
 
-_REGISTRIES = (
-    calls._global_forward_hooks, calls._global_forward_pre_hooks, calls._global_backward_hooks,
-    calls._global_backward_pre_hooks,
-)  # fmt: skip
+def hooks_of_all() -> list[Any]:
+    """The hooks of all modules, and of all optimizers if there are any."""
+    optim = sys.modules.get("minitorch.torch.optim.optimizer")
+    of_optimizers = [optim._before_every_step, optim._after_every_step] if optim else []
+    return [
+        calls._global_forward_hooks, calls._global_forward_pre_hooks, calls._global_backward_hooks,
+        calls._global_backward_pre_hooks, *of_optimizers,
+    ]  # fmt: skip
 
 
 def traced_once(

@@ -31,14 +31,24 @@ from ..dtypes import dtype
 from ..generator import Generator
 from ..interpreters import Composite
 from ..nn.modules.module import Module
-from ..tensor import Size, Tensor
+from ..tensor import Tensor
+from .comparing import (
+    MISSING,
+    PLAIN,
+    Free,
+    contents_of,
+    fits,
+    hooks_of,
+    is_number,
+    owner,
+    same,
+    same_key,
+)
 from .reading import PACKAGE, owner_of
 
-MISSING = object()
 LIMIT = 50_000
 """The most facts that a guard keeps."""
 
-PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), Size, range, slice))
 IMMUTABLE = (
     *PLAIN, enum.Enum, dtype, device, Generator, np.dtype, np.generic, re.Pattern, PurePath, Fraction,
     types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType,
@@ -46,48 +56,6 @@ IMMUTABLE = (
     np.ufunc, frozenset, types.GenericAlias, types.UnionType, Composite,
     type(vars(namedtuple("_", "field"))["field"]),
 )  # fmt: skip
-
-
-def same(a: Any, b: Any) -> bool:
-    """Whether two values are one object, or equal plain values of one type."""
-    if a is b:
-        return True
-    kind = type(a)
-    if kind is not type(b):
-        return False
-    if kind is tuple:
-        return len(a) == len(b) and all(map(same, a, b))
-    if kind is float or kind is complex:
-        return repr(a) == repr(b)  # tells -0.0 from 0.0
-    return kind in PLAIN and a == b
-
-
-class Free:
-    """Stands for a number that may change as long as it does not become, or cease to be, 0."""
-
-    def __init__(self, value: Any) -> None:
-        self.kind, self.truth = type(value), _truth(value)
-
-    def fits(self, value: Any) -> bool:
-        """Whether a number may stand there."""
-        return type(value) is self.kind and _truth(value) == self.truth
-
-
-def _truth(value: Any) -> Any:
-    return [bool(v) for v in value] if type(value) is tuple else bool(value)
-
-
-def _is_number(value: Any) -> bool:
-    if type(value) is tuple:
-        return all(type(v) in (float, int) for v in value)
-    return type(value) in (float, int)
-
-
-def owner(array: Any) -> Any:
-    """The array that holds an array's memory."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
 
 
 # --- Names ---------------------------------------------------------------------------------------
@@ -126,6 +94,7 @@ class Surroundings:
         cells: variables of enclosing functions and their values
         attributes: objects, names, and what `getattr` gives
         tensors: each with its array, gradient and flags
+        hooks: of each tensor
         opaque: the first thing that cannot be followed
     """
 
@@ -146,14 +115,15 @@ class Surroundings:
         self.attributes: list[tuple[Any, str, Any]] = []
         self.places: list[tuple[Any, str, Any]] = []  # of dictionaries: one key each
         self.tensors: dict[int, tuple[Tensor, Any, tuple[bool, bool], Any]] = {}
+        self.hooks: list[tuple[Tensor, Any]] = []
         self.opaque = ""
         self.seen: set[int] = set()
         self.kept: list[Any] = []
         self.covered: set[CodeType] = set()
         self.owners: frozenset[int] = frozenset()
         self.waiting: list[tuple[Any, str]] = []
-        for code, owner in codes.items():
-            if owner == "program" and names_in(code)[2]:
+        for code, whose in codes.items():
+            if whose == "program" and names_in(code)[2]:
                 self._refuse(f"{code.co_name!r} sets a global variable")
 
     def _refuse(self, why: str) -> None:
@@ -249,9 +219,8 @@ class Surroundings:
         self.tensors[id(tensor)] = tensor, own.get("_array"), flags, tensor._grad
         if "_array" not in own or type(own["_array"]) is not np.ndarray:
             self._refuse("a tensor has no memory of the CPU")
-        for hooks in (tensor._hooks, tensor._after_accumulate):
-            if hooks is not None:
-                self._all((hooks,))
+        self.hooks.append((tensor, hooks_of(tensor)))
+        self._all(hook for hooks in hooks_of(tensor) for hook in hooks)
         for key, each in own.items():
             if key[0] != "_" and (key in self.names or self.dynamic):
                 self.places.append((own, key, each))
@@ -287,7 +256,7 @@ class Surroundings:
         free = _is_elementwise(value) and "param_groups" not in self.own_names
         for group in groups:
             items = [
-                (key, Free(each) if free and _is_number(each) else each)
+                (key, Free(each) if free and is_number(each) else each)
                 for key, each in group.items()
             ]
             self.dicts.append((group, list(group), items))
@@ -300,7 +269,7 @@ class Surroundings:
         if of_program and not ran:
             return
         for cell in value.__closure__ or ():
-            contents = _contents(cell)
+            contents = contents_of(cell)
             self.cells.append((cell, contents))
             self._all(() if contents is MISSING else (contents,), value.__name__)
         if not of_program:
@@ -372,19 +341,19 @@ class Surroundings:
         for where, items in self.lists:
             if len(where) != len(items) or not all(map(is_, where, items)):
                 return False
-        for owner, name, value in (*self.attributes, *self.contents):
-            if getattr(owner, name, MISSING) is not value:
+        for holder, name, value in (*self.attributes, *self.contents):
+            if getattr(holder, name, MISSING) is not value:
                 return False
         return not self._changed_tensor()
 
     def change(self) -> str:
         """What is no longer as it was; "" if nothing."""
         for where, keys, items in self.dicts:
-            if len(where) != len(keys) or not all(map(_same_key, where, keys)):
+            if len(where) != len(keys) or not all(map(same_key, where, keys)):
                 return f"the names in {_shown(where)}"
             for key, value in items:
                 now = where[key]
-                if now is not value and not _fits(value, now):
+                if now is not value and not fits(value, now):
                     return f"{key!r}"
         for where, name, value in self.places:
             now = where.get(name, MISSING)
@@ -394,11 +363,11 @@ class Surroundings:
             if len(where) != len(items) or not all(map(same, where, items)):
                 return f"a {type(where).__name__} of {len(items)} items"
         for cell, value in self.cells:
-            now = _contents(cell)
+            now = contents_of(cell)
             if now is not value and not same(now, value):
                 return "a variable of an enclosing function"
-        for owner, name, value in self.attributes:
-            now = getattr(owner, name, MISSING)
+        for holder, name, value in self.attributes:
+            now = getattr(holder, name, MISSING)
             if now is not value and not same(now, value):
                 return f"{name!r}"
         return self._changed_tensor()
@@ -412,6 +381,9 @@ class Surroundings:
                 base is not None and base._requires_grad is not flags[1]
             ):
                 return "requires_grad of a tensor"
+        for tensor, hooks in self.hooks:
+            if hooks_of(tensor) != hooks:
+                return "the hooks of a tensor"
         return ""
 
     def same_gradients(self) -> bool:
@@ -420,21 +392,6 @@ class Surroundings:
             (tensor._grad is None) is (gradient is None)
             for tensor, _, _, gradient in self.tensors.values()
         )
-
-
-def _fits(expected: Any, now: Any) -> bool:
-    return expected.fits(now) if type(expected) is Free else same(now, expected)
-
-
-def _same_key(a: Any, b: Any) -> bool:
-    return a is b or (type(a) in PLAIN and same(a, b))
-
-
-def _contents(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return MISSING
 
 
 def _shown(where: Any) -> str:

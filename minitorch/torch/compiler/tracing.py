@@ -12,7 +12,7 @@ from ..autograd.graph import Node, modes, numbers
 from ..interpreters import Composite, Interpreter, Update
 from ..ops.creation import LIFT
 from ..tensor import Tensor
-from .guards import owner
+from .comparing import owner
 from .reading import CannotTrace, Reading, place_of
 from .tape import (
     ALIAS,

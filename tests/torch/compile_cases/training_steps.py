@@ -296,3 +296,41 @@ def a_freed_graph_stays_freed(compile):
         with pytest.raises(RuntimeError, match="second time"):
             loss.backward()
     return out
+
+
+@way("played")
+def hooks_added_between_steps(compile):
+    noted, handles = [], []
+
+    def change(i, model, optimizer):
+        weight = model[0].weight
+        if i == 5:
+            handles.append(weight.register_hook(lambda g: g * 2))
+        if i == 10:
+            handles.pop().remove()
+            add = weight.register_post_accumulate_grad_hook
+            handles.append(add(lambda p: noted.append(p.grad.sum())))
+        if i == 15:
+            handles.pop().remove()
+            noted.append(torch.autograd.graph.get_gradient_edge(weight).node)
+            noted[-1].register_hook(lambda grads, outs: None)
+
+    out = trained(compile, lambda p: torch.optim.SGD(p, lr=0.1), 20, change)
+    return out, [n for n in noted if isinstance(n, torch.Tensor)]
+
+
+@way("played")
+def hooks_of_all_optimizers(compile):
+    handles = []
+
+    def halve(optimizer, args, kwargs):
+        optimizer.param_groups[0]["lr"] *= 0.5
+
+    def change(i, model, optimizer):
+        if i == 6:
+            register = torch.optim.optimizer.register_optimizer_step_pre_hook
+            handles.append(register(halve))
+        if i == 14:
+            handles.pop().remove()
+
+    return trained(compile, lambda p: torch.optim.SGD(p, lr=0.1), 20, change)
