@@ -9,6 +9,7 @@ not know of it. While an operation computes (`inside`), nothing is asked: that i
 from __future__ import annotations
 
 import builtins
+import gc
 import sys
 import sysconfig
 from dataclasses import dataclass
@@ -141,12 +142,16 @@ class Reading:
         self.dynamic = False
 
     def __enter__(self) -> Reading:
+        self.collects = gc.isenabled()
+        gc.disable()  # what it calls is no part of the program
         self.before = sys.getprofile()
         sys.setprofile(self._event)
         return self
 
     def __exit__(self, *_: object) -> None:
         sys.setprofile(self.before)
+        if self.collects:
+            gc.enable()
 
     def _event(self, frame: FrameType, event: str, arg: Any) -> None:
         code = frame.f_code

@@ -15,7 +15,7 @@ import numpy as np
 from .. import dtypes
 from ..backends.interface import ARRAYS
 from ..tensor import Array, Tensor, wrap
-from .creation import as_tensor, new_tensor_of
+from .creation import LIFT, as_tensor
 from .layout import arranged
 from .memory import COPY
 from .parts import SELECT, part
@@ -302,7 +302,7 @@ def __setitem__(self: Tensor, key: Any, value: Any) -> None:  # noqa: N807
         if is_number:
             kind = self.dtype
             wide = kind if wide_type(kind) is kind else dtypes.float64
-            value = new_tensor_of(exact_cast(value, wide))
+            value = bind(LIFT, (), {"data": exact_cast(value, wide)})
         else:
             value = as_tensor(value).to(self.dtype)
     basic, advanced = _split_key(self._array.shape, key)
