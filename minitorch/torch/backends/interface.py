@@ -87,6 +87,10 @@ class Backend:
             raise NotImplementedError(f"'{op.name}' has no kernel for the device {where}")
         return result
 
+    def compute_into(self, op: Any, arrays: Sequence[Any], params: dict[str, Any]) -> bool:
+        """Let a kernel write an elementwise record's result into its first input; False where there is none."""
+        return False
+
     def write(self, op: Any, where: device, *arrays: Any, **params: Any) -> None:
         """Let a record that has a way of its own to write into its first input do so."""
         op.write(*arrays, **params)
@@ -245,7 +249,7 @@ def implementation(op: Any, arrays: list[Any], method: str = "compute") -> Calla
             break
     else:
         return getattr(op, method)
-    if op.crosses:
+    if op.crosses or (op.view and method == "compute"):
         return op.compute
     backend = ARRAYS[type(first)]
     where = backend.device_of(first)

@@ -16,7 +16,7 @@ import numpy as np
 from .. import dtypes
 from ..autograd.graph import Edge, Node, modes
 from ..autograd.saved import FREED, Saved
-from ..backends.interface import address_of, as_array, implementation
+from ..backends.interface import address_of, as_array, backend_of, implementation
 from ..backends.interface import others as other_backends
 from ..interpreters import installed, interpret
 from ..tensor import Array, Tensor, bump_version, edge_of, offset_in, tracks, view_refusal
@@ -63,11 +63,14 @@ def bind_in_place(
         bump_version(target)
     else:
         compute = implementation(op, arrays) if other_backends else op.compute
-        try:
-            result = as_array(compute(*arrays, **params))
-        except TypeError as error:
-            raise in_our_words(error, op, arrays) from None
-        write_result(target, result, op.name + "_")
+        if compute is not op.compute and backend_of(arrays[0]).compute_into(op, arrays, params):
+            bump_version(target)
+        else:
+            try:
+                result = as_array(compute(*arrays, **params))
+            except TypeError as error:
+                raise in_our_words(error, op, arrays) from None
+            write_result(target, result, op.name + "_")
     if node is not None:
         node.layout = arrays[0].shape, arrays[0].dtype
         node.save_outputs((target,))

@@ -40,9 +40,9 @@ class CupyCuda(Cuda):
             ) from None
         if not self.number:
             raise DeviceError("CuPy finds no GPU: look at nvidia-smi and CUDA_VISIBLE_DEVICES")
-        from .kernels import by_kernel
+        from .kernels import by_kernel, compute_into
 
-        self.by_kernel = by_kernel
+        self.by_kernel, self.compute_into = by_kernel, compute_into
 
     def count(self) -> int:
         return self.number

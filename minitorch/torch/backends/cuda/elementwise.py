@@ -8,6 +8,7 @@ Half precision is computed in float32 and rounded once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import cupy  # pyright: ignore[reportMissingImports]
@@ -47,13 +48,16 @@ Kernel = Callable[..., None]
 _kernels: dict[Any, Any] = {}
 
 
-def elementwise(op: Any, arrays: Sequence[Any], constants: tuple[Any, ...]) -> Array | None:
+def elementwise(
+    op: Any, arrays: Sequence[Any], constants: tuple[Any, ...], out: Array | None = None
+) -> Array | None:
     """What an elementwise record computes; None where there is no kernel for it.
 
     Args:
         op: the record
         arrays: of one floating point type and one device, masks, and plain numbers
         constants: what its function takes after the elements
+        out: where to write the result, if it fits there
     """
     kind: Any = None
     shape: Any = None
@@ -76,7 +80,10 @@ def elementwise(op: Any, arrays: Sequence[Any], constants: tuple[Any, ...]) -> A
         if shape is None:
             shape = first = x.shape
         elif x.shape != shape:
-            shape = np.broadcast_shapes(shape, x.shape)
+            try:
+                shape = np.broadcast_shapes(shape, x.shape)
+            except ValueError:
+                return None  # the formula says what is wrong
         lined = lined and x.shape == first and x._c_contiguous and not x.data.ptr & 31
     if kind is None or kind not in TYPES:
         return None
@@ -88,12 +95,15 @@ def elementwise(op: Any, arrays: Sequence[Any], constants: tuple[Any, ...]) -> A
     if not found:
         return None
     launch, result, number = found
-    out = cupy.ndarray(shape, result)
-    size = out.size
-    if not size:
-        return out
+    size = prod(shape)
     if size >= 1 << 31:
         return None
+    if out is None:
+        out = cupy.ndarray(shape, result)
+    elif not out._c_contiguous or out.shape != shape or out.dtype != result:
+        return None
+    if not size:
+        return out
     args: list[Any] = [x if type(x) is cupy.ndarray else number(x) for x in arrays]
     if constants:
         args += [number(c) for c in constants]
@@ -103,7 +113,7 @@ def elementwise(op: Any, arrays: Sequence[Any], constants: tuple[Any, ...]) -> A
             if type(x) is cupy.ndarray:
                 args += _strides(x, dims)
     launch((-(-size // (BLOCK * EACH)),), (BLOCK,), (*args, out, size))
-    return laid_out(out, arrays) if dims else out
+    return laid_out(out, arrays) if dims and out is not arrays[0] else out
 
 
 def _strides(x: Array, dims: int) -> list[int]:

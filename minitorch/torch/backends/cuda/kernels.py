@@ -21,6 +21,13 @@ def by_kernel(op: Any, arrays: Any, params: dict[str, Any]) -> Any:
     return elementwise(op, arrays, params.get("constants", ()))
 
 
+def compute_into(op: Any, arrays: Any, params: dict[str, Any]) -> bool:
+    """Let a kernel write an elementwise record's result into its first input; False where there is none."""
+    if op.scalar is None or (params and params.keys() != {"constants"}):
+        return False
+    return elementwise(op, arrays, params.get("constants", ()), out=arrays[0]) is not None
+
+
 def clone(input: Array, order: str = "K") -> Array | None:
     """A copy in memory of its own, by the GPU's copy engine."""
     if order not in ("C", "K") or not input._c_contiguous:
