@@ -50,7 +50,7 @@ def outcome(fn: Any, args: Any, kwargs: Any, walks_back: bool) -> list[Any]:
     except Exception as error:
         return [type(error).__name__, str(error)]
     tensors = [t for t in leaves(result) if isinstance(t, ours.Tensor)]
-    facts = [
+    facts: list[Any] = [
         (
             t.detach()._array.tobytes(),
             tuple(t.shape),
@@ -65,7 +65,8 @@ def outcome(fn: Any, args: Any, kwargs: Any, walks_back: bool) -> list[Any]:
     roots = [t for t in tensors if t.requires_grad]
     if walks_back and roots:
         try:
-            sum((t.abs().sum() for t in roots), ours.zeros(())).backward()
+            total: Any = sum((t.abs().sum() for t in roots), ours.zeros(()))
+            total.backward()
         except RuntimeError as error:
             facts.append(str(error))
         given = [t for t in leaves((args, kwargs)) if isinstance(t, ours.Tensor)]

@@ -30,7 +30,7 @@ def leaf(a: int, b: int, seed: int) -> Any:
     """A tensor of some shape and type, with other values for each seed."""
     shape, kind = SHAPES[a % len(SHAPES)], DTYPES[b % len(DTYPES)]
     values = np.random.default_rng((a * 31 + b, seed)).uniform(-2, 2, shape)
-    made: Any = ours.tensor(np.round(values, 1) if b % 2 else values).to(getattr(ours, kind))
+    made: Any = ours.as_tensor(np.round(values, 1) if b % 2 else values).to(getattr(ours, kind))
     if b % 5 == 4 and made.ndim == 2:
         made = ours.empty_strided(made.shape, (1, made.shape[0]), dtype=made.dtype).copy_(made)
     return made.requires_grad_() if kind.startswith("float") and b % 4 != 3 else made

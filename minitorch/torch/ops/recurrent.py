@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from ..formulas import recurrent as cpu
-from ..interpreters import composite
+from ..interpreters import composite, installed
 from ..tensor import Tensor
 from .dropout import dropout as drop
 from .joining import cat, stack
@@ -281,7 +281,7 @@ def _one_step(
 ) -> Any:
     sizes, weights = [len(input)], (w_ih, w_hh, b_ih, b_hh, None)
     kinds = {x.dtype for x in (input, hx, c, *weights) if x is not None}
-    if len(kinds) > 1:
+    if len(kinds) > 1 and not installed:  # autocast, where it is, casts the products
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {' != '.join(map(str, kinds))}"
         )

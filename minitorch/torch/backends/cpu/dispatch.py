@@ -36,7 +36,7 @@ def kernels_from(size: int) -> int:
 
 def dispatch(
     formula: Function, kernel: Callable[[], Function], start: int, *, of: int | None = 0,
-    count: Callable[..., int] | None = None, small: bool = False, rounded: int | None = None, any_type: bool = False,
+    count: Callable[..., int] | None = None, rounded: int | None = None, any_type: bool = False,
 ) -> Function:  # fmt: skip
     """Let a formula of NumPy's compute small arrays, and a kernel large ones.
 
@@ -46,18 +46,12 @@ def dispatch(
         start: the size from which on the kernel is faster
         of: which argument's size counts, and whose precision; None for the largest array
         count: what counts instead of a size, as a function of the positional arguments
-        small: whether the kernel, where Numba is loaded already, is faster at any size. The first call
-            decides for all that follow, so that equal arguments have equal results
         rounded: how many of several results are rounded to half precision; by default all
         any_type: whether the kernel takes arrays of every type, half precision as it is
     """
     start, find = kernels_from(start), cache(kernel)
 
     def by_size(*args: Any, **options: Any) -> Any:
-        nonlocal start, small
-        if small:
-            small = False
-            start = kernels_from(1) if "numba" in sys.modules else start
         x = args[of]  # type: ignore[index]
         if x.size >= start or x.itemsize == 2:
             return choose(x, x.size, args, options)

@@ -64,13 +64,13 @@ def _taken(x: Array, dim: int, index: Array) -> int:
 
 # --- The table ------------------------------------------------------------------------------------------
 
-_declare("softmax", 8_192, "softmax softmax_backward log_softmax log_softmax_backward", small=True)
+_declare("softmax", 8_192, "softmax softmax_backward log_softmax log_softmax_backward")
 _declare("softmax", 8_192, "logsumexp")
 _declare("losses", 8_192, "cross_entropy", rounded=1)
 _declare("losses", 8_192, "row_logsums scaled_softmax")
 _declare("losses", 8_192, "cross_entropy_backward", of=1)
-_declare("norms", 8_192, "normalize_rows", small=True, rounded=1)
-_declare("norms", 8_192, "normalize_rows_backward", small=True)
+_declare("norms", 8_192, "normalize_rows", rounded=1)
+_declare("norms", 8_192, "normalize_rows_backward")
 _declare("norms", 8_192, "scale_rows combine_rows row_sums")
 _declare("attention", 8_192, "attention", count=_scores)
 _declare("attention", 8_192, "softmax_scores softmax_scores_backward")
@@ -84,6 +84,6 @@ _declare("conv", (1 << 20) + 1, "convolve", count=_products)
 _declare("conv", (1 << 20) + 1, "convolve_transposed", count=_transposed_products)
 _declare("conv", (1 << 20) + 1, "weight_gradient", count=_weight_products)
 _declare(
-    "pool", (1 << 12) + 1, "max_of_windows max_pool_gradient mean_of_windows share_among_windows", small=True
+    "pool", (1 << 12) + 1, "max_of_windows max_pool_gradient mean_of_windows share_among_windows"
 )  # fmt: skip
 _declare("recurrent", 1_024, "lstm_steps lstm_steps_backward gru_steps gru_steps_backward")

@@ -127,7 +127,8 @@ def for_type(fn: Any, real: Any) -> type[CompilerBase]:
     def convert(value: Any) -> Any:
         return _literal(value, kinds, real)
 
-    known = {name: fn.__globals__[name] for name in fn.__code__.co_names if name in fn.__globals__}
+    around = {name: value for name, value in fn.__globals__.items() if value is not fn}
+    known = {name: around[name] for name in fn.__code__.co_names if name in around}
     known |= zip(
         fn.__code__.co_freevars, (c.cell_contents for c in fn.__closure__ or ()), strict=True
     )

@@ -60,7 +60,7 @@ def normalize_rows_backward(
     n, kind, tasks = x.shape[1], x.dtype, tasks_for(x.size)
     dx, sums = np.empty(x.shape, kind), np.zeros((tasks, 2, n), kind)
     w = np.ones(n, kind) if weight is None else weight
-    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
+    g, x, mean, rstd = map(np.ascontiguousarray, (g, x, mean, rstd))
     _normalize_backward(centred)(x.size, g, x, mean, rstd, w, dx, sums)
     return dx, np.add.reduce(sums[:, 0]), np.add.reduce(sums[:, 1])
 
