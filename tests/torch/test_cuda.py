@@ -147,6 +147,40 @@ def test_without_a_gpu_errors_say_what_is_missing():
     subprocess.run([sys.executable, "-c", code], env=env, check=True)
 
 
+def _places(*numbers: int) -> Any:
+    return torch.as_tensor(numbers, device="cuda")
+
+
+OUT_OF_RANGE = {
+    "index": lambda x: x[_places(0, 3)],
+    "index below": lambda x: x[_places(-4)],
+    "write": lambda x: x.__setitem__(_places(9), 1.0),
+    "index_put": lambda x: x.index_put((_places(3),), torch.ones(4, device="cuda")),
+    "index_select": lambda x: x.index_select(0, _places(3)),
+    "index_add": lambda x: x.index_add(0, _places(3), torch.ones(1, 4, device="cuda")),
+    "index_copy": lambda x: x.index_copy(0, _places(3), torch.ones(1, 4, device="cuda")),
+    "index_fill": lambda x: x.index_fill(0, _places(3), 1.0),
+    "gather": lambda x: x.gather(0, _places(3)[None]),
+    "scatter": lambda x: x.scatter(0, _places(3)[None], 1.0),
+    "scatter_add": lambda x: x.scatter_add(0, _places(3)[None], torch.ones(1, 1, device="cuda")),
+    "take": lambda x: x.take(_places(12)),
+    "put": lambda x: x.put(_places(12), torch.ones(1, device="cuda")),
+    "embedding": lambda x: F.embedding(_places(3), x),
+    "cross_entropy": lambda x: F.cross_entropy(x, _places(0, 1, 4)),
+    "nll_loss": lambda x: F.nll_loss(x, _places(0, 1, 4)),
+    "one_hot": lambda x: F.one_hot(_places(3), 2),
+}
+
+
+@pytest.mark.parametrize("name", OUT_OF_RANGE)
+@pytest.mark.filterwarnings("ignore:.*no form for the GPU")
+def test_places_out_of_range_are_errors(name):
+    x = torch.zeros(3, 4, device="cuda")
+    with pytest.raises((IndexError, RuntimeError)):
+        OUT_OF_RANGE[name](x)
+    assert x.sum().item() == 0
+
+
 # --- Training -------------------------------------------------------------------------------------
 
 

@@ -28,11 +28,13 @@ class Backend:
         kind: the devices' type, as in `device("cuda")`
         array: the class of its arrays
         kernels: what computes a record there in place of the record's `compute`, by its name
+        formulas: what computes a function of `formulas/` there in its place, by its name
     """
 
     kind: str
     array: type
     kernels: Mapping[str, Callable[..., Any]] = {}
+    formulas: Mapping[str, Callable[..., Any]] = {}
 
     def count(self) -> int:
         """How many of its devices are here."""
@@ -197,6 +199,11 @@ def accelerated(formula: Callable[..., Any]) -> Callable[..., Any]:
 def cpu_map(scalar: Callable[..., Any], formula: Callable[..., Any]) -> Callable[..., Any] | None:
     """What the CPU has for a scalar function beside the formula of its arrays, if anything."""
     return _by_kind["cpu"].map(scalar, formula)
+
+
+def formula_of(array: Array, name: str) -> Callable[..., Any] | None:
+    """What a device has in the place of a formula, for its arrays; None where it has nothing."""
+    return None if type(array) is np.ndarray else backend_of(array).formulas.get(name)
 
 
 def from_numpy(array: np.ndarray, where: device) -> Array:

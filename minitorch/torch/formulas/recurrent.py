@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.interface import accelerated
+from ..backends.interface import accelerated, formula_of
 from ..scalars import sigmoid
 from .matmul import matmul
 
@@ -123,6 +123,9 @@ def _lstm_step(
     gates: Array, product: Array, bias: Array, c: Array, cells: Array, tanhs: Array, h: Array
 ) -> None:
     """Gates from what input and state give; from them the next cell and state."""
+    if own := formula_of(gates, "lstm_step"):
+        own(gates, product, bias, c, cells, tanhs, h)
+        return
     gates += product
     gates += bias
     i, f, g, o = np.split(gates, 4, 1)
@@ -181,6 +184,9 @@ def _lstm_step_backward(
     gates: Array, cells: Array, tanhs: Array, dh: Array, dc: Array, slopes: Array
 ) -> None:
     """The gradients of the gates before their curves; dc becomes that of the cell before."""
+    if own := formula_of(gates, "lstm_step_backward"):
+        own(gates, cells, tanhs, dh, dc, slopes)
+        return
     i, f, g, o = np.split(gates, 4, 1)
     di, df, dg, do = np.split(slopes, 4, 1)
     dc += dh * o * (1 - tanhs * tanhs)

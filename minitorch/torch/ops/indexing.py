@@ -149,15 +149,29 @@ BASIC, BASIC_BACKWARD = part("slice_by_key", _basic_view, "SliceBackward0")
 
 
 def _beside(key: Key, array: Array) -> Key:
-    """A key whose arrays are on another array's device."""
+    """A key whose arrays are on the device of the array that it looks into.
+
+    A GPU's arrays take places out of range for others: they are looked at here.
+    """
     if type(array) is np.ndarray:
         return key
-    return tuple([np.asarray(k, like=array) if isinstance(k, np.ndarray) else k for k in key])
+    key = tuple([np.asarray(k, like=array) if isinstance(k, np.ndarray) else k for k in key])
+    d = 0
+    for k in key:
+        if type(k) in ARRAYS and not _is_mask(k) and k.size:
+            size = array.shape[d]
+            for place in (int(k.min()), int(k.max())):
+                if not -size <= place < size:
+                    raise IndexError(
+                        f"index {place} is out of bounds for axis {d} with size {size}"
+                    )
+        d += k.ndim if _is_mask(k) else k is not None
+    return key
 
 
 def _taken(input: Array, key: Key) -> Array:
-    key = _beside(key, input)
     try:
+        key = _beside(key, input)
         out = input[key]
     except IndexError as e:
         raise _index_error(e, input.shape, key) from None
@@ -194,7 +208,7 @@ def _index_error(error: IndexError, shape: tuple[int, ...], key: Key) -> IndexEr
 def _index_backward(input: Array, shape: tuple[int, ...], key: Key) -> Array:
     """Add what was read back to where it came from; a place read twice gets both."""
     out = np.zeros(shape, input.dtype, like=input)
-    key = _beside(key, input)
+    key = _beside(key, out)
     if all(_is_mask(k) or isinstance(k, slice) for k in key):
         out[key] = input
     else:
@@ -268,6 +282,7 @@ def _put(input: Array, values: Array, key: Key, accumulate: bool) -> Array:
 
 def _put_into(target: Array, values: Array, key: Key, accumulate: bool) -> None:
     """Write or add values at places, after all of them are known to be there."""
+    key = _beside(key, target)
     places = _taken(target, key).shape
     if values.ndim > len(places) or not _broadcasts(values.shape, places):
         raise RuntimeError(

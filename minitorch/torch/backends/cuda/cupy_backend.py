@@ -41,8 +41,9 @@ class CupyCuda(Cuda):
         if not self.number:
             raise DeviceError("CuPy finds no GPU: look at nvidia-smi and CUDA_VISIBLE_DEVICES")
         from .kernels import by_kernel, compute_into
+        from .recurrent import FORMULAS
 
-        self.by_kernel, self.compute_into = by_kernel, compute_into
+        self.by_kernel, self.compute_into, self.formulas = by_kernel, compute_into, FORMULAS
 
     def count(self) -> int:
         return self.number

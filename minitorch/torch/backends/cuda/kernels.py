@@ -7,7 +7,7 @@ from typing import Any
 import cupy  # pyright: ignore[reportMissingImports]
 
 from ..interface import Array
-from . import rows
+from . import channels, rows
 from .elementwise import elementwise
 
 
@@ -37,5 +37,5 @@ def clone(input: Array, order: str = "K") -> Array | None:
     return out
 
 
-KERNELS = {"clone": clone, **rows.KERNELS}
+KERNELS = {"clone": clone, **rows.KERNELS, **channels.KERNELS}
 """By the names of records."""

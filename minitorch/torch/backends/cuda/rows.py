@@ -107,8 +107,8 @@ extern "C" __global__ void layer_norm_backward(
 
 
 @cache
-def _kernel(source: str, name: str, kind: Any) -> Any:
-    """A kernel of this file for a type."""
+def kernel_for(source: str, name: str, kind: Any) -> Any:
+    """A kernel for a type, which reads with READ, writes with WRITE and joins what threads found with of_block."""
     memory, wide, read, write = BY_KIND[kind]
     head = f"""{HEAD}
 typedef {memory} E;
@@ -123,7 +123,7 @@ def _rows(*arrays: Array, dim: int) -> bool:
     """Whether arrays of one type are rows along their last dimension, without gaps."""
     first = arrays[0]
     last = first.ndim and dim == first.ndim - 1
-    return bool(last) and _fit(*arrays) and all(x.shape == first.shape for x in arrays)
+    return bool(last) and fit(*arrays) and all(x.shape == first.shape for x in arrays)
 
 
 def _softmax(name: str) -> Any:
@@ -132,7 +132,7 @@ def _softmax(name: str) -> Any:
             return None
         out = cupy.ndarray(input.shape, input.dtype)
         n = input.shape[-1]
-        _kernel(SOFTMAX, name, input.dtype)((input.size // n,), (BLOCK,), (input, out, n))
+        kernel_for(SOFTMAX, name, input.dtype)((input.size // n,), (BLOCK,), (input, out, n))
         return out
 
     return forward
@@ -144,7 +144,7 @@ def _softmax_backward(name: str) -> Any:
             return None
         out = cupy.ndarray(grad.shape, grad.dtype)
         n = grad.shape[-1]
-        _kernel(SOFTMAX, name, grad.dtype)((grad.size // n,), (BLOCK,), (grad, output, out, n))
+        kernel_for(SOFTMAX, name, grad.dtype)((grad.size // n,), (BLOCK,), (grad, output, out, n))
         return out
 
     return backward
@@ -156,18 +156,18 @@ def layer_norm(
     """The rows of an array, centred and scaled, and for each row its mean and its scale."""
     n = prod(by)
     given = [v for v in (weight, bias) if v is not None]
-    if not _fit(input, *given):
+    if not fit(input, *given):
         return None
     wide = np.dtype(np.float64 if input.dtype == np.float64 else np.float32)
     outer = (*input.shape[: input.ndim - len(by)], *(1,) * len(by))
     out = cupy.ndarray(input.shape, input.dtype)
     means, scales = cupy.ndarray(outer, wide), cupy.ndarray(outer, wide)
-    args = (input, _pointer(weight), _pointer(bias), out, means, scales, n, wide.type(eps))
-    _kernel(LAYER_NORM, "layer_norm", input.dtype)((input.size // n,), (BLOCK,), args)
+    args = (input, pointer(weight), pointer(bias), out, means, scales, n, wide.type(eps))
+    kernel_for(LAYER_NORM, "layer_norm", input.dtype)((input.size // n,), (BLOCK,), args)
     return out, means, scales
 
 
-def _fit(*arrays: Array) -> bool:
+def fit(*arrays: Array) -> bool:
     """Whether arrays are of one type and without gaps, and the first has elements."""
     kind = arrays[0].dtype
     return (
@@ -183,18 +183,18 @@ def layer_norm_backward(
     """The gradients of a layer norm by its input, its weight and its bias."""
     n = prod(by)
     given = [v for v in (weight,) if v is not None]
-    if not _fit(grad, input, *given):
+    if not fit(grad, input, *given):
         return None
     out = cupy.ndarray(input.shape, input.dtype)
-    args = (grad, input, _pointer(weight), mean, r, out, n)
-    _kernel(LAYER_NORM, "layer_norm_backward", input.dtype)((input.size // n,), (BLOCK,), args)
+    args = (grad, input, pointer(weight), mean, r, out, n)
+    kernel_for(LAYER_NORM, "layer_norm_backward", input.dtype)((input.size // n,), (BLOCK,), args)
     normal = (input.astype(mean.dtype, copy=False) - mean) * r
     outer = tuple(range(input.ndim - len(by)))
     by_weight = (grad * normal).sum(axis=outer).astype(input.dtype, copy=False)
     return out, by_weight, grad.sum(axis=outer, dtype=mean.dtype).astype(input.dtype, copy=False)
 
 
-def _pointer(array: Array | None) -> Any:
+def pointer(array: Array | None) -> Any:
     """An array as a kernel takes it; none as the address 0."""
     return np.uintp(0) if array is None else array
 

@@ -59,6 +59,8 @@ class SimulatedArray(NDArrayOperatorsMixin):
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function.__name__ in LACKING:
             raise TypeError(f"{function.__name__} is not supported")
+        if function in (np.take, np.take_along_axis, np.put_along_axis):
+            args = self._wrapped_around(function, args, kwargs)
         if function in (np.asarray, np.array):  # of the CPU's array, `like` one of these
             return SimulatedArray(np.array(*args, **kwargs), self.index)
         return self._wrapped(function(*self._memories(args), **self._memories(kwargs)))
@@ -88,8 +90,24 @@ class SimulatedArray(NDArrayOperatorsMixin):
         else:
             setattr(self.memory, name, self._memories(value))
 
+    def _wrapped_around(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """Arguments whose indices out of range stand for others, as on a GPU."""
+        array, indices, *rest = args
+        axis = kwargs.get("axis", rest[-1] if rest else None)
+        size = array.size if axis is None else array.shape[axis]
+        return (array, indices % size if size else indices, *rest)
+
+    def _keys(self, key: Any) -> tuple[Any, ...]:
+        """An index as NumPy takes it; places out of range stand for others, as on a GPU."""
+        keys, d = [], 0
+        for k in self._memories(key if isinstance(key, tuple) else (key,)):
+            whole = isinstance(k, np.ndarray) and k.dtype != bool
+            keys.append(k % self.memory.shape[d] if whole and self.memory.shape[d] else k)
+            d += k.ndim if isinstance(k, np.ndarray) and not whole else k is not None
+        return tuple(keys)
+
     def __getitem__(self, key: Any) -> Any:
-        keys = self._memories(key if isinstance(key, tuple) else (key,))
+        keys = self._keys(key)
         if not any(k is Ellipsis for k in keys) and not any(
             isinstance(k, np.ndarray) for k in keys
         ):
@@ -97,7 +115,7 @@ class SimulatedArray(NDArrayOperatorsMixin):
         return self._wrapped(self.memory[keys])
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        keys = self._memories(key if isinstance(key, tuple) else (key,))
+        keys = self._keys(key)
         self.memory[keys] = self._memories((value,))[0]
 
     def __len__(self) -> int:
