@@ -14,8 +14,9 @@ from .tensor import Tensor
 
 def manual_seed(seed: int) -> Generator:
     """Start the default generator from a number, and those of GPUs."""
+    generator = default_generator.manual_seed(int(seed))
     cuda.manual_seed_all(seed)
-    return default_generator.manual_seed(int(seed))
+    return generator
 
 
 def seed() -> int:

@@ -126,6 +126,9 @@ def test_seeds_and_states_of_the_generator():
     torch.manual_seed(3)
     torch.rand(100, device="cuda")  # the CPU's numbers do not depend on the GPU's
     assert torch.rand(5).equal(first)
+    with pytest.raises(ValueError, match="exceeds 64 bits"):
+        torch.manual_seed(-(1 << 63) - 1)
+    assert torch.cuda.initial_seed() == 3
     g = torch.Generator("cuda").manual_seed(3)
     assert torch.rand(5, device="cuda", generator=g).equal(a)
 
