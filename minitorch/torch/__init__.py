@@ -47,6 +47,7 @@ from .backends import cudnn as _cudnn_switches  # noqa: F401
 from .backends import mps as _mps_switches  # noqa: F401
 from .compiler import compile as compile
 from .cuda import amp as _cuda_amp  # noqa: F401
+from .device import OutOfMemoryError as OutOfMemoryError
 from .device import device as device
 from .dtypes import dtype as dtype
 from .dtypes import finfo as finfo

@@ -278,6 +278,31 @@ def test_files_take_tensors_to_and_from_the_gpu(tmp_path):
     assert torch.load(tmp_path / "x.pt", map_location="cuda")["b"].is_cuda
 
 
+def test_other_libraries_share_the_memory():
+    with pytest.raises(AttributeError, match="non-CUDA tensor"):
+        _ = torch.ones(2).__cuda_array_interface__
+    cupy = pytest.importorskip("cupy")
+    x = torch.arange(4.0, device="cuda")
+    y = cupy.asarray(x)
+    y *= 2
+    assert x.tolist() == [0, 2, 4, 6]
+    z = torch.from_dlpack(y)
+    z.add_(1)
+    assert (x.tolist(), z.is_cuda) == ([1, 3, 5, 7], True)
+    assert cupy.from_dlpack(x).data.ptr == x.data_ptr()
+
+
+def test_running_out_of_memory_is_an_error_and_the_process_goes_on(gpu):
+    if type(gpu).__name__ != "CupyCuda":
+        pytest.skip("needs a GPU")
+    with pytest.raises(torch.OutOfMemoryError, match="out of memory"):
+        torch.ones(1 << 42, device="cuda")
+    x = torch.ones(3, device="cuda")
+    with pytest.raises(torch.OutOfMemoryError, match="out of memory"):
+        _ = x.expand(1 << 40, 3) * 2.0
+    assert (x * 2).tolist() == [2, 2, 2]
+
+
 # --- Every operation --------------------------------------------------------------------------------
 
 

@@ -82,6 +82,10 @@ class Backend:
         """A copy of an array, for the CPU."""
         raise NotImplementedError
 
+    def from_dlpack(self, lender: Any) -> Array:
+        """An array over memory of the device that another library lends."""
+        raise NotImplementedError
+
     def compute(self, op: Any, where: device, *arrays: Any, **params: Any) -> Any:
         """What a record without a kernel computes: NumPy's functions, left to the arrays' own class."""
         result = op.compute(*arrays, **params)

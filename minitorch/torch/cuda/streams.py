@@ -77,12 +77,12 @@ class StreamContext:
 
     def __enter__(self) -> None:
         if self.stream is not None:
-            self._using = require_cuda().using(self.stream.native)
-            self._using.__enter__()
+            self._before = require_cuda().current_stream()
+            require_cuda().set_stream(self.stream.native)
 
     def __exit__(self, *error: Any) -> None:
         if self.stream is not None:
-            self._using.__exit__(*error)
+            require_cuda().set_stream(self._before)
 
 
 def stream(stream: Stream | None) -> StreamContext:
@@ -92,7 +92,7 @@ def stream(stream: Stream | None) -> StreamContext:
 
 def set_stream(stream: Stream) -> None:
     """Let new work join a stream from now on."""
-    require_cuda().using(stream.native).__enter__()
+    require_cuda().set_stream(stream.native)
 
 
 def current_stream(device: Any = None) -> Stream:

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.interface import resolve
+from ..backends.interface import backend_for, resolve
 from ..tensor import Array, Tensor, tracks, wrap
-from .surface import function, only_method
+from .surface import function, method, only_method
 
 _UNSIGNED, _BFLOAT = 1, 4
 """What DLPack calls the two kinds of number."""
+_CUDA = 2
+"""What DLPack calls NVIDIA's GPUs."""
 # Where a capsule's memory names its type: (kind, bits), after the version and what frees it.
 _TYPE_AT = {b"dltensor": 20, b"dltensor_versioned": 52}
 
@@ -89,6 +91,24 @@ def __dlpack_device__(self: Tensor) -> tuple[int, int]:  # noqa: N807
     return self._array.__dlpack_device__()
 
 
+def _cuda_memory(self: Tensor) -> dict[str, Any]:
+    """What Numba, CuPy and others read to use the memory of a tensor on a GPU."""
+    if self.device.type != "cuda":
+        raise AttributeError(
+            f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} If CUDA data is "
+            "required use tensor.cuda() to copy tensor to device memory."
+        )
+    if tracks(self):
+        raise RuntimeError(
+            "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't "
+            "required, use var.detach() to get Variable that doesn't require grad."
+        )
+    return self._array.__cuda_array_interface__
+
+
+method("__cuda_array_interface__", property(_cuda_memory))
+
+
 @function
 def to_dlpack(tensor: Tensor) -> Any:
     """A capsule through which another library can use a tensor's memory."""
@@ -103,6 +123,9 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     """A tensor over the memory of another library's array, or behind a capsule."""
     if device is not None:
         resolve(device)
+    if getattr(ext_tensor, "__dlpack_device__", lambda: (0, 0))()[0] == _CUDA:
+        array = backend_for(resolve("cuda")).from_dlpack(ext_tensor)
+        return wrap(array.copy() if copy else array)
     capsule = _capsule_of(ext_tensor) if hasattr(ext_tensor, "__dlpack__") else ext_tensor
     kind = _type_of(capsule)
     narrow = tuple(kind) == (_BFLOAT, 16)

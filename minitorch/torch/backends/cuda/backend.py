@@ -10,14 +10,12 @@ from __future__ import annotations
 import os
 import traceback
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from ...device import CPU, DeviceError, device
+from ...device import CPU, DeviceError, OutOfMemoryError, device
 from ..interface import Array, Backend, register
 
 Case = tuple[str, Any]
@@ -37,6 +35,7 @@ class Cuda(Backend):
 
     def __init__(self) -> None:
         self.on_cpu: dict[Case, str] = {}
+        self._written: set[Case] = set()  # by records that are known to write here
         self._devices: dict[int, device] = {}
         self._generators: dict[int, Any] = {}
 
@@ -48,10 +47,16 @@ class Cuda(Backend):
         return found
 
     def compute(self, op: Any, where: device, *arrays: Any, **params: Any) -> Any:
-        """A record by NumPy's functions; where they do not reach this device, on the CPU.
+        """A record by a kernel, or by NumPy's functions; where they do not reach this device, on the CPU.
 
         An error of the CPU's is the caller's to see: the input was at fault.
         """
+        try:
+            return self._compute(op, where, arrays, params)
+        except self.out_of_memory as error:
+            raise OutOfMemoryError(f"CUDA out of memory. {error}") from None
+
+    def _compute(self, op: Any, where: device, arrays: Any, params: dict[str, Any]) -> Any:
         if (result := self.by_kernel(op, arrays, params)) is not None:
             return result
         if self.on_cpu and _case(op.name, arrays) in self.on_cpu:
@@ -77,24 +82,24 @@ class Cuda(Backend):
 
     def write(self, op: Any, where: device, target: Array, *others: Any, **params: Any) -> None:
         """Let a record write into an array; where NumPy's functions cannot, on the CPU."""
-        name = _case(f"{op.name}_", (target,))
-        if name not in self.on_cpu:
-            before = target.copy()
+        case = _case(f"{op.name}_", (target,))
+        reason = None
+        if case not in self.on_cpu:
+            before = None if case in self._written else target.copy()
             try:
                 op.write(target, *others, **params)
+                self._written.add(case)
                 return
-            except self.out_of_memory:
-                raise
             except Exception as error:
+                if before is None:
+                    raise
                 reason = error
                 target[...] = before
-        else:
-            reason = None
         host = self.to_numpy(target)
         op.write(host, *map(self._downloaded, others), **_each(params, self._downloaded))
         target[...] = self.from_numpy(host, where)
         if reason is not None:
-            self._note(name, reason)
+            self._note(case, reason)
 
     def _on_cpu(self, op: Any, where: device, arrays: Any, params: dict[str, Any]) -> Any:
         """A record computed on copies of arrays on the CPU, the results moved back."""
@@ -207,11 +212,9 @@ class Cuda(Backend):
         """The order that new work joins if nothing else is said."""
         raise NotImplementedError
 
-    @contextmanager
-    def using(self, stream: Any) -> Iterator[None]:
-        """Let new work join a stream."""
+    def set_stream(self, stream: Any) -> None:
+        """Let new work join a stream from now on, in this thread."""
         raise NotImplementedError
-        yield
 
     def new_event(self, timed: bool) -> Any:
         """A moment to be noted."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...device import DeviceError, device
+from ...device import DeviceError, OutOfMemoryError, device
 from ..interface import Array, Shape
 from .backend import Cuda
 
@@ -81,11 +81,14 @@ class CupyCuda(Cuda):
     @contextmanager
     def _on(self, where: device) -> Iterator[None]:
         """Be on a device for a while."""
-        if where.index == cupy.cuda.runtime.getDevice():
-            yield
-        else:
-            with cupy.cuda.Device(where.index or 0):
+        try:
+            if where.index == cupy.cuda.runtime.getDevice():
                 yield
+            else:
+                with cupy.cuda.Device(where.index or 0):
+                    yield
+        except self.out_of_memory as error:
+            raise OutOfMemoryError(f"CUDA out of memory. {error}") from None
 
     # --- The device itself ---------------------------------------------------------------------------
 
@@ -108,6 +111,7 @@ class CupyCuda(Cuda):
         )  # fmt: skip
 
     def memory(self, index: int) -> tuple[int, int, int, int]:
+        """CuPy counts what it holds, which only grows: that is what was in use at most, within a few percent."""
         with cupy.cuda.Device(index):
             pool = cupy.get_default_memory_pool()
             return pool.used_bytes(), pool.total_bytes(), pool.total_bytes(), pool.total_bytes()
@@ -115,6 +119,10 @@ class CupyCuda(Cuda):
     def free_and_total(self, index: int) -> tuple[int, int]:
         with cupy.cuda.Device(index):
             return cupy.cuda.runtime.memGetInfo()
+
+    def reset_peak(self, index: int) -> None:
+        with cupy.cuda.Device(index):
+            self.release()
 
     def release(self) -> None:
         cupy.get_default_memory_pool().free_all_blocks()
@@ -128,10 +136,11 @@ class CupyCuda(Cuda):
     def current_stream(self) -> Any:
         return cupy.cuda.get_current_stream()
 
-    @contextmanager
-    def using(self, stream: Any) -> Iterator[None]:
-        with stream:
-            yield
+    def set_stream(self, stream: Any) -> None:
+        stream.use()
+
+    def from_dlpack(self, lender: Any) -> Array:
+        return cupy.from_dlpack(lender)
 
     def new_event(self, timed: bool) -> Any:
         return cupy.cuda.Event(disable_timing=not timed)

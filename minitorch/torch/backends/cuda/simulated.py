@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -271,13 +270,8 @@ class SimulatedCuda(Cuda):
     def current_stream(self) -> Any:
         return self.stream
 
-    @contextmanager
-    def using(self, stream: Any) -> Iterator[None]:
-        before, self.stream = self.stream, stream
-        try:
-            yield
-        finally:
-            self.stream = before
+    def set_stream(self, stream: Any) -> None:
+        self.stream = stream
 
     def new_event(self, timed: bool) -> Any:
         return SimulatedEvent()
