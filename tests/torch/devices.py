@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from minitorch.torch.backends.cuda.backend import require_cuda
 from minitorch.torch.dtypes import FLOATING
 
 from . import opinfo
-from .layouts import ULPS
+from .layouts import ULPS, mapped
 from .oracle import Mismatch, compare_tensors, largest, leaves, numbers, to_ours
 
 DTYPES = (
@@ -47,17 +47,6 @@ UNSTEADY = set(
 """Operations whose numbers are drawn, or are whatever lies in memory."""
 
 
-def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Arguments with tensors, and the CPU as a device, changed."""
-    if isinstance(value, (ours.Tensor, ours.device)):
-        return change(value)
-    if isinstance(value, dict):
-        return {k: _mapped(v, change) for k, v in value.items()}
-    if isinstance(value, (list, tuple)) and not isinstance(value, ours.Size):
-        return type(value)(_mapped(v, change) for v in value)
-    return value
-
-
 def run(fn: Any, args: Any, kwargs: Any, device: ours.device) -> list[Any]:
     """What a call gives on a device: outputs, and gradients where there are some."""
     known: dict[int, Any] = {}
@@ -70,7 +59,7 @@ def run(fn: Any, args: Any, kwargs: Any, device: ours.device) -> list[Any]:
             known[id(t)] = moved.requires_grad_(t.requires_grad)
         return known[id(t)]
 
-    args, kwargs = _mapped((args, kwargs), place)
+    args, kwargs = mapped((args, kwargs), place, (ours.Tensor, ours.device))
     if "device" in kwargs or not leaves((args, kwargs)):
         kwargs["device"] = device
     ours.manual_seed(0)

@@ -214,7 +214,7 @@ class Call:
             array = drawn if way.gradients is None else way.gradients(drawn)
             return ours.from_numpy(np.array(array, order="C") if contiguous else array)
 
-        args, kwargs = _mapped((self.args, self.kwargs), place)
+        args, kwargs = mapped((self.args, self.kwargs), place)
         default_generator.manual_seed(0)
         found = leaves(self.fn(*args, **kwargs))
         outs = [t for t in found if t.requires_grad]
@@ -264,13 +264,14 @@ def _ways(call: Call) -> Iterator[Way]:
             yield Way(f"even inputs {name}", layout, None, 1)
 
 
-def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    if isinstance(value, ours.Tensor):
+def mapped(value: Any, change: Callable[[Any], Any], kinds: Any = ours.Tensor) -> Any:
+    """Arguments, however nested, with tensors (or what else is asked for) changed."""
+    if isinstance(value, kinds):
         return change(value)
     if isinstance(value, dict):
-        return {k: _mapped(v, change) for k, v in value.items()}
+        return {k: mapped(v, change, kinds) for k, v in value.items()}
     if isinstance(value, (list, tuple)) and not isinstance(value, ours.Size):
-        return type(value)(_mapped(v, change) for v in value)
+        return type(value)(mapped(v, change, kinds) for v in value)
     return value
 
 
@@ -313,7 +314,7 @@ def calls(name: str, dtype: Any, limit: int, large: bool) -> Iterator[tuple[str,
                 array = np.array(_resized(t._array, sizes), order="C")
                 return ours.from_numpy(array).requires_grad_(t.requires_grad)
 
-            a, k = _mapped((args, kwargs), resize)
+            a, k = mapped((args, kwargs), resize)
             yield (
                 f"{name}[{dtype}, sample {i}, {sizes}]({opinfo._brief(sample)})",
                 Call(opinfo._then(fn, info.name, process), a, k),

@@ -176,9 +176,13 @@ class Compiled:
         given.settle()
         reading = Reading()
         tracer = Tracer(self.name, reading, around.tensors)
-        for i, tensor in enumerate(given.tensors):
-            if tracer._known(tensor) is None:
-                tracer.source("argument", i, tensor)
+        try:
+            for i, tensor in enumerate(given.tensors):
+                if tracer._known(tensor) is None:
+                    tracer.source("argument", i, tensor)
+        except CannotTrace as reason:
+            self._stay_eager(str(reason))
+            return self.fn(*args, **kwargs)
         gradients = [t._grad for t in given.tensors]
         traced = Traced(given, around, state, tracer.tape)
         result = self._run(tracer, reading, args, kwargs)
