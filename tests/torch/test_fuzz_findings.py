@@ -29,6 +29,10 @@ def row(name: str, *args: Any, **kwargs: Any) -> Any:
 ONES, CUBE = real.ones(3), real.ones(2, 3, 4)
 
 FINDINGS = [
+    # Steps in between overflow
+    row("round", T([1.5, -3.1415, 600.0], dtype=real.float16), decimals=5),
+    row("round", T([1.5, -3.1415, 600.0], dtype=real.bfloat16), decimals=-2),
+    row("round", leaf([1.23456, -2.5]), decimals=2),
     # Dimensions of a tensor that has none
     row("linalg.vector_norm", T(1.0), dim=(1, -1)),
     row("linalg.vector_norm", T(1.0), dim=(0, -1)),

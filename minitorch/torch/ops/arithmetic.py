@@ -21,6 +21,7 @@ from .promotion import (
     plain_integer,
     plain_number,
     result_type,
+    wide_type,
 )
 from .record import Op, bind
 from .surface import (
@@ -365,7 +366,9 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     if input.dtype.kind < dtypes.FLOATING:
         raise NotImplementedError(f"\"round_cpu\" not implemented for '{kind_name(input._array)}'")
     scale = 10.0 ** abs(decimals)
-    return (input * scale).round() / scale if decimals > 0 else (input / scale).round() * scale
+    wide = input.to(wide_type(input.dtype))
+    near = (wide * scale).round() / scale if decimals > 0 else (wide / scale).round() * scale
+    return near.to(input.dtype)
 
 
 in_place("round_", round)
