@@ -5,7 +5,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EPOCHS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help train test run-tests test-machines lint format types check-python bench docs clean
