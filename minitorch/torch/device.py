@@ -5,8 +5,11 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-KINDS = {"cpu", "cuda", "meta", "mps", "xpu"}
-"""The names of kinds of devices, here or not."""
+STANDARD_KINDS = frozenset({"cpu", "cuda", "meta", "mps", "xpu"})
+"""The names of kinds of devices that are always known, here or not."""
+
+KINDS = set(STANDARD_KINDS)
+"""Those, and the kinds that were registered."""
 
 
 class device:  # noqa: N801

@@ -15,7 +15,7 @@ import pytest
 
 import minitorch.torch as torch
 from minitorch.torch.backends.cuda.backend import find_cuda
-from minitorch.torch.backends.interface import unregister
+from minitorch.torch.backends.interface import register, unregister
 
 from . import devices, opinfo
 
@@ -55,6 +55,12 @@ def test_tensors_move_and_say_where_they_are():
         assert torch.rand(3).is_cuda
         assert nn.Linear(2, 3).weight.is_cuda
     assert not torch.rand(3).is_cuda
+
+
+def test_the_name_outlives_the_backend(gpu):
+    unregister(gpu)
+    assert torch.device("cuda:1").index == 1
+    register(gpu)
 
 
 def test_two_devices_do_not_mix():

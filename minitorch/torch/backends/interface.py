@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..device import CPU, KINDS, DeviceError, device
+from ..device import CPU, KINDS, STANDARD_KINDS, DeviceError, device
 
 Array = Any
 Shape = tuple[int, ...]
@@ -161,7 +161,7 @@ def register(backend: Backend) -> None:
 
 def unregister(backend: Backend) -> None:
     """Forget a kind of device."""
-    KINDS.remove(backend.kind)
+    KINDS.difference_update({backend.kind} - STANDARD_KINDS)
     del _by_kind[backend.kind], ARRAYS[backend.array]
     others.remove(backend)
     resolve.cache_clear()
