@@ -186,5 +186,10 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'minitorch' has no attribute {name!r}")
 
 
+def load_ipython_extension(_: Any) -> None:
+    """`%load_ext minitorch` in a notebook: from then on `import torch` means `minitorch.torch`."""
+    _import_module(".torch", __name__).install()
+
+
 def __dir__() -> list[str]:
     return sorted({*globals(), *_LAZY, *_LAZY_MODULES})

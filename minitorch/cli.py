@@ -95,10 +95,14 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     def run(args: argparse.Namespace) -> int:
         from .torch import runner
 
+        if args.check:
+            return runner.check_package(args.check)
         if args.module:
             return runner.run_module(args.module[0], args.module[1:], not args.no_check)
+        if args.text:
+            return runner.run_text(args.text[0], args.text[1:])
         if args.script is None:
-            parser.error("give a script, or -m and a module")
+            parser.error("give a script, -m and a module, or -c and a program")
         return runner.run_script(args.script, args.arguments, not args.no_check)
 
     parser = commands.add_parser(
@@ -110,7 +114,15 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument(
         "--no-check", action="store_true", help="start even if names of Torch's are missing"
     )
+    parser.add_argument(
+        "--check",
+        metavar="PACKAGE",
+        help="run nothing: list the names of Torch's that a package or script uses and that are missing",
+    )
     rest = argparse.REMAINDER
+    parser.add_argument(
+        "-c", dest="text", nargs=rest, metavar="PROGRAM", help="run a text, as `python -c` does"
+    )
     parser.add_argument(
         "-m", dest="module", nargs=rest, metavar="MODULE", help="run a module, as `python -m` does"
     )

@@ -70,6 +70,7 @@ from .environment import get_float32_matmul_precision as get_float32_matmul_prec
 from .environment import get_num_interop_threads as get_num_interop_threads
 from .environment import get_num_threads as get_num_threads
 from .environment import inf as inf
+from .environment import install as install
 from .environment import (
     is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
 )

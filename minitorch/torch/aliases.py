@@ -5,16 +5,20 @@ The modules are the same objects under both names, so their classes are the same
     >>> find_module("torch.autograd").__name__
     'minitorch.torch.autograd'
 
-After `install()`, `import torch.autograd` gives that module.
+After `install()`, `import torch.autograd` gives that module, and `importlib.metadata.version("torch")`
+the version of Torch that it behaves as.
 """
 
 from __future__ import annotations
 
 import importlib
+import re
 import sys
-from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
+from collections.abc import Iterator, Sequence
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
+from importlib.metadata import Distribution, DistributionFinder
+from pathlib import Path
 from types import ModuleType
 
 ALIASES = {
@@ -46,8 +50,35 @@ def find_module(name: str) -> ModuleType:
     raise ModuleNotFoundError(f"minitorch.torch does not support the module {name!r}", name=name)
 
 
-class AliasFinder(MetaPathFinder, Loader):
-    """Answers imports of the packages in a table with our modules."""
+class AliasDistribution(Distribution):
+    """What `importlib.metadata` tells of a package in the table: its name and its version."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+
+    def read_text(self, filename: str) -> str | None:
+        """The one file that there is."""
+        if filename != "METADATA":
+            return None
+        version = find_module(self.package).__version__
+        return f"Metadata-Version: 2.1\nName: {self.package}\nVersion: {version}\n"
+
+    def locate_file(self, path: object) -> Path:
+        """Where a file of the package would be."""
+        return Path(find_module(self.package).__file__ or "").parent / str(path)
+
+
+class AliasFinder(DistributionFinder, Loader):
+    """Answers imports of the packages in a table, and questions about them, with our modules."""
+
+    def find_distributions(
+        self, context: DistributionFinder.Context | None = None
+    ) -> Iterator[Distribution]:
+        """The packages of a name; of all names if none is asked for."""
+        wanted = None if context is None else context.name
+        for package in ALIASES:
+            if wanted is None or re.sub(r"[-_.]+", "-", wanted).lower() == package:
+                yield AliasDistribution(package)
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None

@@ -157,3 +157,10 @@ def set_default_tensor_type(t: Any) -> None:
 def compiled_with_cxx11_abi() -> bool:
     """There is no C++ here."""
     return True
+
+
+def install() -> None:
+    """Let `import torch`, and its like, mean this library from now on, here and in spawned processes."""
+    from .runner import install
+
+    install()

@@ -1,4 +1,4 @@
-"""Run a Torch script, unchanged, on MiniTorch: `minitorch run script.py arguments...`.
+"""Run a Torch program, unchanged, on MiniTorch: `minitorch run script.py arguments...`.
 
 `import torch`, and every module below it, gives `minitorch.torch`, whether or not PyTorch is
 installed. Everything else is as with `python script.py`. Names of Torch's that are not here
@@ -20,7 +20,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from . import aliases
-from .script_check import Missing, missing_names
+from .script_check import Missing, missing_names, names_in
 
 
 def run_script(path: str, args: Sequence[str] = (), check: bool = True) -> int:
@@ -34,12 +34,17 @@ def run_script(path: str, args: Sequence[str] = (), check: bool = True) -> int:
     _prepare([path, *args], os.path.dirname(os.path.realpath(path)))
     if check and _report(missing_names(Path(file))):
         return 1
-    module = ModuleType("__main__")
+    module = _main_module()
     module.__file__ = file
     module.__loader__ = importlib.machinery.SourceFileLoader("__main__", file)
-    vars(module).update(__builtins__=__builtins__, __cached__=None, __annotations__={})
-    sys.modules["__main__"] = module
     return _exit_code(lambda: exec(compile(source, file, "exec", dont_inherit=True), vars(module)))
+
+
+def run_text(text: str, args: Sequence[str] = ()) -> int:
+    """Run a text as the main program, as `python -c` does."""
+    _prepare(["-c", *args], "")
+    names = vars(_main_module())
+    return _exit_code(lambda: exec(compile(text, "<string>", "exec", dont_inherit=True), names))
 
 
 def run_module(name: str, args: Sequence[str] = (), check: bool = True) -> int:
@@ -60,11 +65,50 @@ def run_module(name: str, args: Sequence[str] = (), check: bool = True) -> int:
     return _exit_code(lambda: runpy.run_module(name, run_name="__main__", alter_sys=True))
 
 
+def check_package(name: str) -> int:
+    """List the names of Torch's that a package, module or script uses and that are not here."""
+    files = _files_of(name)
+    if not files:
+        sys.stderr.write(f"minitorch run: no package, module or script is called {name!r}\n")
+        return 2
+    found = sorted({each for file in files for each in names_in(file)})
+    for each in found:
+        sys.stdout.write(f"{each.name}  {each.file}:{each.line}: {each.text}\n")
+    count = len({each.name for each in found})
+    sys.stdout.write(f"{name}: {len(files)} files, {count} names of Torch's that are not here\n")
+    return 1 if found else 0
+
+
+def _files_of(name: str) -> list[Path]:
+    """The Python files of a script, a folder, or a package that is not imported for that."""
+    places = [Path(name)]
+    if not places[0].exists():
+        spec = importlib.machinery.PathFinder.find_spec(name)
+        found = [] if spec is None else spec.submodule_search_locations or [spec.origin]
+        places = [Path(place) for place in found if place is not None]
+    return [
+        f for place in places for f in (sorted(place.rglob("*.py")) if place.is_dir() else [place])
+    ]
+
+
+def _main_module() -> ModuleType:
+    """An empty main program."""
+    module = ModuleType("__main__")
+    vars(module).update(__builtins__=__builtins__, __cached__=None, __annotations__={})
+    sys.modules["__main__"] = module
+    return module
+
+
 def _prepare(argv: list[str], folder: str) -> None:
     """Make this process what `python` would have made it, with our modules for Torch's."""
     sys.argv = argv
     if not getattr(sys.flags, "safe_path", False):
         sys.path[0] = folder
+    install()
+
+
+def install() -> None:
+    """Let Torch's names mean our modules, in this process and in those that it spawns."""
     aliases.install()
     _install_in_workers()
 

@@ -28,6 +28,8 @@ from .serialization.storages import swap_bytes
 from .storage import UntypedStorage, array_over
 from .tensor import Tensor, wrap
 
+__version__ = "0.8.0"  # of the package whose functions these are
+
 LARGEST_HEADER = 100_000_000
 _ALIGNMENT = 8
 _MOST_DIMENSIONS = 64  # of an array of NumPy

@@ -53,6 +53,12 @@ def missing_names(script: Path, root: Path | None = None) -> list[Missing]:
     return sorted(found)
 
 
+def names_in(file: Path) -> list[Missing]:
+    """What one file needs and what is not here."""
+    source = _Source.read(file, file.parent)
+    return [] if source is None else sorted(set(source.missing()))
+
+
 def first_missing(dotted: str) -> str | None:
     """The shortest beginning of `torch.a.b.c` that is not here; None if it is all here."""
     top, *rest = dotted.split(".")

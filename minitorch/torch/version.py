@@ -1,6 +1,8 @@
 """Which Torch this behaves as."""
 
-__version__ = "2.13.0+minitorch"
+from .torch_version import TorchVersion
+
+__version__ = TorchVersion("2.13.0+minitorch")
 cuda = None
 hip = None
 git_version = None

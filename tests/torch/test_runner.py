@@ -8,10 +8,12 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from torch import torch_version
 
 from minitorch import cli
 from minitorch.torch import aliases, script_check
 from minitorch.torch.script_check import first_missing, missing_names
+from minitorch.torch.torch_version import TorchVersion
 
 
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
@@ -156,6 +158,60 @@ def test_wrong_command_lines(
     with pytest.raises(SystemExit):
         cli.main(["run", "--help"])
     assert "import torch" in capsys.readouterr().out
+
+
+FOUND = """
+import sys
+from importlib.metadata import PackageNotFoundError, version
+if len(sys.argv) == 1:  # in a program that was started by other means
+    import minitorch
+    minitorch.load_ipython_extension(None)
+import torch, torchvision, safetensors
+print(torch.__name__, version("torch") == torch.__version__, version("Torch_Vision".replace("_", "")))
+print(version("safetensors"), torch.__version__ >= (2, 1), torch.__version__ < "2.9")
+try:
+    version("torchaudio")
+except PackageNotFoundError:
+    print("no torchaudio")
+"""
+
+
+def test_programs_find_the_packages(folder: Path) -> None:
+    expected = ["minitorch.torch True 0.28.0", "0.8.0 True False", "no torchaudio"]
+    as_text = run(folder, "minitorch.cli", "run", "-c", FOUND, "argument")
+    assert (as_text.stderr, as_text.stdout.splitlines()) == ("", expected)
+    write(folder / "found.py", FOUND)
+    assert run(folder, "found").stdout.splitlines() == expected
+
+
+def test_versions_are_compared_as_pytorch_compares_them() -> None:
+    for one in ("2.13.0+cpu", "2.0", "1.13.0a0", "2.1.0rc1"):
+        ours, theirs = TorchVersion(one), torch_version.TorchVersion(one)
+        for other in (
+            "2.13", "2.13.0+cpu", (2, 13), ["2", "13"], "2.9", (2,), "3", "2.13.0a0", "2.1.0rc2", "2.1",
+            "2.13.0.dev20250101", "parrot", 2, None,
+        ):  # fmt: skip
+            for name in ("__lt__", "__le__", "__eq__", "__ge__", "__gt__"):
+                assert getattr(ours, name)(other) == getattr(theirs, name)(other), (
+                    one,
+                    name,
+                    other,
+                )
+
+
+def test_check_lists_what_a_package_lacks(folder: Path) -> None:
+    write(folder / "package" / "__init__.py", "import torch\nx = torch.nonsense\n")
+    write(folder / "package" / "more.py", "from torch.nonsense import y\nfrom torch import nn\n")
+    lacks = run(folder, "minitorch.cli", "run", "--check", "package")
+    assert lacks.returncode == 1
+    *names, total = lacks.stdout.splitlines()
+    assert names == [
+        "torch.nonsense  package/__init__.py:2: x = torch.nonsense",
+        "torch.nonsense  package/more.py:1: from torch.nonsense import y",
+    ]
+    assert total == "package: 2 files, 1 names of Torch's that are not here"
+    assert run(folder, "minitorch.cli", "run", "--check", "json").returncode == 0
+    assert run(folder, "minitorch.cli", "run", "--check", "nowhere").returncode == 2
 
 
 # --- Modules under other names ------------------------------------------------------------------
