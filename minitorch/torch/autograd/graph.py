@@ -268,14 +268,22 @@ def backward_pass(
             del arrived
             if not retain_graph:
                 node.release()
-            for edge, gradient in zip(node.edges, gradients, strict=True):
-                if edge is None or gradient is None or (wanted and edge[0] not in wanted):
-                    continue
-                _add(waiting, *edge, _fit(gradient, edge))
-            gradients = gradient = None
+            _send(waiting, node.edges, gradients, wanted)
+            gradients = None
     finally:
         modes.grad = before
     return [] if targets is None else [collected.get(t) for t in targets]
+
+
+def _send(
+    waiting: dict[Node | Tensor, list[Any]], edges: Sequence[Edge | None],
+    gradients: Sequence[Tensor | None], wanted: set[Node | Tensor] | None,
+) -> None:  # fmt: skip
+    """Let gradients wait where edges lead to, if that is wanted."""
+    for edge, gradient in zip(edges, gradients, strict=True):
+        if edge is None or gradient is None or (wanted and edge[0] not in wanted):
+            continue
+        _add(waiting, *edge, _fit(gradient, edge))
 
 
 def _step(node: Node, outputs: list[Tensor | None]) -> Sequence[Tensor | None]:

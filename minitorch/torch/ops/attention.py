@@ -196,17 +196,7 @@ def multi_head_attention_forward(
         query, key, value = (x.unsqueeze(1) for x in (query, key, value))
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     length, batch, width = query._array.shape
-    if width != embed_dim_to_check:
-        raise AssertionError(
-            f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}"
-        )
-    if width % num_heads:
-        raise AssertionError(f"embed_dim {width} not divisible by num_heads {num_heads}")
-    if is_causal and attn_mask is None:
-        raise RuntimeError(
-            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
-            "`generate_square_subsequent_mask` to create this mask."
-        )
+    _check_options(width, embed_dim_to_check, num_heads, is_causal and attn_mask is None)
     use_hint = is_causal and key_padding_mask is None and not need_weights
     padding = additive_mask(key_padding_mask, "key_padding_mask", query)
     mask = None if use_hint else additive_mask(attn_mask, "attn_mask", query)
@@ -230,12 +220,31 @@ def multi_head_attention_forward(
     out, shares = _attend(q, k, v, mask, dropout_p if training else 0.0, use_hint, need_weights)
     out = linear(out.transpose(0, 1).reshape(length * batch, width), out_proj_weight, out_proj_bias)
     out = out.view(length, batch, -1)
-    if shares is not None:
-        shares = shares.view(batch, num_heads, length, -1)
-        shares = shares.mean(1) if average_attn_weights else shares
+    shares = _averaged(shares, (batch, num_heads, length), average_attn_weights)
     if not batched:
         return out.squeeze(1), None if shares is None else shares.squeeze(0)
     return out, shares
+
+
+def _check_options(width: int, expected: int, num_heads: int, lacks_mask: bool) -> None:
+    """Raise for a width that is not the one expected or does not divide, or a hint without its mask."""
+    if width != expected:
+        raise AssertionError(f"was expecting embedding dimension of {expected}, but got {width}")
+    if width % num_heads:
+        raise AssertionError(f"embed_dim {width} not divisible by num_heads {num_heads}")
+    if lacks_mask:
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+            "`generate_square_subsequent_mask` to create this mask."
+        )
+
+
+def _averaged(shares: Tensor | None, shape: tuple[int, int, int], average: bool) -> Tensor | None:
+    """Attention weights as (batch, heads, length, keys), or their mean over the heads."""
+    if shares is None:
+        return None
+    of_heads: Tensor = shares.view(*shape, -1)
+    return of_heads.mean(1) if average else of_heads
 
 
 def _attend(

@@ -118,6 +118,45 @@ def binary(
     compute, kernel = _forms(name, scalar, numpy)
     kernel = None if boolean else kernel
 
+    def apart(input: Any, other: Any) -> Array:
+        if same_types and input.dtype != getattr(other, "dtype", None):
+            raise RuntimeError(f"{name} is not yet implemented for tensors with different dtypes.")
+        if exact_numbers:
+            return exactly(compute, input, other, to_float)
+        return compute(*meet((input, other), to_float))
+
+    run = _of_two(name, compute, kernel, apart, to_float)
+    rules: dict[str, Rule] = dict(zip(("input", "other"), gradients, strict=True))
+    ufunc = None
+    if isinstance(compute, np.ufunc) and not boolean:
+        ufunc = _on_all_cores(compute, kernel)
+    op = Op(
+        name, ("input", "other"), _checked(check, run), rules,
+        kind=ELEMENTWISE, scalar=scalar, ufunc=ufunc, doc=doc,
+    )  # fmt: skip
+    expose_binary(op, has_twin, numbers)
+    if symbol is not None:
+        operator(symbol, op, has_twin=has_twin)
+    return op
+
+
+def _of_two(
+    name: str,
+    compute: Callable[[Any, Any], Array],
+    kernel: Callable[[Any, Any], Array] | None,
+    apart: Callable[[Any, Any], Array],
+    to_float: bool,
+) -> Callable[[Any, Any], Array]:
+    """A computation on two operands, as soon as can be where they are arrays of one type, or one and a number.
+
+    Args:
+        name: for errors
+        compute: for two arrays of one type
+        kernel: the same for large ones, if there is one
+        apart: for all other operands
+        to_float: whether whole numbers are among these
+    """
+
     def run(input: Any, other: Any) -> Array:
         try:
             if type(input) is np.ndarray:
@@ -138,28 +177,11 @@ def binary(
                     else:
                         result = compute(input, kind.type(other))
                     return result if input.flags.c_contiguous else laid_out(result, (input,))
-            if same_types and input.dtype != getattr(other, "dtype", None):
-                raise RuntimeError(
-                    f"{name} is not yet implemented for tensors with different dtypes."
-                )
-            if exact_numbers:
-                return laid_out(exactly(compute, input, other, to_float), (input, other))
-            return laid_out(compute(*meet((input, other), to_float)), (input, other))
+            return laid_out(apart(input, other), (input, other))
         except ValueError:
             raise broadcast_error(name, (input, other)) from None
 
-    rules: dict[str, Rule] = dict(zip(("input", "other"), gradients, strict=True))
-    ufunc = None
-    if isinstance(compute, np.ufunc) and not boolean:
-        ufunc = _on_all_cores(compute, kernel)
-    op = Op(
-        name, ("input", "other"), _checked(check, run), rules,
-        kind=ELEMENTWISE, scalar=scalar, ufunc=ufunc, doc=doc,
-    )  # fmt: skip
-    expose_binary(op, has_twin, numbers)
-    if symbol is not None:
-        operator(symbol, op, has_twin=has_twin)
-    return op
+    return run
 
 
 def on_arrays(scalar: Scalar) -> Callable[..., Array]:

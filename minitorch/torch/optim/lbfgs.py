@@ -245,6 +245,32 @@ class _Point:
         self.t, self.loss, self.gradient, self.slope = t, loss, gradient, slope
 
 
+class _Line:
+    """What is known of the loss along a direction, and what is asked of a step length there.
+
+    Attributes:
+        calls: how often the loss was evaluated
+    """
+
+    def __init__(self, evaluate: Evaluate, direction: Any, start: _Point, c1: float, c2: float) -> None:  # fmt: skip
+        self.evaluate, self.direction, self.start, self.calls = evaluate, direction, start, 0
+        self.c1, self.c2 = c1, c2
+
+    def look(self, t: Any) -> _Point:
+        """The point at a length."""
+        self.calls += 1
+        value, there = self.evaluate(t)
+        return _Point(t, value, there, there.dot(self.direction).item())
+
+    def too_high(self, point: _Point) -> bool:
+        """Whether the loss is not low enough there."""
+        return point.loss > self.start.loss + self.c1 * point.t * self.start.slope
+
+    def flat(self, point: _Point) -> bool:
+        """Whether the slope is flat enough there."""
+        return abs(point.slope) <= -self.c2 * self.start.slope
+
+
 def strong_wolfe(
     evaluate: Evaluate, t: Any, direction: Any, loss: float, gradient: Any, slope: Any,
     most: int, c1: float = 1e-4, c2: float = 0.9, tolerance: float = 1e-9,
@@ -257,56 +283,49 @@ def strong_wolfe(
     Returns:
         the loss and the gradient there, the length, how often the loss was evaluated
     """
-    calls = 0
+    line = _Line(evaluate, direction, _Point(0, loss, gradient, slope), c1, c2)
+    ends, tries = _bracket(line, line.look(t), most)
+    best = ends[0] if len(ends) == 1 else _narrow(line, ends, most - tries, tolerance)
+    return best.loss, best.gradient, best.t, line.calls
 
-    def look(t: Any) -> _Point:
-        nonlocal calls
-        calls += 1
-        value, there = evaluate(t)
-        return _Point(t, value, there, there.dot(direction).item())
 
-    def too_high(point: _Point) -> bool:
-        return point.loss > loss + c1 * point.t * slope
-
-    def flat(point: _Point) -> bool:
-        return abs(point.slope) <= -c2 * slope
-
-    start = _Point(0, loss, gradient, slope)
-    before, now = start, look(t)
-    tries = 0
-    while tries < most:
-        if too_high(now) or (tries > 1 and now.loss >= before.loss):
-            break
-        if flat(now):
-            return now.loss, now.gradient, now.t, calls
+def _bracket(line: _Line, now: _Point, most: int) -> tuple[list[_Point], int]:
+    """The ends of an interval with a good length, or the only point if it is good; and the tries it took."""
+    before = line.start
+    for tries in range(most):
+        if line.too_high(now) or (tries > 1 and now.loss >= before.loss):
+            return [before, now], tries
+        if line.flat(now):
+            return [now], tries
         if now.slope >= 0:
-            break
+            return [before, now], tries
         bounds = now.t + 0.01 * (now.t - before.t), now.t * 10
-        before, now = now, look(_cubic_minimum(before, now, bounds))
-        tries += 1
-    ends = [start if tries == most else before, now]
-    largest = _largest(direction)
+        before, now = now, line.look(_cubic_minimum(before, now, bounds))
+    return [line.start, now], most
+
+
+def _narrow(line: _Line, ends: list[_Point], most: int, tolerance: float) -> _Point:
+    """The best point of an interval, narrowed at most so often."""
+    largest = _largest(line.direction)
     stuck = False
     low, high = (0, 1) if ends[0].loss <= ends[1].loss else (1, 0)
-    while tries < most:
+    for _ in range(most):
         left, right = min(e.t for e in ends), max(e.t for e in ends)
         if (right - left) * largest < tolerance:
             break
         t, stuck = _inside(_cubic_minimum(ends[0], ends[1]), left, right, stuck)
-        now = look(t)
-        tries += 1
-        if too_high(now) or now.loss >= ends[low].loss:
+        now = line.look(t)
+        if line.too_high(now) or now.loss >= ends[low].loss:
             ends[high] = now
             low, high = (0, 1) if ends[0].loss <= ends[1].loss else (1, 0)
             continue
-        done = flat(now)
+        done = line.flat(now)
         if not done and now.slope * (ends[high].t - ends[low].t) >= 0:
             ends[high] = ends[low]
         ends[low] = now
         if done:
             break
-    best = ends[low]
-    return best.loss, best.gradient, best.t, calls
+    return ends[low]
 
 
 def _inside(t: Any, left: Any, right: Any, stuck: bool) -> tuple[Any, bool]:

@@ -1,0 +1,126 @@
+"""Random words as numbers of each type: the way from a generator's stream to uniform numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .generator import Generator, chosen, compiled_loops
+
+Array = Any
+"""A NumPy array."""
+
+CHUNK = 1 << 15
+"""So many words are drawn at a time: they stay in the inner caches."""
+
+
+# --- Types ---------------------------------------------------------------------------------------
+
+
+@cache
+def digits_of(dtype: Any) -> int:
+    """How many binary digits a floating point type has; 0 for other types."""
+    return {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}.get(dtype.name, 0)
+
+
+@cache
+def largest_of(dtype: Any) -> Any:
+    """The largest number of a type."""
+    if dtype.name == "bfloat16":
+        return float.fromhex("0x1.fep127")
+    if dtype == np.bool_:
+        return 1
+    return float(np.finfo(dtype).max) if digits_of(dtype) else int(np.iinfo(dtype).max)
+
+
+def stored_as(values: Array, dtype: Any) -> Array:
+    """Numbers in another type; on the way to 16 bits they are float32, as in PyTorch."""
+    if dtype.itemsize == 2 and values.dtype != np.float32 and digits_of(dtype):
+        values = values.astype(np.float32)
+    return values.astype(dtype, copy=False)
+
+
+def require(holds: Any, message: str) -> None:
+    """Raise Torch's error unless the condition holds."""
+    if not holds:
+        raise RuntimeError(message)
+
+
+# --- Words, and what they are read as ------------------------------------------------------------
+
+
+def joined(words: Array) -> Array:
+    """Pairs of words as 64-bit integers; the first is the high half."""
+    return (words[0::2].astype(np.uint64) << np.uint64(32)) | words[1::2]
+
+
+def singles(words: Array) -> Array:
+    """Uniform float32 numbers from 0 to 1, one of each word: its low 24 bits."""
+    bits = words & np.uint32(0xFFFFFF)
+    return bits.view(np.int32).astype(np.float32) * np.float32(2.0**-24)
+
+
+def doubles(words: Array) -> Array:
+    """Uniform float64 numbers from 0 to 1, one of each two words: 53 bits."""
+    bits = joined(words) & np.uint64((1 << 53) - 1)
+    return bits.view(np.int64) * 2.0**-53
+
+
+def fused(x: Array, factor: float, term: float) -> Array:
+    """x * factor + term for float64, rounded once, as processors do it for PyTorch."""
+    if term == 0 or factor == 1:
+        return x * factor + term
+    if kernels := compiled_loops(x.size):
+        return kernels.fuse(x.reshape(-1), float(factor), float(term)).reshape(x.shape)
+    with np.errstate(invalid="ignore"):
+        return _fused_in_steps(x, factor, term)
+
+
+def _fused_in_steps(x: Array, factor: float, term: float) -> Array:
+    """The same with NumPy: add what rounding lost (Dekker's product, Knuth's sum)."""
+    product = x * factor
+    total = product + term
+    x_high, factor_high = _leading(x), _leading(np.float64(factor))
+    x_low, factor_low = x - x_high, factor - factor_high
+    lost = x_high * factor_high - product  # what rounding took away from the product
+    lost += x_high * factor_low
+    lost += x_low * factor_high
+    lost += x_low * factor_low
+    added = total - product
+    lost += (product - (total - added)) + (term - added)  # and from the sum
+    return np.where(np.isfinite(lost), total + lost, total)
+
+
+def _leading(x: Array) -> Array:
+    """Float64 numbers cut to 26 digits: products of two such are exact."""
+    return (x.view(np.int64) & np.int64(-1 << 27)).view(np.float64)
+
+
+def from_words(
+    shape: Any, dtype: Any, generator: Generator | None, each: int, read: Callable[[Array], Array]
+) -> Array:
+    """An array whose every element is read from its own `each` words."""
+    out = np.empty(shape, dtype)
+    flat = out.reshape(-1)
+    step = CHUNK // each
+    with chosen(generator).drawing(each * flat.size) as draw:
+        for start in range(0, flat.size, step):
+            part = flat[start : start + step]
+            part[...] = stored_as(read(draw(each * part.size)), out.dtype)
+    return out
+
+
+def from_doubles(
+    shape: Any, dtype: Any, generator: Generator | None, make: Callable[[Array], Array]
+) -> Array:
+    """An array whose every element is made of its own uniform float64 number."""
+    return from_words(shape, dtype, generator, 2, lambda words: make(doubles(words)))
+
+
+def filled_complex(fill: Callable[..., Array], shape: Any, dtype: Any, *args: Any) -> Array:
+    """A complex array whose parts, one after the other, are what `fill` fills."""
+    real = np.dtype(f"f{dtype.itemsize // 2}")
+    return fill((*shape, 2), real, *args).view(dtype)[..., 0]
