@@ -5,15 +5,17 @@ from __future__ import annotations
 import itertools
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from minitorch import cuda_device
 from minitorch.cli import main
 from minitorch.course import checking, watching
 from minitorch.course.checking import check
-from minitorch.course.inside.watchdog import Watchdog
+from minitorch.course.inside.watchdog import Watchdog, describe
 from minitorch.course.progress import account, next_task, standing
-from minitorch.course.stubs import with_body
+from minitorch.course.stubs import LIBRARY, with_body
 from minitorch.course.tasks import TASKS, find_task
 from minitorch.course.workspace import Workspace, create
 
@@ -114,6 +116,32 @@ def test_an_endless_loop_in_compiled_code_ends_and_is_named(
     result = check(workspace.root, find_task("3.1"), first=True)
     said = "\n".join(account(workspace, result))
     assert "in minitorch/fast_ops.py still runs after 1 s" in said
+
+
+KERNEL = """
+def launch(jit, found):
+    jit(kernel)[1, 3](found)
+
+def kernel(found):
+    cuda.syncthreads()
+    while cuda.threadIdx.x == 1 and not found:
+        pass
+    cuda.syncthreads()
+"""
+
+
+@pytest.mark.skipif(not cuda_device.SIMULATED, reason="there is a GPU")
+def test_an_endless_loop_in_a_simulated_kernel_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the kernel's own line, not by that of one who waits for it."""
+    monkeypatch.setattr("signal.setitimer", lambda *_: None)
+    found: list[str] = []
+    scope: dict[str, Any] = {"cuda": cuda_device.cuda}
+    exec(compile(KERNEL, LIBRARY / "kernels.py", "exec"), scope)
+    watchdog = Watchdog(str(LIBRARY.parent), 0.3, found.append)
+    watchdog.start()
+    scope["launch"](cuda_device.jit, found)
+    watchdog.join()
+    assert found[0] in [describe("kernel", "kernels.py", line, 0.3) for line in (7, 8)]
 
 
 def test_what_functions_print_is_shown(workspace: Workspace) -> None:
