@@ -1,6 +1,7 @@
 """Whole training steps of `minitorch.torch` against PyTorch's, eager, side by side in one run.
 
     python benchmarks/torch_steps.py [--quick] [--compile] [--only NAME ...] [--json FILE] [--cpu-time]
+        [--device cuda]
 
 A step is zero_grad, forward, loss, backward, and the optimizer's step. Both libraries start
 from one seed, and the losses of the first steps are compared before anything is timed. The
@@ -34,18 +35,19 @@ Step = Callable[[], float]
 # --- The models, each a function of the library ---------------------------------------------------
 
 
-def mlp(torch: Any) -> Step:
+def mlp(torch: Any, device: str = "cpu") -> Step:
     """2-100-100-1, batch 10, SGD."""
     nn = torch.nn
     model = nn.Sequential(
         nn.Linear(2, 100), nn.ReLU(), nn.Linear(100, 100), nn.ReLU(), nn.Linear(100, 1)
     )
-    x, y = torch.randn(10, 2), torch.rand(10, 1).round()
+    model.to(device)
+    x, y = torch.randn(10, 2).to(device), torch.rand(10, 1).round().to(device)
     loss = nn.BCEWithLogitsLoss()
     return _step(torch.optim.SGD(model.parameters(), lr=0.05), lambda: loss(model(x), y))
 
 
-def lenet(torch: Any) -> Step:
+def lenet(torch: Any, device: str = "cpu") -> Step:
     """LeNet-5 on 28 x 28 images, batch 16, Adam."""
     nn = torch.nn
     model = nn.Sequential(
@@ -53,12 +55,13 @@ def lenet(torch: Any) -> Step:
         nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
         nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10),
     )  # fmt: skip
-    x, y = torch.randn(16, 1, 28, 28), torch.randint(0, 10, (16,))
+    model.to(device)
+    x, y = torch.randn(16, 1, 28, 28).to(device), torch.randint(0, 10, (16,)).to(device)
     loss = nn.CrossEntropyLoss()
     return _step(torch.optim.Adam(model.parameters()), lambda: loss(model(x), y))
 
 
-def resnet(torch: Any) -> Step:
+def resnet(torch: Any, device: str = "cpu") -> Step:
     """A small residual network, 3 x 32 x 32 images, batch 32, SGD with momentum."""
     nn, functional = torch.nn, torch.nn.functional
 
@@ -84,13 +87,14 @@ def resnet(torch: Any) -> Step:
         Block(16, 16, 1), Block(16, 32, 2), Block(32, 64, 2),
         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10),
     )  # fmt: skip
-    x, y = torch.randn(32, 3, 32, 32), torch.randint(0, 10, (32,))
+    model.to(device)
+    x, y = torch.randn(32, 3, 32, 32).to(device), torch.randint(0, 10, (32,)).to(device)
     loss = nn.CrossEntropyLoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=5e-4)
     return _step(optimizer, lambda: loss(model(x), y))
 
 
-def gpt(torch: Any) -> Step:
+def gpt(torch: Any, device: str = "cpu") -> Step:
     """Four layers, 128 wide, 4 heads, 65 characters, batch 12 x 64, AdamW."""
     nn, functional = torch.nn, torch.nn.functional
     width, heads, length, characters = 128, 4, 64, 65
@@ -126,18 +130,19 @@ def gpt(torch: Any) -> Step:
             self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, characters, bias=False)
 
         def forward(self, tokens: Any) -> Any:
-            x = self.tokens(tokens) + self.places(torch.arange(tokens.shape[1]))
+            places = torch.arange(tokens.shape[1], device=device)
+            x = self.tokens(tokens) + self.places(places)
             return self.head(self.norm(self.blocks(x)))
 
-    model = GPT()
-    x, y = (torch.randint(0, characters, (12, length)) for _ in range(2))
+    model = GPT().to(device)
+    x, y = (torch.randint(0, characters, (12, length)).to(device) for _ in range(2))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     return _step(
         optimizer, lambda: functional.cross_entropy(model(x).view(-1, characters), y.view(-1))
     )
 
 
-def tagger(torch: Any) -> Step:
+def tagger(torch: Any, device: str = "cpu") -> Step:
     """An LSTM that tags each of 32 words of 16 sentences, Adam."""
     nn = torch.nn
 
@@ -151,8 +156,8 @@ def tagger(torch: Any) -> Step:
         def forward(self, words: Any) -> Any:
             return self.tags(self.lstm(self.words(words))[0])
 
-    model = Tagger()
-    x, y = torch.randint(0, 1000, (16, 32)), torch.randint(0, 12, (16, 32))
+    model = Tagger().to(device)
+    x, y = (torch.randint(0, most, (16, 32)).to(device) for most in (1000, 12))
     loss = nn.CrossEntropyLoss()
     return _step(
         torch.optim.Adam(model.parameters()), lambda: loss(model(x).view(-1, 12), y.view(-1))
@@ -191,16 +196,18 @@ def compiled(step: Any, torch: Any) -> Step:
 # --- Measuring --------------------------------------------------------------------------------------
 
 
-def prepared(name: str, torch: Any, compiles: bool = False) -> tuple[Step, list[float]]:
+def prepared(
+    name: str, torch: Any, compiles: bool = False, device: str = "cpu"
+) -> tuple[Step, list[float]]:
     """A model's step, and the losses of its first six steps; a compiled one is played by then."""
     torch.manual_seed(0)
-    step = MODELS[name](torch)
+    step = MODELS[name](torch, device)
     step = compiled(step, torch) if compiles else step
     return step, [step() for _ in range(6)]
 
 
 def measure(
-    name: str, turns: int, clock: Callable[[], float], compiles: bool = False
+    name: str, turns: int, clock: Callable[[], float], compiles: bool = False, device: str = "cpu"
 ) -> dict[str, Any]:
     """Median seconds of a step in both libraries, and how far their losses are apart."""
     import torch as real
@@ -209,9 +216,9 @@ def measure(
 
     steps, losses = {}, {}
     for label, torch in (("ours", ours), ("pytorch", real)):
-        steps[label], losses[label] = prepared(name, torch)
+        steps[label], losses[label] = prepared(name, torch, device=device)
     if compiles:
-        steps["compiled"], losses["compiled"] = prepared(name, ours, True)
+        steps["compiled"], losses["compiled"] = prepared(name, ours, True, device)
         if losses["compiled"] != losses["ours"]:
             raise RuntimeError(f"{name}: losses differ, compiled and eager: {losses}")
     times: dict[str, list[float]] = {label: [] for label in steps}
@@ -257,6 +264,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--json", metavar="FILE", help="write the numbers there too")
     parser.add_argument("--compile", action="store_true", help="our steps from tapes, too")
     parser.add_argument("--cpu-time", action="store_true", help="processor time of one core")
+    parser.add_argument("--device", default="cpu", help="where both compute: cpu, cuda (cpu)")
     options = parser.parse_args(argv)
     if options.cpu_time:
         for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -268,7 +276,7 @@ def main(argv: list[str] | None = None) -> int:
     for name in MODELS:
         if options.only and not any(part in name for part in options.only):
             continue
-        row = measure(name, 5 if options.quick else 21, clock, options.compile)
+        row = measure(name, 5 if options.quick else 21, clock, options.compile, options.device)
         rows.append(row)
         played = f"   compiled {1e3 * row['compiled']:8.3f}" if options.compile else ""
         print(
@@ -280,7 +288,7 @@ def main(argv: list[str] | None = None) -> int:
         mean = math.exp(statistics.fmean(math.log(row["ratio"]) for row in rows))
         print(f"\ngeometric mean of the ratios: {mean:.2f}")
     memory = {}
-    if not options.only or "GPT" in options.only:
+    if options.device == "cpu" and (not options.only or "GPT" in options.only):
         memory = {label: peak_memory("GPT", label) for label in ("minitorch.torch", "torch")}
         print(
             f"peak memory of the GPT's steps: ours {memory['minitorch.torch']:.0f} MiB, "

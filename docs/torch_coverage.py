@@ -38,7 +38,7 @@ PARTLY: dict[str, dict[str, str]] = {
         "set_num_interop_threads": _NOTED,
         "use_deterministic_algorithms": "noted; all algorithms here are deterministic",
         "set_deterministic_debug_mode": "noted; all algorithms here are deterministic",
-        "set_float32_matmul_precision": "noted; products are always in full precision",
+        "set_float32_matmul_precision": "for products on a GPU; those on the CPU are always in full precision",
     },
     "torch.Tensor": {
         "pin_memory": "returns the tensor: copies to a GPU do not wait for it anyway",

@@ -39,12 +39,13 @@ class ActorCritic(nn.Module):
 class Games:
     """Several carts, played in step."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, device: str) -> None:
+        self.device = device
         self.games = [CartPole() for _ in range(count)]
-        self.states = torch.stack([game.reset() for game in self.games])  # (N, 4)
+        self.states = torch.stack([game.reset() for game in self.games]).to(device)  # (N, 4)
         self.lengths: deque[int] = deque([0], maxlen=50)
 
-    def step(self, actions: Tensor) -> tuple[Tensor, Tensor]:
+    def step(self, actions: Tensor) -> tuple[Tensor, ...]:
         """Move all; rewards (N,), and 1 where a game goes on, 0 where it ended (N,)."""
         states, rewards, alive = [], [], []
         for game, action in zip(self.games, actions.tolist(), strict=True):
@@ -55,8 +56,8 @@ class Games:
             states.append(state)
             rewards.append(reward / 10)  # values of a size that the critic can say
             alive.append(1.0 - over)
-        self.states = torch.stack(states)
-        return torch.tensor(rewards), torch.tensor(alive)
+        self.states = torch.stack(states).to(self.device)
+        return torch.tensor([rewards, alive], device=self.device).unbind()
 
     def mean_length(self) -> float:
         """Of the games that ended last."""
@@ -83,7 +84,8 @@ def main() -> None:
     parser.add_argument("--goal", type=float, default=195.0, help="mean length to reach (195)")
     args, log = start(parser)
 
-    model, games = ActorCritic(args.width), Games(args.games)
+    model = ActorCritic(args.width).to(args.device)
+    games = Games(args.games, args.device)
     optimizer = torch.optim.Adam(model.parameters(), lr=args.lr)
     for step in range(1, args.steps + 1):
         record = []

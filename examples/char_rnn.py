@@ -77,10 +77,10 @@ def main() -> None:
     text = shakespeare()
     characters = Characters(text)
     pieces = Pieces(characters.encode(text), args.batch_size, args.length)
-    model = CharRNN(len(characters), args.width, args.layers)
+    model = CharRNN(len(characters), args.width, args.layers).to(args.device)
     optimizer = torch.optim.Adam(model.parameters(), lr=args.lr)
     memory = None
-    for step, (first, inputs, targets) in take(pieces, args.steps):
+    for step, (first, inputs, targets) in take(pieces, args.steps, args.device):
         memory = None if first or memory is None else memory.detach()
         scores, memory = model(inputs, memory)
         loss = F.cross_entropy(scores.flatten(0, 1), targets.flatten())
@@ -91,7 +91,8 @@ def main() -> None:
         log.progress(step, loss=loss, gradient_norm=norm)
     torch.save(model.state_dict(), args.out / "model.pt")
 
-    written = write(model, characters.encode("ROMEO:\n"), args.write, args.temperature)
+    prompt = characters.encode("ROMEO:\n").to(args.device)
+    written = write(model, prompt, args.write, args.temperature)
     log.text(characters.decode(written))
 
 

@@ -24,6 +24,7 @@ def options(name: str, about: str | None, steps: int, log_every: int) -> argpars
     parser.add_argument("--steps", type=int, default=steps, help=f"optimizer steps ({steps})")
     parser.add_argument("--seed", type=int, default=1, help="of all random numbers (1)")
     parser.add_argument("--log-every", type=int, default=log_every, help="steps per printed line")
+    parser.add_argument("--device", default="cpu", help="where to compute: cpu, cuda (cpu)")
     parser.add_argument("--out", type=Path, default=Path("runs", name), help="folder of results")
     return parser
 
@@ -36,10 +37,17 @@ def start(parser: argparse.ArgumentParser) -> tuple[argparse.Namespace, Log]:
     return args, Log(args.out, args.log_every, go_on=getattr(args, "resume", False))
 
 
-def take(batches: Iterable[Batch], steps: int) -> Iterator[tuple[int, Batch]]:
-    """Go through the batches again and again; number them from 1 to `steps`."""
+def take(batches: Iterable[Batch], steps: int, device: str) -> Iterator[tuple[int, Batch]]:
+    """Go through the batches again and again, on a device; number them from 1 to `steps`."""
     epochs = chain.from_iterable(repeat(batches))
-    return enumerate(islice(epochs, steps), start=1)
+    return enumerate(moved(islice(epochs, steps), device), start=1)
+
+
+def moved(batches: Iterable[Batch], device: str) -> Iterator[Batch]:
+    """Batches with their tensors on a device."""
+    for batch in batches:
+        parts: Any = batch
+        yield type(parts)(x.to(device) if isinstance(x, torch.Tensor) else x for x in parts)
 
 
 class Log:

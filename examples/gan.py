@@ -74,14 +74,14 @@ def main() -> None:
     batches = DataLoader(
         TensorDataset(2 * images - 1), args.batch_size, shuffle=True, drop_last=True
     )
-    generator = forger(args.noise, args.width).apply(start_weights)
-    critic = judge(args.width).apply(start_weights)
+    generator = forger(args.noise, args.width).apply(start_weights).to(args.device)
+    critic = judge(args.width).apply(start_weights).to(args.device)
     generator_optimizer = torch.optim.Adam(generator.parameters(), args.lr, betas=(0.5, 0.999))
     critic_optimizer = torch.optim.Adam(critic.parameters(), args.lr, betas=(0.5, 0.999))
-    same_noise = torch.randn(64, args.noise)
+    same_noise = torch.randn(64, args.noise, device=args.device)
 
-    for step, (real,) in take(batches, args.steps):
-        fake = generator(torch.randn(len(real), args.noise))  # (B, 1, 28, 28)
+    for step, (real,) in take(batches, args.steps, args.device):
+        fake = generator(torch.randn(len(real), args.noise, device=args.device))  # (B, 1, 28, 28)
 
         loss = call_it(critic(real), real=True) + call_it(critic(fake.detach()), real=False)
         critic_optimizer.zero_grad()

@@ -84,7 +84,9 @@ class GPT(nn.Module):
 
 def loss_of(model: GPT, text: Tensor, begins: Tensor) -> Tensor:
     """Mean loss over the pieces of a text that begin at the given places (B,)."""
-    pieces = text[begins[:, None] + torch.arange(model.length + 1)]  # (B, T + 1)
+    pieces = text[
+        begins[:, None] + torch.arange(model.length + 1, device=text.device)
+    ]  # (B, T + 1)
     return F.cross_entropy(model(pieces[:, :-1]).flatten(0, 1), pieces[:, 1:].flatten())
 
 
@@ -92,7 +94,7 @@ def loss_of(model: GPT, text: Tensor, begins: Tensor) -> Tensor:
 def evaluate(model: GPT, text: Tensor) -> float:
     """Mean loss over a whole text, piece by piece."""
     model.eval()
-    begins = torch.arange(0, len(text) - model.length, model.length)
+    begins = torch.arange(0, len(text) - model.length, model.length, device=text.device)
     losses = [loss_of(model, text, part).item() * len(part) for part in begins.split(64)]
     model.train()
     return sum(losses) / len(begins)
@@ -123,7 +125,7 @@ class Training:
 
     def step(self, text: Tensor, pieces: int) -> tuple[Tensor, Tensor]:
         """Learn from a few random pieces of a text; the loss, and the length of the gradient."""
-        begins = torch.randint(len(text) - self.model.length, (pieces,))
+        begins = torch.randint(len(text) - self.model.length, (pieces,), device=text.device)
         loss = loss_of(self.model, text, begins)
         self.optimizer.zero_grad()
         loss.backward()
@@ -136,14 +138,17 @@ class Training:
     def save(self) -> None:
         """Write the checkpoint."""
         states = {name: part.state_dict() for name, part in self.parts.items()}
-        torch.save({**states, "steps": self.steps, "random": torch.get_rng_state()}, self.path)
+        random = [torch.get_rng_state(), *torch.cuda.get_rng_state_all()]
+        torch.save({**states, "steps": self.steps, "random": random}, self.path)
 
     def load(self) -> None:
         """Go back to where the checkpoint was written."""
         saved = torch.load(self.path, weights_only=True)
         for name, part in self.parts.items():
             part.load_state_dict(saved[name])
-        torch.set_rng_state(saved["random"])
+        ours, *gpus = saved["random"]
+        torch.set_rng_state(ours)
+        torch.cuda.set_rng_state_all(gpus)
         self.steps = saved["steps"]
 
 
@@ -171,9 +176,9 @@ def main() -> None:
     """Train or go on training, then write."""
     args, log = start(choices())
     characters = Characters(shakespeare())
-    text = characters.encode(shakespeare())
+    text = characters.encode(shakespeare()).to(args.device)
     train, validation = text.tensor_split([len(text) * 9 // 10])
-    model = GPT(len(characters), args)
+    model = GPT(len(characters), args).to(args.device)
     training = Training(model, args)
     if args.resume:
         training.load()
@@ -185,7 +190,7 @@ def main() -> None:
             training.save()
 
     model.eval()
-    begin = characters.encode("\n")[None]  # (1, 1)
+    begin = characters.encode("\n")[None].to(args.device)  # (1, 1)
     written = model.generate(begin, args.write, args.temperature, args.top_k)[0]
     log.text(characters.decode(written))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 from data import digits
-from experiment import options, start, take
+from experiment import moved, options, start, take
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -36,11 +36,11 @@ class Net(nn.Module):
 
 
 @torch.no_grad()
-def evaluate(model: nn.Module, loader: DataLoader) -> tuple[float, float]:
+def evaluate(model: nn.Module, loader: DataLoader, device: str) -> tuple[float, float]:
     """Mean loss, and per cent of images that are recognised."""
     model.eval()
     loss, right, count = 0.0, 0, 0
-    for images, labels in loader:
+    for images, labels in moved(loader, device):
         scores = model(images)
         loss += F.cross_entropy(scores, labels, reduction="sum").item()
         right += int((scores.argmax(dim=1) == labels).sum())
@@ -64,10 +64,10 @@ def main() -> None:
     images, labels = digits(train=False)
     tests = DataLoader(TensorDataset((images - mean) / deviation, labels), batch_size=250)
 
-    model = Net()
+    model = Net().to(args.device)
     optimizer = torch.optim.Adam(model.parameters(), lr=args.lr)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, args.lr, total_steps=args.steps)
-    for step, (images, labels) in take(batches, args.steps):
+    for step, (images, labels) in take(batches, args.steps, args.device):
         loss = F.cross_entropy(model(images), labels)
         optimizer.zero_grad()
         loss.backward()
@@ -75,7 +75,7 @@ def main() -> None:
         schedule.step()
         log.progress(step, loss=loss)
         if step % args.eval_every == 0 or step == args.steps:
-            test_loss, accuracy = evaluate(model, tests)
+            test_loss, accuracy = evaluate(model, tests, args.device)
             log.result(step, test_loss=test_loss, accuracy=accuracy)
     torch.save(model.state_dict(), args.out / "model.pt")
 

@@ -16,7 +16,7 @@ def save_grid(path: Path, images: Tensor, columns: int = 8) -> None:
     rows = count // columns
     tiles = images[: rows * columns].reshape(rows, columns, height, width)
     picture = tiles.permute(0, 2, 1, 3).reshape(rows * height, columns * width)  # (H, W) of all
-    save_png(path, (picture.clamp(0, 1) * 255).round().numpy().astype(np.uint8))
+    save_png(path, (picture.clamp(0, 1) * 255).round().cpu().numpy().astype(np.uint8))
 
 
 def save_png(path: Path, pixels: np.ndarray) -> None:

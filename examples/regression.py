@@ -54,7 +54,7 @@ def polynomial_error(x: Tensor, y: Tensor, points: Tensor, degree: int) -> Tenso
 
 def powers(x: Tensor, degree: int) -> Tensor:
     """1, x, x ** 2, ... for points x (N, 1): (N, degree + 1)."""
-    return x ** torch.arange(degree + 1)
+    return x ** torch.arange(degree + 1, device=x.device)
 
 
 def main() -> None:
@@ -67,12 +67,12 @@ def main() -> None:
     parser.add_argument("--lr", type=float, default=1e-2)
     args, log = start(parser)
 
-    x, y = observe(args.points)
-    model = Curve(args.width)
+    x, y = (part.to(args.device) for part in observe(args.points))
+    model = Curve(args.width).to(args.device)
     optimizer = torch.optim.Adam(model.parameters(), lr=args.lr)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=args.steps)
     for step in range(1, args.steps + 1):
-        rows = torch.randint(args.points, (args.batch_size,))
+        rows = torch.randint(args.points, (args.batch_size,), device=args.device)
         mean, variance = model(x[rows])  # (B, 1) each
         loss = F.gaussian_nll_loss(mean, y[rows], variance)
         optimizer.zero_grad()
@@ -81,7 +81,7 @@ def main() -> None:
         schedule.step()
         log.progress(step, loss=loss)
 
-    points = torch.linspace(-1, 1, 201)[:, None]  # (201, 1)
+    points = torch.linspace(-1, 1, 201, device=args.device)[:, None]  # (201, 1)
     with torch.no_grad():
         mean, variance = model(points)
     log.result(

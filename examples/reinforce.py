@@ -22,15 +22,16 @@ def policy_network(width: int) -> nn.Sequential:
 
 
 @torch.no_grad()
-def play(policy: nn.Module, game: CartPole) -> tuple[Tensor, Tensor, list[float]]:
+def play(policy: nn.Module, game: CartPole, device: str) -> tuple[Tensor, Tensor, list[float]]:
     """One episode: states (T, 4), the actions that were drawn in them (T,), and the rewards."""
-    state, over = game.reset(), False
+    state, over = game.reset().to(device), False
     states, actions, rewards = [], [], []
     while not over:
         action = Categorical(logits=policy(state)).sample()
         states.append(state)
         actions.append(action)
         state, reward, over = game.step(int(action))
+        state = state.to(device)
         rewards.append(reward)
     return torch.stack(states), torch.stack(actions), rewards
 
@@ -54,13 +55,15 @@ def main() -> None:
     parser.add_argument("--goal", type=float, default=195.0, help="mean length to reach (195)")
     args, log = start(parser)
 
-    policy, game = policy_network(args.width), CartPole()
+    policy, game = policy_network(args.width).to(args.device), CartPole()
     optimizer = torch.optim.Adam(policy.parameters(), lr=args.lr)
     for step in range(1, args.steps + 1):
-        played = [play(policy, game) for _ in range(args.episodes)]
+        played = [play(policy, game, args.device) for _ in range(args.episodes)]
         states = torch.cat([states for states, _, _ in played])  # (T, 4), T of all episodes
         actions = torch.cat([actions for _, actions, _ in played])  # (T,)
-        values = torch.cat([returns(rewards, args.discount) for _, _, rewards in played])
+        values = torch.cat([returns(rewards, args.discount) for _, _, rewards in played]).to(
+            args.device
+        )
         advantages = (values - values.mean()) / values.std()
         logs = Categorical(logits=policy(states)).log_prob(actions)  # (T,)
         loss = -(logs * advantages).mean()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 from data import digits
-from experiment import options, start, take
+from experiment import moved, options, start, take
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
@@ -67,10 +67,12 @@ def contrast(distance: Tensor, same: Tensor, margin: float) -> Tensor:
 
 
 @torch.no_grad()
-def evaluate(twin: nn.Module, loader: DataLoader, margin: float) -> tuple[float, float]:
+def evaluate(
+    twin: nn.Module, loader: DataLoader, margin: float, device: str
+) -> tuple[float, float]:
     """Mean loss, and per cent of pairs on the right side of half the margin."""
     loss, right, count = 0.0, 0, 0
-    for first, second, same in loader:
+    for first, second, same in moved(loader, device):
         distance = F.pairwise_distance(twin(first), twin(second))  # (B,)
         loss += contrast(distance, same, margin).item() * len(same)
         right += int(((distance < margin / 2) == same.bool()).sum())
@@ -90,15 +92,15 @@ def main() -> None:
     pairs = Pairs(*digits(train=True), args.seed)
     batches = DataLoader(pairs, args.batch_size, shuffle=True)
     tests = DataLoader(Pairs(*digits(train=False), args.seed), batch_size=250)
-    twin = Twin(args.width)
+    twin = Twin(args.width).to(args.device)
     optimizer = torch.optim.Adam(twin.parameters(), lr=args.lr)
-    for step, (first, second, same) in take(batches, args.steps):
+    for step, (first, second, same) in take(batches, args.steps, args.device):
         loss = contrast(F.pairwise_distance(twin(first), twin(second)), same, args.margin)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         log.progress(step, loss=loss)
-    test_loss, accuracy = evaluate(twin, tests, args.margin)
+    test_loss, accuracy = evaluate(twin, tests, args.margin, args.device)
     log.result(args.steps, test_loss=test_loss, accuracy=accuracy)
     torch.save(twin.state_dict(), args.out / "model.pt")
 

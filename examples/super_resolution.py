@@ -63,10 +63,10 @@ def main() -> None:
 
     images, _ = digits(train=True)
     batches = DataLoader(TensorDataset(images), args.batch_size, shuffle=True)
-    model = Enlarger(args.width, args.factor)
+    model = Enlarger(args.width, args.factor).to(args.device)
     optimizer = torch.optim.Adam(model.parameters(), lr=args.lr)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=args.steps)
-    for step, (large,) in take(batches, args.steps):
+    for step, (large,) in take(batches, args.steps, args.device):
         guess = model(F.avg_pool2d(large, args.factor))
         loss = F.mse_loss(guess, large)
         optimizer.zero_grad()
@@ -76,7 +76,7 @@ def main() -> None:
         log.progress(step, loss=loss, decibel=signal_to_noise(guess.detach(), large))
     torch.save(model.state_dict(), args.out / "model.pt")
 
-    truth = digits(train=False)[0][:500]
+    truth = digits(train=False)[0][:500].to(args.device)
     small = F.avg_pool2d(truth, args.factor)
     smooth = interpolate(small, args.factor)
     with torch.no_grad():

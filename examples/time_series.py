@@ -60,9 +60,9 @@ def main() -> None:
     parser.add_argument("--lr", type=float, default=0.8)
     args, log = start(parser)
 
-    train = signals(args.signals, args.length)  # (N, T)
-    tests = signals(4, args.length + args.ahead)
-    model = Forecaster(args.width).double()
+    train = signals(args.signals, args.length).to(args.device)  # (N, T)
+    tests = signals(4, args.length + args.ahead).to(args.device)
+    model = Forecaster(args.width).double().to(args.device)
     optimizer = torch.optim.LBFGS(model.parameters(), lr=args.lr, max_iter=args.iterations)
     forecast = tests
 

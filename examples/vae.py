@@ -58,7 +58,7 @@ def losses(model: VAE, images: Tensor) -> tuple[Tensor, Tensor]:
 def draw(model: VAE, images: Tensor) -> tuple[Tensor, Tensor]:
     """64 digits out of noise; and 32 digits, each row above its copy."""
     model.eval()
-    samples = model.decode(torch.randn(64, model.code)).sigmoid()
+    samples = model.decode(torch.randn(64, model.code, device=images.device)).sigmoid()
     rebuilt = model.decode(model.encode(images[:32])[0]).sigmoid()
     rows = [images[:32].view(4, 8, 1, 28, 28), rebuilt.view(4, 8, 1, 28, 28)]
     return samples, torch.stack(rows, dim=1).flatten(0, 2)  # (64, 1, 28, 28)
@@ -75,9 +75,9 @@ def main() -> None:
 
     images, _ = digits(train=True)
     batches = DataLoader(TensorDataset(images), args.batch_size, shuffle=True)
-    model = VAE(args.hidden, args.code)
+    model = VAE(args.hidden, args.code).to(args.device)
     optimizer = torch.optim.Adam(model.parameters(), lr=args.lr)
-    for step, (images,) in take(batches, args.steps):
+    for step, (images,) in take(batches, args.steps, args.device):
         rebuilding, divergence = losses(model, images)
         loss = rebuilding + divergence
         optimizer.zero_grad()
@@ -85,7 +85,7 @@ def main() -> None:
         optimizer.step()
         log.progress(step, loss=loss, rebuilding=rebuilding, divergence=divergence)
 
-    tests, _ = digits(train=False)
+    tests = digits(train=False)[0].to(args.device)
     samples, rebuilt = draw(model, tests)
     with torch.no_grad():
         log.result(args.steps, test_loss=sum(losses(model, tests)))

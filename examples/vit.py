@@ -9,10 +9,12 @@ decay on the matrices only.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import torch
 import torch.nn.functional as F
 from data import digits
-from experiment import options, start, take
+from experiment import moved, options, start, take
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -57,10 +59,10 @@ def make_optimizer(model: nn.Module, lr: float) -> torch.optim.AdamW:
 
 
 @torch.no_grad()
-def accuracy_of(model: nn.Module, loader: DataLoader) -> float:
+def accuracy_of(model: nn.Module, batches: Iterable[tuple[Tensor, Tensor]]) -> float:
     """Per cent of images that are recognised."""
     model.eval()
-    right = [(model(images).argmax(dim=1) == labels).float() for images, labels in loader]
+    right = [(model(images).argmax(dim=1) == labels).float() for images, labels in batches]
     model.train()
     return 100 * torch.cat(right).mean().item()
 
@@ -77,10 +79,10 @@ def main() -> None:
 
     batches = DataLoader(TensorDataset(*digits(train=True)), args.batch_size, shuffle=True)
     tests = DataLoader(TensorDataset(*digits(train=False)), batch_size=250)
-    model = VisionTransformer(args.width, args.layers, args.heads)
+    model = VisionTransformer(args.width, args.layers, args.heads).to(args.device)
     optimizer = make_optimizer(model, args.lr)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, args.lr, total_steps=args.steps)
-    for step, (images, labels) in take(batches, args.steps):
+    for step, (images, labels) in take(batches, args.steps, args.device):
         loss = F.cross_entropy(model(images), labels, label_smoothing=0.05)
         optimizer.zero_grad()
         loss.backward()
@@ -88,7 +90,7 @@ def main() -> None:
         optimizer.step()
         schedule.step()
         log.progress(step, loss=loss, rate=schedule.get_last_lr()[0])
-    log.result(args.steps, accuracy=accuracy_of(model, tests))
+    log.result(args.steps, accuracy=accuracy_of(model, moved(tests, args.device)))
     torch.save(model.state_dict(), args.out / "model.pt")
 
 

@@ -16,7 +16,7 @@ from collections import Counter
 import torch
 import torch.nn.functional as F
 from data import shakespeare
-from experiment import options, start, take
+from experiment import moved, options, start, take
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -59,9 +59,11 @@ class TransformerModel(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Scores of the next word (B, T, words) after each of x (B, T)."""
         length = x.shape[1]
-        mask = nn.Transformer.generate_square_subsequent_mask(length)  # (T, T)
+        mask = nn.Transformer.generate_square_subsequent_mask(length, x.device)  # (T, T)
         width = self.embedding.embedding_dim
-        states = self.embedding(x) * math.sqrt(width) + waves(length, width)  # (B, T, width)
+        states = self.embedding(x) * math.sqrt(width) + waves(length, width).to(
+            x.device
+        )  # (B, T, width)
         states = self.encoder(self.dropout(states), mask=mask, is_causal=True)
         return self.output(self.dropout(states))
 
@@ -98,10 +100,10 @@ def loss_of(model: nn.Module, inputs: Tensor, targets: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def evaluate(model: nn.Module, loader: DataLoader) -> float:
+def evaluate(model: nn.Module, loader: DataLoader, device: str) -> float:
     """Mean loss over a text that the model was not trained on."""
     model.eval()
-    losses = [loss_of(model, *batch).item() for batch in loader]
+    losses = [loss_of(model, *batch).item() for batch in moved(loader, device)]
     model.train()
     return sum(losses) / len(losses)
 
@@ -125,9 +127,10 @@ def main() -> None:
     batches = DataLoader(windows(numbers[:cut], args.length), args.batch_size, shuffle=True)
     tests = DataLoader(windows(numbers[cut:], args.length), args.batch_size)
     model = MODELS[args.model](len(vocabulary), args.width, args.layers, args.dropout)
+    model.to(args.device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)
     schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=0)
-    for step, (inputs, targets) in take(batches, args.steps):
+    for step, (inputs, targets) in take(batches, args.steps, args.device):
         loss = loss_of(model, inputs, targets)
         optimizer.zero_grad()
         loss.backward()
@@ -135,7 +138,7 @@ def main() -> None:
         optimizer.step()
         log.progress(step, loss=loss)
         if step % args.eval_every == 0 or step == args.steps:
-            validation = evaluate(model, tests)
+            validation = evaluate(model, tests, args.device)
             schedule.step(validation)
             perplexity = math.exp(validation)
             rate = optimizer.param_groups[0]["lr"]

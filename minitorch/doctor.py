@@ -21,7 +21,7 @@ OPTIONAL = {
     "scikit-learn": "holds the digits of `minitorch train digits`: pip install 'minitorch[train]'",
     "torch": "to compare with: pip install torch",
     "numba-cuda": "compiles for the GPU: pip install 'minitorch[cuda]'",
-    "cupy": "arrays on the GPU: pip install cupy-cuda13x",
+    "cupy": "tensors of minitorch.torch on the GPU: pip install 'minitorch[cuda]'",
     "mpi4py": "training on several machines: pip install 'minitorch[mpi]'",
     "streamlit": "the app in the browser: pip install 'minitorch[app]'",
 }
@@ -98,6 +98,33 @@ def check_backends() -> Iterator[Finding]:
         "without a GPU, NUMBA_ENABLE_CUDASIM=1 runs it slowly in a simulator"
     )
     yield _try_backend("cuda", "CudaOps", what, advice)
+    yield check_torch_gpu()
+
+
+def check_torch_gpu() -> Finding:
+    """Whether `minitorch.torch` computes on a GPU: its name and memory, or what is missing."""
+    from . import torch
+    from .torch.backends.cuda.backend import find_cuda
+
+    name = "torch on cuda"
+    backend, missing = find_cuda()
+    if backend is None:
+        detail, _, advice = missing.partition(": ")
+        return Finding(name, False, detail, advice)
+    try:
+        x = torch.as_tensor([[1.0, 2.0], [3.0, 4.0]], device="cuda").requires_grad_()
+        total = (x @ x).sum()
+        total.backward()
+        found = total.item(), [] if x.grad is None else x.grad.tolist()
+    except Exception as error:  # whatever is wrong is what a doctor reports
+        return Finding(name, False, f"{type(error).__name__}: {error}".split("\n")[0])
+    if found != (54.0, [[7.0, 11.0], [9.0, 13.0]]):
+        return Finding(name, False, f"wrong result: sum and gradient {found}")
+    gpu = torch.cuda.get_device_properties()
+    others = f", {backend.count()} GPUs" if backend.count() > 1 else ""
+    return Finding(
+        name, True, f"works ({gpu.name}, {gpu.total_memory / (1 << 30):.0f} GiB{others})"
+    )
 
 
 def _try_backend(name: str, ops: str, what: str, advice: str, required: bool = False) -> Finding:

@@ -74,10 +74,14 @@ def set_deterministic_debug_mode(debug_mode: Any) -> None:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Note the wish; products on the CPU are always in full precision."""
+    """How exact products in float32 are on a GPU; those on the CPU are always in full precision."""
+    from .backends.interface import others
+
     if precision not in ("highest", "high", "medium"):
         raise RuntimeError(f"{precision} is not one of 'highest', 'high', or 'medium'")
     _Settings.matmul_precision = precision
+    for backend in others:
+        backend.set_precision(precision)
 
 
 def get_float32_matmul_precision() -> str:

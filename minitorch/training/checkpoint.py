@@ -106,7 +106,7 @@ def set_random_state(state: Arrays) -> None:
 def parameter_arrays(model: Module) -> Arrays:
     """A copy of every parameter of a model, by dotted name; of the upper floor's, its state dict."""
     if hasattr(model, "state_dict"):
-        return {name: value.numpy().copy() for name, value in model.state_dict().items()}
+        return {name: value.cpu().numpy().copy() for name, value in model.state_dict().items()}
     return {name: _to_array(name, p.value) for name, p in model.named_parameters()}
 
 

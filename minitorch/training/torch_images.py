@@ -62,26 +62,30 @@ class TorchImageTrain:
         rate: the learning rate of the first epoch
         batch: how many images each step looks at
         decay: what the rate is multiplied by after each epoch
+        device: where to train: cpu, cuda
     """
 
-    def __init__(self, model: Any, rate: float, batch: int, decay: float) -> None:
+    def __init__(
+        self, model: Any, rate: float, batch: int, decay: float, device: str = "cpu"
+    ) -> None:
         from ..torch import optim
 
-        self.model = model
+        self.model = model.to(device)
         self.batch = batch
+        self.device = device
         self.optimizer = optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
         self.schedule = optim.lr_scheduler.ExponentialLR(self.optimizer, decay)
 
     def train(self, data: Any, held_out: Any, session: Session, start: int) -> None:
         """Go through all images in batches, in a new order each epoch; then validate on all."""
         from ..torch import nn
-        from ..torch.utils.data import DataLoader
 
-        loader = DataLoader(data, self.batch, shuffle=True)
+        loader = self._batches(data, shuffle=True)
         for epoch in range(start, session.epochs + 1):
             self.model.train()
             total, correct = 0.0, 0
-            for done, (x, y) in enumerate(loader, 1):
+            for done, batch in enumerate(loader, 1):
+                x, y = (part.to(self.device) for part in batch)
                 self.optimizer.zero_grad()
                 scores = self.model(x)  # (batch, 10)
                 loss = nn.functional.cross_entropy(scores, y)
@@ -96,24 +100,32 @@ class TorchImageTrain:
     def count_correct(self, data: Any) -> int:
         """How many images get the highest score for their own class."""
         from ..torch import inference_mode
-        from ..torch.utils.data import DataLoader
 
         self.model.eval()
+        correct = 0
         with inference_mode():
-            return sum(
-                int((self.model(x).argmax(1) == y).sum()) for x, y in DataLoader(data, self.batch)
-            )
+            for batch in self._batches(data):
+                x, y = (part.to(self.device) for part in batch)
+                correct += int((self.model(x).argmax(1) == y).sum())
+        return correct
+
+    def _batches(self, data: Any, shuffle: bool = False) -> Any:
+        from ..torch.utils.data import DataLoader
+
+        return DataLoader(data, self.batch, shuffle, pin_memory=self.device != "cpu")
 
     def state_arrays(self) -> Arrays:
         """What the optimizer, the schedule and the random numbers are at."""
-        from ..torch import get_rng_state
+        from ..torch import cuda, get_rng_state
 
         kept = {"rng": get_rng_state().numpy().copy()}
+        if self.device != "cpu":
+            kept["rng_cuda"] = cuda.get_rng_state(self.device).numpy().copy()
         schedule = self.schedule.state_dict()
         kept["schedule"] = np.array([schedule["last_epoch"], schedule["_last_lr"][0]])
         for number, values in self.optimizer.state_dict()["state"].items():
             for name, value in values.items():
-                kept[f"{number}/{name}"] = value.numpy().copy()
+                kept[f"{number}/{name}"] = value.cpu().numpy().copy()
         return kept
 
     def _usual_arrays(self) -> Arrays:
@@ -123,16 +135,17 @@ class TorchImageTrain:
             usual[f"{number}/step"] = np.zeros((), np.float32)
             for name in ("exp_avg", "exp_avg_sq"):
                 usual[f"{number}/{name}"] = np.empty(
-                    parameter.shape, parameter.detach().numpy().dtype
+                    parameter.shape, parameter.detach().cpu().numpy().dtype
                 )
         return usual
 
     def load_state_arrays(self, arrays: Arrays) -> None:
         """Take back what was kept; ValueError if it is not of this optimizer."""
-        from ..torch import from_numpy, set_rng_state
+        from ..torch import cuda, from_numpy, set_rng_state
 
         usual = self._usual_arrays()
-        if arrays.keys() != usual.keys() and arrays.keys() != {"rng", "schedule"}:
+        single = {name for name in usual if "/" not in name}
+        if arrays.keys() != usual.keys() and arrays.keys() != single:
             raise ValueError("the checkpoint's optimizer is of another model")
         for key, array in arrays.items():
             if (array.shape, array.dtype) != (usual[key].shape, usual[key].dtype):
@@ -142,11 +155,13 @@ class TorchImageTrain:
             raise ValueError(f"the rate {rate} after epoch {epoch} is none")
         try:
             set_rng_state(from_numpy(arrays["rng"]))
+            if "rng_cuda" in arrays:
+                cuda.set_rng_state(from_numpy(arrays["rng_cuda"]), self.device)
         except RuntimeError as error:
             raise ValueError(f"the state of the random numbers is none: {error}") from None
         self.schedule.load_state_dict({"last_epoch": int(epoch), "_last_lr": [rate]})
         state: dict[int, dict[str, Any]] = {}
-        for key in arrays.keys() - {"rng", "schedule"}:
+        for key in arrays.keys() - single:
             number, _, name = key.partition("/")
             state.setdefault(int(number), {})[name] = from_numpy(arrays[key])
         now = self.optimizer.state_dict()
@@ -159,23 +174,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data", choices=DATA, default="digits", help="what to learn (default: %(default)s)"
     )
+    parser.add_argument(
+        "--device", default="cpu", help="where to train: cpu, cuda (default: %(default)s)"
+    )
     add_recipe_arguments(parser, RECIPE, "images")
 
 
 def run(args: argparse.Namespace) -> int:
     """Train as the arguments say, in a session; return the exit code."""
     from ..torch import manual_seed
+    from ..torch.backends.interface import resolve
 
     options = run_options(args)
     options.every = 1
     try:
+        resolve(args.device)
         data, held_out = sets(args.data, args.PTS)
-    except (FileNotFoundError, ImportError, ValueError) as error:
+    except (FileNotFoundError, ImportError, ValueError, RuntimeError) as error:
         sys.stderr.write(f"{error}\n")
         return FAILED
     set_seed(options.seed)  # not earlier: what reads the data may draw when it is imported
     manual_seed(options.seed)
-    trainer = TorchImageTrain(network(data[0][0].shape[-1]), args.RATE, args.BATCH, args.DECAY)
+    trainer = TorchImageTrain(
+        network(data[0][0].shape[-1]), args.RATE, args.BATCH, args.DECAY, args.device
+    )
     session = Session(
         f"cnn-{args.data}",
         options,

@@ -1,6 +1,6 @@
 """Tensors on GPUs: a simulated one here, a real one where there is one.
 
-`pytest -m cuda tests/torch/test_cuda.py` runs them on a GPU.
+`pytest -m cuda` runs these and the others that need one: on a GPU, where there is one.
 """
 
 from __future__ import annotations
@@ -14,12 +14,18 @@ from typing import Any
 import pytest
 
 import minitorch.torch as torch
+from benchmarks import torch_steps
+from minitorch import cli
+from minitorch.doctor import check_torch_gpu
 from minitorch.torch.backends.cuda.backend import find_cuda
 from minitorch.torch.backends.interface import register, unregister
+from minitorch.training.checkpoint import load_checkpoint
 
 from . import devices, opinfo
 
 nn, F = torch.nn, torch.nn.functional
+
+pytestmark = pytest.mark.cuda
 
 
 @pytest.fixture(autouse=True)
@@ -287,6 +293,32 @@ def test_views_share_memory_and_writes_are_seen():
         w.sum().backward()
 
 
+def test_elements_are_copied_between_devices():
+    x, y = torch.zeros(2, 3, device="cuda"), torch.arange(3.0, requires_grad=True)
+    z = x.clone()
+    z.copy_(y)
+    z.sum().backward()
+    assert (z.tolist(), y.grad.tolist()) == ([[0, 1, 2]] * 2, [2, 2, 2])
+    x[1] = y.detach()
+    assert torch.zeros(2, 3).copy_(x).tolist() == [[0, 0, 0], [0, 1, 2]]
+    model = nn.Linear(3, 2).cuda()
+    state = nn.Linear(3, 2).state_dict()
+    model.load_state_dict(state)
+    assert model.weight.is_cuda
+    assert model.weight.cpu().equal(state["weight"])
+    optimizer = torch.optim.Adam(model.parameters())
+    model(x).sum().backward()
+    optimizer.step()
+    saved = optimizer.state_dict()
+    saved["state"] = {
+        i: {name: value.cpu() for name, value in own.items()} for i, own in saved["state"].items()
+    }
+    again = torch.optim.Adam(model.parameters())
+    again.load_state_dict(saved)
+    again.step()
+    assert again.state[model.weight]["exp_avg"].is_cuda
+
+
 def test_files_take_tensors_to_and_from_the_gpu(tmp_path):
     x = {"a": torch.arange(4.0, device="cuda"), "b": torch.arange(3)}
     torch.save(x, tmp_path / "x.pt")
@@ -320,6 +352,83 @@ def test_running_out_of_memory_is_an_error_and_the_process_goes_on(gpu):
     with pytest.raises(torch.OutOfMemoryError, match="out of memory"):
         _ = x.expand(1 << 40, 3) * 2.0
     assert (x * 2).tolist() == [2, 2, 2]
+
+
+# --- Switches, pinned memory, programs ----------------------------------------------------------------
+
+
+def test_tf32_is_off_and_has_two_switches(gpu, monkeypatch):
+    told = []
+    monkeypatch.setattr(gpu, "set_precision", told.append)
+    switch = torch.backends.cuda.matmul
+    assert (switch.allow_tf32, torch.get_float32_matmul_precision()) == (False, "highest")
+    try:
+        switch.allow_tf32 = True
+        assert torch.get_float32_matmul_precision() == "high"
+        torch.set_float32_matmul_precision("highest")
+        assert not switch.allow_tf32
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    assert told[:2] == ["high", "highest"]
+    with pytest.raises(AttributeError, match="Unknown attribute"):
+        switch.allow_tf23 = True
+
+
+def test_pinned_memory():
+    x = torch.arange(6.0).reshape(2, 3)
+    assert not x.is_pinned()
+    y = x.pin_memory()
+    assert (y.is_pinned(), y[1:].is_pinned(), y.pin_memory() is y) == (True, True, True)
+    assert (y.equal(x), y.cuda().cpu().equal(x), y.t().cuda().cpu().equal(x.t())) == (True,) * 3
+    assert not y.clone().is_pinned()
+    with pytest.raises(RuntimeError, match="only those of the CPU"):
+        x.cuda().pin_memory()
+
+
+def test_a_loader_pins_its_batches():
+    data = [{"x": torch.ones(2), "y": (1, "name")} for _ in range(3)]
+    for batch in torch.utils.data.DataLoader(data, batch_size=2, pin_memory=True):
+        assert batch["x"].is_pinned()
+        assert batch["y"][0].is_pinned()
+        assert batch["y"][1][0] == "name"
+
+
+def test_the_command_line_trains_there(tmp_path, capsys):
+    pytest.importorskip("sklearn")
+    common = "train cnn --device cuda --pts 64 --batch 32 --plain --no-picture --out".split()
+    assert cli.main([*common, str(tmp_path), "--epochs", "1"]) == 0
+    assert cli.main([*common, str(tmp_path), "--epochs", "2", "--resume"]) == 0
+    assert cli.main([*common, str(tmp_path / "whole"), "--epochs", "2"]) == 0
+    parts, whole = (
+        load_checkpoint(folder / "checkpoint.npz") for folder in (tmp_path, tmp_path / "whole")
+    )
+    assert parts.history.losses == pytest.approx(whole.history.losses, rel=1e-6)
+    bad = [*common, str(tmp_path / "bad")]
+    bad[3] = "cuda:99"
+    assert cli.main(bad) == 1
+    assert "cuda:99" in capsys.readouterr().err
+
+
+def test_the_doctor_names_the_gpu():
+    finding = check_torch_gpu()
+    assert finding.ok
+    assert torch.cuda.get_device_name() in finding.detail
+
+
+def test_the_doctor_says_what_is_missing(monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setenv("MINITORCH_CUDA", "off")
+        find_cuda.cache_clear()
+        finding = check_torch_gpu()
+    find_cuda.cache_clear()
+    find_cuda()
+    assert (finding.ok, finding.detail) == (False, "MINITORCH_CUDA=off hides it")
+
+
+def test_benchmarks_measure_there():
+    expected = torch_steps.prepared("MLP 2-100-100-1", torch)[1]
+    found = torch_steps.prepared("MLP 2-100-100-1", torch, device="cuda")[1]
+    assert found == pytest.approx(expected, rel=1e-5)
 
 
 # --- Every operation --------------------------------------------------------------------------------

@@ -62,11 +62,11 @@ for line in lines:
 """
 
 
-def drive(folder: Path, library: str, lines: list[str]) -> str:
+def drive(folder: Path, library: str, lines: list[str], **variables: str) -> str:
     """Run command lines of examples with one library in a folder; what they wrote to stderr."""
     (folder / library).mkdir(exist_ok=True)
     command = [sys.executable, "-c", DRIVER, library, str(EXAMPLES), json.dumps(lines)]
-    environment = {**os.environ, "MINITORCH_DATA": "no-data", "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "MINITORCH_DATA": "no-data", "OMP_NUM_THREADS": "1", **variables}
     process = subprocess.run(
         command, cwd=folder / library, env=environment, capture_output=True, text=True, timeout=250
     )
@@ -95,6 +95,18 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_all_examples_run(results: Path) -> None:
     errors = (results / "errors.txt").read_text()
     assert "FAILED" not in errors, errors
+
+
+@pytest.mark.cuda
+def test_all_examples_run_on_a_gpu(results: Path, tmp_path: Path) -> None:
+    lines = [f"{case} --steps 1 --device cuda --out {name}" for name, case in CASES.items()]
+    device = {} if ours.cuda.is_available() else {"MINITORCH_CUDA": "simulated"}
+    errors = drive(tmp_path, "ours", [*lines, f"{GPT} --steps 1 --device cuda --out gpt"], **device)
+    assert "FAILED" not in errors, errors
+    for name in ("siamese", "super_resolution"):  # what draws no numbers on the device
+        first, right = log(tmp_path / "ours" / name)[0], log(results / "ours" / name)[0]
+        assert first["loss"] == pytest.approx(right["loss"], rel=1e-4)
+        assert b"cuda:0" in (tmp_path / "ours" / name / "model.pt").read_bytes()
 
 
 def log(folder: Path) -> list[dict[str, float]]:

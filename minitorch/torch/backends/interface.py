@@ -136,6 +136,13 @@ class Backend:
             for old, new in zip((p, *kept), formula(np, p, g, *kept, *own), strict=True):
                 old[...] = new
 
+    def is_pinned(self, array: np.ndarray) -> bool:
+        """Whether an array of the CPU is in memory that the device reads by itself."""
+        return False
+
+    def set_precision(self, precision: str) -> None:
+        """Be told how exact products in float32 must be: "highest", "high", "medium"."""
+
     def expect_many_steps(self, formula: Callable[..., Any], dtype: Any) -> None:
         """Be told that steps of a formula will be taken often: time to compile what it needs."""
 

@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 from .. import dtypes, environment
-from ..backends.interface import address_of
+from ..backends.interface import address_of, others
 from ..device import device as device_type
-from ..tensor import Size, Tensor
+from ..tensor import Size, Tensor, wrap
 from .movement import wrap_dim
 from .promotion import plain_integer
 from .strides import element_strides, memory_of
@@ -221,24 +221,37 @@ _always("to_dense", lambda self, dtype=None, masked_grad=None: self if dtype is 
 
 @only_method
 def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """Whether the memory is pinned: never."""
+    """Whether the tensor is in memory of the CPU that a GPU reads by itself."""
     if isinstance(device, int) and not isinstance(device, bool):
         plain_integer(device, "is_pinned", "device")
-        raise RuntimeError(
-            "Device index must not be negative"
-            if device < 0
-            else "Cannot access accelerator device when none is available."
-        )
-    if device is not None:
+        if device < 0:
+            raise RuntimeError("Device index must not be negative")
+        _accelerator()
+    elif device is not None:
         device_type(device)
-    return False
+    return self.is_cpu and any(backend.is_pinned(self._array) for backend in others)
 
 
 @only_method
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """The tensor itself: memory is not pinned here."""
-    is_pinned(self, device)
-    return self
+    """A copy in memory of the CPU that a GPU reads by itself; the tensor itself if it is there."""
+    if is_pinned(self, device):
+        return self
+    if not self.is_cpu:
+        raise RuntimeError(
+            "cannot pin a tensor that is on a GPU: only those of the CPU can be pinned"
+        )
+    return wrap(_accelerator().pin(self._array))
+
+
+def _accelerator() -> Any:
+    """The GPUs; an error where there are none."""
+    from ..backends.cuda.backend import find_cuda
+
+    backend = find_cuda()[0]
+    if backend is None:
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return backend
 
 
 as_functions("get_device", "is_distributed", "is_inference")

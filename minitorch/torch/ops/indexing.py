@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import dtypes
 from ..backends.interface import ARRAYS
+from ..backends.interface import others as other_backends
 from ..tensor import Array, Tensor, wrap
 from .creation import LIFT, as_tensor
 from .layout import arranged
@@ -325,6 +326,8 @@ def __setitem__(self: Tensor, key: Any, value: Any) -> None:  # noqa: N807
     if not value._array.ndim and value._counter is view._counter:
         value = value.clone()  # one element may fill the memory that it is part of
     if advanced is None:
+        if other_backends and value.device != view.device:
+            value = value.to(view.device)
         bind_in_place(COPY, view, (_without_leading_ones(value, view._array.ndim),), {})
         return
     if not value._array.ndim and len(advanced) == 1 and _is_mask(advanced[0]):

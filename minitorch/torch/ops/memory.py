@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..autograd.graph import modes
 from ..backends.interface import ARRAYS
+from ..backends.interface import others as other_backends
 from ..tensor import Array, Tensor, bump_version, tracks, wrap
 from .movement import sizes_of
 from .promotion import NUMBERS, SMALL, exact_number, fits_floats
@@ -74,6 +75,8 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """Copy another tensor's elements into this one, broadcast and cast."""
     if not isinstance(other, Tensor):
         other = wrap(np.asarray(other))
+    if other_backends and other.device != self.device:
+        other = other.to(self.device)
     return bind_in_place(COPY, self, (other,), {})
 
 

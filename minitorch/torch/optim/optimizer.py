@@ -358,11 +358,13 @@ def _listed(params: Any) -> tuple[list[Any], list[str]]:
 
 
 def _fitted(value: Any, param: Tensor, key: Any = None) -> Any:
-    """A copy of a loaded state whose tensors have the parameter's type, but for counts of steps."""
+    """A copy of a loaded state whose tensors have the parameter's type and device, but for counts of steps."""
     if isinstance(value, Tensor):
-        if key == "step" or param.dtype.kind < dtypes.FLOATING:
-            return value
-        return value.to(param.dtype)
+        if key == "step":
+            return value.cpu()
+        if param.dtype.kind < dtypes.FLOATING:
+            return value.to(param.device)
+        return value.to(param.device, param.dtype)
     if isinstance(value, dict):
         return {k: _fitted(v, param, k) for k, v in value.items()}
     if isinstance(value, (list, tuple, set)):

@@ -162,9 +162,31 @@ class Cuda(Backend):
             distribution(shape, dtype, *args, **_each(named, self._downloaded)), where
         )
 
+    # --- Pinned memory -----------------------------------------------------------------------------------
+
+    def pin(self, array: np.ndarray) -> np.ndarray:
+        """A copy in memory of the CPU that a GPU reads by itself."""
+        memory = self.pinned(max(array.nbytes, 1))
+        copy = np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
+        copy[...] = array
+        return copy
+
+    def is_pinned(self, array: np.ndarray) -> bool:
+        """Whether an array of the CPU is in such memory."""
+        owner: Any = array
+        while isinstance(owner, np.ndarray) and owner.base is not None:
+            owner = owner.base
+        owner = owner.obj if isinstance(owner, memoryview) else owner
+        return isinstance(owner, self.pinned_memory)
+
     # --- What a kind of GPU says of itself ---------------------------------------------------------------
 
     out_of_memory: type[BaseException] = MemoryError
+    pinned_memory: type
+
+    def pinned(self, size: int) -> Any:
+        """Bytes of the CPU that a GPU reads by itself, an object of the class `pinned_memory`."""
+        raise NotImplementedError
 
     def index_of(self, array: Array) -> int:
         """Which GPU an array is on."""

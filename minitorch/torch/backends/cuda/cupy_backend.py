@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...device import DeviceError, OutOfMemoryError, device
+from ...environment import get_float32_matmul_precision
 from ..interface import Array, Shape
 from .backend import Cuda
 
@@ -27,6 +28,7 @@ class CupyCuda(Cuda):
     """The GPUs that CuPy finds."""
 
     array = cupy.ndarray
+    pinned_memory = cupy.cuda.PinnedMemoryPointer
     out_of_memory = cupy.cuda.memory.OutOfMemoryError
 
     def __init__(self) -> None:
@@ -40,10 +42,19 @@ class CupyCuda(Cuda):
             ) from None
         if not self.number:
             raise DeviceError("CuPy finds no GPU: look at nvidia-smi and CUDA_VISIBLE_DEVICES")
+        self.set_precision(get_float32_matmul_precision())
         from .kernels import by_kernel, compute_into
         from .recurrent import FORMULAS
 
         self.by_kernel, self.compute_into, self.formulas = by_kernel, compute_into, FORMULAS
+
+    def set_precision(self, precision: str) -> None:
+        products = cupy._core._routines_linalg
+        exact, tf32 = products.COMPUTE_TYPE_DEFAULT, products.COMPUTE_TYPE_TF32
+        products.set_compute_type(np.float32, exact if precision == "highest" else tf32)
+
+    def pinned(self, size: int) -> Any:
+        return cupy.cuda.alloc_pinned_memory(size)
 
     def count(self) -> int:
         return self.number
@@ -73,6 +84,11 @@ class CupyCuda(Cuda):
 
     def from_numpy(self, array: np.ndarray, where: device) -> Array:
         with self._on(where):
+            if self.is_pinned(array) and array.flags.c_contiguous:
+                made = cupy.ndarray(array.shape, array.dtype)
+                made.set(array)  # without a copy on the way
+                cupy.cuda.get_current_stream().synchronize()
+                return made
             return cupy.asarray(array, order="K")
 
     def to_numpy(self, array: Array) -> np.ndarray:

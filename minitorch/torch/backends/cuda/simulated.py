@@ -205,10 +205,15 @@ class SimulatedStream:
         """Let what follows wait for an event."""
 
 
+class SimulatedPinnedMemory(bytearray):
+    """Bytes that a simulated GPU reads by itself."""
+
+
 class SimulatedCuda(Cuda):
     """Simulated GPUs."""
 
     array = SimulatedArray
+    pinned_memory = SimulatedPinnedMemory
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -218,6 +223,9 @@ class SimulatedCuda(Cuda):
 
     def count(self) -> int:
         return self.number
+
+    def pinned(self, size: int) -> SimulatedPinnedMemory:
+        return SimulatedPinnedMemory(size)
 
     def index_of(self, array: Array) -> int:
         return array.index

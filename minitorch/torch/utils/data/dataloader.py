@@ -15,9 +15,11 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
 from typing import Any, Generic, TypeVar
 
+from ... import accelerator
 from ...generator import Generator
 from ._utils.collate import default_collate, default_convert
 from ._utils.fetch import _DatasetKind
+from ._utils.pin_memory import pin_memory as pin
 from ._utils.transfer import make_folder, receive
 from ._utils.worker import Ended, ExceptionWrapper, Resume, Task, run_worker
 from ._utils.worker import get_worker_info as get_worker_info
@@ -49,7 +51,7 @@ class DataLoader(Generic[_T_co]):
         batch_sampler: lists of indices, in place of all four
         num_workers: how many processes make batches; with 0, this one does
         collate_fn: makes a batch of a list of samples
-        pin_memory: accepted; there is no accelerator to copy to
+        pin_memory: whether batches are in memory that a GPU reads by itself, where there is a GPU
         drop_last: whether to leave out a last batch that is too small
         timeout: how many seconds to wait for a batch of a worker; 0: forever
         worker_init_fn: called in each worker with its number
@@ -256,7 +258,8 @@ class _BaseDataLoaderIter:
     """One pass through the data."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
-        if loader.pin_memory:
+        self._pins = loader.pin_memory and accelerator.is_available()
+        if loader.pin_memory and not self._pins:
             warnings.warn(
                 "'pin_memory' argument is set as true but no accelerator is found, then device "
                 "pinned memory won't be used.",
@@ -290,7 +293,7 @@ class _BaseDataLoaderIter:
             and self._num_yielded > self._expected
         ):
             self._warn_about_length()
-        return data
+        return pin(data) if self._pins else data
 
     def _next_data(self) -> Any:
         raise NotImplementedError

@@ -29,13 +29,13 @@ def default_convert(data: Any) -> Any:
     if isinstance(data, (np.ndarray, np.generic)):
         return data if data.dtype.kind in "SUO" else as_tensor(data)
     if isinstance(data, Mapping):
-        return _mapping_like(data, {key: default_convert(data[key]) for key in data})
+        return mapping_like(data, {key: default_convert(data[key]) for key in data})
     if isinstance(data, tuple) and hasattr(data, "_fields"):
         return type(data)(*map(default_convert, data))
     if isinstance(data, tuple):
         return [default_convert(each) for each in data]
     if isinstance(data, Sequence):
-        return _sequence_like(data, [default_convert(each) for each in data])
+        return sequence_like(data, [default_convert(each) for each in data])
     return data
 
 
@@ -53,18 +53,18 @@ def collate(batch: Any, *, collate_fn_map: Collaters | None = None) -> Any:
         return collate(samples, collate_fn_map=collate_fn_map)
 
     if isinstance(first, Mapping):
-        return _mapping_like(first, {key: together([d[key] for d in batch]) for key in first})
+        return mapping_like(first, {key: together([d[key] for d in batch]) for key in first})
     if isinstance(first, tuple) and hasattr(first, "_fields"):
         return type(first)(*map(together, zip(*batch, strict=False)))
     if isinstance(first, Sequence):
         if any(len(each) != len(first) for each in batch):
             raise RuntimeError("each element in list of batch should be of equal size")
         columns = [together(samples) for samples in zip(*batch, strict=True)]
-        return columns if isinstance(first, tuple) else _sequence_like(first, columns)
+        return columns if isinstance(first, tuple) else sequence_like(first, columns)
     raise TypeError(default_collate_err_msg_format.format(type(first)))
 
 
-def _mapping_like(old: Mapping[Any, Any], new: dict[Any, Any]) -> Any:
+def mapping_like(old: Mapping[Any, Any], new: dict[Any, Any]) -> Any:
     """A mapping of the same kind as another, with other values; a dict if that cannot be."""
     try:
         if isinstance(old, MutableMapping):
@@ -76,7 +76,7 @@ def _mapping_like(old: Mapping[Any, Any], new: dict[Any, Any]) -> Any:
         return new
 
 
-def _sequence_like(old: Sequence[Any], new: list[Any]) -> Any:
+def sequence_like(old: Sequence[Any], new: list[Any]) -> Any:
     """A sequence of the same kind as another, with other values; a list if that cannot be."""
     try:
         if isinstance(old, MutableSequence):
