@@ -73,6 +73,13 @@ class Generator:
         lock: held while numbers are drawn, so that each caller's are consecutive
     """
 
+    def __new__(cls, device: device | str | None = None) -> Generator:
+        if cls is Generator and resolve(device).type == "cuda":
+            from .backends.cuda.philox import PhiloxGenerator
+
+            return object.__new__(PhiloxGenerator)
+        return object.__new__(cls)
+
     def __init__(self, device: device | str | None = None) -> None:
         self.device = resolve(device)
         self.lock = RLock()

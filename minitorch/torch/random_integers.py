@@ -32,7 +32,7 @@ def integers(
         dtype.kind != "c",
         "check_random_bounds handles only integral, floating-point and boolean types",
     )
-    low, high = _integer_bounds(dtype, low, high)
+    low, high = bounds_of(dtype, low, high)
     span, first = high - low, np.int64(low)
     if span < 1 << 28:
         return _remainders(shape, dtype, generator, span, first)
@@ -46,7 +46,7 @@ def integers_of_type(
 ) -> Array:
     """Integers from 0 to the largest up to which the type holds all: `random_()`."""
     dtype = np.dtype(dtype)
-    span = _last_integer(dtype) + 1
+    span = last_integer(dtype) + 1
     fill = _remainders_of_pairs if dtype in (np.float64, np.int64) else _remainders
     return fill(shape, dtype, generator, span, np.int64(0))
 
@@ -68,17 +68,17 @@ def _remainders_of_pairs(
     return from_words(shape, dtype, generator, 2, read)
 
 
-def _last_integer(dtype: Any) -> int:
+def last_integer(dtype: Any) -> int:
     """The integer up to which a type holds all."""
     return 1 << digits_of(dtype) if digits_of(dtype) else largest_of(dtype)
 
 
-def _integer_bounds(dtype: Any, low: int, high: int | None) -> tuple[int, int]:
+def bounds_of(dtype: Any, low: int, high: int | None) -> tuple[int, int]:
     """The bounds that `integers` keeps: those given, moved inward to numbers of the type."""
     if high is None and low == -(1 << 63):
         return low, 1 << 63
     if high is None:
-        low, high = _first_stored(dtype, low), _last_integer(dtype) + 1
+        low, high = _first_stored(dtype, low), last_integer(dtype) + 1
     else:
         require(
             low < high,
@@ -134,7 +134,7 @@ def permutation(n: int, dtype: Any, generator: Generator | None = None) -> Array
     dtype = np.dtype(dtype)
     require(n >= 0, f"n must be non-negative, got {n}")
     require(
-        n <= _last_integer(dtype),
+        n <= last_integer(dtype),
         f"n is too large for result tensor type: '{dtype.name}' for n={n}",
     )
     words = 1 if n < 0xFFFFFFFF // 20 else 2

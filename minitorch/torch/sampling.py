@@ -221,6 +221,13 @@ def bernoulli(
     return from_doubles(shape, dtype, generator, lambda u: u < p)
 
 
+def kept(
+    shape: tuple[int, ...], dtype: Any, p: float = 0.5, generator: Generator | None = None
+) -> Array:
+    """What dropout keeps: `bernoulli`, which PyTorch draws in another order there on a GPU."""
+    return bernoulli(shape, dtype, p, generator)
+
+
 def exponential(
     shape: tuple[int, ...], dtype: Any, rate: float = 1.0, generator: Generator | None = None
 ) -> Array:
@@ -255,7 +262,7 @@ def multinomial(
     weights: Array, count: int, replacement: bool = False, generator: Generator | None = None
 ) -> Array:
     """Indices drawn with probabilities in proportion to each row of weights: `multinomial`."""
-    _check_multinomial(weights, count, replacement)
+    check_multinomial(weights, count, replacement)
     if replacement and count > 1:
         return _drawn_with_replacement(weights, count, generator)
     by_columns = weights.ndim == 2 and 0 < weights.strides[0] < weights.strides[1]
@@ -282,7 +289,7 @@ def _drawn_with_replacement(weights: Array, count: int, generator: Generator | N
     return np.array(found, dtype=np.int64).reshape(*weights.shape[:-1], count)
 
 
-def _check_multinomial(weights: Array, count: int, replacement: bool) -> None:
+def check_multinomial(weights: Array, count: int, replacement: bool) -> None:
     """Raise for weights that are no distribution, or more samples than there are indices."""
     require(1 <= weights.ndim <= 2, f"prob_dist must be 1 or 2 dim, got {weights.ndim}")
     require(

@@ -37,7 +37,7 @@ DEVICE = ours.device("cuda", 0)
 ELSEWHERE = {"to", "sparse.mm.reduce"}  # they name a device, or have no samples without CSR
 UNSTEADY = set(
     """bernoulli cauchy empty empty_like empty_permuted empty_strided exponential geometric log_normal
-    multinomial nn.functional.alpha_dropout nn.functional.dropout nn.functional.dropout2d
+    multinomial nn.functional.alpha_dropout nn.functional.multi_head_attention_forward nn.functional.dropout nn.functional.dropout2d
     nn.functional.dropout3d nn.functional.feature_alpha_dropout.with_train nn.functional.rrelu
     nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d
     nn.functional.scaled_dot_product_attention.dropout new_empty new_empty_strided normal

@@ -145,6 +145,64 @@ def test_seeds_and_states_of_the_generator():
     assert torch.rand(5, device="cuda", generator=g).equal(a)
 
 
+def test_random_numbers_are_those_of_pytorch_on_a_gpu():
+    torch.manual_seed(0)
+    uniform = [0.3990, 0.5167, 0.0249, 0.9401, 0.9459, 0.7967, 0.4150, 0.8203, 0.2290, 0.9096]
+    assert torch.rand(10, device="cuda").tolist() == pytest.approx(uniform, abs=5e-5)
+    assert torch.cuda.get_rng_state().tolist() == [0] * 8 + [4] + [0] * 7
+    torch.manual_seed(0)
+    normal = [-0.9247, -0.4253, -2.6438, 0.1452, -0.1209, -0.5797]
+    assert torch.randn(6, device="cuda").tolist() == pytest.approx(normal, abs=5e-5)
+
+
+def test_all_distributions_are_drawn_there():
+    torch.manual_seed(1)
+    x = torch.empty(20000, device="cuda")
+    for kind in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        y = x.to(kind)
+        assert y.uniform_(2, 4).double().mean().item() == pytest.approx(3, abs=0.03)
+        assert (y >= 2).all()
+        assert (y < 4).all()
+        assert y.normal_(1, 2).double().std().item() == pytest.approx(2, abs=0.05)
+        assert y.exponential_(2).double().mean().item() == pytest.approx(0.5, abs=0.02)
+        assert (y > 0).all()
+        assert y.bernoulli_(0.3).double().mean().item() == pytest.approx(0.3, abs=0.02)
+    assert x.geometric_(0.25).mean().item() == pytest.approx(4, abs=0.2)
+    assert x.cauchy_(3, 1).median().item() == pytest.approx(3, abs=0.1)
+    assert x.log_normal_(0, 1).median().item() == pytest.approx(1, abs=0.05)
+    assert F.dropout(torch.ones_like(x), 0.25).mean().item() == pytest.approx(1, abs=0.02)
+    chances = torch.full_like(x, 0.2)
+    assert chances.bernoulli().mean().item() == pytest.approx(0.2, abs=0.02)
+    whole = torch.randint(-5, 5, (20000,), device="cuda")
+    assert (whole.min().item(), whole.max().item()) == (-5, 4)
+    large = torch.randint(0, 1 << 40, (1000,), device="cuda")
+    assert 1 << 38 < large.double().mean().item() < 1 << 40
+    assert (
+        torch.randperm(5000, device="cuda").sort().values.equal(torch.arange(5000, device="cuda"))
+    )
+    drawn = torch.multinomial(torch.as_tensor([0.0, 3.0, 1.0], device="cuda"), 2)
+    assert sorted(drawn.tolist()) == [1, 2]
+    with pytest.raises(RuntimeError, match="from=3 > to=1"):
+        x.uniform_(3, 1)
+    with pytest.raises(RuntimeError, match="Expected a 'cuda' device type for generator"):
+        torch.rand(2, device="cuda", generator=torch.Generator())
+    with pytest.raises(RuntimeError, match="16 bytes"):
+        torch.cuda.set_rng_state(torch.get_rng_state())
+
+
+def test_the_numbers_of_the_cpu_do_not_depend_on_those_of_the_gpu():
+    torch.manual_seed(3)
+    first = torch.rand(5)
+    torch.manual_seed(3)
+    rates = torch.ones(5, device="cuda")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        counts = torch.poisson(rates)
+    assert torch.rand(5).equal(first)
+    torch.manual_seed(3)
+    assert torch.poisson(rates).equal(counts)
+
+
 def test_without_a_gpu_errors_say_what_is_missing():
     code = """if True:
         import minitorch.torch as torch

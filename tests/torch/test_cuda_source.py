@@ -5,12 +5,14 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import minitorch.torch  # noqa: F401
+from minitorch.torch.backends.cuda import philox
 from minitorch.torch.backends.cuda.source import PRELUDE, Program, Unsupported, called
 from minitorch.torch.ops.record import REGISTRY
 from minitorch.torch.optim import formulas
@@ -80,6 +82,67 @@ def test_code_for_kernels_computes_what_records_compute(library):
 def test_what_cannot_be_said_is_refused(name):
     with pytest.raises(Unsupported):
         _function(name)
+
+
+AS_C = {
+    np.float32: ("float", "{}", "{}"), np.float64: ("double", "{}", "{}"), np.int64: ("long long", "{}", "{}"),
+}  # fmt: skip
+ONE_THREAD_AFTER_ANOTHER = """
+#include <cmath>
+using namespace std;
+#define __device__
+#define __global__
+struct Place { unsigned x; };
+static Place blockIdx, threadIdx, blockDim, gridDim;
+static void both(float x, float* s, float* c) { *s = sinf(x); *c = cosf(x); }
+static void sincospi(double x, double* s, double* c) { *s = sin(M_PI * x); *c = cos(M_PI * x); }
+#define __sincosf both
+#define __logf logf
+"""
+ALL_THREADS = """
+extern "C" void all(unsigned blocks, E* out, long long n, Long seed, Long offset, A a, A b) {
+  gridDim.x = blocks; blockDim.x = 256;
+  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x)
+    for (threadIdx.x = 0; threadIdx.x < 256; ++threadIdx.x) draw(out, n, seed, offset, a, b);
+}
+"""
+DRAWN = [
+    ("uniform", np.float32, (2.0, 5.0), 1500), ("uniform", np.float64, (), 1500), ("normal", np.float32, (), 700),
+    ("normal", np.float64, (1.0, 2.0), 1700), ("bernoulli", np.float32, (0.3,), 900), ("kept", np.float32, (0.3,), 4400),
+    ("kept", np.float32, (0.3,), 2002), ("exponential", np.float32, (2.0,), 100), ("cauchy", np.float64, (), 100),
+    ("integers", np.int64, (-3, 8), 3000), ("integers", np.int64, (-5, 1 << 40), 1100), ("geometric", np.float32, (0.2,), 100),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "kind", "args", "n"), DRAWN)
+def test_random_numbers_of_the_kernel_are_those_of_numpy(name, kind, args, n, tmp_path):
+    if COMPILER is None:
+        pytest.skip("no C++ compiler")
+    gpu = SimpleNamespace(multi_processor_count=1, max_threads_per_multi_processor=512)
+    recipe = philox.RECIPES[name](np.dtype(kind), *args)
+    launch = philox.launch_of(recipe, n, np.dtype(kind), gpu)
+    source = ONE_THREAD_AFTER_ANOTHER + philox.code_of(launch, *AS_C[kind]) + ALL_THREADS
+    (tmp_path / "draw.cpp").write_text(source)
+    built = tmp_path / "draw.so"
+    subprocess.run(
+        [COMPILER, "-O1", "-std=c++17", "-shared", "-fPIC", "-o", built, tmp_path / "draw.cpp"],
+        check=True,
+    )
+    out = np.empty(n, kind)
+    number = {"word": ctypes.c_uint64, "pair": ctypes.c_uint64}.get(
+        recipe.base, ctypes.c_double if launch.wide == np.float64 else ctypes.c_float
+    )
+    seed, offset = 12345678901234567, 8
+    a, b = (int(v) % (1 << 64) if number is ctypes.c_uint64 else v for v in (recipe.a, recipe.b))
+    ctypes.CDLL(str(built)).all(
+        launch.blocks, out.ctypes.data_as(ctypes.c_void_p), ctypes.c_longlong(n),
+        ctypes.c_uint64(seed), ctypes.c_uint64(offset), number(a), number(b),
+    )  # fmt: skip
+    expected = philox.numbers(launch, seed, offset, kind)
+    if kind is np.int64 or name in ("bernoulli", "kept"):
+        np.testing.assert_array_equal(out, expected)
+    else:
+        np.testing.assert_allclose(out, expected, rtol=2e-5 if kind is np.float32 else 1e-12)
 
 
 def test_a_branch_on_a_number_is_refused():

@@ -107,6 +107,12 @@ class Backend:
         """Numbers of a distribution of `sampling.py`: unless a device has its own, those of the CPU."""
         return self.from_numpy(distribution(shape, dtype, *args, **named), where)
 
+    def permutation(self, n: int, dtype: Any, where: device, generator: Any) -> Array:
+        """The numbers below n in a random order."""
+        from ..sampling import permutation
+
+        return self.from_numpy(permutation(n, dtype, generator), where)
+
     def accelerate(self, formula: Callable[..., Any]) -> Callable[..., Any]:
         """A formula of NumPy's functions, or what computes the same sooner on the device's arrays."""
         return formula

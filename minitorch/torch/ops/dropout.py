@@ -35,7 +35,7 @@ def _probability(p: Any) -> float:
 def _mask(input: Array, p: float, features: bool) -> Array:
     """Ones to keep and zeros to drop: one for each element, or for each channel of each sample."""
     if not features:
-        return drawn_for(input, sampling.bernoulli, 1 - p)
+        return drawn_for(input, sampling.kept, 1 - p)
     backend = backend_of(input)
     shape = input.shape[:2] + (1,) * (input.ndim - 2)
     where = backend.device_of(input)

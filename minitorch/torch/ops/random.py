@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, sampling
-from ..backends.interface import backend_for, backend_of, from_numpy
+from ..backends.interface import backend_for, backend_of
 from ..device import CPU
 from ..tensor import Array, Tensor
 from .creation import made_by, made_like, memory_order_of
@@ -168,7 +168,7 @@ def randint_like(
 
 _RANDPERM = Op(
     "randperm", (),
-    lambda n, dtype, generator, device=CPU: from_numpy(sampling.permutation(n, dtype, generator), device), {},
+    lambda n, dtype, generator, device=CPU: backend_for(device).permutation(n, dtype, device, generator), {},
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ with a warning.
 
 from __future__ import annotations
 
+import math
 import os
 import traceback
 import warnings
@@ -16,7 +17,14 @@ from typing import Any
 import numpy as np
 
 from ...device import CPU, DeviceError, OutOfMemoryError, device
-from ..interface import Array, Backend, register
+from ...generator import Generator, chosen
+from ...sampling import check_multinomial, multinomial, normal
+from ...sampling import permutation as permutation_of_the_cpu
+from ..interface import Array, Backend, Shape, register
+from .philox import EACH_P, RECIPES, Launch, Recipe, launch_of, numbers, permutation
+
+DRAWN_BY_THE_CPU = frozenset(("poisson", "binomial", "_standard_gamma", "_sample_dirichlet"))
+"""Distributions by rejection: the CPU makes them of words of the GPU's generator."""
 
 Case = tuple[str, Any]
 """A record's name, and the type of its first array."""
@@ -38,6 +46,8 @@ class Cuda(Backend):
         self._written: set[Case] = set()  # by records that are known to write here
         self._devices: dict[int, device] = {}
         self._generators: dict[int, Any] = {}
+        self._known: dict[int, Any] = {}
+        self.kernels = {"multinomial": self.multinomial, "normal": self.normal}
 
     def device_of(self, array: Array) -> device:
         index = self.index_of(array)
@@ -51,6 +61,8 @@ class Cuda(Backend):
 
         An error of the CPU's is the caller's to see: the input was at fault.
         """
+        if "generator" in params and params["generator"] is None:
+            params["generator"] = self.generator(where.index or 0)
         try:
             return self._compute(op, where, arrays, params)
         except self.out_of_memory as error:
@@ -59,6 +71,8 @@ class Cuda(Backend):
     def _compute(self, op: Any, where: device, arrays: Any, params: dict[str, Any]) -> Any:
         if (result := self.by_kernel(op, arrays, params)) is not None:
             return result
+        if op.name in DRAWN_BY_THE_CPU:
+            return self._on_cpu(op, where, arrays, params)
         if self.on_cpu and _case(op.name, arrays) in self.on_cpu:
             return self._on_cpu(op, where, arrays, params)
         try:
@@ -143,8 +157,6 @@ class Cuda(Backend):
 
     def generator(self, index: int) -> Any:
         """What a GPU's random numbers come from."""
-        from ...generator import Generator
-
         found = self._generators.get(index)
         if found is None:
             found = self._generators[index] = Generator(device("cuda", index))
@@ -155,12 +167,103 @@ class Cuda(Backend):
     def draw(
         self, distribution: Any, shape: Any, dtype: Any, where: device, *args: Any, **named: Any
     ) -> Array:
-        if named.get("generator") is None:
-            named["generator"] = self.generator(where.index or 0)
-        args = tuple(map(self._downloaded, args))
-        return self.from_numpy(
-            distribution(shape, dtype, *args, **_each(named, self._downloaded)), where
+        generator = self._generator_for(where, named.pop("generator", None))
+        named = _each(named, self._downloaded)
+        kind, recipe = np.dtype(dtype), RECIPES.get(distribution.__name__)
+        if distribution.__name__ == "bernoulli" and isinstance(args[0], self.array):
+            return self._draw_each(generator, shape, kind, where, args[0])
+        if recipe is None:
+            args = tuple(map(self._downloaded, args))
+            drawn = distribution(shape, kind, *args, generator=generator, **named)
+            return self.from_numpy(drawn, where)
+        distribution((0,), kind, *args, generator=generator, **named)  # checks its arguments
+        if kind.kind != "c":
+            return self._draw(recipe(kind, *args, **named), generator, shape, kind, where)
+        real = np.dtype(f"f{kind.itemsize // 2}")
+        drawn = recipe(real, *args, **named)
+        if distribution.__name__ == "normal":
+            drawn = drawn._replace(b=drawn.b / math.sqrt(2))
+        pairs = self._draw(drawn, generator, (*shape, 2), real, where)
+        return pairs.view(kind).reshape(shape)
+
+    def _draw(
+        self, recipe: Recipe, generator: Any, shape: Shape, kind: Any, where: device
+    ) -> Array:
+        """Numbers of a recipe; a generator's counter moves on."""
+        n = math.prod(shape)
+        if not n:
+            return self.empty(shape, kind, where)
+        launch = launch_of(recipe, n, kind, self._properties(where.index or 0))
+        seed, offset = generator.initial_seed(), generator.advance(launch.words)
+        return self.fill_random(launch, seed, offset, kind, where).reshape(shape)
+
+    def _draw_each(
+        self, generator: Any, shape: Shape, kind: Any, where: device, chances: Array
+    ) -> Array:
+        """0 or 1, each with a chance of its own."""
+        wide = np.dtype(np.float64 if chances.dtype == np.float64 else np.float32)
+        if ((chances < 0) | (chances > 1)).any():
+            raise RuntimeError("bernoulli_ expects all p to be in [0, 1]")
+        drawn = self._draw(EACH_P, generator, shape, np.dtype(np.float32), where)
+        return (drawn.astype(wide) <= chances.astype(wide)).astype(kind)
+
+    def permutation(self, n: int, dtype: Any, where: device, generator: Any) -> Array:
+        permutation_of_the_cpu(min(n, 0), dtype)  # checks its arguments
+        found = permutation(
+            n, self._generator_for(where, generator), self._properties(where.index or 0)
         )
+        return self.from_numpy(found.astype(dtype), where)
+
+    def multinomial(
+        self, weights: Array, num_samples: int, replacement: bool, generator: Any
+    ) -> Array:
+        """Places drawn by weight: where the first of events at the rates of the weights happens."""
+        check_multinomial(weights, num_samples, replacement)
+        where = self.device_of(weights)
+        generator = self._generator_for(where, generator)
+        if replacement and num_samples > 1:
+            drawn = multinomial(self.to_numpy(weights), num_samples, True, generator)
+            return self.from_numpy(drawn, where)
+        rate = RECIPES["exponential"](weights.dtype)
+        keys = weights / self._draw(rate, generator, weights.shape, weights.dtype, where)
+        if num_samples == 1:
+            return keys.argmax(axis=-1)[..., None]
+        return np.argsort(-keys, axis=-1)[..., :num_samples]
+
+    def normal(self, mean: Any, std: Any, generator: Any) -> Array:
+        """Normal numbers with a mean or a deviation each."""
+        like = mean if isinstance(mean, self.array) else std
+        where, own = self.device_of(like), isinstance(std, self.array)
+        if own and bool((std < 0).any()):
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+        shape = np.broadcast_shapes(np.shape(mean), np.shape(std))
+        drawn = self.draw(
+            normal, shape, like.dtype, where, 0.0, 1.0 if own else std, generator=generator
+        )
+        drawn = (drawn * std).astype(like.dtype) if own else drawn
+        return (drawn + mean).astype(like.dtype)
+
+    def _generator_for(self, where: device, given: Any) -> Any:
+        """The generator that was given, if it is of this device; or the GPU's own."""
+        if given is None:
+            return self.generator(where.index or 0)
+        if chosen(given).device.type != "cuda":
+            raise RuntimeError(
+                f"Expected a 'cuda' device type for generator but found '{given.device.type}'"
+            )
+        return given
+
+    def _properties(self, index: int) -> Any:
+        found = self._known.get(index)
+        if found is None:
+            found = self._known[index] = self.properties(index)
+        return found
+
+    def fill_random(
+        self, launch: Launch, seed: int, offset: int, kind: Any, where: device
+    ) -> Array:
+        """The numbers of a launch, in one row."""
+        return self.from_numpy(numbers(launch, seed, offset, kind), where)
 
     # --- Pinned memory -----------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from ...device import DeviceError, OutOfMemoryError, device
 from ...environment import get_float32_matmul_precision
 from ..interface import Array, Shape
 from .backend import Cuda
+from .philox import BLOCK, code_of
 
 INSTALL = "pip install 'minitorch[cuda]' (for drivers of CUDA 12: pip install cupy-cuda12x)"
 
@@ -22,6 +23,13 @@ except ImportError as error:
     raise DeviceError(
         f"CuPy, which computes on it, cannot be imported ({error}): {INSTALL}"
     ) from None
+
+
+WHOLE = {
+    "int64": "long long", "int32": "int", "int16": "short", "int8": "signed char", "uint8": "unsigned char",
+    "uint16": "unsigned short", "uint32": "unsigned", "uint64": "unsigned long long",
+}  # fmt: skip
+"""Names of types of whole numbers."""
 
 
 class CupyCuda(Cuda):
@@ -42,6 +50,7 @@ class CupyCuda(Cuda):
             ) from None
         if not self.number:
             raise DeviceError("CuPy finds no GPU: look at nvidia-smi and CUDA_VISIBLE_DEVICES")
+        self._random: dict[Any, Any] = {}
         self.set_precision(get_float32_matmul_precision())
         from .kernels import by_kernel, compute_into
         from .recurrent import FORMULAS
@@ -70,6 +79,33 @@ class CupyCuda(Cuda):
 
         if not update(formula, columns, numbers):
             super().update(formula, columns, numbers)
+
+    def fill_random(self, launch: Any, seed: int, offset: int, kind: Any, where: device) -> Array:
+        from .elementwise import HEAD, TYPES
+
+        if kind.kind == "c":
+            raise TypeError(f"no random numbers of {kind}")
+        memory, _, read, write = TYPES.get(kind) or (WHOLE[kind.name], "", "{}", "{}")
+        key = (
+            launch.recipe.code,
+            launch.recipe.base,
+            launch.each,
+            launch.together,
+            launch.wide,
+            kind,
+        )
+        kernel = self._random.get(key)
+        if kernel is None:
+            source = HEAD + code_of(launch, memory, read, write)
+            kernel = self._random[key] = cupy.RawKernel(source, "draw").kernel
+        whole = launch.recipe.base in ("word", "pair")
+        a, b = launch.recipe.a, launch.recipe.b
+        numbers = [np.uint64(v % (1 << 64)) if whole else launch.wide.type(v) for v in (a, b)]
+        with self._on(where):
+            out = cupy.ndarray((launch.n,), kind)
+            args = out, launch.n, np.uint64(seed), np.uint64(offset), *numbers
+            kernel((launch.blocks,), (BLOCK,), args)
+        return out
 
     def empty(self, shape: Shape, dtype: Any, where: device) -> Array:
         with self._on(where):
