@@ -119,6 +119,8 @@ def test_too_many_tapes_are_one_warning(monkeypatch):
             for n in (1, 2, 3):
                 assert f(torch.zeros(n)).tolist() == [1] * n
     assert ["2 tapes already" in str(w.message) for w in noted] == [True]
+    assert (len(f.tapes), f.eager) == (2, "")
+    assert [each.plays > 0 for each in f.traced] == [True, True]
 
 
 def test_suppress_errors(monkeypatch):

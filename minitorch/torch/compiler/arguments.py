@@ -27,6 +27,7 @@ class Arguments:
         self.tensors: list[Tensor] = []
         self.around = around
         self.given = args, kwargs
+        self.none = not args and not kwargs
         self.pattern = self._describe((args, kwargs))
         self.facts = [facts_of(t) for t in self.tensors]
         for tensor in self.tensors:
@@ -54,6 +55,8 @@ class Arguments:
     def match(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor] | None:
         """The tensors of another call, if it looks alike."""
         tensors: list[Tensor] = []
+        if self.none:
+            return None if args or kwargs else tensors
         if not _fits(self.pattern, (args, kwargs), tensors) or len(tensors) != len(self.facts):
             return None
         found = self.around.tensors

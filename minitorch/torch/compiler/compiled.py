@@ -17,6 +17,7 @@ from typing import Any
 from .. import interpreters
 from ..amp import autocast_mode
 from ..autograd.graph import modes
+from ..backends.cpu.dispatch import COMPILES
 from ..dtypes import get_default_dtype
 from ..environment import get_default_device
 from ..generator import Generator
@@ -55,13 +56,37 @@ def is_watched() -> bool:
     return any(type(each) is not autocast_mode._Autocast for each in stack)
 
 
+def _not_yet(tensors: list[Tensor]) -> Any:
+    raise RuntimeError("this tape is not played yet")
+
+
 class Traced:
     """A tape, and when it may be played."""
 
     def __init__(self, given: Arguments, around: Surroundings, state: Any, tape: Tape) -> None:
         self.given, self.around, self.state, self.tape = given, around, state, tape
-        self.play: Callable[..., Any] | None = None
+        self.play: Callable[..., Any] = _not_yet
+        self.plays = 0
         self.shared: Any = None
+
+    def prepare(self) -> None:
+        """Make the player of a tape that may be played."""
+        if not self.tape.recorded:
+            self.tape = without_idle_copies(self.tape)
+        self.play = player_of(self.tape)
+
+    def compile(self) -> None:
+        """Let the tape be played by programs from now on; one that leaves a graph behind is not."""
+        if self.tape.recorded or not COMPILES:
+            return
+        try:
+            self.play = player_of(self.tape, native=True)
+        except Exception as error:
+            warnings.warn(
+                f"torch.compile: {self.tape.name!r} is played by Python, because its program cannot be compiled: "
+                f"{type(error).__name__}: {error}",
+                UserWarning, stacklevel=4,
+            )  # fmt: skip
 
     def holds(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], state: Any
@@ -114,6 +139,7 @@ class Compiled:
         tape: the tape that was played or traced last
         tapes: all that may be played
         eager: why calls stay eager, or ""
+        full: whether calls were eager because there are too many tapes
     """
 
     def __init__(self, fn: Callable[..., Any], fullgraph: bool, name: str = "") -> None:
@@ -132,6 +158,7 @@ class Compiled:
         self.dynamic = False
         self.unstable = 0
         self.eager = ""
+        self.full = False
         self.tape: Tape | None = None
 
     @property
@@ -150,11 +177,12 @@ class Compiled:
             tensors = each.holds(args, kwargs, state)
             if tensors is not None:
                 self.tape = each.tape
-                return each.play(tensors)  # type: ignore[misc]
+                if each.plays == config.plays_before_programs:
+                    each.compile()
+                each.plays += 1
+                return each.play(tensors)
         if len(self.traced) >= min(config.cache_size_limit, config.recompile_limit):
-            self._stay_eager(
-                f"it has {len(self.traced)} tapes already (torch._dynamo.config.cache_size_limit)"
-            )
+            self._note_limit()
             return self.fn(*args, **kwargs)
         return self._trace(args, kwargs, state)
 
@@ -226,16 +254,15 @@ class Compiled:
             return
         tracer.close(result)
         finish(traced, tracer, gradients)
-        self.tape = tape = traced.tape
+        self.tape = traced.tape
         if partner is None:
             self.candidates.append(traced)
             if len(self.candidates) > 4 * config.cache_size_limit:
                 raise CannotTrace("it is called in another way each time", None)
         elif same_tape(partner.tape, traced.tape):
             self.candidates.remove(partner)
-            if not tape.recorded:
-                self.tape = traced.tape = without_idle_copies(tape)
-            traced.play = player_of(traced.tape)
+            traced.prepare()
+            self.tape = traced.tape
             self.traced.append(traced)
             self.unstable = 0
         else:
@@ -246,6 +273,18 @@ class Compiled:
         self.unstable += 1
         if self.unstable > 6:
             raise CannotTrace(why, None)
+
+    def _note_limit(self) -> None:
+        """There are as many tapes as there may be: calls that fit none are eager."""
+        why = f"it has {len(self.traced)} tapes already (torch._dynamo.config.cache_size_limit)"
+        if self.fullgraph:
+            raise Unsupported(f"torch.compile cannot trace {self.name!r} once more: {why}")
+        if not (self.full or config.suppress_errors):
+            warnings.warn(
+                f"torch.compile: calls of {self.name!r} that fit none of its tapes are eager, because {why}",
+                UserWarning, stacklevel=3,
+            )  # fmt: skip
+        self.full = True
 
     def _stay_eager(self, why: str) -> None:
         self.eager = why
@@ -407,6 +446,7 @@ def _same_entry(a: Entry, b: Entry) -> bool:
         and a.modes == b.modes
         and a.outputs == b.outputs
         and a.layouts == b.layouts
+        and a.offsets == b.offsets
         and alike(a.inputs, b.inputs)
         and alike(a.params, b.params)
     )

@@ -4,7 +4,10 @@ What is set here and means nothing to us is kept, as in any module.
 """
 
 cache_size_limit: int = 8
-"""How many tapes a function may have before it stays eager."""
+"""How many tapes a function may have; calls that fit none of them are then eager."""
+
+plays_before_programs: int = 24
+"""How often Python plays a tape before it is compiled: compiling takes seconds, and pays if many plays follow."""
 
 recompile_limit: int = 8
 """As `cache_size_limit`; the smaller one counts."""

@@ -19,6 +19,7 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Iterable
 from fractions import Fraction
 from io import IOBase
+from itertools import chain
 from operator import is_
 from pathlib import PurePath
 from types import CodeType, FunctionType, ModuleType
@@ -109,8 +110,13 @@ class Surroundings:
         self.lists: list[tuple[Any, tuple[Any, ...]]] = []
         self.cells: list[tuple[Any, Any]] = []
         self.empty: list[Any] = []  # the facts once more, as they are looked at quickest
-        self.whole: list[tuple[Any, int, list[Any], list[Any]]] = []
-        self.parts: list[tuple[Any, list[Any], list[tuple[Any, Any]]]] = []
+        self.sized: list[Any] = []  # whatever has a length, and these lengths
+        self.lengths: list[int] = []
+        self.keyed: list[Any] = []  # dictionaries, and all their keys, which are strings
+        self.keys: list[Any] = []
+        self.objects: list[Any] = []  # things to go through, and what is found there
+        self.expected: list[Any] = []
+        self.parts: list[tuple[Any, list[tuple[Any, Any]]]] = []
         self.contents: list[tuple[Any, str, Any]] = []
         self.attributes: list[tuple[Any, str, Any]] = []
         self.places: list[tuple[Any, str, Any]] = []  # of dictionaries: one key each
@@ -145,19 +151,38 @@ class Surroundings:
     def close(self) -> None:
         """Note code that ran, and was found nowhere."""
         self.empty = [where for where, keys, _ in self.dicts if not keys]
-        filled = [fact for fact in self.dicts if fact[1]]
-        for where, keys, items in filled:
-            values = [value for _, value in items]
-            if len(items) == len(keys) and not any(type(v) is Free for v in values):
-                self.whole.append((where, len(keys), keys, values))
-            else:
-                self.parts.append((where, keys, items))
+        for where, keys, items in self.dicts:
+            if keys:
+                self._flatten(where, keys, items)
+        for where, items in self.lists:
+            self.sized.append(where)
+            self.lengths.append(len(items))
+            self._expect(where, items)
         self.contents = [(cell, "cell_contents", value) for cell, value in self.cells]
         self.owners = frozenset(id(owner(array)) for _, array, _, _ in self.tensors.values())
         for code, whose in self.codes.items():
             if whose == "program" and code not in self.covered:
                 line = f"{code.co_filename}:{code.co_firstlineno}"
                 self._refuse(f"{code.co_name!r} ({line}) ran, and cannot be found again")
+
+    def _flatten(self, where: Any, keys: list[Any], items: list[tuple[Any, Any]]) -> None:
+        """Note a dictionary so that all of them are looked at in one pass."""
+        self.sized.append(where)
+        self.lengths.append(len(keys))
+        if all(type(key) is str for key in keys):
+            self.keyed.append(where)
+            self.keys += keys
+        else:
+            self._expect(where, keys)
+        values = [value for _, value in items]
+        if len(items) == len(keys) and not any(type(v) is Free for v in values):
+            self._expect(where.values(), values)
+        else:
+            self.parts.append((where, items))
+
+    def _expect(self, where: Any, values: Iterable[Any]) -> None:
+        self.objects.append(where)
+        self.expected += values
 
     # --- By type ---------------------------------------------------------------------------------
 
@@ -321,25 +346,19 @@ class Surroundings:
 
     def _same_objects(self) -> bool:
         """Whether every object is the one that it was: quick, and more than is needed."""
-        if any(self.empty):
+        if any(self.empty) or list(map(len, self.sized)) != self.lengths:
             return False
-        for where, count, keys, values in self.whole:
-            if len(where) != count or not all(map(is_, where.values(), values)):
-                return False
-            if not all(map(is_, where, keys)):
-                return False
-        for where, keys, items in self.parts:
-            if len(where) != len(keys) or not all(map(is_, where, keys)):
-                return False
+        if list(chain.from_iterable(self.keyed)) != self.keys:
+            return False
+        if not all(map(is_, chain.from_iterable(self.objects), self.expected)):
+            return False
+        for where, items in self.parts:
             for key, value in items:
                 now = where[key]
                 if now is not value and not (type(value) is Free and value.fits(now)):
                     return False
         for where, name, value in self.places:
             if where.get(name, MISSING) is not value:
-                return False
-        for where, items in self.lists:
-            if len(where) != len(items) or not all(map(is_, where, items)):
                 return False
         for holder, name, value in (*self.attributes, *self.contents):
             if getattr(holder, name, MISSING) is not value:

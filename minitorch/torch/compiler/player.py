@@ -39,12 +39,17 @@ class FreedNode(Node):
         raise RuntimeError(FREED)
 
 
-def player_of(tape: Tape) -> Callable[[Sequence[Tensor]], Any]:
-    """A function that plays a tape for the tensors of its arguments."""
+def player_of(tape: Tape, native: bool = False) -> Callable[[Sequence[Tensor]], Any]:
+    """A function that plays a tape for the tensors of its arguments; a native one is compiled first."""
     if tape.recorded:
         return _OnTensors(tape).function()
     shorter, arrays = with_constants(tape)
-    player = _OnArrays(shorter)
+    if native:
+        from .native_player import NativePlayer
+
+        player: OnArrays = NativePlayer(shorter, arrays)
+    else:
+        player = OnArrays(shorter)
     for slot, array in arrays.items():
         player.layouts[slot] = layout_of(array)
         player.names[f"v{int(slot)}"] = array
@@ -52,7 +57,7 @@ def player_of(tape: Tape) -> Callable[[Sequence[Tensor]], Any]:
     return player.function()
 
 
-class _Player:
+class Player:
     """Writes the source of a player."""
 
     def __init__(self, tape: Tape) -> None:
@@ -85,14 +90,18 @@ class _Player:
     def body(self) -> list[str]:
         """The lines of the player."""
         self.begin()
+        self.entries()
+        self.end()
+        self.lines.append(f"return {self.result(self.tape.result)}")
+        return self.lines
+
+    def entries(self) -> None:
+        """Play all entries."""
         last = self._last_uses()
         for i, entry in enumerate(self.tape.entries):
             self.entry(entry)
             for slot in last.get(i, ()):
                 self.lines.append(f"del {self.variable(slot)}")
-        self.end()
-        self.lines.append(f"return {self.result(self.tape.result)}")
-        return self.lines
 
     def begin(self) -> None:
         """Name the tensors that come from outside."""
@@ -182,7 +191,7 @@ class _Player:
         return f"{self.constant(fn)}({', '.join([*given, *([more] if more else [])])})"
 
 
-class _OnArrays(_Player):
+class OnArrays(Player):
     """Plays on arrays, without a graph."""
 
     def begin(self) -> None:
@@ -298,7 +307,7 @@ class _OnArrays(_Player):
             self.lines.append(f"t{int(slot)}._grad = {value}")
 
 
-class _OnTensors(_Player):
+class _OnTensors(Player):
     """Plays on tensors, recording what is differentiated."""
 
     def variable(self, slot: Slot) -> str:

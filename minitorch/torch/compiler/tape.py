@@ -57,6 +57,7 @@ class Entry:
         place: file and line of the program
         several: whether the record gives a tuple
         fresh: of each output: whether it has memory of its own, all of it
+        offsets: of each output of a movement: the byte of the first input's memory at which it begins, if it lies there
     """
 
     op: Any
@@ -68,6 +69,7 @@ class Entry:
     place: tuple[str, int]
     several: bool = False
     fresh: tuple[bool, ...] = ()
+    offsets: tuple[int | None, ...] = ()
 
     def slots(self) -> Iterator[Slot]:
         """The slots that it reads, as often as they occur."""

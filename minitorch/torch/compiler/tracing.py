@@ -9,8 +9,10 @@ import numpy as np
 
 from .. import interpreters
 from ..autograd.graph import Node, modes, numbers
+from ..backends.interface import address_of
 from ..interpreters import Composite, Interpreter, Update
 from ..ops.creation import LIFT
+from ..ops.record import MOVEMENT
 from ..tensor import Tensor
 from .comparing import owner
 from .reading import CannotTrace, Reading, place_of
@@ -117,6 +119,8 @@ class Tracer(Interpreter):
         entry.outputs = tuple([self._new(t) for t in made])
         entry.layouts = tuple([layout_of(t._array) for t in made])
         entry.fresh = self._fresh([t._array for t in made])
+        if getattr(entry.op, "kind", "") == MOVEMENT and isinstance(inputs[0], Tensor):
+            entry.offsets = tuple([_offset(t._array, inputs[0]._array) for t in made])
         self.tape.entries.append(entry)
         for i in entry.op.writes:
             for target in tensors_in(inputs[i : i + 1]):
@@ -285,6 +289,13 @@ class Constant:
 
 PLAIN = frozenset((bool, int, float, complex, str, bytes))
 """Values that never change."""
+
+
+def _offset(array: Any, of: Any) -> int | None:
+    """Where in the memory of another array an array begins; None if it does not lie there."""
+    if owner(array) is not owner(of) or array.dtype != of.dtype:
+        return None
+    return address_of(array) - address_of(of)
 
 
 def tensors_in(value: Any) -> list[Tensor]:

@@ -247,7 +247,7 @@ def compiled_within_compiled(compile):
     return [outer(data(2)) for _ in range(6)]
 
 
-@way("both")
+@way("played")
 def too_many_shapes(compile):
     f = compile(lambda x: x * 2)
     return [f(data(n)) for n in (*range(1, 14), *range(1, 14), *range(1, 14))]

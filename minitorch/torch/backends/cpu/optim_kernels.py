@@ -144,6 +144,12 @@ _FILLERS = {2: _fill_2, 3: _fill_3, 4: _fill_4, 5: _fill_5}
 @cache
 def _kernel(formula: Callable[..., Any], real: Any, count: int) -> Any:
     """The kernel of a formula over the elements of so many arrays."""
+    return kernel(update_of(formula, real, count))
+
+
+@cache
+def update_of(formula: Callable[..., Any], real: Any, count: int) -> Any:
+    """A function `update(task, tasks, table, numbers)` that does one of so many tasks."""
     body = compile_part(formula, fastmath=(), forceinline=True, **INSIDE)
     numbers_of = len(signature(formula).parameters) - 1 - count
     open_runs, load, store = _opening(real, count), _loading(count), _storing(count)
@@ -164,7 +170,7 @@ def _kernel(formula: Callable[..., Any], real: Any, count: int) -> Any:
             begin -= size
             end -= size
 
-    return kernel(update)
+    return update
 
 
 @cache

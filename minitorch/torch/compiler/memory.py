@@ -1,0 +1,134 @@
+"""Where the slots of a tape lie: which memory, from which byte on; and how temporary memory is shared.
+
+Memory comes from outside (arguments, parameters), is made by operations that Python calls, or is a program's own. Own
+memory that nobody sees after a play is part of one buffer, planned once by who reads it last.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .tape import Layout, Slot
+
+ALIGNMENT = 64
+
+OUTSIDE, MADE, OWN, LEFT = "outside", "made", "own", "left"
+"""Whose memory it is: from outside the tape, made by a call of Python, a program's own, or its own and left to the caller."""
+
+
+@dataclass(eq=False)
+class Root:
+    """A piece of memory.
+
+    Attributes:
+        slot: the first slot that lies there
+        whose: one of the above
+        layout: of that slot
+        first: the step that makes it
+        last: the last one that uses it
+        offset: of own memory: where in the buffer
+    """
+
+    slot: Slot
+    whose: str
+    layout: Layout
+    first: int = 0
+    last: int = 0
+    offset: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        """How long it is."""
+        return math.prod(self.layout[0]) * self.layout[2].itemsize
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a slot lies: from which byte of which memory on, and how."""
+
+    root: Root
+    offset: int
+    layout: Layout
+
+
+@dataclass
+class Memory:
+    """The places of all slots.
+
+    Attributes:
+        places: by slot
+        size: of the buffer
+    """
+
+    places: dict[int, Place] = field(default_factory=dict)
+    size: int = 0
+
+    def place(self, slot: Slot) -> Place:
+        """Where a slot lies."""
+        return self.places[int(slot)]
+
+    def add(self, slot: Slot, whose: str, layout: Layout, step: int = 0) -> Root:
+        """A new piece of memory for a slot."""
+        root = Root(slot, whose, layout, step, step)
+        self.places[int(slot)] = Place(root, 0, layout)
+        return root
+
+    def view(self, slot: Slot, of: Slot, offset: int, layout: Layout) -> None:
+        """A slot that lies in the memory of another one."""
+        base = self.place(of)
+        self.places[int(slot)] = Place(base.root, base.offset + offset, layout)
+
+    def plan(self) -> None:
+        """Give own memory its part of the buffer: pieces that are never needed at once may overlap."""
+        roots = {id(p.root): p.root for p in self.places.values() if p.root.whose == OWN}
+        placed: list[Root] = []
+        for root in sorted(roots.values(), key=lambda r: -r.nbytes):
+            beside = [r for r in placed if r.first <= root.last and root.first <= r.last]
+            root.offset = _first_gap(beside, root.nbytes)
+            placed.append(root)
+            self.size = max(self.size, root.offset + root.nbytes)
+
+
+def _first_gap(taken: list[Root], nbytes: int) -> int:
+    """The first place where so many bytes are free."""
+    start = 0
+    for root in sorted(taken, key=lambda r: r.offset):
+        if start + nbytes <= root.offset:
+            break
+        end = -(-(root.offset + root.nbytes) // ALIGNMENT) * ALIGNMENT
+        start = max(start, end)
+    return start
+
+
+def is_dense(layout: Layout) -> bool:
+    """Whether an array fills its memory without gaps, in some order of its dimensions."""
+    shape, strides, dtype = layout
+    step = dtype.itemsize
+    for size, stride in sorted(zip(shape, strides, strict=True), key=lambda pair: pair[1]):
+        if size > 1:
+            if stride != step:
+                return False
+            step *= size
+    return True
+
+
+def is_compact(layout: Layout) -> bool:
+    """Whether an array's elements follow each other in order."""
+    shape, strides, dtype = layout
+    step = dtype.itemsize
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size > 1 and stride != step:
+            return False
+        step *= size
+    return True
+
+
+def new_array(layout: Layout) -> np.ndarray:
+    """A new array that lies in memory as a dense layout says."""
+    shape, strides, dtype = layout
+    order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
+    back = [order.index(d) for d in range(len(shape))]
+    return np.empty([shape[d] for d in order], dtype).transpose(back)

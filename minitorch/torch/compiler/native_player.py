@@ -1,0 +1,378 @@
+"""The native player: the steps of a tape as programs that run without Python, and calls between them.
+
+What Python does at a play is to hand out memory: it makes arrays for results, notes where they and the arguments
+lie, and starts the programs. A `Machine` is one copy of a tape's programs with a buffer of its own, so that threads can
+play a tape at the same time.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...threads import get_num_threads, numpy_on_one_thread, running
+from ..backends.cpu.matmul import LARGE
+from ..backends.interface import address_of
+from ..tensor import bump_versions
+from .loops import Loop, Text
+from .lowering import Call, Lowering, Product, Update, leading
+from .memory import LEFT, MADE, OUTSIDE, OWN, Place, Root, is_compact, new_array
+from .player import OnArrays
+from .tape import Slot, Tape, slots_in
+
+PARALLEL = 131_072
+"""From so many elements on, a loop runs on all threads."""
+
+PRODUCTS = 10
+"""How many multiplications of a product take as long as an element of a loop."""
+
+LIGHT = 64
+"""How many elements of an optimizer's step take as long as one of a loop."""
+
+
+class Machine:
+    """The programs of a tape, ready to run.
+
+    Attributes:
+        addresses: of memory that is another one at each play, by its number
+        left: the arrays that were last left to the caller; one that nobody else has any more is used again
+        runs: of each program, what the loop is given
+        views: arrays in the buffer that calls of Python read
+        tables: of each optimizer's step, its table and the memory of its numbers
+        numbers: of each, those that are there
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        from ..backends.cpu import programs
+
+        self.plan, self.programs = plan, programs
+        memory = plan.lowering.memory
+        self.buffer = np.empty(memory.size + 64, np.uint8)
+        self.start = -(-address_of(self.buffer) // 64) * 64
+        self.addresses = np.zeros(max(len(plan.dynamic), 1), np.int64)
+        self.left: list[Any] = [None] * len(plan.left)
+        self.kept: list[Any] = []
+        self.tables: dict[int, tuple[Any, Any]] = {}
+        self.numbers: dict[int, Any] = {}
+        self.runs = [self._run(segment) for segment in plan.segments]
+        self.views = [self._view(memory.place(Slot(slot))) for slot in plan.viewed]
+
+    def new(self, number: int) -> Any:
+        """A new array for what is left to the caller: somebody still has the last one."""
+        root = self.plan.left[number]
+        self.left[number] = array = new_array(root.layout)
+        if id(root) in self.plan.dynamic:
+            self.addresses[self.plan.dynamic[id(root)]] = address_of(array)
+        return array
+
+    def _view(self, place: Place) -> Any:
+        shape, strides, dtype = place.layout
+        offset = self.start - address_of(self.buffer) + place.root.offset + place.offset
+        return np.ndarray(shape, dtype, self.buffer, offset, strides)
+
+    def _run(self, segment: list[int]) -> tuple[int, ...]:
+        """A program for consecutive steps."""
+        rows, patches = [], []
+        for k in segment:
+            entry, words = self._entry(k, patches)
+            block = np.zeros(len(words), np.int64)
+            self.kept.append(block)
+            for i, word in enumerate(words):
+                if isinstance(word, Place):
+                    self._put(word, block, i, patches)
+                else:
+                    block[i] = word
+            rows.append((entry, address_of(block), int(self.plan.is_parallel(k))))
+        program = np.array(rows, np.int64)
+        table = np.array(patches, np.int64).reshape(-1, 3)
+        self.kept += [program, table]
+        return address_of(program), len(rows), address_of(table), len(patches), address_of(self.addresses)  # fmt: skip
+
+    def _put(self, place: Place, block: Any, i: int, patches: list[Any]) -> None:
+        """The address of a place as a word: now, or at each play."""
+        root = place.root
+        if id(root) in self.plan.dynamic:
+            patches.append((address_of(block) + 8 * i, self.plan.dynamic[id(root)], place.offset))
+        elif root.whose == OWN:
+            block[i] = self.start + root.offset + place.offset
+        else:
+            block[i] = address_of(self.plan.array_of(root.slot)) + place.offset
+
+    def _entry(self, k: int, patches: list[Any]) -> tuple[int, list[int | Place]]:
+        """The function of a step, and its words."""
+        step, programs = self.plan.lowering.steps[k], self.programs
+        if isinstance(step, Loop):
+            text = self.plan.texts[k]
+            entry = programs.loop_entry(text.source, tuple(text.scalars.items()), step.real)
+            return entry, text.words
+        if isinstance(step, Product):
+            return self._product(step)
+        assert isinstance(step, Update)
+        return self._update(k, step, patches)
+
+    def _product(self, step: Product) -> tuple[int, list[int | Place]]:
+        place = self.plan.lowering.memory.place
+        real = place(step.made).layout[2].type
+        words: list[int | Place] = [*step.sizes]
+        for slot, transposed in (step.a, step.b):
+            length, stored = leading(place(slot).layout)
+            words += [place(slot), length, int(stored != transposed)]
+        words += [place(step.made), step.sizes[1], self.programs.address_of_product(real)]
+        return self.programs.product_entry(real), words
+
+    def _update(self, k: int, step: Update, patches: list[Any]) -> tuple[int, list[int | Place]]:
+        op, columns = step.entry.op, step.entry.inputs[: 2 + len(step.entry.op.state)]
+        place = self.plan.lowering.memory.place
+        count = len(columns[0])
+        table = np.zeros((count, 2 + len(columns)), np.int64)
+        numbers = np.zeros((count, step.numbers), step.real)
+        self.tables[k] = table, numbers
+        words: list[int | Place] = [count, address_of(table), count, address_of(numbers)]
+        entry = self.programs.update_entry(op.formula, step.real, len(columns), step.numbers)
+        for row, slots in zip(table, zip(*columns, strict=True), strict=True):
+            row[0] = math.prod(place(slots[0]).layout[0])
+            for j, slot in enumerate(slots):
+                self._put(place(slot), row, 2 + j, patches)
+        return entry, words
+
+
+class Plan:
+    """How a tape is played natively.
+
+    Attributes:
+        lowering: its steps and where slots lie
+        segments: numbers of steps that follow each other without Python
+        dynamic: numbers of memory that is another one at each play
+        texts: of loops
+        left: memory of results
+        viewed: slots in the buffer that Python needs as arrays
+    """
+
+    def __init__(self, tape: Tape, constants: dict[Slot, Any], returned: set[int]) -> None:
+        self.tape, self.constants = tape, constants
+        self.lowering = Lowering(tape, constants, returned)
+        steps, memory = self.lowering.steps, self.lowering.memory
+        self.segments: list[list[int]] = []
+        for k, step in enumerate(steps):
+            if not isinstance(step, Call):
+                if k and self.segments and self.segments[-1][-1] == k - 1:
+                    self.segments[-1].append(k)
+                else:
+                    self.segments.append([k])
+        self.texts = {k: Text(s, memory) for k, s in enumerate(steps) if isinstance(s, Loop)}
+        self.dynamic: dict[int, int] = {}
+        self.roots: list[Root] = []
+        for segment in self.segments:
+            for k in segment:
+                for slot in (*steps[k].read(), *steps[k].written()):
+                    self._note(memory.place(slot).root)
+        read = {int(s) for step in steps if isinstance(step, Call) for s in step.read()}
+        roots = {id(p.root): p.root for p in memory.places.values()}
+        self.left = [root for root in roots.values() if root.whose == LEFT]
+        self.viewed = sorted(s for s in read if memory.places[s].root.whose == OWN)
+        self.idle: list[Machine] = []
+
+    def _note(self, root: Root) -> None:
+        """Number memory that is another one at each play."""
+        source = self.tape.sources.get(root.slot)
+        fixed = root.whose == OUTSIDE and (source is None or source.kind == "tensor")
+        if root.whose != OWN and not fixed and id(root) not in self.dynamic:
+            self.dynamic[id(root)] = len(self.dynamic)
+            self.roots.append(root)
+
+    def array_of(self, slot: Slot) -> Any:
+        """An array that is the same at each play."""
+        return self.constants[slot] if slot in self.constants else self.tape.sources[slot].of._array
+
+    def is_parallel(self, k: int) -> bool:
+        """Whether a step is worth all threads."""
+        step = self.lowering.steps[k]
+        if isinstance(step, Loop):
+            return self.texts[k].parallel and math.prod(step.shape) >= PARALLEL
+        if isinstance(step, Product):
+            return math.prod(step.sizes) // PRODUCTS >= PARALLEL
+        assert isinstance(step, Update)
+        place = self.lowering.memory.place
+        total = sum(math.prod(place(slot).layout[0]) for slot in step.entry.inputs[0])
+        return total // LIGHT >= PARALLEL
+
+    def asks_blas(self, segment: list[int]) -> bool:
+        """Whether a BLAS would start threads of its own."""
+        steps = [self.lowering.steps[k] for k in segment]
+        return any(isinstance(s, Product) and math.prod(s.sizes) > LARGE for s in steps)
+
+    def machine(self) -> Machine:
+        """A machine that nobody uses."""
+        try:
+            return self.idle.pop()
+        except IndexError:
+            return Machine(self)
+
+
+class NativePlayer(OnArrays):
+    """Plays a tape by programs, and by calls of Python where there is no other way."""
+
+    def __init__(self, tape: Tape, constants: dict[Slot, Any]) -> None:
+        super().__init__(tape)
+        self.native = Plan(tape, constants, self.returned)
+        self.emitted = {int(s) for s in tape.sources} | {int(s) for s in constants}
+        self.made_by = {int(s): e for e in self.native.lowering.views for s in e.outputs}
+        self.native.idle.append(Machine(self.native))  # compiles
+
+    def entries(self) -> None:
+        plan = self.native
+        places = plan.lowering.memory
+        self.lines.append(f"machine = {self.constant(plan.machine)}()")
+        self.lines.append("address = machine.addresses")
+        for number, slot in enumerate(plan.viewed):
+            self.lines.append(f"v{slot} = machine.views[{number}]")
+            self.emitted.add(slot)
+        self._forget_gradients()
+        for number, root in enumerate(plan.left):
+            self._make(number, root)
+        for root in plan.roots:
+            if root.whose == OUTSIDE:
+                self._note_address(root)
+        segments = {segment[0]: number for number, segment in enumerate(plan.segments)}
+        for k, step in enumerate(plan.lowering.steps):
+            if isinstance(step, Call):
+                for slot in step.read():
+                    self._ensure(slot)
+                self.entry(step.entry)
+                self.emitted |= {int(slot) for slot in step.entry.outputs}
+                for slot in step.entry.outputs:
+                    if id(places.place(slot).root) in plan.dynamic:
+                        self._note_address(places.place(slot).root)
+            elif k in segments:
+                self._start(segments[k])
+        for number in sorted(self.returned):
+            self._ensure(Slot(number))
+
+    def end(self) -> None:
+        super().end()
+        self.lines.append(f"{self.constant(self.native.idle.append)}(machine)")
+
+    def _forget_gradients(self) -> None:
+        """Let go of gradients that will be replaced, and are not read."""
+        read = {int(s.of) for s in self.tape.sources.values() if s.kind == "gradient"}
+        for slot, _ in self.tape.gradients:
+            if int(slot) not in read:
+                self.lines.append(f"t{int(slot)}._grad = None")
+
+    def _make(self, number: int, root: Root) -> None:
+        """An array for what is left to the caller: the last one, if the machine, this name and the call have it."""
+        name = f"v{int(root.slot)}"
+        if is_compact(root.layout):
+            self.names.setdefault("references", sys.getrefcount)
+            self.lines.append(f"{name} = machine.left[{number}]")
+            self.lines.append(f"if references({name}) != 3: {name} = machine.new({number})")
+        else:
+            self.lines.append(f"{name} = machine.new({number})")
+        self.emitted.add(int(root.slot))
+
+    def _note_address(self, root: Root) -> None:
+        name, strides = f"v{int(root.slot)}", root.layout[1]
+        if root.whose == MADE:
+            relaid = self.constant(partial(_relaid, root.layout))
+            self.lines.append(f"if {name}.strides != {strides!r}: {name} = {relaid}({name})")
+        number = self.native.dynamic[id(root)]
+        self.lines.append(f"address[{number}] = {name}.__array_interface__['data'][0]")
+
+    def _ensure(self, slot: Slot) -> None:
+        """Let there be an array for a slot that looks at another one's memory."""
+        waiting, needed = [slot], []
+        while waiting:
+            each = waiting.pop()
+            if int(each) not in self.emitted and int(each) in self.made_by:
+                entry = self.made_by[int(each)]
+                needed.append(entry)
+                waiting += list(entry.slots())
+        for entry in reversed(needed):
+            if not {int(s) for s in entry.outputs} <= self.emitted:
+                self.entry(entry)
+                self.emitted |= {int(s) for s in entry.outputs}
+
+    def _start(self, number: int) -> None:
+        """Run a program."""
+        plan = self.native
+        segment = plan.segments[number]
+        for k in segment:
+            step = plan.lowering.steps[k]
+            if isinstance(step, Update):
+                given = [[f"t{int(s)}" for s in column] for column in step.entry.inputs]
+                places = {int(s) for s in slots_in(step.entry.inputs)} - {int(s) for s in self.tape.sources}  # fmt: skip
+                prepare = self.constant(_Preparation(k, step))
+                counts = given[2 + len(step.entry.op.state) :]
+                changed = [given[i] for i in step.entry.op.writes]
+                self._refer(changed, places)
+                self.lines.append(
+                    f"{prepare}(machine, {_listed(counts)}, {_listed(changed)}, {self.constant(step.entry.params['options'])})"
+                )  # fmt: skip
+        run = f"{self.constant(_runner())}(*machine.runs[{number}], {{}}, {{}})"
+        parallel = any(plan.is_parallel(k) for k in segment)
+        blas = plan.asks_blas(segment)
+        if not parallel and not blas:
+            self.lines.append(run.format(1, 0))
+            return
+        threads = self.constant(get_num_threads)
+        launch = self.constant(_launcher())
+        self.names.setdefault("numpy_on_one_thread", numpy_on_one_thread)
+        self.names.setdefault("running", running)
+        self.lines.append("with numpy_on_one_thread(), running():")
+        self.lines.append("    " + run.format(f"{threads}()", launch))
+
+    def _refer(self, changed: list[list[str]], places: set[int]) -> None:
+        made = {name for column in changed for name in column} & {f"t{p}" for p in places}
+        for name in sorted(made):
+            raise NotImplementedError(f"an optimizer changes {name}, which the tape makes")
+
+
+class _Preparation:
+    """What Python does before a step of an optimizer: read its numbers, and count."""
+
+    def __init__(self, k: int, step: Update) -> None:
+        self.k, self.op, self.params = k, step.entry.op, len(step.entry.inputs[0])
+
+    def __call__(self, machine: Machine, counts: Any, changed: Any, options: Any) -> None:
+        table, numbers = machine.tables[self.k]
+        if counts:
+            own, after = self.op._count(options, self.params, counts)
+        else:
+            own, after = (self.op.numbers(options)[0],), ()
+        if own != machine.numbers.get(self.k):
+            machine.numbers[self.k] = own
+            numbers[: len(own)] = own
+            table[:, 1] = range(self.params) if len(own) > 1 else 0
+        for tensors, values in zip(counts, after, strict=True):
+            for tensor, value in zip(tensors, values, strict=True):
+                tensor._array[...] = value
+        for tensors in changed:
+            bump_versions(tensors)
+
+
+def _listed(columns: list[list[str]]) -> str:
+    return "(" + "".join(f"({''.join(f'{name}, ' for name in column)}), " for column in columns) + ")"  # fmt: skip
+
+
+def _relaid(layout: Any, array: Any) -> Any:
+    """A copy that lies in memory as a layout says."""
+    made = new_array(layout)
+    made[...] = array
+    return made
+
+
+def _runner() -> Callable[..., None]:
+    from ..backends.cpu import programs
+
+    return programs.runner()
+
+
+def _launcher() -> int:
+    from ..backends.cpu import programs
+
+    return programs.launcher()

@@ -1,0 +1,175 @@
+"""Tapes that are played by compiled programs: results to rounding, and how entries become loops."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import benchmarks.torch_steps as steps
+import minitorch.torch as torch
+from minitorch.torch.compiler.loops import Loop
+from minitorch.torch.compiler.lowering import Call, Product, Update
+from minitorch.torch.compiler.native_player import NativePlayer, Plan
+from minitorch.torch.compiler.passes import with_constants
+
+from . import compiled_programs
+from .compile_cases import arguments, gradients, modules, training_steps, values  # noqa: F401
+from .compile_cases.ways import CASES, agree
+from .test_compile_sound import outcome
+
+nn = torch.nn
+SOME = (
+    "steps_of_adam", "a_step_with_momentum", "too_many_shapes", "errors_in_between", "an_index_that_is_out_of_range",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _native() -> Iterator[None]:
+    with compiled_programs.native(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "torch.compile: calls of")
+        yield
+
+
+def plan_of(fn: Any, *args: Any) -> Plan:
+    """The plan of a function that is played after some calls."""
+    compiled = torch.compile(fn)
+    for _ in range(5):
+        compiled(*args)
+    shorter, arrays = with_constants(compiled.tape)
+    return NativePlayer(shorter, arrays).native
+
+
+def kinds(plan: Plan) -> list[type]:
+    return [type(step) for step in plan.lowering.steps]
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_ways_to_break_a_tape(name: str) -> None:
+    case, _ = CASES[name]
+    assert agree(outcome(case, torch.compile), outcome(case, lambda fn, **_: fn), exactly=False)
+
+
+def test_random_programs() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        outcomes = [compiled_programs.run(seed, exactly=False) for seed in range(0, 30, 3)]
+    assert outcomes.count("played") >= 5
+
+
+def test_a_training_step_is_one_program() -> None:
+    torch.manual_seed(0)
+    step: Any = steps.mlp(torch)
+    eager = [step() for _ in range(12)]
+    torch.manual_seed(0)
+    step = steps.compiled(steps.mlp(torch), torch)
+    played = [step() for _ in range(12)]
+    np.testing.assert_allclose(played, eager, rtol=1e-6)
+    shorter, arrays = with_constants(step.args[0].tape)
+    plan = NativePlayer(shorter, arrays).native
+    found = kinds(plan)
+    assert (found.count(Call), found.count(Update), len(plan.segments)) == (0, 1, 1)
+    assert (found.count(Product), found.count(Loop)) == (8, 5)
+    assert len({text.source for text in plan.texts.values()}) == 3  # equal loops are one function
+
+
+def test_neighbours_are_one_loop_with_their_sums() -> None:
+    def f(x: Any, y: Any) -> Any:
+        z = torch.exp(x - y) * 2 + (x > y)
+        return z, z.sum(), z.mean(0), z.sum(1, keepdim=True)
+
+    x, y = torch.randn(5, 7), torch.randn(7)
+    plan = plan_of(f, x, y)
+    assert kinds(plan) == [Loop]
+    compiled = torch.compile(f)
+    for _ in range(6):
+        for a, b in zip(compiled(x, y), f(x, y), strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=3e-6)
+            assert a.stride() == b.stride()
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+def test_views_strides_and_types(kind: Any) -> None:
+    def f(x: Any, n: Any, flags: Any) -> Any:
+        a = x.t() * 2
+        b = (a + n).view(3, 4, 1).expand(3, 4, 5) if a.is_contiguous() else (a + n)[:, :, None]
+        c = torch.where(flags, b.sum(-1), x.t())
+        return c.double() @ c.double().t(), c[1:, ::2] * 3, c.mean(), (c > 0).float().sum((0, 1))
+
+    x = torch.randn(4, 3, dtype=kind)
+    for given in (x, torch.randn(3, 4, dtype=kind).t()):
+        n, flags = torch.arange(4), torch.randn(3, 4) > 0
+        compiled = torch.compile(f)
+        for _ in range(6):
+            for a, b in zip(compiled(given, n, flags), f(given, n, flags), strict=True):
+                assert (a.dtype, a.shape, a.stride()) == (b.dtype, b.shape, b.stride())
+                np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_large_loops_on_all_threads() -> None:
+    def f(x: Any, w: Any, b: Any) -> Any:
+        y = torch.tanh(nn.functional.linear(x, w, b))
+        return y, y.sum(0), y.mean(1)
+
+    given = torch.randn(700, 64), torch.randn(300, 64), torch.randn(300)
+    compiled = torch.compile(f)
+    for _ in range(5):
+        for a, b in zip(compiled(*given), f(*given), strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=2e-5)
+
+
+def test_results_stay_what_they_were() -> None:
+    model = nn.Linear(3, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    @torch.compile
+    def step(x: Any) -> Any:
+        optimizer.zero_grad()
+        loss = (model(x) ** 2).sum() * 1.5
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    kept = []
+    for n in range(10):
+        loss = step(torch.full((4, 3), 1.0 + n))
+        gradient: Any = model.weight.grad
+        kept += [
+            (t, t.detach().numpy().copy()) for t in (loss, gradient, gradient[0], gradient.t())
+        ]
+    for tensor, was in kept:
+        np.testing.assert_array_equal(tensor.detach().numpy(), was)
+
+
+def test_threads_play_one_tape() -> None:
+    compiled = torch.compile(lambda x: (x.exp() * 2).sum(0) + torch.sort(x, 0)[0].sum(0))
+    x = torch.randn(60, 500)
+    expected = [compiled(x * k).numpy().copy() for k in range(6)]
+    wrong = []
+
+    def play(k: int) -> None:
+        for _ in range(40):
+            if not np.array_equal(compiled(x * k).numpy(), expected[k]):
+                wrong.append(k)
+
+    threads = [threading.Thread(target=play, args=(k,)) for k in range(4, 6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_memory_is_planned() -> None:
+    def chain(x: Any, w: Any) -> Any:
+        for _ in range(8):
+            x = torch.relu(x @ w)
+        return x.sum()
+
+    plan = plan_of(chain, torch.randn(16, 16), torch.randn(16, 16))
+    assert plan.lowering.memory.size <= 4 * 16 * 16 * 4  # of sixteen matrices
