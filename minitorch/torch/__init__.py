@@ -45,6 +45,7 @@ from .autograd.modes import set_grad_enabled as set_grad_enabled
 from .backends import cuda as _cuda_switches  # noqa: F401
 from .backends import cudnn as _cudnn_switches  # noqa: F401
 from .backends import mps as _mps_switches  # noqa: F401
+from .checks import CHECKS as _CHECKS
 from .compiler import compile as compile
 from .cuda import amp as _cuda_amp  # noqa: F401
 from .device import OutOfMemoryError as OutOfMemoryError
@@ -76,7 +77,9 @@ from .environment import (
 )
 from .environment import is_vulkan_available as is_vulkan_available
 from .environment import is_warn_always_enabled as is_warn_always_enabled
+from .environment import jagged as jagged
 from .environment import layout as layout
+from .environment import legacy_contiguous_format as legacy_contiguous_format
 from .environment import memory_format as memory_format
 from .environment import nan as nan
 from .environment import newaxis as newaxis
@@ -97,6 +100,7 @@ from .environment import sparse_csc as sparse_csc
 from .environment import sparse_csr as sparse_csr
 from .environment import strided as strided
 from .environment import use_deterministic_algorithms as use_deterministic_algorithms
+from .foreach import FOREACH as _FOREACH
 from .generator import Generator as Generator
 from .generator import default_generator as default_generator
 from .legacy import TYPES as _TYPES
@@ -115,21 +119,27 @@ from .sparse import mm as spmm  # noqa: F401
 from .sparse import sparse_coo_tensor as sparse_coo_tensor
 from .storage import TypedStorage as TypedStorage
 from .storage import UntypedStorage as UntypedStorage
+from .symbols import SymBool as SymBool
+from .symbols import SymFloat as SymFloat
+from .symbols import SymInt as SymInt
 from .tensor import Size as Size
 from .tensor import Tensor as Tensor
 from .version import __version__ as __version__
 
 globals().update(_FUNCTIONS, **_AUTOCAST, **_dtypes.NAMES, **_TYPES)
-globals().update(_checked_functions("torch", globals()))
+globals().update(_checked_functions("torch", globals()), **_CHECKS, **_FOREACH)
 _check_methods()
 
 _LATER = frozenset(
-    ("_dynamo", "_inductor", "distributions", "func", "fx", "jit", "masked", "optim", "overrides", "profiler", "signal", "testing")
+    ("_C", "__config__", "_dynamo", "_inductor", "_tensor", "_tensor_str", "_utils", "distributions", "func", "futures",
+     "fx", "hub", "jit", "masked", "optim", "overrides", "profiler", "signal", "testing", "torch_version", "types", "xpu")
 )  # fmt: skip
 """Modules that load when they are first asked for."""
 
 
 def __getattr__(name: str) -> Any:
+    if name == "vmap":
+        return import_module(f"{__name__}.func").vmap
     if name in _LATER:
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

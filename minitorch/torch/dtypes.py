@@ -23,18 +23,23 @@ class dtype:  # noqa: N801
         self.kind = kind
         self.rank = rank
         self.type_name = type_name
-        self.itemsize: int = 2
-        if name != "bfloat16":
+        self.itemsize: int = 1 if name.startswith("float8") else 2
+        if not self.is_extension:
             self.numpy = np.dtype(name)
             self.itemsize = self.numpy.itemsize
 
+    @property
+    def is_extension(self) -> bool:
+        """Whether its numbers come from the package ml_dtypes, not from NumPy itself."""
+        return self.name == "bfloat16" or self.name.startswith("float8")
+
     def __getattr__(self, name: str) -> Any:
-        """The NumPy dtype of bfloat16, when it is first asked for: it comes from the package ml_dtypes."""
+        """The NumPy dtype of ml_dtypes, which loads when it is first asked for."""
         if name != "numpy":
             raise AttributeError(f"'torch.dtype' object has no attribute '{name}'")
         import ml_dtypes
 
-        self.numpy = np.dtype(ml_dtypes.bfloat16)
+        self.numpy = np.dtype(getattr(ml_dtypes, self.name))
         _FROM_NUMPY[self.numpy] = self
         return self.numpy
 
@@ -85,24 +90,40 @@ float64 = dtype("float64", "double", FLOATING, 3, "DoubleTensor")
 complex64 = dtype("complex64", "c10::complex<float>", COMPLEX, 0, "ComplexFloatTensor")
 complex128 = dtype("complex128", "c10::complex<double>", COMPLEX, 1, "ComplexDoubleTensor")
 
+float8_e4m3fn = dtype("float8_e4m3fn", "c10::Float8_e4m3fn", FLOATING, -1, "Float8_e4m3fnTensor")
+float8_e4m3fnuz = dtype(
+    "float8_e4m3fnuz", "c10::Float8_e4m3fnuz", FLOATING, -1, "Float8_e4m3fnuzTensor"
+)
+float8_e5m2 = dtype("float8_e5m2", "c10::Float8_e5m2", FLOATING, -1, "Float8_e5m2Tensor")
+float8_e5m2fnuz = dtype(
+    "float8_e5m2fnuz", "c10::Float8_e5m2fnuz", FLOATING, -1, "Float8_e5m2fnuzTensor"
+)
+float8_e8m0fnu = dtype(
+    "float8_e8m0fnu", "c10::Float8_e8m0fnu", FLOATING, -1, "Float8_e8m0fnuTensor"
+)
+
+FLOAT8 = (float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu)
+"""Types to keep numbers in and to convert from and to; there is no arithmetic on them."""
+
 ALL = (
     bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64,
     float16, bfloat16, float32, float64, complex64, complex128,
 )  # fmt: skip
-NAMES = {d.name: d for d in ALL} | {
+NAMES = {d.name: d for d in (*ALL, *FLOAT8)} | {
     "half": float16, "float": float32, "double": float64, "short": int16, "int": int32,
     "long": int64, "cfloat": complex64, "cdouble": complex128,
 }  # fmt: skip
 """What `minitorch.torch` calls them."""
-_FROM_NUMPY: dict[Any, dtype] = {d.numpy: d for d in ALL if d is not bfloat16}
+_FROM_NUMPY: dict[Any, dtype] = {d.numpy: d for d in ALL if not d.is_extension}
 
 
 def from_numpy_dtype(numpy_dtype: Any) -> dtype:
     """The dtype of a NumPy dtype; TypeError for those that tensors do not have."""
     found = _FROM_NUMPY.get(numpy_dtype)
     if found is None:
-        if np.dtype(numpy_dtype).name == "bfloat16":
-            return from_numpy_dtype(bfloat16.numpy)
+        ours = NAMES.get(np.dtype(numpy_dtype).name)
+        if ours is not None and ours.is_extension:
+            return from_numpy_dtype(ours.numpy)
         native = np.dtype(numpy_dtype).newbyteorder("=")
         found = _FROM_NUMPY.get(native)
         if found is None:
@@ -144,6 +165,10 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     check_types("promote_types", a, b)
     if a is b:
         return a
+    if a in FLOAT8 or b in FLOAT8:
+        raise RuntimeError(
+            f"Promotion for Float8 Types is not supported, attempted to promote {a.name} and {b.name}"
+        )
     if a.kind != b.kind:
         high, low = (a, b) if a.kind > b.kind else (b, a)
         if high.kind == COMPLEX and low is float64:
@@ -229,7 +254,7 @@ class finfo:  # noqa: N801
             raise TypeError(
                 f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{kind}'"
             )
-        if kind is bfloat16:
+        if kind.is_extension:
             import ml_dtypes
 
             limits = ml_dtypes.finfo(kind.numpy)
@@ -239,7 +264,7 @@ class finfo:  # noqa: N801
         self.bits = kind.to_real().itemsize * 8
         self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
         self.tiny = self.smallest_normal = float(limits.smallest_normal)
-        self.resolution = float(limits.resolution)
+        self.resolution = 1.0 if kind in FLOAT8 else float(limits.resolution)
 
     def __repr__(self) -> str:
         return (

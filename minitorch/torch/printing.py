@@ -237,7 +237,7 @@ def tensor_text(
         suffixes.append(f"dtype=torch.{name}")
     suffixes += _graph_suffixes(requires_grad, grad_fn_name)
     start = f"{type_name}("
-    return _with_suffixes(start + contents_text(array, len(start)), suffixes, len(start))
+    return with_suffixes(start + contents_text(array, len(start)), suffixes, len(start))
 
 
 def sparse_text(
@@ -261,7 +261,7 @@ def sparse_text(
     suffixes.append("layout=torch.sparse_coo")
     suffixes += _graph_suffixes(requires_grad, grad_fn_name)
     text = "tensor(" + (",\n" + " " * indent).join(parts)
-    return _with_suffixes(text, suffixes, indent, new_line=True)
+    return with_suffixes(text, suffixes, indent, new_line=True)
 
 
 def format_scalar(array: Array, spec: str) -> str:
@@ -284,7 +284,7 @@ def _graph_suffixes(requires_grad: bool, grad_fn_name: str | None) -> list[str]:
     return ["requires_grad=True"] if requires_grad else []
 
 
-def _with_suffixes(text: str, suffixes: list[str], indent: int, new_line: bool = False) -> str:
+def with_suffixes(text: str, suffixes: list[str], indent: int, new_line: bool = False) -> str:
     """The text with what is said after it, each on the last line if there is room."""
     length = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:

@@ -67,9 +67,12 @@ def first_missing(dotted: str) -> str | None:
         name = ".".join([top, *rest[: position + 1]])
         if not isinstance(found, (ModuleType, type)):
             return None  # an object, of which only running the script tells more
-        if hasattr(found, part):
-            found = getattr(found, part)
-            continue
+        try:
+            if hasattr(found, part):
+                found = getattr(found, part)
+                continue
+        except ImportError:
+            return None  # it is here, and lacks another package, of which running the script tells
         try:
             found = find_module(name)
         except ImportError:

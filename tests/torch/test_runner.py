@@ -258,6 +258,17 @@ def test_first_missing() -> None:
     assert first_missing("torch.Tensor.nonsense") == "torch.Tensor.nonsense"
 
 
+def test_a_name_that_lacks_another_package_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lacking(name: str) -> None:
+        raise ImportError("needs TensorBoard")
+
+    module = ModuleType("lacking_another")
+    vars(module)["__getattr__"] = lacking
+    monkeypatch.setitem(sys.modules, "lacking_another", module)
+    monkeypatch.setitem(aliases.ALIASES, "other", "lacking_another")
+    assert first_missing("other.SummaryWriter") is None
+
+
 def found(tmp_path: Path, text: str) -> list[tuple[int, str]]:
     script = write(tmp_path / "script.py", text)
     return [(m.line, m.name) for m in missing_names(script)]

@@ -1,4 +1,4 @@
-"""Modules as functions of their parameters."""
+"""Functions of functions, and modules as functions of their parameters."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ from ..nn.modules.module import Module
 from ..nn.utils.stateless import _functional_call
 from ..ops.joining import stack as _stack
 from ..tensor import Tensor
+from .transforms import grad as grad
+from .transforms import grad_and_value as grad_and_value
+from .transforms import hessian as hessian
+from .transforms import jacfwd as jacfwd
+from .transforms import jacrev as jacrev
+from .transforms import jvp as jvp
+from .transforms import linearize as linearize
+from .transforms import vjp as vjp
+from .vmapping import vmap as vmap
 
 
 def functional_call(

@@ -5,10 +5,13 @@ Each name says so once, by a warning of the class `PassThroughWarning`.
 
 from __future__ import annotations
 
+import typing
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from ..futures import Future
 
 
 class PassThroughWarning(UserWarning):
@@ -88,8 +91,74 @@ def load(f: Any, map_location: Any = None, **_: Any) -> Any:
     raise NotImplementedError("torch.jit.load is not supported by minitorch.torch: use torch.load")
 
 
-Final = Any
+Final = typing.Final
+
+
+# --- Names to be asked about ----------------------------------------------------------------------
+
+
+class Error(RuntimeError):
+    """An error of compiled code: none is raised."""
+
+
+class TracerWarning(Warning):
+    """A warning of a trace: none is given."""
 
 
 class ScriptModule:
     """Exists to be asked about: no module is one."""
+
+
+class ScriptFunction:
+    """Exists to be asked about: no function is one."""
+
+
+RecursiveScriptModule = TracedModule = TopLevelTracedModule = ScriptModule
+
+
+class Attribute(typing.NamedTuple):
+    """A value with the type that compiled code would know it by."""
+
+    value: Any
+    type: Any
+
+
+def trace_module(mod: Any, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+    """Return a module as it is, after calling its methods once on the examples, and say so."""
+    _say("trace_module")
+    for method, example in inputs.items():
+        getattr(mod, method)(*(example if type(example) is tuple else (example,)))
+    return mod
+
+
+def freeze(mod: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return a module as it is: it runs as Python."""
+    return mod
+
+
+optimize_for_inference = run_frozen_optimizations = freeze
+
+
+def interface(obj: Any) -> Any:
+    """Return a class as it is."""
+    return obj
+
+
+script_method = _overload = _overload_method = interface
+
+
+def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
+    """Call a function now; `wait` gives its result."""
+    made: Future[Any] = Future()
+    made.set_result(func(*args, **kwargs))
+    return made
+
+
+def wait(future: Future[Any]) -> Any:
+    """The result of a function that was called by `fork`."""
+    return future.wait()
+
+
+def set_fusion_strategy(strategy: Any) -> Any:
+    """Accept a choice: nothing is compiled."""
+    return strategy

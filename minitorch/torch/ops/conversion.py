@@ -23,9 +23,20 @@ from .surface import function, method, only_method
 def _cast(input: Array, kind: Any) -> Array:
     if input.dtype.kind == "c" and kind.kind != "c":
         input = input.real
+    if kind.itemsize == 1 and kind.kind == "V":
+        input = _within(input, kind.name)
     return (
         input.astype(kind) if input.flags.c_contiguous else laid_out(input.astype(kind), (input,))
     )
+
+
+def _within(input: Array, float8: str) -> Array:
+    """Numbers as a type of eight bits holds them: one without infinity, one with powers of two alone."""
+    if float8 == "float8_e4m3fn":
+        return np.clip(input.astype(np.float32), -448, 448)
+    if float8 == "float8_e8m0fnu":
+        return np.maximum(np.abs(input.astype(np.float32)), np.float32(2.0**-127))
+    return input
 
 
 CAST = Op(

@@ -1,0 +1,31 @@
+"""Torch's names for what rebuilds tensors from files, and for lists of tensors as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .nn.utils.convert_parameters import parameters_to_vector
+from .serialization.rebuild import rebuild_parameter as _rebuild_parameter
+from .serialization.rebuild import rebuild_parameter_with_state as _rebuild_parameter_with_state
+from .serialization.rebuild import rebuild_sparse_tensor as _rebuild_sparse_tensor
+from .serialization.rebuild import rebuild_tensor as _rebuild_tensor
+from .serialization.rebuild import rebuild_tensor_v2 as _rebuild_tensor_v2
+from .serialization.rebuild import rebuild_tensor_v3 as _rebuild_tensor_v3
+from .tensor import Tensor
+
+
+def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
+    """The elements of all tensors in one row."""
+    return parameters_to_vector(tensors)
+
+
+def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Views of one row, in the shapes of given tensors."""
+    parts = flat.split([tensor.numel() for tensor in tensors])
+    return tuple(part.view_as(tensor) for part, tensor in zip(parts, tensors, strict=True))
+
+
+__all__ = [
+    "_flatten_dense_tensors", "_rebuild_parameter", "_rebuild_parameter_with_state", "_rebuild_sparse_tensor",
+    "_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3", "_unflatten_dense_tensors",
+]  # fmt: skip

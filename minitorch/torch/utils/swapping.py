@@ -1,0 +1,19 @@
+"""Two tensors that take each other's places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tensor import Tensor
+
+
+def swap_tensors(t1: Tensor, t2: Tensor) -> None:
+    """Let each of two tensors be the other, in every place that holds one of them."""
+    if not isinstance(t1, Tensor) or not isinstance(t2, Tensor):
+        raise TypeError(
+            f"expected two tensors, but got {type(t1).__name__} and {type(t2).__name__}"
+        )
+    one: Any = t1
+    two: Any = t2
+    one.__class__, two.__class__ = two.__class__, one.__class__
+    one.__dict__, two.__dict__ = two.__dict__, one.__dict__
