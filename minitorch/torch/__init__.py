@@ -101,6 +101,7 @@ from .environment import sparse_csr as sparse_csr
 from .environment import strided as strided
 from .environment import use_deterministic_algorithms as use_deterministic_algorithms
 from .foreach import FOREACH as _FOREACH
+from .func import vmap as vmap
 from .generator import Generator as Generator
 from .generator import default_generator as default_generator
 from .legacy import TYPES as _TYPES
@@ -131,15 +132,13 @@ globals().update(_checked_functions("torch", globals()), **_CHECKS, **_FOREACH)
 _check_methods()
 
 _LATER = frozenset(
-    ("_C", "__config__", "_dynamo", "_inductor", "_tensor", "_tensor_str", "_utils", "distributions", "func", "futures",
+    ("_C", "__config__", "_dynamo", "_inductor", "_tensor", "_tensor_str", "_utils", "distributions", "futures",
      "fx", "hub", "jit", "masked", "optim", "overrides", "profiler", "signal", "testing", "torch_version", "types", "xpu")
 )  # fmt: skip
 """Modules that load when they are first asked for."""
 
 
 def __getattr__(name: str) -> Any:
-    if name == "vmap":
-        return import_module(f"{__name__}.func").vmap
     if name in _LATER:
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
