@@ -5,7 +5,7 @@ Importing this needs no GPU; asking for memory or for a kernel without one is an
 that says what is missing.
 
 With `NUMBA_ENABLE_CUDASIM=1` in the environment before Numba is imported, kernels run
-in Numba's simulator: every CUDA thread is a Python thread. That is slow, and enough to
+in Numba's simulator: Python runs every CUDA thread. That is slow, and enough to
 learn and to test on any machine.
 """
 

@@ -39,6 +39,7 @@ class Test:
 
     id: str
     outcome: str
+    """passed, skipped, failed, error; or extra: it failed, and the task can do without."""
     about: str = ""
     message: str = ""
     where: str = ""

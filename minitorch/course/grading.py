@@ -218,7 +218,7 @@ def _mark(run: Result, teacher: Teacher, verdict: Verdict) -> Mark:
     """A task's points: for right answers, where the tests pass as well."""
     expected = teacher.expected[run.task.number]
     ran = {test.id: test for test in run.tests}
-    passed = sum(test in ran and ran[test].outcome == "passed" for test in expected)
+    passed = sum(test in ran and ran[test].outcome in ("passed", "extra") for test in expected)
     tested = run.error is None and bool(expected) and passed == len(expected)
     points = float(run.task.points if tested and verdict.complete else 0)
     ours, theirs = _note(run, tested, verdict)

@@ -49,6 +49,7 @@ def account(workspace: Workspace, result: Result, verbose: bool = False) -> list
             lines.append(
                 f"  {n} checks run in the simulator, 0 on a GPU (none found). Passed, not timed."
             )
+        lines += _beyond(result)
         entry = {"when": time.strftime("%Y-%m-%d %H:%M"), "code": result.code}
         workspace.note(passed=notes["passed"] | {task.number: entry})
         if (notes.get("last") or {}).get("task") == task.number:
@@ -75,6 +76,18 @@ def account(workspace: Workspace, result: Result, verbose: bool = False) -> list
     return lines
 
 
+def _beyond(result: Result) -> list[str]:
+    """What the code cannot do, and need not for this task: what is known of it, or the checks."""
+    extra = [test for test in result.tests if test.outcome == "extra"]
+    if not extra:
+        return []
+    said = _known(result) or [f"{test.name}: {test.message.splitlines()[0]}" for test in extra]
+    return [
+        "  Beyond what the task asks:",
+        *["    " + text.replace("\n", "\n    ") for text in said],
+    ]
+
+
 PRINTED = 8
 """Lines of what a student's code prints that are shown."""
 
@@ -95,6 +108,8 @@ def _counts(result: Result) -> str:
     parts = [f"{result.count('passed')} of {len(result.tests)} checks pass"]
     if failed:
         parts.append(f"{failed} fail")
+    if result.count("extra"):
+        parts.append(f"{result.count('extra')} ask for more than the task")
     if result.count("skipped"):
         parts.append(f"{result.count('skipped')} skipped, which is not passed")
     return ", ".join(parts)
@@ -104,10 +119,7 @@ def explain(workspace: Workspace, result: Result) -> list[str]:
     """What is wrong, in words: an error, known mistakes, or what is still to be written."""
     if result.error is not None:
         return [explain_error(workspace, result.error)]
-    from .recognition import recognise
-
-    messages = [found.message for found in recognise(result.task.number, result.probes)]
-    messages += result.seen
+    messages = _known(result) + result.seen
     open_places = workspace.open_places(result.task)
     if open_places:
         names = ", ".join(place.name for place in open_places[:6])
@@ -124,6 +136,13 @@ def explain(workspace: Workspace, result: Result) -> list[str]:
         text = f"{first.name}: {first.message.splitlines()[0]}" if first else "no check ran"
         messages.append(text)
     return messages
+
+
+def _known(result: Result) -> list[str]:
+    """What is said to the mistakes that are recognised."""
+    from .recognition import recognise  # takes long to load
+
+    return [found.message for found in recognise(result.task.number, result.probes)]
 
 
 def explain_error(workspace: Workspace, error: dict[str, str]) -> str:

@@ -580,6 +580,7 @@ def test_the_first_of_two_backends_computes(first: str, second: str) -> None:
 
 
 @pytest.mark.task3_1
+@pytest.mark.extra
 def test_graph_5_000_operations_deep_on_fast() -> None:
     a = on("fast", [3.0])
     out = a

@@ -366,7 +366,7 @@ if plan is not None:
     shown = shown_views(room, plan)
     if plan["backend"] == "cuda" and not has_gpu():
         st.info(
-            "The simulator runs every CUDA thread as a Python thread: an epoch takes seconds. Try "
+            "In the simulator Python runs every CUDA thread: an epoch takes seconds. Try "
             "`4, 4` hidden units, 20 points and 10 epochs.", icon=":material/hourglass:",
         )  # fmt: skip
     running = show_buttons(shown, plan)

@@ -114,7 +114,8 @@ def _run_tests(arguments: list[str], about: str = "") -> tuple[list[dict[str, An
 class Collector:
     """A pytest plugin that keeps what became of each test.
 
-    Tests whose names share words with `about` run first.
+    Tests whose names share words with `about` run first, and those marked `extra` last: these ask for
+    more than the task, and one that fails keeps nobody from passing.
     """
 
     def __init__(self, about: str = "") -> None:
@@ -123,8 +124,7 @@ class Collector:
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         """Put first what is likeliest to fail."""
-        if self.about:
-            items.sort(key=lambda item: -len(self.about & _words(item.name)))
+        items.sort(key=lambda item: (_is_extra(item), -len(self.about & _words(item.name))))
 
     def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
         """Keep the outcome of the worst phase of a test."""
@@ -144,6 +144,8 @@ class Collector:
             "where": _user_line(call.excinfo.value),
             "unwritten": _unwritten(call.excinfo.value),
         }
+        if _is_extra(item) and entry["unwritten"] is None:
+            entry["outcome"] = "extra"
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Keep what was printed meanwhile."""
@@ -168,6 +170,10 @@ class Collector:
                 "where": "",
                 "unwritten": None,
             }
+
+
+def _is_extra(item: Any) -> bool:
+    return item.get_closest_marker("extra") is not None
 
 
 def _words(text: str) -> set[str]:

@@ -200,9 +200,10 @@ def weighted_sum(*weights: float) -> Any:
 
 
 def chained(weights: Sequence[float], given: Sequence[Any], d: float) -> list[Any]:
-    """What chain_rule gives for a weighted sum: which input, and the derivative for it."""
+    """What chain_rule gives for a weighted sum: which input, no constant, and the derivative for it."""
     pairs: Any = weighted_sum(*weights).apply(*given).chain_rule(d)
-    return sorted([next(i for i, x in enumerate(given) if x is v), dv] for v, dv in pairs)
+    kept = [(v, dv) for v, dv in pairs if not v.is_constant()]
+    return sorted([next(i for i, x in enumerate(given) if x is v), dv] for v, dv in kept)
 
 
 def _chain_rule(d: float, *inputs: Any) -> list[Any]:
@@ -229,6 +230,7 @@ class V:
         self.name, self.parents, self.constant = name, list(parents), constant
         self.derivative: Any = None
         self.slope: float | None = None
+        self.history = None if constant else ()  # not part of the protocol, but Scalars have one
 
     def is_leaf(self) -> bool:
         return not self.parents
@@ -360,6 +362,18 @@ class Pair:
         return Pair(*(x * factor for x in self.parts))
 
 
+class PairOrZero(Pair):
+    """One to which the number 0 may be added, as to numbers and to tensors."""
+
+    def __add__(self, other: Any) -> PairOrZero:
+        return self if other == 0 else PairOrZero(*super().__add__(other).parts)
+
+    __radd__ = __add__
+
+    def __mul__(self, factor: float) -> PairOrZero:
+        return PairOrZero(*super().__mul__(factor).parts)
+
+
 def derivative_in_pairs() -> Any:
     z = V("z")
     minitorch.backpropagate(V("h", V("a", z), V("b", z)), Pair(1.0, 10.0))  # type: ignore[arg-type]
@@ -368,7 +382,7 @@ def derivative_in_pairs() -> Any:
 
 def pair_derivatives(top: V, *parts: float) -> list[Any]:
     """As `leaf_derivatives`, with derivatives that are no numbers."""
-    minitorch.backpropagate(top, Pair(*parts))  # type: ignore[arg-type]
+    minitorch.backpropagate(top, PairOrZero(*parts))  # type: ignore[arg-type]
     leaves = [v for v in top.below() if not v.parents and v.derivative is not None]
     return sorted([int(v.name), *v.derivative.parts] for v in leaves)
 
