@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from minitorch.course.catalogue import RACES, Mistake
+from minitorch.course.inside.drivers.values import text
 from minitorch.course.recognition import ALL, answers_of, key, recognise, signatures
 from minitorch.course.stubs import LIBRARY
 
@@ -27,6 +30,14 @@ def test_every_mistake_is_recognised(mistake: Mistake) -> None:
 def test_right_answers_show_no_mistake() -> None:
     for number, answers in signatures()["right"].items():
         assert recognise(number, answers) == []
+
+
+def test_rounding_errors_are_no_part_of_an_answer() -> None:
+    """Another processor, or another order of a sum, leaves others."""
+    assert text([0.1 + 0.2 - 0.3, -1e-17, 1 / 3, float("nan")]) == "[0.0, 0.0, 0.33333, nan]"
+    answers = [*signatures()["right"].values(), *signatures()["wrong"].values()]
+    said = " ".join(answer for by_case in answers for answer in by_case.values())
+    assert not [n for n in re.findall(r"\d\S*e-\d+", said) if float(n.strip("],")) < 1e-12]
 
 
 def test_catalogue_is_large_enough() -> None:

@@ -22,11 +22,16 @@ def values(count: int, start: float = 1.0) -> list[float]:
     return [start + i for i in range(count)]
 
 
+ZERO = 1e-12
+"""What is nearer to 0 is a difference that rounding left: other on other processors."""
+
+
 def text(value: Any) -> str:
     """A value as a text in which rounding errors do not show."""
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value))
     if isinstance(value, (float, np.floating)):
+        value = 0.0 if abs(value) < ZERO else value
         return str(float(f"{float(value):.5g}") + 0.0)
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(text(v) for v in value) + "]"
