@@ -142,7 +142,7 @@ def _sizes(args: Any, large: bool) -> Iterator[dict[int, int]]:
 
 _THRESHOLDS = {
     "backends.cpu": "matmul.LARGE matmul.MANY matmul_kernels.PARALLEL kernels.PARALLEL",
-    "formulas": "indexing.LARGE reductions.LARGE",
+    "formulas": "indexing.LARGE",
     "ops": "elementwise.LARGE analysis.LARGE reduce.FEW",
 }
 

@@ -71,7 +71,7 @@ class Grid:
 
     @cached_property
     def table(self) -> tuple[Array, Array]:
-        """For each window its places in the flat input, and which of them count: two (windows, taps).
+        """The places of each window in the flat input, and which of them count: two (taps, windows).
 
         A window with fewer places than others names its last one again; one without any, some place.
         """
@@ -84,7 +84,12 @@ class Grid:
             along = np.clip(along, 0, size - 1)
             places = _outer(np.add, places * size, along)
             counting = _outer(np.logical_and, counting, tap < counts)
-        return places, counting
+        return np.ascontiguousarray(places.T), np.ascontiguousarray(counting.T)
+
+    @cached_property
+    def are_equal(self) -> bool:
+        """Whether all windows cover as many places."""
+        return bool(self.table[1].all())
 
 
 def _outer(combine: Any, a: Array, b: Array) -> Array:

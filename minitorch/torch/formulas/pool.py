@@ -8,13 +8,13 @@ gathered by NumPy through a table of places.
 
 from __future__ import annotations
 
-from functools import lru_cache, reduce
+from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from ..backends.interface import accelerated
+from ..backends.interface import accelerated, reduce
 from .geometry import Geometry, Grid, Sizes, adaptive_windows, by
 
 Array = Any
@@ -100,17 +100,17 @@ def max_of_windows(x: Array, grid: Grid) -> tuple[Array, Array]:
     planes, shape = planes_of(x, grid.dims), pooled_shape(x.shape, grid)
     if 0 in shape:
         return np.empty(shape, x.dtype, like=x), np.empty(shape, np.int64, like=x)
-    places, counting = (np.asarray(v, like=x) for v in grid.table)
-    candidates = planes[:, places]  # (planes, windows, taps)
-    best, values = candidates.argmax(2), candidates.max(2)
-    missing = values != values
-    if missing.any():
-        last = candidates.shape[2] - 1 - np.isnan(candidates[:, :, ::-1]).argmax(2)
-        np.copyto(best, last, where=missing)
+    places = np.asarray(grid.table[0], like=x)
+    candidates = planes.take(places, 1)  # (planes, taps, windows)
+    best, values = candidates.argmax(1), reduce(np.maximum, candidates, 1)
+    top = values.max()
+    if top != top:
+        last = candidates.shape[1] - 1 - np.isnan(candidates[:, ::-1]).argmax(1)
+        np.copyto(best, last, where=np.isnan(values))
     if not grid.covers_some:  # the largest of nothing
         lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
-        values[:, ~counting.any(1)] = lowest
-    indices = places[np.arange(len(places), like=x), best]
+        values[:, ~np.asarray(grid.table[1], like=x).any(0)] = lowest
+    indices = places[best, np.arange(places.shape[1], like=x)]
     return values.reshape(shape), indices.reshape(shape)
 
 
@@ -211,7 +211,10 @@ def _adaptive_means(shape: Sizes, output_size: Sizes) -> tuple[Grid, Array]:
 
 def _product(lengths: list[Array]) -> Array:
     """The sizes of windows from their lengths along each dimension, flat."""
-    return reduce(lambda a, b: np.multiply.outer(a, b).reshape(-1), lengths)
+    product = lengths[0]
+    for length in lengths[1:]:
+        product = np.multiply.outer(product, length).reshape(-1)
+    return product
 
 
 @accelerated
@@ -221,8 +224,10 @@ def mean_of_windows(x: Array, grid: Grid, divisors: Array) -> Array:
     if 0 in shape:
         return np.empty(shape, x.dtype, like=x)
     places, counting = (np.asarray(v, like=x) for v in grid.table)
-    parts = planes_of(x, grid.dims)[:, places]  # (planes, windows, taps)
-    total = np.where(counting, parts, parts.dtype.type(0)).sum(2)
+    parts = planes_of(x, grid.dims).take(places, 1)  # (planes, taps, windows)
+    if not grid.are_equal:
+        parts = np.where(counting, parts, parts.dtype.type(0))
+    total = np.add.reduce(parts, axis=1)
     mean = total / np.asarray(divisors.astype(total.dtype), like=x)
     return mean.astype(x.dtype, copy=False).reshape(shape)
 
@@ -235,7 +240,7 @@ def share_among_windows(g: Array, input_shape: Sizes, grid: Grid, divisors: Arra
     gradient = np.zeros((len(shares), prod(grid.sizes)), shares.dtype, like=g)
     if g.size:
         places, counting = grid.table
-        window, _ = counting.nonzero()
+        _, window = counting.nonzero()
         window, chosen = (np.asarray(v, like=g) for v in (window, places[counting]))
         starts = np.arange(len(gradient), like=g)[:, None] * gradient.shape[1]
         places = (starts + chosen).reshape(-1)

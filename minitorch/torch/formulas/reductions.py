@@ -11,23 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.interface import accelerated, as_array
+from ..backends.interface import accelerated, as_array, reduce
 from .half_precision import in_single
 
 Array = Any
 Dims = tuple[int, ...] | None
 """Dimensions to reduce; None for all."""
 
-LARGE = 65_536
-"""From so many elements on it pays to ask for kernels."""
+
+def _count(shape: tuple[int, ...], dims: Dims) -> int:
+    """How many elements of an array of a shape are reduced to one."""
+    return _product(shape if dims is None else [shape[d] for d in dims])
 
 
 def _reduction(name: str, ufunc: np.ufunc, doc: str) -> Callable[..., Array]:
     """A reduction that is one ufunc's."""
-    reduce = ufunc.reduce
 
     def formula(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
-        return as_array(reduce(x, axis=dims, keepdims=keepdim))
+        return reduce(ufunc, x, dims, keepdim)
 
     formula.__name__, formula.__doc__ = name, doc
     return accelerated(formula)
@@ -46,8 +47,7 @@ amin = _reduction(
 @in_single
 def mean(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
     """The mean over some dimensions."""
-    total = sum(x, dims, keepdim)
-    return np.divide(total, x.dtype.type(x.size / total.size if total.size else 0), dtype=x.dtype)
+    return as_array(sum(x, dims, keepdim) / x.dtype.type(_count(x.shape, dims) or np.nan))
 
 
 @accelerated
@@ -72,10 +72,12 @@ def var_mean(
 @accelerated
 def moments(x: Array, dims: Dims, keepdim: bool) -> tuple[Array, Array, int]:
     """The sum of squared distances from the mean, the mean, and the count."""
-    count = _product(x.shape if dims is None else (x.shape[d] for d in dims))
-    centre = x.mean(axis=dims, keepdims=True) if count else x.dtype.type(np.nan)
-    squares = np.square(np.abs(x - centre)).sum(axis=dims, keepdims=keepdim)
-    return squares, x.mean(axis=dims, keepdims=keepdim) if count else squares * np.nan, count
+    count = _count(x.shape, dims)
+    centre = reduce(np.add, x, dims, keepdims=True) / x.dtype.type(count or np.nan)
+    away = x - centre
+    away = np.abs(away) if x.dtype.kind == "c" else away
+    squares = reduce(np.add, away * away, dims, keepdim)
+    return squares, centre.reshape(squares.shape), count
 
 
 def var(x: Array, dims: Dims = None, correction: float = 1, keepdim: bool = False) -> Array:
@@ -104,5 +106,6 @@ def argmin(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
 @accelerated
 def cumsum(x: Array, dim: int) -> Array:
     """The running sum along a dimension, kept in float64."""
-    wide = np.float64 if x.dtype == np.float32 else None
-    return np.cumsum(x, axis=dim, dtype=wide).astype(x.dtype, copy=False)
+    wide = np.float64 if x.dtype == np.float32 else x.dtype
+    total = np.cumsum(x, axis=dim, dtype=wide).astype(x.dtype, copy=False)
+    return total + x.dtype.type(0)  # a sum starts from 0, not -0

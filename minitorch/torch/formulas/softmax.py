@@ -14,8 +14,10 @@ Array = Any
 @accelerated
 def softmax(x: Array, dim: int) -> Array:
     """exp(x), scaled so that it sums to 1 along a dimension."""
-    e = np.exp(x - _largest(x, dim))
-    return e / np.add.reduce(e, axis=dim, keepdims=True)
+    e = x - _largest(x, dim)
+    np.exp(e, out=e)
+    e /= np.add.reduce(e, axis=dim, keepdims=True)
+    return e
 
 
 @accelerated

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.interface import backend_for, from_numpy, resolve
+from ..backends.interface import backend_for, from_numpy, others, resolve
 from ..device import CPU, chosen, where_new
 from ..dtypes import dtype as dtype_type
 from ..environment import preserve_format
@@ -30,7 +30,9 @@ def _on_device(method: str) -> Callable[..., Array]:
     on_cpu = getattr(backend_for(CPU), method)
 
     def make(size: Shape, dtype: Any, order: Any = None, device: Any = CPU, **value: Any) -> Array:
-        create = on_cpu if device is CPU else getattr(backend_for(device), method)
+        if order is None and device is CPU:
+            return on_cpu(size, dtype, CPU, **value)
+        create = getattr(backend_for(device), method)
         if order is None:
             return create(size, dtype, device, **value)
         made = create(tuple([size[d] for d in order]), dtype, device, **value)
@@ -304,7 +306,8 @@ def _declare_filled(op: Op) -> None:
         input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
         requires_grad: bool = False, memory_format: Any = None,
     ) -> Tensor:  # fmt: skip
-        check_tensor(name_like, input)
+        if not isinstance(input, Tensor):
+            check_tensor(name_like, input)
         return made_like(op, input, dtype, device, requires_grad, memory_format)
 
     def new(
@@ -333,27 +336,29 @@ def _ones(self: Tensor) -> Tensor:
 
 
 def made_like(
-    op: Op, input: Tensor, dtype: Any, device: Any, requires_grad: bool, memory_format: Any, **params: Any
+    op: Op, input: Tensor, dtype: Any, device: Any, requires_grad: bool, memory_format: Any, **more: Any
 ) -> Tensor:  # fmt: skip
     """A leaf that a record makes in another tensor's shape and layout, and in its type if none is given."""
     array = input._array
-    params["size"] = array.shape
-    params["dtype"] = array.dtype if dtype is None else dtypes.given_type(dtype).numpy
+    kind = array.dtype if dtype is None else dtypes.given_type(dtype).numpy
+    params = {"size": array.shape, "dtype": kind, **more}
     if memory_format is not None or not array.flags.c_contiguous:
         params["order"] = memory_order_of(array, memory_format)
-    return made_by(op, params, input.device if device is None else device, requires_grad)
+    if device is None:
+        device = input.device if others else CPU
+    return made_by(op, params, device, requires_grad)
 
 
 for _op in (ZEROS, ONES, EMPTY):
     _declare_filled(_op)
 
 
-def _value_and_type(value: Any, dtype: dtype_type | None) -> dict[str, Any]:
-    """A number to fill with, and the type of the result; RuntimeError if that cannot hold it."""
+def _filling(shape: Shape, value: Any, dtype: dtype_type | None) -> dict[str, Any]:
+    """What `FULL` takes: a shape, a number and a type; RuntimeError if that cannot hold it."""
     number: Any = value.item() if isinstance(value, Tensor) else value
     if dtype is None:
         dtype = dtypes.of_number(number)
-    return {"value": exact_number(number, dtype), "dtype": dtype.numpy}
+    return {"size": shape, "value": exact_number(number, dtype), "dtype": dtype.numpy}
 
 
 @function
@@ -370,10 +375,9 @@ def full(
     shape = shape_of("full", size, {})
     if out is not None:
         check_given_type(dtype, out)
-        params = {"size": shape, **_value_and_type(fill_value, dtype or out.dtype)}
+        params = _filling(shape, fill_value, dtype or out.dtype)
         return into(out, made_by(FULL, params, out.device, False), "full")
-    params = {"size": shape, **_value_and_type(fill_value, dtype)}
-    return made_by(FULL, params, device, requires_grad)
+    return made_by(FULL, _filling(shape, fill_value, dtype), device, requires_grad)
 
 
 @function
@@ -384,7 +388,7 @@ def full_like(
     """A tensor of another's shape and type with every element set to a number."""
     check_tensor("full_like", input)
     kind = dtypes.given_type(dtype, input.dtype)
-    value = _value_and_type(fill_value, kind)["value"]
+    value = _filling(input._array.shape, fill_value, kind)["value"]
     return made_like(FULL, input, kind, device, requires_grad, memory_format, value=value)
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.interface import reduce
 from ..formulas import reductions
 from ..tensor import Array, Tensor
 from .layout import ordered
@@ -51,16 +50,14 @@ def at_indices_gradient(g: Any, shapes: Any, outs: Any, dim: int, keepdim: bool)
 # --- Values ---------------------------------------------------------------------------------------
 
 
-def _folding(small: np.ufunc, large: Callable[..., Array]) -> Callable[..., Array]:
-    def compute(input: Array, dim: Dims, keepdim: bool = False) -> Array:
-        if input.size < reductions.LARGE:
-            return ordered(reduce(small, input, dim, keepdim))
-        return ordered(large(input, dim, keepdim))
-
-    return compute
+def _amax(input: Array, dim: Dims, keepdim: bool = False) -> Array:
+    return ordered(reductions.amax(input, dim, keepdim))
 
 
-_amax, _amin = _folding(np.maximum, reductions.amax), _folding(np.minimum, reductions.amin)
+def _amin(input: Array, dim: Dims, keepdim: bool = False) -> Array:
+    return ordered(reductions.amin(input, dim, keepdim))
+
+
 AMAX = Op(
     "amax",
     ("input",),
@@ -99,7 +96,8 @@ def _check_elements(
 
 
 def _refuse(name: str, input: Tensor, kinds: str) -> None:
-    check_tensor(name, input)
+    if not isinstance(input, Tensor):
+        check_tensor(name, input)
     if input._array.dtype.kind in kinds:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{kind_name(input._array)}'")
 
@@ -178,7 +176,7 @@ def _declare_max(name: str, along: Op, overall: Op, pair: str) -> None:
             return FUNCTIONS[pair](input, dim if other is None else other, out=out)
         if dim is None:
             _check_elements(name, input, None, RuntimeError)
-            result = bind(overall, (input,), {"dim": tuple(range(input._array.ndim))})
+            result = bind(overall, (input,), {"dim": dims_of(None, input._array.ndim)})
         else:
             d = wrap_dim(dim, input._array.ndim)
             _check_elements(name, input, (d,) if input._array.ndim else ())

@@ -125,15 +125,11 @@ def as_image(compute: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(compute)
     def run(input: Array, *others: Any, **params: Any) -> Any:
-        last = has_channels_last(input)
-
-        def put(array: Array) -> Array:
-            return (
-                _channels_innermost(array) if last and array.ndim == input.ndim else ordered(array)
-            )
-
         result = compute(input, *others, **params)
-        return tuple(map(put, result)) if type(result) is tuple else put(result)
+        put = _channels_innermost if has_channels_last(input) else ordered
+        if type(result) is not tuple:
+            return put(result)
+        return tuple([put(r) if r.ndim == input.ndim else ordered(r) for r in result])
 
     return run
 

@@ -31,7 +31,6 @@ from ..tensor import (
     make_view,
     mark_inference,
     tracks,
-    wrap,
 )
 
 REGISTRY: dict[str, Op] = {}
@@ -222,19 +221,27 @@ def _several(
     recording: bool,
 ) -> list[Tensor]:
     """The outputs of an operation that has more than one."""
-    arrays = [r if type(r) is ndarray else as_array(r) for r in results]
-    outputs = [make_view(a, inputs[0], True) if op.view else wrap(a) for a in arrays]
-    if modes.inference:
-        for out in outputs:
+    outputs: list[Tensor] = []
+    for result in results:
+        array = result if type(result) is ndarray else as_array(result)
+        if op.view:
+            out = make_view(array, inputs[0], True)
+        else:
+            out = blank(Tensor)
+            out._array = array
+        outputs.append(out)
+        if modes.inference:
             mark_inference(out)
-    if recording and outputs and arrays[0].dtype.kind in "fcV":
+    if recording and outputs and outputs[0]._array.dtype.kind in "fcV":
         node = make_node(op, inputs, params)
         node.save_outputs(outputs)
         count = len(outputs) if op.differentiable is None else op.differentiable
-        node.layouts = [(a.shape, a.dtype) for a in arrays[:count]]
-        for n in range(count):
-            if arrays[n].dtype.kind in "fcV":
-                outputs[n]._edge, outputs[n]._requires_grad = (node, n), True
+        node.layouts = []
+        for n, out in enumerate(outputs[:count]):
+            kind = out._array.dtype
+            node.layouts.append((out._array.shape, kind))
+            if kind.kind in "fcV":
+                out._edge, out._requires_grad = (node, n), True
     return outputs
 
 

@@ -18,7 +18,7 @@ from .elementwise import conj
 from .joining import cat
 from .layout import in_order, ordered
 from .movement import expanded, sizes_of, wrap_dims
-from .precision import is_half, kind_name
+from .precision import kind_name
 from .record import MOVEMENT, REDUCTION, Op, bind
 from .surface import (
     FUNCTIONS,
@@ -75,11 +75,6 @@ def _count(shape: Dims, dims: Dims) -> int:
     return math.prod(shape[d] for d in dims)
 
 
-def _is_plain(input: Array) -> bool:
-    """Whether NumPy adds an array up as fast and as exactly as a kernel."""
-    return input.size < reductions.LARGE and not is_half(input)
-
-
 # --- Sums and products ----------------------------------------------------------------------------
 
 FEW = 4096
@@ -93,8 +88,8 @@ def summing_kind(input: Array, dtype: Any) -> Any:
     return np.dtype(np.int64) if input.dtype.kind in "biu" else input.dtype
 
 
-def _folding(small: np.ufunc, large: Callable[..., Array]) -> Callable[..., Array]:
-    """A sum or product, by NumPy for few elements, by a kernel for many."""
+def _folding(small: np.ufunc, formula: Callable[..., Array]) -> Callable[..., Array]:
+    """A sum or product: of whole numbers by a ufunc, of others by a formula, but for few elements."""
     reduce = small.reduce
 
     def compute(input: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
@@ -105,13 +100,11 @@ def _folding(small: np.ufunc, large: Callable[..., Array]) -> Callable[..., Arra
             result = reduce(input, dim, keepdims=keepdim)
             return result if input.ndim < 3 else ordered(result)
         kind = summing_kind(input, dtype)
-        if input.dtype.kind in "biu" and kind.kind in "biu":
-            return ordered(reduce(input, axis=dim, keepdims=keepdim, dtype=kind))
-        if input.dtype != kind:
+        if input.dtype != kind and not (input.dtype.kind in "biu" and kind.kind in "biu"):
             input = input.astype(kind)
-        if _is_plain(input) or kind.kind in "biu":
+        if kind.kind in "biu":
             return ordered(reduce(input, axis=dim, keepdims=keepdim, dtype=kind))
-        return ordered(large(input, dim, keepdim))
+        return ordered(formula(input, dim, keepdim))
 
     return compute
 
@@ -121,11 +114,7 @@ _sum = _folding(np.add, reductions.sum)
 
 def _mean(input: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
     wide = input if dtype is None or input.dtype == dtype else input.astype(dtype)
-    if not _is_plain(wide):
-        return ordered(reductions.mean(wide, dim, keepdim))
-    count = _count(input.shape, dim)
-    total = np.add.reduce(wide, axis=dim, keepdims=keepdim)
-    return ordered(total / wide.dtype.type(count or np.nan))
+    return ordered(reductions.mean(wide, dim, keepdim))
 
 
 def _prod_gradient(g: Any, input: Any, out: Any, dim: Dims) -> Any:
@@ -327,12 +316,7 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
 
 
 def _var(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
-    if not _is_plain(input) or input.dtype.kind == "c":
-        return ordered(reductions.var(input, dim, correction, keepdim))
-    count = _count(input.shape, dim)
-    center = np.add.reduce(input, axis=dim, keepdims=True) / input.dtype.type(count or np.nan)
-    squares = np.add.reduce(np.square(input - center), axis=dim, keepdims=keepdim)
-    return ordered(squares / input.dtype.type(max(count - correction, 0) if count else 0))
+    return ordered(reductions.var(input, dim, correction, keepdim))
 
 
 def _std(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:

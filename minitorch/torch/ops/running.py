@@ -42,21 +42,10 @@ def from_the_end(name: str, g: Any, dim: int) -> Any:
 # --- Sums and products --------------------------------------------------------------------------------
 
 
-def _accumulated(ufunc: np.ufunc, input: Array, dim: int) -> Array:
+def _cumprod(input: Array, dim: int) -> Array:
     """Single precision is accumulated in double, as Torch does."""
     wide = np.float64 if input.dtype == np.float32 else input.dtype
-    run = np.cumsum if ufunc is np.add else np.cumprod
-    return run(input, axis=dim, dtype=wide).astype(input.dtype, copy=False)
-
-
-def _cumsum(input: Array, dim: int) -> Array:
-    if input.size >= reductions.LARGE and input.dtype.kind == "f":
-        return reductions.cumsum(input, dim)
-    return _accumulated(np.add, input, dim) + input.dtype.type(0)  # a sum starts from 0, not -0
-
-
-def _cumprod(input: Array, dim: int) -> Array:
-    return _accumulated(np.multiply, input, dim)
+    return np.cumprod(input, axis=dim, dtype=wide).astype(input.dtype, copy=False)
 
 
 def _running(compute: Callable[..., Array]) -> Callable[..., Array]:
@@ -114,7 +103,7 @@ def _cumsum_gradient(g: Any, dim: int) -> Any:
 CUMSUM = Op(
     "cumsum",
     ("input",),
-    in_order(_running(_cumsum)),
+    in_order(_running(reductions.cumsum)),
     {"input": _cumsum_gradient},
     doc="The running sum.",
 )
