@@ -123,7 +123,7 @@ def test_a_warm_process_recognises_mistakes(workspace: Workspace) -> None:
     workspace.put_solutions([t for t in TASKS if t.module <= 1])
     with Server() as server:
         for number in ("1.1", "1.3"):
-            mistake = next(m for m in MISTAKES if m.number == number)
+            mistake = [m for m in MISTAKES if m.number == number][-1]
             text = solution_file(mistake.file)
             path = workspace.file(mistake.file)
             path.write_text(mistake.made_in(text))
