@@ -147,17 +147,26 @@ def compare_tensors(
         return
     if a.dtype.kind in "biu":
         if not np.array_equal(a, b):
-            raise Mismatch(f"{what}: values differ, {_worst(a, b)}")
+            raise Mismatch(f"{what}: values differ, {_worst(a, b, a == b)}")
         return
     eps = max(eps, ours.finfo(mine.dtype).eps)
     with np.errstate(all="ignore"):
         # Sums of many numbers err in proportion to the largest: the scale of the whole counts too.
         finite = np.abs(b[np.isfinite(b)]) if np.isfinite(b).any() else np.zeros(1)
         scale = finite.max(initial=scale)
-        limit = ulps * eps * (np.abs(b) + 0.05 * scale + ours.finfo(mine.dtype).tiny)
-        same = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= limit)
+        least = 0.05 * scale + ours.finfo(mine.dtype).tiny
+        same = _same(a, b, ulps * eps, least)
+        if np.iscomplexobj(b):  # one part may be infinite
+            parts = (_same(x, y, ulps * eps, least) for x, y in ((a.real, b.real), (a.imag, b.imag)))
+            same |= np.logical_and(*parts)
     if not same.all():
-        raise Mismatch(f"{what}: values differ, {_worst(a, b)}")
+        raise Mismatch(f"{what}: values differ, {_worst(a, b, same)}")
+
+
+def _same(a: np.ndarray, b: np.ndarray, relative: float, least: float) -> np.ndarray:
+    """Where numbers are equal, both NaN, or finite and near each other."""
+    near = np.isfinite(b) & (np.abs(a - b) <= relative * (np.abs(b) + least))
+    return (a == b) | (np.isnan(a) & np.isnan(b)) | near
 
 
 def largest(array: np.ndarray) -> float:
@@ -165,14 +174,11 @@ def largest(array: np.ndarray) -> float:
     return float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
 
 
-def _worst(a: np.ndarray, b: np.ndarray) -> str:
+def _worst(a: np.ndarray, b: np.ndarray, same: np.ndarray) -> str:
+    """The two numbers that are farthest apart, of those that are not the same."""
     with np.errstate(all="ignore"):
         apart = np.abs(a.astype(np.complex128) - b.astype(np.complex128))
-        apart = np.where(
-            np.isnan(apart),
-            np.where(np.isnan(a.astype(complex)) == np.isnan(b.astype(complex)), 0, math.inf),
-            apart,
-        )
+        apart = np.where(same, -1.0, np.where(np.isnan(apart), math.inf, apart))
     at = np.unravel_index(int(np.argmax(apart)), apart.shape)
     return f"worst at {tuple(int(i) for i in at)}: {a[at]!r}, expected {b[at]!r}"
 

@@ -125,7 +125,9 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor:
 def _cat(tensors: Sequence[Tensor], dim: int) -> Tensor:
     given = _sequence("torch.cat", tensors)
     # Torch lets an empty vector stand beside tensors of any shape.
-    there = [x for x in given if x._array.shape != (0,)] or given[:1]
+    there = [x for x in given if x._array.shape != (0,)]
+    if not there:
+        return bind(CAT, given, {"dim": 0})
     ndim = there[0]._array.ndim
     if not ndim:
         raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated")

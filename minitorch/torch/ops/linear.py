@@ -143,6 +143,10 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 
 def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    given = {"input1": input1, "input2": input2, "weight": weight, "bias": bias}
+    kinds = {name: kind_name(x._array) for name, x in given.items() if x is not None}
+    if len(set(kinds.values())) > 1:
+        raise RuntimeError(f"All tensors must have the same dtype, got {kinds}")
     shapes = f"{list(input1.shape)}, {list(input2.shape)} with weight {list(weight.shape)}"
     if input1.ndim != input2.ndim or input1.shape[:-1] != input2.shape[:-1]:
         raise RuntimeError(f"bilinear(): input batch dimensions do not match: {shapes}")

@@ -14,7 +14,7 @@ from .convolution import (
     conv_transpose2d,
     conv_transpose3d,
 )
-from .creation import ones_like
+from .creation import empty_like, ones_like
 from .dropout import dropout
 from .linalg.norms import legacy_norm
 from .normalization import (
@@ -92,13 +92,15 @@ FUNCTIONS["_native_batch_norm_legit"] = _native_batch_norm_legit
 @function
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """Dropout, and what was kept."""
+    if not input._array.size:
+        return input.view_as(input), empty_like(input)
     if train is not False and input.dtype.kind < dtypes.FLOATING:
         check_castable(dtypes.get_default_dtype(), input.dtype)
     if train is False or p == 0:
         return input.clone(), ones_like(input, dtype=dtypes.bool_)
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={1 - p}")
-    kept = dropout(ones_like(input), p) > 0
+    kept = dropout(ones_like(input, dtype=input.dtype.to_real()), p) > 0
     return input * kept * (1 / (1 - p) if p < 1 else 0), kept
 
 

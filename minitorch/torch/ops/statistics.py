@@ -269,7 +269,7 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Ten
     x, dx = _integral_inputs(y, x, dx)
     d = wrap_dim(dim, y.ndim)
     if not y.size(d):
-        return y.sum(d)
+        return y.new_zeros([n for k, n in enumerate(y.shape) if k != d])
     if x is None:
         ends = y.select(d, 0) + y.select(d, -1)
         return (y.sum(d) - ends * 0.5) * (1 if dx is None else dx)
@@ -286,7 +286,7 @@ def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int =
     x, dx = _integral_inputs(y, x, dx)
     d = wrap_dim(dim, y.ndim)
     if not y.size(d):
-        return y
+        return y / 2
     sums, widths = _steps("cumulative_trapezoid", y, x, dx, d)
     return (sums * widths).cumsum(d) / 2
 
@@ -360,7 +360,7 @@ def _slope(input: Tensor, space: Any, dim: int, edge_order: int) -> Tensor:
     def rise(start: int, count: int = 1) -> Tensor:
         return (at(input, start + 1, count) - at(input, start, count)) / at(steps, start, count)
 
-    def weighed(start: int, count: int, *weights: Tensor) -> Any:
+    def weighed(start: int, count: int, *weights: Tensor | float) -> Any:
         """The sum of three neighbours, each times a weight."""
         return sum(at(input, start + i, count) * w for i, w in enumerate(weights))
 
@@ -377,7 +377,10 @@ def _slope(input: Tensor, space: Any, dim: int, edge_order: int) -> Tensor:
     else:
         inner = (at(input, 2, size - 2) - at(input, 0, size - 2)) / (before + after)
     first, last = rise(0), rise(size - 2)
-    if edge_order == 2:
+    if edge_order == 2 and not isinstance(space, Tensor):
+        first = weighed(0, 1, -1.5, 2, -0.5) / at(steps, 0, 1)
+        last = weighed(size - 3, 1, 0.5, -2, 1.5) / at(steps, 0, 1)
+    elif edge_order == 2:
         a, b = at(steps, 0, 1), at(steps, 1, 1)
         first = weighed(0, 1, -(2 * a + b) / (a * (a + b)), (a + b) / (a * b), -a / (b * (a + b)))
         a, b = at(steps, size - 3, 1), at(steps, size - 2, 1)

@@ -94,7 +94,7 @@ def to_sparse(
         raise RuntimeError(
             f"to_sparse: sparse_dim {count} does not fit a tensor of shape {list(self.shape)}"
         )
-    filled = as_numpy(self._array != 0)
+    filled = np.asarray(as_numpy(self._array) != 0)
     if count < self.ndim:
         filled = filled.any(axis=tuple(range(count, self.ndim)))
     places = (

@@ -9,6 +9,7 @@ import argparse
 import sys
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from . import workers
@@ -37,14 +38,10 @@ def main(argv: list[str] | None = None) -> int:
 
     share = -(-options.count // options.workers)
     starts = range(options.first, options.first + options.count, share)
-    threads = [
-        threading.Thread(target=listen, args=(n, min(share, options.first + options.count - n)))
-        for n in starts
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(options.workers) as threads:
+        shares = [min(share, options.first + options.count - n) for n in starts]
+        for _ in threads.map(listen, starts, shares):  # an error of the fuzzer's own ends it
+            pass
     print(f"\n{options.count} calls, seed {options.seed}")
     for kind, count in sorted(
         tally.items(), key=lambda item: (item[0] not in ("raised", "returned"), item[0])

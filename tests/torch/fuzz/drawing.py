@@ -317,7 +317,8 @@ def _keep_labels(call: Call) -> None:
     for t in labels:
         if not (t.dtype is real.bool or t.is_complex()) and scores:
             memory = real.empty(0, dtype=t.dtype).set_(t.untyped_storage())
-            memory.nan_to_num_(0).clamp_(0, max((*scores[0].shape[-1:], 1)) - 1)
+            classes = max((*scores[0].shape[-1:], 1))
+            memory.copy_(memory.double().nan_to_num(0).clamp(0, classes - 1))
 
 
 # --- Wrong calls, gradients, out= -----------------------------------------------------------------

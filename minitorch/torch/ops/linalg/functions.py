@@ -332,7 +332,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 @with_out
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The powers 0 to N - 1 of each element, along a new last dimension."""
-    if x.dtype is dtypes.bool_ or x.dtype is dtypes.float16:
+    if x.dtype in (dtypes.bool_, dtypes.float16, dtypes.bfloat16):
         raise RuntimeError(
             "linalg.vander supports floating point, complex, and integer tensors, but got "
             f"{kind_name(x._array)}"
