@@ -22,7 +22,7 @@ from .fuzz.differences import DIFFERENCES, reason_for
 from .fuzz.drawing import draw_call
 from .fuzz.judging import Finding, judge
 from .fuzz.memory import GuardedMemory
-from .oracle import numbers
+from .oracle import Mismatch, compare_tensors, numbers
 
 SEED = 11
 CALLS = 300
@@ -65,6 +65,15 @@ def test_a_wrong_function_is_found(kind: str, broken: Any, monkeypatch: pytest.M
     with pytest.raises(Finding) as found:
         judge(call, GuardedMemory())
     assert found.value.kind in (kind, "written values")
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"), [(1.0, np.inf), (-np.inf, np.inf), (complex(1, np.inf), complex(2, np.inf))]
+)
+def test_infinity_is_no_number(mine: Any, theirs: Any) -> None:
+    compare_tensors(ours.tensor([theirs]), real.tensor([theirs]), "itself")
+    with pytest.raises(Mismatch):
+        compare_tensors(ours.tensor([mine]), real.tensor([theirs]), "another")
 
 
 def test_a_call_is_made_again_from_its_code() -> None:

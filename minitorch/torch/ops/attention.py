@@ -259,6 +259,8 @@ def _attend(
     """The mixed values of each head, and the shares if wanted."""
     if not need_weights:
         return scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal), None
+    if q.dtype is not k.dtype:
+        raise RuntimeError(f"expected scalar type {q.dtype} but found {k.dtype}")
     scale = math.sqrt(1 / q._array.shape[-1])
     shares = bind(SHARES, (q, k, mask), {"scale": scale, "causal": False})
     shares = dropout(shares, dropout_p) if dropout_p > 0 else shares

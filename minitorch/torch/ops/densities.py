@@ -16,6 +16,7 @@ from .elementwise import on_arrays
 from .layout import following
 from .loss import how_reduced, reduced, with_numbers
 from .precision import in_single, kind_name
+from .promotion import broadcast_shapes
 from .record import Op, bind
 from .surface import check_no_gradient
 from .writes import check_castable
@@ -216,6 +217,20 @@ def gaussian_nll_loss(
 
 with_numbers(kl_div, ("input", "target", "reduction"))
 with_numbers(poisson_nll_loss, ("input", "target", "log_input", "full", "eps", "reduction"))
+
+
+def _broadcast_scores(input: Tensor, target: Tensor, **rest: Any) -> Tensor:
+    """`torch.binary_cross_entropy_with_logits`, whose target may be of a larger shape."""
+    shape = broadcast_shapes("binary_cross_entropy_with_logits", target.shape, input.shape)
+    if shape != tuple(target.shape):
+        raise RuntimeError(
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}"
+        )
+    return binary_cross_entropy_with_logits(input.expand(shape), target, **rest)
+
+
 with_numbers(
-    binary_cross_entropy_with_logits, ("input", "target", "weight", "pos_weight", "reduction")
+    binary_cross_entropy_with_logits,
+    ("input", "target", "weight", "pos_weight", "reduction"),
+    _broadcast_scores,
 )

@@ -361,6 +361,14 @@ def _check_same_type(input: Tensor, values: Tensor) -> None:
         )
 
 
+def _check_put(input: Tensor, indices: Any, values: Tensor) -> None:
+    _check_same_type(input, values)
+    if len(indices) > input.ndim:
+        raise IndexError(
+            f"too many indices for tensor of dimension {input.ndim} (got {len(indices)})"
+        )
+
+
 def _key_of(indices: Any) -> Key:
     return tuple(slice(None) if i is None else _plain_part(i) for i in indices)
 
@@ -368,14 +376,14 @@ def _key_of(indices: Any) -> Key:
 @function_and_method
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with values at places, written or added."""
-    _check_same_type(input, values)
+    _check_put(input, indices, values)
     return INDEX_PUT(input, values, key=_key_of(indices), accumulate=accumulate)
 
 
 @only_method
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """Write or add values at places."""
-    _check_same_type(self, values)
+    _check_put(self, indices, values)
     return bind_in_place(
         INDEX_PUT, self, (values,), {"key": _key_of(indices), "accumulate": accumulate}
     )

@@ -277,8 +277,12 @@ def check_types(input: Tensor, *parameters: Any) -> None:
 
 def _of_nothing(input: Tensor, weight: Any, bias: Any) -> Tensor:
     """What an empty input becomes: nothing, but with a gradient for weight and bias."""
-    out = input.clone() if weight is None else input * _on_channels(weight, input)
-    return out if bias is None else out + _on_channels(bias, input)
+
+    def one(x: Tensor) -> Tensor:
+        return x[0] if x._array.shape[0] else _on_channels(x, input)
+
+    out = input.clone() if weight is None else input * one(weight)
+    return out if bias is None else out + one(bias)
 
 
 def _batch_norm(

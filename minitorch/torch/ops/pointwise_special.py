@@ -72,8 +72,9 @@ I1 = Op("i1", ("input",), scipy_function("i1"), {"input": _i1_gradient},
 
 # --- Gamma functions --------------------------------------------------------------------------------
 
-unary("lgamma", None, lambda g, input: g * input.digamma(),
-      "The logarithm of the gamma function.", numpy=scipy_function("gammaln"), to_float=True)  # fmt: skip
+_gammaln = scipy_function("gammaln")
+unary("lgamma", None, lambda g, input: g * input.digamma(), "The logarithm of the gamma function.",
+      numpy=lambda x: _gammaln(np.where(x == -math.inf, -x, x)), to_float=True)  # fmt: skip
 unary("digamma", None, lambda g, input: g * polygamma(1, input),
       "The derivative of lgamma.", numpy=scipy_function("psi"), to_float=True)  # fmt: skip
 

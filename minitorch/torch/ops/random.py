@@ -225,8 +225,28 @@ def normal(
     broadcast_shapes("normal", *shapes)
     if not isinstance(mean, Tensor):
         exact_number(mean, std.dtype)
-    made = _NORMAL(mean, std, generator=generator)
-    return made if out is None else into(out, made, "normal")
+    if isinstance(std, Tensor) and std.dtype.is_complex:
+        raise RuntimeError("normal expects standard deviation to be non-complex")
+    if out is not None:
+        return _normal_into(out, mean, std, generator)
+    return _NORMAL(mean, std, generator=generator)
+
+
+def _normal_into(out: Tensor, mean: Any, std: Any, generator: Any) -> Tensor:
+    """The same, drawn in the type of `out=`; beside one number for all, `std`, its shape counts as well."""
+    given = (mean, std) if isinstance(std, Tensor) else (mean, out)
+    shape = broadcast_shapes("normal", *(v.shape for v in given if isinstance(v, Tensor)))
+    into(
+        out,
+        out.detach().new_empty(shape),
+        "normal",
+        *(v for v in (mean, std) if isinstance(v, Tensor)),
+    )
+    if isinstance(std, Tensor):
+        if (std._array < 0).any():
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+        return out.normal_(generator=generator).mul_(std).add_(mean)
+    return out.normal_(0, std, generator=generator).add_(mean)
 
 
 def drawn_for(input: Array, distribution: Callable[..., Array], *args: Any, **named: Any) -> Array:

@@ -220,6 +220,8 @@ def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
     check_tensor("logcumsumexp", input)
     x = input if input.dtype.kind >= dtypes.FLOATING else input.to(dtypes.get_default_dtype())
     result = LOGCUMSUMEXP(x, dim=wrap_dim(dim, input.ndim))
+    if out is not None and x is not input:
+        raise RuntimeError(f"expected scalar_type {input.dtype} but found {out.dtype}")
     return result if out is None else into(out, result, "logcumsumexp")
 
 

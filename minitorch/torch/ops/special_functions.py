@@ -333,5 +333,18 @@ for _kind, (_first, _angles, _ends, _above, _shifted_above, _which) in _CHEBYSHE
         lambda x, n, run=_shifted: run(2 * x - 1, n),
         f"{_doc}, at 2x - 1.",
     )
+
+
+def _not_in_half(name: str, run: Polynomial) -> Polynomial:
+    """Two bytes are too coarse for recurrences: refused, as in Torch."""
+
+    def call(x: Array, n: Array) -> Array:
+        if x.dtype.itemsize == 2:
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{kind_name(x)}'")
+        return run(x, n)
+
+    return call
+
+
 for _name, (_run, _doc) in _FAMILIES.items():
-    binary(_name, _run, (None, None), _doc)
+    binary(_name, _not_in_half(_name, _run), (None, None), _doc)

@@ -11,7 +11,7 @@ import torch as real
 
 from ..oracle import leaves
 from .calls import Call
-from .judging import Finding, answers_as
+from .judging import Finding, answers_as, is_right
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Difference:
         text: what the finding says, as a pattern
         when: of which calls; None: all
         instead: another call, which PyTorch must answer as we answer this one
+        truth: a function of single numbers, that ours must be near to
     """
 
     reason: str
@@ -33,6 +34,7 @@ class Difference:
     text: str = ""
     when: Callable[[Call], bool] | None = None
     instead: Callable[[Call], Call] | None = None
+    truth: Callable[..., Any] | None = None
 
     def covers(self, call: Call, finding: Finding) -> bool:
         """Whether a finding is this difference."""
@@ -42,6 +44,7 @@ class Difference:
             and re.search(self.text, finding.text) is not None
             and (self.when is None or self.when(call))
             and (self.instead is None or answers_as(call, self.instead(call)))
+            and (self.truth is None or is_right(call, self.truth))
         )
 
 
@@ -101,6 +104,13 @@ def no_freedom(call: Call) -> bool:
     """Whether a correction is as large as the number of elements."""
     numbers = [v for v in (*call.args, *call.kwargs.values()) if isinstance(v, (int, float))]
     return bool(numbers) and max(numbers) >= min(call.args[0].shape, default=1)
+
+
+def has_extreme_order(call: Call) -> bool:
+    """Whether the order of a norm, the first number of a call, is NaN, tiny or huge."""
+    numbers = [v for v in call.args if isinstance(v, (int, float))]
+    p = call.kwargs.get("p", call.kwargs.get("pow", numbers[0] if numbers else 2))
+    return isinstance(p, (int, float)) and p != 0 and not 1e-3 < abs(p) < 1e6
 
 
 def is_complex(call: Call) -> bool:

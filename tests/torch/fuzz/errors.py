@@ -8,7 +8,7 @@ from ..oracle import leaves
 from .difference import MATRICES, Difference, has_empty, is_complex, is_extreme, not_finite
 from .judging import in_wider_types, of_twin
 
-_CLEAN = r"raised (Type|Runtime|Index|Value|NotImplemented|LinAlg|Memory)Error\((?!ufunc|operands|could not broadcast|negative dim|shape mismatch|Invalid|object too|setting an|cannot reshape|Cannot cast)"
+_CLEAN = r"raised (Type|Device|Runtime|Index|Value|NotImplemented|LinAlg|Memory)Error\((?!ufunc|operands|could not broadcast|negative dim|shape mismatch|Invalid|object too|setting an|cannot reshape|Cannot cast)"
 ERRORS = (
     Difference(
         "PyTorch has no kernel for a type, and we compute: half precision in some special functions, unsigned "
@@ -219,9 +219,10 @@ ERRORS = (
         ),
     ),
     Difference(
-        "PyTorch's derivative of `clamp` fails where the bounds are larger than the input.",
+        "PyTorch's derivatives of `clamp` and `binary_cross_entropy_with_logits` fail where the bounds, or the target, "
+        "are larger than the input.",
         "gradient accepted",
-        names=r"(Tensor\.)?(clamp|clip)\w*",
+        names=r"(Tensor\.)?(clamp|clip)\w*|binary_cross_entropy_with_logits",
         text="doesn't match the broadcast shape",
     ),
     Difference(
@@ -269,9 +270,10 @@ ERRORS = (
         text=r"output with shape \[\] doesn't match",
     ),
     Difference(
-        "PyTorch takes a whole number of at most eight bytes; here a larger one is as good where it is only compared.",
+        "PyTorch takes a whole number of at most eight bytes, and some functions not the smallest of them; here each is "
+        "as good where it is only compared.",
         "accepted",
-        text="Overflow when unpacking long long",
+        text="Overflow when unpacking long long|cannot be represented as a SymInt",
     ),
     Difference(
         "A tensor that holds True stands for dimension 1 in PyTorch.",
@@ -350,16 +352,30 @@ ERRORS = (
         "PyTorch's `linear` takes a bias of another type, and casts it, where it does not lie in one row of memory; we "
         "refuse, as it does elsewhere.",
         "refused",
-        names=r"nn\.functional\.linear",
+        names=r"nn\.functional\.(linear|multi_head_attention_forward)",
         text="must have the same dtype",
-        when=lambda call: len(call.args) > 2 or "bias" in call.kwargs,
+        when=lambda call: any(
+            t.ndim == 1 and not t.is_contiguous() for t in leaves((call.args, call.kwargs))
+        ),
     ),
     Difference(
         "Where there are no elements, some of PyTorch's functions do not look at types and values that they refuse "
         "elsewhere.",
         "refused",
-        text="not implemented for|without pivoting|pivots must|Expected a floating point|Sort currently|expects p to be|uniform_ expects|can't be cast to the desired output type",
+        text="not implemented for|Low precision|without pivoting|pivots must|Expected a floating point|Sort currently|expects p to be|uniform_ expects|can't be cast to the desired output type",
         when=has_empty,
+    ),
+    Difference(
+        "PyTorch's attention takes a NaN for no dropout.",
+        "refused",
+        names=r"nn\.functional\.scaled_dot_product_attention",
+        text="dropout probability .* got nan",
+    ),
+    Difference(
+        "PyTorch's `istft` of frames of one sample, centred, looks for the end of the signal at its start.",
+        "accepted",
+        names=r"(Tensor\.)?istft",
+        text=r"min\(\): Expected reduction dim",
     ),
     Difference(
         "PyTorch has no derivative of `embedding` that is both sparse and scaled by frequency.",

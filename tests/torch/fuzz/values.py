@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+import mpmath
 import torch as real
 
 from ..oracle import leaves
@@ -9,6 +12,7 @@ from .difference import (
     MATRICES,
     Difference,
     has_empty,
+    has_extreme_order,
     has_smallest,
     has_type,
     has_zero,
@@ -18,14 +22,14 @@ from .difference import (
     no_freedom,
     not_finite,
 )
-from .judging import of_twin
+from .judging import of_twin, without_out
 
 VALUES = (
     Difference(
         "PyTorch's `gelu` of negative numbers loses the digits that erf has in common with -1.",
         "values",
         names=r"nn\.functional\.gelu",
-        when=lambda call: any(bool((t < -2).any()) for t in leaves(call.args[:1])),
+        truth=lambda x: 0.5 * x * math.erfc(-x / math.sqrt(2)),
     ),
     Difference(
         "PyTorch's `rrelu` computes with bounds that are True or False as such.",
@@ -39,14 +43,21 @@ VALUES = (
     Difference(
         "PyTorch's incomplete gamma functions have nine digits from 20 on.",
         "(written )?values",
-        names=r"(Tensor\.|special\.)?(igammac?|gammaincc?)_?",
-        when=lambda call: any(bool((t > 20).any()) for t in leaves(call.args[:1])),
+        names=r"(Tensor\.|special\.)?(igamma|gammainc)_?",
+        truth=lambda a, x: mpmath.gammainc(a, 0, x, regularized=True),
+    ),
+    Difference(
+        "PyTorch's incomplete gamma functions have nine digits from 20 on.",
+        "(written )?values",
+        names=r"(Tensor\.|special\.)?(igammac|gammaincc)_?",
+        truth=lambda a, x: mpmath.gammainc(a, x, regularized=True),
     ),
     Difference(
         "PyTorch's `ihfft2` and `ihfftn` do not fill `out=` where a dimension has one element.",
         "(written )?values",
         names=r"fft\.ihfft(2|n)",
         when=lambda call: "out" in call.kwargs,
+        instead=without_out,
     ),
     Difference(
         "Memory that nobody has filled holds anything.",
@@ -83,7 +94,7 @@ VALUES = (
         "(gradient |written )?values",
         text=r"nan|inf|e\+[1-9]\d",
         names=MATRICES
-        + r"|fft\.\w+|(Tensor\.)?(\w*mm|\w*mv|\w*bmm|dot|vdot|inner|outer|ger|addr|matmul|__r?matmul__|tensordot|einsum|cross|renorm|i?stft|cdist|kron|chain_matmul|vecdot|linear|bilinear|conv\w*|(frobenius_|nuclear_)?norm)_?|nn\.functional\.(conv\w*|linear|bilinear|scaled_dot_product_attention|multi_head_attention_forward)|linalg\.cross",
+        + r"|fft\.\w+|(Tensor\.)?(\w*mm|\w*mv|\w*bmm|dot|vdot|inner|outer|ger|addr|matmul|__r?matmul__|tensordot|einsum|cross|renorm|i?stft|cdist|kron|chain_matmul|vecdot|linear|bilinear|conv\w*|(frobenius_|nuclear_)?norm)_?|nn\.functional\.(conv\w*|linear|bilinear|embedding_bag|scaled_dot_product_attention|multi_head_attention_forward)|linalg\.cross",
         when=is_extreme,
     ),
     Difference(
@@ -177,7 +188,7 @@ VALUES = (
     Difference(
         "PyTorch's `igamma`, `igammac`, `polygamma`, `zeta`, `remainder` and `fmod` are NaN at infinity or for huge "
         "numbers where there is a value; `igamma` and `igammac` of NaN are numbers at 0 and infinity.",
-        "(written )?values",
+        "(gradient |written )?values",
         names=r"(Tensor\.|special\.)?(igammac?|gammaincc?|polygamma|zeta|remainder|fmod)_?|Tensor\.__[ir]?mod__",
         text=r"\(nan\)",
         when=is_extreme,
@@ -233,6 +244,43 @@ VALUES = (
         "requires_grad",
         names=r"(Tensor\.)?(triangular_solve|native_group_norm|ormqr)",
         text="False, expected True",
+    ),
+    Difference(
+        "PyTorch's `linspace` and `logspace` between tensors record their `out=`, without a derivative.",
+        "requires_grad",
+        names="linspace|logspace",
+        text="False, expected True",
+        when=lambda call: "out" in call.kwargs,
+    ),
+    Difference(
+        "PyTorch's `native_group_norm` reads weights and biases as if they lay in one row of memory.",
+        "(gradient )?values",
+        names="native_group_norm",
+        when=lambda call: any(
+            t.ndim == 1 and not t.is_contiguous() for t in leaves((call.args, call.kwargs))
+        ),
+    ),
+    Difference(
+        "PyTorch's `sub` negates `alpha` in eight bytes, where the smallest number has no opposite.",
+        "(gradient |written )?values",
+        names=r"(Tensor\.)?(r?sub(tract)?_?|__i?sub__|__rsub__)",
+        when=lambda call: any(
+            type(v) is int and v == -(2**63) for v in (*call.args, *call.kwargs.values())
+        ),
+    ),
+    Difference(
+        "The matrix exponential of large matrices loses digits with each squaring, in PyTorch more than here.",
+        "(gradient )?values",
+        names=r"(.*\.)?matrix_exp",
+        when=lambda call: any(
+            t.numel() and float(t.detach().abs().max()) > 100 for t in leaves(call.args)
+        ),
+    ),
+    Difference(
+        "Where numbers overflow or are infinite, a gradient that is infinite by one formula is NaN by another.",
+        "gradient values",
+        text=r"\((-?inf|nan)\), expected .*\((-?inf|nan)\)",
+        when=is_extreme,
     ),
     Difference(
         "PyTorch's polynomials of NaN are what lies in memory.",
@@ -309,13 +357,10 @@ VALUES = (
         when=has_empty,
     ),
     Difference(
-        "A norm whose order is NaN, or so large that powers overflow, is what each library's formula gives.",
+        "A norm whose order is NaN, or whose powers overflow or lose all digits, is what each library's formula gives.",
         "(gradient )?values",
         names=r"(nn\.functional\.)?pairwise_distance|norm_except_dim|cdist|(Tensor\.)?(dist|renorm)",
-        when=lambda call: any(
-            isinstance(v, (int, float)) and not abs(v) < 1e6
-            for v in (*call.args, *call.kwargs.values())
-        ),
+        when=has_extreme_order,
     ),
     Difference(
         "PyTorch's gradient of `embedding_bag` with `scale_grad_by_freq` divides by another row's count.",

@@ -77,9 +77,7 @@ def _lines(process: Any) -> Iterator[str | None]:
             *lines, waiting = (waiting + data).split(b"\n")
             for line in lines:
                 yield line.decode()
-        elif (
-            time.monotonic() - last > PATIENCE or _processor_time(process.pid) - used > DEADLINE
-        ):
+        elif time.monotonic() - last > PATIENCE or _processor_time(process.pid) - used > DEADLINE:
             yield None
             return
 

@@ -27,7 +27,9 @@ from .spectra import svdvals
 def _vector_norm(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) -> Array:
     wide = input.astype(np.float32) if input.dtype.itemsize == 2 else input
     kind = np.empty(0, input.dtype).real.dtype
-    if ord == 2 and len(dim) == wide.ndim and wide.flags.c_contiguous:
+    if ord != 0 and all(wide.shape[d] == 1 for d in dim):
+        out = np.abs(wide).max(axis=dim, keepdims=keepdim)
+    elif ord == 2 and len(dim) == wide.ndim and wide.flags.c_contiguous:
         row = wide.reshape(-1)
         total = np.sqrt(np.vdot(row, row).real)
         out = total.reshape((1,) * wide.ndim if keepdim else ())
@@ -47,6 +49,8 @@ def _of_sizes(size: Array, ord: float, dim: tuple[int, ...], keepdim: bool) -> A
         return size.sum(axis=dim, keepdims=keepdim)
     if ord == 2:
         return np.sqrt((size * size).sum(axis=dim, keepdims=keepdim))
+    if math.isnan(ord) and not size.size:
+        return size.sum(axis=dim, keepdims=keepdim)
     power = size.dtype.type(ord)
     return (size**power).sum(axis=dim, keepdims=keepdim) ** size.dtype.type(1 / ord)
 
