@@ -7,7 +7,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,8 @@ from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
+
+from ..waiting import wait
 
 MINITORCH = shutil.which("minitorch", path=str(Path(sys.executable).parent)) or "minitorch"
 
@@ -40,18 +41,19 @@ def running_app(folder: Path, *command: str) -> Iterator[tuple[subprocess.Popen[
         yield process, f"localhost:{port}"
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(60)
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(300):
-        with socket.socket() as probe:
-            if probe.connect_ex(("localhost", port)) == 0:
-                return
+    def answers() -> bool:
         if process.poll() is not None:
             raise RuntimeError(f"the app ended with {process.returncode}")
-        time.sleep(0.1)
-    raise TimeoutError(f"the app did not answer on port {port}")
+        with socket.socket() as probe:
+            connected = probe.connect_ex(("localhost", port)) == 0
+            # Where nobody listens yet, a socket may happen to connect to itself.
+            return connected and probe.getsockname() != probe.getpeername()
+
+    wait(answers)
 
 
 def started_by(pid: int) -> set[int]:

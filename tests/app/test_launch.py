@@ -118,6 +118,6 @@ def test_the_app_ends_with_all_that_it_started(tmp_path: Path) -> None:
             time.sleep(0.05)
         assert len(processes) >= 2
         process.terminate()
-        process.wait(10)
+        process.wait(60)
         assert not [pid for pid in processes if is_alive(pid)]
         asked.exception()

@@ -8,13 +8,14 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from minitorch.app import library
 from minitorch.app.library import Library, Missing, Problem
+
+from ..waiting import wait
 
 LESSONS = """
 import os, sys, time
@@ -80,13 +81,6 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     package.mkdir(parents=True)
     (package / "__init__.py").write_text(CODE)
     return tmp_path / "course"
-
-
-def wait(condition: Callable[[], object], seconds: float = 20.0) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "waited in vain"
-        time.sleep(0.01)
 
 
 def is_alive(pid: int) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,8 @@ from minitorch.app.rooms import find_room
 from minitorch.course import checking
 from minitorch.course.tasks import find_task
 from minitorch.course.workspace import Workspace, create
+
+from ..waiting import wait
 
 
 @pytest.fixture
@@ -69,13 +70,16 @@ def test_a_tree_is_drawn_before_anything_is_written(workspace) -> None:
 def test_a_check_is_run_and_remembered(workspace, monkeypatch) -> None:
     tests = [checking.Test("t::test_sum", "failed", message="AssertionError: 1 is not 2")]
     monkeypatch.setattr(checks, "check", lambda root, task: checking.Result(task, tests))
-    app, words = draw("start", "check-0.3")
-    for _ in range(20):
-        if "not yet (0 of 1 checks pass" in words:
-            break
-        time.sleep(0.2)
+    app, _ = draw("start", "check-0.3")
+    words = ""
+
+    def reported() -> bool:
+        nonlocal words
         app.run()
         words = "\n".join(str(w.value) for w in [*app.markdown, *app.code])
+        return "not yet (0 of 1 checks pass" in words
+
+    wait(reported)
     assert "Last failing check: task 0.3" in words
     assert workspace.notes()["last"]["task"] == "0.3"
     assert "Still to write: map, zipWith" in words
@@ -87,8 +91,5 @@ def test_an_impossible_check_says_so(workspace, monkeypatch) -> None:
 
     monkeypatch.setattr(checks, "check", fail)
     run = checks.Check(workspace, find_task("0.1"))
-    for _ in range(50):
-        if not run.running:
-            break
-        time.sleep(0.05)
+    wait(lambda: not run.running)
     assert run.lines == ["Task 0.1 could not be checked: no space left"]

