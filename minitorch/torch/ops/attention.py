@@ -186,10 +186,9 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Attention in several subspaces at once: what `nn.MultiheadAttention` computes.
+    """Attention in several subspaces at once, as `nn.MultiheadAttention` with these arguments has it.
 
-    The arguments are those of the module: inputs (L, N, E) or (L, E), weights and biases of the
-    projections, masks. Returns the output, and the shares if `need_weights`.
+    Inputs are (L, N, E) or (L, E). Returns the output, and the shares if `need_weights`.
     """
     batched = _check_heads(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
@@ -204,22 +203,18 @@ def multi_head_attention_forward(
 
     weights = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
     q, k, v = _projected(query, key, value, in_proj_weight, in_proj_bias, weights)
-    if (bias_k is None) != (bias_v is None):
-        raise AssertionError("bias_k and bias_v must be given together")
-    if bias_k is not None and bias_v is not None:
-        k, v = (_joined([x, b.repeat(1, batch, 1)], 0) for x, b in ((k, bias_k), (v, bias_v)))
-        mask, padding = _one_more(mask), _one_more(padding)
+    k, v = _followed_by(k, v, bias_k, bias_v)
     q = _split_heads(q, batch * num_heads)
     k = _split_heads(k, batch * num_heads) if static_k is None else _static("static_k", static_k, q)
     v = _split_heads(v, batch * num_heads) if static_v is None else _static("static_v", static_v, q)
     if add_zero_attn:
         k, v = (_joined([x, x.new_zeros((x.shape[0], 1, x.shape[2]))], 1) for x in (k, v))
+    for _ in range((bias_k is not None) + bool(add_zero_attn)):
         mask, padding = _one_more(mask), _one_more(padding)
     mask = _merged(mask, padding, batch, num_heads, k._array.shape[1])
-
     out, shares = _attend(q, k, v, mask, dropout_p if training else 0.0, use_hint, need_weights)
-    out = linear(out.transpose(0, 1).reshape(length * batch, width), out_proj_weight, out_proj_bias)
-    out = out.view(length, batch, -1)
+    rows = out.transpose(0, 1).reshape(length * batch, width)
+    out = linear(rows, out_proj_weight, out_proj_bias).view(length, batch, -1)
     shares = _averaged(shares, (batch, num_heads, length), average_attn_weights)
     if not batched:
         return out.squeeze(1), None if shares is None else shares.squeeze(0)
@@ -237,6 +232,16 @@ def _check_options(width: int, expected: int, num_heads: int, lacks_mask: bool) 
             "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
             "`generate_square_subsequent_mask` to create this mask."
         )
+
+
+def _followed_by(k: Tensor, v: Tensor, bias_k: Any, bias_v: Any) -> tuple[Tensor, Tensor]:
+    """Keys and values (L, N, E), each followed by its bias, if there are any."""
+    if (bias_k is None) != (bias_v is None):
+        raise AssertionError("bias_k and bias_v must be given together")
+    if bias_k is None:
+        return k, v
+    batch = k._array.shape[1]
+    return _joined([k, bias_k.repeat(1, batch, 1)], 0), _joined([v, bias_v.repeat(1, batch, 1)], 0)
 
 
 def _averaged(shares: Tensor | None, shape: tuple[int, int, int], average: bool) -> Tensor | None:

@@ -54,39 +54,31 @@ def dispatch(
     def by_size(*args: Any, **options: Any) -> Any:
         x = args[of]  # type: ignore[index]
         if x.size >= start or x.itemsize == 2:
-            return choose(x, x.size, args, options)
+            return choose(x, x.size >= start, args, options)
         return formula(*args, **options)
 
     def by_count(*args: Any, **options: Any) -> Any:
-        number = count(*args)  # type: ignore[misc]
-        if number >= start or args[0].itemsize == 2:
-            return choose(args[0], number, args, options)
-        return formula(*args, **options)
+        large = count(*args) >= start  # type: ignore[misc]
+        return choose(args[0], large, args, options)
 
     def by_largest(*args: Any, out: Array | None = None) -> Any:
         for x in args:
             if isinstance(x, np.ndarray) and (x.size >= start or x.itemsize == 2):
                 arrays = [v for v in args if isinstance(v, np.ndarray)]
-                return choose(arrays[0], max(v.size for v in arrays), args, {"out": out})
-        result = formula(*args)
-        return result if out is None else _write(out, result)
+                return choose(arrays[0], any(v.size >= start for v in arrays), args, {}, out)
+        return _put(out, formula(*args))
 
-    def choose(x: Array, size: int, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def choose(
+        x: Array, large: bool, args: tuple[Any, ...], options: dict[str, Any], out: Array | None = None
+    ) -> Any:  # fmt: skip
         if x.itemsize == 2 and is_half(x) and not any_type:
-            out = options.pop("out", None)
-            result = rounded_to(x.dtype, apply(*map(widened, args), **options), rounded)
-            return result if out is None else _write(out, result)
-        if (
-            size >= start
-            and type(x) is np.ndarray
-            and (any_type or _is_for_kernels(args, options.get("out")))
-        ):
-            result = find()(*args, **options)
+            result = apply(*map(widened, args), **options)
+            return _put(out, rounded_to(x.dtype, result, rounded))
+        if large and type(x) is np.ndarray and (any_type or _is_for_kernels(args, out)):
+            result = find()(*args, **options, **({} if out is None else {"out": out}))
             if result is not NotImplemented:
                 return result
-        out = options.pop("out", None)
-        result = formula(*args, **options)
-        return result if out is None else _write(out, result)
+        return _put(out, formula(*args, **options))
 
     apply = by_count if count else by_largest if of is None else by_size
     DISPATCHED.append(apply)
@@ -104,6 +96,9 @@ def _is_for_kernels(args: tuple[Any, ...], out: Array | None) -> bool:
     return found is not None and found in KERNEL_TYPES  # NumPy takes None for float64
 
 
-def _write(out: Array, result: Array) -> Array:
+def _put(out: Array | None, result: Any) -> Any:
+    """A result, written into an array if one is given."""
+    if out is None:
+        return result
     out[...] = result
     return out

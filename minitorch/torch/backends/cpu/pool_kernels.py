@@ -5,6 +5,7 @@ Windows come as sizes, first places, ends and steps, a tuple of three of each.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ def max_of_windows(x: Array, grid: Grid) -> Any:
     values, indices = np.empty(shape, x.dtype), np.empty(shape, np.int64)
     planes = [planes_of(in_order(v), grid.dims) for v in (x, values, indices)]
     if grid.are_halves:
-        _halve_planes(x.size, *planes, *grid.sizes)
+        _halve_planes(x.size, *planes, grid.sizes)
     else:
         _max_planes(max(x.size, values.size * grid.taps), *planes, grid.lifted)
     return values, indices
@@ -35,7 +36,7 @@ def max_of_windows(x: Array, grid: Grid) -> Any:
 def max_pool_gradient(g: Array, indices: Array, input_shape: Sizes, dims: int) -> Array:
     """The gradient of a maximum's input: g added at the places that won."""
     added = np.empty(input_shape, g.dtype)
-    _add_planes(added.size, *(planes_of(in_order(v), dims) for v in (g, indices, added)))
+    _add_planes(added.size, *(planes_of(in_order(v), dims) for v in (g, added, indices)), ())
     return added
 
 
@@ -44,73 +45,38 @@ def mean_of_windows(x: Array, grid: Grid, divisors: Array) -> Any:
     mean = np.empty(pooled_shape(x.shape, grid), x.dtype)
     if not mean.size:
         return NotImplemented
-    planes = (planes_of(in_order(v), grid.dims) for v in (x, mean))
+    planes = (planes_of(in_order(v), grid.dims) for v in (x, mean, mean))
     work = max(x.size, mean.size * grid.taps)
-    _mean_planes(work, *planes, grid.lifted, divisors.astype(x.dtype))
+    _mean_planes(work, *planes, (grid.lifted, divisors.astype(x.dtype)))
     return mean
 
 
 def share_among_windows(g: Array, input_shape: Sizes, grid: Grid, divisors: Array) -> Array:
     """Each window's g, divided by its own number, added to all its places."""
     shared = np.empty(input_shape, g.dtype)
-    planes = (planes_of(in_order(v), grid.dims) for v in (g, shared))
+    planes = (planes_of(in_order(v), grid.dims) for v in (g, shared, shared))
     work = max(shared.size, g.size * grid.taps)
-    _share_planes(work, *planes, grid.lifted, divisors.astype(g.dtype))
+    _share_planes(work, *planes, (grid.lifted, divisors.astype(g.dtype)))
     return shared
 
 
-# --- All planes --------------------------------------------------------------------------
+def over_planes(plane: Callable[..., None]) -> Callable[..., None]:
+    """A kernel of three arrays of (planes, places), and something for all, from a function of one plane of each."""
 
+    def over_all(task: int, tasks: int, a: Array, b: Array, c: Array, shared: Any) -> None:
+        first, last = share(task, tasks, len(a))
+        for i in range(first, last):
+            plane(a[i], b[i], c[i], shared)
 
-@kernel
-def _max_planes(
-    task: int, tasks: int, x: Array, values: Array, indices: Array, windows: Any
-) -> None:
-    first, last = share(task, tasks, len(x))
-    for i in range(first, last):
-        _max_plane(x[i], windows, values[i], indices[i])
-
-
-@kernel
-def _halve_planes(
-    task: int, tasks: int, x: Array, values: Array, indices: Array, height: int, width: int
-) -> None:
-    """x is (planes, height * width), values and indices (planes, a quarter of that)."""
-    first, last = share(task, tasks, len(x))
-    for i in range(first, last):
-        _halve_plane(x[i], height, width, values[i], indices[i])
-
-
-@kernel
-def _add_planes(task: int, tasks: int, g: Array, indices: Array, gradient: Array) -> None:
-    first, last = share(task, tasks, len(g))
-    for i in range(first, last):
-        _add_plane(g[i], indices[i], gradient[i])
-
-
-@kernel
-def _mean_planes(
-    task: int, tasks: int, x: Array, values: Array, windows: Any, divisors: Array
-) -> None:
-    first, last = share(task, tasks, len(x))
-    for i in range(first, last):
-        _mean_plane(x[i], windows, divisors, values[i])
-
-
-@kernel
-def _share_planes(
-    task: int, tasks: int, g: Array, gradient: Array, windows: Any, divisors: Array
-) -> None:
-    first, last = share(task, tasks, len(g))
-    for i in range(first, last):
-        _share_plane(g[i], windows, divisors, gradient[i])
+    return kernel(over_all)
 
 
 # --- One plane ---------------------------------------------------------------------------
 
 
-def _max_plane(x: Array, windows: Any, values: Array, indices: Array) -> None:
-    """The largest element of each window of one plane, and its place: the first, or the last NaN."""
+@over_planes
+def _max_planes(x: Array, values: Array, indices: Array, windows: Any) -> None:
+    """The largest element of each window, and its place: the first, or the last NaN."""
     sizes, firsts, ends, steps = windows
     o = 0
     for i in range(len(firsts[0])):
@@ -137,8 +103,10 @@ def _max_plane(x: Array, windows: Any, values: Array, indices: Array) -> None:
                 o += 1
 
 
-def _halve_plane(x: Any, height: int, width: int, values: Any, indices: Any) -> None:
+@over_planes
+def _halve_planes(x: Array, values: Array, indices: Array, sizes: Any) -> None:
     """The same for windows of 2 by 2 side by side, the most common ones."""
+    height, width = sizes
     o = 0
     for j in range(height // 2):
         for k in range(width // 2):
@@ -154,7 +122,8 @@ def _halve_plane(x: Any, height: int, width: int, values: Any, indices: Any) -> 
             o += 1
 
 
-def _add_plane(g: Any, indices: Any, gradient: Any) -> None:
+@over_planes
+def _add_planes(g: Array, gradient: Array, indices: Array, _: Any) -> None:
     """Add each g at its place; places outside the plane are passed over."""
     gradient[:] = 0
     for o in range(len(g)):
@@ -163,10 +132,11 @@ def _add_plane(g: Any, indices: Any, gradient: Any) -> None:
             gradient[place] += g[o]
 
 
+@over_planes
 @reduction
-def _mean_plane(x: Array, windows: Any, divisors: Array, values: Array) -> None:
-    """The mean of each window of one plane."""
-    sizes, firsts, ends, _ = windows
+def _mean_planes(x: Array, values: Array, _: Array, windows: Any) -> None:
+    """The mean of each window."""
+    (sizes, firsts, ends, _), divisors = windows
     o = 0
     for i in range(len(firsts[0])):
         for j in range(len(firsts[1])):
@@ -182,9 +152,10 @@ def _mean_plane(x: Array, windows: Any, divisors: Array, values: Array) -> None:
                 o += 1
 
 
-def _share_plane(g: Array, windows: Any, divisors: Array, gradient: Array) -> None:
+@over_planes
+def _share_planes(g: Array, gradient: Array, _: Array, windows: Any) -> None:
     """Share each window's g among its places."""
-    sizes, firsts, ends, _ = windows
+    (sizes, firsts, ends, _), divisors = windows
     gradient[:] = 0
     o = 0
     for i in range(len(firsts[0])):
