@@ -120,6 +120,7 @@ from .sparse import mm as spmm  # noqa: F401
 from .sparse import sparse_coo_tensor as sparse_coo_tensor
 from .storage import TypedStorage as TypedStorage
 from .storage import UntypedStorage as UntypedStorage
+from .storage import is_storage as is_storage
 from .symbols import SymBool as SymBool
 from .symbols import SymFloat as SymFloat
 from .symbols import SymInt as SymInt
@@ -139,6 +140,8 @@ _LATER = frozenset(
 
 
 def __getattr__(name: str) -> Any:
+    if name == "torch":  # as programs that write torch.torch.Tensor expect
+        return import_module(__name__)
     if name in _LATER:
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

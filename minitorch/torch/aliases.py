@@ -96,10 +96,15 @@ class AliasFinder(DistributionFinder, Loader):
         return spec.loader_state[0]
 
     def exec_module(self, module: ModuleType) -> None:
-        """Give our module its own specification back, which the import has just replaced."""
+        """Give our module its own specification back, which the import has just replaced.
+
+        A package is called as it was asked for: libraries look at `torch.__name__`.
+        """
         spec = module.__spec__
         if spec is not None and spec.loader is self:
             module.__spec__ = spec.loader_state[1]
+            if spec.name in ALIASES:
+                module.__name__ = spec.name
 
 
 def install() -> None:

@@ -325,3 +325,8 @@ def tensor_over(
     """A tensor over a storage; RuntimeError if it would reach outside of it."""
     memory = storage.untyped()._memory
     return wrap(array_over(memory, dtype.numpy, offset, tuple(size), tuple(stride)))
+
+
+def is_storage(obj: Any, /) -> bool:
+    """Whether a value is the memory of tensors."""
+    return isinstance(obj, (TypedStorage, UntypedStorage))

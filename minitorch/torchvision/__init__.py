@@ -5,6 +5,7 @@ Pictures are Pillow's, which is loaded when the first one is made.
 
 from . import datasets as datasets
 from . import models as models
+from . import ops as ops
 from . import transforms as transforms
 from . import utils as utils
 from .pillow import get_image_backend as get_image_backend

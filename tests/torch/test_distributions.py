@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import scipy.stats
 import torch as real
 
 import minitorch.torch as ours
@@ -59,6 +60,14 @@ CASES: dict[str, tuple[Make, tuple[Any, ...]]] = {
     "RelaxedBernoulli": (lambda d, t, p: d.RelaxedBernoulli(t, p), (A[:1], P)),
     "RelaxedOneHot": (lambda d, t, p: d.RelaxedOneHotCategorical(t, p), (A[:1], ROWS)),
     "ContinuousBernoulli": (lambda d, p: d.ContinuousBernoulli(p), (P,)),
+    "VonMises": (lambda d, a, b: d.VonMises(a, b), (A.float(), B.float())),
+    "LKJCholesky": (lambda d, a: d.LKJCholesky(4, a), (A,)),
+    "Wishart": (lambda d, c: d.Wishart(4.5, c), (MATRIX,)),
+    "Wishart, batch": (lambda d, a, c: d.Wishart(a + 3, scale_tril=c.tril()), (A, MATRIX)),
+    "GeneralizedPareto": (lambda d, a, b: d.GeneralizedPareto(a, b, a * 0.1), (A.float(), B.float())),
+    "GeneralizedPareto, exponential": (lambda d, a, b: d.GeneralizedPareto(a, b, a * 0), (A.float(), B.float())),
+    "correlations": (
+        lambda d, a, b: d.TransformedDistribution(d.Normal(a, b), d.CorrCholeskyTransform()), (A, B)),
     "Kumaraswamy": (lambda d, a, b: d.Kumaraswamy(a, b), (A, B)),
     "LogisticNormal": (lambda d, a, b: d.LogisticNormal(a, b), (A, B)),
     "LowRank": (lambda d, m, w, c: d.LowRankMultivariateNormal(m, w, c), (TWO, MATRIX[:, :1], B[:2])),
@@ -272,3 +281,12 @@ def test_own_distribution() -> None:
     d = Twice(0.0, 1.0)
     assert mine.kl_divergence(d, d) == 0
     assert isinstance(d.expand((3,)), Twice)
+
+
+def test_von_mises_in_double_precision() -> None:
+    """PyTorch's Bessel functions have seven digits; SciPy's have all."""
+    angle = real.linspace(-3, 3, 7, dtype=real.float64)
+    for concentration in (0.1, 2.0, 40.0):
+        got = mine.VonMises(ours.zeros(7).double(), concentration).log_prob(to_ours(angle))
+        expected = scipy.stats.vonmises(concentration).logpdf(angle.numpy())
+        same(got, real.from_numpy(expected), "log_prob", ulps=50)

@@ -257,3 +257,15 @@ def test_dispatch_modes_see_operations():
     with Count():
         torch.nn.functional.linear(torch.ones(2, 3), torch.zeros(4, 3)).relu_()
     assert log == ["aten.ones", "aten.zeros", "aten.linear", "aten.relu_"]
+
+
+@BOTH
+def test_no_class_answers_what_it_is(lib):
+    class Refuses:
+        @classmethod
+        def __torch_function__(cls, *_):
+            raise NotImplementedError
+
+    assert not lib.is_tensor(Refuses())
+    assert not lib.is_storage(Refuses())
+    assert "Refuses" in lib.typename(Refuses())

@@ -21,6 +21,7 @@ from .exp_family import ExponentialFamily as ExponentialFamily
 from .exponential import Exponential as Exponential
 from .fishersnedecor import FisherSnedecor as FisherSnedecor
 from .gamma import Gamma as Gamma
+from .generalized_pareto import GeneralizedPareto as GeneralizedPareto
 from .geometric import Geometric as Geometric
 from .gumbel import Gumbel as Gumbel
 from .half_cauchy import HalfCauchy as HalfCauchy
@@ -31,6 +32,7 @@ from .kl import kl_divergence as kl_divergence
 from .kl import register_kl as register_kl
 from .kumaraswamy import Kumaraswamy as Kumaraswamy
 from .laplace import Laplace as Laplace
+from .lkj_cholesky import LKJCholesky as LKJCholesky
 from .log_normal import LogNormal as LogNormal
 from .logistic_normal import LogisticNormal as LogisticNormal
 from .lowrank_multivariate_normal import LowRankMultivariateNormal as LowRankMultivariateNormal
@@ -53,6 +55,7 @@ from .transformed_distribution import TransformedDistribution as TransformedDist
 from .transforms import AbsTransform as AbsTransform
 from .transforms import AffineTransform as AffineTransform
 from .transforms import ComposeTransform as ComposeTransform
+from .transforms import CorrCholeskyTransform as CorrCholeskyTransform
 from .transforms import ExpTransform as ExpTransform
 from .transforms import IndependentTransform as IndependentTransform
 from .transforms import LowerCholeskyTransform as LowerCholeskyTransform
@@ -68,4 +71,6 @@ from .transforms import TanhTransform as TanhTransform
 from .transforms import Transform as Transform
 from .transforms import identity_transform as identity_transform
 from .uniform import Uniform as Uniform
+from .von_mises import VonMises as VonMises
 from .weibull import Weibull as Weibull
+from .wishart import Wishart as Wishart

@@ -71,6 +71,7 @@ for _registry in (biject_to, transform_to):
         constraints.stack,
         lambda c, to=_registry: transforms.StackTransform([to(part) for part in c.cseq], c.dim),
     )
+    _registry.register(constraints.corr_cholesky, lambda _: transforms.CorrCholeskyTransform())
 biject_to.register(constraints.simplex, lambda _: transforms.StickBreakingTransform())
 transform_to.register(constraints.simplex, lambda _: transforms.SoftmaxTransform())
 transform_to.register(constraints.lower_cholesky, lambda _: transforms.LowerCholeskyTransform())

@@ -28,6 +28,35 @@ def _from_precision(precision: Tensor) -> Tensor:
     return _linalg().solve_triangular(inverse, identity, upper=False)
 
 
+def form_of(
+    scale_tril: Tensor | None, covariance_matrix: Tensor | None, precision_matrix: Tensor | None
+) -> tuple[str, Tensor]:
+    """Which of three forms of a covariance is given, and it."""
+    forms = {
+        "scale_tril": scale_tril,
+        "covariance_matrix": covariance_matrix,
+        "precision_matrix": precision_matrix,
+    }
+    given = {name: matrix for name, matrix in forms.items() if matrix is not None}
+    if len(given) != 1:
+        raise ValueError(
+            "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
+        )
+    ((name, matrix),) = given.items()
+    if matrix.ndim < 2:
+        raise ValueError(
+            f"{name} must be at least two-dimensional, with optional leading batch dimensions"
+        )
+    return name, matrix
+
+
+def factor_of(name: str, matrix: Tensor) -> Tensor:
+    """The Cholesky factor of a covariance in one of its forms."""
+    if name == "scale_tril":
+        return matrix
+    return _linalg().cholesky(matrix) if name == "covariance_matrix" else _from_precision(matrix)
+
+
 def squared_distance(tril: Tensor, apart: Tensor) -> Tensor:
     """apartᵀ (tril trilᵀ)⁻¹ apart, for each place."""
     return _linalg().solve_triangular(tril, apart.unsqueeze(-1), upper=False).square().sum((-2, -1))
@@ -56,32 +85,13 @@ class MultivariateNormal(Distribution):
     ) -> None:
         if loc.ndim < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        forms = {
-            "scale_tril": scale_tril,
-            "covariance_matrix": covariance_matrix,
-            "precision_matrix": precision_matrix,
-        }
-        given = {name: matrix for name, matrix in forms.items() if matrix is not None}
-        if len(given) != 1:
-            raise ValueError(
-                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
-            )
-        ((name, matrix),) = given.items()
-        if matrix.ndim < 2:
-            raise ValueError(
-                f"{name} must be at least two-dimensional, with optional leading batch dimensions"
-            )
+        name, matrix = form_of(scale_tril, covariance_matrix, precision_matrix)
         batch = broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         size = loc.shape[-1]
         self.__dict__[name] = matrix.expand((*batch, size, size))
         self.loc = loc.expand((*batch, size))
         super().__init__(batch, (size,), validate_args=validate_args)
-        if name == "scale_tril":
-            self._unbroadcasted_scale_tril = matrix
-        elif name == "covariance_matrix":
-            self._unbroadcasted_scale_tril = _linalg().cholesky(matrix)
-        else:
-            self._unbroadcasted_scale_tril = _from_precision(matrix)
+        self._unbroadcasted_scale_tril = factor_of(name, matrix)
 
     def _whole(self, matrix: Tensor) -> Tensor:
         return matrix.expand(self._batch_shape + self._event_shape + self._event_shape)

@@ -104,3 +104,11 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
 def _triangle(n: int, diag: int) -> Tensor:
     places = arange(n)
     return places < places.view(-1, 1) + (diag + 1)
+
+
+_sum_rightmost = sum_rightmost
+
+
+def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
+    """Torch's name for normally distributed numbers without a history."""
+    return standard_normal(shape, dtype).to(device)

@@ -399,11 +399,16 @@ def checked_functions(section: str, functions: dict[str, Any]) -> dict[str, Any]
             if _is_operation(functions[n])
         }
     found = {n: functions[n] for n in names if isinstance(functions.get(n), FunctionType)}
+    found = {n: fn for n, fn in found.items() if n not in _OF_ANY_VALUE}
     return {
         n: checked(names[n], fn)
         for n, fn in found.items()
         if not _takes_nothing(section, names[n], fn)
     }
+
+
+_OF_ANY_VALUE = {"is_storage", "is_tensor", "typename"}
+"""Questions that no class answers for itself."""
 
 
 def _is_operation(fn: Any) -> bool:

@@ -38,6 +38,7 @@ from .replacing import replacing
 from .storages import MapLocation, StorageLoader
 from .unpickler import PersistentLoad, SafeUnpickler
 
+MAP_LOCATION = MapLocation
 FileLike = str | os.PathLike[str] | BinaryIO | io.BytesIO | Any
 DEFAULT_PROTOCOL = 2
 

@@ -1,0 +1,8 @@
+"""Torch's questions about threads of compiled code."""
+
+from __future__ import annotations
+
+
+def is_available() -> bool:
+    """Whether it is in use: NumPy and Numba compute here."""
+    return False
