@@ -111,6 +111,50 @@ def test_views_strides_and_types(kind: Any) -> None:
                 np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-6)
 
 
+def _played(fn: Any, *args: Any) -> None:
+    """Compare a function that walks back with itself, played; no entry is left to Python."""
+    plan = plan_of(fn, *args)
+    assert Call not in kinds(plan), [s for s in plan.lowering.steps if isinstance(s, Call)]
+    compiled = torch.compile(fn)
+    for _ in range(6):
+        for a, b in zip(compiled(*args), fn(*args), strict=True):
+            assert (a.dtype, a.shape, a.stride()) == (b.dtype, b.shape, b.stride())
+            scale = max(1.0, float(np.abs(b.detach().numpy()).max()))
+            np.testing.assert_allclose(
+                a.detach().numpy(), b.detach().numpy(), rtol=0, atol=2e-6 * scale
+            )
+
+
+@pytest.mark.parametrize(
+    ("kernel", "options"), [(3, {}), (3, {"stride": 2, "padding": 1}), ((2, 3), {"dilation": 2})]
+)  # fmt: skip
+def test_convolutions_and_pooling(kernel: Any, options: Any) -> None:
+    torch.manual_seed(0)
+    conv = nn.Conv2d(3, 5, kernel, **options)
+
+    def f(x: Any) -> Any:
+        y = nn.functional.max_pool2d(torch.relu(conv(x)), 2)
+        return y.detach().clone(), *torch.autograd.grad((y * y).sum(), [x, *conv.parameters()])
+
+    _played(f, torch.randn(4, 3, 13, 14, requires_grad=True))
+
+
+def test_cross_entropy_and_its_errors() -> None:
+    def f(x: Any, target: Any) -> Any:
+        loss = nn.functional.cross_entropy(x, target, ignore_index=2)
+        also = nn.functional.cross_entropy(x, target, reduction="sum")
+        return (loss + also).detach().clone(), *torch.autograd.grad(loss + also, [x])
+
+    x, target = torch.randn(6, 5, requires_grad=True), torch.as_tensor([0, 1, 2, 3, 4, 2])
+    _played(f, x, target)
+    compiled = torch.compile(f)
+    before = [compiled(x, target)[0].item() for _ in range(5)]
+    for wrong in (5, -1):
+        with pytest.raises(IndexError, match=f"Target {wrong} is out of bounds"):
+            compiled(x, torch.as_tensor([0, 1, 2, wrong, 4, 2]))
+    assert compiled(x, target)[0].item() == before[-1]
+
+
 def test_large_loops_on_all_threads() -> None:
     def f(x: Any, w: Any, b: Any) -> Any:
         y = torch.tanh(nn.functional.linear(x, w, b))

@@ -20,6 +20,7 @@ from ..ops.products import MM
 from ..ops.record import ELEMENTWISE, Op
 from ..ops.reduce import MEAN, SUM
 from ..optim.elementwise import Step
+from .kernel_forms import FORMS, Kernel
 from .loops import Loop, Operation, Sum
 from .memory import LEFT, MADE, OUTSIDE, OWN, Memory, Root, is_compact, is_dense
 from .tape import ALIAS, Entry, Layout, Slot, Tape, slots_in
@@ -83,7 +84,7 @@ class Call:
         return list(self.entry.outputs)
 
 
-AnyStep = Loop | Product | Update | Call
+AnyStep = Loop | Product | Update | Kernel | Call
 
 # Comparisons, which kernels of one type leave to NumPy since their results are of another type.
 
@@ -164,9 +165,17 @@ class Lowering:
                 self.ready[int(slot)] = self.ready.get(int(root), 0)
             self.views.append(entry)
         else:
-            forms = self._elementwise, self._reduction, self._matrix, self._update
+            forms = self._elementwise, self._reduction, self._matrix, self._update, self._kernel
             if not any(form(entry) for form in forms):
                 self._call(entry)
+
+    def _kernel(self, entry: Entry) -> bool:
+        form = FORMS.get(getattr(entry.op, "name", ""))
+        return form is not None and isinstance(entry.op, Op) and form(self, entry)
+
+    def copy(self, made: Slot, of: Slot, layout: Layout) -> None:
+        """Let a slot be a copy of another one."""
+        self._join(layout[0], REALS[layout[2]], Operation(made, _same, "copy", (of,)), layout)
 
     def _alias(self, entry: Entry) -> None:
         made, of = entry.outputs[0], entry.inputs[0]

@@ -19,6 +19,7 @@ from ...threads import get_num_threads, numpy_on_one_thread, running
 from ..backends.cpu.matmul import LARGE
 from ..backends.interface import address_of
 from ..tensor import bump_versions
+from .kernel_forms import Kernel
 from .loops import Loop, Text
 from .lowering import Call, Lowering, Product, Update, leading
 from .memory import LEFT, MADE, OUTSIDE, OWN, Place, Root, is_compact, new_array
@@ -39,7 +40,7 @@ class Machine:
     """The programs of a tape, ready to run.
 
     Attributes:
-        addresses: of memory that is another one at each play, by its number
+        addresses: of memory that is another one at each play, by its number; the first says whether something is wrong
         left: the arrays that were last left to the caller; one that nobody else has any more is used again
         runs: of each program, what the loop is given
         views: arrays in the buffer that calls of Python read
@@ -54,7 +55,7 @@ class Machine:
         memory = plan.lowering.memory
         self.buffer = np.empty(memory.size + 64, np.uint8)
         self.start = -(-address_of(self.buffer) // 64) * 64
-        self.addresses = np.zeros(max(len(plan.dynamic), 1), np.int64)
+        self.addresses = np.zeros(1 + len(plan.dynamic), np.int64)
         self.left: list[Any] = [None] * len(plan.left)
         self.kept: list[Any] = []
         self.tables: dict[int, tuple[Any, Any]] = {}
@@ -112,8 +113,24 @@ class Machine:
             return entry, text.words
         if isinstance(step, Product):
             return self._product(step)
+        if isinstance(step, Kernel):
+            return self._kernel(step)
         assert isinstance(step, Update)
         return self._update(k, step, patches)
+
+    def _kernel(self, step: Kernel) -> tuple[int, list[int | Place]]:
+        from ..backends.cpu import entries
+
+        words: list[int | Place] = []
+        for word in step.words:
+            if isinstance(word, Slot):
+                words.append(self.plan.lowering.memory.place(word))
+            elif isinstance(word, np.ndarray):
+                self.kept.append(word)
+                words.append(address_of(word))
+            else:
+                words.append(address_of(self.addresses) if word is None else word)
+        return entries.entry_of(getattr(entries, step.name), step.real), words
 
     def _product(self, step: Product) -> tuple[int, list[int | Place]]:
         place = self.plan.lowering.memory.place
@@ -160,7 +177,8 @@ class Plan:
         self.segments: list[list[int]] = []
         for k, step in enumerate(steps):
             if not isinstance(step, Call):
-                if k and self.segments and self.segments[-1][-1] == k - 1:
+                last = self.segments[-1][-1] if self.segments else -2
+                if last == k - 1 and not _is_checked(steps[last]):
                     self.segments[-1].append(k)
                 else:
                     self.segments.append([k])
@@ -172,6 +190,7 @@ class Plan:
                 for slot in (*steps[k].read(), *steps[k].written()):
                     self._note(memory.place(slot).root)
         read = {int(s) for step in steps if isinstance(step, Call) for s in step.read()}
+        read |= {int(step.check[1]) for step in steps if isinstance(step, Kernel) and step.check}
         roots = {id(p.root): p.root for p in memory.places.values()}
         self.left = [root for root in roots.values() if root.whose == LEFT]
         self.viewed = sorted(s for s in read if memory.places[s].root.whose == OWN)
@@ -182,7 +201,7 @@ class Plan:
         source = self.tape.sources.get(root.slot)
         fixed = root.whose == OUTSIDE and (source is None or source.kind == "tensor")
         if root.whose != OWN and not fixed and id(root) not in self.dynamic:
-            self.dynamic[id(root)] = len(self.dynamic)
+            self.dynamic[id(root)] = 1 + len(self.dynamic)
             self.roots.append(root)
 
     def array_of(self, slot: Slot) -> Any:
@@ -196,6 +215,8 @@ class Plan:
             return self.texts[k].parallel and math.prod(step.shape) >= PARALLEL
         if isinstance(step, Product):
             return math.prod(step.sizes) // PRODUCTS >= PARALLEL
+        if isinstance(step, Kernel):
+            return step.work >= PARALLEL
         assert isinstance(step, Update)
         place = self.lowering.memory.place
         total = sum(math.prod(place(slot).layout[0]) for slot in step.entry.inputs[0])
@@ -296,6 +317,11 @@ class NativePlayer(OnArrays):
             if not {int(s) for s in entry.outputs} <= self.emitted:
                 self.entry(entry)
                 self.emitted |= {int(s) for s in entry.outputs}
+        if int(slot) not in self.emitted:  # part of what a kernel makes
+            place = self.native.lowering.memory.place(slot)
+            part = self.constant(partial(_part, place))
+            self.lines.append(f"v{int(slot)} = {part}(v{int(place.root.slot)})")
+            self.emitted.add(int(slot))
 
     def _start(self, number: int) -> None:
         """Run a program."""
@@ -318,6 +344,7 @@ class NativePlayer(OnArrays):
         blas = plan.asks_blas(segment)
         if not parallel and not blas:
             self.lines.append(run.format(1, 0))
+            self._look_at_errors(plan.lowering.steps[segment[-1]])
             return
         threads = self.constant(get_num_threads)
         launch = self.constant(_launcher())
@@ -325,6 +352,17 @@ class NativePlayer(OnArrays):
         self.names.setdefault("running", running)
         self.lines.append("with numpy_on_one_thread(), running():")
         self.lines.append("    " + run.format(f"{threads}()", launch))
+        self._look_at_errors(plan.lowering.steps[segment[-1]])
+
+    def _look_at_errors(self, step: Any) -> None:
+        """Raise the error of a kernel that found something wrong."""
+        if _is_checked(step):
+            check, slot = step.check
+            self._ensure(slot)
+            self.lines.append("if address[0]:")
+            self.lines.append("    address[0] = 0")
+            self.lines.append(f"    {self.constant(check)}(v{int(slot)})")
+            self.lines.append("    raise RuntimeError('a kernel found something wrong')")
 
     def _refer(self, changed: list[list[str]], places: set[int]) -> None:
         made = {name for column in changed for name in column} & {f"t{p}" for p in places}
@@ -355,8 +393,19 @@ class _Preparation:
             bump_versions(tensors)
 
 
+def _is_checked(step: Any) -> bool:
+    """Whether a step may find something wrong: then Python looks right after it."""
+    return isinstance(step, Kernel) and step.check is not None
+
+
 def _listed(columns: list[list[str]]) -> str:
     return "(" + "".join(f"({''.join(f'{name}, ' for name in column)}), " for column in columns) + ")"  # fmt: skip
+
+
+def _part(place: Place, array: Any) -> Any:
+    """What lies at a place of contiguous memory."""
+    shape, strides, dtype = place.layout
+    return np.ndarray(shape, dtype, array, place.offset, strides)
 
 
 def _relaid(layout: Any, array: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..backends.interface import as_array
 from ..ops.copies import CLONE
-from ..ops.record import ELEMENTWISE, MOVEMENT, OPAQUE, PRODUCT, REDUCTION, Op
+from ..ops.record import ELEMENTWISE, MOVEMENT, REDUCTION, Op
 from .tape import ALIAS, Entry, Slot, Tape, slots_in
 from .tracing import Constant
 
@@ -24,8 +24,9 @@ def with_constants(tape: Tape) -> tuple[Tape, dict[Slot, Any]]:
     """
     exposed = {int(s) for s in slots_in((tape.result, [g for _, g in tape.gradients]))}
     for entry in tape.entries:
-        kind = getattr(entry.op, "kind", OPAQUE)
-        if kind not in (ELEMENTWISE, REDUCTION, PRODUCT) or not all(entry.fresh):
+        kind = getattr(entry.op, "kind", "")
+        makes = isinstance(entry.op, Op) and entry.outputs and kind != MOVEMENT
+        if not makes or not all(entry.fresh):
             made = {int(slot) for slot in entry.outputs}
             if kind != MOVEMENT or exposed & made or entry.several:
                 exposed |= {int(slot) for slot in entry.slots()}

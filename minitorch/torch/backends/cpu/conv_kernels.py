@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -69,16 +70,32 @@ def _parts(plan: Plan, batch: int, tiles: int, taps: int, weights: int) -> tuple
     return samples, threads // samples
 
 
+def _work(
+    plan: Plan, weights: int, shape: Sizes, groups: int, row: int, itemsize: int
+) -> tuple[int, ...]:
+    """What `convolve_all` calls work."""
+    rows = shape[1] // groups
+    tall = 1 if rows == 1 else conv_tiles.ROWS
+    parts = _parts(plan, shape[0], -(-rows // tall) * groups, len(plan.offsets), weights)
+    tile = BYTES // itemsize * (8 if rows == 1 else 3)
+    chunk = tile * min(max(CHUNK // (tile * max(plan.reach, 1)), 2), 40)
+    return (shape[0], groups, rows, row, chunk, *parts)
+
+
+def planned(
+    transposed: bool, source: Sizes, weight: Sizes, shape: Sizes, geometry: Geometry, groups: int, itemsize: int
+) -> tuple[Plan, tuple[int, ...]]:  # fmt: skip
+    """A convolution, or a transposed one, from one shape to another: its plan, and what `convolve_all` calls work."""
+    plan = _plan(transposed, source, shape, geometry, groups, SHEET)
+    row = prod(weight[2:]) if transposed else prod(weight[1:])
+    return plan, _work(plan, prod(weight), shape, groups, row, itemsize)
+
+
 def _run(
     plan: Plan, source: Array, weight: Array, bias: Array | None, shape: Sizes, groups: int, row: int
 ) -> Array:  # fmt: skip
     """Run a plan; rows of weights are `row` elements apart."""
-    rows = shape[1] // groups
-    tall = 1 if rows == 1 else conv_tiles.ROWS
-    parts = _parts(plan, shape[0], -(-rows // tall) * groups, len(plan.offsets), weight.size)
-    tile = BYTES // source.itemsize * (8 if rows == 1 else 3)
-    chunk = tile * min(max(CHUNK // (tile * max(plan.reach, 1)), 2), 40)
-    work = (shape[0], groups, rows, row, chunk, *parts)
+    work = _work(plan, weight.size, shape, groups, row, source.itemsize)
     out = np.empty(shape, source.dtype)
     arrays = (
         in_order(a).reshape(-1) for a in (source, weight, source[:0] if bias is None else bias)
@@ -92,21 +109,32 @@ def _run(
 
 def weight_gradient(g: Array, x: Array, shape: Sizes, geometry: Geometry, groups: int) -> Array:
     """The gradient of a weight of `shape` from that of the output, and the input."""
-    plan = _plan(False, x.shape, g.shape, geometry, groups, 4 * SHEET)
+    plan, work, offsets, kept = planned_gradient(
+        g.shape, x.shape, shape, geometry, groups, x.itemsize
+    )
+    sums = np.zeros(kept, x.dtype)
+    conv_gradient_tiles.gather_all(
+        PARALLEL, in_order(g).reshape(-1), in_order(x).reshape(-1), view_as(sums, -1), plan.layout,
+        work, plan.splits, offsets,
+    )  # fmt: skip
+    return sums.sum(0)[:, : shape[0] // groups, : len(plan.offsets)].reshape(shape)
+
+
+def planned_gradient(
+    g: Sizes, x: Sizes, shape: Sizes, geometry: Geometry, groups: int, itemsize: int
+) -> tuple[Plan, tuple[int, ...], Array, Sizes]:
+    """The gradient of a weight, from shapes: its plan, what `gather_all` calls work and offsets, the shape of sums."""
+    plan = _plan(False, x, g, geometry, groups, 4 * SHEET)
     rows, taps = shape[0] // groups, len(plan.offsets)
     places = plan.phases[0, 3:].tolist()
-    in_place = plan.is_source and not places[1] * places[2] * x.itemsize % BYTES
+    in_place = plan.is_source and not places[1] * places[2] * itemsize % BYTES
     if in_place := in_place and places == list(plan.layout[2:5]):
         plan = _in_place(plan)
     offsets = np.append(plan.offsets, plan.offsets[-1:].repeat(-taps % 4))
     tall = 1 if rows == 1 else conv_gradient_tiles.ROWS
-    parts = _parts(plan, len(x), -(-rows // tall) * groups, taps, shape[0] * taps)
-    sums = np.zeros((parts[0], groups, -(-rows // tall) * tall, len(offsets)), x.dtype)
-    conv_gradient_tiles.gather_all(
-        PARALLEL, in_order(g).reshape(-1), in_order(x).reshape(-1), view_as(sums, -1), plan.layout,
-        (len(x), groups, rows, *places, *parts, int(in_place)), plan.splits, offsets,
-    )  # fmt: skip
-    return sums.sum(0)[:, :rows, :taps].reshape(shape)
+    parts = _parts(plan, x[0], -(-rows // tall) * groups, taps, shape[0] * taps)
+    work = (x[0], groups, rows, *places, *parts, int(in_place))
+    return plan, work, offsets, (parts[0], groups, -(-rows // tall) * tall, len(offsets))
 
 
 def _in_place(plan: Plan) -> Plan:

@@ -335,7 +335,13 @@ def kernel(body: Callable[..., None]) -> Callable[..., None]:
         except TypeError:  # perhaps some array is read-only
             made.run(tasks, tuple(map(usable, args)))
 
+    vars(run)["body"] = body
     return run
+
+
+def body_of(run: Callable[..., None]) -> Any:
+    """The function that a kernel was made of, for use in kernels."""
+    return vars(run)["body"]
 
 
 class _Compiled:

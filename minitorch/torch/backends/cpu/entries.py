@@ -1,0 +1,133 @@
+"""Kernels as entries of programs: each reads the words that it is given, and calls the body of a kernel.
+
+Words are addresses of contiguous arrays and whole numbers, in the order in which an entry names them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from . import conv_gradient_tiles, conv_tiles, losses_kernels, pool_kernels
+from .blas import itemsize
+from .kernels import TASK, address_of, body_of, compile_for, numbers_at, run_at, share
+from .optim_kernels import to_fixed_tuple
+
+words: Any = run_at(np.int64)
+
+_convolve_all = body_of(conv_tiles.convolve_all)
+_gather_all = body_of(conv_gradient_tiles.gather_all)
+_halve_plane, _add_plane = pool_kernels._halve_plane, pool_kernels._add_plane
+_entropies = body_of(losses_kernels._entropies)
+_entropies_backward = body_of(losses_kernels._entropies_backward)
+
+
+@cache
+def entry_of(body: Any, real: Any) -> int:
+    """The address of an entry for numbers of a type."""
+    return address_of(compile_for(body, TASK, real), TASK)
+
+
+def clear(block: int, task: int, tasks: int) -> None:
+    """Zeros. Words: where, how many."""
+    w = words(block, 2)
+    x = numbers_at(w[0], w[1])
+    for i in range(len(x)):
+        x[i] = 0.0
+
+
+# --- Convolutions --------------------------------------------------------------------------------------
+
+
+def convolve(block: int, task: int, tasks: int) -> None:
+    """A convolution, plain or transposed. Words: the arrays and tables of `convolve_all`, each with its length."""
+    w = words(block, 22)
+    _convolve_all(
+        task, tasks, numbers_at(w[0], w[1]), numbers_at(w[2], w[3]), numbers_at(w[4], w[5]), numbers_at(w[6], w[7]),
+        to_fixed_tuple(words(w[8], 13), 13), to_fixed_tuple(words(w[10], 7), 7), to_fixed_tuple(words(w[12], 4), 4),
+        words(w[14], w[15]).reshape(w[15] // 3, 3), words(w[16], w[17]).reshape(w[17] // 6, 6),
+        words(w[18], w[19]), words(w[20], w[21]),
+    )  # fmt: skip
+
+
+def gather(block: int, task: int, tasks: int) -> None:
+    """The gradient of a convolution's weight. Words: the arrays and tables of `gather_all`, each with its length."""
+    w = words(block, 14)
+    _gather_all(
+        task, tasks, numbers_at(w[0], w[1]), numbers_at(w[2], w[3]), numbers_at(w[4], w[5]),
+        to_fixed_tuple(words(w[6], 13), 13), to_fixed_tuple(words(w[8], 9), 9),
+        words(w[10], w[11]).reshape(w[11] // 3, 3), words(w[12], w[13]),
+    )  # fmt: skip
+
+
+# --- Pooling ---------------------------------------------------------------------------------------------
+
+
+def halve(block: int, task: int, tasks: int) -> None:
+    """The largest of each 2 by 2. Words: input, values, places; planes, height, width."""
+    w = words(block, 6)
+    height, width = w[4], w[5]
+    size, quarter = height * width, (height // 2) * (width // 2)
+    first, last = share(task, tasks, w[3])
+    for i in range(first, last):
+        x = numbers_at(w[0] + i * size * itemsize, size)
+        values = numbers_at(w[1] + i * quarter * itemsize, quarter)
+        _halve_plane(x, height, width, values, words(w[2] + i * quarter * 8, quarter))
+
+
+def put_back(block: int, task: int, tasks: int) -> None:
+    """The gradient of a maximum's input. Words: gradient, places, result; planes, windows and size of each."""
+    w = words(block, 6)
+    first, last = share(task, tasks, w[3])
+    for i in range(first, last):
+        g, places = numbers_at(w[0] + i * w[4] * itemsize, w[4]), words(w[1] + i * w[4] * 8, w[4])
+        _add_plane(g, places, numbers_at(w[2] + i * w[5] * itemsize, w[5]))
+
+
+# --- Cross entropy -----------------------------------------------------------------------------------------
+
+
+def cross_entropy(block: int, task: int, tasks: int) -> None:
+    """The mean or the sum of the losses of rows.
+
+    Words: logits, targets, loss, sums of rows, count, where to say that a target is wrong; rows, classes,
+    the target that is ignored, whether it is a mean.
+    """
+    w = words(block, 10)
+    rows, classes = w[6], w[7]
+    target, losses = words(w[1], rows), np.empty(rows, np.float64)
+    each = numbers_at(w[3], 2 * rows).reshape(rows, 2)
+    own = numbers_at(losses.ctypes.data, rows)
+    x = numbers_at(w[0], rows * classes).reshape(rows, classes)
+    _entropies(np.int64(0), np.int64(1), x, target, w[8], each, own, words(w[5], 1))
+    total, count = np.float64(0), 0
+    for r in range(rows):
+        total += np.float64(own[r])
+        count += target[r] != w[8]
+    counted = numbers_at(w[4], 1)
+    counted[0] = count if w[9] else 1
+    numbers_at(w[2], 1)[0] = total / np.float64(counted[0])
+
+
+def cross_entropy_backward(block: int, task: int, tasks: int) -> None:
+    """The gradient by the logits.
+
+    Words: gradient of the loss, logits, targets, sums of rows, count, result; rows, classes, the target that is ignored.
+    """
+    w = words(block, 9)
+    first, last = share(task, tasks, w[6])
+    classes = w[7]
+    rows = last - first
+    g = np.empty(rows, np.float64)
+    own = numbers_at(g.ctypes.data, rows)
+    factor = numbers_at(w[0], 1)[0] / numbers_at(w[4], 1)[0]
+    for r in range(rows):
+        own[r] = factor
+    start = first * classes * itemsize
+    x = numbers_at(w[1] + start, rows * classes).reshape(rows, classes)
+    out = numbers_at(w[5] + start, rows * classes).reshape(rows, classes)
+    sums = numbers_at(w[3] + 2 * first * itemsize, 2 * rows).reshape(rows, 2)
+    target = words(w[2] + 8 * first, rows)
+    _entropies_backward(np.int64(0), np.int64(1), own, x, sums, target, w[8], out)
