@@ -30,7 +30,7 @@ from .comparing import owner, same
 from .exceptions import Unsupported
 from .guards import Surroundings
 from .passes import without_idle_copies
-from .player import player_of
+from .player import listing, player_of
 from .reading import CannotTrace, Reading
 from .state import compiled, thread
 from .tape import Entry, Slot, Source, Tape, layout_of, slots_in
@@ -81,6 +81,7 @@ class Traced:
             return
         try:
             self.play = player_of(self.tape, native=True)
+            self.tape.program = listing(self.tape)
         except Exception as error:
             warnings.warn(
                 f"torch.compile: {self.tape.name!r} is played by Python, because its program cannot be compiled: "

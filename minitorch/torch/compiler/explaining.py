@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..backends.cpu.dispatch import COMPILES
 from ..nn.modules.module import Module
 from .compiled import Compiled, traced_once
+from .player import listing
 from .tape import Tape
 
 
@@ -24,6 +26,8 @@ class Explanation:
         compiled = call if isinstance(call, Compiled) else Compiled(call, False)
         self.out, self.tape, reason = traced_once(compiled, args, kwargs)
         self.break_reasons = [reason] if reason else []
+        if self.tape is not None and COMPILES:
+            self.tape.program = listing(self.tape)
 
     tape: Tape | None
 

@@ -421,7 +421,7 @@ class Lowering:
             for slot in step.read():
                 root = self.memory.place(slot).root
                 root.last = max(root.last, k)
-        self.memory.plan()
+        self.memory.plan(slot for step in self.steps for slot in step.written())
 
     def _leave(self, root: Root) -> None:
         if root.whose == OWN:

@@ -7,6 +7,7 @@ memory that nobody sees after a play is part of one buffer, planned once by who 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -81,9 +82,10 @@ class Memory:
         base = self.place(of)
         self.places[int(slot)] = Place(base.root, base.offset + offset, layout)
 
-    def plan(self) -> None:
-        """Give own memory its part of the buffer: pieces that are never needed at once may overlap."""
-        roots = {id(p.root): p.root for p in self.places.values() if p.root.whose == OWN}
+    def plan(self, written: Iterable[Slot]) -> None:
+        """Give own memory that is written its part of the buffer: pieces that are never needed at once may overlap."""
+        places = map(self.place, written)
+        roots = {id(p.root): p.root for p in places if p.root.whose == OWN}
         placed: list[Root] = []
         for root in sorted(roots.values(), key=lambda r: -r.nbytes):
             beside = [r for r in placed if r.first <= root.last and root.first <= r.last]

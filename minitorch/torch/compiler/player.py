@@ -57,6 +57,17 @@ def player_of(tape: Tape, native: bool = False) -> Callable[[Sequence[Tensor]], 
     return player.function()
 
 
+def listing(tape: Tape) -> list[str]:
+    """What a native player of a tape does, as text; nothing for one that leaves a graph behind."""
+    if tape.recorded:
+        return []
+    from .listing import listing_of
+    from .native_player import Plan
+
+    shorter, arrays = with_constants(tape)
+    return listing_of(Plan(shorter, arrays, OnArrays(shorter).returned))
+
+
 class Player:
     """Writes the source of a player."""
 

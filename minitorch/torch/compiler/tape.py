@@ -107,6 +107,7 @@ class Tape:
         recorded: whether results have a history, so that operations are recorded at each play
         inference: results that were made in inference mode
         versions: of results that were written after they were made
+        program: what it was compiled to, as text
     """
 
     name: str
@@ -119,6 +120,7 @@ class Tape:
     recorded: bool = False
     inference: set[Slot] = field(default_factory=set)
     versions: dict[Slot, int] = field(default_factory=dict)
+    program: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -140,7 +142,7 @@ class Tape:
         for slot, gradient in self.gradients:
             lines.append(f"  %{int(slot)}.grad = {gradient!r}")
         lines.append(f"  return {_text(self.result)}")
-        return lines
+        return [*lines, *self.program]
 
 
 def slots_in(value: Any) -> Iterator[Slot]:
