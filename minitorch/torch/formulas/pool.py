@@ -89,6 +89,11 @@ def max_pool_forward(
     return max_of_windows(x, _fixed("max_pool", x.shape, geometry))
 
 
+def max_pool_windows(shape: Sizes, geometry: Geometry) -> Sizes:
+    """The shape of what `max_pool_forward` gives; RuntimeError where there are no such windows."""
+    return pooled_shape(shape, _fixed("max_pool", shape, geometry))
+
+
 def adaptive_max_pool_forward(x: Array, output_size: Sizes) -> tuple[Array, Array]:
     """The largest element and its place in each of output_size windows that cover the input."""
     return max_of_windows(x, _adaptive("adaptive_max_pool", x.shape, output_size))

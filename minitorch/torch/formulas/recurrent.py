@@ -12,7 +12,7 @@ after the last step is the final one, and the derivative walks the same steps in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -34,6 +34,13 @@ def walk(sizes: Sequence[int], backward: bool) -> Iterator[tuple[slice, int]]:
     steps = range(len(sizes))
     for t in reversed(steps) if backward else steps:
         yield slice(ends[t] - sizes[t], ends[t]), sizes[t]
+
+
+def _by_device(steps: Callable[..., None], gates: Array, *given: Any) -> None:
+    """All steps by what the gates' device has in their place, or as they stand here."""
+    own = formula_of(gates, steps.__name__)
+    if own is None or not own(gates, *given):
+        steps(gates, *given)
 
 
 def _from_input(x: Array, w_ih: Array, bias: Array | None = None) -> Array:
@@ -91,7 +98,8 @@ def lstm(
     cells, tanhs = (np.empty((count, hidden), x.dtype, like=x) for _ in range(2))
     out, before = (np.empty((count, h.shape[1]), x.dtype, like=x) for _ in range(2))
     bias = _added(b_ih, b_hh, w_ih)
-    lstm_steps(gates, sizes, reverse, (w_hh, bias, w_hr), (h, c), (out, before, cells, tanhs))
+    given = gates, sizes, reverse, (w_hh, bias, w_hr), (h, c), (out, before, cells, tanhs)
+    _by_device(lstm_steps, *given)
     return _like_input(x, out), h, c, gates, before, cells, tanhs
 
 
@@ -123,9 +131,6 @@ def _lstm_step(
     gates: Array, product: Array, bias: Array, c: Array, cells: Array, tanhs: Array, h: Array
 ) -> None:
     """Gates from what input and state give; from them the next cell and state."""
-    if own := formula_of(gates, "lstm_step"):
-        own(gates, product, bias, c, cells, tanhs, h)
-        return
     gates += product
     gates += bias
     i, f, g, o = np.split(gates, 4, 1)
@@ -147,7 +152,8 @@ def lstm_backward(
     gy, dh, dc, slopes = _flat(gy), _own(gh), _own(gc), np.empty_like(gates)
     projected = np.empty_like(gy[: 0 if w_hr is None else None])
     kept, made = (gy, cells, tanhs), (slopes, projected)
-    lstm_steps_backward(gates, sizes, not reverse, (w_hh, w_hr), (dh, dc), kept, made)
+    given = gates, sizes, not reverse, (w_hh, w_hr), (dh, dc), kept, made
+    _by_device(lstm_steps_backward, *given)
     return _gathered(
         wanted, x, before, slopes, slopes, w_ih, h0=lambda: dh, c0=lambda: dc,
         w_hr=lambda: projected.T @ (gates[:, -cells.shape[1] :] * tanhs),
@@ -184,9 +190,6 @@ def _lstm_step_backward(
     gates: Array, cells: Array, tanhs: Array, dh: Array, dc: Array, slopes: Array
 ) -> None:
     """The gradients of the gates before their curves; dc becomes that of the cell before."""
-    if own := formula_of(gates, "lstm_step_backward"):
-        own(gates, cells, tanhs, dh, dc, slopes)
-        return
     i, f, g, o = np.split(gates, 4, 1)
     di, df, dg, do = np.split(slopes, 4, 1)
     dc += dh * o * (1 - tanhs * tanhs)
@@ -231,7 +234,7 @@ def gru(
     h = _own(h0)
     out, before, inner = (np.empty((len(gates), h.shape[1]), x.dtype, like=x) for _ in range(3))
     bias = np.zeros(gates.shape[1], x.dtype, like=x) if b_hh is None else _own(b_hh)
-    gru_steps(gates, sizes, reverse, (w_hh, bias), h, (out, before, inner))
+    _by_device(gru_steps, gates, sizes, reverse, (w_hh, bias), h, (out, before, inner))
     return _like_input(x, out), h, _empty(x), gates, before, inner, _empty(x)
 
 
@@ -282,7 +285,7 @@ def gru_backward(
     gy, dh = _flat(gy), _own(gh)
     by_input, by_state = np.empty_like(gates), np.empty_like(gates)
     kept, made = (gy, before, inner), (by_input, by_state)
-    gru_steps_backward(gates, sizes, not reverse, w_hh, dh, kept, made)
+    _by_device(gru_steps_backward, gates, sizes, not reverse, w_hh, dh, kept, made)
     return _gathered(wanted, x, before, by_input, by_state, w_ih, h0=lambda: dh)
 
 

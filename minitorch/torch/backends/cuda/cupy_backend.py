@@ -61,6 +61,9 @@ class CupyCuda(Cuda):
         products = cupy._core._routines_linalg
         exact, tf32 = products.COMPUTE_TYPE_DEFAULT, products.COMPUTE_TYPE_TF32
         products.set_compute_type(np.float32, exact if precision == "highest" else tf32)
+        from . import products as own
+
+        own.precision["float32"] = own.FLOAT if precision == "highest" else own.TF32
 
     def pinned(self, size: int) -> Any:
         return cupy.cuda.alloc_pinned_memory(size)

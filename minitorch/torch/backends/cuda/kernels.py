@@ -7,7 +7,7 @@ from typing import Any
 import cupy  # pyright: ignore[reportMissingImports]
 
 from ..interface import Array
-from . import channels, rows
+from . import attention, channels, losses, products, rows, windows
 from .elementwise import elementwise
 
 
@@ -37,5 +37,8 @@ def clone(input: Array, order: str = "K") -> Array | None:
     return out
 
 
-KERNELS = {"clone": clone, **rows.KERNELS, **channels.KERNELS}
+KERNELS = {
+    "clone": clone, **rows.KERNELS, **channels.KERNELS, **products.KERNELS, **losses.KERNELS,
+    **windows.KERNELS, **attention.KERNELS,
+}  # fmt: skip
 """By the names of records."""

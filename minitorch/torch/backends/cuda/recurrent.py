@@ -1,81 +1,124 @@
-"""A step of an LSTM on a GPU: all that follows the product is one kernel, a thread for each unit."""
+"""Steps of LSTM and GRU layers on a GPU: each is one product and one kernel, a thread for each unit."""
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Sequence
 from typing import Any
 
 import cupy  # pyright: ignore[reportMissingImports]
+import numpy as np
 
+from ...formulas.recurrent import walk
 from ..interface import Array
-from .elementwise import TYPES
+from .products import multiply
+from .rows import fit, kernel_for
+from .sources import RECURRENT
 
 BLOCK = 256
 
-SOURCE = """
-__device__ T sigmoid(T x) { return T(1) / (T(1) + exp(-x)); }
-extern "C" __global__ void step(
-    T* gates, const T* product, const T* bias, T* c, T* cells, T* tanhs, T* h, int hidden, int count) {
-  int k = blockIdx.x * blockDim.x + threadIdx.x;
-  if (k >= count) return;
-  int j = k % hidden, at = k / hidden * 4 * hidden + j;
-  T i = sigmoid(gates[at] + product[at] + bias[j]);
-  T f = sigmoid(gates[at + hidden] + product[at + hidden] + bias[j + hidden]);
-  T g = tanh(gates[at + 2 * hidden] + product[at + 2 * hidden] + bias[j + 2 * hidden]);
-  T o = sigmoid(gates[at + 3 * hidden] + product[at + 3 * hidden] + bias[j + 3 * hidden]);
-  gates[at] = i; gates[at + hidden] = f; gates[at + 2 * hidden] = g; gates[at + 3 * hidden] = o;
-  cells[k] = c[k];
-  c[k] = f * c[k] + i * g;
-  tanhs[k] = tanh(c[k]);
-  h[k] = o * tanhs[k];
-}
-extern "C" __global__ void step_backward(
-    const T* gates, const T* cells, const T* tanhs, const T* dh, T* dc, T* slopes, int hidden, int count) {
-  int k = blockIdx.x * blockDim.x + threadIdx.x;
-  if (k >= count) return;
-  int at = k / hidden * 4 * hidden + k % hidden;
-  T i = gates[at], f = gates[at + hidden], g = gates[at + 2 * hidden], o = gates[at + 3 * hidden];
-  T d = dc[k] + dh[k] * o * (T(1) - tanhs[k] * tanhs[k]);
-  slopes[at] = d * g * i * (T(1) - i);
-  slopes[at + hidden] = d * cells[k] * f * (T(1) - f);
-  slopes[at + 2 * hidden] = d * i * (T(1) - g * g);
-  slopes[at + 3 * hidden] = dh[k] * tanhs[k] * o * (T(1) - o);
-  dc[k] = d * f;
-}
-"""
+
+class _Steps:
+    """A layer whose steps are computed one after another, each on rows of arrays for all steps."""
+
+    def __init__(self, gates: Array, w_hh: Array, state: Array) -> None:
+        self.kind, self.units, self.hidden = gates.dtype, gates.shape[1], state.shape[1]
+        self.weight = cupy.ascontiguousarray(w_hh)
+
+    def launch(self, name: str, n: int, *args: Any) -> None:
+        """Let a thread compute each unit of n rows."""
+        count = n * self.hidden
+        if count:
+            sizes = np.int32(self.hidden), np.int32(count)
+            kernel = kernel_for(RECURRENT, name, self.kind)
+            kernel((-(-count // BLOCK),), (BLOCK,), (*args, *sizes))
+
+    def from_state(self, h: Array, n: int, out: Array) -> None:
+        """What the state gives to the gates of a step."""
+        if n:
+            sizes = n, self.hidden, self.units
+            weight = self.weight.data.ptr, True, self.hidden, 0
+            multiply(sizes, (h.data.ptr, False, self.hidden, 0), weight, (out.data.ptr, self.units, 0), self.kind)  # fmt: skip
+
+    def to_state(self, slopes: int, n: int, dh: Array, add: bool) -> None:
+        """What the gradients of gates, from an address on, give to the state."""
+        if n:
+            weight = self.weight.data.ptr, False, self.hidden, 0
+            sizes = n, self.units, self.hidden
+            multiply(sizes, (slopes, False, self.units, 0), weight, (dh.data.ptr, self.hidden, 0), self.kind, add=add)  # fmt: skip
+
+    def rows(self, start: int, *arrays: Array) -> list[Any]:
+        """Where a step's rows begin in arrays."""
+        return [np.uintp(x.data.ptr + start * x.shape[1] * x.itemsize) for x in arrays]
 
 
-@cache
-def _kernel(name: str, kind: Any) -> Any:
-    return cupy.RawKernel(f"typedef {TYPES[kind][1]} T;\n{SOURCE}", name).kernel
+def _fits(gates: Array, *others: Array) -> bool:
+    return gates.dtype.char in "fd" and fit(gates, *others)
 
 
-def _launch(name: str, *arrays: Array, hidden: int, count: int) -> None:
-    """Run a kernel on arrays, which are rows of one type without gaps."""
-    if not all(x._c_contiguous for x in arrays):
-        raise ValueError(f"{name}: rows have gaps")
-    if count:
-        sizes = hidden, count
-        _kernel(name, arrays[0].dtype)(
-            (-(-count // BLOCK),), (BLOCK,), (*arrays, *map(cupy.int32, sizes))
-        )
+def lstm_steps(
+    gates: Array, sizes: Sequence[int], reverse: bool, weights: Any, state: Any, kept: Any
+) -> bool:
+    """`lstm_steps` of formulas/recurrent.py; False where there is no kernel for it, and nothing was done."""
+    (w_hh, bias, w_hr), (h, c), (out, before, cells, tanhs) = weights, state, kept
+    if w_hr is not None or not _fits(gates, bias, h, c, out, before, cells, tanhs):
+        return False
+    steps = _Steps(gates, w_hh, h)
+    product = cupy.ndarray((len(h), steps.units), steps.kind)
+    for rows, n in walk(sizes, reverse):
+        steps.from_state(h, n, product)
+        own, *others = steps.rows(rows.start, gates, before, cells, tanhs, out)
+        steps.launch("lstm_step", n, own, product, bias, h, c, *others)
+    return True
 
 
-def lstm_step(
-    gates: Array, product: Array, bias: Array, c: Array, cells: Array, tanhs: Array, h: Array
-) -> None:
-    """Gates from what input and state give; from them the next cell and state."""
-    sizes = {"hidden": c.shape[1], "count": c.size}
-    _launch("step", gates, product, bias, c, cells, tanhs, h, **sizes)
+def lstm_steps_backward(
+    gates: Array, sizes: Sequence[int], reverse: bool, weights: Any, state: Any, kept: Any, made: Any
+) -> bool:  # fmt: skip
+    """`lstm_steps_backward` of formulas/recurrent.py; False where there is no kernel for it."""
+    (w_hh, w_hr), (dh, dc), (gy, cells, tanhs), (slopes, _) = weights, state, kept, made
+    if w_hr is not None or not _fits(gates, dh, dc, gy, cells, tanhs, slopes):
+        return False
+    steps = _Steps(gates, w_hh, dc)
+    for rows, n in walk(sizes, reverse):
+        *given, to = steps.rows(rows.start, gates, cells, tanhs, gy, slopes)
+        steps.launch("lstm_step_backward", n, *given, dh, dc, to)
+        steps.to_state(int(to), n, dh, add=False)
+    return True
 
 
-def lstm_step_backward(
-    gates: Array, cells: Array, tanhs: Array, dh: Array, dc: Array, slopes: Array
-) -> None:
-    """The gradients of the gates before their curves; dc becomes that of the cell before."""
-    sizes = {"hidden": dc.shape[1], "count": dc.size}
-    _launch("step_backward", gates, cells, tanhs, dh, dc, slopes, **sizes)
+def gru_steps(
+    gates: Array, sizes: Sequence[int], reverse: bool, weights: Any, h: Array, kept: Any
+) -> bool:
+    """`gru_steps` of formulas/recurrent.py; False where there is no kernel for it."""
+    (w_hh, bias), (out, before, inner) = weights, kept
+    if not _fits(gates, bias, h, out, before, inner):
+        return False
+    steps = _Steps(gates, w_hh, h)
+    product = cupy.ndarray((len(h), steps.units), steps.kind)
+    for rows, n in walk(sizes, reverse):
+        steps.from_state(h, n, product)
+        own, *others = steps.rows(rows.start, gates, before, inner, out)
+        steps.launch("gru_step", n, own, product, bias, h, *others)
+    return True
 
 
-FORMULAS = {"lstm_step": lstm_step, "lstm_step_backward": lstm_step_backward}
+def gru_steps_backward(
+    gates: Array, sizes: Sequence[int], reverse: bool, w_hh: Array, dh: Array, kept: Any, made: Any
+) -> bool:
+    """`gru_steps_backward` of formulas/recurrent.py; False where there is no kernel for it."""
+    (gy, before, inner), (by_input, by_state) = kept, made
+    if not _fits(gates, dh, gy, before, inner, by_input, by_state):
+        return False
+    steps = _Steps(gates, w_hh, dh)
+    for rows, n in walk(sizes, reverse):
+        *given, one, other = steps.rows(rows.start, gates, before, inner, gy, by_input, by_state)
+        steps.launch("gru_step_backward", n, *given, dh, one, other)
+        steps.to_state(int(other), n, dh, add=True)
+    return True
+
+
+FORMULAS = {
+    "lstm_steps": lstm_steps, "lstm_steps_backward": lstm_steps_backward,
+    "gru_steps": gru_steps, "gru_steps_backward": gru_steps_backward,
+}  # fmt: skip
 """By the names of formulas."""

@@ -16,25 +16,10 @@ import numpy as np
 
 from ..interface import Array
 from .elementwise import HEAD, TYPES
+from .sources import JOINS, OF_BLOCK, SUMS_OF_ROWS
 
 BLOCK = 256
 BY_KIND = {kind: names for kind, names in TYPES.items() if kind.kind != "b"}
-
-SUMS = """
-struct Plus { __device__ T operator()(T a, T b) { return a + b; } };
-struct Larger { __device__ T operator()(T a, T b) { return a != a ? a : (a > b || b != b ? (b != b ? b : a) : b); } };
-template <typename Join> __device__ T of_block(T own, T none, Join join) {
-  // one number of every thread joined, and known to all of them
-  __shared__ T parts[32];
-  for (int d = 16; d; d /= 2) own = join(own, __shfl_xor_sync(0xffffffff, own, d));
-  __syncthreads();
-  if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = own;
-  __syncthreads();
-  T all = none;
-  for (int w = 0; w < blockDim.x / 32; ++w) all = join(all, parts[w]);
-  return all;
-}
-"""
 
 SOFTMAX = """
 extern "C" __global__ void softmax(const E* x, E* out, long long n) {
@@ -115,7 +100,7 @@ typedef {memory} E;
 typedef {wide} T;
 #define READ(x) {read.format("(x)")}
 #define WRITE(x) {write.format("(x)")}
-{SUMS}"""
+{JOINS}{OF_BLOCK}"""
     return cupy.RawKernel(head + source, name).kernel
 
 
@@ -179,7 +164,7 @@ def fit(*arrays: Array) -> bool:
 
 def layer_norm_backward(
     grad: Array, input: Array, weight: Array | None, mean: Array, r: Array, by: tuple[int, ...], eps: float
-) -> tuple[Array, Array, Array] | None:  # fmt: skip
+) -> tuple[Array, ...] | None:  # fmt: skip
     """The gradients of a layer norm by its input, its weight and its bias."""
     n = prod(by)
     given = [v for v in (weight,) if v is not None]
@@ -188,6 +173,12 @@ def layer_norm_backward(
     out = cupy.ndarray(input.shape, input.dtype)
     args = (grad, input, pointer(weight), mean, r, out, n)
     kernel_for(LAYER_NORM, "layer_norm_backward", input.dtype)((input.size // n,), (BLOCK,), args)
+    rows = input.size // n
+    if rows <= 1 << 14:
+        sums = [cupy.ndarray(by, input.dtype) for _ in range(2)]
+        args = (grad, input, mean, r, *sums, rows, n)
+        kernel_for(SUMS_OF_ROWS, "layer_norm_sums", input.dtype)((-(-n // 32),), (32, 32), args)
+        return out, *sums
     normal = (input.astype(mean.dtype, copy=False) - mean) * r
     outer = tuple(range(input.ndim - len(by)))
     by_weight = (grad * normal).sum(axis=outer).astype(input.dtype, copy=False)

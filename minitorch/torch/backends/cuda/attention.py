@@ -1,0 +1,122 @@
+"""Attention on a GPU, which never stores the scores: a warp of threads for each query, and for each key.
+
+A query keeps the logarithm of the sum of its exponentials, from which the backward makes the shares again.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import cupy  # pyright: ignore[reportMissingImports]
+import numpy as np
+
+from ..interface import Array
+from .rows import BY_KIND, kernel_for
+from .sources import ATTENTION
+
+LANES = 32
+BLOCK = 128
+WIDEST = 256
+"""How many numbers a query may have."""
+
+_sources = {
+    each: f"#define LANES {LANES}\n#define EACH {each}\n{ATTENTION}" for each in (1, 2, 4, 8)
+}
+
+
+def _places(x: Array) -> np.ndarray:
+    """How far apart samples, heads and rows are; of an array with three dimensions there is one sample."""
+    steps = [s // x.itemsize for s in x.strides[:-1]]
+    return np.array([0] * (3 - len(steps)) + steps, np.int64)
+
+
+def _fits(*arrays: Array) -> bool:
+    """Whether arrays are stacks of matrices with the same number of samples and heads, and rows without gaps."""
+    first = arrays[0]
+    return (
+        2 <= first.ndim <= 4
+        and first.dtype in BY_KIND
+        and all(
+            x.dtype == first.dtype and x.shape[:-2] == first.shape[:-2] and x.strides[-1] == x.itemsize
+            and x.size and x.shape[-1] <= WIDEST for x in arrays
+        )
+    )  # fmt: skip
+
+
+def _run(name: str, arrays: tuple[Any, ...], given: tuple[Array, ...], rows: int, scale: float, causal: bool) -> None:  # fmt: skip
+    """Launch a kernel for `rows` queries or keys of each head of a query, key and value."""
+    query, key, value = given
+    outer = query.shape[:-2]
+    count = prod(outer) * rows
+    wide = np.float64 if query.dtype == np.float64 else np.float32
+    each = next(e for e in _sources if e * LANES >= max(query.shape[-1], value.shape[-1]))
+    sizes = (
+        outer[-1] if outer else 1,
+        query.shape[-2],
+        key.shape[-2],
+        query.shape[-1],
+        value.shape[-1],
+    )
+    args = (*arrays, *map(np.int32, sizes), wide(scale), causal, np.int32(count))
+    kernel = kernel_for(_sources[each], name, query.dtype)
+    kernel((-(-count * LANES // BLOCK),), (BLOCK,), args)
+
+
+def _beside(x: Array, length: int, width: int) -> Array:
+    """Memory for (..., heads, length, width) in which the heads of a position are neighbours."""
+    if x.ndim != 4:
+        return cupy.ndarray((*x.shape[:-2], length, width), x.dtype)
+    batch, heads = x.shape[:2]
+    return cupy.ndarray((batch, length, heads, width), x.dtype).transpose(0, 2, 1, 3)
+
+
+def attention(
+    query: Array, key: Array, value: Array, mask: Array | None, scale: float, causal: bool
+) -> tuple[Array, Array] | None:
+    """The values mixed by softmax(scale query keyᵀ), and the logarithms of the sums."""
+    if mask is not None or not _fits(query, key, value):
+        return None
+    out = _beside(query, query.shape[-2], value.shape[-1])
+    wide = np.float64 if query.dtype == np.float64 else np.float32
+    logs = cupy.ndarray(query.shape[:-1], wide)
+    places = map(_places, (query, key, value, out))
+    arrays = (query, key, value, out, logs, *places)
+    _run("attention", arrays, (query, key, value), query.shape[-2], scale, causal)
+    return out, logs
+
+
+def attention_backward(
+    grad: Array, query: Array, key: Array, value: Array, mask: Array | None, shares: Array,
+    scale: float, causal: bool, with_mask: bool,
+) -> tuple[Array, ...] | None:  # fmt: skip
+    """The gradients of query, key and value."""
+    if shares.ndim != query.ndim - 1:
+        return None
+    if grad.strides[-1] != grad.itemsize:
+        grad = cupy.ascontiguousarray(grad)
+    given = query, key, value
+    by_query, by_key, by_value = (_beside(x, *x.shape[-2:]) for x in given)
+    dots = cupy.ndarray(shares.shape, shares.dtype)
+    inputs = [_places(x) for x in (grad, *given)]
+    arrays = (grad, *given, shares, by_query, dots, *inputs, _places(by_query))
+    _run("attention_by_query", arrays, given, query.shape[-2], scale, causal)
+    arrays = (
+        grad,
+        *given,
+        shares,
+        dots,
+        by_key,
+        by_value,
+        *inputs,
+        _places(by_key),
+        _places(by_value),
+    )
+    _run("attention_by_key", arrays, given, key.shape[-2], scale, causal)
+    return by_query, by_key, by_value
+
+
+KERNELS: dict[str, Any] = {
+    "scaled_dot_product_attention": attention, "scaled_dot_product_attention_backward": attention_backward,
+}  # fmt: skip
+"""By the names of records; where one returns None, the formula computes."""

@@ -1,0 +1,358 @@
+"""The code of kernels in CUDA C++: sums of rows, cross entropy, embeddings, windows of images, attention, recurrent steps.
+
+Types: E as it lies in memory, read by READ and written by WRITE; T to compute in. `of_block` joins a
+number of every thread of a block. All of it is plain C++ besides, so that it is compared with the formulas without a GPU.
+"""
+
+JOINS = """
+struct Plus { __device__ T operator()(T a, T b) { return a + b; } };
+struct Larger { __device__ T operator()(T a, T b) { return a != a ? a : (a > b || b != b ? (b != b ? b : a) : b); } };
+"""
+OF_BLOCK = """
+template <typename Join> __device__ T of_block(T own, T none, Join join) {
+  // one number of every thread joined, and known to all of them
+  __shared__ T parts[32];
+  for (int d = 16; d; d /= 2) own = join(own, __shfl_xor_sync(0xffffffff, own, d));
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = own;
+  __syncthreads();
+  T all = none;
+  for (int w = 0; w < blockDim.x / 32; ++w) all = join(all, parts[w]);
+  return all;
+}
+"""
+
+SUMS_OF_ROWS = """
+extern "C" __global__ void spread(const E* row, E* out, long long columns, long long size) {
+  // out[r, c] = row[c]
+  long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < size) out[i] = row[i % columns];
+}
+extern "C" __global__ void sum_of_rows(const E* x, E* out, long long rows, long long columns) {
+  // 32 columns a block; the threads of a column take turns at its rows
+  __shared__ T parts[32][33];
+  long long c = (long long)blockIdx.x * 32 + threadIdx.x;
+  T sum = 0;
+  if (c < columns) for (long long r = threadIdx.y; r < rows; r += blockDim.y) sum += READ(x[r * columns + c]);
+  parts[threadIdx.y][threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.y || c >= columns) return;
+  for (int y = 1; y < blockDim.y; ++y) sum += parts[y][threadIdx.x];
+  out[c] = WRITE(sum);
+}
+extern "C" __global__ void layer_norm_sums(
+    const E* g, const E* x, const T* means, const T* scales, E* by_weight, E* by_bias, long long rows, long long columns) {
+  __shared__ T parts[32][33], others[32][33];
+  long long c = (long long)blockIdx.x * 32 + threadIdx.x;
+  T sum = 0, along = 0;
+  if (c < columns) for (long long r = threadIdx.y; r < rows; r += blockDim.y) {
+    T d = READ(g[r * columns + c]);
+    sum += d; along += d * (READ(x[r * columns + c]) - means[r]) * scales[r];
+  }
+  parts[threadIdx.y][threadIdx.x] = sum; others[threadIdx.y][threadIdx.x] = along;
+  __syncthreads();
+  if (threadIdx.y || c >= columns) return;
+  for (int y = 1; y < blockDim.y; ++y) { sum += parts[y][threadIdx.x]; along += others[y][threadIdx.x]; }
+  by_weight[c] = WRITE(along); by_bias[c] = WRITE(sum);
+}
+"""
+
+CROSS_ENTROPY = """
+extern "C" __global__ void cross_entropy(
+    const E* x, const long long* targets, const E* weight, E* losses, E* sums, T* shares, long long* wrong,
+    long long n, long long ignored, T smoothing) {
+  // a block for each row of n scores; sums are its largest score and the log of the sum of exp(x - largest)
+  x += blockIdx.x * n;
+  T top = -INFINITY, sum = 0, all = 0, total = 0;
+  for (long long i = threadIdx.x; i < n; i += blockDim.x) top = Larger()(top, READ(x[i]));
+  top = of_block(top, T(-INFINITY), Larger());
+  for (long long i = threadIdx.x; i < n; i += blockDim.x) {
+    T w = weight ? READ(weight[i]) : T(1);
+    sum += exp(READ(x[i]) - top); total += w; all += w * (READ(x[i]) - top);
+  }
+  sum = log(of_block(sum, T(0), Plus()));
+  if (smoothing != T(0)) { total = of_block(total, T(0), Plus()); all = of_block(all, T(0), Plus()); }
+  if (threadIdx.x) return;
+  long long target = targets[blockIdx.x];
+  bool counts = target != ignored;
+  if (counts && (target < 0 || target >= n)) { wrong[0] = 1; wrong[1] = target; counts = false; }
+  T share = counts ? (weight ? READ(weight[target]) : T(1)) : T(0), loss = 0;
+  if (counts) {
+    loss = share * (sum - (READ(x[target]) - top));
+    if (smoothing != T(0)) loss = (T(1) - smoothing) * loss + smoothing * (total * sum - all) / n;
+  }
+  losses[blockIdx.x] = WRITE(loss); shares[blockIdx.x] = share;
+  sums[2 * blockIdx.x] = WRITE(top); sums[2 * blockIdx.x + 1] = WRITE(sum);
+}
+extern "C" __global__ void reduced(const E* losses, const T* shares, E* out, T* count, long long rows, bool mean) {
+  // one block: the sum of all losses, or their mean
+  T sum = 0, n = 0;
+  for (long long i = threadIdx.x; i < rows; i += blockDim.x) { sum += READ(losses[i]); n += shares[i]; }
+  sum = of_block(sum, T(0), Plus());
+  n = of_block(n, T(0), Plus());
+  if (threadIdx.x == 0) { count[0] = mean ? n : T(1); out[0] = WRITE(mean ? sum / n : sum); }
+}
+extern "C" __global__ void cross_entropy_backward(
+    const E* g, const E* x, const long long* targets, const E* weight, const E* sums, const T* count, E* by_x,
+    long long n, long long ignored, T smoothing, bool one) {
+  // g is one number, or one for each row
+  x += blockIdx.x * n; by_x += blockIdx.x * n;
+  long long target = targets[blockIdx.x];
+  T total = 0, shift = READ(sums[2 * blockIdx.x]) + READ(sums[2 * blockIdx.x + 1]);
+  if (weight) {
+    for (long long i = threadIdx.x; i < n; i += blockDim.x) total += READ(weight[i]);
+    total = of_block(total, T(0), Plus());
+  } else total = n;
+  T grad = target == ignored ? T(0) : READ(g[one ? 0 : blockIdx.x]) / count[0];
+  T at_target = grad * (T(1) - smoothing) * (weight && target != ignored ? READ(weight[target]) : T(1));
+  T everywhere = grad * smoothing / n;
+  for (long long i = threadIdx.x; i < n; i += blockDim.x) {
+    T d = exp(READ(x[i]) - shift) * (at_target + everywhere * total);
+    d -= everywhere * (weight ? READ(weight[i]) : T(1));
+    by_x[i] = WRITE(i == target ? d - at_target : d);
+  }
+}
+"""
+
+EMBEDDING = """
+extern "C" __global__ void embedding(
+    const E* table, const long long* places, E* out, long long* wrong, long long rows, long long columns, long long size) {
+  long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= size) return;
+  long long row = places[i / columns];
+  if (row < 0 || row >= rows) { wrong[0] = 1; wrong[1] = row; return; }
+  out[i] = table[row * columns + i % columns];
+}
+extern "C" __global__ void embedding_backward(
+    const E* g, const long long* places, T* out, long long padding, long long columns, long long size) {
+  long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= size || places[i / columns] == padding) return;
+  atomicAdd(out + places[i / columns] * columns + i % columns, READ(g[i]));
+}
+"""
+
+WINDOWS = """
+struct Geometry { int channels, sizes[3], outs[3], kernel[3], stride[3], padding[3], dilation[3]; };
+__device__ int volume(const int* s) { return s[0] * s[1] * s[2]; }
+__device__ void split(int i, const int* sizes, int* parts) {
+  for (int d = 2; d >= 0; --d) { parts[d] = i % sizes[d]; i /= sizes[d]; }
+}
+__device__ int place(const int* out, const int* tap, const Geometry& g) {
+  // where in the input a window's tap is; -1 outside
+  int at = 0;
+  for (int d = 0; d < 3; ++d) {
+    int x = out[d] * g.stride[d] - g.padding[d] + tap[d] * g.dilation[d];
+    if (x < 0 || x >= g.sizes[d]) return -1;
+    at = at * g.sizes[d] + x;
+  }
+  return at;
+}
+extern "C" __global__ void unroll(const E* x, E* columns, Geometry g, long long size) {
+  // columns (samples, channels, taps, windows) of x (samples, channels, places)
+  long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= size) return;
+  int windows = volume(g.outs), taps = volume(g.kernel), out[3], tap[3];
+  split((int)(i % windows), g.outs, out);
+  split((int)(i / windows % taps), g.kernel, tap);
+  int at = place(out, tap, g);
+  columns[i] = at < 0 ? WRITE(T(0)) : x[i / windows / taps * volume(g.sizes) + at];
+}
+extern "C" __global__ void roll(const E* columns, const E* bias, E* x, Geometry g, long long size) {
+  // what all windows give to each place, added up
+  long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= size) return;
+  int windows = volume(g.outs), taps = volume(g.kernel), here[3], tap[3];
+  long long plane = i / volume(g.sizes);
+  split((int)(i % volume(g.sizes)), g.sizes, here);
+  T sum = bias ? READ(bias[plane % g.channels]) : T(0);
+  for (int k = 0; k < taps; ++k) {
+    split(k, g.kernel, tap);
+    int at = 0;
+    for (int d = 0; d < 3 && at >= 0; ++d) {
+      int far = here[d] + g.padding[d] - tap[d] * g.dilation[d], out = far / g.stride[d];
+      at = far < 0 || far % g.stride[d] || out >= g.outs[d] ? -1 : at * g.outs[d] + out;
+    }
+    if (at >= 0) sum += READ(columns[(plane * taps + k) * windows + at]);
+  }
+  x[i] = WRITE(sum);
+}
+extern "C" __global__ void add_bias(E* out, const E* bias, long long channels, long long places, long long size) {
+  long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < size) out[i] = WRITE(READ(out[i]) + READ(bias[i / places % channels]));
+}
+extern "C" __global__ void max_pool(const E* x, E* out, long long* places, Geometry g, long long size) {
+  long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= size) return;
+  int windows = volume(g.outs), taps = volume(g.kernel), window[3], tap[3], best = -1;
+  const E* plane = x + i / windows * volume(g.sizes);
+  split((int)(i % windows), g.outs, window);
+  T top = -INFINITY;
+  for (int k = 0; k < taps; ++k) {
+    split(k, g.kernel, tap);
+    int at = place(window, tap, g);
+    if (at < 0) continue;
+    T value = READ(plane[at]);
+    if (best < 0 || value > top || value != value) { best = at; top = value; }  // the first, or the last NaN
+  }
+  out[i] = WRITE(top); places[i] = best;
+}
+extern "C" __global__ void max_pool_backward(
+    const T* g, const long long* places, T* by_x, long long windows, long long sizes, long long size) {
+  long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < size) atomicAdd(by_x + i / windows * sizes + places[i], g[i]);
+}
+extern "C" __global__ void mean_pool(const E* x, E* out, long long sizes) {
+  // the mean of each plane, a block for each
+  x += blockIdx.x * sizes;
+  T sum = 0;
+  for (long long i = threadIdx.x; i < sizes; i += blockDim.x) sum += READ(x[i]);
+  sum = of_block(sum, T(0), Plus());
+  if (threadIdx.x == 0) out[blockIdx.x] = WRITE(sum / sizes);
+}
+extern "C" __global__ void mean_pool_backward(const E* g, E* by_x, long long sizes, long long size) {
+  long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < size) by_x[i] = WRITE(READ(g[i / sizes]) / sizes);
+}
+"""
+
+ATTENTION = """
+struct Places { long long batch, head, row; };  // how far the next of each is, in elements
+#define OWN(array, places, r) (array + batch * places.batch + head * places.head + (r) * places.row)
+__device__ T of_warp(T x) { for (int d = LANES / 2; d; d /= 2) x += __shfl_xor_sync(0xffffffff, x, d); return x; }
+__device__ T dot(const T* a, const E* b, int width, int lane) {
+  T sum = 0;
+  for (int e = lane, k = 0; e < width; e += LANES, ++k) sum += a[k] * READ(b[e]);
+  return of_warp(sum);
+}
+__device__ void load(T* own, const E* row, int width, int lane) {
+  for (int e = lane, k = 0; e < width; e += LANES, ++k) own[k] = READ(row[e]);
+}
+extern "C" __global__ void attention(
+    const E* query, const E* key, const E* value, E* out, T* logs, Places q, Places k, Places v, Places o,
+    int heads, int queries, int keys, int width, int wide, T scale, bool causal, int count) {
+  // a warp for each query; it goes through the keys once, and weighs anew what it has when a larger score comes
+  int i = blockIdx.x * (blockDim.x / LANES) + threadIdx.x / LANES, lane = threadIdx.x % LANES;
+  if (i >= count) return;
+  int row = i % queries, head = i / queries % heads, batch = i / queries / heads;
+  T own[EACH], mixed[EACH], top = -INFINITY, sum = 0;
+  load(own, OWN(query, q, row), width, lane);
+  for (int e = 0; e < EACH; ++e) mixed[e] = 0;
+  int last = causal && row + 1 < keys ? row + 1 : keys;
+  for (int j = 0; j < last; ++j) {
+    T score = scale * dot(own, OWN(key, k, j), width, lane);
+    T higher = score > top || score != score ? score : top, old = exp(top - higher), share = exp(score - higher);
+    sum = sum * old + share; top = higher;
+    const E* row = OWN(value, v, j);
+    for (int e = lane, n = 0; e < wide; e += LANES, ++n) mixed[n] = mixed[n] * old + share * READ(row[e]);
+  }
+  E* to = OWN(out, o, row);
+  for (int e = lane, n = 0; e < wide; e += LANES, ++n) to[e] = WRITE(mixed[n] / sum);
+  if (lane == 0) logs[i] = top + log(sum);
+}
+extern "C" __global__ void attention_by_query(
+    const E* grad, const E* query, const E* key, const E* value, const T* logs, E* by_query, T* dots,
+    Places g, Places q, Places k, Places v, Places o,
+    int heads, int queries, int keys, int width, int wide, T scale, bool causal, int count) {
+  // with shares p and their gradients d: sum of p (d - sum of p d) key
+  int i = blockIdx.x * (blockDim.x / LANES) + threadIdx.x / LANES, lane = threadIdx.x % LANES;
+  if (i >= count) return;
+  int row = i % queries, head = i / queries % heads, batch = i / queries / heads;
+  T own[EACH], grads[EACH], along[EACH], plain[EACH], both = 0;
+  load(own, OWN(query, q, row), width, lane);
+  load(grads, OWN(grad, g, row), wide, lane);
+  for (int e = 0; e < EACH; ++e) along[e] = plain[e] = 0;
+  int last = causal && row + 1 < keys ? row + 1 : keys;
+  for (int j = 0; j < last; ++j) {
+    const E* other = OWN(key, k, j);
+    T share = exp(scale * dot(own, other, width, lane) - logs[i]);
+    T d = share * dot(grads, OWN(value, v, j), wide, lane);
+    both += d;
+    for (int e = lane, n = 0; e < width; e += LANES, ++n) { along[n] += d * READ(other[e]); plain[n] += share * READ(other[e]); }
+  }
+  E* to = OWN(by_query, o, row);
+  for (int e = lane, n = 0; e < width; e += LANES, ++n) to[e] = WRITE(scale * (along[n] - both * plain[n]));
+  if (lane == 0) dots[i] = both;
+}
+extern "C" __global__ void attention_by_key(
+    const E* grad, const E* query, const E* key, const E* value, const T* logs, const T* dots, E* by_key, E* by_value,
+    Places g, Places q, Places k, Places v, Places ok, Places ov,
+    int heads, int queries, int keys, int width, int wide, T scale, bool causal, int count) {
+  // a warp for each key; it goes through the queries that see it
+  int i = blockIdx.x * (blockDim.x / LANES) + threadIdx.x / LANES, lane = threadIdx.x % LANES;
+  if (i >= count) return;
+  int j = i % keys, head = i / keys % heads, batch = i / keys / heads;
+  T own[EACH], values[EACH], to_key[EACH], to_value[EACH];
+  load(own, OWN(key, k, j), width, lane);
+  load(values, OWN(value, v, j), wide, lane);
+  for (int e = 0; e < EACH; ++e) to_key[e] = to_value[e] = 0;
+  for (int row = causal ? j : 0; row < queries; ++row) {
+    int at = (batch * heads + head) * queries + row;
+    const E* from = OWN(query, q, row), *slope = OWN(grad, g, row);
+    T share = exp(scale * dot(own, from, width, lane) - logs[at]);
+    T d = share * (dot(values, slope, wide, lane) - dots[at]);
+    for (int e = lane, n = 0; e < wide; e += LANES, ++n) to_value[n] += share * READ(slope[e]);
+    for (int e = lane, n = 0; e < width; e += LANES, ++n) to_key[n] += d * READ(from[e]);
+  }
+  E *key_row = OWN(by_key, ok, j), *value_row = OWN(by_value, ov, j);
+  for (int e = lane, n = 0; e < width; e += LANES, ++n) key_row[e] = WRITE(scale * to_key[n]);
+  for (int e = lane, n = 0; e < wide; e += LANES, ++n) value_row[e] = WRITE(to_value[n]);
+}
+"""
+
+RECURRENT = """
+__device__ T sigmoid(T x) { return T(1) / (T(1) + exp(-x)); }
+extern "C" __global__ void lstm_step(
+    T* gates, const T* product, const T* bias, T* h, T* c, T* before, T* cells, T* tanhs, T* out, int hidden, int count) {
+  int k = blockIdx.x * blockDim.x + threadIdx.x;
+  if (k >= count) return;
+  int j = k % hidden, at = k / hidden * 4 * hidden + j;
+  T i = sigmoid(gates[at] + product[at] + bias[j]);
+  T f = sigmoid(gates[at + hidden] + product[at + hidden] + bias[j + hidden]);
+  T g = tanh(gates[at + 2 * hidden] + product[at + 2 * hidden] + bias[j + 2 * hidden]);
+  T o = sigmoid(gates[at + 3 * hidden] + product[at + 3 * hidden] + bias[j + 3 * hidden]);
+  gates[at] = i; gates[at + hidden] = f; gates[at + 2 * hidden] = g; gates[at + 3 * hidden] = o;
+  before[k] = h[k];
+  cells[k] = c[k];
+  c[k] = f * c[k] + i * g;
+  tanhs[k] = tanh(c[k]);
+  out[k] = h[k] = o * tanhs[k];
+}
+extern "C" __global__ void lstm_step_backward(
+    const T* gates, const T* cells, const T* tanhs, const T* gy, const T* dh, T* dc, T* slopes, int hidden, int count) {
+  int k = blockIdx.x * blockDim.x + threadIdx.x;
+  if (k >= count) return;
+  int at = k / hidden * 4 * hidden + k % hidden;
+  T i = gates[at], f = gates[at + hidden], g = gates[at + 2 * hidden], o = gates[at + 3 * hidden], d = dh[k] + gy[k];
+  T s = dc[k] + d * o * (T(1) - tanhs[k] * tanhs[k]);
+  slopes[at] = s * g * i * (T(1) - i);
+  slopes[at + hidden] = s * cells[k] * f * (T(1) - f);
+  slopes[at + 2 * hidden] = s * i * (T(1) - g * g);
+  slopes[at + 3 * hidden] = d * tanhs[k] * o * (T(1) - o);
+  dc[k] = s * f;
+}
+extern "C" __global__ void gru_step(
+    T* gates, const T* product, const T* bias, T* h, T* before, T* inner, T* out, int hidden, int count) {
+  int k = blockIdx.x * blockDim.x + threadIdx.x;
+  if (k >= count) return;
+  int j = k % hidden, at = k / hidden * 3 * hidden + j;
+  T r = sigmoid(gates[at] + product[at] + bias[j]);
+  T z = sigmoid(gates[at + hidden] + product[at + hidden] + bias[j + hidden]);
+  inner[k] = product[at + 2 * hidden] + bias[j + 2 * hidden];
+  T n = tanh(gates[at + 2 * hidden] + r * inner[k]);
+  gates[at] = r; gates[at + hidden] = z; gates[at + 2 * hidden] = n;
+  before[k] = h[k];
+  out[k] = h[k] = (h[k] - n) * z + n;
+}
+extern "C" __global__ void gru_step_backward(
+    const T* gates, const T* before, const T* inner, const T* gy, T* dh, T* by_input, T* by_state, int hidden, int count) {
+  int k = blockIdx.x * blockDim.x + threadIdx.x;
+  if (k >= count) return;
+  int at = k / hidden * 3 * hidden + k % hidden;
+  T r = gates[at], z = gates[at + hidden], n = gates[at + 2 * hidden], d = dh[k] + gy[k];
+  T dn = d * (T(1) - z) * (T(1) - n * n), dr = dn * inner[k] * r * (T(1) - r), dz = d * (before[k] - n) * z * (T(1) - z);
+  by_input[at] = by_state[at] = dr;
+  by_input[at + hidden] = by_state[at + hidden] = dz;
+  by_input[at + 2 * hidden] = dn; by_state[at + 2 * hidden] = dn * r;
+  dh[k] = d * z;
+}
+"""

@@ -1,0 +1,229 @@
+"""Convolution and pooling on a GPU.
+
+A convolution unrolls the windows of its input into columns, by one kernel, and multiplies them with the
+weight, all samples in one call of cuBLAS. Its gradients are products with the same columns, and the
+gradient of columns is rolled up again by a kernel in which each place adds up what windows give it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import cupy  # pyright: ignore[reportMissingImports]
+import numpy as np
+
+from ...formulas.conv import conv_output_shape
+from ...formulas.geometry import Geometry
+from ...formulas.pool import max_pool_windows
+from ..interface import Array
+from .products import multiply
+from .rows import fit, kernel_for, pointer
+from .sources import WINDOWS
+
+BLOCK = 256
+MOST_BYTES = 1 << 28
+"""How much memory columns may take; more samples are convolved one part after another."""
+
+Sizes = tuple[int, ...]
+
+
+@lru_cache(maxsize=512)
+def _packed(channels: int, sizes: Sizes, outs: Sizes, geometry: Geometry) -> np.ndarray:
+    """The structure `Geometry` of the kernels; missing dimensions have the size 1."""
+    more = 3 - len(sizes)
+    numbers = [channels]
+    for fill, own in ((1, sizes), (1, outs), (1, geometry.kernel), (1, geometry.stride), (0, geometry.padding), (1, geometry.dilation)):  # fmt: skip
+        numbers += [fill] * more + list(own)
+    return np.array(numbers, np.int32)
+
+
+def _launch(name: str, kind: Any, size: int, *args: Any) -> None:
+    kernel_for(WINDOWS, name, kind)((-(-size // BLOCK),), (BLOCK,), (*args, size))
+
+
+class _Convolution:
+    """Sizes of a convolution of `input` (N, C, ...) with `weight` (O, C / groups, ...) to `output` (N, O, ...)."""
+
+    def __init__(
+        self, input: Sizes, weight: Sizes, output: Sizes, steps: tuple[Any, ...], kind: Any
+    ) -> None:
+        stride, padding, dilation, self.groups = steps
+        geometry = Geometry(weight[2:], stride, padding, dilation)
+        self.pointwise = geometry.is_pointwise
+        self.kind, self.samples, self.channels, self.outputs = kind, input[0], input[1], weight[0]
+        self.places, self.windows = prod(input[2:]), prod(output[2:])
+        self.taps = prod(weight[2:])
+        self.packed = _packed(input[1], input[2:], output[2:], geometry)
+        self.rows = self.channels * self.taps  # of columns
+        own = max(1, self.rows * self.windows * kind.itemsize)
+        self.part = max(1, min(self.samples, MOST_BYTES // own))
+
+    def parts(self) -> Any:
+        """The samples in parts whose columns fit into memory."""
+        for first in range(0, self.samples, self.part):
+            yield first, min(self.part, self.samples - first)
+
+    def columns(self, x: Array, first: int, count: int) -> Array:
+        """The windows of some samples, (count, C * taps, windows)."""
+        if self.pointwise:
+            return x[first : first + count]
+        out = cupy.ndarray((count, self.rows, self.windows), self.kind)
+        _launch("unroll", self.kind, out.size, x[first:], out, self.packed)
+        return out
+
+    def each_group(self) -> Any:
+        """For each group, where its weight, its part of columns and its part of outputs begin, in bytes."""
+        size, n = self.kind.itemsize, self.groups
+        weight, rows = self.outputs // n * (self.rows // n), self.rows // n * self.windows
+        for g in range(n):
+            yield g * weight * size, g * rows * size, g * (self.outputs // n) * self.windows * size
+
+
+def _sized(
+    input: Array, weight: Sizes, output: Sizes, steps: tuple[Any, ...]
+) -> _Convolution | None:
+    made = _Convolution(input.shape, weight, output, steps, input.dtype)
+    large = input.size >= 1 << 31 or prod(output) >= 1 << 31
+    return None if made.groups > 16 or large or not prod(output) else made
+
+
+def convolution(
+    input: Array, weight: Array, bias: Array | None, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Array | None:  # fmt: skip
+    """Each window of the input times the weight."""
+    given = (weight,) if bias is None else (weight, bias)
+    if not fit(input, *given) or input.ndim > 5:
+        return None
+    shape = conv_output_shape(input.shape, weight.shape, stride, padding, dilation, groups)
+    conv = _sized(input, weight.shape, shape, (stride, padding, dilation, groups))
+    if conv is None:
+        return None
+    out = cupy.ndarray(shape, input.dtype)
+    sizes = conv.outputs // groups, conv.rows // groups, conv.windows
+    for first, count in conv.parts():
+        columns, target = conv.columns(input, first, count), out[first:].data.ptr
+        for w, c, o in conv.each_group():
+            multiply(
+                sizes, (weight.data.ptr + w, False, sizes[1], 0),
+                (columns.data.ptr + c, False, conv.windows, conv.rows * conv.windows),
+                (target + o, conv.windows, conv.outputs * conv.windows), input.dtype, count,
+            )  # fmt: skip
+    if bias is not None:
+        _launch("add_bias", input.dtype, out.size, out, bias, conv.outputs, conv.windows)
+    return out
+
+
+def transposed(
+    input: Array, weight: Array, bias: Array | None, shape: Sizes,
+    stride: Sizes, padding: Sizes, dilation: Sizes, groups: int,
+) -> Array | None:  # fmt: skip
+    """A convolution's gradient by its input, whose shape is given: also the transposed convolution."""
+    given = (weight,) if bias is None else (weight, bias)
+    if (
+        not fit(input, *given)
+        or input.ndim > 5
+        or not prod(shape)
+        or weight.shape[0] != input.shape[1]
+    ):
+        return None
+    out = cupy.ndarray(shape, input.dtype)
+    conv = _sized(out, weight.shape, input.shape, (stride, padding, dilation, groups))
+    if conv is None or shape[1] != weight.shape[1] * groups or shape[0] != input.shape[0]:
+        return None
+    sizes = conv.rows // groups, conv.outputs // groups, conv.windows
+    for first, count in conv.parts():
+        columns = cupy.ndarray((count, conv.rows, conv.windows), input.dtype)
+        source = input[first:].data.ptr
+        for w, c, o in conv.each_group():
+            multiply(
+                sizes, (weight.data.ptr + w, True, sizes[0], 0),
+                (source + o, False, conv.windows, conv.outputs * conv.windows),
+                (columns.data.ptr + c, conv.windows, conv.rows * conv.windows), input.dtype, count,
+            )  # fmt: skip
+        part = out[first : first + count]
+        _launch("roll", input.dtype, part.size, columns, pointer(bias), part, conv.packed)
+    return out
+
+
+def by_weight(
+    grad: Array, input: Array, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Array | None:  # fmt: skip
+    """A convolution's gradient by its weight."""
+    if not fit(grad, input) or input.ndim > 5 or not prod(shape):
+        return None
+    conv = _sized(input, shape, grad.shape, (stride, padding, dilation, groups))
+    if conv is None or input.shape[1] != shape[1] * groups or grad.shape[1] != shape[0]:
+        return None
+    sizes = conv.outputs // groups, conv.windows, conv.rows // groups
+    wide = np.float64 if input.dtype == np.float64 else np.float32
+    total: Any = None
+    for first, count in conv.parts():
+        columns, source = conv.columns(input, first, count), grad[first:].data.ptr
+        each = cupy.ndarray((count, *shape), input.dtype)
+        own = conv.outputs * sizes[2]
+        for w, c, o in conv.each_group():
+            multiply(
+                sizes, (source + o, False, conv.windows, conv.outputs * conv.windows),
+                (columns.data.ptr + c, True, conv.windows, conv.rows * conv.windows),
+                (each.data.ptr + w, sizes[2], own), input.dtype, count,
+            )  # fmt: skip
+        found = each.sum(axis=0, dtype=wide)
+        total = found if total is None else total + found
+    return total.astype(input.dtype, copy=False)
+
+
+# --- Pooling -------------------------------------------------------------------------------------------
+
+
+def max_pool(input: Array, window: tuple[Any, ...], dims: int) -> tuple[Array, Array] | None:
+    """The largest element of each window, and its place."""
+    if not fit(input) or input.size >= 1 << 31:
+        return None
+    geometry = Geometry(*window)
+    shape = max_pool_windows(input.shape, geometry)
+    out, places = cupy.ndarray(shape, input.dtype), cupy.ndarray(shape, np.int64)
+    if not out.size:
+        return out, places
+    packed = _packed(1, input.shape[-dims:], shape[-dims:], geometry)
+    _launch("max_pool", input.dtype, out.size, input, out, places, packed)
+    return out, places
+
+
+def max_pool_backward(grad: Array, indices: Array, shape: Sizes, dims: int) -> Array | None:
+    """Numbers added up at the places that windows chose."""
+    if grad.dtype.char not in "fd" or not fit(grad) or not indices._c_contiguous:
+        return None
+    out = cupy.zeros(shape, grad.dtype)
+    windows, sizes = prod(indices.shape[-dims:]), prod(shape[-dims:])
+    _launch("max_pool_backward", grad.dtype, grad.size, grad, indices, out, windows, sizes)
+    return out
+
+
+def mean_pool(input: Array, size: Sizes) -> Array | None:
+    """The mean of each image: the adaptive pooling to one place."""
+    if prod(size) != 1 or not fit(input) or input.ndim <= len(size):
+        return None
+    out = cupy.ndarray((*input.shape[: -len(size)], *size), input.dtype)
+    sizes = input.size // out.size
+    kernel_for(WINDOWS, "mean_pool", input.dtype)((out.size,), (BLOCK,), (input, out, sizes))
+    return out
+
+
+def mean_pool_backward(grad: Array, shape: Sizes, size: Sizes) -> Array | None:
+    """The gradient of `mean_pool`."""
+    if prod(size) != 1 or not fit(grad) or not prod(shape):
+        return None
+    out = cupy.ndarray(shape, grad.dtype)
+    _launch("mean_pool_backward", grad.dtype, out.size, grad, out, out.size // grad.size)
+    return out
+
+
+KERNELS: dict[str, Any] = {
+    "convolution": convolution, "conv_transpose": transposed, "convolution_backward_weight": by_weight,
+    "max_pool1d_with_indices": max_pool, "max_pool2d_with_indices": max_pool, "max_pool3d_with_indices": max_pool,
+    "max_pool_backward": max_pool_backward, "adaptive_avg_pool": mean_pool,
+    "adaptive_avg_pool_backward": mean_pool_backward,
+}  # fmt: skip
+"""By the names of records; where one returns None, the formula computes."""

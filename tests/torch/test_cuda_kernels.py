@@ -1,0 +1,310 @@
+"""The kernels of `backends/cuda/sources.py` without a GPU: compiled for the CPU, one thread after another, against the formulas.
+
+A block has one thread, and so has a warp: what threads say to each other is tried on a GPU only (test_cuda.py).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import shutil
+import subprocess
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minitorch.torch.backends.cuda import sources
+from minitorch.torch.formulas import attention, conv, indexing, losses, pool, recurrent
+from minitorch.torch.formulas.geometry import Geometry
+
+COMPILER = shutil.which("g++") or shutil.which("c++")
+HEAD = """
+#include <cmath>
+using namespace std;
+#define __device__
+#define __global__
+#define __shared__ static
+#define __syncthreads()
+#define __shfl_xor_sync(mask, x, d) (x)
+#define LANES 1
+#define EACH 64
+#define READ(x) (x)
+#define WRITE(x) (x)
+typedef double E;
+typedef double T;
+struct Place { unsigned x, y; };
+static Place blockIdx, threadIdx, blockDim, gridDim;
+static void atomicAdd(double* to, double x) { *to += x; }
+template <typename Join> T of_block(T own, T none, Join join) { return own; }
+"""
+ALL = (
+    sources.SUMS_OF_ROWS, sources.CROSS_ENTROPY, sources.EMBEDDING, sources.WINDOWS, sources.ATTENTION, sources.RECURRENT,
+)  # fmt: skip
+KERNEL = re.compile(r'extern "C" __global__ void (\w+)\(([^)]*)\)')
+RANDOM = np.random.default_rng(0)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory) -> Any:
+    """All kernels, each with a function that runs all its threads."""
+    if COMPILER is None:
+        pytest.skip("no C++ compiler")
+    runners = []
+    for name, params in KERNEL.findall("\n".join(ALL)):
+        names = ", ".join(re.findall(r"(\w+)(?=,|$)", params))
+        runners.append(
+            f'extern "C" void run_{name}(int blocks, int threads, {params}) {{ gridDim = {{(unsigned)blocks, 1}};'
+            f" blockDim = {{(unsigned)threads, 1}}; for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x)"
+            f" for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) {name}({names}); }}"
+        )
+    folder = tmp_path_factory.mktemp("kernels")
+    (folder / "all.cpp").write_text("\n".join([HEAD, sources.JOINS, *ALL, *runners]))
+    subprocess.run(
+        [COMPILER, "-O1", "-w", "-shared", "-fPIC", "-o", folder / "all.so", folder / "all.cpp"],
+        check=True,
+    )
+    return ctypes.CDLL(str(folder / "all.so"))
+
+
+class Numbers(ctypes.Structure):
+    _fields_ = [("numbers", ctypes.c_int * 19)]
+
+
+class Places(ctypes.Structure):
+    _fields_ = [("numbers", ctypes.c_longlong * 3)]
+
+
+def run(library: Any, name: str, blocks: int, threads: int, *args: Any) -> None:
+    """Run a kernel; a Python int is a `long long`, an array its address."""
+    given: list[Any] = []
+    for x in args:
+        if x is None:
+            given.append(ctypes.c_void_p(0))
+        elif isinstance(x, np.ndarray):
+            given.append(ctypes.c_void_p(x.ctypes.data))
+        elif isinstance(x, bool):
+            given.append(ctypes.c_bool(x))
+        elif isinstance(x, int):
+            given.append(ctypes.c_longlong(x))
+        else:
+            given.append(ctypes.c_double(x) if isinstance(x, float) else x)
+    getattr(library, f"run_{name}")(blocks, threads, *given)
+
+
+def normal(*shape: int) -> Any:
+    return RANDOM.standard_normal(shape)
+
+
+def close(found: Any, expected: Any) -> None:
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+
+
+def test_sums_of_rows(library):
+    x, out = normal(7, 45), np.empty(45)
+    run(library, "sum_of_rows", 2, 32, x, out, 7, 45)
+    close(out, x.sum(0))
+    wide = np.empty((7, 45))
+    run(library, "spread", 2, 256, out, wide, 45, wide.size)
+    close(wide, np.broadcast_to(out, (7, 45)))
+    g, means, scales, by_weight, by_bias = normal(7, 45), normal(7), normal(7), np.empty(45), out
+    run(library, "layer_norm_sums", 2, 32, g, x, means, scales, by_weight, by_bias, 7, 45)
+    close(by_weight, (g * (x - means[:, None]) * scales[:, None]).sum(0))
+    close(by_bias, g.sum(0))
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cross_entropy(library, weighted, smoothing):
+    x, target = 3 * normal(6, 5), np.array([0, 4, 2, -1, 1, 2])
+    weight = RANDOM.random(5) if weighted else None
+    each, sums, shares, wrong = np.empty(6), np.empty((6, 2)), np.empty(6), np.zeros(2, np.int64)
+    run(
+        library,
+        "cross_entropy",
+        6,
+        1,
+        x,
+        target,
+        weight,
+        each,
+        sums,
+        shares,
+        wrong,
+        5,
+        -1,
+        smoothing,
+    )
+    expected, expected_sums = losses.cross_entropy(x, target, weight, -1, smoothing)
+    close(each, expected)
+    close(sums, expected_sums)
+    assert not wrong[0]
+    out, count = np.empty(()), np.empty(())
+    run(library, "reduced", 1, 1, each, shares, out, count, 6, True)
+    total = 5 if weight is None else weight[target[target >= 0]].sum()
+    close([out, count], [expected.sum() / total, total])
+    g, by_x = np.array(1.7), np.empty_like(x)
+    args = (g, x, target, weight, sums, count, by_x, 5, -1, smoothing, True)
+    run(library, "cross_entropy_backward", 6, 1, *args)
+    rows = np.full(6, 1.7 / total)
+    close(by_x, losses.cross_entropy_backward(rows, x, sums, target, weight, -1, smoothing))
+    target[2] = 5
+    run(
+        library,
+        "cross_entropy",
+        6,
+        1,
+        x,
+        target,
+        weight,
+        each,
+        sums,
+        shares,
+        wrong,
+        5,
+        -1,
+        smoothing,
+    )
+    assert wrong.tolist() == [1, 5]
+
+
+def test_rows_of_tables(library):
+    table, places, wrong = normal(6, 4), np.array([[0, 5, 2], [2, 2, 1]]), np.zeros(2, np.int64)
+    out = np.empty((2, 3, 4))
+    run(library, "embedding", 1, 32, table, places, out, wrong, 6, 4, out.size)
+    close(out, table[places])
+    g, by_table = normal(2, 3, 4), np.zeros((6, 4))
+    run(library, "embedding_backward", 1, 32, g, places, by_table, 5, 4, g.size)
+    close(by_table, indexing.embedding_backward(g, places, 6, 5))
+    places[0, 0] = 6
+    run(library, "embedding", 1, 32, table, places, out, wrong, 6, 4, out.size)
+    assert wrong.tolist() == [1, 6]
+
+
+GEOMETRIES = [
+    ((7, 6), Geometry((3, 2), (2, 1), (1, 0), (1, 2))), ((5,), Geometry((3,), (1,), (1,), (1,))),
+    ((4, 5, 3), Geometry((2, 3, 1), (1, 2, 1), (1, 1, 0), (2, 1, 1))),
+]  # fmt: skip
+
+
+def packed(channels: int, sizes: Any, outs: Any, geometry: Geometry) -> Numbers:
+    numbers = [channels]
+    more = 3 - len(sizes)
+    for fill, own in zip((1, 1, 1, 1, 0, 1), (sizes, outs, *geometry[:4]), strict=True):
+        numbers += [fill] * more + list(own)
+    return Numbers((ctypes.c_int * 19)(*numbers))
+
+
+@pytest.mark.parametrize(("sizes", "geometry"), GEOMETRIES)
+def test_convolutions(library, sizes, geometry):
+    x, weight, bias = normal(2, 3, *sizes), normal(4, 3, *geometry.kernel), normal(3)
+    expected = conv.conv_forward(x, weight, None, *geometry[1:4], 1)
+    outs = expected.shape[2:]
+    taps, windows = int(np.prod(geometry.kernel)), int(np.prod(outs))
+    columns, g = np.empty((2, 3 * taps, windows)), packed(3, sizes, outs, geometry)
+    run(library, "unroll", -(-columns.size // 256), 256, x, columns, g, columns.size)
+    close((weight.reshape(4, -1) @ columns).reshape(expected.shape), expected)
+    grad = normal(*expected.shape)
+    rolled = np.ascontiguousarray(weight.reshape(4, -1).T @ grad.reshape(2, 4, -1))
+    found = np.empty_like(x)
+    run(library, "roll", -(-x.size // 256), 256, rolled, bias, found, g, x.size)
+    right = conv.conv_input_gradient(grad, weight, x.shape, *geometry[1:4], 1)
+    close(found, right + bias.reshape(-1, *(1,) * len(sizes)))
+
+
+@pytest.mark.parametrize(("sizes", "geometry"), GEOMETRIES)
+def test_pooling(library, sizes, geometry):
+    x = normal(2, 3, *sizes)
+    x.flat[5] = np.nan
+    expected, right = pool.max_pool_forward(x, *geometry)
+    out, places = np.empty(expected.shape), np.empty(right.shape, np.int64)
+    g = packed(1, sizes, expected.shape[2:], geometry)
+    run(library, "max_pool", -(-out.size // 256), 256, x, out, places, g, out.size)
+    np.testing.assert_array_equal(out, expected)
+    np.testing.assert_array_equal(places, right)
+    grad, found, dims = normal(*out.shape), np.zeros_like(x), len(sizes)
+    counts = int(np.prod(out.shape[2:])), int(np.prod(sizes)), out.size
+    run(library, "max_pool_backward", -(-out.size // 256), 256, grad, places, found, *counts)
+    close(found, pool.max_pool_gradient(grad, right, x.shape, dims))
+
+
+def test_means(library):
+    x, out = normal(2, 3, 5, 4), np.empty((2, 3, 1, 1))
+    run(library, "mean_pool", 6, 1, x, out, 20)
+    close(out, x.mean((2, 3), keepdims=True))
+    found = np.empty_like(x)
+    run(library, "mean_pool_backward", 1, 256, out, found, 20, x.size)
+    close(found, pool.adaptive_avg_pool_gradient(out, x.shape, (1, 1)))
+    y, bias = x.copy(), normal(3)
+    run(library, "add_bias", 1, 256, y, bias, 3, 20, y.size)
+    close(y, x + bias[:, None, None])
+
+
+def places(x: Any) -> Places:
+    return Places((ctypes.c_longlong * 3)(*(s // 8 for s in x.strides[:3])))
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention(library, causal):
+    made = normal(2, 7, 3, 4, 5)  # (samples, positions, parts, heads, width)
+    query, key, value = made.transpose(2, 0, 3, 1, 4)
+    key, value = key[:, :, :6], np.ascontiguousarray(value[:, :, :6, :3])
+    out, logs = np.empty((2, 4, 7, 3)), np.empty((2, 4, 7))
+    ints = [ctypes.c_int(n) for n in (4, 7, 6, 5, 3)]
+    end = (*ints, 0.3, causal)
+    where = [places(a) for a in (query, key, value)]
+    run(library, "attention", 56, 1, query, key, value, out, logs, *where, places(out), *end, ctypes.c_int(56))  # fmt: skip
+    expected, shares = attention.attention(query, key, value, None, 0.3, causal)
+    close(out, expected)
+    g, dots = normal(2, 4, 7, 3), np.empty_like(logs)
+    by_query, by_key, by_value = (
+        np.empty((2, 4, 7, 5)),
+        np.empty((2, 4, 6, 5)),
+        np.empty((2, 4, 6, 3)),
+    )
+    args = (g, query, key, value, logs, by_query, dots, places(g), *where, places(by_query), *end)
+    run(library, "attention_by_query", 56, 1, *args, ctypes.c_int(56))
+    to = places(by_key), places(by_value)
+    args = (g, query, key, value, logs, dots, by_key, by_value, places(g), *where, *to, *end)
+    run(library, "attention_by_key", 48, 1, *args, ctypes.c_int(48))
+    right = attention.attention_backward(g, query, key, value, None, shares, 0.3, causal)
+    for found, each in zip((by_query, by_key, by_value), right, strict=True):
+        close(found, each)
+
+
+def test_steps_of_recurrent_layers(library):
+    sizes = ctypes.c_int(4), ctypes.c_int(12)
+    gates, h, c, bias, w = normal(3, 16), normal(3, 4), normal(3, 4), normal(16), normal(16, 4)
+    arrays = [normal(3, 4) for _ in range(4)]  # before, cells, tanhs, out
+    expected = [x.copy() for x in (gates, h, c, *arrays)]
+    g, h2, c2, before, cells, tanhs, out = expected
+    recurrent.lstm_steps(g, [3], False, (w, bias, None), (h2, c2), (out, before, cells, tanhs))
+    product = h @ w.T
+    run(library, "lstm_step", 1, 16, gates, product, bias, h, c, *arrays, *sizes)
+    for found, each in zip((gates, h, c, *arrays), expected, strict=True):
+        close(found, each)
+    gy, dh, dc, slopes = normal(3, 4), normal(3, 4), normal(3, 4), np.empty((3, 16))
+    dh2, dc2, right = dh.copy(), dc.copy(), np.empty((3, 16))
+    recurrent.lstm_steps_backward(g, [3], True, (w, None), (dh2, dc2), (gy, cells, tanhs), (right, None))  # fmt: skip
+    run(library, "lstm_step_backward", 1, 16, gates, cells, tanhs, gy, dh, dc, slopes, *sizes)
+    close(slopes, right)
+    close(dc, dc2)
+
+
+def test_steps_of_gated_units(library):
+    sizes = ctypes.c_int(4), ctypes.c_int(12)
+    gates, h, bias, w = normal(3, 12), normal(3, 4), normal(12), normal(12, 4)
+    arrays = [normal(3, 4) for _ in range(3)]  # before, inner, out
+    expected = [x.copy() for x in (gates, h, *arrays)]
+    g, h2, before, inner, out = expected
+    recurrent.gru_steps(g, [3], False, (w, bias), h2, (out, before, inner))
+    product = h @ w.T
+    run(library, "gru_step", 1, 16, gates, product, bias, h, *arrays, *sizes)
+    for found, each in zip((gates, h, *arrays), expected, strict=True):
+        close(found, each)
+    gy, dh, made = normal(3, 4), normal(3, 4), np.empty((2, 3, 12))
+    dh2, right = dh.copy(), np.empty((2, 3, 12))
+    recurrent.gru_steps_backward(g, [3], True, w, dh2, (gy, before, inner), tuple(right))
+    run(library, "gru_step_backward", 1, 16, gates, before, inner, gy, dh, made[0], made[1], *sizes)
+    close(made, right)
+    close(dh + made[1] @ w, dh2)
