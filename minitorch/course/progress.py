@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable
 
 from .checking import Result, has_gpu
+from .recognition import recognise
 from .tasks import TASKS, Task
 from .workspace import Workspace
 
@@ -140,8 +141,6 @@ def explain(workspace: Workspace, result: Result) -> list[str]:
 
 def _known(result: Result) -> list[str]:
     """What is said to the mistakes that are recognised."""
-    from .recognition import recognise  # takes long to load
-
     return [found.message for found in recognise(result.task.number, result.probes)]
 
 
