@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -116,6 +118,30 @@ def test_an_endless_loop_in_compiled_code_ends_and_is_named(
     result = check(workspace.root, find_task("3.1"), first=True)
     said = "\n".join(account(workspace, result))
     assert "in minitorch/fast_ops.py still runs after 1 s" in said
+
+
+LOOKS = """
+import faulthandler, gc, sys, threading
+sys.path.insert(0, sys.argv[1])
+import watchdog
+
+class Knot:
+    def __init__(self):
+        self.own, self.local = self, threading.local()
+
+faulthandler.dump_traceback_later(30, exit=True)
+for n in range(3000):
+    gc.set_threshold(n % 40 + 1)
+    Knot()
+    watchdog.stacks_of_others()
+"""
+
+
+def test_looking_and_collecting_garbage_do_not_wait_for_each_other() -> None:
+    """What is thread-local takes the lock under which stacks are looked at."""
+    inside = str(LIBRARY / "course" / "inside")
+    run = subprocess.run([sys.executable, "-c", LOOKS, inside], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
 
 
 KERNEL = """

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import functools
+import gc
 import os
 import re
 import signal
@@ -46,7 +47,7 @@ class Watchdog(threading.Thread):
                 signal.setitimer(signal.ITIMER_PROF, self.seconds + 5)
             time.sleep(TICK)
             now = _time_of_others()
-            stacks = [list(_stack(f)) for t, f in sys._current_frames().items() if t != self.ident]
+            stacks = stacks_of_others()
             if not any(_compiles(frame) for stack in stacks for frame in stack):
                 self.clock += now - before
             before = now
@@ -82,6 +83,23 @@ class Watchdog(threading.Thread):
 def describe(name: str, file: str, line: int | None, seconds: float) -> str:
     """What a student is told."""
     return f"{name} in minitorch/{file} still runs after {seconds:g} s, at line {line}"
+
+
+def stacks_of_others() -> list[list[FrameType]]:
+    """The frames of each other thread, from the outermost.
+
+    Python holds a lock while it lists them. Garbage that is collected meanwhile may want the same lock,
+    and then this process waits for itself for ever (in Python 3.11.7), so none is collected.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        frames = sys._current_frames()
+    finally:
+        if collects:
+            gc.enable()
+    own = threading.get_ident()
+    return [list(_stack(frame)) for thread, frame in frames.items() if thread != own]
 
 
 def _stack(frame: FrameType | None) -> Iterator[FrameType]:
