@@ -19,7 +19,8 @@ words: Any = run_at(np.int64)
 
 _convolve_all = body_of(conv_tiles.convolve_all)
 _gather_all = body_of(conv_gradient_tiles.gather_all)
-_halve_plane, _add_plane = pool_kernels._halve_plane, pool_kernels._add_plane
+_halve_planes = body_of(pool_kernels._halve_planes)
+_add_planes = body_of(pool_kernels._add_planes)
 _entropies = body_of(losses_kernels._entropies)
 _entropies_backward = body_of(losses_kernels._entropies_backward)
 
@@ -68,22 +69,20 @@ def gather(block: int, task: int, tasks: int) -> None:
 def halve(block: int, task: int, tasks: int) -> None:
     """The largest of each 2 by 2. Words: input, values, places; planes, height, width."""
     w = words(block, 6)
-    height, width = w[4], w[5]
-    size, quarter = height * width, (height // 2) * (width // 2)
-    first, last = share(task, tasks, w[3])
-    for i in range(first, last):
-        x = numbers_at(w[0] + i * size * itemsize, size)
-        values = numbers_at(w[1] + i * quarter * itemsize, quarter)
-        _halve_plane(x, height, width, values, words(w[2] + i * quarter * 8, quarter))
+    planes, size, quarter = w[3], w[4] * w[5], (w[4] // 2) * (w[5] // 2)
+    x = numbers_at(w[0], planes * size).reshape(planes, size)
+    values = numbers_at(w[1], planes * quarter).reshape(planes, quarter)
+    places = words(w[2], planes * quarter).reshape(planes, quarter)
+    _halve_planes(task, tasks, x, values, places, (w[4], w[5]))
 
 
 def put_back(block: int, task: int, tasks: int) -> None:
     """The gradient of a maximum's input. Words: gradient, places, result; planes, windows and size of each."""
     w = words(block, 6)
-    first, last = share(task, tasks, w[3])
-    for i in range(first, last):
-        g, places = numbers_at(w[0] + i * w[4] * itemsize, w[4]), words(w[1] + i * w[4] * 8, w[4])
-        _add_plane(g, places, numbers_at(w[2] + i * w[5] * itemsize, w[5]))
+    planes, windows, size = w[3], w[4], w[5]
+    g = numbers_at(w[0], planes * windows).reshape(planes, windows)
+    places = words(w[1], planes * windows).reshape(planes, windows)
+    _add_planes(task, tasks, g, numbers_at(w[2], planes * size).reshape(planes, size), places, ())
 
 
 # --- Cross entropy -----------------------------------------------------------------------------------------
