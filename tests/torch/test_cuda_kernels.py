@@ -198,7 +198,9 @@ def packed(channels: int, sizes: Any, outs: Any, geometry: Geometry) -> Numbers:
 @pytest.mark.parametrize(("sizes", "geometry"), GEOMETRIES)
 def test_convolutions(library, sizes, geometry):
     x, weight, bias = normal(2, 3, *sizes), normal(4, 3, *geometry.kernel), normal(3)
-    expected = conv.conv_forward(x, weight, None, *geometry[1:4], 1)
+    expected = conv.conv_forward(
+        x, weight, None, geometry.stride, geometry.padding, geometry.dilation, 1
+    )
     outs = expected.shape[2:]
     taps, windows = int(np.prod(geometry.kernel)), int(np.prod(outs))
     columns, g = np.empty((2, 3 * taps, windows)), packed(3, sizes, outs, geometry)
@@ -208,7 +210,9 @@ def test_convolutions(library, sizes, geometry):
     rolled = np.ascontiguousarray(weight.reshape(4, -1).T @ grad.reshape(2, 4, -1))
     found = np.empty_like(x)
     run(library, "roll", -(-x.size // 256), 256, rolled, bias, found, g, x.size)
-    right = conv.conv_input_gradient(grad, weight, x.shape, *geometry[1:4], 1)
+    right = conv.conv_input_gradient(
+        grad, weight, x.shape, geometry.stride, geometry.padding, geometry.dilation, 1
+    )
     close(found, right + bias.reshape(-1, *(1,) * len(sizes)))
 
 

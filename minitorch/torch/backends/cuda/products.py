@@ -133,19 +133,14 @@ def sum_of_rows(x: Array) -> Array:
     return out
 
 
-def matrices(input: Array, other: Array) -> Array | None:
-    """The product of two matrices."""
-    if (
-        input.ndim != 2
-        or other.ndim != 2
-        or input.dtype not in BY_KIND
-        or input.dtype != other.dtype
-    ):
+def matrices(input: Array, other: Array, left: bool = False, right: bool = False) -> Array | None:
+    """The product of two matrices, of which the left or the right one may be transposed first."""
+    if input.ndim != 2 or other.ndim != 2 or input.dtype not in BY_KIND or input.dtype != other.dtype:  # fmt: skip
         return None
-    whole = all(x._c_contiguous or x._f_contiguous for x in (input, other))
-    if not whole or input.shape[1] != other.shape[0]:
+    a, b = input.T if left else input, other.T if right else other
+    if a.shape[1] != b.shape[0] or not all(x._c_contiguous or x._f_contiguous for x in (a, b)):
         return None
-    return product(input, other, cupy.ndarray((input.shape[0], other.shape[1]), input.dtype))
+    return product(a, b, cupy.ndarray((a.shape[0], b.shape[1]), a.dtype))
 
 
 KERNELS: dict[str, Any] = {"linear": linear, "linear_backward": linear_backward, "mm": matrices}
