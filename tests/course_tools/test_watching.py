@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from minitorch import cuda_device
 from minitorch.cli import main
 from minitorch.course import checking, watching
 from minitorch.course.checking import check
-from minitorch.course.inside.watchdog import Watchdog, describe
+from minitorch.course.inside.watchdog import Watchdog, describe, stacks_of_others
 from minitorch.course.progress import account, next_task, standing
 from minitorch.course.stubs import LIBRARY, with_body
 from minitorch.course.tasks import TASKS, find_task
@@ -145,29 +146,37 @@ def test_looking_and_collecting_garbage_do_not_wait_for_each_other() -> None:
 
 
 KERNEL = """
-def launch(jit, found):
-    jit(kernel)[1, 3](found)
+def launch(jit, look):
+    jit(kernel)[1, 3](look)
 
-def kernel(found):
+def kernel(look):
     cuda.syncthreads()
-    while cuda.threadIdx.x == 1 and not found:
-        pass
+    if cuda.threadIdx.x == 1:
+        look()
     cuda.syncthreads()
 """
 
 
 @pytest.mark.skipif(not cuda_device.SIMULATED, reason="there is a GPU")
-def test_an_endless_loop_in_a_simulated_kernel_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_loop_in_a_simulated_kernel_is_named() -> None:
     """By the kernel's own line, not by that of one who waits for it."""
-    monkeypatch.setattr("signal.setitimer", lambda *_: None)
+    watchdog = Watchdog(str(LIBRARY.parent), 20, lambda where: None)
     found: list[str] = []
+
+    def look() -> None:
+        found.append(watchdog._look(stacks_of_others()))
+        watchdog.clock += 20
+        found.append(watchdog._look(stacks_of_others()))
+
+    def look_from_outside() -> None:
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+
     scope: dict[str, Any] = {"cuda": cuda_device.cuda}
     exec(compile(KERNEL, LIBRARY / "kernels.py", "exec"), scope)
-    watchdog = Watchdog(str(LIBRARY.parent), 0.3, found.append)
-    watchdog.start()
-    scope["launch"](cuda_device.jit, found)
-    watchdog.join()
-    assert found[0] in [describe("kernel", "kernels.py", line, 0.3) for line in (7, 8)]
+    scope["launch"](cuda_device.jit, look_from_outside)
+    assert found == ["", describe("kernel", "kernels.py", 8, 20)]
 
 
 def test_what_functions_print_is_shown(workspace: Workspace) -> None:
