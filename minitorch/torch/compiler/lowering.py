@@ -140,6 +140,7 @@ class Lowering:
         self.ready: dict[int, int] = {}  # by slot: the first step that may read it from memory
         self.computed: dict[int, int] = {}  # by slot: the loop that has it in a register
         self.same: dict[int, Slot] = {}  # what other slots are aliases of
+        self.copies: dict[tuple[int, int], Slot] = {}  # by slot, and by the last write before
         self.barrier = -1
         self.next = 1 + max(
             [int(s) for s in tape.sources] + [int(s) for e in tape.entries for s in e.outputs] + [int(s) for s in constants],
@@ -306,19 +307,28 @@ class Lowering:
             return rows and is_compact(layout)
         return _leading(layout) is not None
 
+    def _readable(self, slot: Slot) -> Slot:
+        """A slot whose rows a BLAS can read: itself, or a copy that lies in order."""
+        shape, _, kind = self.layout(slot)
+        if self._is_matrix(slot, True) or kind not in REALS or len(shape) < 2 or 0 in shape:
+            return slot
+        made = self.copies.get((int(slot), self.barrier))
+        if made is not None:
+            return made
+        made = self.copies[int(slot), self.barrier] = self._new()
+        strides = tuple(kind.itemsize * math.prod(shape[d + 1 :]) for d in range(len(shape)))
+        self.copy(made, self._canonical(slot), (shape, strides, kind))
+        return made
+
     def _linear(self, entry: Entry) -> bool:
         given: list[Any] = [*entry.inputs, None]
         x, weight, bias = given[:3]
-        if (
-            not self._is_matrix(x, True)
-            or not self._is_matrix(weight)
-            or len(self.layout(weight)[0]) != 2
-        ):
-            return False
-        if len({self.layout(s)[2] for s in (x, weight, bias) if s is not None}) > 1:
-            return False
         made, layout = entry.outputs[0], entry.layouts[0]
-        if not is_compact(layout):
+        kinds = {self.layout(s)[2] for s in (x, weight, bias) if s is not None}
+        if not self._is_matrix(weight) or len(kinds) > 1 or not is_compact(layout):
+            return False
+        x = self._readable(x)
+        if not self._is_matrix(x, True):
             return False
         n, k = self.layout(weight)[0]
         m = math.prod(self.layout(x)[0][:-1])
@@ -332,10 +342,11 @@ class Lowering:
     def _linear_backward(self, entry: Entry) -> bool:
         g, x, weight = map(self._canonical, entry.inputs)
         wanted = entry.params["wanted"]
-        usable = self._is_matrix(g, True) and self._is_matrix(x, True) and self._is_matrix(weight)
-        if not usable or len({self.layout(s)[2] for s in (g, x, weight)}) > 1:
+        kinds = {self.layout(slot)[2] for slot in (g, x, weight)}
+        if not self._is_matrix(weight) or len(kinds) > 1 or not all(map(is_compact, entry.layouts)):
             return False
-        if not all(map(is_compact, entry.layouts)):
+        g, x = self._readable(g), self._readable(x)
+        if not (self._is_matrix(g, True) and self._is_matrix(x, True)):
             return False
         n, k = self.layout(weight)[0]
         m = math.prod(self.layout(x)[0][:-1])

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.graph import Node, modes
+from ..autograd.graph import Node, modes, numbers
 from ..autograd.saved import FREED
 from ..backends.interface import as_array, backend_for
 from ..device import CPU
@@ -29,7 +29,7 @@ class FreedNode(Node):
     """Stands for a graph that was walked within a tape: its values are not there any more."""
 
     def __init__(self, name: str, layout: Any) -> None:
-        super().__init__([])
+        self.number = next(numbers)
         self._name, self.layout = name, layout
 
     def name(self) -> str:
@@ -304,9 +304,10 @@ class OnArrays(Player):
             if slot in tape.freed:
                 name, output = tape.freed[Slot(slot)]
                 layout = self.layouts[Slot(slot)]
-                maker = self.constant(lambda n=name, la=layout: FreedNode(n, (la[0], la[2])))
+                about = self.constant((layout[0], layout[2]))
+                self.names["FreedNode"] = FreedNode
                 self.lines.append(
-                    f"t{slot}._edge, t{slot}._requires_grad = ({maker}(), {output}), True"
+                    f"t{slot}._edge, t{slot}._requires_grad = (FreedNode({name!r}, {about}), {output}), True"
                 )
             if slot in tape.versions:
                 self.lines.append(f"t{slot}._counter = [{tape.versions[Slot(slot)]}]")
