@@ -139,9 +139,12 @@ _LATER = frozenset(
 """Modules that load when they are first asked for."""
 
 
+_NAME = __name__  # which programs that are run on this library see as "torch"
+
+
 def __getattr__(name: str) -> Any:
     if name == "torch":  # as programs that write torch.torch.Tensor expect
-        return import_module(__name__)
+        return import_module(_NAME)
     if name in _LATER:
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return import_module(f"{_NAME}.{name}")
+    raise AttributeError(f"module {_NAME!r} has no attribute {name!r}")

@@ -109,7 +109,7 @@ def test_modules(folder: Path) -> None:
     write(folder / "pkg" / "part.py", "from torch import Tensor\nn = 3\n")
     done = run(folder, "minitorch.cli", "run", "-m", "pkg", "--flag", "-m")
     assert done.stderr == ""
-    assert done.stdout == "minitorch.torch ['--flag', '-m'] 3 __main__\n"
+    assert done.stdout == "torch ['--flag', '-m'] 3 __main__\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="fork servers")

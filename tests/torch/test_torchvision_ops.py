@@ -197,8 +197,9 @@ def test_layers() -> None:
     torch.manual_seed(0)
     x = torch.randn(2, 4, 6, 6)
     norm = torch.nn.BatchNorm2d(4).eval()
-    norm.running_mean.copy_(torch.randn(4))
-    norm.running_var.copy_(torch.rand(4) + 0.5)
+    norm.load_state_dict(
+        {**norm.state_dict(), "running_mean": torch.randn(4), "running_var": torch.rand(4) + 0.5}
+    )
     frozen = ops.FrozenBatchNorm2d(4)
     frozen.load_state_dict(norm.state_dict())
     torch.testing.assert_close(frozen(x), norm(x))
