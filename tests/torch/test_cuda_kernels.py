@@ -253,23 +253,23 @@ def test_attention(library, causal):
     made = normal(2, 7, 3, 4, 5)  # (samples, positions, parts, heads, width)
     query, key, value = made.transpose(2, 0, 3, 1, 4)
     key, value = key[:, :, :6], np.ascontiguousarray(value[:, :, :6, :3])
-    out, logs = np.empty((2, 4, 7, 3)), np.empty((2, 4, 7))
+    out, sums = np.empty((2, 4, 7, 3)), np.empty((2, 4, 7, 2))
     ints = [ctypes.c_int(n) for n in (4, 7, 6, 5, 3)]
     end = (*ints, 0.3, causal)
     where = [places(a) for a in (query, key, value)]
-    run(library, "attention", 56, 1, query, key, value, out, logs, *where, places(out), *end, ctypes.c_int(56))  # fmt: skip
+    run(library, "attention", 56, 1, query, key, value, out, sums, *where, places(out), *end, ctypes.c_int(56))  # fmt: skip
     expected, shares = attention.attention(query, key, value, None, 0.3, causal)
     close(out, expected)
-    g, dots = normal(2, 4, 7, 3), np.empty_like(logs)
+    g, dots = normal(2, 4, 7, 3), np.empty((2, 4, 7))
     by_query, by_key, by_value = (
         np.empty((2, 4, 7, 5)),
         np.empty((2, 4, 6, 5)),
         np.empty((2, 4, 6, 3)),
     )
-    args = (g, query, key, value, logs, by_query, dots, places(g), *where, places(by_query), *end)
+    args = (g, query, key, value, sums, by_query, dots, places(g), *where, places(by_query), *end)
     run(library, "attention_by_query", 56, 1, *args, ctypes.c_int(56))
     to = places(by_key), places(by_value)
-    args = (g, query, key, value, logs, dots, by_key, by_value, places(g), *where, *to, *end)
+    args = (g, query, key, value, sums, dots, by_key, by_value, places(g), *where, *to, *end)
     run(library, "attention_by_key", 48, 1, *args, ctypes.c_int(48))
     right = attention.attention_backward(g, query, key, value, None, shares, 0.3, causal)
     for found, each in zip((by_query, by_key, by_value), right, strict=True):

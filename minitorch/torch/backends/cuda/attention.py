@@ -1,6 +1,6 @@
 """Attention on a GPU, which never stores the scores: a warp of threads for each query, and for each key.
 
-A query keeps the logarithm of the sum of its exponentials, from which the backward makes the shares again.
+A query keeps its largest score and the sum of exp(score - largest), from which the backward makes the shares again.
 """
 
 from __future__ import annotations
@@ -74,16 +74,16 @@ def _beside(x: Array, length: int, width: int) -> Array:
 def attention(
     query: Array, key: Array, value: Array, mask: Array | None, scale: float, causal: bool
 ) -> tuple[Array, Array] | None:
-    """The values mixed by softmax(scale query keyᵀ), and the logarithms of the sums."""
+    """The values mixed by softmax(scale query keyᵀ), and what the backward needs of each query."""
     if mask is not None or not _fits(query, key, value):
         return None
     out = _beside(query, query.shape[-2], value.shape[-1])
     wide = np.float64 if query.dtype == np.float64 else np.float32
-    logs = cupy.ndarray(query.shape[:-1], wide)
+    sums = cupy.ndarray((*query.shape[:-1], 1, 2), wide)
     places = map(_places, (query, key, value, out))
-    arrays = (query, key, value, out, logs, *places)
+    arrays = (query, key, value, out, sums, *places)
     _run("attention", arrays, (query, key, value), query.shape[-2], scale, causal)
-    return out, logs
+    return out, sums
 
 
 def attention_backward(
@@ -91,13 +91,13 @@ def attention_backward(
     scale: float, causal: bool, with_mask: bool,
 ) -> tuple[Array, ...] | None:  # fmt: skip
     """The gradients of query, key and value."""
-    if shares.ndim != query.ndim - 1:
+    if shares.ndim != query.ndim + 1:
         return None
     if grad.strides[-1] != grad.itemsize:
         grad = cupy.ascontiguousarray(grad)
     given = query, key, value
     by_query, by_key, by_value = (_beside(x, *x.shape[-2:]) for x in given)
-    dots = cupy.ndarray(shares.shape, shares.dtype)
+    dots = cupy.ndarray(query.shape[:-1], shares.dtype)
     inputs = [_places(x) for x in (grad, *given)]
     arrays = (grad, *given, shares, by_query, dots, *inputs, _places(by_query))
     _run("attention_by_query", arrays, given, query.shape[-2], scale, causal)

@@ -227,8 +227,9 @@ __device__ T dot(const T* a, const E* b, int width, int lane) {
 __device__ void load(T* own, const E* row, int width, int lane) {
   for (int e = lane, k = 0; e < width; e += LANES, ++k) own[k] = READ(row[e]);
 }
+__device__ T share_of(T score, const T* sums, int i) { return exp(score - sums[2 * i]) / sums[2 * i + 1]; }
 extern "C" __global__ void attention(
-    const E* query, const E* key, const E* value, E* out, T* logs, Places q, Places k, Places v, Places o,
+    const E* query, const E* key, const E* value, E* out, T* sums, Places q, Places k, Places v, Places o,
     int heads, int queries, int keys, int width, int wide, T scale, bool causal, int count) {
   // a warp for each query; it goes through the keys once, and weighs anew what it has when a larger score comes
   int i = blockIdx.x * (blockDim.x / LANES) + threadIdx.x / LANES, lane = threadIdx.x % LANES;
@@ -247,34 +248,35 @@ extern "C" __global__ void attention(
   }
   E* to = OWN(out, o, row);
   for (int e = lane, n = 0; e < wide; e += LANES, ++n) to[e] = WRITE(mixed[n] / sum);
-  if (lane == 0) logs[i] = top + log(sum);
+  if (lane == 0) { sums[2 * i] = top; sums[2 * i + 1] = sum; }
 }
 extern "C" __global__ void attention_by_query(
-    const E* grad, const E* query, const E* key, const E* value, const T* logs, E* by_query, T* dots,
+    const E* grad, const E* query, const E* key, const E* value, const T* sums, E* by_query, T* dots,
     Places g, Places q, Places k, Places v, Places o,
     int heads, int queries, int keys, int width, int wide, T scale, bool causal, int count) {
   // with shares p and their gradients d: sum of p (d - sum of p d) key
   int i = blockIdx.x * (blockDim.x / LANES) + threadIdx.x / LANES, lane = threadIdx.x % LANES;
   if (i >= count) return;
   int row = i % queries, head = i / queries % heads, batch = i / queries / heads;
-  T own[EACH], grads[EACH], along[EACH], plain[EACH], both = 0;
+  T own[EACH], grads[EACH], mixed[EACH], both = 0;
   load(own, OWN(query, q, row), width, lane);
   load(grads, OWN(grad, g, row), wide, lane);
-  for (int e = 0; e < EACH; ++e) along[e] = plain[e] = 0;
+  for (int e = 0; e < EACH; ++e) mixed[e] = 0;
   int last = causal && row + 1 < keys ? row + 1 : keys;
+  for (int j = 0; j < last; ++j)
+    both += share_of(scale * dot(own, OWN(key, k, j), width, lane), sums, i) * dot(grads, OWN(value, v, j), wide, lane);
   for (int j = 0; j < last; ++j) {
     const E* other = OWN(key, k, j);
-    T share = exp(scale * dot(own, other, width, lane) - logs[i]);
-    T d = share * dot(grads, OWN(value, v, j), wide, lane);
-    both += d;
-    for (int e = lane, n = 0; e < width; e += LANES, ++n) { along[n] += d * READ(other[e]); plain[n] += share * READ(other[e]); }
+    T share = share_of(scale * dot(own, other, width, lane), sums, i);
+    T d = share * (dot(grads, OWN(value, v, j), wide, lane) - both);
+    for (int e = lane, n = 0; e < width; e += LANES, ++n) mixed[n] += d * READ(other[e]);
   }
   E* to = OWN(by_query, o, row);
-  for (int e = lane, n = 0; e < width; e += LANES, ++n) to[e] = WRITE(scale * (along[n] - both * plain[n]));
+  for (int e = lane, n = 0; e < width; e += LANES, ++n) to[e] = WRITE(scale * mixed[n]);
   if (lane == 0) dots[i] = both;
 }
 extern "C" __global__ void attention_by_key(
-    const E* grad, const E* query, const E* key, const E* value, const T* logs, const T* dots, E* by_key, E* by_value,
+    const E* grad, const E* query, const E* key, const E* value, const T* sums, const T* dots, E* by_key, E* by_value,
     Places g, Places q, Places k, Places v, Places ok, Places ov,
     int heads, int queries, int keys, int width, int wide, T scale, bool causal, int count) {
   // a warp for each key; it goes through the queries that see it
@@ -288,7 +290,7 @@ extern "C" __global__ void attention_by_key(
   for (int row = causal ? j : 0; row < queries; ++row) {
     int at = (batch * heads + head) * queries + row;
     const E* from = OWN(query, q, row), *slope = OWN(grad, g, row);
-    T share = exp(scale * dot(own, from, width, lane) - logs[at]);
+    T share = share_of(scale * dot(own, from, width, lane), sums, at);
     T d = share * (dot(values, slope, wide, lane) - dots[at]);
     for (int e = lane, n = 0; e < wide; e += LANES, ++n) to_value[n] += share * READ(slope[e]);
     for (int e = lane, n = 0; e < width; e += LANES, ++n) to_key[n] += d * READ(from[e]);
