@@ -23,7 +23,7 @@ from . import fft as fft
 from . import linalg as linalg
 from . import multiprocessing as multiprocessing
 from . import nn as nn
-from . import quiet as _quiet  # noqa: F401
+from . import numpy_warnings as _numpy_warnings  # noqa: F401
 from . import random as random
 from . import serialization as serialization
 from . import sparse as sparse

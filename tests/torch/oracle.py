@@ -157,9 +157,7 @@ def compare_tensors(
         least = 0.05 * scale + ours.finfo(mine.dtype).tiny
         same = _same(a, b, ulps * eps, least)
         if np.iscomplexobj(b):  # one part may be infinite
-            parts = (
-                _same(x, y, ulps * eps, least) for x, y in ((a.real, b.real), (a.imag, b.imag))
-            )
+            parts = (_same(f(a), f(b), ulps * eps, least) for f in (np.real, np.imag))
             same |= np.logical_and(*parts)
     if not same.all():
         raise Mismatch(f"{what}: values differ, {_worst(a, b, same)}")

@@ -74,7 +74,7 @@ class Player:
     def __init__(self, tape: Tape) -> None:
         self.tape = tape
         self.names: dict[str, Any] = {
-            "as_array": as_array, "ndarray": np.ndarray, "wrap": wrap, "bump_version": bump_version, "bind": bind,
+            "__name__": __name__, "as_array": as_array, "ndarray": np.ndarray, "wrap": wrap, "bump_version": bump_version, "bind": bind,
             "bind_in_place": bind_in_place, "modes": modes, "copyto": np.copyto, "refuse": _refuse,
         }  # fmt: skip
         self.lines: list[str] = []

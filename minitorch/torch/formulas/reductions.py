@@ -107,5 +107,5 @@ def argmin(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
 def cumsum(x: Array, dim: int) -> Array:
     """The running sum along a dimension, kept in float64."""
     wide = np.float64 if x.dtype == np.float32 else x.dtype
-    total = np.cumsum(x, axis=dim, dtype=wide).astype(x.dtype, copy=False)
+    total = x.cumsum(axis=dim, dtype=wide).astype(x.dtype, copy=False)
     return total + x.dtype.type(0)  # a sum starts from 0, not -0

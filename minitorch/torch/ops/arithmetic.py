@@ -240,6 +240,7 @@ def _times(name: str, other: Any, alpha: Any, input: Any) -> Any:
         if kind is other.dtype and kind.kind >= dtypes.FLOATING:
             return scaled(other, alpha)
     alpha = plain_number(alpha, name, "alpha")
+    other = other.item() if isinstance(other, np.generic) else other
     kinds = [dtypes.of_number(v) if not isinstance(v, Tensor) else v.dtype for v in (input, other)]
     if name != "add" and dtypes.bool_ in kinds:
         raise RuntimeError(_NO_BOOL)

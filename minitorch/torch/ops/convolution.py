@@ -238,6 +238,11 @@ def _declare_transposed(dims: int) -> Callable[..., Tensor]:
             "groups": groups,
             "shape": shape,
         }
+        if bias is not None and bias._array.shape != shape[1:2]:
+            raise RuntimeError(
+                f"Given transposed=1, weight of size {list(weight.shape)}, expected bias to be 1-dimensional with "
+                f"{shape[1]} elements, but got bias of size {list(bias.shape)} instead"
+            )
         out = bind(TRANSPOSED, (batched, weight, bias), params)
         return out if input.ndim == dims + 2 else out.squeeze(0)
 

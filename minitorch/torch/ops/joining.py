@@ -228,7 +228,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     if not tensors:
         return wrap(np.empty((1, 0), dtypes.get_default_dtype().numpy))
     blocks = [_raised(x, 2) for x in tensors]
-    kind = result_type(*blocks)
+    kind = result_type(*tensors)
     width, before, rows = sum(x.shape[1] for x in blocks), 0, []
     for x in blocks:
         high, wide = x._array.shape

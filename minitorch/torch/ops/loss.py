@@ -54,14 +54,17 @@ def how_reduced(reduction: Any, size_average: Any = None, reduce: Any = None) ->
 # --- Regression ----------------------------------------------------------------------------------
 
 
-def _meet(input: Tensor, target: Tensor) -> None:
+def _meet(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Both in one shape, with a warning if they had two."""
     if input._array.shape != target._array.shape:
         warnings.warn(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely "
             "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
             stacklevel=3,
         )
-        broadcast_shapes("loss", input._array.shape, target._array.shape)
+        shape = broadcast_shapes("loss", input._array.shape, target._array.shape)
+        return input.expand(shape), target.expand(shape)
+    return input, target
 
 
 def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
@@ -91,7 +94,7 @@ def mse_loss(
     weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The square of the difference."""
-    _meet(input, target)
+    input, target = _meet(input, target)
     how = how_reduced(reduction, size_average, reduce)
     apart = _difference("mse_cpu", input, target) if weight is None else input - target
     return _weighed(apart.square(), input, weight, how)
@@ -103,7 +106,7 @@ def l1_loss(
     weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The size of the difference."""
-    _meet(input, target)
+    input, target = _meet(input, target)
     how = how_reduced(reduction, size_average, reduce)
     return _weighed((input - target).abs(), input, weight, how)
 
@@ -114,7 +117,7 @@ def smooth_l1_loss(
     beta: float = 1.0,
 ) -> Tensor:  # fmt: skip
     """The size of the difference, but its square where it is below `beta`."""
-    _meet(input, target)
+    input, target = _meet(input, target)
     if not beta >= 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:

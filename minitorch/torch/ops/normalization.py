@@ -223,7 +223,7 @@ def rms_norm(
     if input.dtype.is_complex:
         mean = input.square().mean(tuple(range(-len(shape), 0)), keepdim=True)
         out = input * (mean + least).rsqrt()
-        return out if weight is None else out * weight
+        return out if weight is None else (out * weight).to(input.dtype)
     require_floats("rms_norm", input._array)
     weight = weight.real if weight is not None and weight.dtype.is_complex else weight
     return bind(RMS_NORM, (input, weight, None), {"by": shape, "eps": least})[0]

@@ -191,7 +191,12 @@ def _sinc_gradient(g: Any, input: Any) -> Any:
     return (g * conj(slope)).masked_fill(zero, 0)
 
 
-unary("sinc", None, _sinc_gradient, "sin(pi x) / (pi x).", numpy=in_single(np.sinc), to_float=True)
+def _sinc(x: Array) -> Array:
+    angle = np.pi * np.where(x == 0, x.dtype.type(1e-20), x)
+    return np.sin(angle) / angle
+
+
+unary("sinc", None, _sinc_gradient, "sin(pi x) / (pi x).", numpy=in_single(_sinc), to_float=True)
 
 # --- Divisors and powers -----------------------------------------------------------------------------
 

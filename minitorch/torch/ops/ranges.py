@@ -62,6 +62,13 @@ def _counted(start: Any, end: Any, step: Any, kind: dtype_type) -> Array:
     return (start + np.arange(count, dtype=np.float64) * step).astype(kind.numpy)
 
 
+def _filled(out: Any, made: Tensor, name: str) -> Tensor:
+    """Put numbers where `out=` says, which keeps its shape if it has as many elements."""
+    if isinstance(out, Tensor) and out._array.size == made._array.size:
+        made = made.reshape(out.shape)
+    return into(out, made, name)
+
+
 @function
 def arange(
     *bounds: Any, start: Any = None, end: Any = None, step: Any = None, out: Any = None, dtype: Any = None,
@@ -76,7 +83,7 @@ def arange(
             out.dtype if out is not None else dtypes.int64 if whole else dtypes.get_default_dtype()
         )
     made = new_tensor_of(_counted(a, b, s, dtype), device, requires_grad)
-    return made if out is None else into(out, made, "arange")
+    return made if out is None else _filled(out, made, "arange")
 
 
 def inclusive_range(
@@ -96,7 +103,7 @@ def inclusive_range(
     kind = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)
     count = np.arange(math.floor((end - start) / step) + 1)
     made = new_tensor_of((start + count * step).astype(kind.numpy), device, requires_grad)
-    return made if out is None else into(out, made, "range")
+    return made if out is None else _filled(out, made, "range")
 
 
 FUNCTIONS["range"] = inclusive_range
@@ -149,7 +156,7 @@ def linspace(
     made = new_tensor_of(
         _spaced(a, b, steps, _spaced_kind("linspace", a, b, dtype, out)), device, requires_grad
     )
-    return made if out is None else into(out, made, "linspace")
+    return made if out is None else _filled(out, made, "linspace")
 
 
 @function
@@ -164,9 +171,11 @@ def logspace(
     if kind.kind == dtypes.INTEGRAL:
         a, b = int(a), int(b)
     exponents = _spaced(a, b, steps, kind if kind.kind >= dtypes.FLOATING else dtypes.float64)
-    powers = np.power(base, exponents.astype(np.result_type(exponents, np.float64)))
-    made = new_tensor_of(powers.astype(kind.numpy), device, requires_grad)
-    return made if out is None else into(out, made, "logspace")
+    with np.errstate(all="ignore"):
+        powers = np.power(base, exponents.astype(np.result_type(exponents, np.float64)))
+        values = powers.astype(kind.numpy)
+    made = new_tensor_of(values, device, requires_grad)
+    return made if out is None else _filled(out, made, "logspace")
 
 
 # --- Triangles and diagonals ---------------------------------------------------------------------

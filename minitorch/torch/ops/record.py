@@ -10,6 +10,7 @@ un-broadcasting and casting happen here, once.
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +24,7 @@ from ..autograd.saved import FREED, Saved, SavedOutputs, save
 from ..backends.interface import as_array, implementation, others
 from ..dtypes import from_numpy_dtype
 from ..interpreters import installed, interpret
+from ..numpy_warnings import SILENCE, silence
 from ..tensor import (
     Array,
     Tensor,
@@ -175,6 +177,9 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any], asked: bool = Fa
         else:
             arrays.append(x)
     compute = implementation(op, arrays) if others else op.compute
+    filters = warnings.filters
+    if not filters or filters[0] is not SILENCE:
+        silence()
     try:
         result = compute(*arrays, **params) if params else compute(*arrays)
     except TypeError as error:

@@ -45,7 +45,7 @@ def from_the_end(name: str, g: Any, dim: int) -> Any:
 def _cumprod(input: Array, dim: int) -> Array:
     """Single precision is accumulated in double, as Torch does."""
     wide = np.float64 if input.dtype == np.float32 else input.dtype
-    return np.cumprod(input, axis=dim, dtype=wide).astype(input.dtype, copy=False)
+    return input.cumprod(axis=dim, dtype=wide).astype(input.dtype, copy=False)
 
 
 def _running(compute: Callable[..., Array]) -> Callable[..., Array]:

@@ -212,7 +212,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """The places of a dimension, those with a p-norm above a bound scaled down to it."""
-    if p <= 0:
+    if not p > 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
     if input.ndim < 2:
         raise RuntimeError(

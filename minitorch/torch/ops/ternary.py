@@ -25,7 +25,7 @@ from .promotion import (
     wide_type,
 )
 from .record import ELEMENTWISE, Op, bind
-from .surface import FUNCTIONS, alias, as_functions, check_tensor, in_place, method, with_out
+from .surface import FUNCTIONS, alias, as_functions, check_tensor, in_place, into, method, with_out
 
 
 def together(name: str, compute: Callable[..., Array]) -> Callable[..., Array]:
@@ -272,9 +272,26 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
     return bind(ADDCDIV, tensors, {"constants": (_factor("addcdiv", value, tensors),)})
 
 
+def _in_its_type(fn: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function whose `out=` has to be of the result's type, if the bounds are numbers."""
+
+    def call(*args: Any, out: Any = None, **kwargs: Any) -> Tensor:
+        result = fn(*args, **kwargs)
+        if out is None:
+            return result
+        given = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]
+        if len(given) == 1 and isinstance(out, Tensor) and out.dtype is not result.dtype:
+            names = [kind_name(x._array) for x in (out, result)]
+            raise RuntimeError(f"Found dtype {names[0]} but expected {names[1]}")
+        return into(out, result, fn.__name__, *given)
+
+    call.__name__, call.__doc__, call.__wrapped__ = fn.__name__, fn.__doc__, fn  # type: ignore[attr-defined]
+    return call
+
+
 for _fn in (clamp, clamp_min, clamp_max, nan_to_num, logit, lerp, addcmul, addcdiv):
     in_place(f"{_fn.__name__}_", _fn)
     as_functions(f"{_fn.__name__}_")
-    FUNCTIONS[_fn.__name__] = with_out(_fn)
+    FUNCTIONS[_fn.__name__] = (_in_its_type if "clamp" in _fn.__name__ else with_out)(_fn)
     method(_fn.__name__, _fn)
 alias("clip", "clamp")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..dtypes import dtype
 from ..tensor import Tensor
 from .parts import slice_view
 from .record import without_derivative
@@ -29,9 +30,18 @@ def _copied(name: str, view: Any) -> None:
 
 for _name in (
     "as_strided", "detach", "diagonal", "expand", "narrow", "permute", "select", "split", "split_with_sizes",
-    "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze", "view",
+    "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze",
 ):  # fmt: skip
     _copied(_name, getattr(Tensor, _name))
+
+
+def _viewed(input: Tensor, *how: Any, **named: Any) -> Tensor:
+    """The elements in another shape, which a copy always takes, or as another type."""
+    as_type = any(isinstance(v, dtype) for v in (*how, *named.values()))
+    return (input if as_type else input.contiguous()).view(*how, **named)
+
+
+_copied("view", _viewed)
 for _name in ("view_as_complex", "view_as_real"):
     _copied(_name, FUNCTIONS[_name])
 _copied("alias", lambda input: input)

@@ -7,6 +7,7 @@ write; every other view of the base finds its new history through the base.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -19,6 +20,7 @@ from ..autograd.saved import FREED, Saved
 from ..backends.interface import address_of, as_array, backend_of, implementation
 from ..backends.interface import others as other_backends
 from ..interpreters import installed, interpret
+from ..numpy_warnings import SILENCE, silence
 from ..tensor import Array, Tensor, bump_version, edge_of, offset_in, tracks, view_refusal
 from .record import Op, in_our_words, make_node
 
@@ -51,6 +53,9 @@ def bind_in_place(
                 check_overlap(arrays[0], other._array)
     # What the derivative needs of the inputs is noted before the write, so that one that is
     # overwritten is noticed.
+    filters = warnings.filters
+    if not filters or filters[0] is not SILENCE:
+        silence()
     node = make_node(op, inputs, params) if recording else None
     if node is not None and node.saved and 0 in node.plan.inputs:
         node.saved[0] = Saved.of(before_write(target))

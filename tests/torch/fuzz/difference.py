@@ -96,6 +96,12 @@ def has_zero(call: Call) -> bool:
     return any(bool((t == 0).any()) for t in leaves((call.args, call.kwargs)) if t.numel())
 
 
+def has_equal(call: Call) -> bool:
+    """Whether a column of the first matrices has the same size twice."""
+    sizes = call.args[0].detach().abs().sort(-2).values
+    return bool((sizes[..., 1:, :] == sizes[..., :-1, :]).any())
+
+
 def has_empty(call: Call) -> bool:
     return any(not t.numel() for t in leaves((call.args, call.kwargs)))
 

@@ -366,6 +366,26 @@ ERRORS = (
         when=has_empty,
     ),
     Difference(
+        "PyTorch's derivative of `adaptive_avg_pool1d` to no places fails.",
+        "gradient accepted",
+        names=r"(nn\.functional\.)?adaptive_avg_pool\dd",
+        text="Expected grad_output to have non-zero size",
+    ),
+    Difference(
+        "PyTorch's `logsumexp` of complex numbers casts to a real `out=`; most functions do not, nor does ours.",
+        "refused",
+        names=r"(special\.)?logsumexp",
+        text="result type Complex.* can't be cast",
+    ),
+    Difference(
+        "PyTorch's `lp_pool` takes a tensor for the order, and powers that broadcast.",
+        "refused|error class",
+        names=r"nn\.functional\.lp_pool\dd",
+        when=lambda call: any(
+            isinstance(v, real.Tensor) for v in (*call.args[1:2], call.kwargs.get("norm_type"))
+        ),
+    ),
+    Difference(
         "PyTorch's attention takes a NaN for no dropout.",
         "refused",
         names=r"nn\.functional\.scaled_dot_product_attention",

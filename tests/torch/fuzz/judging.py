@@ -53,8 +53,9 @@ class Outcome:
 def perform(call: Call, library: Any, args: Any, kwargs: Any) -> Outcome:
     """Make a call in one library."""
     (real.default_generator if library is real else our_generator).manual_seed(call.seed)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)  # NumPy's, which PyTorch has not
         try:
             return Outcome(args, kwargs, _dense(call.run(library, args, kwargs)))
         except Exception as e:
@@ -247,8 +248,9 @@ def _rounding(tensors: list[Any]) -> float:
 
 
 def _gradients(library: Any, outs: Any, inputs: Any, weights: Any, made: Any, asked: Any) -> Any:
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)
         try:
             found = library.autograd.grad(
                 [outs[k] for k in made], [inputs[k] for k in asked], weights, allow_unused=True

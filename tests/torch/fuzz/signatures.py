@@ -35,7 +35,7 @@ _STATE = """
 _PLACES = """
     data_ptr const_data_ptr storage untyped_storage numpy tolist share_memory_ is_shared module_load
     register_hook register_post_accumulate_grad_hook as_subclass apply_ map_ map2_ from_dlpack to_dlpack
-    from_numpy frombuffer load save from_file typename new backward compile retain_grad cuda pin_memory
+    from_numpy frombuffer load save from_file typename new backward compile vmap retain_grad cuda pin_memory
     record_stream get_device hash_tensor resize_ resize_as_ set_ resize resize_as cond while_loop
     detach_ eig lstsq matrix_rank solve symeig sparse_coo_tensor
     """.split()

@@ -12,6 +12,7 @@ from .difference import (
     MATRICES,
     Difference,
     has_empty,
+    has_equal,
     has_extreme_order,
     has_smallest,
     has_type,
@@ -261,6 +262,29 @@ VALUES = (
         ),
     ),
     Difference(
+        "PyTorch's gradient of `var` and `std` over an empty list of dimensions, which stands for all, divides by 1.",
+        "gradient values",
+        names=r"(Tensor\.)?(var|std)(_mean)?",
+        when=lambda call: any(
+            v in ([], ())
+            for v in (*call.args[1:2], call.kwargs.get("dim"))
+            if type(v) in (list, tuple)
+        ),
+    ),
+    Difference(
+        "Which row is the pivot of a column with NaN, or of equal numbers, is each library's choice.",
+        "values",
+        names=r"(Tensor\.|linalg\.)?lu(_factor(_ex)?)?",
+        when=lambda call: not_finite(call) or has_equal(call),
+    ),
+    Difference(
+        "The derivative of `logit` at 0 and -0 is infinite of either sign in PyTorch, according to the place in memory.",
+        "gradient values",
+        names=r"(Tensor\.|special\.)?logit_?",
+        text=r"\(-?inf\), expected .*\(-?inf\)",
+        when=has_zero,
+    ),
+    Difference(
         "PyTorch's `sub` negates `alpha` in eight bytes, where the smallest number has no opposite.",
         "(gradient |written )?values",
         names=r"(Tensor\.)?(r?sub(tract)?_?|__i?sub__|__rsub__)",
@@ -307,7 +331,8 @@ VALUES = (
         "gradient values",
         names=r"(Tensor\.)?ldexp_?",
         when=lambda call: any(
-            not t.is_floating_point() and bool(((t < 0) | (t >= 8 * t.element_size() - 1)).any())
+            not (t.is_floating_point() or t.is_complex())
+            and bool(((t < 0) | (t >= 8 * t.element_size() - 1)).any())
             for t in leaves((call.args, call.kwargs))
         ),
     ),

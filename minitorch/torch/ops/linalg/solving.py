@@ -446,7 +446,8 @@ def _slogdet_gradient(g: Any, A: Any, outs: Any) -> Any:
 
 
 def _slogdet(A: Array) -> tuple[Array, Array]:
-    sign, size = np.linalg.slogdet(A)
+    with np.errstate(all="ignore"):
+        sign, size = np.linalg.slogdet(A)
     real = np.empty(0, A.dtype).real.dtype
     return as_array(sign).astype(A.dtype, copy=False), as_array(size).astype(real, copy=False)
 
