@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.interface import accelerated, as_array, reduce
-from .half_precision import in_single
+from .half_precision import rounded_to, widened
 
 Array = Any
 Dims = tuple[int, ...] | None
@@ -44,10 +44,12 @@ amin = _reduction(
 )
 
 
-@in_single
 def mean(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
     """The mean over some dimensions."""
-    return as_array(sum(x, dims, keepdim) / x.dtype.type(_count(x.shape, dims) or np.nan))
+    wide = widened(x)
+    total = sum(wide, dims, keepdim)
+    count = x.size // total.size if total.size else 0
+    return as_array(total / wide.dtype.type(count or np.nan)).astype(x.dtype, copy=False)
 
 
 @accelerated
@@ -59,14 +61,15 @@ def norm(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
 # --- Variance -----------------------------------------------------------------------------------------
 
 
-@in_single
 def var_mean(
     x: Array, dims: Dims = None, correction: float = 1, keepdim: bool = False
 ) -> tuple[Array, Array]:
     """The variance, divided by the count less `correction`, and the mean."""
-    squares, means, count = moments(x, dims, keepdim)
-    freedom = np.float64(max(count - correction, 0) if count else 0)
-    return (squares / freedom).astype(squares.dtype), means
+    wide = widened(x)
+    squares, means, count = moments(wide, dims, keepdim)
+    freedom = squares.dtype.type(max(count - correction, 0) if count else 0)
+    found = as_array(squares / freedom), means
+    return found if wide is x else rounded_to(x.dtype, found)
 
 
 @accelerated
@@ -74,9 +77,9 @@ def moments(x: Array, dims: Dims, keepdim: bool) -> tuple[Array, Array, int]:
     """The sum of squared distances from the mean, the mean, and the count."""
     count = _count(x.shape, dims)
     centre = reduce(np.add, x, dims, keepdims=True) / x.dtype.type(count or np.nan)
-    away = x - centre
-    away = np.abs(away) if x.dtype.kind == "c" else away
-    squares = reduce(np.add, away * away, dims, keepdim)
+    away = as_array(x - centre)
+    away = np.square(np.abs(away)) if x.dtype.kind == "c" else np.square(away, out=away)
+    squares = reduce(np.add, away, dims, keepdim)
     return squares, centre.reshape(squares.shape), count
 
 

@@ -37,6 +37,7 @@ def kernels_from(size: int) -> int:
 def dispatch(
     formula: Function, kernel: Callable[[], Function], start: int, *, of: int | None = 0,
     count: Callable[..., int] | None = None, rounded: int | None = None, any_type: bool = False,
+    in_place: Function | None = None,
 ) -> Function:  # fmt: skip
     """Let a formula of NumPy's compute small arrays, and a kernel large ones.
 
@@ -48,6 +49,7 @@ def dispatch(
         count: what counts instead of a size, as a function of the positional arguments
         rounded: how many of several results are rounded to half precision; by default all
         any_type: whether the kernel takes arrays of every type, half precision as it is
+        in_place: what writes into `out=`, instead of either
     """
     start, find = kernels_from(start), cache(kernel)
 
@@ -62,6 +64,8 @@ def dispatch(
         return choose(args[0], large, args, options)
 
     def by_largest(*args: Any, out: Array | None = None) -> Any:
+        if out is not None and in_place is not None:
+            return in_place(*args, out=out)
         for x in args:
             if isinstance(x, np.ndarray) and (x.size >= start or x.itemsize == 2):
                 arrays = [v for v in args if isinstance(v, np.ndarray)]

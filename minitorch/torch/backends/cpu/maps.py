@@ -11,7 +11,7 @@ from types import FunctionType
 import numpy as np
 
 from .dispatch import Array, Function, dispatch
-from .primitives import ANGLES, LARGEST_ANGLE, start_of
+from .primitives import ANGLES, CHEAP, LARGEST_ANGLE, start_of
 
 
 def map_of(scalar: Function, formula: Function) -> Function | None:
@@ -31,7 +31,9 @@ def map_of(scalar: Function, formula: Function) -> Function | None:
         loop = partial(elementwise, scalar)
         return partial(_below_largest_angle, loop) if scalar in ANGLES else loop
 
-    return dispatch(formula, kernel, start, of=None)
+    # NumPy writes what is cheap into an operand's memory without a detour by a block.
+    cheap = start >= CHEAP and isinstance(formula, np.ufunc)
+    return dispatch(formula, kernel, start, of=None, in_place=formula if cheap else None)
 
 
 def _gives_numbers(scalar: Function) -> bool:
