@@ -97,6 +97,8 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
         if args.check:
             return runner.check_package(args.check)
+        if args.nproc is not None:
+            return _run_ranks(args)
         if args.module:
             return runner.run_module(args.module[0], args.module[1:], not args.no_check)
         if args.text:
@@ -119,6 +121,12 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="PACKAGE",
         help="run nothing: list the names of Torch's that a package or script uses and that are missing",
     )
+    parser.add_argument("--nproc", type=int, metavar="N", help="start N ranks, on each machine")
+    parser.add_argument("--hostfile", metavar="FILE", help="the names of the machines, for mpiexec")
+    parser.add_argument("--nnodes", type=int, default=1, metavar="N", help="how many machines")
+    parser.add_argument(
+        "--max-restarts", type=int, default=0, metavar="N", help="start anew after a failure"
+    )
     rest = argparse.REMAINDER
     parser.add_argument(
         "-c", dest="text", nargs=rest, metavar="PROGRAM", help="run a text, as `python -c` does"
@@ -129,6 +137,28 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("script", nargs="?", help="the script")
     parser.add_argument("arguments", nargs=rest, help="its arguments")
     parser.set_defaults(command=run)
+
+
+def _run_ranks(args: argparse.Namespace) -> int:
+    """Start a script or a module as several ranks."""
+    from .torch.distributed.launch import launch
+    from .torch.distributed.run import job_from
+    from .torch.runner import report_missing
+
+    command = args.module or ([args.script, *args.arguments] if args.script else [])
+    args.nproc_per_node = str(args.nproc)
+    args.node_rank = args.master_addr = None
+    args.master_port = 0
+    try:
+        if not command:
+            raise ValueError("give a script, or -m and a module")
+        job = job_from(args, command, bool(args.module), check=False)
+    except ValueError as error:
+        sys.stderr.write(f"minitorch run: {error}\n")
+        return 2
+    if not args.module and not args.no_check and report_missing(args.script):
+        return 1
+    return launch(job)
 
 
 def _add_course(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

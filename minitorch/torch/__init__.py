@@ -133,7 +133,7 @@ globals().update(_checked_functions("torch", globals()), **_CHECKS, **_FOREACH)
 _check_methods()
 
 _LATER = frozenset(
-    ("_C", "__config__", "_dynamo", "_inductor", "_tensor", "_tensor_str", "_utils", "distributions", "futures",
+    ("_C", "__config__", "_dynamo", "_inductor", "_tensor", "_tensor_str", "_utils", "distributed", "distributions", "futures",
      "fx", "hub", "jit", "masked", "optim", "overrides", "profiler", "signal", "testing", "torch_version", "types", "xpu")
 )  # fmt: skip
 """Modules that load when they are first asked for."""

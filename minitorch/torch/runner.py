@@ -121,6 +121,7 @@ def _exit_code(program: Callable[[], Any]) -> int:
         raise
     except BaseException as error:
         trace = _without_us(error.__traceback__)
+        sys.last_value = error  # as Python notes it
         sys.excepthook(type(error), error.with_traceback(trace), trace)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
@@ -131,6 +132,11 @@ def _without_us(trace: TracebackType | None) -> TracebackType | None:
     while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
         trace = trace.tb_next
     return trace
+
+
+def report_missing(path: str) -> bool:
+    """Say which names in a script are not supported, if any; a file that cannot be read has none."""
+    return os.path.isfile(path) and _report(missing_names(Path(os.path.abspath(path))))
 
 
 def _report(missing: Sequence[Missing]) -> bool:

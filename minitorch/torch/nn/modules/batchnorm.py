@@ -118,9 +118,12 @@ class _BatchNorm(_NormBase):
         by_batch = self.training or (mean is None and var is None)
         if self.training and not tracked:
             mean = var = None
-        return F.batch_norm(
-            input, mean, var, self.weight, self.bias, by_batch, 0.0 if factor is None else factor, self.eps
-        )  # fmt: skip
+        return self._normalize(input, mean, var, by_batch, 0.0 if factor is None else factor)
+
+    def _normalize(
+        self, input: Tensor, mean: Any, var: Any, by_batch: bool, factor: float
+    ) -> Tensor:
+        return F.batch_norm(input, mean, var, self.weight, self.bias, by_batch, factor, self.eps)
 
 
 class _LazyNormBase(LazyModuleMixin, _NormBase):
@@ -223,6 +226,19 @@ class SyncBatchNorm(_BatchNorm):
             raise ValueError(f"expected at least 2D input (got {input.ndim}D input)")
         if input.shape[1] == 0:
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
+    def _normalize(
+        self, input: Tensor, mean: Any, var: Any, by_batch: bool, factor: float
+    ) -> Tensor:
+        from ...distributed import world
+
+        group = self.process_group
+        if not by_batch or not world.is_initialized() or world.get_world_size(group) == 1:
+            return super()._normalize(input, mean, var, by_batch, factor)
+        from ...distributed.nn.batch_norm import sync_batch_norm
+
+        given = input, mean, var, self.weight, self.bias
+        return sync_batch_norm(*given, factor, self.eps, group)
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:

@@ -1,4 +1,14 @@
-"""A module on several devices at once: with one CPU, the module itself."""
+"""A module on several devices at once, or on several ranks."""
+
+from typing import Any
 
 from .data_parallel import DataParallel as DataParallel
 from .data_parallel import data_parallel as data_parallel
+
+
+def __getattr__(name: str) -> Any:
+    if name == "DistributedDataParallel":  # with it comes all that ranks need
+        from .distributed import DistributedDataParallel
+
+        return DistributedDataParallel
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,82 @@
+"""Many processes that compute together: Torch's collectives, on MPI.
+
+Ranks are started by `python -m minitorch.torch.distributed.run --nproc_per_node 2 train.py`, by
+`minitorch run --nproc 2 train.py`, or by the program itself (`torch.multiprocessing.spawn`). Each calls
+`init_process_group`, and from then on they exchange tensors. MPI is loaded by that call.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from .collectives import P2POp as P2POp
+from .collectives import all_gather as all_gather
+from .collectives import all_gather_into_tensor as all_gather_into_tensor
+from .collectives import all_reduce as all_reduce
+from .collectives import all_reduce_coalesced as all_reduce_coalesced
+from .collectives import all_to_all as all_to_all
+from .collectives import all_to_all_single as all_to_all_single
+from .collectives import barrier as barrier
+from .collectives import batch_isend_irecv as batch_isend_irecv
+from .collectives import broadcast as broadcast
+from .collectives import gather as gather
+from .collectives import irecv as irecv
+from .collectives import isend as isend
+from .collectives import monitored_barrier as monitored_barrier
+from .collectives import recv as recv
+from .collectives import reduce as reduce
+from .collectives import reduce_scatter as reduce_scatter
+from .collectives import reduce_scatter_tensor as reduce_scatter_tensor
+from .collectives import scatter as scatter
+from .collectives import send as send
+from .errors import DistBackendError as DistBackendError
+from .errors import DistError as DistError
+from .errors import DistNetworkError as DistNetworkError
+from .errors import DistStoreError as DistStoreError
+from .objects import all_gather_object as all_gather_object
+from .objects import broadcast_object_list as broadcast_object_list
+from .objects import gather_object as gather_object
+from .objects import recv_object_list as recv_object_list
+from .objects import scatter_object_list as scatter_object_list
+from .objects import send_object_list as send_object_list
+from .process_group import ProcessGroup as ProcessGroup
+from .reduce_op import ReduceOp as ReduceOp
+from .rendezvous import rendezvous as rendezvous
+from .store import FileStore as FileStore
+from .store import HashStore as HashStore
+from .store import PrefixStore as PrefixStore
+from .store import Store as Store
+from .tcp_store import TCPStore as TCPStore
+from .work import Work as Work
+from .world import Backend as Backend
+from .world import GroupMember as GroupMember
+from .world import destroy_process_group as destroy_process_group
+from .world import get_backend as get_backend
+from .world import get_global_rank as get_global_rank
+from .world import get_group_rank as get_group_rank
+from .world import get_node_local_rank as get_node_local_rank
+from .world import get_process_group_ranks as get_process_group_ranks
+from .world import get_rank as get_rank
+from .world import get_world_size as get_world_size
+from .world import group as group
+from .world import init_process_group as init_process_group
+from .world import is_available as is_available
+from .world import is_backend_available as is_backend_available
+from .world import is_gloo_available as is_gloo_available
+from .world import is_initialized as is_initialized
+from .world import is_mpi_available as is_mpi_available
+from .world import is_nccl_available as is_nccl_available
+from .world import is_torchelastic_launched as is_torchelastic_launched
+from .world import new_group as new_group
+from .world import new_subgroups as new_subgroups
+from .world import new_subgroups_by_enumeration as new_subgroups_by_enumeration
+
+_LATER = frozenset(("nn", "optim", "run"))
+"""Modules that load when they are first asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,469 @@
+"""Collectives on tensors, with Torch's arguments, checks and errors.
+
+Ranks in arguments are those of the whole program; `group_src` and `group_dst` are those of the
+group. With `async_op=True` a collective is started and a `Work` returned; otherwise it is waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+from ..tensor import Tensor
+from . import reduce_op
+from .process_group import ProcessGroup
+from .reduce_op import ReduceOp
+from .work import Work
+from .world import (
+    _resolve,
+    default_group,
+    get_global_rank,
+    get_group_rank,
+    not_in_group,
+)
+
+SUM = ReduceOp.SUM
+
+
+# --- Arguments --------------------------------------------------------------------------------
+
+
+def _check_tensor(value: Any, name: str) -> None:
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n"
+            f"             but got {type(value)} instead."
+        )
+
+
+def _check_tensors(values: Any, name: str) -> None:
+    expected = f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]"
+    if not isinstance(values, (list, tuple)):
+        raise TypeError(f"{expected}\n             but got {type(values)} instead.")
+    if not all(isinstance(value, Tensor) for value in values):
+        kinds = [type(value) for value in values]
+        raise TypeError(
+            f"{expected}\n             but got {type(values)} with elements of type {kinds}."
+        )
+
+
+def _check_same_type(*tensors: Tensor) -> None:
+    for tensor in tensors[1:]:
+        if tensor.dtype is not tensors[0].dtype:
+            raise ValueError(
+                "Invalid usage of tensors with different dtypes"
+                f"Found {tensors[0].dtype} and  {tensor.dtype}"
+            )
+
+
+def _check_sizes(name: str, expected: int, tensors: Sequence[Tensor], like: Tensor) -> None:
+    """ValueError unless there are so many tensors, each with as many elements as another."""
+    if len(tensors) != expected:
+        raise ValueError(
+            f"{name}: expected {expected} tensors, one for each rank, got {len(tensors)}"
+        )
+    for tensor in tensors:
+        if tensor.numel() != like.numel():
+            raise ValueError(
+                f"{name}: invalid tensor size {tuple(tensor.shape)} (expected {tuple(like.shape)})"
+            )
+
+
+def _rank_in_group(
+    group: ProcessGroup, rank: int | None, group_rank: int | None, default: int | None = None
+) -> int:
+    """A rank in the group, however it was given."""
+    if group_rank is not None:
+        if rank is not None:
+            raise ValueError("Can't specify both group_rank and global_rank")
+        get_global_rank(group, group_rank)
+        return group_rank
+    if rank is None:
+        if default is None:
+            raise ValueError("Must specify global_rank or group_rank")
+        return default
+    return get_group_rank(group, rank)
+
+
+def _ended(work: Work, async_op: bool) -> Work | None:
+    """A work that the program waits for, or None after it was waited for."""
+    if async_op:
+        return work
+    work.wait()
+    return None
+
+
+# --- Reductions -------------------------------------------------------------------------------
+
+
+def all_reduce(tensor: Tensor, op: Any = SUM, group: Any = None, async_op: bool = False) -> Any:
+    """Reduce all ranks' tensors; each rank's becomes the result."""
+    _check_tensor(tensor, "tensor")
+    if not_in_group(group):
+        return None
+    reduce_op.check(op, "all_reduce", tensor.dtype)
+    return _ended(_resolve(group).allreduce(tensor, op, async_op), async_op)  # type: ignore[attr-defined]
+
+
+def reduce(
+    tensor: Tensor,
+    dst: int | None = None,
+    op: Any = SUM,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Any:
+    """Reduce all ranks' tensors; that of rank `dst` becomes the result."""
+    _check_tensor(tensor, "tensor")
+    if not_in_group(group):
+        return None
+    found: Any = _resolve(group)
+    root = _rank_in_group(found, dst, group_dst)
+    reduce_op.check(op, "reduce", tensor.dtype)
+    return _ended(found.reduce(tensor, root, op, async_op), async_op)
+
+
+def reduce_scatter(
+    output: Tensor, input_list: Any, op: Any = SUM, group: Any = None, async_op: bool = False
+) -> Any:
+    """Reduce lists of tensors, one for each rank, which gets the result of its own."""
+    _check_tensor(output, "output")
+    _check_tensors(input_list, "input_list")
+    _check_same_type(*input_list, output)
+    if not_in_group(group):
+        return None
+    found: Any = _resolve(group)
+    reduce_op.check(op, "reduce_scatter", output.dtype)
+    _check_sizes("reduce_scatter", found.size(), input_list, output)
+    return _ended(found.reduce_scatter(output, input_list, op, async_op), async_op)
+
+
+def reduce_scatter_tensor(
+    output: Tensor, input: Tensor, op: Any = SUM, group: Any = None, async_op: bool = False
+) -> Any:
+    """Reduce a tensor that has a part for each rank, which gets the result of its own."""
+    _check_tensor(output, "output")
+    _check_tensor(input, "input")
+    _check_same_type(output, input)
+    if not_in_group(group):
+        return None
+    found: Any = _resolve(group)
+    reduce_op.check(op, "reduce_scatter_tensor", output.dtype)
+    if input.numel() != output.numel() * found.size():
+        raise ValueError(
+            "input tensor must be the same size as output size times world size: "
+            f"{input.numel()} is not {output.numel()} times {found.size()}"
+        )
+    work = found.reduce_scatter(output, [input], op, async_op, "reduce_scatter_tensor")
+    return _ended(work, async_op)
+
+
+def all_reduce_coalesced(
+    tensors: Any, op: Any = SUM, group: Any = None, async_op: bool = False
+) -> Any:
+    """Reduce several tensors, each with those of the other ranks."""
+    given = [tensors] if isinstance(tensors, Tensor) else tensors
+    _check_tensors(given, "tensors")
+    if not_in_group(group):
+        return None
+    works = [all_reduce(tensor, op, group, async_op=True) for tensor in given]
+    return _ended(_together(works, _resolve(group)), async_op)
+
+
+def _together(works: Sequence[Work], group: ProcessGroup) -> Work:
+    """Several works as one: it is over when the last is."""
+    joint = Work("several collectives", [], group.watch, group.timeout)
+    joint._finish = lambda: [work.wait() for work in works]
+    return joint
+
+
+# --- Moving tensors ---------------------------------------------------------------------------
+
+
+def broadcast(
+    tensor: Tensor,
+    src: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Any:
+    """Copy the tensor of rank `src` into that of every rank."""
+    _check_tensor(tensor, "tensor")
+    if not_in_group(group):
+        return None
+    found: Any = _resolve(group)
+    root = _rank_in_group(found, src, group_src)
+    return _ended(found.broadcast(tensor, root, async_op), async_op)
+
+
+def all_gather(tensor_list: Any, tensor: Tensor, group: Any = None, async_op: bool = False) -> Any:
+    """Gather all ranks' tensors into a list on every rank."""
+    _check_tensors(tensor_list, "tensor_list")
+    _check_tensor(tensor, "tensor")
+    _check_same_type(*tensor_list, tensor)
+    if not_in_group(group):
+        return None
+    found: Any = _resolve(group)
+    _check_sizes("all_gather", found.size(), tensor_list, tensor)
+    return _ended(found.allgather(tensor_list, tensor, async_op), async_op)
+
+
+def all_gather_into_tensor(
+    output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
+) -> Any:
+    """Gather all ranks' tensors into one tensor on every rank."""
+    _check_tensor(input_tensor, "input_tensor")
+    _check_tensor(output_tensor, "output_tensor")
+    _check_same_type(output_tensor, input_tensor)
+    if not_in_group(group):
+        return None
+    found: Any = _resolve(group)
+    if output_tensor.numel() != input_tensor.numel() * found.size():
+        raise ValueError(
+            "output tensor size must be equal to world_size times input tensor size: "
+            f"{output_tensor.numel()} is not {found.size()} times {input_tensor.numel()}"
+        )
+    work = found.allgather([output_tensor], input_tensor, async_op, "all_gather_into_tensor")
+    return _ended(work, async_op)
+
+
+def gather(
+    tensor: Tensor,
+    gather_list: Any = None,
+    dst: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Any:
+    """Gather all ranks' tensors into a list on rank `dst`."""
+    _check_tensor(tensor, "tensor")
+    if gather_list:
+        _check_tensors(gather_list, "gather_list")
+        _check_same_type(*gather_list, tensor)
+    if not_in_group(group):
+        return None
+    found: Any = _resolve(group)
+    root = _rank_in_group(found, dst, group_dst, 0)
+    here = found.rank() == root
+    if here and not gather_list:
+        raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
+    if not here and gather_list:
+        raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
+    if here:
+        _check_sizes("gather", found.size(), gather_list, tensor)
+    return _ended(found.gather(gather_list if here else None, tensor, root, async_op), async_op)
+
+
+def scatter(
+    tensor: Tensor,
+    scatter_list: Any = None,
+    src: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Any:
+    """Give each rank its tensor of a list on rank `src`."""
+    _check_tensor(tensor, "tensor")
+    if scatter_list:
+        _check_tensors(scatter_list, "scatter_list")
+        _check_same_type(*scatter_list, tensor)
+    if not_in_group(group):
+        return None
+    found: Any = _resolve(group)
+    root = _rank_in_group(found, src, group_src, 0)
+    here = found.rank() == root
+    if here and not scatter_list:
+        raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
+    if not here and scatter_list:
+        raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
+    if here:
+        _check_sizes("scatter", found.size(), scatter_list, tensor)
+    return _ended(found.scatter(tensor, scatter_list if here else None, root, async_op), async_op)
+
+
+def all_to_all(
+    output_tensor_list: Any, input_tensor_list: Any, group: Any = None, async_op: bool = False
+) -> Any:
+    """Send a tensor to each rank, and get one from each."""
+    _check_tensors(output_tensor_list, "output_tensor_list")
+    _check_tensors(input_tensor_list, "input_tensor_list")
+    _check_same_type(*input_tensor_list, *output_tensor_list)
+    if not_in_group(group):
+        return None
+    found: Any = _resolve(group)
+    for tensors in (output_tensor_list, input_tensor_list):
+        if len(tensors) != found.size():
+            raise ValueError(
+                f"all_to_all: expected {found.size()} tensors, one for each rank, got {len(tensors)}"
+            )
+    return _ended(found.alltoall(output_tensor_list, input_tensor_list, async_op), async_op)
+
+
+def all_to_all_single(
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: Sequence[int] | None = None,
+    input_split_sizes: Sequence[int] | None = None,
+    group: Any = None,
+    async_op: bool = False,
+) -> Any:
+    """Send a part of the first dimension to each rank, and get one from each."""
+    _check_tensor(output, "output")
+    _check_tensor(input, "input")
+    _check_same_type(output, input)
+    if not_in_group(group):
+        return None
+    found: Any = _resolve(group)
+    received = _parts(output, output_split_sizes, found.size())
+    sent = _parts(input, input_split_sizes, found.size())
+    return _ended(found.alltoall(received, sent, async_op, "all_to_all_single"), async_op)
+
+
+def _parts(tensor: Tensor, sizes: Sequence[int] | None, count: int) -> list[Tensor]:
+    """A tensor in parts along its first dimension, one for each rank: views of it."""
+    length = tensor.shape[0] if tensor.ndim else 1
+    if not sizes:
+        if length % count != 0:
+            raise RuntimeError("Tensor's dim 0 does not divide equally across group size")
+        sizes = [length // count] * count
+    if len(sizes) != count:
+        raise RuntimeError("Number of tensor splits not equal to group size")
+    if sum(sizes) != length:
+        raise RuntimeError("Split sizes doesn't match total dim 0 size")
+    return list(tensor.detach().split(list(sizes)))
+
+
+# --- Between two ranks ------------------------------------------------------------------------
+
+
+def _check_other(group: ProcessGroup, rank: int, kind: str) -> None:
+    if rank == group.rank():
+        raise ValueError(
+            f"Invalid {kind} rank: {kind} rank should not be the same as the rank of the current process."
+        )
+
+
+def isend(
+    tensor: Tensor,
+    dst: int | None = None,
+    group: Any = None,
+    tag: int = 0,
+    group_dst: int | None = None,
+) -> Any:
+    """Start to send a tensor to a rank."""
+    if not_in_group(group):
+        return None
+    _check_tensor(tensor, "tensor")
+    found: Any = _resolve(group)
+    peer = _rank_in_group(found, dst, group_dst)
+    _check_other(found, peer, "destination")
+    return found.send(tensor, peer, tag, True)
+
+
+def irecv(
+    tensor: Tensor,
+    src: int | None = None,
+    group: Any = None,
+    tag: int = 0,
+    group_src: int | None = None,
+) -> Any:
+    """Start to receive a tensor from a rank; None: from any."""
+    if not_in_group(group):
+        return None
+    _check_tensor(tensor, "tensor")
+    found: Any = _resolve(group)
+    anyone = src is None and group_src is None
+    peer = None if anyone else _rank_in_group(found, src, group_src)
+    if peer is not None:
+        _check_other(found, peer, "source")
+    return found.recv(tensor, peer, tag, True)
+
+
+def send(
+    tensor: Tensor,
+    dst: int | None = None,
+    group: Any = None,
+    tag: int = 0,
+    group_dst: int | None = None,
+) -> None:
+    """Send a tensor to a rank."""
+    work = isend(tensor, dst, group, tag, group_dst)
+    if work is not None:
+        work.wait()
+
+
+def recv(
+    tensor: Tensor,
+    src: int | None = None,
+    group: Any = None,
+    tag: int = 0,
+    group_src: int | None = None,
+) -> int:
+    """Receive a tensor from a rank (None: from any), and return which rank it came from."""
+    work = irecv(tensor, src, group, tag, group_src)
+    if work is None:
+        return -1
+    work.wait()
+    return _resolve(group).ranks[work.source_rank()]
+
+
+class P2POp:
+    """A call of `isend` or `irecv` for `batch_isend_irecv`."""
+
+    def __init__(
+        self,
+        op: Callable[..., Any],
+        tensor: Tensor,
+        peer: int | None = None,
+        group: Any = None,
+        tag: int = 0,
+        group_peer: int | None = None,
+    ) -> None:
+        if op not in (isend, irecv):
+            raise ValueError(
+                "Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or "
+                "``torch.distributed.irecv``."
+            )
+        _check_tensor(tensor, "tensor")
+        self.op, self.tensor, self.group, self.tag = op, tensor, group, tag
+        self.group_peer = _rank_in_group(_resolve(group), peer, group_peer)
+        self.peer = _resolve(group).ranks[self.group_peer]
+
+
+def batch_isend_irecv(p2p_op_list: Any) -> list[Any]:
+    """Start several sends and receives."""
+    if not isinstance(p2p_op_list, list) or not all(isinstance(op, P2POp) for op in p2p_op_list):
+        raise ValueError(
+            "Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``."
+        )
+    if any(op.group is not p2p_op_list[0].group for op in p2p_op_list):
+        raise ValueError("All ops need to use the same group.")
+    return [op.op(op.tensor, op.peer, op.group, op.tag) for op in p2p_op_list]
+
+
+# --- Waiting for all --------------------------------------------------------------------------
+
+
+def barrier(
+    group: Any = None,
+    async_op: bool = False,
+    device_ids: Any = None,
+    timeout: timedelta | None = None,
+) -> Any:
+    """Wait until all ranks are here."""
+    if not_in_group(group):
+        return None
+    found: Any = _resolve(group)
+    work = found.barrier(async_op)
+    if async_op:
+        return work
+    work.wait(timeout)
+    return None
+
+
+def monitored_barrier(
+    group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
+) -> None:
+    """Wait until all ranks are here; the error of a timeout names those that are not."""
+    barrier(group, timeout=timeout or default_group().timeout)

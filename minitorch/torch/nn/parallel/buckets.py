@@ -1,0 +1,198 @@
+"""Gradients in buckets: averaged over the ranks while the walk back still computes others.
+
+Parameters are put into buckets in reverse order, roughly the order in which their gradients come.
+When all gradients of a bucket are there, and the buckets before it are on their way, its average
+is started; the last gradient of all waits for all averages. So each rank starts the same
+collectives in the same order, and all are over when `backward` returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import distributed as dist
+from ...autograd.graph import Node
+from ...tensor import Tensor, edge_of, wrap
+
+FIRST_BUCKET = 1 << 20
+Hook = Callable[[Any, "GradBucket"], Any]
+
+
+class GradBucket:
+    """Gradients of some parameters, one after the other in one tensor."""
+
+    def __init__(self, number: int, parameters: Sequence[Tensor], last: bool) -> None:
+        self._number, self._parameters, self._last = number, list(parameters), last
+        self._buffer: Any = None
+        self.work: Any = None
+        self.waiting = 0
+
+    def index(self) -> int:
+        """Which bucket it is."""
+        return self._number
+
+    def buffer(self) -> Tensor:
+        """All gradients in one tensor."""
+        return self._buffer
+
+    def set_buffer(self, tensor: Tensor) -> None:
+        """Put other gradients in their place."""
+        self._buffer = tensor
+
+    def parameters(self) -> list[Tensor]:
+        """The parameters whose gradients these are."""
+        return list(self._parameters)
+
+    def gradients(self) -> list[Tensor]:
+        """The gradients, as views of the buffer."""
+        sizes = [p.numel() for p in self._parameters]
+        pieces = zip(self._buffer.split(sizes), self._parameters, strict=True)
+        return [piece.view(p.shape) for piece, p in pieces]
+
+    def is_last(self) -> bool:
+        """Whether there is no bucket after it."""
+        return self._last
+
+    def fill(self) -> None:
+        """Put the parameters' gradients into the buffer; zeros where there are none."""
+        kind = self._parameters[0]._array.dtype
+        parts = [
+            np.zeros(p.numel(), kind) if p._grad is None else p._grad._array.reshape(-1)
+            for p in self._parameters
+        ]
+        self._buffer = wrap(np.concatenate(parts))
+
+
+def make_buckets(parameters: Sequence[Tensor], limit: int) -> list[GradBucket]:
+    """Parameters in reverse order, in buckets of at most so many bytes, each of one type."""
+    groups: list[list[Tensor]] = []
+    used, room = 0, 0
+    for parameter in reversed(parameters):
+        size = parameter._array.nbytes
+        if not groups or used + size > room or groups[-1][0].dtype is not parameter.dtype:
+            groups.append([])
+            used, room = 0, min(FIRST_BUCKET, limit) if len(groups) == 1 else limit
+        groups[-1].append(parameter)
+        used += size
+    return [GradBucket(i, group, i == len(groups) - 1) for i, group in enumerate(groups)]
+
+
+def leaves_of(outputs: Sequence[Tensor]) -> set[int]:
+    """The identities of all leaves that some tensors were made of."""
+    found: set[int] = set()
+    seen: set[Node] = set()
+    stack = [edge[0] for edge in map(edge_of, outputs) if edge is not None]
+    while stack:
+        end = stack.pop()
+        if not isinstance(end, Node):
+            found.add(id(end))
+        elif end not in seen:
+            seen.add(end)
+            stack.extend(edge[0] for edge in end.edges if edge is not None)
+    return found
+
+
+class Reducer:
+    """Averages the gradients of a module's parameters over a group, bucket by bucket."""
+
+    def __init__(self, parameters: Sequence[Tensor], names: Sequence[str], group: Any, limit: int, find_unused: bool) -> None:  # fmt: skip
+        self.parameters, self.names = list(parameters), list(names)
+        self.group, self.find_unused = group, find_unused
+        self.size = dist.get_world_size(group)
+        self.buckets = make_buckets(parameters, limit)
+        self.bucket_of = {id(p): b for b in self.buckets for p in b._parameters}
+        self.active = False  # between a forward and the end of its backward
+        self.hook: tuple[Any, Hook] | None = None
+        self.ready: set[int] = set()
+        self.used: Any = None
+        self.works: list[Any] = []
+        for parameter in parameters:
+            parameter.register_post_accumulate_grad_hook(self._arrived)
+
+    def prepare(self, outputs: Sequence[Tensor]) -> None:
+        """Expect a backward: of all parameters, or of those that the outputs were made of."""
+        self.active, self.ready, self.works = True, set(), []
+        self.next_bucket = 0
+        for bucket in self.buckets:
+            bucket.waiting, bucket.work = len(bucket._parameters), None
+        self.used = None
+        if self.find_unused:
+            reached = leaves_of(outputs)
+            unused = [p for p in self.parameters if id(p) not in reached]
+            numbers = np.array([id(p) in reached for p in self.parameters], np.int32)
+            self.used = wrap(numbers)
+            for parameter in unused:
+                self._mark(parameter)
+
+    def check_finished(self) -> None:
+        """RuntimeError if a backward has not reached all parameters."""
+        if self.active and self.ready and len(self.ready) < len(self.parameters):
+            missing = [n for n, p in zip(self.names, self.parameters, strict=True) if id(p) not in self.ready]  # fmt: skip
+            raise RuntimeError(
+                "Expected to have finished reduction in the prior iteration before starting a new one. "
+                "This error indicates that your module has parameters that were not used in producing "
+                "loss. You can enable unused parameter detection by passing the keyword argument "
+                "`find_unused_parameters=True` to `torch.nn.parallel.DistributedDataParallel`. "
+                f"Parameters which did not receive grad for rank {dist.get_rank()}: {', '.join(missing)}"
+            )
+
+    def _arrived(self, parameter: Tensor) -> None:
+        """A gradient was accumulated."""
+        if self.active:
+            if id(parameter) in self.ready:
+                raise RuntimeError(
+                    "Expected to mark a variable ready only once. This error is caused by one of the "
+                    "following reasons: 1) Use of a module parameter outside the `forward` function. "
+                    "2) Reused parameters in multiple reentrant backward passes."
+                )
+            self._mark(parameter)
+
+    def _mark(self, parameter: Tensor) -> None:
+        self.ready.add(id(parameter))
+        self.bucket_of[id(parameter)].waiting -= 1
+        while self.next_bucket < len(self.buckets):
+            bucket = self.buckets[self.next_bucket]
+            if bucket.waiting:
+                return
+            self.next_bucket += 1
+            self._start(bucket)
+        self._finish()
+
+    def _start(self, bucket: GradBucket) -> None:
+        """Send a bucket on its way."""
+        bucket.fill()
+        if self.hook is not None:
+            state, hook = self.hook
+            bucket.work = hook(state, bucket)
+            return
+        buffer = bucket._buffer._array
+        buffer *= buffer.dtype.type(1 / self.size)
+        bucket.work = dist.all_reduce(bucket._buffer, group=self.group, async_op=True)
+
+    def _finish(self) -> None:
+        """Wait for all averages, and give each parameter its own."""
+        if self.used is not None:
+            dist.all_reduce(self.used, group=self.group)
+        for bucket in self.buckets:
+            if self.hook is None:
+                bucket.work.wait()
+            else:
+                result = bucket.work.wait()
+                bucket.set_buffer(result[0] if isinstance(result, (list, tuple)) else result)
+            for parameter, gradient in zip(bucket._parameters, bucket.gradients(), strict=True):
+                self._give(parameter, gradient)
+            bucket._buffer = bucket.work = None
+        self.active = False
+
+    def _give(self, parameter: Tensor, gradient: Tensor) -> None:
+        if self.used is not None:
+            index = next(i for i, p in enumerate(self.parameters) if p is parameter)
+            if not self.used._array[index]:
+                return  # no rank has used it: what was there before stays
+        if parameter._grad is None:
+            parameter._grad = gradient.detach().clone()
+        else:
+            parameter._grad._array[...] = gradient._array

@@ -1,0 +1,296 @@
+"""torch.distributed: every collective as PyTorch's gloo has it, training on two ranks, and faults.
+
+Few jobs are started, each with many cases: a process that imports a library costs seconds.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitorch.torch as mt
+from minitorch.torch.distributed import mpi
+from minitorch.torch.distributed.errors import DistNetworkError
+
+dist = mt.distributed
+ROOT = Path(__file__).parents[2]
+PROGRAM = ROOT / "tests" / "torch" / "distributed_training.py"
+RUN = [sys.executable, "-m", "minitorch.torch.distributed.run", "--nproc_per_node", "2"]
+pytestmark = pytest.mark.skipif(
+    mpi.find_mpiexec() is None or not mpi.is_installed(),
+    reason="no mpiexec: pip install mpi4py mpich",
+)
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **more}
+
+
+# --- Collectives ------------------------------------------------------------------------------
+
+
+def cases_of(library: str, path: str, address: str) -> list[dict[str, Any]]:
+    """What each of three ranks got, in a process of its own that `spawn` started."""
+    command = [sys.executable, "-W", "ignore", "-m", "tests.torch.distributed_cases", library, address, path]  # fmt: skip
+    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=200)  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    return [pickle.loads(Path(f"{path}.{rank}").read_bytes()) for rank in range(3)]
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Any], list[Any]]:
+    folder = tmp_path_factory.mktemp("cases")
+    with ThreadPoolExecutor() as pool:
+        theirs = pool.submit(cases_of, "torch", f"{folder}/t", f"tcp://127.0.0.1:{free_port()}")
+        ours = pool.submit(cases_of, "minitorch.torch", f"{folder}/m", f"file://{folder}/meet")
+        return theirs.result(), ours.result()
+
+
+def same(theirs: Any, ours: Any, tolerance: float = 0.0) -> bool:
+    """Whether two results are equal, floating point numbers to a relative tolerance.
+
+    Where gloo has no collective for a type ("Invalid scalar type"), ours need only have one.
+    """
+    if isinstance(theirs, str) and theirs.endswith("Invalid scalar type"):
+        return not isinstance(ours, str)
+    if isinstance(theirs, (list, tuple)):
+        pairs = zip(theirs, ours, strict=True)
+        return all(same(t, o, tolerance) for t, o in pairs)
+    if tolerance and isinstance(theirs, (float, complex)):
+        return abs(theirs - ours) <= tolerance * max(1.0, abs(theirs))
+    return theirs == ours and type(theirs) is type(ours)
+
+
+@pytest.mark.parametrize("group", ["three", "two"])
+def test_every_collective_gives_what_gloo_gives(found: Any, group: str) -> None:
+    for rank, (theirs, ours) in enumerate(zip(*found, strict=True)):
+        if group in theirs:
+            assert set(theirs[group]) == set(ours[group])
+        for name, expected in theirs.get(group, {}).items():
+            tolerance = 1e-6 if "complex" in name and "AVG" in name else 0.0  # divided as pairs
+            assert same(expected, ours[group][name], tolerance), (rank, name)
+
+
+def test_groups_views_errors_and_stores(found: Any) -> None:
+    for theirs, ours in zip(*found, strict=True):
+        assert ours["others"] == theirs["others"]
+        assert ours["wrong"] == theirs["wrong"]
+    theirs, ours = found[0][0]["stores"], found[1][0]["stores"]
+    assert [said[:-1] for said in ours] == [said[:-1] for said in theirs]
+    assert {said[-1] for said in ours} == {"DistStoreError"}  # gloo's FileStore: RuntimeError
+
+
+def test_two_ranks_train_as_pytorchs_do(found: Any) -> None:
+    for theirs, ours in list(zip(*found, strict=True))[:2]:
+        assert same(theirs["training"], ours["training"], 2e-6)
+
+
+def test_gradients_flow_through_collectives(found: Any) -> None:
+    for theirs, ours in zip(*found, strict=True):
+        assert ours["flowing"] == theirs["flowing"]
+
+
+def test_batches_of_all_ranks_are_normalized_together(found: Any) -> None:
+    with mt.random.fork_rng():
+        mt.manual_seed(7)
+        whole = mt.randn(6, 4, 3, dtype=mt.float64)
+    layer, x = mt.nn.BatchNorm1d(4).double(), whole.clone().requires_grad_()
+    out = layer(x)
+    (out * out * whole[:1]).sum().backward()
+    weight, begin = layer.weight, 0
+    assert weight is not None
+    for rank, rows in enumerate((1, 1, 4)):
+        part = slice(begin, begin + rows)
+        begin += rows
+        assert x.grad is not None
+        expected = out[part], x.grad[part], weight.grad, layer.running_mean, layer.running_var
+        got = found[1][rank]["normalized"]
+        for one, (_, numbers) in zip(expected, got, strict=True):
+            assert one is not None
+            np.testing.assert_allclose(numbers, one.detach().numpy(), rtol=1e-12, atol=1e-13)
+
+
+# --- The launcher -----------------------------------------------------------------------------
+
+
+def start(
+    *arguments: str, options: tuple[str, ...] = (), **variables: str
+) -> subprocess.Popen[str]:
+    command = [*RUN, *options, str(PROGRAM), *arguments]
+    return subprocess.Popen(
+        command, env=environment(**variables), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def jobs() -> dict[str, tuple[int, str, str, float]]:
+    """Exit code, output, errors and seconds of each job; two at a time."""
+
+    def run(
+        how: str, options: tuple[str, ...] = (), **variables: str
+    ) -> tuple[int, str, str, float]:
+        began = time.monotonic()
+        process = start(how, options=options, **variables)
+        out, err = process.communicate(timeout=200)
+        return process.returncode, out, err, time.monotonic() - began
+
+    with ThreadPoolExecutor(2) as pool:
+        started = {how: pool.submit(run, how) for how in ("", "raise", "kill", "hang")}
+        started["restart"] = pool.submit(run, "restart", ("--max-restarts", "1"))
+        started["mismatch"] = pool.submit(run, "mismatch", TORCH_DISTRIBUTED_DEBUG="DETAIL")
+        return {how: job.result() for how, job in started.items()}
+
+
+def printed_losses(out: str) -> list[float]:
+    line = next(line for line in out.splitlines() if line.startswith("losses"))
+    return ast.literal_eval(line.removeprefix("losses"))
+
+
+def losses_of_one_process() -> list[float]:
+    """The same training without ranks: whole batches."""
+    with mt.random.fork_rng():
+        mt.manual_seed(0)
+        data, labels = mt.randn(48, 6), mt.randint(0, 3, (48,))
+        model = mt.nn.Sequential(mt.nn.Linear(6, 16), mt.nn.Tanh(), mt.nn.Linear(16, 3))
+    optimizer = mt.optim.SGD(model.parameters(), lr=0.2, momentum=0.9)
+    losses = []
+    for _ in range(2):
+        for begin in range(0, 48, 12):
+            batch = slice(begin, begin + 12)
+            loss = mt.nn.functional.cross_entropy(model(data[batch]), labels[batch])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+    return losses
+
+
+def test_a_program_for_torchrun_gives_the_losses_of_one_process(jobs: Any) -> None:
+    code, out, err, _ = jobs[""]
+    assert code == 0, err
+    assert sorted(line for line in out.splitlines() if "done" in line) == ["done 0", "done 1"]
+    for mine, whole in zip(printed_losses(out), losses_of_one_process(), strict=True):
+        assert math.isclose(mine, whole, rel_tol=3e-6)
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "words"),
+    [
+        ("raise", 1, "cannot complete. rank 1 is gone: ValueError: boom"),
+        ("kill", 9, "cannot complete. rank 1 is gone: its process has ended"),
+        ("hang", 1, "timed out after 2 s. Not joined by rank 1"),
+        ("mismatch", 1, "Rank 0 is running all_reduce(shape [3], torch.float32, SUM), but rank 1 is "
+         "running broadcast(shape [2], torch.float32) from 0"),
+    ],
+)  # fmt: skip
+def test_a_fault_of_one_rank_ends_all(jobs: Any, how: str, code: int, words: str) -> None:
+    found, out, err, seconds = jobs[how]
+    assert found == code, err
+    assert "done" not in out
+    assert words in err, err[-2000:]
+    assert "all_reduce" in err
+    assert seconds < 90
+
+
+def test_ranks_are_started_anew(jobs: Any) -> None:
+    code, out, err, _ = jobs["restart"]
+    assert code == 0, err
+    assert out.count("losses") == 2
+    assert "rank 1 failed" in err
+    assert "starting all ranks anew (1 of 1 restarts)" in err
+
+
+def test_no_process_and_no_shared_memory_is_left(jobs: Any) -> None:
+    end = time.monotonic() + 10
+    while left := processes_of(str(PROGRAM)):
+        assert time.monotonic() < end, left
+        time.sleep(0.1)
+
+
+def processes_of(text: str) -> list[str]:
+    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True)
+    return [line for line in listed.stdout.splitlines() if text in line and "ps -eo" not in line]
+
+
+def test_ctrl_c_ends_all_ranks(jobs: Any) -> None:
+    process = start("hang")
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line.startswith("losses"), line
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+
+
+# --- Without ranks ----------------------------------------------------------------------------
+
+
+def test_one_process_is_a_group_of_one() -> None:
+    code = (
+        "import minitorch.torch as torch\n"
+        "d = torch.distributed\n"
+        "d.init_process_group('gloo', rank=0, world_size=1, store=d.HashStore())\n"
+        "x = torch.ones(2); d.all_reduce(x); d.barrier()\n"
+        "print(d.get_rank(), d.get_world_size(), x.tolist())\n"
+        "d.destroy_process_group(); print(d.is_initialized())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, timeout=60)  # fmt: skip
+    assert done.stdout == "0 1 [1.0, 1.0]\nFalse\n", done.stderr
+
+
+def test_mpi_is_loaded_when_it_is_asked_for() -> None:
+    code = "import sys, minitorch.torch; print('mpi4py' in sys.modules, 'minitorch.torch.distributed' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, timeout=60)  # fmt: skip
+    assert done.stdout == "False False\n", done.stderr
+
+
+def test_before_there_is_a_group() -> None:
+    assert dist.is_available()
+    assert not dist.is_initialized()
+    for call in (dist.get_rank, dist.get_world_size, dist.barrier):
+        with pytest.raises(ValueError, match="Default process group has not been initialized"):
+            call()
+    with pytest.raises(ValueError, match="environment variable RANK expected, but not set"):
+        dist.init_process_group("gloo")
+    with pytest.raises(RuntimeError, match="doesn't have NCCL built in"):
+        dist.init_process_group("nccl")
+    with pytest.raises(RuntimeError, match="No rendezvous handler for http://"):
+        dist.init_process_group("gloo", init_method="http://x", rank=0, world_size=1)
+
+
+def test_a_store_over_tcp_waits_and_says_who_is_gone() -> None:
+    from minitorch.torch.distributed.tcp_store import Presence
+
+    master = dist.TCPStore("127.0.0.1", 0, is_master=True)
+    client = dist.TCPStore("127.0.0.1", master.port)
+    threading.Timer(0.1, lambda: master.set("late", "now")).start()
+    assert client.get("late") == b"now"
+    first, second = Presence(master, 0), Presence(master, 1)
+    second._connection.shutdown(socket.SHUT_RDWR)  # as the system does for a process that ends
+    end = time.monotonic() + 5
+    while not first.lost and time.monotonic() < end:
+        time.sleep(0.01)
+    assert first.lost == {1: "its process has ended"}
+    with pytest.raises(DistNetworkError, match="timed out"):
+        dist.TCPStore("127.0.0.1", free_port(), timeout=timedelta(seconds=0.2))
