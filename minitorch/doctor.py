@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ OPTIONAL = {
     "torch": "to compare with: pip install torch",
     "numba-cuda": "compiles for the GPU: pip install 'minitorch[cuda]'",
     "cupy": "tensors of minitorch.torch on the GPU: pip install 'minitorch[cuda]'",
-    "mpi4py": "training on several machines: pip install 'minitorch[mpi]'",
+    "mpi4py": "training in several processes: pip install 'minitorch[mpi]'",
     "streamlit": "the app in the browser: pip install 'minitorch[app]'",
 }
 _MODULES = {"scikit-learn": "sklearn", "numba-cuda": "numba_cuda"}
@@ -99,6 +100,39 @@ def check_backends() -> Iterator[Finding]:
     )
     yield _try_backend("cuda", "CudaOps", what, advice)
     yield check_torch_gpu()
+    yield check_mpi()
+
+
+_TWO_RANKS = """
+from mpi4py import MPI
+total = MPI.COMM_WORLD.allreduce(MPI.COMM_WORLD.Get_rank() + 1)
+if MPI.COMM_WORLD.Get_rank() == 0:
+    print(total, MPI.Get_library_version().splitlines()[0].replace("\t", " "))
+"""
+
+
+def check_mpi() -> Finding:
+    """Whether two ranks can be started and add up numbers."""
+    from .torch.distributed import mpi
+
+    mpiexec, library = mpi.find_mpiexec(), mpi.find_library()
+    if mpiexec is None or not mpi.is_installed():
+        missing = "mpi4py" if mpiexec is not None else "no mpiexec"
+        return Finding("mpi", False, f"{missing} is not installed", mpi.INSTALL)
+    variables = dict(os.environ) if library is None else {**os.environ, "MPI4PY_LIBMPI": library}
+    command = [mpiexec, *mpi.flags(mpiexec), "-n", "2", sys.executable, "-c", _TWO_RANKS]
+    try:
+        done = subprocess.run(
+            command, env=variables, capture_output=True, text=True, timeout=30, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding("mpi", False, f"{type(error).__name__}: {error}", mpi.INSTALL)
+    said = done.stdout.strip()
+    if done.returncode != 0 or not said.startswith("3 "):
+        reason = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        return Finding("mpi", False, f"two ranks do not work: {reason}", mpi.INSTALL)
+    version = " ".join(said.removeprefix("3 ").split())
+    return Finding("mpi", True, f"two ranks work ({version}, {mpiexec})")
 
 
 def check_torch_gpu() -> Finding:

@@ -198,7 +198,7 @@ def test_a_program_for_torchrun_gives_the_losses_of_one_process(jobs: Any) -> No
     ("how", "code", "words"),
     [
         ("raise", 1, "cannot complete. rank 1 is gone: ValueError: boom"),
-        ("kill", 9, "cannot complete. rank 1 is gone: its process has ended"),
+        ("kill", 137, "cannot complete. rank 1 is gone: its process has ended"),
         ("hang", 1, "timed out after 2 s. Not joined by rank 1"),
         ("mismatch", 1, "Rank 0 is running all_reduce(shape [3], torch.float32, SUM), but rank 1 is "
          "running broadcast(shape [2], torch.float32) from 0"),
@@ -219,6 +219,22 @@ def test_ranks_are_started_anew(jobs: Any) -> None:
     assert out.count("losses") == 2
     assert "rank 1 failed" in err
     assert "starting all ranks anew (1 of 1 restarts)" in err
+
+
+def test_the_guides_example_prints_what_the_guide_says() -> None:
+    shown = (ROOT / "docs/guide/ranks.md").read_text()
+    command = [sys.executable, "-m", "minitorch.torch", "--nproc", "2", "examples/ranks.py"]
+    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=100)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert f"```\n{done.stdout}```" in shown
+
+
+def test_the_doctor_tries_two_ranks() -> None:
+    from minitorch.doctor import check_mpi
+
+    found = check_mpi()
+    assert found.ok, found
+    assert found.detail.startswith("two ranks work (MPI")
 
 
 def test_no_process_and_no_shared_memory_is_left(jobs: Any) -> None:

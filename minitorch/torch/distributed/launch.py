@@ -147,14 +147,12 @@ class _Attempt:
     def _arguments(self) -> list[str]:
         job = self.job
         mpiexec = mpi.find_mpiexec() or "mpiexec"
-        flags = ["-n", str(job.here)]
-        if _is_open_mpi(mpiexec):
-            flags += ["--oversubscribe", *(["--allow-run-as-root"] if os.getuid() == 0 else [])]
+        flags = ["-n", str(job.here), *mpi.flags(mpiexec)]
+        if mpi.is_open_mpi(mpiexec):
             flags += ["--hostfile", job.hostfile] if job.hostfile else []
         else:
-            flags += ["-disable-auto-cleanup"]
             flags += ["-f", job.hostfile, "-ppn", str(job.ranks_per_node)] if job.hostfile else []
-        worker = [sys.executable, "-m", "minitorch.torch.distributed.worker"]
+        worker = [sys.executable, str(Path(__file__).with_name("supervise.py"))]
         worker += ["--module"] if job.module else []
         worker += [] if job.check else ["--no-check"]
         return [mpiexec, *flags, *worker, *job.command]
@@ -184,11 +182,6 @@ class _Attempt:
             "TORCHELASTIC_RUN_ID": "minitorch",
             "TORCHELASTIC_USE_AGENT_STORE": "True",
         }
-
-
-def _is_open_mpi(mpiexec: str) -> bool:
-    said = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=False)
-    return "Open MPI" in said.stdout + said.stderr or "OpenRTE" in said.stdout + said.stderr
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -13,6 +13,7 @@ import ctypes
 import functools
 import os
 import shutil
+import subprocess
 import sys
 import sysconfig
 import threading
@@ -41,13 +42,27 @@ def _packaged(*names: str) -> Iterator[Path]:
             continue
         for file in files:
             if file.name in names and (found := Path(str(file.locate()))).exists():
-                yield found.resolve() if "lib" in found.name else found
+                yield found.resolve() if "lib" in found.name else Path(os.path.normpath(found))
 
 
 def find_mpiexec() -> str | None:
     """The program that starts ranks: of a package, or of the system."""
     packaged = (str(path) for path in _packaged("mpiexec.hydra", "mpiexec"))
     return next(packaged, None) or shutil.which("mpiexec", path=_search_path())
+
+
+@functools.cache
+def is_open_mpi(mpiexec: str) -> bool:
+    """Whether an `mpiexec` is Open MPI's."""
+    said = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=False)
+    return any(name in said.stdout + said.stderr for name in ("Open MPI", "OpenRTE", "prte"))
+
+
+def flags(mpiexec: str) -> list[str]:
+    """What an `mpiexec` must be told: more ranks than cores are fine, and one that ends ends no other."""
+    if not is_open_mpi(mpiexec):
+        return ["-disable-auto-cleanup"]
+    return ["--oversubscribe", *(["--allow-run-as-root"] if os.getuid() == 0 else [])]
 
 
 def _search_path() -> str:

@@ -1,4 +1,4 @@
-"""What `mpiexec` starts: one rank. It says who it is in Torch's variables, and runs the program."""
+"""One rank under `mpiexec`: it says who it is in Torch's variables, and runs the program."""
 
 from __future__ import annotations
 
