@@ -203,6 +203,13 @@ def resolve(given: device | str | int | None) -> device:
     return device(found.type, backend.current() if found.index is None else found.index)
 
 
+def accelerator() -> Backend | None:
+    """The GPUs, if there are any here."""
+    from .cuda.backend import find_cuda
+
+    return find_cuda()[0]
+
+
 def backend_for(where: device) -> Backend:
     """What makes arrays on a device."""
     return _by_kind[where.type]

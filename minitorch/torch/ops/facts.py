@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from .. import dtypes, environment
-from ..backends.interface import address_of, others
+from ..backends.interface import accelerator, address_of, others
 from ..device import device as device_type
 from ..tensor import Size, Tensor, wrap
 from .movement import wrap_dim
@@ -246,9 +246,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
 
 def _accelerator() -> Any:
     """The GPUs; an error where there are none."""
-    from ..backends.cuda.backend import find_cuda
-
-    backend = find_cuda()[0]
+    backend = accelerator()
     if backend is None:
         raise RuntimeError("Cannot access accelerator device when none is available.")
     return backend
