@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from inspect import signature
 from typing import Any
 
@@ -284,6 +285,8 @@ class Lowering:
     # --- Products ------------------------------------------------------------------------------------
 
     def _matrix(self, entry: Entry) -> bool:
+        if entry.op not in (MM, LINEAR, LINEAR_BACKWARD) or not _can_multiply():
+            return False
         if entry.op is MM:
             a, b = entry.inputs
             if not (self._is_matrix(a) and self._is_matrix(b) and is_compact(entry.layouts[0])):
@@ -291,9 +294,7 @@ class Lowering:
             (m, k), (_, n) = self.layout(a)[0], self.layout(b)[0]
             self._multiply(entry.outputs[0], (a, False), (b, False), (m, n, k), entry.layouts[0])
             return True
-        if entry.op is LINEAR:
-            return self._linear(entry)
-        return entry.op is LINEAR_BACKWARD and self._linear_backward(entry)
+        return self._linear(entry) if entry.op is LINEAR else self._linear_backward(entry)
 
     def _is_matrix(self, slot: Any, rows: bool = False) -> bool:
         """Whether a slot is a matrix that a BLAS can read; with `rows`, or more dimensions that lie as one."""
@@ -437,6 +438,14 @@ class Lowering:
     def _leave(self, root: Root) -> None:
         if root.whose == OWN:
             root.whose = LEFT
+
+
+@cache
+def _can_multiply() -> bool:
+    """Whether there is a BLAS that programs can call."""
+    from ..backends.cpu.programs import can_multiply
+
+    return can_multiply()
 
 
 def _leading(layout: Layout) -> tuple[int, bool] | None:

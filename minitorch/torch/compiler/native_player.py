@@ -291,7 +291,9 @@ class NativePlayer(OnArrays):
         if is_compact(root.layout):
             self.names.setdefault("references", sys.getrefcount)
             self.lines.append(f"{name} = machine.left[{number}]")
-            self.lines.append(f"if references({name}) != 3: {name} = machine.new({number})")
+            self.lines.append(
+                f"if references({name}) != {_own_references()}: {name} = machine.new({number})"
+            )
         else:
             self.lines.append(f"{name} = machine.new({number})")
         self.emitted.add(int(root.slot))
@@ -299,6 +301,10 @@ class NativePlayer(OnArrays):
     def _note_address(self, root: Root) -> None:
         name, strides = f"v{int(root.slot)}", root.layout[1]
         if root.whose == MADE:
+            shape, dtype = root.layout[0], self.constant(root.layout[2])
+            self.lines.append(
+                f"if {name}.shape != {shape!r} or {name}.dtype != {dtype}: refuse('a call')"
+            )
             relaid = self.constant(partial(_relaid, root.layout))
             self.lines.append(f"if {name}.strides != {strides!r}: {name} = {relaid}({name})")
         number = self.native.dynamic[id(root)]
@@ -368,6 +374,13 @@ class NativePlayer(OnArrays):
         made = {name for column in changed for name in column} & {f"t{p}" for p in places}
         for name in sorted(made):
             raise NotImplementedError(f"an optimizer changes {name}, which the tape makes")
+
+
+def _own_references() -> int:
+    """What `getrefcount` says of an array that a list and a name have: versions of Python differ in that."""
+    kept = [np.empty(1)]
+    held = kept[0]
+    return sys.getrefcount(held)
 
 
 class _Preparation:
