@@ -398,6 +398,9 @@ class Lowering:
         kinds = {layout[2] for layout in layouts}
         if len(kinds) != 1 or not kinds <= REALS.keys() or not all(map(is_compact, layouts)):
             return False
+        changed = slots_in([entry.inputs[i] for i in step.writes])
+        if any(slot not in self.tape.sources for slot in changed):
+            return False
         rows = zip(*columns, strict=True)
         if any(len({self.layout(slot)[0] for slot in row}) > 1 for row in rows):
             return False

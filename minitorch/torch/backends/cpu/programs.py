@@ -144,9 +144,6 @@ _NAMES: dict[str, Any] = {
 }  # fmt: skip
 """What the source of loops names, besides scalar functions."""
 
-LOADED = frozenset(("float32", "float64", "bool", "int64", "int32", "uint8"))
-"""Types of arrays that loops read."""
-
 
 @cache
 def loop_entry(source: str, scalars: tuple[tuple[str, Any], ...], real: Any) -> int:
