@@ -28,7 +28,7 @@ _sources = {
 def _places(x: Array) -> np.ndarray:
     """How far apart samples, heads and rows are; of an array with three dimensions there is one sample."""
     steps = [s // x.itemsize for s in x.strides[:-1]]
-    return np.array([0] * (3 - len(steps)) + steps, np.int64)
+    return np.array([0] * (3 - len(steps)) + steps, np.int64).view("V24")  # one struct
 
 
 def _fits(*arrays: Array) -> bool:

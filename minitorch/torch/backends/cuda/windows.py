@@ -36,7 +36,7 @@ def _packed(channels: int, sizes: Sizes, outs: Sizes, geometry: Geometry) -> np.
     numbers = [channels]
     for fill, own in ((1, sizes), (1, outs), (1, geometry.kernel), (1, geometry.stride), (0, geometry.padding), (1, geometry.dilation)):  # fmt: skip
         numbers += [fill] * more + list(own)
-    return np.array(numbers, np.int32)
+    return np.array(numbers, np.int32).view(f"V{4 * len(numbers)}")  # one struct
 
 
 def _launch(name: str, kind: Any, size: int, *args: Any) -> None:
