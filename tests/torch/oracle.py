@@ -105,7 +105,8 @@ def numbers(t: Any) -> np.ndarray:
         array = t._array
         return array.astype(np.float64) if array.dtype.kind == "V" else array
     t = t.detach().resolve_conj().resolve_neg()
-    return (t.to(real.float64) if t.dtype is real.bfloat16 else t).numpy(force=True)
+    unknown = t.dtype is real.bfloat16 or (t.is_floating_point() and t.element_size() == 1)
+    return (t.to(real.float64) if unknown else t).numpy(force=True)
 
 
 def compare_tensors(

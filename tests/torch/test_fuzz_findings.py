@@ -210,6 +210,12 @@ FINDINGS = [
     row("sub", ONES, np.float32(1), alpha=2.5),
     row("view_copy", real.arange(20.0).view(5, 4).t(), (5, -1)),
     row("view_copy", real.ones(5, 4), real.int32),
+    row("topk", T(3.0), 0),
+    row("renorm", real.ones(2, 2), 1.0, 0, NAN),
+    row("tensordot", real.ones(2, 2), real.ones(2, 2), dims=(0, 0)),
+    row("tensordot", real.ones(2, 2), real.ones(2, 2), dims=([0], [0])),
+    row("nn.functional.binary_cross_entropy_with_logits", ONES, ONES, real.ones(3, dtype=real.complex64)),
+    row("nn.functional.binary_cross_entropy_with_logits", ONES, ONES, pos_weight=real.ones(3, dtype=real.complex64)),
     # Types
     row("block_diag", real.ones(2, 2), T(1.0, dtype=real.float64)),
     row("renorm", real.ones(2, 2), NAN, 0, 0),

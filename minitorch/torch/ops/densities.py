@@ -115,7 +115,9 @@ def _logistic(input: Tensor, target: Tensor, pos_weight: Tensor | None) -> Tenso
         raise RuntimeError(
             f"result type {kind_name(logs._array)} can't be cast to the desired output type {kind_name(target._array)}"
         )
-    return ((1 - target) * input - logs).to(target.dtype)
+    loss = (1 - target) * input - logs
+    check_castable(loss.dtype, target.dtype)
+    return loss.to(target.dtype)
 
 
 @composite
@@ -136,7 +138,9 @@ def binary_cross_entropy_with_logits(
         loss = _logistic(input, target, pos_weight)
     if weight is None:
         return reduced(loss, how)
-    weighed = (loss * weight).to(loss.dtype)
+    weighed = loss * weight
+    check_castable(weighed.dtype, loss.dtype)
+    weighed = weighed.to(loss.dtype)
     if weighed.shape != loss.shape:
         raise RuntimeError(
             f"output with shape {list(loss.shape)} doesn't match the broadcast shape {list(weighed.shape)}"

@@ -407,7 +407,9 @@ def _contracted(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
         return list(range(a.ndim - dims, a.ndim)), list(range(dims))
-    left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
+    left, right = dims
+    if isinstance(left, int) or isinstance(right, int):
+        raise TypeError(f"tensordot(): argument 'dims' must be two lists of ints, not {dims}")
     left, right = [wrap_dim(d, a.ndim) for d in left], [wrap_dim(d, b.ndim) for d in right]
     if len(left) != len(right):
         raise RuntimeError(f"both dimension lists should have same length, got {left} and {right}")

@@ -139,6 +139,7 @@ def topk(
         raise RuntimeError(
             f"selected index k out of range: {k} of {list(input.shape)} along dimension {d}"
         )
+    k = k if input.ndim else 1  # a number is found, even where none is asked for
     result = found("topk", *TOPK(input, dim=d, k=k, largest=largest))
     return result if out is None else into(out, result, "topk")
 

@@ -386,6 +386,12 @@ ERRORS = (
         ),
     ),
     Difference(
+        "PyTorch's `multilabel_soft_margin_loss` multiplies by whatever stands for a weight.",
+        "refused",
+        names=r"nn\.functional\.multilabel_soft_margin_loss",
+        text="argument 'weight' .* must be Tensor",
+    ),
+    Difference(
         "PyTorch's attention takes a NaN for no dropout.",
         "refused",
         names=r"nn\.functional\.scaled_dot_product_attention",
