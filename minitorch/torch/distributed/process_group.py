@@ -50,6 +50,7 @@ class ProcessGroup:
         self._rank = self.ranks.index(rank)
         self._count = 0  # collectives that were started
         self._arrived: set[str] = set()  # slow ones that the others were told of
+        self._first_loss: float | None = None  # when a member was found to be gone
 
     def rank(self) -> int:
         """This process's rank in the group."""
@@ -73,20 +74,19 @@ class ProcessGroup:
     def watch(self, name: str, waited: float, limit: timedelta) -> None:
         """An error if a rank is gone, or a collective takes longer than its limit."""
         if self.presence is not None:
-            self._check_presence(name)
-        if waited > 3 * GRACE / 4 and name not in self._arrived:
+            self._check_presence(name, self.presence)
+        if waited > min(GRACE, limit.total_seconds()) / 2 and name not in self._arrived:
             self._arrived.add(name)
             self._tell(name)
         if waited > limit.total_seconds():
             raise DistBackendError(self._overdue(name, limit))
 
-    def _check_presence(self, name: str) -> None:
-        presence = self.presence
-        lost = {r: why for r, why in dict(presence.lost).items() if r in self.ranks}  # type: ignore[union-attr]
-        gone = presence.store_is_gone  # type: ignore[union-attr]
-        if not lost and not gone:
+    def _check_presence(self, name: str, presence: Presence) -> None:
+        lost = {r: why for r, why in dict(presence.lost).items() if r in self.ranks}
+        if not lost and not presence.store_is_gone:
             return
-        self._first_loss = getattr(self, "_first_loss", time.monotonic())
+        if self._first_loss is None:
+            self._first_loss = time.monotonic()
         if time.monotonic() - self._first_loss < GRACE:
             return
         if not lost:
