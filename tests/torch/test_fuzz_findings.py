@@ -216,6 +216,8 @@ FINDINGS = [
     row("tensordot", real.ones(2, 2), real.ones(2, 2), dims=([0], [0])),
     row("nn.functional.binary_cross_entropy_with_logits", ONES, ONES, real.ones(3, dtype=real.complex64)),
     row("nn.functional.binary_cross_entropy_with_logits", ONES, ONES, pos_weight=real.ones(3, dtype=real.complex64)),
+    row("nn.functional.kl_div", leaf([-0.8, -0.5]), leaf([0.2, 0.7]), 1.5, reduction="batchmean"),
+    row("nn.functional.kl_div", leaf([-0.8, -0.5]), leaf([0.2, 0.7]), reduction="batchmean"),
     # Types
     row("block_diag", real.ones(2, 2), T(1.0, dtype=real.float64)),
     row("renorm", real.ones(2, 2), NAN, 0, 0),

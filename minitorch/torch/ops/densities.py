@@ -166,9 +166,11 @@ def kl_div(
             word = "Complex" if kind.is_complex else "Integral"
             raise RuntimeError(f"kl_div: {word} inputs not supported.")
     loss = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
-    if reduction == "batchmean" and size_average is None and reduce is None:
-        return loss.sum() / input.shape[0] if input.ndim else loss.sum()
-    return reduced(loss, reduction, size_average, reduce)
+    if reduction != "batchmean":
+        return reduced(loss, reduction, size_average, reduce)
+    plain = size_average is None and reduce is None
+    result = loss.sum() if plain else reduced(loss, "mean", size_average, reduce)
+    return result / input.shape[0] if input.ndim else result
 
 
 # --- Counts and numbers ------------------------------------------------------------------------------
