@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import zlib
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -353,8 +354,11 @@ def new_group(
                 f"Rank {rank} is out of range. Valid ranks are 0 to {size - 1} (world_size={size})"
             )
     limit = default.timeout if timeout is None else timeout
-    name = f"{world.names}" if not use_local_synchronization else f"ranks{chosen}"
-    world.names += 1
+    if use_local_synchronization:  # only its members call this, so that they alone know the name
+        name = f"ranks{chosen}"
+    else:
+        name = f"{world.names}"
+        world.names += 1
     if default.rank() not in chosen:
         return GroupMember.NON_GROUP_MEMBER
     kind = default.backend if backend is None else _single_backend(backend, device_id)
@@ -373,7 +377,7 @@ def _new_communicator(default: Any, ranks: list[int], name: str, limit: timedelt
             default.store.set(f"group/{name}/{rank}", "")
     default.store.wait([f"group/{name}/{rank}" for rank in ranks], limit)
     everyone = comm.Get_group()
-    return comm.Create_group(everyone.Incl(ranks), world.names % 32767)
+    return comm.Create_group(everyone.Incl(ranks), zlib.crc32(name.encode()) % 32767)
 
 
 def new_subgroups(
