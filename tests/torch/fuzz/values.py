@@ -291,6 +291,13 @@ VALUES = (
         when=has_zero,
     ),
     Difference(
+        "PyTorch's `narrow_copy` writes into `out=` as if it lay in one row of memory.",
+        "(written )?values",
+        names="narrow_copy",
+        when=lambda call: "out" in call.kwargs and not call.kwargs["out"].is_contiguous(),
+        instead=without_out,
+    ),
+    Difference(
         "PyTorch's `sub` negates `alpha` in eight bytes, where the smallest number has no opposite.",
         "(gradient |written )?values",
         names=r"(Tensor\.)?(r?sub(tract)?_?|__i?sub__|__rsub__)",
