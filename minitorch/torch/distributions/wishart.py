@@ -30,7 +30,7 @@ class Wishart(ExponentialFamily):
     df: Tensor
 
     @property
-    def arg_constraints(self) -> dict[str, Any]:
+    def arg_constraints(self) -> dict[str, Any]:  # type: ignore[override]
         """Where each parameter may be."""
         return {
             "covariance_matrix": constraints.positive_definite,
