@@ -14,7 +14,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -81,6 +81,73 @@ def save(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = Non
     file = io.BytesIO()
     _write(file, *_header(tensors, metadata))
     return file.getvalue()
+
+
+def save_model(
+    model: Any,
+    filename: str | os.PathLike[str],
+    metadata: Mapping[str, str] | None = None,
+    force_contiguous: bool = True,
+) -> None:
+    """Write the tensors of a module, each once: names that share a tensor are noted beside it.
+
+    Args:
+        model: the module
+        filename: where to
+        metadata: what else to note
+        force_contiguous: whether to copy what is not laid out in rows
+    """
+    state = model.state_dict()
+    noted = dict(metadata or {})
+    for kept, others in _shared_names(state, ()).items():
+        for name in others:
+            noted.setdefault(name, kept)
+            del state[name]
+    if force_contiguous:
+        state = {name: tensor.contiguous() for name, tensor in state.items()}
+    save_file(state, filename, noted if noted or metadata is not None else None)
+
+
+def load_model(
+    model: Any, filename: str | os.PathLike[str], strict: bool = True, device: Any = "cpu", **_: Any
+) -> tuple[set[str], list[str]]:
+    """Read tensors into a module that `save_model` wrote.
+
+    Returns:
+        the names of the module's tensors that the file lacks, and names of the file's that the module lacks
+    """
+    state = load_file(filename, device)
+    shared = _shared_names(model.state_dict(), state)
+    lacking, extra = model.load_state_dict(state, strict=False)
+    missing, unexpected = set(lacking), list(extra)
+    for name in (name for others in shared.values() for name in others):
+        if name in missing:
+            missing.remove(name)
+        else:
+            unexpected.append(name)
+    if strict and (missing or unexpected):
+        text = f"Error(s) in loading state_dict for {type(model).__name__}:"
+        for what, names in (("Missing", missing), ("Unexpected", unexpected)):
+            if names:
+                listed = ", ".join(f'"{name}"' for name in sorted(names))
+                text += f"\n    {what} key(s) in state_dict: {listed}"
+        raise RuntimeError(text)
+    return missing, unexpected
+
+
+def _shared_names(state: Mapping[str, Tensor], preferred: Iterable[str]) -> dict[str, list[str]]:
+    """Of tensors with several names: the one to keep, and the others."""
+    groups: dict[Any, list[str]] = {}
+    for name in sorted(state):
+        array = state[name]._array
+        if array.nbytes:
+            groups.setdefault((address_of(array), array.nbytes), []).append(name)
+    found = {}
+    for names in groups.values():
+        if len(names) > 1:
+            kept = next((name for name in names if name in preferred), names[0])
+            found[kept] = [name for name in names if name != kept]
+    return found
 
 
 def _header(

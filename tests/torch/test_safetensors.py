@@ -230,3 +230,38 @@ def test_a_model_computes_the_same_in_the_other_library(tmp_path: Path) -> None:
             2e-6,
             2e-6,
         )
+
+
+# --- Modules -----------------------------------------------------------------------------------------
+
+
+def tied(lib: Any) -> Any:
+    """A module two of whose names are one tensor."""
+    lib.manual_seed(0)
+    model = lib.nn.ModuleDict({"embed": lib.nn.Embedding(5, 3), "head": lib.nn.Linear(3, 5)})
+    model["head"].weight = model["embed"].weight
+    return model
+
+
+def test_modules_with_shared_tensors(theirs: Any, tmp_path: Path) -> None:
+    import torch
+
+    import minitorch.torch as ours
+
+    safetensors.save_model(tied(ours), tmp_path / "ours", {"by": "us"})
+    theirs.save_model(tied(torch), str(tmp_path / "theirs"), {"by": "us"})
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
+    model = tied(ours)
+    with ours.no_grad():
+        model["head"].weight.zero_()
+    assert safetensors.load_model(model, tmp_path / "theirs") == (set(), [])
+    assert model["head"].weight is model["embed"].weight
+    assert model["head"].weight.equal(tied(ours)["embed"].weight)
+    other = ours.nn.ModuleDict(
+        {"embed": ours.nn.Embedding(5, 3), "more": ours.nn.Linear(1, 1, bias=False)}
+    )
+    expected = ({"more.weight"}, ["head.bias"])
+    assert safetensors.load_model(other, tmp_path / "ours", strict=False) == expected
+    with pytest.raises(RuntimeError, match="Missing key") as error:
+        safetensors.load_model(other, tmp_path / "ours")
+    assert "Unexpected key" in str(error.value)
