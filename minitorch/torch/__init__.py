@@ -134,7 +134,7 @@ _check_methods()
 
 _LATER = frozenset(
     ("_C", "__config__", "_dynamo", "_inductor", "_tensor", "_tensor_str", "_utils", "distributed", "distributions", "futures",
-     "fx", "hub", "jit", "masked", "optim", "overrides", "profiler", "signal", "testing", "torch_version", "types", "xpu")
+     "fx", "hub", "jit", "library", "masked", "optim", "overrides", "profiler", "signal", "testing", "torch_version", "types", "xpu")
 )  # fmt: skip
 """Modules that load when they are first asked for."""
 

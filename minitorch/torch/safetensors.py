@@ -444,3 +444,16 @@ class TensorSlice:
             swap_bytes(bytes_, entry.dtype)
         make_boolean(UntypedStorage.over(bytes_), entry.dtype)
         return wrap(piece)
+
+
+# --- Memory, as other libraries ask for it -----------------------------------------------------------------
+
+
+def storage_ptr(tensor: Tensor) -> int:
+    """Where the memory that a tensor is in begins."""
+    return tensor.untyped_storage().data_ptr()
+
+
+def storage_size(tensor: Tensor) -> int:
+    """How many bytes that memory has."""
+    return tensor.untyped_storage().nbytes()

@@ -4,6 +4,7 @@ Pictures are Pillow's, which is loaded when the first one is made.
 """
 
 from . import datasets as datasets
+from . import io as io
 from . import models as models
 from . import ops as ops
 from . import transforms as transforms

@@ -354,3 +354,56 @@ def test_what_libraries_ask() -> None:
     assert [t.tolist() for t in back] == [[1, 1], [[0, 0, 0]]]
     assert ours._tensor_str._tensor_str(ours.as_tensor([1.5, 2]), 0) == "[1.5000, 2.0000]"
     assert ours.jit.wait(ours.jit.fork(lambda x: x + 1, 2)) == 3
+
+
+# --- Operations of a program's own ---------------------------------------------------------------------------
+
+
+def declared(lib: Any) -> list[Any]:
+    """An operation whose derivative is told, wrongly on purpose: it must be the one that is used."""
+    library = lib.library
+
+    @library.custom_op("minitorch_tests::double", mutates_args=())
+    def double(x: real.Tensor, y: float = 1.0) -> real.Tensor:
+        return lib.from_numpy(x.detach().numpy() * 2 * y)
+
+    double.register_autograd(
+        lambda ctx, g: (g * ctx.factor, None),
+        setup_context=lambda ctx, inputs, output: setattr(ctx, "factor", 5.0),
+    )
+    double.register_fake(lambda x, y=1.0: x.new_empty(x.shape))
+    x = lib.tensor([1.0, 2.0], requires_grad=True)
+    result = double(x, 3.0)
+    result.sum().backward()
+    by_name = lib.ops.minitorch_tests.double(x.detach())
+    return [result.detach(), x.grad, by_name, lib.ops.minitorch_tests.double.default(by_name)]
+
+
+def test_operations_of_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ours.library, "_OPERATIONS", {})
+    monkeypatch.setattr(ours.library, "_NAMESPACES", dict(ours.library._NAMESPACES))
+    compare_results(declared(ours), declared(real), "custom operation")
+    with pytest.raises(AttributeError):
+        ours.ops.minitorch_tests.halve  # noqa: B018
+    assert not hasattr(ours.ops, "minitorch_other")
+
+
+def test_libraries_of_operations(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ours.library, "_OPERATIONS", {})
+    monkeypatch.setattr(ours.library, "_NAMESPACES", dict(ours.library._NAMESPACES))
+    library = ours.library.Library("minitorch_tests", "DEF")
+    library.define("add_one(Tensor x) -> Tensor")
+    with pytest.raises(NotImplementedError):
+        ours.ops.minitorch_tests.add_one(ours.zeros(1))
+    library.impl("add_one", lambda x: x + 1, "CPU")
+    assert ours.ops.minitorch_tests.add_one(ours.zeros(1)).tolist() == [1]
+    with pytest.raises(RuntimeError, match="does not exist"):
+        ours.library.register_fake("minitorch_tests::other", lambda x: x)
+
+
+def test_torchs_operations_by_name() -> None:
+    x = ours.ones(2, 2)
+    assert ours.ops.aten.add.Tensor(x, x).tolist() == [[2, 2], [2, 2]]
+    assert ours.ops.aten.view.default(x, (4,)).shape == (4,)
+    assert ours.ops.aten.mm is ours.ops.aten.mm
+    assert not hasattr(ours.ops.aten, "nonsense")

@@ -287,3 +287,26 @@ def test_no_pillow_at_import():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert found.stdout.startswith("pictures need Pillow"), found.stderr
+
+
+# --- Files ---------------------------------------------------------------------------------------------
+
+
+def test_pictures_of_files(tmp_path):
+    pixels = np.random.default_rng(0).integers(0, 256, (5, 4, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "a.png")
+    read = torchvision.io.read_image(str(tmp_path / "a.png"))
+    assert np.array_equal(read.numpy(), pixels.transpose(2, 0, 1))
+    gray = torchvision.io.decode_image(tmp_path / "a.png", "gray")
+    assert np.array_equal(gray[0].numpy(), np.asarray(Image.fromarray(pixels).convert("L")))
+    torchvision.io.write_png(read, str(tmp_path / "b.png"))
+    assert np.array_equal(np.asarray(Image.open(tmp_path / "b.png")), pixels)
+    torchvision.io.write_jpeg(read, str(tmp_path / "c.jpg"), quality=95)
+    jpeg = torchvision.io.decode_image(torchvision.io.read_file(tmp_path / "c.jpg"))
+    assert np.array_equal(
+        jpeg.numpy().transpose(1, 2, 0), np.asarray(Image.open(tmp_path / "c.jpg"))
+    )
+    with pytest.raises(RuntimeError, match="uint8"):
+        torchvision.io.encode_png(read.float())
+    with pytest.raises(FileNotFoundError):
+        torchvision.io.read_image(tmp_path / "none.png")

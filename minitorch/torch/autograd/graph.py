@@ -124,6 +124,16 @@ class saved_tensors_hooks:  # noqa: N801
         modes.saving = self.before
 
 
+class save_on_cpu(saved_tensors_hooks):  # noqa: N801
+    """Within `with`, what backward needs waits in the CPU's memory, and goes back when it is needed."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        def pack(tensor: Tensor) -> tuple[Any, Tensor]:
+            return tensor.device, tensor.cpu().pin_memory() if pin_memory else tensor.cpu()
+
+        super().__init__(pack, lambda packed: packed[1].to(packed[0]))
+
+
 class GradientEdge(NamedTuple):
     """A node and which of its outputs: what can stand for a tensor in `autograd.grad`."""
 

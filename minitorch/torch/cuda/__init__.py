@@ -13,6 +13,8 @@ from typing import Any
 from ..backends.cuda.backend import Cuda, find_cuda, require_cuda
 from ..device import device as _device
 from . import amp as amp
+from .graphs import CUDAGraph as CUDAGraph
+from .graphs import graph as graph
 from .memory import empty_cache as empty_cache
 from .memory import max_memory_allocated as max_memory_allocated
 from .memory import max_memory_cached as max_memory_cached

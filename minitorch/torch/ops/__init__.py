@@ -1,5 +1,8 @@
 """All operations: importing a family declares its records."""
 
+from importlib import import_module
+from typing import Any
+
 from . import elementwise as elementwise
 
 from . import arithmetic as arithmetic  # isort: skip
@@ -61,3 +64,10 @@ from . import control_flow as control_flow  # isort: skip
 from . import segments as segments  # isort: skip
 from . import old_names as old_names  # isort: skip
 from .surface import FUNCTIONS as FUNCTIONS
+
+
+def __getattr__(name: str) -> Any:
+    """`torch.ops.aten`, and the packages of operations that programs declare."""
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module("..library", __name__).namespace(name)

@@ -15,70 +15,17 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from .pytree_keys import GetAttrKey as GetAttrKey
+from .pytree_keys import KeyPath as KeyPath
+from .pytree_keys import MappingKey as MappingKey
+from .pytree_keys import SequenceKey as SequenceKey
+from .pytree_keys import key_get as key_get
+from .pytree_keys import keystr as keystr
+
 PyTree = Any
 Context = Any
 FlattenFunc = Callable[[Any], tuple[list[Any], Context]]
 UnflattenFunc = Callable[[Iterable[Any], Context], Any]
-
-
-# --- The way from a container to a child ---------------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True)
-class SequenceKey:
-    """A position in a sequence."""
-
-    idx: int
-
-    def __str__(self) -> str:
-        return f"[{self.idx!r}]"
-
-    def get(self, sequence: Any) -> Any:
-        """The child at this position."""
-        return sequence[self.idx]
-
-
-@dataclasses.dataclass(frozen=True)
-class MappingKey:
-    """A key of a mapping."""
-
-    key: Any
-
-    def __str__(self) -> str:
-        return f"[{self.key!r}]"
-
-    def get(self, mapping: Any) -> Any:
-        """The child under this key."""
-        return mapping[self.key]
-
-
-@dataclasses.dataclass(frozen=True)
-class GetAttrKey:
-    """A name of an attribute."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return f".{self.name}"
-
-    def get(self, obj: Any) -> Any:
-        """The child of this name."""
-        return getattr(obj, self.name)
-
-
-KeyPath = tuple[Any, ...]
-
-
-def keystr(kp: KeyPath) -> str:
-    """The way to a leaf, as an expression."""
-    return "".join(map(str, kp))
-
-
-def key_get(obj: Any, kp: KeyPath) -> Any:
-    """What stands at the end of a way."""
-    for key in kp:
-        obj = key.get(obj)
-    return obj
 
 
 # --- The classes that are containers --------------------------------------------------------------
@@ -181,6 +128,21 @@ _NAMED_TUPLE = NodeDef(
     lambda children, cls: cls(*children),
     lambda t, _: [GetAttrKey(name) for name in t._fields],
 )
+
+
+def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], Context]:
+    """A dict's values and its keys, for classes that are registered as dicts are."""
+    return list(d.values()), list(d)
+
+
+def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[Any, Any]], Context]:
+    """A dict's values with the ways to them, and its keys."""
+    return [(MappingKey(key), value) for key, value in d.items()], list(d)
+
+
+def _dict_unflatten(values: Iterable[Any], context: Context) -> dict[Any, Any]:
+    """The dict of keys and values."""
+    return dict(zip(context, values, strict=True))
 
 
 def is_namedtuple_class(cls: type) -> bool:
