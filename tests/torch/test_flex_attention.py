@@ -61,10 +61,10 @@ def test_shared_heads_and_gradients() -> None:
         real.randn(2, 4, 5, 8, requires_grad=True),
         real.randn(2, 2, 6, 8, requires_grad=True),
     )
-    own = [to_ours(x) for x in (query, key)]
-    got, lse = ours.flex_attention(*own, own[1], enable_gqa=True, return_lse=True)
-    plain = [x.detach() for x in (query, key)]
-    expected = theirs.flex_attention(*plain, plain[1], enable_gqa=True, return_lse=True)
+    own = to_ours(query), to_ours(key)
+    got, lse = ours.flex_attention(own[0], own[1], own[1], enable_gqa=True, return_lse=True)
+    q, k = query.detach(), key.detach()
+    expected = theirs.flex_attention(q, k, k, enable_gqa=True, return_lse=True)
     compare_results((got.detach(), lse.detach()), expected, "attention", ulps=64)
     got.sum().backward()
     real.nn.functional.scaled_dot_product_attention(

@@ -893,5 +893,5 @@ def test_submodules_under_the_name_torch(tmp_path: Any) -> None:
     file.write_text(SCRIPT)
     command = [sys.executable, "-m", "minitorch.torch", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    wanted = "minitorch.torch Linear(in_features=2, out_features=3, bias=True)\n"
+    wanted = "torch Linear(in_features=2, out_features=3, bias=True)\n"
     assert (done.stdout, done.stderr) == (wanted, "")

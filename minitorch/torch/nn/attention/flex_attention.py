@@ -119,20 +119,20 @@ class BlockMask:
 
     def to_dense(self) -> Tensor:
         """Ones for blocks that are kept, at least in part."""
-        return (self._counts() > 0).int()
+        return self._counts().gt(0).int()
 
     @property
     def kv_num_blocks(self) -> Tensor:
         """How many blocks of each row are kept in part, but not whole."""
         counts = self._counts()
         rows, columns = self.BLOCK_SIZE
-        return ((counts > 0) & (counts < rows * columns)).int().sum(-1).int()
+        return (counts.gt(0) & counts.lt(rows * columns)).int().sum(-1).int()
 
     @property
     def full_kv_num_blocks(self) -> Tensor:
         """How many blocks of each row are kept whole."""
         rows, columns = self.BLOCK_SIZE
-        return (self._counts() == rows * columns).int().sum(-1).int()
+        return self._counts().eq(rows * columns).int().sum(-1).int()
 
     def sparsity(self) -> float:
         """How many of a hundred places are in blocks that are left out; less than 0 if blocks reach beyond the edge."""
@@ -222,7 +222,8 @@ def flex_attention(
         key, value = (x.repeat_interleave(heads // shared, dim=1) for x in (key, value))
     scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
     if score_mod is not None:
-        scores = score_mod(scores, *_places(*scores.shape, query.device))
+        b, h, q, kv = scores.shape
+        scores = score_mod(scores, *_places(b, h, q, kv, query.device))
     if block_mask is not None:
         kept = block_mask._kept[..., : scores.shape[-2], : scores.shape[-1]]
         scores = where(kept, scores, -math.inf)
