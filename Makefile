@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help train test run-tests test-machines lint format types check-python bench docs clean
+.PHONY: help train test run-tests test-machines test-libraries lint format types check-python bench docs clean
 
 help: ## Show the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -49,6 +49,9 @@ run-tests:
 test-machines: $(VENV)/.dev ## Run what depends on the processor as on other ones
 	$(BIN)/python -m tests.machines
 
+test-libraries: $(VENV)/.dev ## Run programs of other libraries here and on PyTorch, and compare
+	$(BIN)/python -m tests.libraries
+
 lint: $(VENV)/.dev ## Style and types only
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -69,5 +72,5 @@ docs: $(VENV)/.docs ## Build the documentation site, warnings as errors
 	$(BIN)/python -m docs.site.build
 
 clean: ## Remove everything that was built
-	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) .venv-libraries build dist .pytest_cache .ruff_cache .hypothesis *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

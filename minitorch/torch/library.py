@@ -208,6 +208,15 @@ class Library:
 # --- Calling by name -----------------------------------------------------------------------------------
 
 
+_ATEN: dict[str, Callable[..., Any]] = {
+    "_to_copy": lambda input, **options: input.to(**options, copy=True),
+    "sym_size": Tensor.size,
+    "sym_stride": Tensor.stride,
+    "sym_numel": Tensor.numel,
+}
+"""Torch's own operations that have other names here."""
+
+
 class Namespace:
     """A package of operations, as `torch.ops` has it."""
 
@@ -217,7 +226,7 @@ class Namespace:
     def __getattr__(self, name: str) -> Any:
         found = _OPERATIONS.get(f"{self.name}::{name}")
         if found is None and self.name == "aten":
-            fn = FUNCTIONS.get(name) or getattr(Tensor, name, None)
+            fn = FUNCTIONS.get(name) or _ATEN.get(name) or getattr(Tensor, name, None)
             found = None if fn is None else Overloads(f"aten::{name}", fn)
         if found is None:
             raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{name}'")

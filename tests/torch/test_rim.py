@@ -405,5 +405,7 @@ def test_torchs_operations_by_name() -> None:
     x = ours.ones(2, 2)
     assert ours.ops.aten.add.Tensor(x, x).tolist() == [[2, 2], [2, 2]]
     assert ours.ops.aten.view.default(x, (4,)).shape == (4,)
+    assert ours.ops.aten._to_copy.default(x, dtype=ours.int64).dtype is ours.int64
+    assert ours.ops.aten.sym_size.int(x, 1) == 2
     assert ours.ops.aten.mm is ours.ops.aten.mm
     assert not hasattr(ours.ops.aten, "nonsense")

@@ -20,6 +20,7 @@ from ..tensor import Size
 from ..tensor import Tensor as TensorBase
 
 _TensorBase = TensorBase
+_TensorMeta = type(TensorBase)
 _has_mps = _has_cuda = _has_mkldnn = False
 
 

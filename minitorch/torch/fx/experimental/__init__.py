@@ -1,0 +1,1 @@
+"""Torch's name for what traces programs: nothing is, and questions say so."""
