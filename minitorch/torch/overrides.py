@@ -89,7 +89,7 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     package = __name__.rpartition(".")[0]
     places = [import_module(f"{package}.{s}" if s else package) for s in _SECTIONS]
     found: dict[Any, list[Callable[..., Any]]] = {
-        place: [fn for fn in vars(place).values() if hasattr(fn, "asks")]
+        place: [fn for fn in list(vars(place).values()) if hasattr(fn, "asks")]
         for place in (*places, Tensor)
     }
     found[Tensor] += [p.__get__ for p in vars(Tensor).values() if isinstance(p, property)]

@@ -104,6 +104,7 @@ def test_titles_differ_and_back_leaves_a_page(visit: Visit, app) -> None:
 def test_shapes_are_reached_and_named_by_keyboard(visit: Visit) -> None:
     visit.open("?code=reference")
     cells = visit.main.locator("svg [data-id]")
+    expect(cells.first).to_be_visible(timeout=PATIENCE)  # which what follows does not wait for
     names = cells.evaluate_all("shapes => shapes.map(s => s.getAttribute('aria-label'))")
     assert names[:2] == ["index (0, 0): 10", "index (0, 1): 11"]
     assert len(set(names)) == len(names)
@@ -113,7 +114,8 @@ def test_shapes_are_reached_and_named_by_keyboard(visit: Visit) -> None:
         visit.page.keyboard.press(key)
     visit.see(r"Index \(0, 2\) lies at position 2")
     focused = "document.activeElement.shadowRoot?.activeElement ?? document.activeElement"
-    assert visit.page.evaluate(f"({focused}).getAttribute('aria-label')") == "index (0, 2): 12"
+    label = f"({focused}).getAttribute('aria-label')"
+    visit.wait_until(lambda: visit.page.evaluate(label) == "index (0, 2): 12")
 
 
 @needs_chromium
