@@ -210,9 +210,9 @@ class Library:
 
 _ATEN: dict[str, Callable[..., Any]] = {
     "_to_copy": lambda input, **options: input.to(**options, copy=True),
-    "sym_size": Tensor.size,
-    "sym_stride": Tensor.stride,
-    "sym_numel": Tensor.numel,
+    "sym_size": lambda input, *dim: input.size(*dim),
+    "sym_stride": lambda input, *dim: input.stride(*dim),
+    "sym_numel": lambda input: input.numel(),
 }
 """Torch's own operations that have other names here."""
 

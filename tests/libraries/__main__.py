@@ -82,6 +82,7 @@ def main() -> int:
     chosen = [p for p in programs if not args.names or p.stem in args.names]
     failed = 0
     for program in chosen:
+        ours: list[str] = []
         try:
             ours = run([str(python), "-m", "minitorch.torch", "--no-check", str(program)])
             theirs = run([sys.executable, str(program)], PYTHONPATH=str(libraries))
