@@ -85,6 +85,12 @@ CASES: dict[str, tuple[Make, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both libraries check arguments: PyTorch's own compiler, once used in a process, stops that."""
+    monkeypatch.setattr(theirs.Distribution, "_validate_args", True)
+
+
 def pair(name: str) -> tuple[Any, Any, list[Any], list[Any]]:
     """The distribution in both libraries, and its parameters."""
     make, params = CASES[name]

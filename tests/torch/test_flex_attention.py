@@ -16,6 +16,12 @@ from .oracle import compare_results, to_ours
 SLOPES = [0.5, 0.25]
 
 
+@pytest.fixture(autouse=True)
+def plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch computes without its compiler, which changes settings of the process for good."""
+    monkeypatch.setattr(theirs, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True)
+
+
 def alibi(lib: Any) -> Any:
     slopes = lib.as_tensor(SLOPES)
     return lambda score, b, h, q, kv: score + slopes[h] * (kv - q)
