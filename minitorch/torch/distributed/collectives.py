@@ -237,22 +237,11 @@ def gather(
     group_dst: int | None = None,
 ) -> Any:
     """Gather all ranks' tensors into a list on rank `dst`."""
-    _check_tensor(tensor, "tensor")
-    if gather_list:
-        _check_tensors(gather_list, "gather_list")
-        _check_same_type(*gather_list, tensor)
-    if not_in_group(group):
+    rooted = _list_at_root("gather", tensor, gather_list, group, (dst, group_dst), "destination")
+    if rooted is None:
         return None
-    found: Any = _resolve(group)
-    root = _rank_in_group(found, dst, group_dst, 0)
-    here = found.rank() == root
-    if here and not gather_list:
-        raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
-    if not here and gather_list:
-        raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
-    if here:
-        _check_sizes("gather", found.size(), gather_list, tensor)
-    return _ended(found.gather(gather_list if here else None, tensor, root, async_op), async_op)
+    found, root, own = rooted
+    return _ended(found.gather(own, tensor, root, async_op), async_op)
 
 
 def scatter(
@@ -264,22 +253,47 @@ def scatter(
     group_src: int | None = None,
 ) -> Any:
     """Give each rank its tensor of a list on rank `src`."""
+    rooted = _list_at_root("scatter", tensor, scatter_list, group, (src, group_src), "source")
+    if rooted is None:
+        return None
+    found, root, own = rooted
+    return _ended(found.scatter(tensor, own, root, async_op), async_op)
+
+
+def _list_at_root(
+    name: str,
+    tensor: Any,
+    tensors: Any,
+    group: Any,
+    roots: tuple[int | None, int | None],
+    where: str,
+) -> tuple[Any, int, Any] | None:
+    """The group, the rank in it that has a list of all ranks' tensors, and that list, there; None outside the group.
+
+    Args:
+        name: of the collective
+        tensor: this rank's
+        tensors: the list that was given
+        group: the group that was given
+        roots: the rank of all, or in the group, that was given
+        where: what that rank is called
+    """
     _check_tensor(tensor, "tensor")
-    if scatter_list:
-        _check_tensors(scatter_list, "scatter_list")
-        _check_same_type(*scatter_list, tensor)
+    if tensors:
+        _check_tensors(tensors, f"{name}_list")
+        _check_same_type(*tensors, tensor)
     if not_in_group(group):
         return None
     found: Any = _resolve(group)
-    root = _rank_in_group(found, src, group_src, 0)
+    root = _rank_in_group(found, *roots, 0)
     here = found.rank() == root
-    if here and not scatter_list:
-        raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
-    if not here and scatter_list:
-        raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
+    if here and not tensors:
+        raise ValueError(f"Argument ``{name}_list`` must be specified on {where} rank.")
+    if not here and tensors:
+        raise ValueError(f"Argument ``{name}_list`` must NOT be specified on non-{where} ranks.")
     if here:
-        _check_sizes("scatter", found.size(), scatter_list, tensor)
-    return _ended(found.scatter(tensor, scatter_list if here else None, root, async_op), async_op)
+        _check_sizes(name, found.size(), tensors, tensor)
+    return found, root, tensors if here else None
 
 
 def all_to_all(
