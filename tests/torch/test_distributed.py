@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import ast
 import math
-import os
-import pickle
 import signal
 import socket
 import subprocess
@@ -17,7 +15,6 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,8 +24,9 @@ import minitorch.torch as mt
 from minitorch.torch.distributed import mpi
 from minitorch.torch.distributed.errors import DistNetworkError
 
+from .distributed_found import ROOT, environment, free_port, results, same
+
 dist = mt.distributed
-ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "tests" / "torch" / "distributed_training.py"
 RUN = [sys.executable, "-m", "minitorch.torch.distributed.run", "--nproc_per_node", "2"]
 pytestmark = pytest.mark.skipif(
@@ -37,49 +35,12 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-def environment(**more: str) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **more}
-
-
 # --- Collectives ------------------------------------------------------------------------------
 
 
-def cases_of(library: str, path: str, address: str) -> list[dict[str, Any]]:
-    """What each of three ranks got, in a process of its own that `spawn` started."""
-    command = [sys.executable, "-W", "ignore", "-m", "tests.torch.distributed_cases", library, address, path]  # fmt: skip
-    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=200)  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
-    return [pickle.loads(Path(f"{path}.{rank}").read_bytes()) for rank in range(3)]
-
-
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Any], list[Any]]:
-    folder = tmp_path_factory.mktemp("cases")
-    with ThreadPoolExecutor() as pool:
-        theirs = pool.submit(cases_of, "torch", f"{folder}/t", f"tcp://127.0.0.1:{free_port()}")
-        ours = pool.submit(cases_of, "minitorch.torch", f"{folder}/m", f"file://{folder}/meet")
-        return theirs.result(), ours.result()
-
-
-def same(theirs: Any, ours: Any, tolerance: float = 0.0) -> bool:
-    """Whether two results are equal, floating point numbers to a relative tolerance.
-
-    Where gloo has no collective for a type ("Invalid scalar type"), ours need only have one.
-    """
-    if isinstance(theirs, str) and theirs.endswith("Invalid scalar type"):
-        return not isinstance(ours, str)
-    if isinstance(theirs, (list, tuple)):
-        pairs = zip(theirs, ours, strict=True)
-        return all(same(t, o, tolerance) for t, o in pairs)
-    if tolerance and isinstance(theirs, (float, complex)):
-        return abs(theirs - ours) <= tolerance * max(1.0, abs(theirs))
-    return theirs == ours and type(theirs) is type(ours)
+def found() -> tuple[list[Any], list[Any]]:
+    return results()
 
 
 @pytest.mark.parametrize("group", ["three", "two"])

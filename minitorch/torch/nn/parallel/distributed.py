@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from ... import distributed as dist
 from ...autograd.graph import modes
-from ...tensor import Tensor, bump_version, wrap
+from ...distributed.flat import joined, spread
+from ...tensor import Tensor
 from ..modules.module import Module
 from .buckets import Reducer
 
@@ -105,20 +104,10 @@ class DistributedDataParallel(Module):
         for tensor in tensors:
             by_type.setdefault(tensor._array.dtype, []).append(tensor)
         for several in by_type.values():
-            joined = wrap(np.concatenate([t._array.reshape(-1) for t in several]))
-            dist.broadcast(joined, group=self.process_group, group_src=0)
+            values = joined(several)
+            dist.broadcast(values, group=self.process_group, group_src=0)
             if dist.get_rank(self.process_group) != 0:
-                _spread(joined._array, several)
-
-
-def _spread(values: Any, tensors: Sequence[Tensor]) -> None:
-    """Put values into tensors, one after the other."""
-    start = 0
-    for tensor in tensors:
-        size = tensor._array.size
-        tensor._array[...] = values[start : start + size].reshape(tensor._array.shape)
-        bump_version(tensor)
-        start += size
+                spread(values, several)
 
 
 def _check_same(parameters: Sequence[Tensor], group: Any) -> None:
