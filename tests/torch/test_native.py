@@ -13,9 +13,10 @@ import pytest
 import benchmarks.torch_steps as steps
 import minitorch.torch as torch
 from minitorch.torch.compiler.loops import Loop
-from minitorch.torch.compiler.lowering import Call, Product, Update
+from minitorch.torch.compiler.lowering import Call, Update
 from minitorch.torch.compiler.native_player import NativePlayer, Plan
 from minitorch.torch.compiler.passes import with_constants
+from minitorch.torch.compiler.product_forms import Product
 
 from . import compiled_programs
 from .compile_cases import arguments, gradients, modules, training_steps, values  # noqa: F401
@@ -137,6 +138,58 @@ def test_convolutions_and_pooling(kernel: Any, options: Any) -> None:
         return y.detach().clone(), *torch.autograd.grad((y * y).sum(), [x, *conv.parameters()])
 
     _played(f, torch.randn(4, 3, 13, 14, requires_grad=True))
+
+
+@pytest.mark.parametrize("affine", [True, False])
+def test_batch_norm_and_its_running_statistics(affine: bool) -> None:
+    """Normalized, scaled and counted as by eager calls, in one program."""
+
+    def made() -> tuple[Any, Any]:
+        torch.manual_seed(0)
+        model = nn.Sequential(
+            nn.Conv2d(3, 5, 3), nn.BatchNorm2d(5, affine=affine), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+            nn.Linear(5, 2), nn.BatchNorm1d(2, momentum=0.3),
+        )  # fmt: skip
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+        def step(x: Any) -> Any:
+            optimizer.zero_grad()
+            y = torch.tanh(model(x * 3 + 1))
+            loss = (y * (y + 0.5)).sum()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        return model, step
+
+    (eager, expected), (model, step) = made(), made()
+    plan = plan_of(made()[1], torch.randn(4, 3, 9, 8))
+    assert Call not in kinds(plan)
+    assert len(plan.segments) == 1
+    compiled = torch.compile(step)
+    for n in range(7):
+        x = torch.randn(4, 3, 9, 8) + n
+        np.testing.assert_allclose(compiled(x).item(), expected(x).item(), rtol=1e-4, atol=1e-5)
+    for (name, a), b in zip(model.state_dict().items(), eager.state_dict().values(), strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-5, err_msg=name)
+    versions = [[b._version for b in m.buffers()] for m in (model, eager)]
+    assert versions[0] == versions[1]
+
+
+def test_sums_that_tasks_share() -> None:
+    """Sums along all dimensions but one, on all threads: each has channels of its own."""
+
+    def f(x: Any, y: Any) -> Any:
+        z = x * y
+        return z.sum((0, 2)), z.mean(2), z.transpose(0, 1).sum((1, 2)), z.sum((1, 2)), z.sum()
+
+    given = torch.randn(30, 8, 700), torch.randn(8, 1)
+    plan = plan_of(f, *given)
+    assert any(text.parallel and text.split == 1 for text in plan.texts.values())
+    compiled = torch.compile(f)
+    for _ in range(5):
+        for a, b in zip(compiled(*given), f(*given), strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=2e-3)
 
 
 def test_cross_entropy_and_its_errors() -> None:

@@ -15,9 +15,8 @@ import numpy as np
 
 from ..formulas.geometry import Geometry
 from ..formulas.losses import check_targets
-from .loops import Sum
-from .memory import OWN, is_compact
-from .tape import Entry, Layout, Slot
+from .memory import REALS, compact_layout, is_compact, is_dense
+from .tape import Entry, Slot
 
 if TYPE_CHECKING:
     from .lowering import Lowering
@@ -38,6 +37,7 @@ class Kernel:
         made: slots that it writes
         work: how much there is to do, in elements
         check: what raises the error if something is wrong, given the array of a slot
+        counted: slots from outside that it writes to as well, and whose versions count that
     """
 
     name: str
@@ -46,7 +46,8 @@ class Kernel:
     given: list[Slot]
     made: list[Slot]
     work: int
-    check: tuple[Callable[[Any], Any], Slot] | None = field(default=None)
+    check: tuple[Callable[[Any], Any], Slot] | None = None
+    counted: list[Slot] = field(default_factory=list)
 
     def read(self) -> list[Slot]:
         """The slots that it reads."""
@@ -71,7 +72,7 @@ def form(name: str) -> Callable[[Any], Any]:
     return declare
 
 
-def _are_plain(lowering: Lowering, slots: Any, layouts: Any) -> Any:
+def are_plain(lowering: Lowering, slots: Any, layouts: Any) -> Any:
     """The one type of real numbers that all have, which lie in order; None where that is not so."""
     found = [lowering.layout(slot) for slot in slots] + list(layouts)
     kinds = {layout[2] for layout in found}
@@ -79,13 +80,6 @@ def _are_plain(lowering: Lowering, slots: Any, layouts: Any) -> Any:
         return None
     kind = kinds.pop()
     return kind.type if kind.char in "fd" else None
-
-
-def _add(lowering: Lowering, kernel: Kernel, layouts: Any) -> None:
-    lowering._append(kernel)
-    for slot, layout in zip(kernel.made, layouts, strict=True):
-        lowering.memory.add(slot, OWN, layout, len(lowering.steps) - 1)
-        lowering.ready[int(slot)] = len(lowering.steps)
 
 
 def _size(lowering: Lowering, slot: Slot) -> int:
@@ -109,7 +103,7 @@ def _convolution(lowering: Lowering, entry: Entry, transposed: bool) -> bool:
     from ..backends.cpu.conv_kernels import planned
 
     source, weight, bias = entry.inputs
-    real = _are_plain(lowering, [s for s in entry.inputs if s is not None], entry.layouts)
+    real = are_plain(lowering, [s for s in entry.inputs if s is not None], entry.layouts)
     made, layout = entry.outputs[0], entry.layouts[0]
     shape, sizes, kernel = layout[0], lowering.layout(source)[0], lowering.layout(weight)[0]
     if real is None or len(sizes) != len(kernel) or (transposed and bias is not None):
@@ -119,7 +113,7 @@ def _convolution(lowering: Lowering, entry: Entry, transposed: bool) -> bool:
         return False
     itemsize = np.dtype(real).itemsize
     plan, work = planned(transposed, sizes, kernel, shape, geometry, groups, itemsize)
-    given = [lowering._canonical(s) for s in entry.inputs if s is not None]
+    given = [lowering.canonical(s) for s in entry.inputs if s is not None]
     words: list[Any] = []
     for slot in given:
         words += [slot, _size(lowering, slot)]
@@ -129,7 +123,7 @@ def _convolution(lowering: Lowering, entry: Entry, transposed: bool) -> bool:
         words += _table(table)
     products = math.prod(sizes if transposed else shape) * math.prod(kernel[1:])
     kernel_step = Kernel("convolve", real, words, given, [made], products if products > LARGE else 0)  # fmt: skip
-    _add(lowering, kernel_step, [layout])
+    lowering.add(kernel_step, [layout])
     return True
 
 
@@ -148,8 +142,8 @@ def _weight_gradient(lowering: Lowering, entry: Entry) -> bool:
     """Sums of parts of the batch, then the sum of these; of it, the gradient is a part."""
     from ..backends.cpu.conv_kernels import planned_gradient
 
-    g, x = map(lowering._canonical, entry.inputs)
-    real = _are_plain(lowering, (g, x), ())
+    g, x = map(lowering.canonical, entry.inputs)
+    real = are_plain(lowering, (g, x), ())
     shape, groups = tuple(entry.params["shape"]), entry.params["groups"]
     sizes = lowering.layout(g)[0], lowering.layout(x)[0]
     if real is None or groups != 1 or len(sizes[0]) != len(shape):
@@ -157,22 +151,20 @@ def _weight_gradient(lowering: Lowering, entry: Entry) -> bool:
     dtype = np.dtype(real)
     geometry = _geometry(entry.params, shape[2:])
     plan, work, offsets, kept = planned_gradient(*sizes, shape, geometry, groups, dtype.itemsize)
-    sums, length = lowering._new(), math.prod(kept)
+    sums, length = lowering.new(), math.prod(kept)
     each = kept[1:]
-    layout = _compact((kept[0], math.prod(each)), dtype)
-    _add(lowering, Kernel("clear", real, [sums, length], [], [sums], 0), [layout])
+    layout = compact_layout((kept[0], math.prod(each)), dtype)
+    lowering.add(Kernel("clear", real, [sums, length], [], [sums], 0), [layout])
     words = [g, math.prod(sizes[0]), x, math.prod(sizes[1]), sums, length, *_table(plan.layout), *_table(work)]  # fmt: skip
     words += [*_table(plan.splits), *_table(offsets)]
     products = math.prod(sizes[0]) * math.prod(shape[1:])
     kernel = Kernel("gather", real, words, [g, x, sums], [], products if products > LARGE else 0)
-    lowering._append(kernel)
+    lowering.append(kernel)
     lowering.ready[int(sums)] = len(lowering.steps)
-    total = lowering._new()
     if kept[0] == 1:
-        lowering.memory.view(total, sums, 0, _compact((math.prod(each),), dtype))
-        lowering.ready[int(total)] = len(lowering.steps)
+        total = lowering.view(sums, compact_layout([math.prod(each)], dtype))
     else:
-        lowering._join(layout[0], real, Sum(total, sums, (0,), 1), _compact((math.prod(each),), dtype))  # fmt: skip
+        total = lowering.sum(sums, (0,))
     _part_of_sum(lowering, entry, total, each[-1] * dtype.itemsize)
     return True
 
@@ -181,19 +173,11 @@ def _part_of_sum(lowering: Lowering, entry: Entry, total: Slot, row: int) -> Non
     """The first elements of each row of a sum, in the shape of a weight: as they lie there, or copied."""
     made, layout = entry.outputs[0], entry.layouts[0]
     shape, strides, dtype = layout
-    seen = shape, (row, *_compact(shape, dtype)[1][1:]), dtype
+    seen = shape, (row, *compact_layout(shape, dtype)[1][1:]), dtype
     if seen[1] == strides:
-        lowering.memory.view(made, total, 0, layout)
-        lowering.ready[int(made)] = lowering.ready[int(total)]
-        return
-    part = lowering._new()
-    lowering.memory.view(part, total, 0, seen)
-    lowering.ready[int(part)] = lowering.ready[int(total)]
-    lowering.copy(made, part, layout)
-
-
-def _compact(shape: tuple[int, ...], dtype: Any) -> Layout:
-    return shape, np.empty(shape, dtype).strides, np.dtype(dtype)
+        lowering.view(total, layout, made=made)
+    else:
+        lowering.copy(made, lowering.view(total, seen), layout)
 
 
 # --- Pooling -------------------------------------------------------------------------------------------------
@@ -203,22 +187,48 @@ def _compact(shape: tuple[int, ...], dtype: Any) -> Layout:
 def _max_pool(lowering: Lowering, entry: Entry) -> bool:
     if entry.params["window"] != ((2, 2), (2, 2), (0, 0), (1, 1), False):
         return False
-    x, layouts = lowering._canonical(entry.inputs[0]), entry.layouts
-    real = _are_plain(lowering, [x], layouts[:1])
+    x, layouts = lowering.canonical(entry.inputs[0]), entry.layouts
+    real = are_plain(lowering, [x], layouts[:1])
     if real is None or not is_compact(layouts[1]):
         return False
     *outer, height, width = lowering.layout(x)[0]
     words: list[Any] = [x, *entry.outputs, math.prod(outer), height, width]
     work = _size(lowering, x)
-    _add(lowering, Kernel("halve", real, words, [x], list(entry.outputs), work), layouts)
+    lowering.add(Kernel("halve", real, words, [x], list(entry.outputs), work), layouts)
+    return True
+
+
+@form("adaptive_avg_pool")
+def _mean_of_all(lowering: Lowering, entry: Entry) -> bool:
+    """One window is a mean."""
+    x, (shape, _, kind) = entry.inputs[0], lowering.layout(entry.inputs[0])
+    dims = len(entry.params["size"])
+    if kind not in REALS or set(entry.params["size"]) != {1} or 0 in shape or not is_compact(entry.layouts[0]):  # fmt: skip
+        return False
+    along = tuple(range(len(shape) - dims, len(shape)))
+    mean = lowering.sum(x, along, divisor=math.prod(shape[-dims:]))
+    lowering.view(mean, entry.layouts[0], made=entry.outputs[0])
+    return True
+
+
+@form("adaptive_avg_pool_backward")
+def _mean_of_all_backward(lowering: Lowering, entry: Entry) -> bool:
+    g, layout = entry.inputs[0], entry.layouts[0]
+    shape, kind = layout[0], layout[2]
+    if kind not in REALS or set(entry.params["size"]) != {1} or 0 in shape or not is_dense(layout):
+        return False
+    if lowering.layout(g)[2] != kind:
+        return False
+    count = math.prod(shape[-len(entry.params["size"]) :])
+    lowering.apply(np.true_divide, g, count, like=layout, made=entry.outputs[0])
     return True
 
 
 @form("max_pool_backward")
 def _max_pool_backward(lowering: Lowering, entry: Entry) -> bool:
-    g, places = map(lowering._canonical, entry.inputs)
+    g, places = map(lowering.canonical, entry.inputs)
     layout, dims = entry.layouts[0], entry.params["dims"]
-    real = _are_plain(lowering, [g], [layout])
+    real = are_plain(lowering, [g], [layout])
     index = lowering.layout(places)
     if real is None or index[2] != np.int64 or not is_compact(index):
         return False
@@ -226,7 +236,7 @@ def _max_pool_backward(lowering: Lowering, entry: Entry) -> bool:
     planes, windows = math.prod(shape[:-dims]), math.prod(shape[-dims:])
     made = entry.outputs[0]
     words: list[Any] = [g, places, made, planes, windows, math.prod(layout[0][-dims:])]
-    _add(lowering, Kernel("put_back", real, words, [g, places], [made], size), [layout])
+    lowering.add(Kernel("put_back", real, words, [g, places], [made], size), [layout])
     return True
 
 
@@ -246,17 +256,17 @@ def _cross_entropy(lowering: Lowering, entry: Entry) -> bool:
     params = entry.params
     if params["smoothing"] or params["reduction"] not in ("mean", "sum"):
         return False
-    real = _are_plain(lowering, [logits], entry.layouts)
+    real = are_plain(lowering, [logits], entry.layouts)
     if real is None or not _rows_and_targets(lowering, logits, target, weight):
         return False
-    x, classes = map(lowering._canonical, (logits, target))
+    x, classes = map(lowering.canonical, (logits, target))
     rows, width = lowering.layout(x)[0]
     loss, sums, count = entry.outputs
     ignored = params["ignore_index"]
     words = [x, classes, loss, sums, count, None, rows, width, ignored, int(params["reduction"] == "mean")]  # fmt: skip
     check = partial(check_targets, classes=width, ignore_index=ignored), target
     kernel = Kernel("cross_entropy", real, words, [x, classes], list(entry.outputs), 0, check)
-    _add(lowering, kernel, entry.layouts)
+    lowering.add(kernel, entry.layouts)
     return True
 
 
@@ -264,14 +274,14 @@ def _cross_entropy(lowering: Lowering, entry: Entry) -> bool:
 def _cross_entropy_backward(lowering: Lowering, entry: Entry) -> bool:
     g, logits, target, weight, sums, count = entry.inputs
     layout = entry.layouts[0]
-    real = _are_plain(lowering, [g, logits, sums, count], [layout])
+    real = are_plain(lowering, [g, logits, sums, count], [layout])
     if real is None or entry.params["smoothing"] or _size(lowering, g) != 1:
         return False
     if not _rows_and_targets(lowering, logits, target, weight) or _size(lowering, count) != 1:
         return False
-    given = [lowering._canonical(slot) for slot in (g, logits, target, sums, count)]
+    given = [lowering.canonical(slot) for slot in (g, logits, target, sums, count)]
     made = entry.outputs[0]
     rows, width = layout[0]
     words: list[Any] = [*given, made, rows, width, entry.params["ignore_index"]]
-    _add(lowering, Kernel("cross_entropy_backward", real, words, given, [made], rows * width), [layout])  # fmt: skip
+    lowering.add(Kernel("cross_entropy_backward", real, words, given, [made], rows * width), [layout])  # fmt: skip
     return True

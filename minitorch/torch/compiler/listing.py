@@ -7,9 +7,10 @@ from typing import Any
 
 from .kernel_forms import Kernel
 from .loops import Loop
-from .lowering import Call, Product, Update
+from .lowering import Call, Update
 from .memory import LEFT, OWN
 from .native_player import Plan
+from .product_forms import Product
 from .tape import Slot
 
 

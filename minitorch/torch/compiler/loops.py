@@ -138,14 +138,13 @@ class Text:
     # --- How tasks share the work ------------------------------------------------------------------
 
     def _choose_split(self) -> None:
-        """Tasks share rows; where rows are summed up, columns; where neither is possible, there is one task."""
-        deep = len(self.sizes) > 1
-        sums = [o for o in self.operands if o.role == "sum"]
-        by_column = len(self.sizes) == 2 and all(
-            o.strides == (0, o.place.layout[2].itemsize) for o in sums
-        )
-        self.columns = not deep or (bool(sums) and by_column)
-        self.parallel = not sums or (deep and by_column)
+        """Tasks share the first dimension in which each has sums of its own, next to each other in memory."""
+        sums = [o.strides for o in self.operands if o.role == "sum"]
+        shared = [
+            d for d in range(len(self.sizes)) if all(s[d] and s[d] == max(s) for s in sums)
+        ]  # fmt: skip
+        self.split, self.parallel = shared[0] if shared else 0, bool(shared)
+        self.columns = self.split == len(self.sizes) - 1
 
     # --- Operands ----------------------------------------------------------------------------------
 
@@ -215,11 +214,14 @@ class Text:
             self.opening.append(f"{name} = {kind}({start}, {self._length(operand)})")
         if direct:
             return
-        address = self._word(operand.place)
-        if register or not self.columns:
+        address, own = self._word(operand.place), operand.strides[self.split]
+        if not self.parallel:
             count = self._word(math.prod(operand.place.layout[0]))
+        elif own == operand.place.layout[2].itemsize:
+            count, address = "(last - first)", f"{address} + first * {own}"
         else:
-            count, address = "n", f"{address} + first * {operand.place.layout[2].itemsize}"
+            count = f"(last - first) * {self._word(own // operand.place.layout[2].itemsize)}"
+            address = f"{address} + first * {self._word(own)}"
         self.before += [
             f"{name} = {kind}({address}, {count})",
             f"for i in range({count}):",
@@ -281,11 +283,11 @@ class Text:
         if self.columns:
             begin += [f"first, last = share(task, tasks, w[{depth - 1}])", "n = last - first"]
         else:
-            begin += ["first, last = share(task, tasks, w[0])", f"n = w[{depth - 1}]"]
+            begin += [f"first, last = share(task, tasks, w[{self.split}])", f"n = w[{depth - 1}]"]
         lines = begin + self.before
         pad = ""
         for d in range(depth - 1):
-            span = "first, last" if d == 0 and not self.columns else f"w[{d}]"
+            span = "first, last" if d == self.split else f"w[{d}]"
             lines.append(f"{pad}for i{d} in range({span}):")
             pad += "    "
         lines += [pad + line for line in self.opening]

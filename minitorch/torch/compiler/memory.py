@@ -9,12 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from .tape import Layout, Slot
 
 ALIGNMENT = 64
+
+REALS: dict[np.dtype, Any] = {np.dtype(np.float32): np.float32, np.dtype(np.float64): np.float64}
+"""The types that programs compute in."""
 
 OUTSIDE, MADE, OWN, LEFT = "outside", "made", "own", "left"
 """Whose memory it is: from outside the tape, made by a call of Python, a program's own, or its own and left to the caller."""
@@ -126,6 +130,15 @@ def is_compact(layout: Layout) -> bool:
             return False
         step *= size
     return True
+
+
+def compact_layout(shape: Iterable[int], dtype: np.dtype) -> Layout:
+    """The layout of an array whose elements follow each other in order."""
+    sizes, strides, step = tuple(shape), [], dtype.itemsize
+    for size in reversed(sizes):
+        strides.append(step)
+        step *= max(size, 1)
+    return sizes, tuple(reversed(strides)), dtype
 
 
 def new_array(layout: Layout) -> np.ndarray:

@@ -21,9 +21,10 @@ from ..backends.interface import address_of
 from ..tensor import bump_versions
 from .kernel_forms import Kernel
 from .loops import Loop, Text
-from .lowering import Call, Lowering, Product, Update, leading
+from .lowering import Call, Lowering, Update
 from .memory import LEFT, MADE, OUTSIDE, OWN, Place, Root, is_compact, new_array
 from .player import OnArrays
+from .product_forms import Product, leading
 from .tape import Slot, Tape
 
 PARALLEL = 131_072
@@ -343,6 +344,8 @@ class NativePlayer(OnArrays):
                 self.lines.append(
                     f"{prepare}(machine, {_listed(counts)}, {_listed(changed)}, {self.constant(step.entry.params['options'])})"
                 )  # fmt: skip
+            elif isinstance(step, Kernel):
+                self.lines += [f"bump_version(t{int(slot)})" for slot in step.counted]
         run = f"{self.constant(_runner())}(*machine.runs[{number}], {{}}, {{}})"
         parallel = any(plan.is_parallel(k) for k in segment)
         blas = plan.asks_blas(segment)

@@ -12,10 +12,25 @@ import numpy as np
 
 from . import conv_gradient_tiles, conv_tiles, losses_kernels, pool_kernels
 from .blas import itemsize
-from .kernels import TASK, address_of, body_of, compile_for, numbers_at, run_at, share
+from .kernels import (
+    TASK,
+    address_of,
+    body_of,
+    compile_for,
+    inline,
+    number,
+    numbers_at,
+    reduction,
+    run_at,
+    share,
+)  # fmt: skip
 from .optim_kernels import to_fixed_tuple
+from .runs import total
+
+Array = Any
 
 words: Any = run_at(np.int64)
+doubles: Any = run_at(np.float64)
 
 _convolve_all = body_of(conv_tiles.convolve_all)
 _gather_all = body_of(conv_gradient_tiles.gather_all)
@@ -130,3 +145,65 @@ def cross_entropy_backward(block: int, task: int, tasks: int) -> None:
     sums = numbers_at(w[3] + 2 * first * itemsize, 2 * rows).reshape(rows, 2)
     target = words(w[2] + 8 * first, rows)
     _entropies_backward(np.int64(0), np.int64(1), own, x, sums, target, w[8], out)
+
+
+# --- Norms -------------------------------------------------------------------------------------------------
+
+
+def moments(block: int, task: int, tasks: int) -> None:
+    """Means and variances of channels. Words: input, means, variances; samples, channels, size of each."""
+    w = words(block, 6)
+    samples, channels, size = w[3], w[4], w[5]
+    x = numbers_at(w[0], samples * channels * size).reshape(samples, channels, size)
+    means, variances = numbers_at(w[1], channels), numbers_at(w[2], channels)
+    first, last = share(task, tasks, channels)
+    exact, count = np.float64(0), np.float64(samples * size)
+    for c in range(first, last):
+        s, q = exact, exact
+        shift = mean_of(x[0, c])
+        for n in range(samples):
+            near, square = near_sums(x[n, c], shift)
+            s += np.float64(near)
+            q += np.float64(square)
+        means[c] = np.float64(shift) + s / count
+        variances[c] = max(q / count - (s / count) * (s / count), exact)
+
+
+@inline
+def mean_of(x: Array) -> Any:
+    """The mean of contiguous memory, more or less."""
+    return total(x) / number(len(x))
+
+
+@reduction
+def near_sums(x: Array, shift: Any) -> Any:
+    """The sums of distances from a number, and of their squares."""
+    s, q = 0.0, 0.0
+    for i in range(len(x)):
+        d = x[i] - shift
+        s += d
+        q += d * d
+    return s, q
+
+
+def update_running(block: int, task: int, tasks: int) -> None:
+    """Running statistics on their way to a batch's.
+
+    Words: running mean, running variance, mean, variance; how many, the factor that makes a variance unbiased, and
+    how far they move, these two as float64.
+    """
+    w = words(block, 7)
+    factors = doubles(block + 40, 2)
+    unbiased, momentum, rest = number(factors[0]), number(factors[1]), number(1 - factors[1])
+    running, batch = numbers_at(w[0], w[4]), numbers_at(w[2], w[4])
+    for i in range(len(running)):
+        running[i] = momentum * batch[i] + rest * running[i]
+    running, batch = numbers_at(w[1], w[4]), numbers_at(w[3], w[4])
+    for i in range(len(running)):
+        running[i] = momentum * (batch[i] * unbiased) + rest * running[i]
+
+
+def count_up(block: int, task: int, tasks: int) -> None:
+    """A whole number on top of another. Words: where that is, and the number."""
+    w = words(block, 2)
+    words(w[0], 1)[0] += w[1]
