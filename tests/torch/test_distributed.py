@@ -220,6 +220,17 @@ def test_ctrl_c_ends_all_ranks(jobs: Any) -> None:
     assert process.returncode == 130
 
 
+# --- GPUs -------------------------------------------------------------------------------------
+
+
+def test_tensors_of_gpus_are_exchanged_by_nccl() -> None:
+    command = [sys.executable, "-m", "minitorch.torch", "--nproc", "2", "tests/torch/nccl_check.py"]
+    variables = environment(MINITORCH_CUDA="simulated")
+    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=100)  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.startswith("nccl on 2 ranks (simulated GPU): 592 comparisons, all equal")
+
+
 # --- Without ranks ----------------------------------------------------------------------------
 
 

@@ -453,7 +453,10 @@ def batch_isend_irecv(p2p_op_list: Any) -> list[Any]:
         )
     if any(op.group is not p2p_op_list[0].group for op in p2p_op_list):
         raise ValueError("All ops need to use the same group.")
-    return [op.op(op.tensor, op.peer, op.group, op.tag) for op in p2p_op_list]
+    if not p2p_op_list:
+        return []
+    with _resolve(p2p_op_list[0].group).batched():
+        return [op.op(op.tensor, op.peer, op.group, op.tag) for op in p2p_op_list]
 
 
 # --- Waiting for all --------------------------------------------------------------------------

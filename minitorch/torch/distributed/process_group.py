@@ -8,16 +8,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
 
-from ..tensor import Array, Tensor, bump_version
+from ..tensor import Array, Tensor
 from . import mpi, reduce_op
 from .errors import DistBackendError, DistError
 from .fingerprint import Fingerprint
+from .memory import (
+    about_tensor,
+    as_mpi_bytes,
+    collecting,
+    deliver,
+    joined,
+    nbytes,
+    readable,
+    writable,
+)
 from .reduce_op import ReduceOp
 from .store import Store
 from .tcp_store import Presence
@@ -30,7 +40,7 @@ class ProcessGroup:
     Attributes:
         ranks: the ranks of the members, in the order of their ranks in the group
         group_name: a name that all members know it by
-        backend: "gloo" or "mpi"
+        backend: "gloo", "mpi" or "nccl"
     """
 
     backend = "undefined"
@@ -63,6 +73,13 @@ class ProcessGroup:
     def name(self) -> str:
         """The backend's name."""
         return self.backend
+
+    def close(self) -> None:
+        """Give back what only this group has."""
+
+    def batched(self) -> AbstractContextManager[None]:
+        """While it is open, sends and receives may be collected, to be started at once."""
+        return nullcontext()
 
     @property
     def group_desc(self) -> str:
@@ -157,7 +174,7 @@ class ProcessGroupMPI(ProcessGroup):
 
     def allreduce(self, tensor: Tensor, op: ReduceOp, asynchronous: bool = False) -> Work:
         """Every rank gets the reduction of all ranks' tensors."""
-        memory, copy_back = _writable(tensor)
+        memory, copy_back = writable(tensor)
         kind, datatype, operation = reduce_op.for_mpi(op, tensor.dtype)
         module = mpi.load()
         numbers = memory.view(kind)
@@ -167,7 +184,7 @@ class ProcessGroupMPI(ProcessGroup):
             copy_back()
 
         return self._start(
-            "all_reduce", _about(tensor, op),
+            "all_reduce", about_tensor(tensor, op),
             lambda: self.comm.Iallreduce(module.IN_PLACE, [numbers, datatype], operation),
             finish, [tensor], asynchronous,
         )  # fmt: skip
@@ -175,15 +192,15 @@ class ProcessGroupMPI(ProcessGroup):
     def reduce(self, tensor: Tensor, root: int, op: ReduceOp, asynchronous: bool = False) -> Work:
         """One rank gets the reduction of all ranks' tensors."""
         kind, datatype, operation = reduce_op.for_mpi(op, tensor.dtype)
-        name, about = "reduce", f"{_about(tensor, op)} to {root}"
+        name, about = "reduce", f"{about_tensor(tensor, op)} to {root}"
         if self._rank != root:
-            given = _readable(tensor).view(kind)
+            given = readable(tensor).view(kind)
             return self._start(
                 name, about,
                 lambda: self.comm.Ireduce([given, datatype], None, operation, root),
                 None, [tensor], asynchronous,
             )  # fmt: skip
-        memory, copy_back = _writable(tensor)
+        memory, copy_back = writable(tensor)
         numbers = memory.view(kind)
 
         def finish() -> None:
@@ -200,59 +217,59 @@ class ProcessGroupMPI(ProcessGroup):
     def broadcast(self, tensor: Tensor, root: int, asynchronous: bool = False) -> Work:
         """Every rank gets one rank's tensor."""
         if self._rank == root:
-            memory, copy_back = _readable(tensor), None
+            memory, copy_back = readable(tensor), None
         else:
-            memory, copy_back = _writable(tensor)
+            memory, copy_back = writable(tensor)
         return self._start(
-            "broadcast", f"{_about(tensor)} from {root}",
-            lambda: self.comm.Ibcast(_bytes(memory), root), copy_back, [tensor], asynchronous,
+            "broadcast", f"{about_tensor(tensor)} from {root}",
+            lambda: self.comm.Ibcast(as_mpi_bytes(memory), root), copy_back, [tensor], asynchronous,
         )  # fmt: skip
 
     def allgather(self, outputs: Sequence[Tensor], tensor: Tensor, asynchronous: bool = False, name: str = "all_gather") -> Work:  # fmt: skip
         """Every rank gets all ranks' tensors: a list of them, or one with all of their elements."""
-        given = _readable(tensor)
-        gathered, deliver = _collecting(outputs, given)
+        given = readable(tensor)
+        gathered, deliver = collecting(outputs, given)
         return self._start(
-            name, _about(tensor),
-            lambda: self.comm.Iallgather(_bytes(given), _bytes(gathered)), deliver, outputs, asynchronous,
+            name, about_tensor(tensor),
+            lambda: self.comm.Iallgather(as_mpi_bytes(given), as_mpi_bytes(gathered)), deliver, outputs, asynchronous,
         )  # fmt: skip
 
     def gather(self, outputs: Sequence[Tensor] | None, tensor: Tensor, root: int, asynchronous: bool = False) -> Work:  # fmt: skip
         """One rank gets all ranks' tensors."""
-        given = _readable(tensor)
-        name, about = "gather", f"{_about(tensor)} to {root}"
+        given = readable(tensor)
+        name, about = "gather", f"{about_tensor(tensor)} to {root}"
         if self._rank != root or outputs is None:
             return self._start(
-                name, about, lambda: self.comm.Igather(_bytes(given), None, root), None, [], asynchronous
+                name, about, lambda: self.comm.Igather(as_mpi_bytes(given), None, root), None, [], asynchronous
             )  # fmt: skip
-        gathered, deliver = _collecting(outputs, given)
+        gathered, deliver = collecting(outputs, given)
         return self._start(
-            name, about, lambda: self.comm.Igather(_bytes(given), _bytes(gathered), root),
+            name, about, lambda: self.comm.Igather(as_mpi_bytes(given), as_mpi_bytes(gathered), root),
             deliver, outputs, asynchronous,
         )  # fmt: skip
 
     def scatter(self, tensor: Tensor, inputs: Sequence[Tensor] | None, root: int, asynchronous: bool = False) -> Work:  # fmt: skip
         """Every rank gets its one of one rank's tensors."""
-        memory, copy_back = _writable(tensor)
-        given = _joined(inputs) if self._rank == root and inputs is not None else None
+        memory, copy_back = writable(tensor)
+        given = joined(inputs) if self._rank == root and inputs is not None else None
         return self._start(
-            "scatter", f"{_about(tensor)} from {root}",
-            lambda: self.comm.Iscatter(None if given is None else _bytes(given), _bytes(memory), root),
+            "scatter", f"{about_tensor(tensor)} from {root}",
+            lambda: self.comm.Iscatter(None if given is None else as_mpi_bytes(given), as_mpi_bytes(memory), root),
             copy_back, [tensor], asynchronous,
         )  # fmt: skip
 
     def reduce_scatter(self, tensor: Tensor, inputs: Sequence[Tensor], op: ReduceOp, asynchronous: bool = False, name: str = "reduce_scatter") -> Work:  # fmt: skip
         """Every rank gets its part of the reduction of all ranks' tensors."""
-        memory, copy_back = _writable(tensor)
+        memory, copy_back = writable(tensor)
         kind, datatype, operation = reduce_op.for_mpi(op, tensor.dtype)
-        numbers, given = memory.view(kind), _joined(inputs).view(kind)
+        numbers, given = memory.view(kind), joined(inputs).view(kind)
 
         def finish() -> None:
             self._average(op, numbers)
             copy_back()
 
         return self._start(
-            name, _about(tensor, op),
+            name, about_tensor(tensor, op),
             lambda: self.comm.Ireduce_scatter_block(
                 [given, datatype], [numbers, datatype], operation
             ),
@@ -261,13 +278,13 @@ class ProcessGroupMPI(ProcessGroup):
 
     def alltoall(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], asynchronous: bool = False, name: str = "all_to_all") -> Work:  # fmt: skip
         """Every rank gets one tensor of each rank's list."""
-        given, into = _joined(inputs), np.empty(sum(_nbytes(o) for o in outputs), np.uint8)
-        sent, received = [_nbytes(i) for i in inputs], [_nbytes(o) for o in outputs]
+        given, into = joined(inputs), np.empty(sum(nbytes(o) for o in outputs), np.uint8)
+        sent, received = [nbytes(i) for i in inputs], [nbytes(o) for o in outputs]
         byte = mpi.load().BYTE
         return self._start(
             name, f"(dtype {inputs[0].dtype})",
             lambda: self.comm.Ialltoallv([given.view(np.uint8), sent, byte], [into, received, byte]),
-            lambda: _deliver(into, outputs), outputs, asynchronous,
+            lambda: deliver(into, outputs), outputs, asynchronous,
         )  # fmt: skip
 
     def barrier(self, asynchronous: bool = False) -> Work:
@@ -282,7 +299,7 @@ class ProcessGroupMPI(ProcessGroup):
 
     def send(self, tensor: Tensor, peer: int, tag: int, asynchronous: bool = False) -> Work:
         """Send a tensor to a rank of the group."""
-        memory = _readable(tensor)
+        memory = readable(tensor)
         work = Work(
             f"send to rank {self.ranks[peer]} (tag {tag})",
             [],
@@ -291,11 +308,13 @@ class ProcessGroupMPI(ProcessGroup):
             None,
             [tensor],
         )
-        return self._begin(work, lambda: self.comm.Isend(_bytes(memory), peer, tag), asynchronous)
+        return self._begin(
+            work, lambda: self.comm.Isend(as_mpi_bytes(memory), peer, tag), asynchronous
+        )
 
     def recv(self, tensor: Tensor, peer: int | None, tag: int, asynchronous: bool = False) -> Work:
         """Receive a tensor from a rank of the group; None: from any."""
-        memory, copy_back = _writable(tensor)
+        memory, copy_back = writable(tensor)
         source = mpi.load().ANY_SOURCE if peer is None else peer
         whom = "any rank" if peer is None else f"rank {self.ranks[peer]}"
         work = Work(f"recv from {whom} (tag {tag})", [], self.watch, self.timeout, None, [tensor])
@@ -309,66 +328,6 @@ class ProcessGroupMPI(ProcessGroup):
             copy_back()
 
         work._finish = finish
-        return self._begin(work, lambda: self.comm.Irecv(_bytes(memory), source, tag), asynchronous)
-
-
-# --- Memory ---------------------------------------------------------------------------------
-
-
-def _readable(tensor: Tensor) -> Array:
-    """A tensor's elements, one after the other."""
-    return np.ascontiguousarray(tensor._array).reshape(-1)
-
-
-def _writable(tensor: Tensor) -> tuple[Array, Callable[[], None]]:
-    """Memory with a tensor's elements to write into, and what brings that into the tensor."""
-    memory = _readable(tensor)
-    shared = np.may_share_memory(memory, tensor._array) and tensor._array.flags.c_contiguous
-
-    def copy_back() -> None:
-        if not shared:
-            tensor._array[...] = memory.reshape(tensor._array.shape)
-        bump_version(tensor)
-
-    return memory, copy_back
-
-
-def _bytes(memory: Array) -> list[Any]:
-    """Memory as MPI is given it where values do not matter."""
-    return [memory.view(np.uint8), mpi.load().BYTE]
-
-
-def _nbytes(tensor: Tensor) -> int:
-    return tensor._array.nbytes
-
-
-def _joined(tensors: Sequence[Tensor]) -> Array:
-    """The elements of several tensors, one after the other."""
-    if len(tensors) == 1:
-        return _readable(tensors[0])
-    return np.concatenate([t._array.reshape(-1) for t in tensors])
-
-
-def _collecting(outputs: Sequence[Tensor], given: Array) -> tuple[Array, Callable[[], None]]:
-    """Memory for what is gathered, and what brings it into the outputs."""
-    if len(outputs) == 1:
-        return _writable(outputs[0])
-    gathered = np.empty(len(outputs) * given.size, given.dtype)
-    return gathered, lambda: _deliver(gathered.view(np.uint8), outputs)
-
-
-def _deliver(memory: Array, outputs: Sequence[Tensor]) -> None:
-    """Bring bytes into tensors, one after the other."""
-    start = 0
-    for output in outputs:
-        array = output._array
-        part = memory[start : start + array.nbytes]
-        array[...] = part.view(array.dtype).reshape(array.shape)
-        bump_version(output)
-        start += array.nbytes
-
-
-def _about(tensor: Tensor, op: ReduceOp | None = None) -> str:
-    """What all ranks must agree on."""
-    how = "" if op is None else f", {op.name}"
-    return f"(shape {list(tensor.shape)}, {tensor.dtype}{how})"
+        return self._begin(
+            work, lambda: self.comm.Irecv(as_mpi_bytes(memory), source, tag), asynchronous
+        )

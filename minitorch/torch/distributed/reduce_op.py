@@ -84,3 +84,23 @@ def _in_float32(ufunc: Callable[..., Any], kind: Any) -> Callable[[Any, Any, Any
         target[:] = ufunc(target.astype(np.float32), other)
 
     return reduce
+
+
+# NCCL's own numbers, as its header nccl.h has them.
+NCCL_BYTE = 1
+NCCL_TYPES = {
+    dtypes.int8: 0, dtypes.uint8: NCCL_BYTE, dtypes.int32: 2, dtypes.uint32: 3, dtypes.int64: 4, dtypes.uint64: 5,
+    dtypes.float16: 6, dtypes.float32: 7, dtypes.float64: 8, dtypes.bfloat16: 9,
+}  # fmt: skip
+NCCL_OPS = {"SUM": 0, "PRODUCT": 1, "MAX": 2, "MIN": 3, "AVG": 4}
+
+
+def for_nccl(op: ReduceOp, dtype: dtypes.dtype) -> tuple[Any, int, int] | None:
+    """The type of elements, NCCL's type and NCCL's operation for a reduction; None where it has none."""
+    if dtype is dtypes.bool_:
+        number = NCCL_OPS.get(_OF_BOOLS.get(op.name, op.name))
+        return None if number is None else (np.uint8, NCCL_BYTE, number)
+    real = dtype.to_real() if dtype.is_complex else dtype
+    if real not in NCCL_TYPES or op.name not in NCCL_OPS:
+        return None
+    return real.numpy, NCCL_TYPES[real], NCCL_OPS[op.name]

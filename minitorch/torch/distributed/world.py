@@ -17,7 +17,7 @@ from .store import PrefixStore, Store
 from .tcp_store import Presence, TCPStore
 
 DEFAULT_TIMEOUT = timedelta(minutes=30)
-BACKENDS = ("gloo", "mpi")
+BACKENDS = ("gloo", "mpi", "nccl")
 
 
 class Backend(str):
@@ -78,7 +78,7 @@ def init_process_group(
     """Meet the other ranks, and make the group of all.
 
     Args:
-        backend: "gloo" and "mpi" are MPI, for tensors in main memory
+        backend: "gloo" and "mpi" are MPI, for tensors in main memory; "nccl" is NCCL, for those of GPUs
         init_method: where to meet: "env://" (the default), "tcp://host:port", "file:///path"
         timeout: how long a collective may take
         world_size: how many ranks there are
@@ -108,14 +108,15 @@ def init_process_group(
 
 
 def _single_backend(backend: str | None, device_id: Any) -> str:
-    """The backend's name; "cpu:gloo,cuda:nccl" is the one for this program's device."""
-    named = (backend or "gloo").lower()
+    """The backend's name; "cpu:gloo,cuda:nccl" is NCCL, which leaves tensors of the CPU to MPI, where it is there."""
+    on_gpu = device_id is not None and device(device_id).type == "cuda"
+    named = (backend or ("nccl" if on_gpu else "gloo")).lower()
     if ":" in named:
         by_device = dict(part.split(":", 1) for part in named.split(","))
-        kind = "cpu" if device_id is None else device(device_id).type
-        named = by_device.get(kind, next(iter(by_device.values())))
-    if named == "nccl":
-        raise RuntimeError("Distributed package doesn't have NCCL built in")
+        on_gpu = on_gpu or is_nccl_available()
+        named = by_device.get("cuda" if on_gpu else "cpu", next(iter(by_device.values())))
+    if named == "nccl" and not is_nccl_available():
+        raise RuntimeError("Distributed package doesn't have NCCL built in, or there is no GPU")
     if named not in BACKENDS:
         raise ValueError(f"Invalid backend: '{backend}'; there are {', '.join(BACKENDS)}")
     return named
@@ -154,6 +155,10 @@ _no_store = _NoStore()
 
 def _make_group(backend: str, comm: Any, arguments: Any) -> ProcessGroup:
     detail = os.environ.get("TORCH_DISTRIBUTED_DEBUG", "").upper() == "DETAIL"
+    if backend == "nccl":
+        from .nccl import ProcessGroupNCCL
+
+        return ProcessGroupNCCL(comm, backend, detail, *arguments)
     return ProcessGroupMPI(comm, backend, detail, *arguments)
 
 
@@ -191,13 +196,18 @@ def destroy_process_group(group: Any = None) -> None:
     if world.default is None:
         raise AssertionError("Process group cannot be None")
     if group is not None and group is not world.default:
-        world.groups.remove(_resolve(group))
+        found = _resolve(group)
+        world.groups.remove(found)
+        found.close()
         return
     leave()
 
 
 def leave(error: str = "") -> None:
     """Leave all groups, as the program should or with an error that the others are told."""
+    if not error and not mpi.failed:
+        for each in world.groups:
+            each.close()
     if world.presence is not None:
         world.presence.leave(error)
     world.default = world.presence = GroupMember.WORLD = None
@@ -228,8 +238,10 @@ def is_gloo_available() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Whether there is NCCL: not yet."""
-    return False
+    """Whether there is a GPU, and NCCL for it."""
+    from . import nccl
+
+    return nccl.is_available()
 
 
 def is_torchelastic_launched() -> bool:
@@ -239,7 +251,8 @@ def is_torchelastic_launched() -> bool:
 
 def is_backend_available(backend: str) -> bool:
     """Whether a backend can be used."""
-    return backend.lower() in BACKENDS and is_available()
+    name = backend.lower()
+    return is_nccl_available() if name == "nccl" else name in BACKENDS and is_available()
 
 
 def is_initialized() -> bool:

@@ -22,7 +22,7 @@ SUM = ReduceOp.SUM
 
 
 def _copied(array: Array) -> Tensor:
-    return wrap(np.array(array, order="C"))
+    return wrap(array.copy())
 
 
 def _all_reduce(input: Array, op: ReduceOp, group: Any) -> Array:
@@ -44,38 +44,41 @@ def _reduce(input: Array, dst: int, op: ReduceOp, group: Any) -> Array:
 
 
 def _all_gather(input: Array, group: Any) -> Array:
-    out = wrap(np.empty((get_world_size(group), *input.shape), input.dtype))
+    out = wrap(np.empty((get_world_size(group), *input.shape), input.dtype, like=input))
     collectives.all_gather_into_tensor(out, wrap(input), group)
     return out._array
 
 
 def _reduce_scatter(input: Array, op: ReduceOp, group: Any) -> Array:
-    out = wrap(np.empty(input.shape[1:], input.dtype))
+    out = wrap(np.empty(input.shape[1:], input.dtype, like=input))
     collectives.reduce_scatter_tensor(out, wrap(input), op, group)
     return out._array
 
 
 def _gather(input: Array, dst: int, group: Any) -> Array:
-    out = np.zeros((get_world_size(group), *input.shape), input.dtype)
-    parts = [wrap(part) for part in out] if _is_here(dst, group) else None
-    if not input.ndim and parts is not None:  # the parts of a vector are no arrays
-        parts = [wrap(out[i : i + 1].reshape(())) for i in range(len(out))]
+    out = np.zeros((get_world_size(group), *input.shape), input.dtype, like=input)
+    parts = _rows(out) if _is_here(dst, group) else None
     collectives.gather(wrap(input), parts, dst, group)
     return out
 
 
 def _scatter(input: Array, src: int, group: Any) -> Array:
-    out = wrap(np.empty(input.shape[1:], input.dtype))
-    parts = [wrap(np.asarray(part)) for part in input] if _is_here(src, group) else None
+    out = wrap(np.empty(input.shape[1:], input.dtype, like=input))
+    parts = _rows(input) if _is_here(src, group) else None
     collectives.scatter(out, parts, src, group)
     return out._array
 
 
 def _all_to_all(input: Array, received: Any, sent: Any, group: Any) -> Array:
     rows = input.shape[0] if received is None else sum(received)
-    out = wrap(np.empty((rows, *input.shape[1:]), input.dtype))
+    out = wrap(np.empty((rows, *input.shape[1:]), input.dtype, like=input))
     collectives.all_to_all_single(out, wrap(input), received, sent, group)
     return out._array
+
+
+def _rows(array: Array) -> list[Tensor]:
+    """The parts of an array along its first dimension."""
+    return [wrap(array[i : i + 1].reshape(array.shape[1:])) for i in range(len(array))]
 
 
 def _is_here(rank: int, group: Any) -> bool:
@@ -88,37 +91,38 @@ def _reduced_for(g: Any, src: int, group: Any) -> Any:
     return total if _is_here(src, group) else total * 0
 
 
-ALL_REDUCE = Op(
-    "distributed.all_reduce", ("input",), _all_reduce,
-    {"input": lambda g, op, group: bind(ALL_REDUCE, (g,), {"op": op, "group": group})},
+def _collective(name: str, compute: Any, gradient: Any) -> Op:
+    """A record of a collective. It has one form on all devices: what failed is not tried again on the CPU."""
+    return Op(f"distributed.{name}", ("input",), compute, {"input": gradient}, crosses=True)
+
+
+ALL_REDUCE = _collective(
+    "all_reduce", _all_reduce,
+    lambda g, op, group: bind(ALL_REDUCE, (g,), {"op": op, "group": group}),
 )  # fmt: skip
-BROADCAST = Op("distributed.broadcast", ("input",), _broadcast, {"input": _reduced_for})
-REDUCE = Op(
-    "distributed.reduce", ("input",), _reduce,
-    {"input": lambda g, dst, op, group: bind(BROADCAST, (g,), {"src": dst, "group": group})},
+BROADCAST = _collective("broadcast", _broadcast, _reduced_for)
+REDUCE = _collective(
+    "reduce", _reduce,
+    lambda g, dst, op, group: bind(BROADCAST, (g,), {"src": dst, "group": group}),
 )  # fmt: skip
-ALL_GATHER = Op(
-    "distributed.all_gather", ("input",), _all_gather,
-    {"input": lambda g, group: bind(REDUCE_SCATTER, (g,), {"op": SUM, "group": group})},
+ALL_GATHER = _collective(
+    "all_gather", _all_gather,
+    lambda g, group: bind(REDUCE_SCATTER, (g,), {"op": SUM, "group": group}),
 )  # fmt: skip
-REDUCE_SCATTER = Op(
-    "distributed.reduce_scatter", ("input",), _reduce_scatter,
-    {"input": lambda g, op, group: bind(ALL_GATHER, (g,), {"group": group})},
+REDUCE_SCATTER = _collective(
+    "reduce_scatter", _reduce_scatter,
+    lambda g, op, group: bind(ALL_GATHER, (g,), {"group": group}),
 )  # fmt: skip
-GATHER = Op(
-    "distributed.gather", ("input",), _gather,
-    {"input": lambda g, dst, group: bind(SCATTER, (g,), {"src": dst, "group": group})},
-)  # fmt: skip
-SCATTER = Op(
-    "distributed.scatter", ("input",), _scatter,
-    {"input": lambda g, src, group: bind(GATHER, (g,), {"dst": src, "group": group})},
-)  # fmt: skip
-ALL_TO_ALL = Op(
-    "distributed.all_to_all", ("input",), _all_to_all,
-    {
-        "input": lambda g, received, sent, group:
-            bind(ALL_TO_ALL, (g,), {"received": sent, "sent": received, "group": group})
-    },
+GATHER = _collective(
+    "gather", _gather, lambda g, dst, group: bind(SCATTER, (g,), {"src": dst, "group": group})
+)
+SCATTER = _collective(
+    "scatter", _scatter, lambda g, src, group: bind(GATHER, (g,), {"dst": src, "group": group})
+)
+ALL_TO_ALL = _collective(
+    "all_to_all", _all_to_all,
+    lambda g, received, sent, group:
+        bind(ALL_TO_ALL, (g,), {"received": sent, "sent": received, "group": group}),
 )  # fmt: skip
 
 

@@ -58,9 +58,8 @@ class GradBucket:
 
     def fill(self) -> None:
         """Put the parameters' gradients into the buffer; zeros where there are none."""
-        kind = self._parameters[0]._array.dtype
         parts = [
-            np.zeros(p.numel(), kind) if p._grad is None else p._grad._array.reshape(-1)
+            np.zeros_like(p._array).reshape(-1) if p._grad is None else p._grad._array.reshape(-1)
             for p in self._parameters
         ]
         self._buffer = wrap(np.concatenate(parts))
