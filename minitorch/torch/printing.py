@@ -231,13 +231,14 @@ def tensor_text(
     """
     name: str = dtype_name or array.dtype.name
     suffixes = [f"device='{device}'"] if device != "cpu" else []
-    if array.ndim != 1 if array.size == 0 else not _options.edgeitems:
+    if device == "meta" or (array.ndim != 1 if array.size == 0 else not _options.edgeitems):
         suffixes.append(f"size={tuple(array.shape)}")
-    if not _goes_without_saying(name, empty=array.size == 0):
+    if not _goes_without_saying(name, empty=array.size == 0 or device == "meta"):
         suffixes.append(f"dtype=torch.{name}")
     suffixes += _graph_suffixes(requires_grad, grad_fn_name)
     start = f"{type_name}("
-    return with_suffixes(start + contents_text(array, len(start)), suffixes, len(start))
+    contents = "..." if device == "meta" else contents_text(array, len(start))
+    return with_suffixes(start + contents, suffixes, len(start))
 
 
 def sparse_text(

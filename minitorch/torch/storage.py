@@ -146,7 +146,7 @@ class UntypedStorage:
 
     def data_ptr(self) -> int:
         """The address of the first byte; 0 if there is none."""
-        return address_of(self._memory) if self._memory.size else 0
+        return address_of(self._memory) if self._memory.size and self.device.type != "meta" else 0
 
     def nbytes(self) -> int:
         """How many bytes there are."""
@@ -216,7 +216,8 @@ class UntypedStorage:
         return UntypedStorage.over, (self._memory.copy(),)
 
     def __repr__(self) -> str:
-        lines = "".join(f" {byte}\n" for byte in self.tolist())
+        known = self.device.type != "meta"
+        lines = "".join(f" {byte}\n" for byte in self.tolist()) if known else "...\n"
         return (
             f"{lines}[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
         )

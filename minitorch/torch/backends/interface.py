@@ -40,8 +40,8 @@ class Backend:
         """How many of its devices are here."""
         return 1
 
-    def current(self) -> int:
-        """Which of its devices is meant where none is named."""
+    def current(self) -> int | None:
+        """Which of its devices is meant where none is named; None where there is one, without a number."""
         return 0
 
     def device_of(self, array: Array) -> device:
@@ -191,6 +191,10 @@ def resolve(given: device | str | int | None) -> device:
         from .cuda.backend import require_cuda
 
         backend = require_cuda()
+    if backend is None and found.type == "meta":
+        from .meta.backend import meta as backend
+
+        register(backend)
     if backend is None:
         raise DeviceError(
             f"device '{found}' is not available: tensors live on the CPU and on NVIDIA's GPUs; "
@@ -200,7 +204,8 @@ def resolve(given: device | str | int | None) -> device:
         return CPU
     if (found.index or 0) >= backend.count():
         raise DeviceError(f"device '{found}' is not here: there are {backend.count()} of its kind")
-    return device(found.type, backend.current() if found.index is None else found.index)
+    numbered = found.index is not None and backend.current() is not None
+    return device(found.type, found.index if numbered else backend.current())
 
 
 def accelerator() -> Backend | None:

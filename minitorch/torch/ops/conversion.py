@@ -165,7 +165,8 @@ def item(self: Tensor) -> Any:
         raise RuntimeError(
             f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
         )
-    return _python(self._array.reshape(()))
+    value = self._array.item()  # a number of half precision is of a type that is not Python's
+    return float(value) if self._array.dtype.kind == "V" else value
 
 
 def _python(array: Array) -> Any:
@@ -186,7 +187,7 @@ def __bool__(self: Tensor) -> bool:  # noqa: N807
             if self._array.size == 0
             else "Boolean value of Tensor with more than one value is ambiguous"
         )
-    return bool(self._array.reshape(()))
+    return bool(self._array.item())
 
 
 def _number(self: Tensor) -> Any:
@@ -252,7 +253,9 @@ def __contains__(self: Tensor, element: Any) -> bool:  # noqa: N807
 
 @only_method
 def __format__(self: Tensor, spec: str) -> str:  # noqa: N807
-    return format(item(self), spec) if not self._array.ndim else object.__format__(self, spec)
+    if self._array.ndim or self.is_meta:
+        return object.__format__(self, spec)
+    return format(item(self), spec)
 
 
 # --- To and from NumPy and others ----------------------------------------------------------------
@@ -322,7 +325,7 @@ def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:  # noqa: N807
     node = self.grad_fn
     name = None if node is None else node.name().split("::")[-1]
     return tensor_text(
-        as_numpy(self._array), dtype_name=self.dtype.name, requires_grad=self.requires_grad,
+        self._array if self.is_meta else as_numpy(self._array), dtype_name=self.dtype.name, requires_grad=self.requires_grad,
         grad_fn_name=name, device=str(self.device),
     )  # fmt: skip
 

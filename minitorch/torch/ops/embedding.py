@@ -240,13 +240,13 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return tensor.new_zeros((*indices.shape, num_classes))
-    if indices.min() < 0:
+    if (indices < 0).any():
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:
         num_classes = int(indices.max()) + 1
     elif num_classes < 1:
         raise RuntimeError("num_classes should be positive")
-    elif num_classes <= indices.max():
+    elif (indices >= num_classes).any():
         raise RuntimeError("Class values must be smaller than num_classes.")
     classes = arange(num_classes, device=tensor.device)
     return tensor.contiguous().unsqueeze(-1).eq(classes).to(dtypes.int64)

@@ -90,7 +90,7 @@ def storage_offset(self: Tensor) -> int:
 @only_method
 def data_ptr(self: Tensor) -> int:
     """The address of the first element."""
-    return address_of(self._array)
+    return 0 if self.is_meta else address_of(self._array)
 
 
 method("const_data_ptr", data_ptr)
@@ -190,7 +190,7 @@ def typename(obj: Any) -> str:
 # --- What it is not, or what takes no effort here ---------------------------------------------------
 
 for _name in (
-    "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized",
+    "is_ipu", "is_maia", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized",
     "is_sparse", "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu",
 ):  # fmt: skip
     method(_name, False)
@@ -211,6 +211,9 @@ def _device_number(self: Tensor) -> int:
 
 _always("get_device", _device_number, "The number of the GPU; -1 on the CPU.")
 method("is_cpu", property(lambda self: self.device.type == "cpu", doc="Whether it is on the CPU."))
+method(
+    "is_meta", property(lambda self: self.device.type == "meta", doc="Whether it has no memory.")
+)
 method("is_cuda", property(lambda self: self.device.type == "cuda", doc="Whether it is on a GPU."))
 _always("has_names", lambda self: False, "Whether dimensions have names: never.")
 _always("is_distributed", lambda self: False, "Whether the tensor lies on several machines: never.")

@@ -83,6 +83,10 @@ def _is_mask(part: Any) -> bool:
     return type(part) in ARRAYS and part.dtype == np.bool_
 
 
+def _is_host_mask(part: Any) -> bool:
+    return isinstance(part, np.ndarray) and part.dtype == np.bool_ and part.ndim > 0
+
+
 def _plain_part(part: Any) -> Any:
     """One part of an index as None, ..., int, slice, or an array of places or truth values."""
     if part is None or part is Ellipsis:
@@ -156,15 +160,16 @@ def _beside(key: Key, array: Array) -> Key:
     """
     if type(array) is np.ndarray:
         return key
-    key = tuple([np.asarray(k, like=array) if isinstance(k, np.ndarray) else k for k in key])
+    parts = [p for k in key for p in (np.nonzero(k) if _is_host_mask(k) else (k,))]
+    key = tuple([np.asarray(k, like=array) if isinstance(k, np.ndarray) else k for k in parts])
     d = 0
     for k in key:
         if type(k) in ARRAYS and not _is_mask(k) and k.size:
             size = array.shape[d]
-            for place in (int(k.min()), int(k.max())):
-                if not -size <= place < size:
+            for place, wrong in ((k.min(), k < -size), (k.max(), k >= size)):
+                if wrong.any():
                     raise IndexError(
-                        f"index {place} is out of bounds for axis {d} with size {size}"
+                        f"index {int(place)} is out of bounds for axis {d} with size {size}"
                     )
         d += k.ndim if _is_mask(k) else k is not None
     return key
@@ -284,6 +289,9 @@ def _put(input: Array, values: Array, key: Key, accumulate: bool) -> Array:
 def _put_into(target: Array, values: Array, key: Key, accumulate: bool) -> None:
     """Write or add values at places, after all of them are known to be there."""
     key = _beside(key, target)
+    if any(_is_mask(k) and type(k) is not np.ndarray for k in key) and not values.ndim:
+        target[key] = values
+        return
     places = _taken(target, key).shape
     if values.ndim > len(places) or not _broadcasts(values.shape, places):
         raise RuntimeError(

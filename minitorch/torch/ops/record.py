@@ -21,7 +21,7 @@ from numpy import ndarray
 
 from ..autograd.graph import Edge, Layout, Node, modes, numbers
 from ..autograd.saved import FREED, Saved, SavedOutputs, save
-from ..backends.interface import as_array, implementation, others
+from ..backends.interface import ARRAYS, as_array, implementation, others
 from ..dtypes import from_numpy_dtype
 from ..interpreters import installed, interpret
 from ..numpy_warnings import SILENCE, silence
@@ -211,7 +211,7 @@ def in_our_words(error: TypeError, op: Op, arrays: Sequence[Any]) -> Exception:
     """What Torch says where NumPy has no loop for a type; any other error as it is."""
     if not str(error).startswith("ufunc '"):
         return error
-    kinds = [x.dtype for x in arrays if isinstance(x, ndarray)]
+    kinds = [x.dtype for x in arrays if type(x) in ARRAYS]
     kinds += [np.result_type(*kinds, x) for x in arrays if isinstance(x, complex)]
     highest = from_numpy_dtype(max(kinds, key=lambda kind: "buiVfc".index(kind.kind)))
     name = highest.type_name.removesuffix("Tensor")

@@ -12,13 +12,17 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.interface import ARRAYS
 from ..storage import View, array_over, bytes_of, locate
 from ..tensor import Tensor, wrap
-from .rebuild import as_subclass
+from .rebuild import as_subclass, rebuild_meta_tensor_no_storage
 
 
 def reduce_tensor(tensor: Tensor) -> tuple[Any, tuple[Any, ...]]:
     """How Python's pickle makes a tensor again: the value of `Tensor.__reduce_ex__`."""
+    if tensor.is_meta:
+        place = (tensor.dtype, tuple(tensor.shape), tensor.stride(), False)
+        return remake_meta_tensor, (place, tensor.requires_grad, type(tensor), _attributes(tensor))
     view = locate(tensor._array)
     root = view.root if view.root.flags.c_contiguous else view.memory
     where = (view.offset, view.shape, view.strides)
@@ -43,6 +47,13 @@ def remake_tensor(
     return _dress(tensor, kind, requires_grad, attributes)
 
 
+def remake_meta_tensor(
+    place: tuple[Any, ...], requires_grad: bool, kind: type[Tensor], attributes: dict[str, Any]
+) -> Tensor:
+    """Make a tensor without memory from a pickle."""
+    return _dress(rebuild_meta_tensor_no_storage(*place), kind, requires_grad, attributes)
+
+
 def deepcopy_tensor(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
     """A tensor with memory of its own, laid out as before: `Tensor.__deepcopy__`."""
     if id(tensor) in memo:
@@ -54,7 +65,8 @@ def deepcopy_tensor(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
             "because of a tensor that a forward pass left in it; detach it first."
         )
     view = locate(tensor._array)
-    made = wrap(_same_place(view, copy.deepcopy(np.asarray(view.root), memo), tensor._array.dtype))
+    root = view.root if type(view.root) in ARRAYS else np.asarray(view.root)
+    made = wrap(_same_place(view, copy.deepcopy(root, memo), tensor._array.dtype))
     attributes = copy.deepcopy(_attributes(tensor), memo)
     memo[id(tensor)] = made = _dress(made, type(tensor), tensor.requires_grad, attributes)
     if tensor.grad is not None:

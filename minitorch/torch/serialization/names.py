@@ -62,6 +62,7 @@ BUILDERS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_tensor_v2": rebuild.rebuild_tensor_v2,
     "torch._utils._rebuild_tensor_v3": rebuild.rebuild_tensor_v3,
     "torch._utils._rebuild_tensor": rebuild.rebuild_tensor,
+    "torch._utils._rebuild_meta_tensor_no_storage": rebuild.rebuild_meta_tensor_no_storage,
     "torch._utils._rebuild_parameter": rebuild.rebuild_parameter,
     "torch._utils._rebuild_parameter_with_state": rebuild.rebuild_parameter_with_state,
     "torch._utils._rebuild_sparse_tensor": rebuild.rebuild_sparse_tensor,

@@ -119,6 +119,9 @@ def _reduce_tensor(tensor: Tensor) -> tuple[Any, tuple[Any, ...]]:
 
 def _reduce_plain(tensor: Tensor) -> tuple[Any, tuple[Any, ...]]:
     """How a file makes a tensor without a class or attributes of its own."""
+    if tensor.is_meta:
+        about = (tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.requires_grad)
+        return rebuild.rebuild_meta_tensor_no_storage, about
     view = locate(tensor._array)
     memory = UntypedStorage.over(view.memory, view.root)
     rest = (view.offset, view.shape, view.strides, tensor.requires_grad, OrderedDict())

@@ -71,6 +71,18 @@ def _over(
     return tensor_over(storage, dtype, offset, tuple(size), tuple(stride))
 
 
+def rebuild_meta_tensor_no_storage(
+    dtype: Any, size: Any, stride: Any, requires_grad: Any
+) -> Tensor:
+    """A tensor without memory."""
+    from ..ops.creation import empty_strided
+
+    if not isinstance(dtype, dtypes.dtype):
+        raise UnpicklingError(f"a tensor needs a dtype, not a {type(dtype).__name__}")
+    made = empty_strided(tuple(size), tuple(stride), dtype=dtype, device="meta")
+    return made.requires_grad_(bool(requires_grad))
+
+
 def make_boolean(storage: UntypedStorage, dtype: dtypes.dtype | None) -> None:
     """Make the bytes of booleans 0 or 1: NumPy counts on it, and could write out of bounds otherwise."""
     memory = storage._memory

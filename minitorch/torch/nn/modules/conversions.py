@@ -46,6 +46,11 @@ class Conversions:
 
         def convert(tensor: Tensor) -> Tensor:
             if where is not None:
+                if tensor.is_meta and where.type != "meta":
+                    raise NotImplementedError(
+                        "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
+                        "torch.nn.Module.to() when moving module from meta to a different device."
+                    )
                 tensor = tensor.to(where)
             if kind is not None and (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
                 tensor = tensor.to(kind)

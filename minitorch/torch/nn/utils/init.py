@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from ...random import get_rng_state, set_rng_state
 from ..modules.module import Module
 
 
@@ -15,8 +14,5 @@ def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
-    state = get_rng_state()
-    try:
-        return module_cls(*args, **kwargs)
-    finally:
-        set_rng_state(state)
+    place = kwargs.pop("device", "cpu")
+    return module_cls(*args, device="meta", **kwargs).to_empty(device=place)
