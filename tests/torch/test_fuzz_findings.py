@@ -245,6 +245,34 @@ FINDINGS = [
     row("binary_cross_entropy_with_logits", T([[1.0], [2.0]]), T([[0.1, 0.2], [0.3, 0.9]])),
     row("binary_cross_entropy_with_logits", real.ones(2, 3), ONES),
     row("index_put", T([True, False]), (T(True), T([1, 1])), T([False, True])),
+    # Numbers that overflow on the way
+    row("ldexp", T([0.0, 1.0, INF, 1e-30]), T([2**31 - 1, -(2**31), -200, 140], dtype=real.int32)),
+    row("ldexp", leaf([0.5, 1e-300, 1e300]), T([3, 30, 20])),
+    row("ldexp", T([1.0, 2.0, 3.0]), T([[1, 2]])),
+    row("linalg.vander", T([3e38 + 0j, 1e30]), N=5),
+    row("vander", T([3e38 + 0j, 1e30]), N=5),
+    row("vander", T([2, 3], dtype=real.int8), N=0),
+    row("cumsum", T([3e38 + 0j, 3e38, -3e38]), 0),
+    row("nn.functional.lp_pool1d", T([[2**63 - 2, 0, -4], [5, 7, 2**62]]), 1, 1),
+    row("nn.functional.avg_pool1d", T([[2**63 - 2, -3, -4, 2**62]]), 2, 1),
+    row("nn.functional.gaussian_nll_loss", leaf([1.0, 2.0]), leaf([3.0, 1.0]), leaf([INF, 0.0]), reduction="sum"),
+    row("nn.functional.interpolate", real.ones(1, 1, 4, 4), scale_factor=-INF),
+    row("nn.functional.interpolate", real.ones(1, 1, 4, 4), scale_factor=2.0**61),
+    # Types of what goes in and of `out=`
+    row("range", 0.5, 3, dtype=real.int8),
+    row("range", -2.5, 3.5, 1.5, dtype=real.int64),
+    row("full", (2,), [[1], [2]], dtype=real.float64),
+    row("full", (2,), np.int64(3)),
+    row("full", (2,), T([1.0])),
+    row("inner", T([1, 2]), T(3), out=real.ones(2, dtype=real.complex64)),
+    row("cdist", real.ones(4, 5), real.ones(0, 5, dtype=real.float64)),
+    row("nonzero_static", ONES, size=2, out=real.ones(2, 1)),
+    row("nonzero_static", ONES, size=2, out=real.ones(2, 1, dtype=real.int64)),
+    row("svd_lowrank", T([[1, 2], [3, 5]]), M=real.ones(2, 2)),
+    row("svd_lowrank", real.ones(2, 2), M=real.ones(2, 2, dtype=real.float64)),
+    row("pca_lowrank", np.float32(0.5)),
+    # NumPy's warnings
+    row("nn.functional.group_norm", leaf([[[INF, 1.0], [2.0, -INF], [1.0, 2.0], [3.0, 5.0]]]), 2, leaf([1.0, 2, 3, 4])),
 ]  # fmt: skip
 
 

@@ -130,6 +130,6 @@ def memory_like(x: Array) -> Array:
 
 def _summed_to(x: Array, shape: tuple[int, ...]) -> Array:
     """The sum over what an array of this shape was repeated along."""
-    x = x.sum(axis=tuple(range(x.ndim - len(shape))))
+    x = np.add.reduce(x, axis=tuple(range(x.ndim - len(shape))))
     repeated = tuple(d for d, size in enumerate(shape) if size == 1 != x.shape[d])
-    return x.sum(axis=repeated, keepdims=True) if repeated else x
+    return np.add.reduce(x, axis=repeated, keepdims=True) if repeated else x

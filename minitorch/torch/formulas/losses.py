@@ -56,14 +56,14 @@ def cross_entropy(
 def row_logsums(logits: Array) -> Array:
     """The largest number of each row, and the log of the sum of exp(x - largest): (N, 2)."""
     top = logits.max(axis=1, keepdims=True)
-    return np.hstack([top, np.log(np.exp(logits - top).sum(axis=1, keepdims=True))])
+    return np.hstack([top, np.log(np.add.reduce(np.exp(logits - top), axis=1, keepdims=True))])
 
 
 def _spread(logits: Array, logsums: Array, weight: Array | None) -> Array:
     """The sum over classes of minus the log-probabilities, weighted."""
     shifted = logits - logsums[:, :1]
     if weight is None:
-        return logits.shape[1] * logsums[:, 1] - shifted.sum(axis=1)
+        return logits.shape[1] * logsums[:, 1] - np.add.reduce(shifted, axis=1)
     return weight.sum() * logsums[:, 1] - shifted @ weight
 
 

@@ -117,7 +117,7 @@ def normalize_rows_backward(
     dx = gw - normal * (np.add.reduce(gnw, axis=1, keepdims=True) / n)
     if centred:
         dx -= np.add.reduce(gw, axis=1, keepdims=True) / n
-    return dx * rstd[:, None], gn.sum(axis=0), g.sum(axis=0)
+    return dx * rstd[:, None], np.add.reduce(gn, axis=0), np.add.reduce(g, axis=0)
 
 
 # --- Group norm -----------------------------------------------------------------------------------
@@ -160,12 +160,12 @@ def group_norm_backward(
     sums, products = row_sums(_rows(g), _rows(x), means)
     scale = rstds if weight is None else rstds * weight
     count = x.dtype.type(x.size // (n * groups))
-    mean_g = (sums * scale).reshape(n, groups, each).sum(axis=2) / count
-    slope = (products * scale).reshape(n, groups, each).sum(axis=2) / count
+    mean_g = np.add.reduce((sums * scale).reshape(n, groups, each), axis=2) / count
+    slope = np.add.reduce((products * scale).reshape(n, groups, each), axis=2) / count
     slope *= rstd.reshape(n, groups) ** 2
     level, slope = (np.repeat(v, each, axis=1) for v in (mean_g, slope))
     dx = combine_rows(_rows(g), _rows(x), scale, slope, level - means * slope)
-    return dx.reshape(x.shape), (products * rstds).sum(axis=0), sums.sum(axis=0)
+    return dx.reshape(x.shape), np.add.reduce(products * rstds, axis=0), np.add.reduce(sums, axis=0)
 
 
 # --- Batch norm -------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def batch_norm_backward(
     """
     shape, channels = x.shape[:2], x.shape[1]
     sums, products = (
-        v.sum(axis=0) for v in row_sums(_rows(g), _rows(x), np.broadcast_to(mean, shape))
+        np.add.reduce(v, axis=0) for v in row_sums(_rows(g), _rows(x), np.broadcast_to(mean, shape))
     )
     scale = rstd if weight is None else rstd * weight
     zero = np.zeros(channels, x.dtype, like=x)
@@ -246,4 +246,4 @@ def combine_rows(g: Array, x: Array, scale: Array, slope: Array, level: Array) -
 @accelerated
 def row_sums(g: Array, x: Array, mean: Array) -> tuple[Array, Array]:
     """For each sample's channel the sum of g, and that of g (x - mean)."""
-    return g.sum(axis=2), (g * (x - mean[:, :, None])).sum(axis=2)
+    return np.add.reduce(g, axis=2), np.add.reduce(g * (x - mean[:, :, None]), axis=2)

@@ -233,7 +233,11 @@ def mean_of_windows(x: Array, grid: Grid, divisors: Array) -> Array:
     if not grid.are_equal:
         parts = np.where(counting, parts, parts.dtype.type(0))
     total = np.add.reduce(parts, axis=1)
-    mean = total / np.asarray(divisors.astype(total.dtype), like=x)
+    divisors = np.asarray(divisors.astype(total.dtype), like=x)
+    if total.dtype.kind in "iu":  # towards 0, with all digits
+        mean = (total - np.fmod(total, divisors)) // divisors
+    else:
+        mean = total / divisors
     return mean.astype(x.dtype, copy=False).reshape(shape)
 
 

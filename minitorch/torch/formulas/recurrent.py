@@ -209,8 +209,8 @@ def _gathered(
         "input": lambda: _like_input(x, matmul(by_input, w_ih)),
         "w_ih": lambda: matmul(by_input.T, x.reshape(-1, x.shape[-1])),
         "w_hh": lambda: matmul(by_state.T, before),
-        "b_ih": lambda: by_input.sum(axis=0),
-        "b_hh": lambda: by_state.sum(axis=0),
+        "b_ih": lambda: np.add.reduce(by_input, axis=0),
+        "b_hh": lambda: np.add.reduce(by_state, axis=0),
         **others,
     }
     return tuple(known[name]() for name in wanted)

@@ -55,7 +55,7 @@ def mean(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
 @accelerated
 def norm(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
     """The Euclidean length over some dimensions."""
-    return np.sqrt(np.square(np.abs(x)).sum(axis=dims, keepdims=keepdim))
+    return np.sqrt(np.add.reduce(np.square(np.abs(x)), axis=dims, keepdims=keepdim))
 
 
 # --- Variance -----------------------------------------------------------------------------------------
@@ -109,6 +109,6 @@ def argmin(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
 @accelerated
 def cumsum(x: Array, dim: int) -> Array:
     """The running sum along a dimension, kept in float64."""
-    wide = np.float64 if x.dtype == np.float32 else x.dtype
+    wide = {"f": np.float64, "F": np.complex128}.get(x.dtype.char, x.dtype)
     total = x.cumsum(axis=dim, dtype=wide).astype(x.dtype, copy=False)
     return total + x.dtype.type(0)  # a sum starts from 0, not -0

@@ -16,7 +16,7 @@ from ..tensor import Array, Tensor
 from .copies import order_of_memory
 from .layout import memory_order
 from .movement import sizes_of, strided
-from .promotion import exact_cast, exact_number
+from .promotion import exact_cast, exact_number, plain_number
 from .record import Op, bind
 from .surface import FUNCTIONS, check_given_type, check_tensor, function, into, method, only_method
 
@@ -355,7 +355,7 @@ for _op in (ZEROS, ONES, EMPTY):
 
 def _filling(shape: Shape, value: Any, dtype: dtype_type | None) -> dict[str, Any]:
     """What `FULL` takes: a shape, a number and a type; RuntimeError if that cannot hold it."""
-    number: Any = value.item() if isinstance(value, Tensor) else value
+    number = plain_number(value, "full", "fill_value")
     if dtype is None:
         dtype = dtypes.of_number(number)
     return {"size": shape, "value": exact_number(number, dtype), "dtype": dtype.numpy}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, scalars
+from ..autograd.modes import no_grad
 from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .activation import logsigmoid
@@ -216,8 +217,10 @@ def gaussian_nll_loss(
         raise ValueError(f"{reduction} is not valid")
     if var.dtype.kind < dtypes.FLOATING and isinstance(eps, float):
         check_castable(dtypes.get_default_dtype(), var.dtype)
-    raised = var + (var.detach().clamp(min=eps) - var.detach())  # clamped, but for the gradient
-    loss = 0.5 * (raised.log() + (input - target).square() / raised)
+    var = var.clone()
+    with no_grad():  # the gradient passes as if nothing had been raised
+        var.clamp_(min=eps)
+    loss = 0.5 * (var.log() + (input - target).square() / var)
     return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 

@@ -256,6 +256,8 @@ def interpolate(
         raise RuntimeError(
             f"Input and output sizes should be greater than 0, but got input {list(input.shape)} and output {list(sizes)}"
         )
+    if math.prod((*input._array.shape[:2], *sizes)) >= 2**59:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={sizes}")
     if input._array.dtype != np.uint8 or dims != 2:
         require_floats(
             f"upsample_{mode}",
@@ -312,10 +314,12 @@ def _target(
         )
     if scale is None:
         return [_whole(v) for v in values], [None] * dims
-    sizes = [
-        math.floor(float(n) * float(s)) for n, s in zip(input._array.shape[2:], values, strict=True)
-    ]
-    return sizes, [None if recompute or area else float(s) for s in values]
+    wanted = [float(n) * float(s) for n, s in zip(input._array.shape[2:], values, strict=True)]
+    if recompute or area:
+        return [math.floor(n) for n in wanted], [None] * dims
+    if not all(abs(n) < 2**63 for n in wanted):
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
+    return [math.floor(n) for n in wanted], [float(s) for s in values]
 
 
 def _whole(value: Any) -> int:

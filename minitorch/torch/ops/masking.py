@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from ..tensor import Array, Tensor
 from .indexing import INDEX_PUT
 from .precision import kind_name
@@ -167,6 +168,8 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Any =
     """The first places of elements that are not 0, in so many rows; missing ones are filled."""
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    if out is not None and out.dtype is not dtypes.int64:
+        raise RuntimeError(f"nonzero_static: Expected out tensor of torch.int64, got {out.dtype}")
     rows = nonzero(input)[:size]
     full = rows.new_full((size, input.ndim), fill_value)
     full[: rows.shape[0]] = rows

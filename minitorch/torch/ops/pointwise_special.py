@@ -16,7 +16,7 @@ from ..backends.interface import as_array
 from ..tensor import Array, Tensor
 from .elementwise import binary, conj, not_for, unary, unknown
 from .precision import in_single, kind_name
-from .promotion import plain_integer, result_type
+from .promotion import broadcast_shapes, plain_integer, result_type
 from .record import Op
 from .results import named
 from .surface import (
@@ -227,11 +227,22 @@ binary(
 as_functions("gcd_", "lcm_")
 
 
+LDEXP = Op(
+    "ldexp",
+    ("input", "other"),
+    lambda input, other: np.ldexp(input, np.clip(other, -(2**15), 2**15).astype(np.int32)),
+    {"input": lambda g, other: LDEXP(g, other), "other": None},
+)
+
+
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """`input` times 2 to the power of `other`."""
+    """`input` times 2 to the power of `other`; a whole power of 2 may itself overflow."""
     check_tensor("ldexp", input)
     check_tensor("ldexp", other, "other")
-    return input * 2.0**other
+    if other.dtype.kind != dtypes.INTEGRAL or not input.dtype.is_floating_point:
+        return input * 2.0**other
+    broadcast_shapes("ldexp", input._array.shape, other._array.shape)
+    return LDEXP(input, other)
 
 
 FUNCTIONS["ldexp"] = with_out(ldexp)

@@ -386,11 +386,14 @@ def _multiplied(given: list[Tensor], part: dict[tuple[int, int], int], i: int, j
 
 
 @function_and_method
-@with_out
-def inner(input: Tensor, other: Tensor) -> Tensor:
+def inner(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     """Sums of products along the last dimensions."""
-    if not input.ndim or not other.ndim:
-        return input * other
+    plain = not input.ndim or not other.ndim
+    result = input * other if plain else _inner(input, other)
+    return result if out is None else into(out, result, "mul" if plain else "inner", input, other)
+
+
+def _inner(input: Tensor, other: Tensor) -> Tensor:
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(
             "inner() the last dimension must match on both input tensors but got shapes "

@@ -11,7 +11,8 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import dtype as dtype_type
 from ..tensor import Array, Tensor
-from .creation import new_tensor_of
+from .creation import new_tensor_of, ones_like
+from .joining import cat
 from .layout import in_order
 from .movement import wrap_dim
 from .parts import DIAGONAL_BACKWARD
@@ -94,13 +95,15 @@ def inclusive_range(
     if end is None:
         start, end = 0, start
     start, end, step = (_number("range", v) for v in (start, end, step))
-    if not step:
-        raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
+    kind = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)
+    if kind.kind < dtypes.FLOATING:
+        start, end, step = int(start), int(end), int(step)
+    if not step:
+        raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    kind = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)
     count = np.arange(math.floor((end - start) / step) + 1)
     made = new_tensor_of((start + count * step).astype(kind.numpy), device, requires_grad)
     return made if out is None else _filled(out, made, "range")
@@ -275,5 +278,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
         raise RuntimeError("N must be non-negative.")
     if count < 2:
         x = x.detach()  # nothing but ones
-    powers = arange(count)
-    return x.unsqueeze(-1) ** (powers if increasing else powers.flip(0))
+    x = x.to(dtypes.promote_types(x.dtype, dtypes.int64)).unsqueeze(-1)
+    factors = [ones_like(x), x.expand(-1, max(count - 1, 0))]
+    powers = cat(factors, 1).narrow(1, 0, count).cumprod(1)
+    return powers if increasing else powers.flip(1)

@@ -420,10 +420,10 @@ def _logsumexp(input: Array, dim: Dims, keepdim: bool) -> Array:
     if input.size and input.dtype.kind != "c":
         return cpu_softmax.logsumexp(input, dim, keepdim)
     if not input.size:
-        return np.log(np.exp(input).sum(axis=dim, keepdims=keepdim))
+        return np.log(np.add.reduce(np.exp(input), axis=dim, keepdims=keepdim))
     top = np.max(input.real, axis=dim, keepdims=True)
     top = np.where(np.isfinite(top), top, top.dtype.type(0))
-    total = np.log(np.exp(input - top).sum(axis=dim, keepdims=True)) + top
+    total = np.log(np.add.reduce(np.exp(input - top), axis=dim, keepdims=True)) + top
     return total if keepdim else total.squeeze(dim)
 
 

@@ -44,7 +44,7 @@ def from_the_end(name: str, g: Any, dim: int) -> Any:
 
 def _cumprod(input: Array, dim: int) -> Array:
     """Single precision is accumulated in double, as Torch does."""
-    wide = np.float64 if input.dtype == np.float32 else input.dtype
+    wide = {"f": np.float64, "F": np.complex128}.get(input.dtype.char, input.dtype)
     return input.cumprod(axis=dim, dtype=wide).astype(input.dtype, copy=False)
 
 

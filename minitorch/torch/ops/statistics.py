@@ -168,9 +168,11 @@ def cdist(
         raise RuntimeError("cdist only supports non-negative p values")
     if compute_mode not in _COMPUTE_MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
-    if x1.dtype is not x2.dtype and x1.numel() and x2.numel():
-        names = [kind_name(x._array) for x in (x1, x2)]
-        raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
+    if x1.dtype is not x2.dtype:
+        if x1.numel() and x2.numel():
+            names = [kind_name(x._array) for x in (x1, x2)]
+            raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
+        x2 = x2.to(x1.dtype)
     broadcast_shapes("cdist", x1._array.shape[:-2], x2._array.shape[:-2])
     many = x1.shape[-2] > _FEW_POINTS or x2.shape[-2] > _FEW_POINTS
     wanted = _COMPUTE_MODES[compute_mode]

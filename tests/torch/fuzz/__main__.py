@@ -25,6 +25,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=1, help="how many processes")
     parser.add_argument("--first", type=int, default=0, help="the number of the first call")
     parser.add_argument("--call", type=int, help="make one call only, and show it")
+    parser.add_argument("--show", help="print the known differences of these reasons, a pattern")
     options = parser.parse_args(argv)
     if options.call is not None:
         options.first, options.count = options.call, 1
@@ -32,7 +33,7 @@ def main(argv: list[str] | None = None) -> int:
     lock = threading.Lock()
 
     def listen(first: int, count: int) -> None:
-        for report in workers.run(options.seed, first, count, options.only):
+        for report in workers.run(options.seed, first, count, options.only, options.show):
             with lock:
                 _take(report, tally, options.seed, options.only)
 
@@ -59,9 +60,11 @@ def _take(report: dict[str, Any], tally: Counter[str], seed: int, only: str | No
     if report.get("phase") == "theirs":
         tally[f"explained: PyTorch itself ends in a {report['kind']}"] += 1
         return
-    tally[report["kind"]] += 1
+    if not report.get("reason"):
+        tally[report["kind"]] += 1
     code = report.get("code") or draw_call(seed, report["index"], only).code()
-    print(f"--- call {report['index']}: {report['name']}: {report['kind']}: {report['text']}")
+    kind = report["kind"] + (" (known)" if report.get("reason") else "")
+    print(f"--- call {report['index']}: {report['name']}: {kind}: {report['text']}")
     print(code, end="\n\n", flush=True)
 
 

@@ -102,6 +102,14 @@ def has_equal(call: Call) -> bool:
     return bool((sizes[..., 1:, :] == sizes[..., :-1, :]).any())
 
 
+def is_singular(call: Call) -> bool:
+    """Whether the first matrices, of finite numbers, have no inverse."""
+    matrices = call.args[0].detach()
+    if matrices.numel() and matrices.shape[-1] == matrices.shape[-2] and not not_finite(call):
+        return bool((real.linalg.matrix_rank(matrices) < matrices.shape[-1]).any())
+    return False
+
+
 def has_empty(call: Call) -> bool:
     return any(not t.numel() for t in leaves((call.args, call.kwargs)))
 

@@ -362,7 +362,7 @@ ERRORS = (
         "Where there are no elements, some of PyTorch's functions do not look at types and values that they refuse "
         "elsewhere.",
         "refused",
-        text="not implemented for|Low precision|without pivoting|pivots must|Expected a floating point|Sort currently|expects p to be|uniform_ expects|can't be cast to the desired output type",
+        text="not implemented for|Low precision|without pivoting|pivots must|Expected a floating point|Sort currently|expects p to be|uniform_ expects|can't be cast to the desired output type|must have the same last size",
         when=has_empty,
     ),
     Difference(

@@ -20,6 +20,7 @@ from .difference import (
     in_order,
     is_complex,
     is_extreme,
+    is_singular,
     no_freedom,
     not_finite,
 )
@@ -219,6 +220,41 @@ VALUES = (
         names=r"(Tensor\.)?prod",
         text=r"\(-?nan",
         when=lambda call: not_finite(call) and has_zero(call),
+    ),
+    Difference(
+        "The determinant of a singular matrix is 0 or what rounding leaves of it, and has any sign; its logarithm follows.",
+        "values",
+        names=r"(Tensor\.|linalg\.)?(logdet|slogdet)",
+        when=is_singular,
+    ),
+    Difference(
+        "A determinant that is NaN has any sign.",
+        "values",
+        names=r"(Tensor\.|linalg\.)?slogdet",
+        text="output 0",
+        when=not_finite,
+    ),
+    Difference(
+        "PyTorch's derivative of `ldexp_` by the exponent overflows before it is multiplied by the logarithm of 2.",
+        "gradient values",
+        names=r"(Tensor\.)?ldexp_",
+        text=r"expected .*\(-?inf\)",
+        when=is_extreme,
+    ),
+    Difference(
+        "PyTorch's `ldexp` takes the lowest 32 bits of an exponent of eight bytes.",
+        "(written )?values",
+        names=r"(Tensor\.)?ldexp_?",
+        when=lambda call: any(
+            t.dtype is real.int64 and bool((t != t.int()).any())
+            for t in leaves((call.args[1:], call.kwargs))
+        ),
+    ),
+    Difference(
+        "The solution of a system with infinite or overflowing coefficients is what each library's pivots leave of it.",
+        "(gradient )?values",
+        names=r"linalg\.(tensorsolve|tensorinv|solve(_ex)?|inv(_ex)?|lstsq)|(Tensor\.)?(inverse|lu_solve)",
+        when=not_finite,
     ),
     Difference(
         "A singular matrix has no derivative of the logarithm of its determinant: PyTorch's is infinite.",

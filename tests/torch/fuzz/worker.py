@@ -1,4 +1,4 @@
-"""The process that makes the calls: `python -m tests.torch.fuzz.worker SEED FIRST END NAME`."""
+"""The process that makes the calls: `python -m tests.torch.fuzz.worker SEED FIRST END NAME SHOWN`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import resource
 import sys
 import warnings
@@ -16,8 +17,16 @@ MEMORY = 12 << 30
 """Bytes of addresses that a worker may use."""
 
 
-def main(seed: int, first: int, end: int, only: str | None) -> None:
-    """Make the calls with numbers from `first` to `end`, and report what differs."""
+def main(seed: int, first: int, end: int, only: str | None, shown: str | None) -> None:
+    """Make the calls with numbers from `first` to `end`, and report what differs.
+
+    Args:
+        seed: of the calls
+        first: number of the first call
+        end: one more than the last
+        only: pattern of the functions to call
+        shown: pattern of the reasons whose differences are reported, too
+    """
     pipe = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # C code prints, too
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -50,10 +59,12 @@ def main(seed: int, first: int, end: int, only: str | None) -> None:
                 reason = reason_for(call, e)
                 if reason is not None:
                     tally[f"explained: {reason}"] += 1
-                    continue
+                    if not shown or not re.search(shown, reason):
+                        continue
                 tell(
                     {
                         "kind": e.kind,
+                        "reason": reason,
                         "index": index,
                         "name": call.name,
                         "text": e.text,
@@ -67,4 +78,5 @@ def main(seed: int, first: int, end: int, only: str | None) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] or None)
+    seed, first, end = map(int, sys.argv[1:4])
+    main(seed, first, end, sys.argv[4] or None, sys.argv[5] or None)

@@ -65,7 +65,7 @@ def _matrix_exp(A: Array) -> Array:
         return A.copy()
     if A.itemsize == 2:
         return _matrix_exp(A.astype(np.float32)).astype(A.dtype)
-    size = np.abs(A).sum(axis=-2).max(axis=-1)
+    size = np.add.reduce(np.abs(A), axis=-2).max(axis=-1)
     halvings = np.where(np.isfinite(size), np.ceil(np.log2(np.maximum(size, 1))), 0).astype(
         np.int64
     )
@@ -379,6 +379,10 @@ def svd_lowrank(
 ) -> Any:
     """The q largest singular values and their vectors, found by random projections."""
     m, n = A.shape[-2:]
+    if M is not None and M.dtype is not A.dtype:
+        raise RuntimeError(
+            f"svd_lowrank: expected A and M to have the same dtype, but got: {A.dtype} != {M.dtype}"
+        )
     centered = A if M is None else A - M.broadcast_to(A.shape)
     turned = m < n
     X = centered.mH if turned else centered
@@ -402,7 +406,7 @@ def _range_of(A: Tensor, q: int, niter: int) -> Tensor:
 
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
     """The q main directions of the rows of a matrix."""
-    m, n = A._array.shape[-2:]
+    m, n = A.shape[-2:]
     q = min(6, m, n) if q is None else q
     if not 0 <= q <= min(m, n):
         raise ValueError(

@@ -44,15 +44,15 @@ def _of_sizes(size: Array, ord: float, dim: tuple[int, ...], keepdim: bool) -> A
     if ord == -math.inf:
         return size.min(axis=dim, keepdims=keepdim)
     if ord == 0:
-        return (size != 0).sum(axis=dim, keepdims=keepdim)
+        return np.add.reduce(size != 0, axis=dim, keepdims=keepdim)
     if ord == 1:
-        return size.sum(axis=dim, keepdims=keepdim)
+        return np.add.reduce(size, axis=dim, keepdims=keepdim)
     if ord == 2:
-        return np.sqrt((size * size).sum(axis=dim, keepdims=keepdim))
+        return np.sqrt(np.add.reduce(size * size, axis=dim, keepdims=keepdim))
     if math.isnan(ord) and not size.size:
-        return size.sum(axis=dim, keepdims=keepdim)
+        return np.add.reduce(size, axis=dim, keepdims=keepdim)
     power = size.dtype.type(ord)
-    return (size**power).sum(axis=dim, keepdims=keepdim) ** size.dtype.type(1 / ord)
+    return np.add.reduce(size**power, axis=dim, keepdims=keepdim) ** size.dtype.type(1 / ord)
 
 
 def _vector_norm_gradient(g: Any, input: Any, out: Any, ord: float, dim: tuple[int, ...]) -> Any:
