@@ -39,7 +39,7 @@ class Check:
         """What each rank gives: small whole numbers, whose sums and products are exact."""
         drawn = self.random.integers(0, 3, (self.size, *shape))
         dtype = getattr(torch, name)
-        made = [torch.from_numpy(d).to(dtype) for d in drawn]
+        made = [torch.from_numpy(np.asarray(d)).to(dtype) for d in drawn]
         return [m * (1 + 2j) for m in made] if dtype.is_complex else made
 
     def own(self, everyone: list[Any]) -> Any:
