@@ -42,6 +42,7 @@ class Tensor:
     _view_version: int = 0  # of a view: the version of the base that _edge knows
     _made_as: str = ""  # of a view: "one of several", "without grad"
     _is_inference: bool = False
+    _lent: int = 0  # references to the array that a compiled program keeps, which uses it again only when no other is left
     _hooks: Hooks | None = None  # of a leaf
     _after_accumulate: Hooks | None = None
     __array_priority__ = 1000  # NumPy leaves `array + tensor` to the tensor
@@ -225,7 +226,7 @@ class Tensor:
         """
         array = self._array
         base = array.base
-        if sys.getrefcount(array) > 3:  # the tensor's, the one here, the argument
+        if sys.getrefcount(array) > 3 + self._lent:  # the tensor's, the one here, the argument
             return False
         whole = type(base) is np.ndarray and base.base is None and base.nbytes == array.nbytes
         return base is None or (whole and sys.getrefcount(base) == 3)

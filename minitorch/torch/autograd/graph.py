@@ -54,7 +54,7 @@ class Node:
     """One recorded operation. `next_functions`, `name()` and hooks are as in Torch."""
 
     edges: Sequence[Edge | None] = ()
-    number: int
+    number: float  # a whole one, unless it was made later than it stands for
     layout: Layout | None = None  # of its output; None where it has several, or any
     # Class-level until they are set, so that making a node is cheap.
     hooks: dict[str, Hooks] | None = None
@@ -88,6 +88,10 @@ class Node:
     def backward(self, gradients: list[Tensor | None]) -> Sequence[Tensor | None]:
         """From the gradients of the outputs, one for each edge."""
         raise NotImplementedError
+
+    def keeps_tensors(self) -> bool:
+        """Whether `release` forgets something, so that the node cannot be walked again."""
+        return True
 
     def release(self) -> None:
         """Forget what was saved: the graph has been walked."""
@@ -242,7 +246,7 @@ def backward_pass(
     Returns:
         the gradient of each target, None where nothing arrived
     """
-    order = _reachable([node for node, _, _ in roots])
+    order = reachable([node for node, _, _ in roots])
     wanted = None
     if targets is not None:
         order = _leading_to({node for node, _ in targets}, order)
@@ -384,7 +388,7 @@ def _add(waiting: dict[Any, list[Any]], end: Any, output: int, gradient: Tensor)
     arrived[output] = gradient if known is None else known + gradient
 
 
-def _reachable(roots: Sequence[Node | Tensor]) -> list[Node | Tensor]:
+def reachable(roots: Sequence[Node | Tensor]) -> list[Node | Tensor]:
     """All that the roots lead to, the newest first; a leaf follows the last node that leads to it."""
     places: dict[Node | Tensor, float] = {}
     for root in roots:

@@ -35,7 +35,7 @@ class Saved:
         tensor = self.tensor
         counter = tensor._counter
         if counter is not None and counter[0] != self.version:
-            raise RuntimeError(_written_since(tensor, tensor._edge, self.version))
+            raise RuntimeError(written_since(tensor, tensor._edge, self.version))
         return tensor
 
 
@@ -58,7 +58,7 @@ class SavedOutput(Saved):
         made = wrap(self.array)
         made._counter = self.counter
         if self.counter[0] != self.version:
-            raise RuntimeError(_written_since(made, (node, self.output), self.version))
+            raise RuntimeError(written_since(made, (node, self.output), self.version))
         made._edge, made._requires_grad = (node, self.output), True
         return made
 
@@ -114,7 +114,8 @@ def save(tensor: Any, output: int | None = None) -> Any:
     return Saved.of(tensor) if output is None else SavedOutput(tensor, output)
 
 
-def _written_since(tensor: Tensor, edge: Edge | None, version: int) -> str:
+def written_since(tensor: Tensor, edge: Edge | None, version: int) -> str:
+    """The error where what was saved is not there any more."""
     source = "" if edge is None else f", which is output {edge[1]} of {edge[0].name()},"
     return (
         "one of the variables needed for gradient computation has been modified by an inplace "

@@ -14,46 +14,22 @@ from collections.abc import Callable
 from types import CodeType, MethodType
 from typing import Any
 
-from .. import interpreters
-from ..amp import autocast_mode
-from ..autograd.graph import modes
-from ..backends.cpu.dispatch import COMPILES
-from ..dtypes import get_default_dtype
-from ..environment import get_default_device
 from ..generator import Generator
 from ..nn.modules import calls
-from ..overriding import function_modes
-from ..tensor import Tensor
+from ..tensor import Tensor, tracks
 from . import config
 from .arguments import Arguments
-from .comparing import owner, same
+from .comparing import owner
+from .differentiated import differentiated
+from .equality import same_tape
 from .exceptions import Unsupported
 from .guards import Surroundings
 from .passes import without_idle_copies
-from .player import listing, player_of
+from .player import player_of, programs_of
 from .reading import CannotTrace, Reading
-from .state import compiled, thread
-from .tape import Entry, Slot, Source, Tape, layout_of, slots_in
-from .tracing import Constant, Tracer
-
-
-def mode_state() -> tuple[Any, ...]:
-    """The settings that decide what an operation does."""
-    cast = autocast_mode._state
-    return (
-        modes.grad, modes.inference, modes.anomaly, modes.saving, cast.enabled["cpu"], cast.types["cpu"],
-        cast.caching, get_default_dtype(), get_default_device(),
-    )  # fmt: skip
-
-
-def is_watched() -> bool:
-    """Whether somebody besides autocast sees operations: then calls are eager."""
-    if function_modes or modes.saving is not None or modes.anomaly:
-        return True
-    if not interpreters.installed:
-        return False
-    stack = (*interpreters._thread.stack, *interpreters._of_all_threads)
-    return any(type(each) is not autocast_mode._Autocast for each in stack)
+from .state import compiled, is_watched, mode_state, thread
+from .tape import Entry, Slot, Tape, layout_of, slots_in
+from .tracing import Tracer
 
 
 def _not_yet(tensors: list[Tensor]) -> Any:
@@ -69,25 +45,18 @@ class Traced:
         self.plays = 0
         self.shared: Any = None
 
-    def prepare(self) -> None:
+    def prepare(self, tracer: Tracer) -> None:
         """Make the player of a tape that may be played."""
-        if not self.tape.recorded:
+        if self.tape.recorded:
+            self.play = differentiated(self.tape, tracer) or player_of(self.tape)
+        else:
             self.tape = without_idle_copies(self.tape)
-        self.play = player_of(self.tape)
+            self.play = player_of(self.tape)
 
     def compile(self) -> None:
-        """Let the tape be played by programs from now on; one that leaves a graph behind is not."""
-        if self.tape.recorded or not COMPILES:
-            return
-        try:
-            self.play = player_of(self.tape, native=True)
-            self.tape.program = listing(self.tape)
-        except Exception as error:
-            warnings.warn(
-                f"torch.compile: {self.tape.name!r} is played by Python, because its program cannot be compiled: "
-                f"{type(error).__name__}: {error}",
-                UserWarning, stacklevel=4,
-            )  # fmt: skip
+        """Let the tape be played by programs from now on; one that leaves a graph behind sees to that itself."""
+        if not self.tape.recorded:
+            self.play = programs_of(self.tape) or self.play
 
     def holds(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], state: Any
@@ -214,22 +183,16 @@ class Compiled:
             return self.fn(*args, **kwargs)
         gradients = [t._grad for t in given.tensors]
         traced = Traced(given, around, state, tracer.tape)
-        result = self._run(tracer, reading, args, kwargs)
+        result = self._run(tracer, args, kwargs)
         try:
             self._consider(traced, partner, tracer, reading, gradients, result)
         except CannotTrace as reason:
             self._stay_eager(str(reason))
         return result
 
-    def _run(self, tracer: Tracer, reading: Reading, args: Any, kwargs: Any) -> Any:
-        thread.reading = reading
-        tracer.install()
-        try:
-            with reading:
-                return self.fn(*args, **kwargs)
-        finally:
-            tracer.remove()
-            thread.reading = None
+    def _run(self, tracer: Tracer, args: Any, kwargs: Any) -> Any:
+        with tracer.tracing():
+            return self.fn(*args, **kwargs)
 
     def _consider(
         self, traced: Traced, partner: Traced | None, tracer: Tracer, reading: Reading, gradients: Any, result: Any
@@ -262,7 +225,7 @@ class Compiled:
                 raise CannotTrace("it is called in another way each time", None)
         elif same_tape(partner.tape, traced.tape):
             self.candidates.remove(partner)
-            traced.prepare()
+            traced.prepare(tracer)
             self.tape = traced.tape
             self.traced.append(traced)
             self.unstable = 0
@@ -320,7 +283,7 @@ def traced_once(
     for i, tensor in enumerate(given.tensors):
         if tracer._known(tensor) is None:
             tracer.source("argument", i, tensor)
-    result = function._run(tracer, reading, args, kwargs)
+    result = function._run(tracer, args, kwargs)
     reason = tracer.broken or reading.reason
     try:
         if reason is not None:
@@ -355,7 +318,8 @@ def finish(traced: Traced, tracer: Tracer, gradients: list[Any]) -> None:
         if id(source.of) in by_gradient:
             source.kind, source.of = "gradient", _source_of(by_gradient[id(source.of)], tracer)
         elif id(source.of._array) in by_array:
-            source.of = by_array[id(source.of._array)]
+            seen, source.of = source.of, by_array[id(source.of._array)]
+            source.detached = tracks(source.of) and not tracks(seen)
         else:
             raise CannotTrace("it uses a tensor that nothing it names leads to", None)
     _check_params(tape, around)
@@ -416,64 +380,3 @@ def _written(tape: Tape, tracer: Tracer) -> list[Slot]:
 
 def _is_in_place(entry: Entry) -> bool:
     return entry.op.writes == (0,) and hasattr(entry.op, "op")
-
-
-# --- Two tapes -----------------------------------------------------------------------------------
-
-
-def same_tape(a: Tape, b: Tape) -> bool:
-    """Whether two tapes say the same."""
-    if len(a.entries) != len(b.entries) or a.sources.keys() != b.sources.keys():
-        return False
-    sources = zip(a.sources.values(), b.sources.values(), strict=True)
-    return (
-        all(_same_source(x, y) for x, y in sources)
-        and all(_same_entry(x, y) for x, y in zip(a.entries, b.entries, strict=True))
-        and alike(a.result, b.result)
-        and alike(a.gradients, b.gradients)
-        and alike(a.written, b.written)
-        and a.freed == b.freed
-        and (a.recorded, a.inference, a.versions) == (b.recorded, b.inference, b.versions)
-    )
-
-
-def _same_source(a: Source, b: Source) -> bool:
-    return a.kind == b.kind and a.layout == b.layout and (a.of is b.of or alike(a.of, b.of))
-
-
-def _same_entry(a: Entry, b: Entry) -> bool:
-    return (
-        a.op is b.op
-        and a.modes == b.modes
-        and a.outputs == b.outputs
-        and a.layouts == b.layouts
-        and a.offsets == b.offsets
-        and alike(a.inputs, b.inputs)
-        and alike(a.params, b.params)
-    )
-
-
-def alike(a: Any, b: Any) -> bool:
-    """Whether two values on tapes mean the same."""
-    if a is b:
-        return True
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, Slot):
-        return int(a) == int(b)
-    if isinstance(a, (tuple, list)):
-        return len(a) == len(b) and all(map(alike, a, b))
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(map(alike, a.values(), b.values()))
-    if isinstance(a, slice):
-        return alike((a.start, a.stop, a.step), (b.start, b.stop, b.step))
-    if isinstance(a, Constant):
-        return a == b
-    if isinstance(a, Tensor):
-        return False
-    if isinstance(a, (float, complex, int, str)):
-        return same(a, b)
-    try:
-        return bool(a == b)
-    except Exception:
-        return False

@@ -97,6 +97,7 @@ class Surroundings:
         tensors: each with its array, gradient and flags
         hooks: of each tensor
         opaque: the first thing that cannot be followed
+        of_gradients: whether code looks at gradients
     """
 
     def __init__(self, codes: dict[CodeType, str], dynamic: bool) -> None:
@@ -106,6 +107,7 @@ class Surroundings:
         self.names = frozenset().union(*everywhere)
         programs = [names_in(c)[1] for c, owner in codes.items() if owner == "program"]
         self.own_names = frozenset().union(*programs)
+        self.of_gradients = dynamic or "_grad" in self.names or "grad" in self.own_names
         self.dicts: list[tuple[Any, list[Any], list[tuple[Any, Any]]]] = []
         self.lists: list[tuple[Any, tuple[Any, ...]]] = []
         self.cells: list[tuple[Any, Any]] = []
@@ -342,7 +344,9 @@ class Surroundings:
 
     def hold(self) -> bool:
         """Whether all is as it was, gradients included: by looking at objects, and only then at values."""
-        return self.same_gradients() and (self._same_objects() or not self.change())
+        return (not self.of_gradients or self.same_gradients()) and (
+            self._same_objects() or not self.change()
+        )
 
     def _same_objects(self) -> bool:
         """Whether every object is the one that it was: quick, and more than is needed."""

@@ -8,6 +8,7 @@ is played on tensors, and operations are recorded as ever.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from ..autograd.graph import Node, modes, numbers
 from ..autograd.saved import FREED
+from ..backends.cpu.dispatch import COMPILES
 from ..backends.interface import as_array, backend_for
 from ..device import CPU
 from ..ops.record import OPAQUE, bind
@@ -54,7 +56,27 @@ def player_of(tape: Tape, native: bool = False) -> Callable[[Sequence[Tensor]], 
         player.layouts[slot] = layout_of(array)
         player.names[f"v{int(slot)}"] = array
         player.fixed.add(int(slot))
-    return player.function()
+    play: Any = player.function()
+    if native:
+        play.machines = player.native.idle  # type: ignore[attr-defined]
+    return play
+
+
+def programs_of(tape: Tape) -> Callable[[Sequence[Tensor]], Any] | None:
+    """A native player of a tape that leaves no graph behind, which is noted on it; None, with a warning, if there is none."""
+    if not COMPILES:
+        return None
+    try:
+        play = player_of(tape, native=True)
+        tape.program = listing(tape)
+        return play
+    except Exception as error:
+        warnings.warn(
+            f"torch.compile: {tape.name!r} is played by Python, because its program cannot be compiled: "
+            f"{type(error).__name__}: {error}",
+            UserWarning, stacklevel=4,
+        )  # fmt: skip
+        return None
 
 
 def listing(tape: Tape) -> list[str]:
@@ -119,6 +141,8 @@ class Player:
         for slot, source in self.tape.sources.items():
             if source.kind == "argument":
                 self.lines.append(f"t{int(slot)} = given[{source.of}]")
+            elif source.detached:
+                self.lines.append(f"t{int(slot)} = {self.constant(source.of)}.detach()")
             elif source.kind == "tensor":
                 self.names[f"t{int(slot)}"] = source.of
             else:

@@ -1,4 +1,4 @@
-"""What this thread traces, and which compiled functions there are."""
+"""What this thread traces, which compiled functions there are, and the settings that they depend on."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ import threading
 import weakref
 from typing import Any
 
+from .. import interpreters
+from ..amp import autocast_mode
+from ..autograd.graph import modes
+from ..dtypes import get_default_dtype
+from ..environment import get_default_device
+from ..overriding import function_modes
 from .reading import CannotTrace, Reading, place_of
 
 
@@ -25,3 +31,22 @@ def break_tape(why: str) -> None:
     reading = thread.reading
     if reading is not None and reading.reason is None:
         reading.reason = CannotTrace(why, place_of(sys._getframe()))
+
+
+def mode_state() -> tuple[Any, ...]:
+    """The settings that decide what an operation does."""
+    cast = autocast_mode._state
+    return (
+        modes.grad, modes.inference, modes.anomaly, modes.saving, cast.enabled["cpu"], cast.types["cpu"],
+        cast.caching, get_default_dtype(), get_default_device(),
+    )  # fmt: skip
+
+
+def is_watched() -> bool:
+    """Whether somebody besides autocast sees operations: then calls are eager."""
+    if function_modes or modes.saving is not None or modes.anomaly:
+        return True
+    if not interpreters.installed:
+        return False
+    stack = (*interpreters._thread.stack, *interpreters._of_all_threads)
+    return any(type(each) is not autocast_mode._Autocast for each in stack)

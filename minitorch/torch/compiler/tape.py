@@ -85,11 +85,13 @@ class Source:
             program, always the same object), or "gradient" (that of another source)
         of: the place, the tensor, or the slot whose gradient it is
         layout: of its array
+        detached: whether the program has a tensor's memory alone, outside the graph
     """
 
     kind: str
     of: Any
     layout: Layout
+    detached: bool = False
 
 
 @dataclass
@@ -108,6 +110,7 @@ class Tape:
         inference: results that were made in inference mode
         versions: of results that were written after they were made
         program: what it was compiled to, as text
+        backwards: of results that have a history, the tapes of ways back
     """
 
     name: str
@@ -121,6 +124,7 @@ class Tape:
     inference: set[Slot] = field(default_factory=set)
     versions: dict[Slot, int] = field(default_factory=dict)
     program: list[str] = field(default_factory=list)
+    backwards: list[Tape] = field(default_factory=list)
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -142,7 +146,8 @@ class Tape:
         for slot, gradient in self.gradients:
             lines.append(f"  %{int(slot)}.grad = {gradient!r}")
         lines.append(f"  return {_text(self.result)}")
-        return [*lines, *self.program]
+        after = [line for tape in self.backwards for line in ("", *tape.lines())]
+        return [*lines, *self.program, *after]
 
 
 def slots_in(value: Any) -> Iterator[Slot]:

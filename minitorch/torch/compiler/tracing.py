@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from ..ops.record import MOVEMENT
 from ..tensor import Tensor
 from .comparing import owner
 from .reading import CannotTrace, Reading, place_of
+from .state import thread
 from .tape import (
     ALIAS,
     ArraySlot,
@@ -62,9 +65,27 @@ class Tracer(Interpreter):
 
     def install(self) -> None:
         """See operations last, as they are performed: what autocast made of them."""
-        thread = interpreters._thread
-        thread.stack = (self, *thread.stack)
+        interpreters._thread.stack = (self, *interpreters._thread.stack)
         interpreters.installed.append(self)
+
+    @contextmanager
+    def tracing(self) -> Iterator[None]:
+        """Write what happens, and watch it."""
+        thread.reading = self.reading
+        self.install()
+        try:
+            with self.reading:
+                yield
+        finally:
+            self.remove()
+            thread.reading = None
+
+    def begin_behind(self, tensors: Sequence[Tensor]) -> None:
+        """Let tensors of another tape, in the order of its slots, be known here."""
+        self.first_node = 0
+        for tensor in tensors:
+            self._new(tensor)
+            self.owners.add(id(owner(tensor._array)))
 
     def operation(self, op: Any, inputs: Any, params: dict[str, Any], perform: Any) -> Any:
         if type(op) is Composite or self.broken or self.reading.inside:

@@ -417,14 +417,18 @@ class OpNode(Node):
     def layout_of(self, output: int) -> Layout | None:
         return self.layout if self.layouts is None else self.layouts[output]
 
-    def release(self) -> None:
-        """Forget tensors; a node that kept none can be walked again."""
+    def keeps_tensors(self) -> bool:
         if self.plan.op.keeps_tensors and self.saved:
-            self.saved = None
+            return True
         for value in self.saved or ():
             if isinstance(value, Saved) or type(value) in (SavedOutputs, list):
-                self.saved = None
-                return
+                return True
+        return False
+
+    def release(self) -> None:
+        """Forget tensors; a node that kept none can be walked again."""
+        if self.keeps_tensors():
+            self.saved = None
 
     def backward(self, gradients: list[Tensor | None]) -> list[Tensor | None]:
         saved = self.saved
