@@ -26,7 +26,6 @@ from . import nn as nn
 from . import numpy_warnings as _numpy_warnings  # noqa: F401
 from . import random as random
 from . import serialization as serialization
-from . import sparse as sparse
 from . import special as special
 from . import storage as storage
 from . import utils as utils
@@ -116,8 +115,6 @@ from .random import seed as seed
 from .random import set_rng_state as set_rng_state
 from .serialization import load as load
 from .serialization import save as save
-from .sparse import mm as spmm  # noqa: F401
-from .sparse import sparse_coo_tensor as sparse_coo_tensor
 from .storage import TypedStorage as TypedStorage
 from .storage import UntypedStorage as UntypedStorage
 from .storage import is_storage as is_storage
@@ -134,7 +131,7 @@ _check_methods()
 
 _LATER = frozenset(
     ("_C", "__config__", "_dynamo", "_inductor", "_tensor", "_tensor_str", "_utils", "distributed", "distributions", "futures",
-     "fx", "hub", "jit", "library", "masked", "optim", "overrides", "profiler", "signal", "testing", "torch_version", "types", "xpu")
+     "fx", "hub", "jit", "library", "masked", "optim", "overrides", "profiler", "signal", "sparse", "testing", "torch_version", "types", "xpu")
 )  # fmt: skip
 """Modules that load when they are first asked for."""
 

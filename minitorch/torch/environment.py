@@ -33,6 +33,11 @@ class memory_format:  # noqa: N801
 class layout(memory_format):  # noqa: N801
     """A way of keeping a tensor's elements."""
 
+    def __reduce__(self) -> Any:
+        from .serialization.rebuild import layout as by_name
+
+        return by_name, (repr(self),)
+
 
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")

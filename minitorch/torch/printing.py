@@ -242,27 +242,27 @@ def tensor_text(
 
 
 def sparse_text(
-    indices: Array,
-    values: Array,
+    parts: dict[str, Array],
     shape: Sequence[int],
+    layout: str = "torch.sparse_coo",
     *,
     requires_grad: bool = False,
     grad_fn_name: str | None = None,
 ) -> str:
-    """The text of a sparse tensor of coordinates and values."""
+    """The text of a sparse tensor: its arrays by name, values last."""
     indent = len("tensor(")
-    parts = []
-    for name, array in (("indices", indices), ("values", values)):
+    texts = []
+    for name, array in parts.items():
         start = f"{name}=tensor("
         size = "" if array.size else f", size={tuple(array.shape)}"
-        parts.append(start + contents_text(array, indent + len(start)) + size + ")")
-    suffixes = [f"size={tuple(shape)}", f"nnz={indices.shape[1]}"]
+        texts.append(start + contents_text(array, indent + len(start)) + size + ")")
+    values = parts["values"]
+    suffixes = [f"size={tuple(shape)}", f"nnz={len(values)}"]
     if not _goes_without_saying(values.dtype.name, empty=False):
         suffixes.append(f"dtype=torch.{values.dtype.name}")
-    suffixes.append("layout=torch.sparse_coo")
-    suffixes += _graph_suffixes(requires_grad, grad_fn_name)
-    text = "tensor(" + (",\n" + " " * indent).join(parts)
-    return with_suffixes(text, suffixes, indent, new_line=True)
+    suffixes += [f"layout={layout}", *_graph_suffixes(requires_grad, grad_fn_name)]
+    text = "tensor(" + (",\n" + " " * indent).join(texts)
+    return with_suffixes(text, suffixes, indent, new_line="indices" in parts)
 
 
 def format_scalar(array: Array, spec: str) -> str:

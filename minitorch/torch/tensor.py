@@ -157,12 +157,12 @@ class Tensor:
                 )
             if gradient is self:
                 raise RuntimeError("can't assign Variable as its own grad")
-            if gradient._array.shape != self._array.shape:
+            if gradient.shape != self.shape:
                 raise RuntimeError(
                     f"assigned grad has data of a different size: {list(gradient.shape)} "
                     f"for a tensor of {list(self.shape)}"
                 )
-            if gradient._array.dtype != self._array.dtype:
+            if gradient.dtype is not self.dtype:
                 raise RuntimeError(
                     f"assigned grad has data of a different type: {gradient.dtype} for {self.dtype}"
                 )

@@ -788,6 +788,15 @@ def gradients_are_checked(torch: Any) -> Any:
 
 
 @program
+def gradgradcheck_draws_its_gradients(torch: Any) -> Any:
+    x = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64, requires_grad=True)
+    torch.manual_seed(4)
+    torch.autograd.gradgradcheck(torch.sin, (x,))
+    torch.autograd.gradgradcheck(torch.sin, (x,), gen_non_contig_grad_outputs=True)
+    return torch.rand(3)
+
+
+@program
 def complex_gradients(torch: Any) -> Any:
     z = torch.tensor([1 + 2j, -1j], dtype=torch.complex128, requires_grad=True)
     (z * z.conj()).real.sum().backward()

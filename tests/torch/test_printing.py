@@ -175,8 +175,7 @@ def test_sparse_tensors() -> None:
         tensor = tensor.coalesce()
         name = None if tensor.grad_fn is None else type(tensor.grad_fn).__name__
         ours = printing.sparse_text(
-            tensor.indices().detach().numpy(),
-            as_array(tensor.values()),
+            {"indices": tensor.indices().detach().numpy(), "values": as_array(tensor.values())},
             tensor.shape,
             requires_grad=tensor.requires_grad,
             grad_fn_name=name,

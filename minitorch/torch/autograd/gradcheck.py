@@ -156,16 +156,22 @@ def _weights_to_gradients(columns: list[Any], n: int, x: Tensor) -> Callable[[in
 
 def gradgradcheck(
     func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6,
-    atol: float = 1e-5, rtol: float = 1e-3, raise_exception: bool = True, nondet_tol: float = 0.0, **_: Any,
+    atol: float = 1e-5, rtol: float = 1e-3, gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True, nondet_tol: float = 0.0, **_: Any,
 ) -> bool:  # fmt: skip
-    """Whether gradients of gradients agree with finite differences."""
+    """Whether gradients of gradients agree with finite differences.
+
+    Where no `grad_outputs` are given, they are drawn from the default generator, as Torch does.
+    """
+    from ..testing import make_tensor
+
     given = _tuple(inputs)
     checked = [x for x in given if isinstance(x, Tensor) and x.requires_grad]
     outputs = [o for o in _outputs(func(*given)) if o.requires_grad]
     if grad_outputs is None:
-        generator = np.random.default_rng(0)
+        layout = {"noncontiguous": gen_non_contig_grad_outputs, "requires_grad": True}
         weights = tuple(
-            wrap(generator.standard_normal(o._array.shape).astype(o._array.dtype)).requires_grad_()
+            make_tensor(o.shape, dtype=o.dtype, device=o.device, low=-1, high=1, **layout)
             for o in outputs
         )
     else:

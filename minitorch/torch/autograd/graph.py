@@ -212,7 +212,9 @@ def _accumulate(leaf: Tensor, arrived: list[Any]) -> None:
     if not leaf._requires_grad:  # any longer
         return
     old = leaf._grad
-    if old is not None and not modes.grad:
+    if old is not None and (old.is_sparse or gradient.is_sparse):
+        leaf._grad = gradient + old if old.is_sparse else old + gradient
+    elif old is not None and not modes.grad:
         old._add_in_place(gradient)
     elif old is not None:
         leaf._grad = old + gradient
@@ -364,7 +366,7 @@ def _checked(changed: Any, gradient: Tensor) -> Tensor:
 def _fit(gradient: Tensor, edge: Edge) -> Tensor:
     """Undo broadcasting: sum where forward copied; and give the input's type back."""
     layout = layout_at(edge)
-    if layout is None:
+    if layout is None or gradient.is_sparse:
         return gradient
     shape, kind = layout
     array = gradient._array
@@ -385,7 +387,9 @@ def _add(waiting: dict[Any, list[Any]], end: Any, output: int, gradient: Tensor)
         return
     arrived += [None] * (output + 1 - len(arrived))
     known = arrived[output]
-    arrived[output] = gradient if known is None else known + gradient
+    if known is not None:  # a sparse one is added to a dense one, not the reverse
+        gradient = gradient + known if known.is_sparse else known + gradient
+    arrived[output] = gradient
 
 
 def reachable(roots: Sequence[Node | Tensor]) -> list[Node | Tensor]:

@@ -87,7 +87,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "ops/facts.py": ("data_ptr", "storage_offset", "is_set_to"),
     "ops/memory.py": ("set_", "resize_"),
     "ops/dlpack.py": (), "printing.py": (), "storage.py": (), "serialization/": (), "generator.py": (),
-    "torch/random.py": (), "safetensors.py": (), "multiprocessing/": (), "utils/data/": (), "torch/distributed/": (),
+    "torch/random.py": (), "safetensors.py": (), "multiprocessing/": (), "utils/data/": (), "torch/distributed/": (), "torch/sparse/": (),
     "handles.py": ("add_hook", "remove"),
     "dtypes.py": ("set_default_dtype",),
     "environment.py": (

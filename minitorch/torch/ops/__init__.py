@@ -63,6 +63,7 @@ from . import native as native  # isort: skip
 from . import control_flow as control_flow  # isort: skip
 from . import segments as segments  # isort: skip
 from . import old_names as old_names  # isort: skip
+from . import sparsity as sparsity  # isort: skip
 from .surface import FUNCTIONS as FUNCTIONS
 
 

@@ -35,7 +35,7 @@ _REAL = (int, float, np.integer, np.floating)
 
 
 def _is_tensor(value: Any) -> bool:
-    return isinstance(value, Tensor) or getattr(value, "is_sparse", False) is True
+    return isinstance(value, Tensor)
 
 
 def _is_scalar(value: Any, kinds: str) -> bool:

@@ -32,16 +32,22 @@ def _by_grad(g: Any, indices: Any, padding_idx: int | None, by_frequency: bool) 
     return out
 
 
+def _by_weight(
+    g: Any, indices: Any, shapes: Any, padding_idx: int | None, by_frequency: bool, sparse: bool
+) -> Any:
+    if sparse and not by_frequency:
+        from ..sparse.functions import embedding_gradient
+
+        return embedding_gradient(g, indices, shapes[0][0], padding_idx)
+    params = {"rows": shapes[0][0], "padding_idx": padding_idx, "by_frequency": by_frequency}
+    return bind(EMBEDDING_BACKWARD, (g, indices), params)
+
+
 EMBEDDING = Op(
     "embedding", ("weight", "indices"),
-    lambda weight, indices, padding_idx=None, by_frequency=False: indexing.embedding(weight, indices),
-    {
-        "weight": lambda g, indices, shapes, padding_idx, by_frequency: bind(
-            EMBEDDING_BACKWARD, (g, indices),
-            {"rows": shapes[0][0], "padding_idx": padding_idx, "by_frequency": by_frequency},
-        ),
-        "indices": None,
-    },
+    lambda weight, indices, padding_idx=None, by_frequency=False, sparse=False:
+        indexing.embedding(weight, indices),
+    {"weight": _by_weight, "indices": None},
     doc="Rows of a table.", kind=MOVEMENT,
 )  # fmt: skip
 EMBEDDING_BACKWARD = Op(
@@ -73,7 +79,7 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """Rows of a table; its gradient is dense, whatever `sparse` says.
+    """Rows of a table.
 
     Args:
         input: which rows
@@ -82,22 +88,21 @@ def embedding(
         max_norm: rows that are used and longer than this are shortened first, in the table
         norm_type: which norm that is
         scale_grad_by_freq: whether the gradient of a row is divided by how often it was used
-        sparse: whether PyTorch's gradient would be sparse
+        sparse: whether the table's gradient is a sparse tensor: the rows that were used
     """
     padding_idx = _padding_row(padding_idx, weight)
     if max_norm is not None:
         _check_indices(weight, input)
         renorm_rows(weight, input, max_norm, norm_type)
-    return _look_up(weight, input, padding_idx, scale_grad_by_freq)
+    return _look_up(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
 def _look_up(
-    weight: Tensor, indices: Tensor, padding_idx: int | None = None, by_frequency: bool = False
+    weight: Tensor, indices: Tensor, padding_idx: int | None, by_frequency: bool, sparse: bool
 ) -> Tensor:
     _check_indices(weight, indices)
-    return bind(
-        EMBEDDING, (weight, indices), {"padding_idx": padding_idx, "by_frequency": by_frequency}
-    )
+    params = {"padding_idx": padding_idx, "by_frequency": by_frequency, "sparse": sparse}
+    return bind(EMBEDDING, (weight, indices), params)
 
 
 def _check_indices(weight: Tensor, indices: Tensor) -> None:
@@ -166,7 +171,7 @@ def embedding_bag(
     if max_norm is not None:
         renorm_rows(weight, input, max_norm, norm_type)
     _check_rows(input._array, weight.shape[0])
-    rows = _look_up(weight, input.reshape(-1), padding_idx, scale_grad_by_freq)
+    rows = _look_up(weight, input.reshape(-1), padding_idx, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.reshape(-1, 1)
     if padding_idx is not None:
@@ -260,7 +265,8 @@ def _torch_embedding(
     sparse: bool = False,
 ) -> Tensor:
     """`nn.functional.embedding` with the table first, and -1 for no padding."""
-    return _look_up(weight, indices, None if padding_idx < 0 else padding_idx, scale_grad_by_freq)
+    padding = None if padding_idx < 0 else padding_idx
+    return _look_up(weight, indices, padding, scale_grad_by_freq, sparse)
 
 
 FUNCTIONS["embedding"] = _torch_embedding

@@ -207,9 +207,7 @@ def _kind_of_product(input: Tensor, other: Tensor) -> Op:
 @function_and_method
 @composite
 def mm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
-    """The product of two matrices; the first may be sparse."""
-    if getattr(input, "is_sparse", False) and not isinstance(input, Tensor):
-        return input @ mat2
+    """The product of two matrices."""
     _check_matrices("mm", 2, input, mat2)
     result = bind(MM, (input, mat2), {})
     return result if out is None else into(out, result, "mm")

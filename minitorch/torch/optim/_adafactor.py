@@ -19,7 +19,7 @@ from .optimizer import (
     evaluated,
     number,
 )
-from .options import as_float, check_lr, optimizer
+from .options import as_float, check_dense, check_lr, optimizer
 
 
 @optimizer
@@ -61,6 +61,7 @@ class Adafactor(Optimizer):
         for group in self.param_groups:
             for p in group["params"]:
                 if p.grad is not None:
+                    check_dense(self, p.grad)
                     gradient = -p.grad if group["maximize"] else p.grad
                     self._update(group, p, gradient)
         return loss

@@ -9,7 +9,7 @@ from .. import dtypes
 from ..autograd.modes import no_grad
 from ..ops.creation import zeros_like
 from .optimizer import Closure, Group, Optimizer, Options, ParamsT, evaluated
-from .options import as_float, check_lr, optimizer
+from .options import as_float, check_dense, check_lr, optimizer
 
 _SHOWN = {"lr": "Learning rate", "momentum": "momentum", "weight_decay": "weight decay"}
 
@@ -54,6 +54,7 @@ class Muon(Optimizer):
         for group in self.param_groups:
             for p in group["params"]:
                 if p.grad is not None:
+                    check_dense(self, p.grad)
                     self._update(group, p, p.grad)
         return loss
 

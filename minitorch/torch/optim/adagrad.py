@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
+from typing import Any
 
+from ..autograd.modes import no_grad
 from ..tensor import Tensor
 from . import formulas
 from .elementwise import ElementwiseOptimizer, Numbers, Step
@@ -45,6 +47,17 @@ class Adagrad(ElementwiseOptimizer):
 
     def _step(self, group: Group, first: bool) -> Step:
         return _STEP
+
+    @no_grad()
+    def _sparse_step(self, group: Group, p: Any, gradient: Any) -> None:
+        if group["weight_decay"] != 0:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        state = self.state[p]
+        g = (gradient.neg() if group["maximize"] else gradient).coalesce()
+        (rate, *_), (state["step"]._array[...],) = _numbers(group, state["step"].item())
+        state["sum"].add_(g.pow(2))
+        roots = state["sum"].sparse_mask(g)._values().sqrt() + group["eps"]
+        p.add_(g._with(g._values() / roots), alpha=-rate)
 
 
 def _numbers(options: Options, steps: float) -> Numbers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
+from typing import Any
 
 from ..tensor import Tensor
 from . import formulas
@@ -39,6 +40,11 @@ class Adam(ElementwiseOptimizer):
         if not any(all(isinstance(b, kind) for b in betas) for kind in (float, Tensor)):
             raise ValueError("betas must be either both floats or both Tensors")
         options["betas"] = tuple(map(as_float, betas))
+
+    def _sparse_step(self, group: Group, p: Any, gradient: Any) -> None:
+        raise RuntimeError(
+            "Adam does not support sparse gradients, please consider SparseAdam instead"
+        )
 
     def _step(self, group: Group, first: bool) -> Step:
         return _AMSGRAD if group["amsgrad"] else _ADAM

@@ -12,7 +12,7 @@ from ..ops.comparison import where
 from ..ops.creation import zeros_like
 from ..tensor import Tensor, bump_versions
 from .optimizer import Closure, Group, Optimizer, Options, State, evaluated, number
-from .options import check_options
+from .options import check_dense, check_options
 
 Jobs = list[tuple[Tensor, Tensor, State]]
 Numbers = tuple[tuple[float, ...], tuple[float, ...]]
@@ -129,7 +129,9 @@ class ElementwiseOptimizer(Optimizer):
             known, new = [], []
             for p in group["params"]:
                 gradient = p._grad
-                if gradient is not None:
+                if gradient is not None and gradient.is_sparse:
+                    self._sparse_step(group, p, gradient)
+                elif gradient is not None:
                     state = states.get(p, {})
                     if state or stateless:
                         known.append((p, gradient, state))
@@ -141,6 +143,10 @@ class ElementwiseOptimizer(Optimizer):
                 self._perform(self._step(group, True), new, group)
                 states.update((p, state) for p, _, state in new)
         return loss
+
+    def _sparse_step(self, group: Group, p: Any, gradient: Any) -> None:
+        """Change the elements of a parameter that a sparse gradient names."""
+        check_dense(self, gradient)
 
     def _perform(self, step: Step, jobs: Jobs, group: Group) -> None:
         if group.get("differentiable"):

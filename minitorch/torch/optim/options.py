@@ -66,6 +66,12 @@ def check_lr(lr: Any) -> None:
         raise ValueError("Tensor lr must be 1-element")
 
 
+def check_dense(optimizer: object, gradient: Any) -> None:
+    """RuntimeError for a sparse gradient."""
+    if gradient.is_sparse:
+        raise RuntimeError(f"{type(optimizer).__name__} does not support sparse gradients")
+
+
 def check_betas(betas: Iterable[Any]) -> None:
     """ValueError unless Adam's rates are in [0, 1)."""
     for i, beta in enumerate(betas):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
+from typing import Any
 
+from ..autograd.modes import no_grad
 from ..tensor import Tensor
 from . import formulas
 from .elementwise import ElementwiseOptimizer, Numbers, Step
@@ -36,6 +38,20 @@ class SGD(ElementwiseOptimizer):
         if group["momentum"] == 0:
             return _PLAIN
         return _FIRST if first else _LATER
+
+    @no_grad()
+    def _sparse_step(self, group: Group, p: Any, gradient: Any) -> None:
+        g = gradient.neg() if group["maximize"] else gradient
+        if group["weight_decay"] != 0:
+            g = g.add(p, alpha=group["weight_decay"])  # which is refused
+        if group["momentum"] != 0:
+            sums = self.state[p].get("momentum_buffer")
+            if sums is None:
+                sums = self.state[p]["momentum_buffer"] = g.clone()
+            else:
+                sums.mul_(group["momentum"]).add_(g, alpha=1 - group["dampening"])
+            g = g.add(sums, alpha=group["momentum"]) if group["nesterov"] else sums
+        p.add_(g, alpha=-as_float(group["lr"]))
 
     def _renew(self, state: State) -> None:
         if state.get("momentum_buffer", 0) is None:

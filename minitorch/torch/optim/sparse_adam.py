@@ -13,10 +13,7 @@ from .options import as_float, check_betas, check_lr, optimizer
 
 @optimizer
 class SparseAdam(Optimizer):
-    """Adam that leaves rows without a gradient, and their means, as they are.
-
-    Gradients are dense here: a row of zeros stands for a row without a gradient.
-    """
+    """Adam for sparse gradients: rows without one, and their means, stay as they are."""
 
     params: ParamsT
     lr: float | Tensor = 1e-3
@@ -46,16 +43,26 @@ class SparseAdam(Optimizer):
         return loss
 
     def _update(self, group: Group, p: Any, gradient: Any) -> None:
+        if not gradient.is_sparse:
+            raise RuntimeError(
+                "SparseAdam does not support dense gradients, please consider Adam instead"
+            )
         state = self.state.get(p) or {
             "step": 0, "exp_avg": zeros_like(p), "exp_avg_sq": zeros_like(p)
         }  # fmt: skip
         steps, (beta1, beta2) = state["step"] + 1, group["betas"]
-        mean, square = state["exp_avg"], state["exp_avg_sq"]
-        rows = gradient.reshape(len(gradient), -1).any(dim=1).nonzero()[:, 0]
-        g = -gradient[rows] if group["maximize"] else gradient[rows]
-        new_mean = mean[rows].lerp(g, 1 - beta1)
-        new_square = square[rows].lerp(g * g, 1 - beta2)
+        g = (gradient.neg() if group["maximize"] else gradient).coalesce()
+        means = [
+            _moved(state[name], values, 1 - beta)
+            for name, values, beta in (("exp_avg", g, beta1), ("exp_avg_sq", g.pow(2), beta2))
+        ]
         rate = as_float(group["lr"]) * (1 - beta2**steps) ** 0.5 / (1 - beta1**steps)
-        p.index_add_(0, rows, new_mean / (new_square.sqrt() + group["eps"]), alpha=-rate)
-        mean[rows], square[rows] = new_mean, new_square
+        p.add_(g._with(means[0] / (means[1].sqrt() + group["eps"])), alpha=-rate)
         self.state[p].update(state, step=steps)
+
+
+def _moved(mean: Any, values: Any, share: float) -> Any:
+    """A running mean, moved towards sparse values; what it is then where they are."""
+    old = mean.sparse_mask(values)._values()
+    mean.add_(values._with((values._values() - old) * share))
+    return mean.sparse_mask(values)._values()

@@ -81,9 +81,7 @@ BUILDERS: dict[str, Callable[..., Any]] = {
 }
 
 _WRITTEN: dict[int, str] = {
-    id(value): name
-    for name, value in (CONSTANTS | BUILDERS).items()
-    if name.startswith("torch.") and value is not rebuild.layout
+    id(value): name for name, value in (CONSTANTS | BUILDERS).items() if name.startswith("torch.")
 }
 
 

@@ -191,9 +191,13 @@ _REBUILDERS: tuple[Callable[..., Tensor], ...] = (
 # --- Sparse tensors ----------------------------------------------------------------------
 
 
+_COMPRESSED = ("torch.sparse_csr", "torch.sparse_csc", "torch.sparse_bsr", "torch.sparse_bsc")
+_LAYOUTS = ("torch.strided", "torch.sparse_coo", *_COMPRESSED)
+
+
 def layout(name: Any) -> Any:
     """A layout by name, such as `torch.sparse_coo`."""
-    if name not in ("torch.strided", "torch.sparse_coo"):
+    if name not in _LAYOUTS:
         raise UnpicklingError(f"tensors of the layout {name} cannot be loaded")
     import minitorch.torch as torch
 
@@ -204,6 +208,11 @@ def rebuild_sparse_tensor(kind: Any, data: Any) -> Any:
     """A sparse tensor from its indices, values and size."""
     import minitorch.torch as torch
 
+    if str(kind) in _COMPRESSED:
+        *parts, size = data
+        if not all(isinstance(part, Tensor) for part in parts):
+            raise UnpicklingError("a sparse tensor needs tensors of indices and values")
+        return torch.sparse_compressed_tensor(*parts, size, layout=kind)  # type: ignore[attr-defined]
     if kind is not layout("torch.sparse_coo"):
         raise UnpicklingError(f"tensors of the layout {kind} cannot be loaded")
     indices, values, size, *coalesced = data

@@ -3,12 +3,17 @@
 The coordinates are a plain array; the values are a tensor with a history like any other,
 and every operation is a composition on them. So gradients reach the values, and the dense
 tensors that a sparse one meets.
+
+A sparse tensor answers for itself (`__torch_function__`): a public function that is called
+with one gets the method of that name here, and is refused where there is none. Since methods of all
+tensors ask as soon as such a class exists, this module loads with the first sparse tensor.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,7 +22,7 @@ from ..ops.joining import cat
 from ..ops.movement import wrap_dim, wrap_dims
 from ..ops.promotion import NUMBERS
 from ..printing import sparse_text
-from ..tensor import Array, Size, Tensor, wrap
+from ..tensor import Array, Size, Tensor, wrap, wrap_beside
 
 # Functions of one element that leave 0 at 0.
 _MAPS = (
@@ -26,7 +31,7 @@ _MAPS = (
 )
 
 
-class SparseTensor:
+class SparseTensor(Tensor):
     """Values at coordinates; 0 everywhere else (Torch's layout `sparse_coo`).
 
     Attributes:
@@ -36,15 +41,39 @@ class SparseTensor:
     """
 
     is_sparse = True
-    layout = environment.sparse_coo
-    is_cuda = False
+    layout: Any = environment.sparse_coo
     __array_priority__ = 1001
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        """As any object: there is no array to make."""
+        return object.__new__(cls)
 
     def __init__(self, places: Array, content: Tensor, shape: Any, is_sorted: bool = False) -> None:
         self._places = places
         self._content = content
         self._shape = Size(shape)
         self._sorted = is_sorted or places.shape[1] < 2
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """What a public function gives for sparse tensors, or that it has no form for them."""
+        name = func.__name__
+        if name == "__get__":
+            name = func.__self__.fget.__name__  # type: ignore[attr-defined]
+        if isinstance(args[0], SparseTensor):
+            form = getattr(type(args[0]), name, None)
+            form = None if form is getattr(Tensor, name, None) else form
+        else:
+            form = BESIDE_DENSE.get(name)
+        if form is None:
+            raise _no_form(name)
+        return form(*args, **(kwargs or {}))
+
+    @property
+    def _array(self) -> Any:
+        raise _no_form("this operation")
 
     # --- What it is -----------------------------------------------------------------------
 
@@ -79,6 +108,10 @@ class SparseTensor:
         return self._content.grad_fn
 
     @property
+    def _version(self) -> int:
+        return self._content._version
+
+    @property
     def is_leaf(self) -> bool:
         """Whether no recorded operation made the values."""
         return self._content.is_leaf
@@ -88,6 +121,11 @@ class SparseTensor:
         """What backward has accumulated, where there are values."""
         gradient = self._content.grad
         return None if gradient is None else self._with(gradient)
+
+    @property
+    def data(self) -> SparseTensor:
+        """The same values, outside the graph."""
+        return self.detach()
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one dimension."""
@@ -152,8 +190,8 @@ class SparseTensor:
     def __repr__(self) -> str:
         node = self.grad_fn
         return sparse_text(
-            self._places, self._content._array, self._shape, requires_grad=self.requires_grad,
-            grad_fn_name=None if node is None else node.name(),
+            {"indices": self._places, "values": self._content._array}, self._shape,
+            requires_grad=self.requires_grad, grad_fn_name=None if node is None else node.name(),
         )  # fmt: skip
 
     # --- The same coordinates, other values ----------------------------------------------------
@@ -165,9 +203,32 @@ class SparseTensor:
         """The same values, outside the graph."""
         return self._with(self._content.detach())
 
-    def clone(self) -> SparseTensor:
-        """A copy."""
-        return SparseTensor(self._places.copy(), self._content.clone(), self._shape, self._sorted)
+    def clone(self, *, memory_format: Any = None) -> SparseTensor:
+        """A copy; its coordinates are shared, since nothing writes to coordinates."""
+        return self._with(self._content.clone())
+
+    def _own_copy(self) -> SparseTensor:
+        return self.clone()
+
+    def _owns_memory(self) -> bool:
+        return False
+
+    def zero_(self) -> SparseTensor:
+        """Remove all values."""
+        self._places, self._content = self._places[:, :0], self._content.detach()[:0]
+        self._sorted = True
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SparseTensor:
+        copied = self._with(self._content.detach().clone())
+        memo[id(self)] = copied.requires_grad_(self.requires_grad)
+        return copied
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        from ..serialization.rebuild import rebuild_sparse_tensor
+
+        parts = (self._indices(), self._content.detach(), self._shape, self._sorted)
+        return rebuild_sparse_tensor, (self.layout, parts)
 
     def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
         """Record operations on the values from now on."""
@@ -196,10 +257,11 @@ class SparseTensor:
             raise NotImplementedError(
                 f"sparse pow: only positive numbers as exponents, got {exponent!r}"
             )
-        ordered = self.coalesce()
+        ordered = self._ordered()
         return ordered._with(ordered._content.pow(exponent))
 
-    __pow__ = pow
+    def __pow__(self, other: Any) -> SparseTensor:
+        return self.pow(other)
 
     # --- Order ------------------------------------------------------------------------------------
 
@@ -211,6 +273,10 @@ class SparseTensor:
         return np.ravel_multi_index(tuple(self._places), tuple(max(s, 1) for s in sizes)).astype(
             np.int64
         )
+
+    def _ordered(self) -> SparseTensor:
+        """With each coordinate once."""
+        return self.coalesce()
 
     def coalesce(self) -> SparseTensor:
         """Coordinates in order, values at equal ones added up."""
@@ -230,9 +296,36 @@ class SparseTensor:
         rows = content.new_zeros((math.prod(sizes), *content.shape[1:]))
         return rows.index_add(0, wrap(self._flat_places()), content).reshape(self._shape)
 
-    def to_sparse(self, *_: Any, **__: Any) -> SparseTensor:
+    def to_sparse(
+        self, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None,
+        dense_dim: int | None = None,
+    ) -> SparseTensor:  # fmt: skip
+        """The tensor itself, or in another sparse layout."""
+        if layout is None or layout is environment.sparse_coo:
+            return self
+        from .compressed import compress
+
+        return compress(self.coalesce(), layout, blocksize)
+
+    def to_sparse_coo(self) -> SparseTensor:
         """The tensor itself."""
         return self
+
+    def to_sparse_csr(self, dense_dim: int | None = None) -> SparseTensor:
+        """By rows."""
+        return self.to_sparse(layout=environment.sparse_csr)
+
+    def to_sparse_csc(self, dense_dim: int | None = None) -> SparseTensor:
+        """By columns."""
+        return self.to_sparse(layout=environment.sparse_csc)
+
+    def to_sparse_bsr(self, blocksize: Any, dense_dim: int | None = None) -> SparseTensor:
+        """By rows of blocks."""
+        return self.to_sparse(layout=environment.sparse_bsr, blocksize=blocksize)
+
+    def to_sparse_bsc(self, blocksize: Any, dense_dim: int | None = None) -> SparseTensor:
+        """By columns of blocks."""
+        return self.to_sparse(layout=environment.sparse_bsc, blocksize=blocksize)
 
     # --- Shapes --------------------------------------------------------------------------------------
 
@@ -334,7 +427,7 @@ class SparseTensor:
         if isinstance(other, NUMBERS) or (isinstance(other, Tensor) and not other.ndim):
             return self._with(self._content * other)
         self._same_shape("mul", other)
-        if isinstance(other, Tensor):
+        if not isinstance(other, SparseTensor):
             return self._with(self._content * other[tuple(wrap(p) for p in self._places)])
         a, b = self.coalesce(), other.coalesce()
         _, left, right = np.intersect1d(
@@ -355,11 +448,16 @@ class SparseTensor:
                 f"{name}: expected tensors of one shape, got {list(self._shape)} and {list(other.shape)}"
             )
 
-    def __radd__(self, other: Any) -> Tensor:
-        return other + self.to_dense()
+    def mul_(self, other: Any) -> SparseTensor:
+        """Multiply all values by a number."""
+        self._content.mul_(other)
+        return self
 
-    def __rsub__(self, other: Any) -> Tensor:
-        return other - self.to_dense()
+    def add_(self, other: Any, *, alpha: Any = 1) -> SparseTensor:
+        """Become the sum of two sparse tensors."""
+        total = self.add(other, alpha=alpha)
+        self._places, self._content, self._sorted = total._places, total._content, total._sorted
+        return self
 
     __add__, __sub__, __mul__, __rmul__, __truediv__ = add, sub, mul, mul, div
 
@@ -393,7 +491,11 @@ class SparseTensor:
     def __rmatmul__(self, other: Any) -> Tensor:
         return self.t().matmul(other.mT).mT if other.ndim > 1 else self.t().matmul(other)
 
-    mm = mv = __matmul__ = matmul
+    mm = mv = spmm = __matmul__ = matmul
+
+    def smm(self, mat2: Tensor) -> SparseTensor:
+        """The product with a dense matrix, sparse again."""
+        return self.matmul(mat2).to_sparse()
 
     def __eq__(self, other: object) -> Any:
         raise NotImplementedError(
@@ -402,15 +504,14 @@ class SparseTensor:
 
     __hash__ = object.__hash__
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise NotImplementedError(f"sparse tensors do not have '{name}' here; use to_dense()")
+
+def _no_form(name: str) -> NotImplementedError:
+    return NotImplementedError(f"sparse tensors do not have '{name}' here; use to_dense()")
 
 
 def _declare_map(name: str) -> None:
     def call(self: SparseTensor) -> SparseTensor:
-        ordered = self.coalesce()
+        ordered = self._ordered()
         return ordered._with(getattr(ordered._content, name)())
 
     call.__name__, call.__doc__ = name, f"`{name}` of each value."
@@ -421,3 +522,49 @@ for _name in _MAPS.split():
     _declare_map(_name)
 SparseTensor.__neg__ = SparseTensor.neg  # type: ignore[attr-defined]
 SparseTensor.__abs__ = SparseTensor.abs  # type: ignore[attr-defined]
+
+
+# --- Functions whose first argument is dense -------------------------------------------------------
+
+
+def _add(dense: Tensor, other: SparseTensor, *, alpha: Any = 1) -> Tensor:
+    return dense.add(other.to_dense(), alpha=alpha)
+
+
+def _sub(dense: Tensor, other: SparseTensor, *, alpha: Any = 1) -> Tensor:
+    return dense.sub(other.to_dense(), alpha=alpha)
+
+
+def _add_(dense: Tensor, other: SparseTensor, *, alpha: Any = 1) -> Tensor:
+    """Add values where they belong, and touch nothing else."""
+    other._same_shape("add_", dense)
+    if other.dtype is not dense.dtype:
+        return dense.add_(other.to_dense(), alpha=alpha)
+    coo = other.to_sparse_coo()
+    values = coo._content if alpha == 1 else coo._content * alpha
+    return dense.index_put_(tuple(wrap_beside(p, dense) for p in coo._places), values, True)
+
+
+def _addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    return mat * beta + (mat1 @ mat2) * alpha
+
+
+def _sparse_mask(dense: Tensor, mask: SparseTensor) -> SparseTensor:
+    mask._same_shape("sparse_mask", dense)
+    return mask._with(dense[tuple(wrap_beside(p, dense) for p in mask._places)])
+
+
+def _matmul(dense: Tensor, other: SparseTensor) -> Tensor:
+    return other.__rmatmul__(dense)
+
+
+BESIDE_DENSE: dict[str, Callable[..., Any]] = {
+    "add": _add, "__add__": _add, "__radd__": _add, "sub": _sub, "__sub__": _sub,
+    "add_": _add_, "__iadd__": _add_, "_add_in_place": _add_,
+    "sub_": lambda dense, other, *, alpha=1: _add_(dense, other, alpha=-alpha),
+    "mul": lambda dense, other: other.mul(dense), "__mul__": lambda dense, other: other.mul(dense),
+    "matmul": _matmul, "__matmul__": _matmul, "mm": _matmul, "addmm": _addmm,
+    "spmm": _matmul, "dsmm": _matmul, "sparse_mask": _sparse_mask,
+    "is_same_size": lambda dense, other: tuple(dense.shape) == tuple(other.shape),
+}  # fmt: skip
+"""Public functions of a dense tensor and a sparse one, by name."""
