@@ -5,6 +5,7 @@ was read from a tensor while tracing would be the old one.
 
     python -m tests.torch.compiled_operations             # all
     python -m tests.torch.compiled_operations add sum     # some
+    python -m tests.torch.compiled_operations --native    # compiled before the first play, and compared to rounding
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import torch as real
 import minitorch.torch as ours
 from minitorch.torch.compiler.compiled import Compiled
 
+from .compile_cases.ways import agree, seen
+from .compiled_programs import native
 from .opinfo import all_operations, resolve, samples
 from .oracle import leaves, to_ours
 
@@ -74,6 +77,48 @@ def outcome(fn: Any, args: Any, kwargs: Any, walks_back: bool) -> list[Any]:
     return facts
 
 
+def with_gradients(fn: Any) -> Any:
+    """A function that returns numbers only: the results of another one, and the gradients of what it is given."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = [t for t in leaves(fn(*args, **kwargs)) if isinstance(t, ours.Tensor)]
+        roots = [t for t in result if t.requires_grad]
+        given = [
+            t for t in leaves((args, kwargs)) if isinstance(t, ours.Tensor) and t.requires_grad
+        ]
+        gradients: Any = ()
+        if roots and given:
+            total: Any = sum((t.abs().sum() for t in roots), ours.zeros(()))
+            gradients = ours.autograd.grad(total, given, allow_unused=True)
+        return [t.detach().clone() for t in result], list(gradients)
+
+    return call
+
+
+def check_natively(name: str, limit: int = 4) -> Counter[str]:
+    """Compare an operation and its gradients as a native program; AssertionError says which differs."""
+    info = all_operations()[name]
+    fn = resolve(ours, info)
+    outcomes: Counter[str] = Counter()
+    if fn is None or not info.supports_dtype(real.float32, "cpu"):
+        return outcomes
+    whole = with_gradients(fn)
+    for sample in samples(info, real.float32, info.supports_autograd, limit):
+        compiled = Compiled(lambda *args, **kwargs: whole(*args, **kwargs), False)
+        for n in (0, 0, 0, 1, 2):
+            results = []
+            for form in (whole, compiled):
+                ours.manual_seed(0)
+                given = to_ours((turned(sample.input, n), *turned(sample.args, n)))
+                try:
+                    results.append(seen(form(*given, **to_ours(turned(sample.kwargs, n)))))
+                except Exception as error:
+                    results.append([type(error).__name__, str(error)])
+            assert agree(results[0], results[1], exactly=False), f"{name} in order {n}"
+        outcomes["played" if compiled.traced else compiled.eager or "traced"] += 1
+    return outcomes
+
+
 def check(name: str, limit: int = 4) -> Counter[str]:
     """Compare an operation on some samples; AssertionError says which differs."""
     info = all_operations()[name]
@@ -98,7 +143,7 @@ def check(name: str, limit: int = 4) -> Counter[str]:
     return outcomes
 
 
-def main(*names: str) -> int:
+def main(*names: str, check: Any = check) -> int:
     """Compare some operations, or all; print which differ, and how many were played."""
     total: Counter[str] = Counter()
     failed = 0
@@ -122,4 +167,8 @@ def main(*names: str) -> int:
 
 
 if __name__ == "__main__":
+    if "--native" in sys.argv:
+        sys.argv.remove("--native")
+        with native():
+            sys.exit(main(*sys.argv[1:], check=check_natively))
     sys.exit(main(*sys.argv[1:]))

@@ -24,6 +24,15 @@ def test_operations_with_values_in_another_order(name: str) -> None:
         compiled_operations.check(name, 2)
 
 
+@pytest.mark.parametrize(
+    "name", ["mm", "nn.functional.linear", "softmax", "nn.functional.layer_norm"]
+)
+def test_operations_as_native_programs(name: str) -> None:
+    with compiled_programs.native(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert compiled_operations.check_natively(name, 2)["played"]
+
+
 def test_a_number_read_while_tracing_is_not_kept() -> None:
     outcomes = compiled_operations.check("_segment_reduce.offsets", 2)
     assert not outcomes["played"]

@@ -176,6 +176,42 @@ def test_batch_norm_and_its_running_statistics(affine: bool) -> None:
     assert versions[0] == versions[1]
 
 
+@pytest.mark.parametrize("causal", [True, False])
+def test_a_transformer_block_is_one_program(causal: bool) -> None:
+    """Rows of a table, norms, attention, joined tensors, and all gradients."""
+    torch.manual_seed(0)
+    table, norm, qkv = nn.Embedding(7, 8, padding_idx=2), nn.LayerNorm(8), nn.Linear(8, 24)
+
+    def f(tokens: Any) -> Any:
+        x = norm(table(tokens))
+        q, k, v = (part.view(3, 5, 2, 4).transpose(1, 2) for part in qkv(x).split(8, 2))
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        y = torch.cat([y.transpose(1, 2).reshape(3, 5, 8), x * 2], 2).softmax(-1)
+        loss = (nn.functional.log_softmax(y, -1) * y).sum()
+        parameters = [*table.parameters(), *norm.parameters(), *qkv.parameters()]
+        return loss.detach().clone(), *torch.autograd.grad(loss, parameters)
+
+    tokens = torch.randint(0, 7, (3, 5))
+    _played(f, tokens)
+    compiled = torch.compile(f)
+    before = [compiled(tokens)[0].item() for _ in range(5)]
+    for wrong in (7, -1):
+        with pytest.raises(IndexError, match="index out of range in self"):
+            compiled(torch.full((3, 5), wrong))
+    assert compiled(tokens)[0].item() == before[-1]
+
+
+def test_large_norms_and_tables_on_all_threads() -> None:
+    def f(x: Any, weight: Any, bias: Any, table: Any, index: Any) -> Any:
+        y = nn.functional.layer_norm(x, (300,), weight, bias)
+        loss = (y * x).sum() + (nn.functional.embedding(index, table) * y).sum()
+        return y.detach().clone(), *torch.autograd.grad(loss, (x, weight, bias, table))
+
+    torch.manual_seed(0)
+    given = [torch.randn(n, requires_grad=True) for n in ((500, 300), (300,), (300,), (40, 300))]
+    _played(f, *given, torch.randint(0, 40, (500,)))
+
+
 def test_sums_that_tasks_share() -> None:
     """Sums along all dimensions but one, on all threads: each has channels of its own."""
 

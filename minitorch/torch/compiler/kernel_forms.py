@@ -206,8 +206,8 @@ def _mean_of_all(lowering: Lowering, entry: Entry) -> bool:
     if kind not in REALS or set(entry.params["size"]) != {1} or 0 in shape or not is_compact(entry.layouts[0]):  # fmt: skip
         return False
     along = tuple(range(len(shape) - dims, len(shape)))
-    mean = lowering.sum(x, along, divisor=math.prod(shape[-dims:]))
-    lowering.view(mean, entry.layouts[0], made=entry.outputs[0])
+    count = math.prod(shape[-dims:])
+    lowering.sum(x, along, entry.outputs[0], count, entry.layouts[0])
     return True
 
 

@@ -16,6 +16,12 @@ from typing import Any
 from .memory import Memory, Place
 from .tape import Slot
 
+
+def bits_of(value: float) -> int:
+    """A float64 as a word."""
+    return struct.unpack("<q", struct.pack("<d", value))[0]
+
+
 Number = float | int | bool
 Strides = tuple[int, ...]
 
@@ -239,7 +245,7 @@ class Text:
     def _value(self, given: Slot | Number) -> str:
         if isinstance(given, Slot):
             return self.expressions[given]
-        bits = struct.unpack("<q", struct.pack("<d", float(given)))[0]
+        bits = bits_of(float(given))
         if bits not in self.numbers:
             self.words.append(bits)
             place = f"block + {8 * (len(self.words) - 1)}"

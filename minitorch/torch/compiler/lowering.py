@@ -21,7 +21,7 @@ from ..ops.record import ELEMENTWISE, Op
 from ..ops.reduce import MEAN, SUM
 from ..ops.writes import InPlace
 from ..optim.elementwise import Step
-from . import norm_forms  # noqa: F401  # declares forms
+from . import norm_forms, sequence_forms  # noqa: F401  # they declare forms
 from .kernel_forms import FORMS, Kernel
 from .loops import Loop, Operation, Sum
 from .memory import (
@@ -130,7 +130,7 @@ class Lowering:
     """
 
     def __init__(self, tape: Tape, constants: dict[Slot, Any], returned: set[int]) -> None:
-        self.tape, self.returned = tape, returned
+        self.tape, self.returned, self.constants = tape, returned, dict(constants)
         self.steps: list[AnyStep] = []
         self.memory = Memory()
         self.views: list[Entry] = []
@@ -201,12 +201,13 @@ class Lowering:
         return made
 
     def sum(
-        self, of: Slot, dims: tuple[int, ...], made: Slot | None = None, divisor: int = 1
-    ) -> Slot:
-        """Add a sum along some dimensions, which its result does not have; divided, it is a mean."""
+        self, of: Slot, dims: tuple[int, ...], made: Slot | None = None, divisor: int = 1, layout: Layout | None = None
+    ) -> Slot:  # fmt: skip
+        """Add a sum along some dimensions, which its result does not have unless its layout says so; divided, a mean."""
         made, (shape, _, kind) = self.new() if made is None else made, self.layout(of)
-        layout = compact_layout([n for d, n in enumerate(shape) if d not in dims], kind)
-        self.join(shape, REALS[kind], Sum(made, self.canonical(of), dims, divisor), layout)
+        own = compact_layout([n for d, n in enumerate(shape) if d not in dims], kind)
+        what = Sum(made, self.canonical(of), dims, divisor)
+        self.join(shape, REALS[kind], what, own if layout is None else layout)
         return made
 
     def view(self, of: Slot, layout: Layout, offset: int = 0, made: Slot | None = None) -> Slot:
@@ -230,6 +231,13 @@ class Lowering:
         """A slot, or such a copy of it."""
         return self.canonical(slot) if is_compact(self.layout(slot)) else self.copy_in_order(slot)
 
+    def constant(self, array: Any) -> Slot:
+        """A slot for an array that is the same at each play."""
+        made = self.new()
+        self.constants[made] = array
+        self.memory.add(made, OUTSIDE, (array.shape, array.strides, array.dtype))
+        return made
+
     def note_write(self, slot: Slot) -> None:
         """Let nothing that reads a slot's memory come before the last step."""
         for memory in self._memories(slot):
@@ -248,6 +256,13 @@ class Lowering:
     def copy(self, made: Slot, of: Slot, layout: Layout) -> None:
         """Let a slot be a copy of another one."""
         self.join(layout[0], REALS[layout[2]], Operation(made, _same, "copy", (of,)), layout)
+
+    def copy_into(self, part: Slot, of: Slot) -> None:
+        """Let what lies at the place of a slot be a copy of another one."""
+        layout, whole = self.layout(part), self.memory.place(part).root.slot
+        found = self.join(layout[0], REALS[layout[2]], Operation(part, _same, "copy", (of,)), layout)  # fmt: skip
+        self._store(part, found)
+        self.ready[int(whole)] = max(self.ready.get(int(whole), 0), found + 1)
 
     def _alias(self, entry: Entry) -> None:
         made, of = entry.outputs[0], entry.inputs[0]
@@ -325,7 +340,11 @@ class Lowering:
             if self.computed.get(int(slot)) != found:
                 self.in_memory(slot)
         made = what.made
-        self.memory.add(made, OWN, layout, found)
+        if int(made) in self.memory.places:  # part of something larger
+            root = self.memory.place(made).root
+            root.first, root.last = min(root.first, found), max(root.last, found)
+        else:
+            self.memory.add(made, OWN, layout, found)
         if isinstance(what, Operation):
             step.operations.append(what)
             self.computed[int(made)] = found

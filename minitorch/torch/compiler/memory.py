@@ -17,6 +17,9 @@ from .tape import Layout, Slot
 
 ALIGNMENT = 64
 
+PARALLEL = 131_072
+"""From so many elements on, a step runs on all threads."""
+
 REALS: dict[np.dtype, Any] = {np.dtype(np.float32): np.float32, np.dtype(np.float64): np.float64}
 """The types that programs compute in."""
 

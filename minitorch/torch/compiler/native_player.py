@@ -22,13 +22,10 @@ from ..tensor import bump_versions
 from .kernel_forms import Kernel
 from .loops import Loop, Text
 from .lowering import Call, Lowering, Update
-from .memory import LEFT, MADE, OUTSIDE, OWN, Place, Root, is_compact, new_array
+from .memory import LEFT, MADE, OUTSIDE, OWN, PARALLEL, Place, Root, is_compact, new_array
 from .player import OnArrays
 from .product_forms import Product, leading
 from .tape import Slot, Tape
-
-PARALLEL = 131_072
-"""From so many elements on, a loop runs on all threads."""
 
 PRODUCTS = 10
 """How many multiplications of a product take as long as an element of a loop."""
@@ -172,7 +169,7 @@ class Plan:
     """
 
     def __init__(self, tape: Tape, constants: dict[Slot, Any], returned: set[int]) -> None:
-        self.tape, self.constants = tape, constants
+        self.tape = tape
         self.lowering = Lowering(tape, constants, returned)
         steps, memory = self.lowering.steps, self.lowering.memory
         self.segments: list[list[int]] = []
@@ -207,7 +204,8 @@ class Plan:
 
     def array_of(self, slot: Slot) -> Any:
         """An array that is the same at each play."""
-        return self.constants[slot] if slot in self.constants else self.tape.sources[slot].of._array
+        constants = self.lowering.constants
+        return constants[slot] if slot in constants else self.tape.sources[slot].of._array
 
     def is_parallel(self, k: int) -> bool:
         """Whether a step is worth all threads."""

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
-import struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...threads import get_num_threads
 from .kernel_forms import Kernel, are_plain, form
-from .memory import REALS, compact_layout, is_compact, is_dense
+from .loops import bits_of
+from .memory import PARALLEL, REALS, compact_layout, is_compact, is_dense
 from .tape import Entry, Layout, Slot
 
 if TYPE_CHECKING:
     from .lowering import Lowering
-
-
-def bits_of(value: float) -> int:
-    """A float64 as a word."""
-    return struct.unpack("<q", struct.pack("<d", value))[0]
 
 
 # --- Scalar functions ------------------------------------------------------------------------------------
@@ -123,6 +119,81 @@ def _batch_norm_backward(lowering: Lowering, entry: Entry) -> bool:
     level = each(np.subtract, level, each(np.multiply, mean, slope))
     whole(combined, g, x, scale, slope, level, made=by_input)
     return True
+
+
+# --- Layer norm --------------------------------------------------------------------------------------------
+
+
+@form("native_layer_norm")
+def _layer_norm(lowering: Lowering, entry: Entry) -> bool:
+    x, weight, bias = entry.inputs
+    real = are_plain(lowering, [s for s in (weight, bias) if s is not None], entry.layouts)
+    if real is None or lowering.layout(x)[2] != np.dtype(real):
+        return False
+    n, size = math.prod(entry.params["by"]), math.prod(entry.layouts[0][0])
+    x = lowering.in_order(x)
+    weight, bias = _vector(lowering, weight, n, real, 1), _vector(lowering, bias, n, real, 0)
+    words = [x, weight, bias, *entry.outputs, size // n, n, bits_of(entry.params["eps"])]
+    step = Kernel("normalize", real, words, [x, weight, bias], list(entry.outputs), size)
+    lowering.add(step, entry.layouts)
+    return True
+
+
+@form("native_layer_norm_backward")
+def _layer_norm_backward(lowering: Lowering, entry: Entry) -> bool:
+    g, x, weight, mean, r = entry.inputs
+    vectors = [s for s in (weight, mean, r) if s is not None]
+    real = are_plain(lowering, vectors, entry.layouts)
+    if real is None or {lowering.layout(s)[2] for s in (g, x)} != {np.dtype(real)}:
+        return False
+    n, size = math.prod(entry.params["by"]), math.prod(entry.layouts[0][0])
+    weight = _vector(lowering, weight, n, real, 1)
+    given = [lowering.in_order(g), lowering.in_order(x), *map(lowering.canonical, (mean, r)), weight]  # fmt: skip
+    tasks = get_num_threads() if size >= PARALLEL else 1
+    by_input, by_weight, by_bias = entry.outputs
+    sums = lowering.new()
+    words = [*given, by_input, sums, tasks, size // n, n]
+    step = Kernel("normalize_backward", real, words, given, [by_input, sums], size)
+    lowering.add(step, [entry.layouts[0], compact_layout((tasks, 2 * n), np.dtype(real))])
+    size = np.dtype(real).itemsize
+    for k, made in enumerate((by_weight, by_bias)):
+        part = lowering.view(sums, ((tasks, n), (2 * n * size, size), np.dtype(real)), k * n * size)
+        lowering.sum(part, (0,), made, layout=entry.layouts[1 + k])
+    return True
+
+
+def _vector(lowering: Lowering, slot: Slot | None, n: int, real: Any, else_all: float) -> Slot:
+    """A vector of parameters, or one of equal numbers if there is none."""
+    if slot is not None:
+        return lowering.canonical(slot)
+    return lowering.constant(np.full(n, else_all, real))
+
+
+# --- Softmax -----------------------------------------------------------------------------------------------
+
+
+def _softmax(lowering: Lowering, entry: Entry) -> bool:
+    """Of rows: along the last dimension."""
+    layouts = [lowering.layout(slot) for slot in entry.inputs]
+    real = are_plain(lowering, [], entry.layouts)
+    shape = entry.layouts[0][0]
+    if real is None or not shape or entry.params["dim"] % len(shape) != len(shape) - 1:
+        return False
+    if set(entry.params) != {"dim"} or any(own[2] != np.dtype(real) for own in layouts):
+        return False
+    given = [lowering.in_order(slot) for slot in entry.inputs]
+    size = math.prod(shape)
+    words = [given[0], given[-1], entry.outputs[0], size // shape[-1], shape[-1]]
+    step = Kernel(entry.op.name, real, words, given, list(entry.outputs), size)
+    lowering.add(step, entry.layouts)
+    return True
+
+
+for _name in ("softmax", "log_softmax", "softmax_backward", "log_softmax_backward"):
+    form(_name)(_softmax)
+
+
+# --- Running statistics ------------------------------------------------------------------------------------
 
 
 @form("update_running")

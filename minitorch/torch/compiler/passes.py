@@ -8,6 +8,7 @@ from typing import Any
 
 from ..backends.interface import as_array
 from ..ops.copies import CLONE
+from ..ops.creation import LIFT
 from ..ops.record import ELEMENTWISE, MOVEMENT, REDUCTION, Op
 from .tape import ALIAS, Entry, Slot, Tape, slots_in
 from .tracing import Constant
@@ -42,7 +43,10 @@ def with_constants(tape: Tape) -> tuple[Tape, dict[Slot, Any]]:
     for entry in tape.entries:
         if _is_constant(entry, arrays) and not exposed & {int(slot) for slot in entry.outputs}:
             given = [arrays.get(x, x) if isinstance(x, Slot) else x for x in entry.inputs]
-            arrays[entry.outputs[0]] = as_array(entry.op.compute(*given, **entry.params))
+            params = {
+                k: v.array.copy() if isinstance(v, Constant) else v for k, v in entry.params.items()
+            }
+            arrays[entry.outputs[0]] = as_array(entry.op.compute(*given, **params))
         else:
             entries.append(entry)
     return replace(tape, entries=entries), arrays
@@ -55,10 +59,8 @@ def _is_constant(entry: Entry, arrays: dict[Slot, Any]) -> bool:
         return False
     if any(slot not in arrays or slot.of_array for slot in entry.slots()):
         return False
-    if any(isinstance(value, Constant) for value in entry.params.values()):
-        return False
     if not op.args:
-        return op.name in CREATED
+        return op.name in CREATED or op is LIFT
     return op.kind in (ELEMENTWISE, MOVEMENT, REDUCTION)
 
 

@@ -44,8 +44,10 @@ def _mm(lowering: Lowering, entry: Entry) -> bool:
         return False
     if not _can_multiply():
         return False
-    (m, k), (_, n) = lowering.layout(a)[0], lowering.layout(b)[0]
-    multiply(lowering, entry.outputs[0], (a, False), (b, False), (m, n, k), layout)
+    left, right = (bool(entry.params.get(side)) for side in ("left", "right"))
+    m, n = layout[0]
+    k = lowering.layout(a)[0][0 if left else 1]
+    multiply(lowering, entry.outputs[0], (a, left), (b, right), (m, n, k), layout)
     return True
 
 
@@ -136,6 +138,13 @@ def _can_multiply() -> bool:
     from ..backends.cpu.programs import can_multiply
 
     return can_multiply()
+
+
+def address_of_product(real: Any) -> int:
+    """Where the BLAS's product of a type is."""
+    from ..backends.cpu import blas
+
+    return blas.address_of_product(real)
 
 
 def _leading(layout: Layout) -> tuple[int, bool] | None:

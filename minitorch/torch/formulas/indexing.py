@@ -24,7 +24,7 @@ LARGE = 32_768
 
 def index_select(x: Array, dim: int, index: Array) -> Array:
     """The slices of x along a dimension that a list of indices names."""
-    _check(index, x.shape[dim], IndexError, "index out of range in self")
+    check_rows(index, x.shape[dim])
     return take(x, dim % x.ndim, index)
 
 
@@ -72,7 +72,7 @@ def cleared(x: Array) -> Array:
 
 def index_add(x: Array, dim: int, index: Array, source: Array) -> None:
     """Add slices of source to those of x that a list of indices names, in order."""
-    _check(index, x.shape[dim], IndexError, "index out of range in self")
+    check_rows(index, x.shape[dim])
     add_rows(x, dim % x.ndim, index, source)
 
 
@@ -162,6 +162,11 @@ def check_places(index: Array, size: int, dim: int) -> None:
 def all_within(index: Array, size: int) -> bool:
     """Whether all indices are at least 0 and below a size."""
     return not index.size or bool(index.min() >= 0 and index.max() < size)
+
+
+def check_rows(index: Array, rows: int) -> None:
+    """IndexError if some index names none of so many rows."""
+    _check(index, rows, IndexError, "index out of range in self")
 
 
 def _check(index: Array, size: int, error: type[Exception], message: str, dim: int = 0) -> None:

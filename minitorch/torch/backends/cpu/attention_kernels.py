@@ -26,7 +26,7 @@ NEAR = 8 * SMALL
 """So many multiplications a head may take: larger ones leave cores to the BLAS."""
 
 
-def _takes(query: Array, key: Array, value: Array) -> bool:
+def takes(query: Array, key: Array, value: Array) -> bool:
     """Whether there are several heads, each small, and a BLAS that kernels can call."""
     batch = query.shape[:-2]
     each = query.shape[-2] * key.shape[-2] * max(key.shape[-1], value.shape[-1])
@@ -45,7 +45,7 @@ def attention(
     query: Array, key: Array, value: Array, mask: Array | None, scale: float, causal: bool
 ) -> Any:
     """The values (..., L, Ev) mixed by the attention weights (..., L, S), and these."""
-    if mask is not None or scale <= 0 or not _takes(query, key, value):
+    if mask is not None or scale <= 0 or not takes(query, key, value):
         return NotImplemented
     weights = np.empty((*query.shape[:-1], key.shape[-2]), query.dtype)
     out = heads_beside_each_other(weights, value)
@@ -58,7 +58,7 @@ def attention_backward(
     scale: float, causal: bool,
 ) -> Any:  # fmt: skip
     """The gradients of query, key and value, from that of the output and the weights."""
-    if mask is not None or not _takes(query, key, value):
+    if mask is not None or not takes(query, key, value):
         return NotImplemented
     made = [memory_like(x) for x in (query, key, value)]
     tasks = tasks_for(_work(query, value, weights))

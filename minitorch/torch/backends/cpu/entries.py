@@ -10,7 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from . import conv_gradient_tiles, conv_tiles, losses_kernels, pool_kernels
+from . import (
+    attention_kernels,
+    conv_gradient_tiles,
+    conv_tiles,
+    losses_kernels,
+    norms_kernels,
+    pool_kernels,
+    softmax_kernels,
+)  # fmt: skip
 from .blas import itemsize
 from .kernels import (
     TASK,
@@ -38,6 +46,10 @@ _halve_planes = body_of(pool_kernels._halve_planes)
 _add_planes = body_of(pool_kernels._add_planes)
 _entropies = body_of(losses_kernels._entropies)
 _entropies_backward = body_of(losses_kernels._entropies_backward)
+_normalize = body_of(norms_kernels._normalize(True))
+_normalize_backward = body_of(norms_kernels._normalize_backward(True))
+_attend = body_of(attention_kernels._forward)
+_attend_backward = body_of(attention_kernels._backward)
 
 
 @cache
@@ -111,10 +123,10 @@ def cross_entropy(block: int, task: int, tasks: int) -> None:
     """
     w = words(block, 10)
     rows, classes = w[6], w[7]
-    target, losses = words(w[1], rows), np.empty(rows, np.float64)
+    target = words(w[1], rows)
     each = numbers_at(w[3], 2 * rows).reshape(rows, 2)
-    own = numbers_at(losses.ctypes.data, rows)
     x = numbers_at(w[0], rows * classes).reshape(rows, classes)
+    own = np.empty(rows, x.dtype)
     _entropies(np.int64(0), np.int64(1), x, target, w[8], each, own, words(w[5], 1))
     total, count = np.float64(0), 0
     for r in range(rows):
@@ -134,13 +146,12 @@ def cross_entropy_backward(block: int, task: int, tasks: int) -> None:
     first, last = share(task, tasks, w[6])
     classes = w[7]
     rows = last - first
-    g = np.empty(rows, np.float64)
-    own = numbers_at(g.ctypes.data, rows)
     factor = numbers_at(w[0], 1)[0] / numbers_at(w[4], 1)[0]
-    for r in range(rows):
-        own[r] = factor
     start = first * classes * itemsize
     x = numbers_at(w[1] + start, rows * classes).reshape(rows, classes)
+    own = np.empty(rows, x.dtype)
+    for r in range(rows):
+        own[r] = factor
     out = numbers_at(w[5] + start, rows * classes).reshape(rows, classes)
     sums = numbers_at(w[3] + 2 * first * itemsize, 2 * rows).reshape(rows, 2)
     target = words(w[2] + 8 * first, rows)
@@ -207,3 +218,142 @@ def count_up(block: int, task: int, tasks: int) -> None:
     """A whole number on top of another. Words: where that is, and the number."""
     w = words(block, 2)
     words(w[0], 1)[0] += w[1]
+
+
+def normalize(block: int, task: int, tasks: int) -> None:
+    """Layer norm. Words: input, weight, bias, result, means, reciprocal deviations; rows, length; eps as float64."""
+    w = words(block, 9)
+    rows, n = w[6], w[7]
+    x = numbers_at(w[0], rows * n).reshape(rows, n)
+    out = numbers_at(w[3], rows * n).reshape(rows, n)
+    eps = number(doubles(block + 64, 1)[0])
+    _normalize(
+        task, tasks, x, numbers_at(w[1], n), numbers_at(w[2], n), eps, out, numbers_at(w[4], rows), numbers_at(w[5], rows)
+    )  # fmt: skip
+
+
+def normalize_backward(block: int, task: int, tasks: int) -> None:
+    """The gradients of layer norm.
+
+    Words: gradient, input, means, reciprocal deviations, weight, gradient of the input, sums (parts, 2, length) that are
+    those of weight and bias in parts; how many parts, rows, length.
+    """
+    w = words(block, 10)
+    parts, rows, n = w[7], w[8], w[9]
+    sums = numbers_at(w[6], parts * 2 * n).reshape(parts, 2, n)
+    used = min(tasks, parts)
+    for part in range(task, parts, tasks):
+        for i in range(n):
+            sums[part, 0, i] = 0.0
+            sums[part, 1, i] = 0.0
+    if task < used:
+        g, x = (
+            numbers_at(w[0], rows * n).reshape(rows, n),
+            numbers_at(w[1], rows * n).reshape(rows, n),
+        )
+        by_input = numbers_at(w[5], rows * n).reshape(rows, n)
+        mean, r = numbers_at(w[2], rows), numbers_at(w[3], rows)
+        _normalize_backward(task, used, g, x, mean, r, numbers_at(w[4], n), by_input, sums)
+
+
+def _rows_entry(name: str) -> Any:
+    """An entry for functions of rows. Words: input or gradient, result that went with that, result; rows, length."""
+    body = body_of(softmax_kernels._by_rows(name))
+
+    def entry(block: int, task: int, tasks: int) -> None:
+        w = words(block, 5)
+        rows, n = w[3], w[4]
+        x, y = (
+            numbers_at(w[0], rows * n).reshape(rows, n),
+            numbers_at(w[1], rows * n).reshape(rows, n),
+        )
+        body(task, tasks, x, y, numbers_at(w[2], rows * n).reshape(rows, n))
+
+    entry.__name__ = entry.__qualname__ = name
+    return entry
+
+
+softmax, log_softmax, softmax_backward, log_softmax_backward = map(
+    _rows_entry, softmax_kernels.FORMULAS
+)
+
+
+# --- Rows of tables ----------------------------------------------------------------------------------------
+
+
+def take_rows(block: int, task: int, tasks: int) -> None:
+    """Rows of a table. Words: table, indices, result, where to say that an index is wrong; rows, indices, width."""
+    w = words(block, 7)
+    rows, count, width = w[4], w[5], w[6]
+    index = words(w[1], count)
+    first, last = share(task, tasks, count)
+    for j in range(first, last):
+        i = index[j]
+        if i < 0 or i >= rows:
+            words(w[3], 1)[0] = 1
+        else:
+            row, out = (
+                numbers_at(w[0] + i * width * itemsize, width),
+                numbers_at(w[2] + j * width * itemsize, width),
+            )
+            for k in range(len(out)):
+                out[k] = row[k]
+
+
+def add_rows(block: int, task: int, tasks: int) -> None:
+    """The gradient of a table: rows added up.
+
+    Words: gradient, indices, result, where to say that an index is wrong; rows, indices, width, the row that gets nothing.
+    """
+    w = words(block, 8)
+    rows, count, width = w[4], w[5], w[6]
+    index = words(w[1], count)
+    first, last = share(task, tasks, width)
+    n = last - first
+    for i in range(rows):
+        out = numbers_at(w[2] + (i * width + first) * itemsize, n)
+        for k in range(len(out)):
+            out[k] = 0.0
+    for j in range(count):
+        i = index[j]
+        if i < 0 or i >= rows:
+            words(w[3], 1)[0] = 1
+        elif i != w[7]:
+            out = numbers_at(w[2] + (i * width + first) * itemsize, n)
+            row = numbers_at(w[0] + (j * width + first) * itemsize, n)
+            for k in range(len(out)):
+                out[k] += row[k]
+
+
+# --- Attention ---------------------------------------------------------------------------------------------
+
+
+def attend(block: int, task: int, tasks: int) -> None:
+    """Attention. Words: the table of `attention_kernels` (5, 4), its sizes, the scale as float64, the BLAS's product."""
+    w = words(block, 29)
+    scale = np.empty(1, numbers_at(w[0], 1).dtype)
+    scale[0] = number(doubles(block + 216, 1)[0])
+    _attend(
+        task,
+        tasks,
+        scale,
+        w[28],
+        words(block, 20).reshape(5, 4),
+        to_fixed_tuple(words(block + 160, 7), 7),
+    )
+
+
+def attend_backward(block: int, task: int, tasks: int) -> None:
+    """Its gradients. Words: the table (8, 4), then as above; each task has memory of its own for those of scores."""
+    w = words(block, 41)
+    sizes = to_fixed_tuple(words(block + 256, 7), 7)
+    x = numbers_at(w[0], 1)
+    scale, slopes = np.empty(1, x.dtype), np.empty(sizes[2] * sizes[3], x.dtype)
+    scale[0] = number(doubles(block + 312, 1)[0])
+    table = np.empty((9, 4), np.int64)
+    for i in range(32):
+        table[i // 4, i % 4] = w[i]
+    table[8, 0], table[8, 1], table[8, 2] = slopes.ctypes.data, 0, 0
+    table[8, 3] = sizes[3] * itemsize
+    _attend_backward(task, tasks, scale, w[40], table, sizes)
+    slopes[0] = 0.0  # so that it lives until here
