@@ -366,7 +366,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
         return ROUND(input)
     if input.dtype.kind < dtypes.FLOATING:
         raise NotImplementedError(f"\"round_cpu\" not implemented for '{kind_name(input._array)}'")
-    scale = 10.0 ** abs(decimals)
+    scale = 10.0 ** abs(decimals) if abs(decimals) <= 308 else np.inf
     wide = input.to(wide_type(input.dtype))
     near = (wide * scale).round() / scale if decimals > 0 else (wide / scale).round() * scale
     return near.to(input.dtype)

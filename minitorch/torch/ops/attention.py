@@ -222,16 +222,16 @@ def multi_head_attention_forward(
 
 
 def _check_options(width: int, expected: int, num_heads: int, lacks_mask: bool) -> None:
-    """Raise for a width that is not the one expected or does not divide, or a hint without its mask."""
-    if width != expected:
-        raise AssertionError(f"was expecting embedding dimension of {expected}, but got {width}")
-    if width % num_heads:
-        raise AssertionError(f"embed_dim {width} not divisible by num_heads {num_heads}")
+    """Raise for a hint without its mask, or a width that is not the one expected or does not divide."""
     if lacks_mask:
         raise RuntimeError(
             "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
             "`generate_square_subsequent_mask` to create this mask."
         )
+    if width != expected:
+        raise AssertionError(f"was expecting embedding dimension of {expected}, but got {width}")
+    if width % num_heads:
+        raise AssertionError(f"embed_dim {width} not divisible by num_heads {num_heads}")
 
 
 def _followed_by(k: Tensor, v: Tensor, bias_k: Any, bias_v: Any) -> tuple[Tensor, Tensor]:

@@ -13,7 +13,7 @@ from ..backends.interface import as_array
 from ..tensor import Array, Tensor
 from .movement import wrap_dim
 from .precision import kind_name, widened
-from .promotion import cast, result_type
+from .promotion import cast, exact_number, result_type
 from .ranges import linspace
 from .record import Op, without_derivative
 from .results import named
@@ -334,6 +334,8 @@ def histc(
         )
     if bins <= 0:
         raise RuntimeError(f"torch.histc(): bins must be > 0, but got {bins}")
+    for bound in (min, max):
+        exact_number(bound, input.dtype)
     result = HISTC(input.detach(), bins=bins, min=min, max=max)
     return result if out is None else into(out, result, "histc")
 

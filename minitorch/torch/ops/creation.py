@@ -433,7 +433,12 @@ def empty_strided(
     kind = (dtype or dtypes.get_default_dtype()).numpy
     if min(size, default=0) < 0:
         raise RuntimeError(f"empty_strided: a shape cannot have negative sizes: {list(size)}")
-    count = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if all(size) else 0
+    steps = [(n - 1) * s for n, s in zip(size, stride, strict=True)]
+    count = 1 + sum(steps) if all(size) else 0
+    if count and (min(steps, default=0) < 0 or count * kind.itemsize >= 2**63):
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}"
+        )
     params = {"size": size, "stride": stride, "count": count, "dtype": kind}
     return made_by(EMPTY_STRIDED, params, device, requires_grad)
 

@@ -164,7 +164,8 @@ def ctc_loss(
     how = how_reduced(reduction)
     require_floats("ctc_loss_cpu", log_probs._array, "f")
     batched = log_probs if log_probs.ndim == 3 else log_probs.unsqueeze(1)
-    steps, wanted = _lengths(input_lengths), _lengths(target_lengths)
+    steps = _lengths("input_lengths", input_lengths)
+    wanted = _lengths("target_lengths", target_lengths)
     _check("ctc_loss", batched._array.shape, steps, wanted, blank)
     params = {
         "targets": _padded(as_numpy(targets._array), wanted),
@@ -181,10 +182,13 @@ def ctc_loss(
     return loss if log_probs.ndim == 3 else loss.squeeze(0)
 
 
-def _lengths(values: Any) -> Array:
-    return np.asarray(
-        as_numpy(values._array) if isinstance(values, Tensor) else values, np.int64
-    ).reshape(-1)
+def _lengths(name: str, values: Any) -> Array:
+    given = np.asarray(as_numpy(values._array) if isinstance(values, Tensor) else values)
+    if given.size and given.dtype.kind not in "biu":
+        raise (RuntimeError if isinstance(values, Tensor) else TypeError)(
+            f"{name} must be integral"
+        )
+    return given.astype(np.int64).reshape(-1)
 
 
 def _check(name: str, shape: tuple[int, ...], steps: Array, wanted: Array, blank: int) -> None:

@@ -16,7 +16,7 @@ def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
     """The p-norm of the difference of two vectors, or of each pair of a batch."""
-    return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)
+    return (x1 - x2 + float(eps)).norm(p, -1, keepdim=keepdim)
 
 
 @function

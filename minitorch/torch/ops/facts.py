@@ -120,7 +120,7 @@ def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
         raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
     strides = self.stride()
     unclear = 1 in self._array.shape or any(a == b for a, b in pairwise(strides))
-    if unclear and ambiguity_check is not False:
+    if (unclear or 0 in strides) and ambiguity_check is not False:
         raise RuntimeError(
             "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
         )

@@ -211,9 +211,11 @@ binary(
 
 
 def _lcm(a: Array, b: Array) -> Array:
-    """The product without the common divisor; without a sign, also where it overflows."""
+    """The product without the common divisor; without a sign where it overflows, from four bytes on."""
     divisor = np.gcd(a, b)
-    return np.abs(a // np.where(divisor == 0, 1, divisor) * b)
+    wide = np.result_type(a, np.int32)
+    product = (a // np.where(divisor == 0, 1, divisor)).astype(wide) * b
+    return np.abs(product).astype(a.dtype, copy=False)
 
 
 binary(

@@ -42,7 +42,10 @@ def _given_bounds(bounds: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, 
     if "end" not in known:
         raise TypeError("arange() received an invalid combination of arguments - `end` is missing")
     start, end, step = (_number("arange", known[k]) for k in ("start", "end", "step"))
-    if step == 0:
+    for v in (start, end, step):
+        if isinstance(v, int):
+            _in_eight_bytes(v)
+    if step == 0 or step != step:
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
@@ -51,15 +54,25 @@ def _given_bounds(bounds: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, 
     return start, end, step
 
 
+def _in_eight_bytes(number: float) -> int:
+    """The whole part of a number; RuntimeError where it does not fit."""
+    if not -(2**63) <= number < 2**63:
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
+    return int(number)
+
+
 def _counted(start: Any, end: Any, step: Any, kind: dtype_type) -> Array:
     """Whole numbers are counted in int64; how many there are, only if they are int64, too."""
+    first, last, width = start, end, step
+    if kind.kind == dtypes.INTEGRAL:
+        first, last, width = (_in_eight_bytes(v) for v in (start, end, step))
     if kind is dtypes.int64:
-        if int(step) == 0:
+        if width == 0:
             raise ValueError("step must be nonzero")
-        return np.arange(int(start), int(end), int(step))
+        return np.arange(first, last, width)
     count = math.ceil((end - start) / step)
     if kind.kind == dtypes.INTEGRAL:
-        return (int(start) + np.arange(count) * int(step)).astype(kind.numpy)
+        return (first + np.arange(count) * width).astype(kind.numpy)
     return (start + np.arange(count, dtype=np.float64) * step).astype(kind.numpy)
 
 
@@ -98,9 +111,9 @@ def inclusive_range(
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     kind = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)
-    if kind.kind < dtypes.FLOATING:
-        start, end, step = int(start), int(end), int(step)
-    if not step:
+    if step == step and kind.kind < dtypes.FLOATING:
+        start, end, step = (_in_eight_bytes(v) for v in (start, end, step))
+    if not step or step != step:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")

@@ -188,7 +188,8 @@ def _index_fill_call(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
         raise RuntimeError(
             f"Only supports 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
-    if isinstance(value, complex) and not input.dtype.is_complex:
+    is_complex = value.dtype.is_complex if isinstance(value, Tensor) else isinstance(value, complex)
+    if is_complex and not input.dtype.is_complex:
         raise RuntimeError(
             "index_fill_(): Converting complex Scalar to non-complex type is not supported"
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from .. import dtypes
@@ -157,7 +155,7 @@ def _normalized(
     size = signal._array.shape[1]
     end = start + length if length is not None else size - n_fft // 2 if center else size
     signal, weight = signal[:, start:end], weight[:, start:end]
-    if np.abs(weight._array).min(initial=math.inf) <= 1e-11:
+    if weight._array.size and np.abs(weight._array).min() <= 1e-11:
         raise RuntimeError("istft: window overlap add min: a place that no window covers")
     signal = signal / weight
     if end > size:

@@ -37,8 +37,8 @@ def _bartlett(places: Array, last: int) -> Array:
 def _kaiser(beta: float) -> Shape:
     def shape(places: Array, last: int) -> Array:
         away = (places - places.dtype.type(last / 2)) / places.dtype.type(last / 2)
-        height = places.dtype.type(beta) * np.sqrt(np.maximum(1 - away * away, 0))
         with np.errstate(all="ignore"):  # i0 is computed, and warns, in NumPy's own files
+            height = places.dtype.type(beta) * np.sqrt(np.maximum(1 - away * away, 0))
             return (np.i0(height) / np.i0(beta)).astype(places.dtype)
 
     return shape

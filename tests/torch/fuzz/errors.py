@@ -408,5 +408,30 @@ ERRORS = (
         "gradient accepted",
         text="scale_grad_by_freq not supported with sparse",
     ),
+    Difference(
+        "PyTorch's derivative of `lerp` by a weight that is True or False fails.",
+        "gradient accepted",
+        names=r"(Tensor\.)?lerp_?",
+        text="Subtraction, the `-` operator, with two bool tensors",
+    ),
+    Difference(
+        "PyTorch's `batch_norm` of no channels looks for the first weight.",
+        "accepted",
+        names=r"(native_|nn\.functional\.)?batch_norm",
+        text=r"select\(\): index 0 out of range",
+        when=has_empty,
+    ),
+    Difference(
+        "The `options` of `linear_cross_entropy`, which say how PyTorch cuts the work, are not looked at.",
+        "accepted",
+        names=r"nn\.functional\.linear_cross_entropy",
+        text="_adjust",
+    ),
+    Difference(
+        "PyTorch's functions of windows go through a tensor of whole numbers as through a tuple.",
+        "refused",
+        names=r"nn\.functional\.((un)?fold|\w*pool\w*|conv\w*)",
+        text="must be int or tuple of ints, not Tensor",
+    ),
 )
 """Known differences of which at least one library refuses the call, or its gradient."""

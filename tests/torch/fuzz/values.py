@@ -251,6 +251,42 @@ VALUES = (
         ),
     ),
     Difference(
+        "A label of `ctc_loss` that is the blank itself is counted once, or twice, at the last step.",
+        "gradient values",
+        names=r"(nn\.functional\.)?ctc_loss",
+        when=lambda call: bool(
+            (call.args[1] == call.kwargs.get("blank", (*call.args[4:5], 0)[0])).any()
+        ),
+    ),
+    Difference(
+        "PyTorch's shifted Chebyshev polynomials of degrees above 2**61 overflow in twice the degree.",
+        "values",
+        names=r"special\.shifted_chebyshev_polynomial_[vw]",
+        when=lambda call: any(isinstance(v, int) and v > 2**61 for v in call.args[1:]),
+    ),
+    Difference(
+        "PyTorch's `nanmedian` of memory that a tensor shows more than once is what lies in memory.",
+        "values",
+        names=r"(Tensor\.)?(nan)?median",
+        when=lambda call: 0 in call.args[0].stride(),
+    ),
+    Difference(
+        "PyTorch's norm of one number squares it in `pairwise_distance`: beyond the root of the largest it is infinite.",
+        "(gradient )?values",
+        names=r"(nn\.functional\.)?pairwise_distance",
+        text=r"expected .*inf",
+        when=lambda call: is_extreme(call) and all(not t.ndim for t in leaves(call.args)),
+    ),
+    Difference(
+        "PyTorch's derivative of `xlogy` at 0 is 0 also for the logarithm of a number that is NaN.",
+        "gradient values",
+        names=r"(Tensor\.|special\.)?xlogy_?",
+        text=r"\(nan\), expected .*\(0\.0\)",
+        when=lambda call: any(
+            isinstance(v, float) and v != v for v in (*call.args, *call.kwargs.values())
+        ),
+    ),
+    Difference(
         "The solution of a system with infinite or overflowing coefficients is what each library's pivots leave of it.",
         "(gradient )?values",
         names=r"linalg\.(tensorsolve|tensorinv|solve(_ex)?|inv(_ex)?|lstsq)|(Tensor\.)?(inverse|lu_solve)",
