@@ -16,8 +16,19 @@ import pytest
 import minitorch.torch as torch
 from minitorch.torch.compiler.compiled import Compiled
 
-from .compile_cases import arguments, gradients, modules, surroundings, training_steps, values  # noqa: F401
+from .compile_cases import (
+    arguments,
+    edges,
+    gradients,
+    modules,
+    surroundings,
+    training_steps,
+    values,
+)
 from .compile_cases.ways import CASES, agree, seen
+
+FILES = arguments, edges, gradients, modules, surroundings, training_steps, values
+"""They note their cases when they are loaded."""
 
 
 def outcome(case: Any, compile: Any) -> Any:
@@ -52,3 +63,9 @@ def test_a_way_to_break_a_tape(name: str) -> None:
         assert not played
     if expected != "played":
         assert all(each.eager for each in made), [each.unstable for each in made]
+
+
+def test_there_are_cases_in_all_files() -> None:
+    """None was left out, and there are as many ways as were asked for."""
+    assert {case.__module__ for case, _, _ in CASES.values()} == {f.__name__ for f in FILES}
+    assert len(CASES) >= 140

@@ -139,6 +139,16 @@ def _outside() -> Iterator[None]:
         _state.enabled["cpu"] = True
 
 
+@contextmanager
+def own_cache() -> Iterator[None]:
+    """Cast parameters anew: what was cast before is not used, nor what is cast here afterwards."""
+    before, _state.cache = _state.cache, {}
+    try:
+        yield
+    finally:
+        _state.cache = before
+
+
 def _cast(x: Any, wanted: dtypes.dtype) -> Any:
     """A tensor of at most 32 bits in another type; anything else as it is."""
     if not isinstance(x, Tensor):

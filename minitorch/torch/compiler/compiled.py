@@ -14,6 +14,7 @@ from collections.abc import Callable
 from types import CodeType, MethodType
 from typing import Any
 
+from ..amp.autocast_mode import own_cache
 from ..generator import Generator
 from ..nn.modules import calls
 from ..tensor import Tensor, tracks
@@ -191,7 +192,7 @@ class Compiled:
         return result
 
     def _run(self, tracer: Tracer, args: Any, kwargs: Any) -> Any:
-        with tracer.tracing():
+        with own_cache(), tracer.tracing():
             return self.fn(*args, **kwargs)
 
     def _consider(

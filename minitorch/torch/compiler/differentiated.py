@@ -342,7 +342,7 @@ class Differentiated:
     ) -> Any:  # fmt: skip
         reading = Reading()
         tracer = Tracer(f"backward of {self.tape.name}", reading)
-        tracer.begin_behind(graph.tensors)
+        tracer.begin_behind(self.tape, graph.tensors)
         given = [g for g in gradients if g is not None]
         if any(id(owner(g._array)) in tracer.owners for g in given):
             return backward_pass(roots, targets, True, False)

@@ -24,7 +24,7 @@ from ..ops.writes import InPlace, bind_in_place
 from ..tensor import Tensor, bump_version, mark_inference, wrap
 from .passes import with_constants
 from .tape import ALIAS, Entry, Layout, Slot, Tape, layout_of, slots_in
-from .tracing import Constant
+from .tracing import Constant, Places
 
 
 class FreedNode(Node):
@@ -186,7 +186,11 @@ class Player:
         if isinstance(value, Slot):
             return self.array(value) if value.of_array else self.variable(value)
         if isinstance(value, Constant):
-            return f"{self.constant(value.array)}.copy()"
+            name = self.constant(value.array)
+            return name if isinstance(value, Places) else f"{name}.copy()"
+        if type(value) in (tuple, list) and any(isinstance(v, Constant) for v in value):
+            items = "".join(f"{self.text(v)}, " for v in value)
+            return f"[{items}]" if isinstance(value, list) else f"({items})"
         if next(slots_in(value), None) is None:
             inline = value is None or type(value) in (bool, int, str)
             inline = inline or (type(value) is float and math.isfinite(value))

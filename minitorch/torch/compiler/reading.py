@@ -81,7 +81,7 @@ def place_of(frame: FrameType | None) -> Place:
 
 READERS: dict[str, tuple[str, ...]] = {
     "ops/conversion.py": (
-        "_python", "__bool__", "numpy", "__array__", "__repr__", "__deepcopy__", "__reduce_ex__", "from_numpy",
+        "_python", "item", "__bool__", "numpy", "__array__", "__repr__", "__deepcopy__", "__reduce_ex__", "from_numpy",
         "__array_wrap__",
     ),
     "ops/facts.py": ("data_ptr", "storage_offset", "is_set_to"),
@@ -97,6 +97,9 @@ READERS: dict[str, tuple[str, ...]] = {
     "tensor.py": ("retain_grad", "_version"),
 }  # fmt: skip
 """Functions of the library that look at values or at what no guard sees, by file; (): all of it."""
+
+LISTED = "_listed_places"
+"""The function that makes an index of a list."""
 
 _QUIET = (
     "contextlib.py", "functools.py", "typing.py", "enum.py", "abc.py", "dataclasses.py", "operator.py",
@@ -133,6 +136,7 @@ class Reading:
         codes: the code that ran outside operations
         reason: the first thing that a tape cannot have
         dynamic: whether attributes were looked up by names made at run time
+        lists: arrays of places that the program wrote down as lists, by their addresses
     """
 
     def __init__(self) -> None:
@@ -140,6 +144,7 @@ class Reading:
         self.codes: dict[CodeType, str] = {}
         self.reason: CannotTrace | None = None
         self.dynamic = False
+        self.lists: dict[int, Any] = {}
 
     def __enter__(self) -> Reading:
         self.collects = gc.isenabled()
@@ -166,6 +171,8 @@ class Reading:
                 self._called(frame, code, owner)
         elif event == "c_call":
             self._called_c(frame, arg)
+        elif event == "return" and code.co_name == LISTED and arg is not None:
+            self.lists[id(arg)] = arg
 
     def _stop(self, frame: FrameType, why: str) -> None:
         self.reason = CannotTrace(why, place_of(frame))
@@ -175,7 +182,9 @@ class Reading:
         if owner == "library":
             if _is_reader(path, name):
                 self._stop(frame, f"it looks at a tensor's values or at hidden state, by {name!r}")
-            elif name == "array_of" and _has_values(frame.f_locals.get("data")):
+            elif (name == "array_of" and _has_values(frame.f_locals.get("data"))) or (
+                name == LISTED and _has_values(frame.f_locals.get("part"))
+            ):
                 self._stop(frame, "it makes a tensor of the values of others")
         elif owner == "stdlib" and not path.startswith("<frozen") and not path.endswith(_QUIET):
             self._stop(frame, f"it calls {name!r} of {Path(path).name}")

@@ -80,9 +80,11 @@ class Tracer(Interpreter):
             self.remove()
             thread.reading = None
 
-    def begin_behind(self, tensors: Sequence[Tensor]) -> None:
-        """Let tensors of another tape, in the order of its slots, be known here."""
+    def begin_behind(self, tape: Tape, tensors: Sequence[Tensor]) -> None:
+        """Let what another tape has be known here: its tensors, in the order of its slots, and its lists."""
         self.first_node = 0
+        for entry in tape.entries:
+            rebuilt((entry.inputs, entry.params), self._note_places)
         for tensor in tensors:
             self._new(tensor)
             self.owners.add(id(owner(tensor._array)))
@@ -175,6 +177,8 @@ class Tracer(Interpreter):
         """A value that is no tensor: an array that is one's memory as its slot."""
         if isinstance(value, np.ndarray):
             slot = self.arrays.get(id(value))
+            if slot is None and id(value) in self.reading.lists:
+                return Places(value)
             if slot is None:
                 raise self._reason("an operation is given an array of NumPy")
             return ArraySlot(slot)
@@ -225,6 +229,11 @@ class Tracer(Interpreter):
         self.arrays.setdefault(id(tensor._array), slot)
         self.grads[slot] = tensor._requires_grad
         return slot
+
+    def _note_places(self, value: Any) -> Any:
+        if isinstance(value, Places):
+            self.reading.lists[id(value.array)] = value.array
+        return value
 
     def _note_grad(self, tensor: Tensor) -> None:
         slot = self._known(tensor)
@@ -306,6 +315,10 @@ class Constant:
     def __repr__(self) -> str:
         small = self.array.size <= 6
         return repr(self.array.tolist()) if small else f"numbers{list(self.array.shape)}"
+
+
+class Places(Constant):
+    """An index that the program wrote down as a list, and nobody writes."""
 
 
 PLAIN = frozenset((bool, int, float, complex, str, bytes))

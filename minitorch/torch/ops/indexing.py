@@ -101,9 +101,10 @@ def _plain_part(part: Any) -> Any:
         return np.array(part)
     if isinstance(part, (int, np.integer)):
         return int(part)
-    array = part._array if isinstance(part, Tensor) else np.asarray(part)
-    if isinstance(part, (list, tuple)) and not array.size:
-        array = array.astype(np.int64)
+    if isinstance(part, (list, tuple)):
+        array = _listed_places(part)
+    else:
+        array = part._array if isinstance(part, Tensor) else np.asarray(part)
     if array.dtype == np.uint8:
         return array.astype(bool)
     if array.dtype.kind == "U":
@@ -115,6 +116,12 @@ def _plain_part(part: Any) -> Any:
     if isinstance(part, Tensor) and array.dtype.char not in "?ilq":
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     return array
+
+
+def _listed_places(part: Any) -> Array:
+    """A list as an array of places or truth values. The compiler knows this function: nobody writes its result."""
+    array = np.asarray(part)
+    return array if array.size else np.empty(array.shape, np.int64)
 
 
 def _checked_mask(mask: Array, shape: tuple[int, ...], d: int) -> Array:
