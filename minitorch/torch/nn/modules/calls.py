@@ -24,6 +24,22 @@ _global_backward_hooks: Hooks = OrderedDict()
 _global_kind: dict[str, bool | None] = {"full": None}
 
 
+class CallInterpreter:
+    """Sees all calls of modules within `with`: it stands among the hooks that are called before them."""
+
+    def call(self, module: Any, perform: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """The result of a call, as `perform(*args, **kwargs)` gives it."""
+        return perform(*args, **kwargs)
+
+    def __enter__(self) -> CallInterpreter:
+        hook: Any = self
+        self._handle = add_hook(_global_forward_pre_hooks, hook)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._handle.remove()
+
+
 class Calls:
     """The part of a module that calls it; with no hooks, a call is `forward` and nothing else."""
 
@@ -108,7 +124,14 @@ def _choose_backward_hooks(module: Any, full: bool) -> None:
 
 
 def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call `forward` with all that hooks ask for; some are called after an error too."""
+    """Call `forward` with all that hooks ask for, unless an interpreter sees the call; some are called after an error too."""
+    for hook in reversed(_global_forward_pre_hooks.values()):
+        if isinstance(hook, CallInterpreter):
+            return hook.call(module, lambda *a, **k: _call_with_hooks(module, a, k), args, kwargs)
+    return _call_with_hooks(module, args, kwargs)
+
+
+def _call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     done: set[int] = set()
     try:
         return _call(module, args, kwargs, done)
@@ -147,6 +170,8 @@ def _before_forward(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments, or what hooks put in their place."""
     for number, hook in [*_global_forward_pre_hooks.items(), *module._forward_pre_hooks.items()]:
+        if isinstance(hook, CallInterpreter):
+            continue
         if number not in module._forward_pre_hooks_with_kwargs:
             changed = hook(module, args)
             if changed is not None:
