@@ -349,7 +349,7 @@ def run(rank: int, name: str, address: str, path: str) -> None:
     found["flowing"] = flowing(lib, rank)
     if lib.__name__ != "torch":  # whose SyncBatchNorm is for GPUs
         found["normalized"] = normalized(lib, rank)
-    found["shards"] = distributed_shards.run(lib, rank, RANKS)
+    found["shards"] = distributed_shards.run(lib, rank, RANKS, f"{path}.checkpoint")
     found["wrong"] = wrong_calls(lib, rank)
     if rank == 0:
         found["stores"] = stores(lib, f"{path}.store")

@@ -93,6 +93,113 @@ def zero(lib: Any, rank: int, size: int, shared: bool) -> dict[str, Any]:
     }
 
 
+def spread(lib: Any, rank: int, size: int, folder: str) -> dict[str, Any]:
+    """A network whose parameters are spread: losses, norms, memory, states, and a checkpoint that is loaded again."""
+    fsdp = importlib.import_module(f"{lib.__name__}.distributed.fsdp")
+    checkpoint = importlib.import_module(f"{lib.__name__}.distributed.checkpoint")
+    states = importlib.import_module(f"{lib.__name__}.distributed.checkpoint.state_dict")
+
+    def make() -> tuple[Any, Any]:
+        model = network(lib)
+        for layer in model:
+            if len(list(layer.parameters())) and layer is not model[0]:
+                fsdp.fully_shard(layer)
+        fsdp.fully_shard(model)
+        return model, lib.optim.AdamW(model.parameters(), lr=0.02)
+
+    def train(model: Any, optimizer: Any, some: Any) -> list[Any]:
+        found = []
+        for inputs, labels in some:
+            loss = lib.nn.functional.cross_entropy(model(inputs), labels)
+            optimizer.zero_grad()
+            loss.backward()
+            norm = lib.nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+            norm = norm.full_tensor() if hasattr(norm, "full_tensor") else norm
+            optimizer.step()
+            found.append((loss.item(), norm.item()))
+        return found
+
+    given = batches(lib, rank, size, 6)
+    model, optimizer = make()
+    losses = train(model, optimizer, given[:3])
+    own = sum(p.to_local().numel() for p in model.parameters())
+    remembered = sum(
+        _local(t).numel() for s in optimizer.state.values() for t in s.values() if t.ndim
+    )
+    of_model, of_optimizer = states.get_state_dict(model, optimizer)
+    checkpoint.save({"model": of_model, "optim": of_optimizer, "step": 3}, checkpoint_id=folder)
+    losses += train(model, optimizer, given[3:])
+    other, another = make()
+    with lib.no_grad():
+        for p in other.parameters():
+            p.mul_(0)
+    of_model, of_optimizer = states.get_state_dict(other, another)
+    state = {"model": of_model, "optim": of_optimizer, "step": 0}
+    checkpoint.load(state, checkpoint_id=folder)
+    saved = [values(_whole(state["model"][name])) for name in state["model"]]
+    states.set_state_dict(other, another, model_state_dict=state["model"], optim_state_dict=state["optim"])  # fmt: skip
+    again = train(other, another, given[3:])
+    full = states.StateDictOptions(full_state_dict=True, cpu_offload=True)
+    whole = states.get_state_dict(other, another, options=full)
+    return {
+        "losses": losses,
+        "again": again,
+        "elements": (own, remembered),
+        "step": state["step"],
+        "saved": saved,
+        "whole": plain(dict(whole[0])),
+        "optimizer": plain(whole[1].get("state", {})),
+        "name": type(model).__name__,
+    }
+
+
+def other_ranks(lib: Any, rank: int, folder: str) -> dict[str, Any]:
+    """What three ranks saved loaded by one, and what one saved loaded by three; memory after a forward pass."""
+    fsdp = importlib.import_module(f"{lib.__name__}.distributed.fsdp")
+    checkpoint = importlib.import_module(f"{lib.__name__}.distributed.checkpoint")
+    saved = {"model": network(lib).state_dict()}
+    for value in saved["model"].values():
+        value.zero_()
+    checkpoint.load(saved, checkpoint_id=folder, no_dist=True)
+    if rank == 0:
+        checkpoint.save(saved, checkpoint_id=f"{folder}.alone", no_dist=True)
+    lib.distributed.barrier()
+    model = fsdp.fully_shard(network(lib))
+    state = {"model": model.state_dict()}
+    checkpoint.load(state, checkpoint_id=f"{folder}.alone")
+    parts = {name: plain(p.full_tensor()) for name, p in model.named_parameters()}
+    model(lib.ones(2, 6)).sum()
+    gathered = [p.whole._array.strides for p in model._spread.parameters]
+    return {
+        "alone": plain(dict(saved["model"])),
+        "spread": parts,
+        "gathered": any(any(strides) for strides in gathered),
+    }
+
+
+def _whole(tensor: Any) -> Any:
+    return tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
+
+
+def _local(tensor: Any) -> Any:
+    return tensor.to_local() if hasattr(tensor, "to_local") else tensor
+
+
+def whole(lib: Any) -> dict[str, Any]:
+    """The same training by one process with whole batches."""
+    model = network(lib)
+    optimizer = lib.optim.AdamW(model.parameters(), lr=0.02)
+    losses = []
+    for inputs, labels in batches(lib, 0, 1, 6):
+        loss = lib.nn.functional.cross_entropy(model(inputs), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        norm = lib.nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+        optimizer.step()
+        losses.append((loss.item(), norm.item()))
+    return {"losses": losses, "state": plain(dict(model.state_dict()))}
+
+
 def _error(call: Any) -> str:
     try:
         return f"no error: {call()}"
@@ -100,6 +207,14 @@ def _error(call: Any) -> str:
         return str(error)
 
 
-def run(lib: Any, rank: int, size: int) -> dict[str, Any]:
+def run(lib: Any, rank: int, size: int, folder: str) -> dict[str, Any]:
     """All of it, on all ranks."""
-    return {"zero": zero(lib, rank, size, True), "plain": zero(lib, rank, size, False)}
+    found = {
+        "zero": zero(lib, rank, size, True),
+        "plain": zero(lib, rank, size, False),
+        "spread": spread(lib, rank, size, folder),
+        "whole": whole(lib),
+    }
+    if lib.__name__ != "torch":
+        found["other ranks"] = other_ranks(lib, rank, folder)
+    return found

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import minitorch.torch as mt
+import minitorch.torch.distributed.checkpoint as dcp
 from minitorch.torch.distributed import mpi
 
 from .distributed_found import results, same
@@ -41,3 +44,90 @@ def test_each_rank_remembers_its_part_alone(shards: Any) -> None:
     whole = shards[0][1]["plain"]["elements"]
     assert sum(parts) == whole
     assert max(parts) < 1.2 * whole / len(parts)  # no tensor is divided
+
+
+def test_a_spread_model_trains_as_pytorchs_and_as_one_process(shards: Any) -> None:
+    for theirs, ours in shards:
+        assert same(theirs["spread"], ours["spread"], 3e-6)
+    losses = [[loss for loss, _ in ours["spread"]["losses"]] for _, ours in shards]
+    whole = shards[0][1]["whole"]
+    means = [sum(step) / len(shards) for step in zip(*losses, strict=True)]
+    assert same([loss for loss, _ in whole["losses"]], means, 3e-6)
+    norms = [norm for _, norm in shards[0][1]["spread"]["losses"]]
+    assert same([norm for _, norm in whole["losses"]], norms, 3e-6)
+    assert same(whole["state"], shards[0][1]["spread"]["whole"], 3e-6)
+
+
+def test_each_rank_has_a_part_of_a_spread_model(shards: Any) -> None:
+    whole = shards[0][1]["plain"]["elements"]
+    parts = [ours["spread"]["elements"] for _, ours in shards]
+    assert sum(rows for rows, _ in parts) * 2 == sum(kept for _, kept in parts) == whole
+    assert max(kept for _, kept in parts) <= 1.05 * whole / len(parts)
+    assert not any(ours["other ranks"]["gathered"] for _, ours in shards)
+
+
+def test_a_checkpoint_goes_on_where_it_was_saved(shards: Any) -> None:
+    for _, ours in shards:
+        assert ours["spread"]["again"] == ours["spread"]["losses"][3:]
+
+
+def test_a_checkpoint_is_loaded_by_another_number_of_ranks(shards: Any) -> None:
+    for _, ours in shards:
+        saved = ours["spread"]["saved"]
+        assert list(ours["other ranks"]["alone"].values()) == saved
+        assert list(ours["other ranks"]["spread"].values()) == saved
+
+
+# --- Checkpoints of one process ---------------------------------------------------------------
+
+
+class Interrupted(BaseException):
+    """Stands for the end of a process."""
+
+
+@pytest.mark.parametrize("moment", ["_write", "write_index", "_remove_others"])
+def test_a_save_that_is_cut_short_leaves_the_last_one_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    from minitorch.torch.distributed.checkpoint import saving
+
+    dcp.save({"x": mt.arange(5.0), "epoch": 1}, checkpoint_id=tmp_path)
+    original = getattr(saving, moment)
+
+    def cut_short(*args: Any) -> None:
+        if moment == "_write":  # the new file is there, and nothing more
+            original(*args)
+        raise Interrupted
+
+    monkeypatch.setattr(saving, moment, cut_short)
+    with pytest.raises(Interrupted):
+        dcp.save({"x": mt.arange(5.0) * 2, "epoch": 2}, checkpoint_id=tmp_path)
+    monkeypatch.undo()
+    state = {"x": mt.zeros(5), "epoch": 0}
+    dcp.load(state, checkpoint_id=tmp_path)
+    factor = 2 if moment == "_remove_others" else 1  # by then the new one is complete
+    assert state["epoch"] == factor
+    assert state["x"].tolist() == [0.0, factor, 2 * factor, 3 * factor, 4 * factor]
+    dcp.save({"x": mt.ones(5), "epoch": 3}, checkpoint_id=tmp_path)
+    assert len(list(tmp_path.iterdir())) == 2  # what was left behind is gone
+
+
+def test_what_does_not_fit_changes_nothing(tmp_path: Path) -> None:
+    layer = mt.nn.Linear(2, 3)
+    dcp.async_save({"layer": layer, "epoch": 1}, checkpoint_id=tmp_path).wait()
+    state = {"layer": {"weight": mt.zeros(3, 2), "bias": mt.zeros(4)}, "epoch": 0}
+    with pytest.raises(
+        dcp.CheckpointException, match=r"Size mismatch between saved \[3\] and current: \[4\]"
+    ):
+        dcp.load(state, checkpoint_id=dcp.FileSystemReader(tmp_path).path)
+    with pytest.raises(
+        dcp.CheckpointException, match="Missing key in checkpoint state_dict: other"
+    ):
+        dcp.load({"other": 1, **state}, storage_reader=dcp.FileSystemReader(tmp_path))
+    assert state["epoch"] == 0
+    assert not state["layer"]["weight"].any()
+    with pytest.raises(dcp.CheckpointException, match="there is no checkpoint in"):
+        dcp.load(state, checkpoint_id=tmp_path / "nowhere")
+    (tmp_path / ".metadata").write_bytes(b"[]")
+    with pytest.raises(dcp.CheckpointException, match="is no index of a checkpoint"):
+        dcp.load(state, checkpoint_id=tmp_path)

@@ -72,7 +72,7 @@ from .world import new_group as new_group
 from .world import new_subgroups as new_subgroups
 from .world import new_subgroups_by_enumeration as new_subgroups_by_enumeration
 
-_LATER = frozenset(("nn", "optim", "run"))
+_LATER = frozenset(("checkpoint", "fsdp", "nn", "optim", "run", "tensor"))
 """Modules that load when they are first asked for."""
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -23,3 +24,17 @@ def spread(values: Tensor, tensors: Sequence[Tensor]) -> None:
         tensor._array[...] = part.reshape(tensor._array.shape)
         bump_version(tensor)
         start += size
+
+
+def tensors_in(output: Any) -> Iterator[Tensor]:
+    """The tensors in an output, also those in lists, tuples, dictionaries and dataclasses."""
+    if isinstance(output, Tensor):
+        yield output
+    elif isinstance(output, dict):
+        for value in output.values():
+            yield from tensors_in(value)
+    elif isinstance(output, (list, tuple)):
+        for value in output:
+            yield from tensors_in(value)
+    elif hasattr(output, "__dataclass_fields__"):
+        yield from tensors_in(vars(output))

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import distributed as dist
 from ...autograd.graph import modes
-from ...distributed.flat import joined, spread
+from ...distributed.flat import joined, spread, tensors_in
 from ...tensor import Tensor
 from ..modules.module import Module
 from .buckets import Reducer
@@ -77,7 +77,7 @@ class DistributedDataParallel(Module):
         self.reducer.active = False
         if syncs:
             self.require_forward_param_sync = True
-            self.reducer.prepare(list(_tensors(output)) if self.reducer.find_unused else [])
+            self.reducer.prepare(list(tensors_in(output)) if self.reducer.find_unused else [])
         elif modes.grad:
             self.require_forward_param_sync = False
         return output
@@ -128,17 +128,3 @@ def _check_same(parameters: Sequence[Tensor], group: Any) -> None:
                     f"[{here}]: params[{i}] in this process with sizes {mine} appears not to match "
                     f"sizes of the same param in process {rank}: {other}."
                 )
-
-
-def _tensors(output: Any) -> Iterator[Tensor]:
-    """The tensors in an output, also those in lists, tuples, dictionaries and dataclasses."""
-    if isinstance(output, Tensor):
-        yield output
-    elif isinstance(output, dict):
-        for value in output.values():
-            yield from _tensors(value)
-    elif isinstance(output, (list, tuple)):
-        for value in output:
-            yield from _tensors(value)
-    elif hasattr(output, "__dataclass_fields__"):
-        yield from _tensors(vars(output))

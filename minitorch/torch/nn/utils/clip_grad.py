@@ -51,6 +51,20 @@ def _gradients(parameters: Tensors) -> list[Tensor]:
     return [p.grad for p in _listed(parameters) if p.grad is not None]
 
 
+def _norm_of_all(tensors: list[Tensor], order: float) -> Tensor:
+    """The norm of tensors, some of which may be spread over ranks."""
+    by_group: dict[Any, list[Tensor]] = {}
+    for each in tensors:
+        group = vars(each).get("group") if type(each) is not Tensor else None
+        by_group.setdefault(group, []).append(each)
+    norms = {group: bind(TOTAL_NORM, some, {"ord": order}) for group, some in by_group.items()}
+    if list(norms) == [None]:
+        return norms[None]
+    from ...distributed.tensor import norm_over_ranks
+
+    return norm_over_ranks(norms, order)
+
+
 @no_grad()
 def get_total_norm(
     tensors: Tensors,
@@ -70,7 +84,7 @@ def get_total_norm(
     norm_type = float(norm_type)
     if not listed:
         return tensor(0.0)
-    total = bind(TOTAL_NORM, listed, {"ord": norm_type})
+    total = _norm_of_all(listed, norm_type)
     if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so "

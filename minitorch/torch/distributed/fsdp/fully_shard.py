@@ -1,0 +1,171 @@
+"""`fully_shard(module)`: its parameters are spread over the ranks, and whole only while it computes.
+
+Call it for the parts of a model first (each block of a GPT), then for the model: what a part has is gathered with that part
+alone, so that a rank never has all of the model in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ...autograd.graph import modes
+from ...nn.modules.module import Module
+from ...tensor import Tensor
+from ..flat import tensors_in
+from ..world import group as groups
+from .parameters import ParameterGroup, Places, SpreadParameter
+
+
+@dataclass(frozen=True)
+class MixedPrecisionPolicy:
+    """The types of computation.
+
+    Attributes:
+        param_dtype: of whole parameters and inputs; None: as they are
+        reduce_dtype: in which gradients are averaged; None: as they come
+        output_dtype: of outputs; None: as they come
+        cast_forward_inputs: whether inputs are cast to param_dtype
+    """
+
+    param_dtype: Any = None
+    reduce_dtype: Any = None
+    output_dtype: Any = None
+    cast_forward_inputs: bool = True
+
+
+class FSDPModule:
+    """What `fully_shard` adds to a module's class."""
+
+    _spread: ParameterGroup
+    _reshard_after_forward: bool
+
+    def unshard(self, async_op: bool = False) -> None:
+        """Gather the whole parameters."""
+        self._spread.gather()
+
+    def reshard(self) -> None:
+        """Give the memory of the whole parameters back."""
+        self._spread.release()
+
+    def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:  # fmt: skip
+        """Whether backward averages gradients over the ranks; without, each rank accumulates its own."""
+        for each in self._spread_modules(recurse):
+            each._spread.syncs = requires_gradient_sync
+
+    def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
+        """Whether whole parameters are given back between forward and backward."""
+        for each in self._spread_modules(recurse):
+            each._reshard_after_forward = reshard_after_forward
+
+    def _spread_modules(self, recurse: bool) -> Iterator[FSDPModule]:
+        modules: Any = self.modules() if recurse else [self]  # type: ignore[attr-defined]
+        return (each for each in modules if isinstance(each, FSDPModule))
+
+
+def fully_shard(
+    module: Any,
+    *,
+    mesh: Any = None,
+    reshard_after_forward: bool | int | None = None,
+    shard_placement_fn: Any = None,
+    mp_policy: MixedPrecisionPolicy | None = None,
+    offload_policy: Any = None,
+    ignored_params: set[Tensor] | None = None,
+) -> Any:
+    """Spread a module's parameters over the ranks, but for those of parts that are spread already. Returns the module.
+
+    Args:
+        module: the same on every rank
+        mesh: the group of ranks; by default all
+        reshard_after_forward: False keeps whole parameters in memory between forward and backward
+        mp_policy: the types of computation
+        ignored_params: parameters that stay whole
+    """
+    if shard_placement_fn is not None or offload_policy is not None:
+        raise NotImplementedError(
+            "fully_shard: parameters are spread by rows and stay on their device; leave out "
+            "shard_placement_fn and offload_policy"
+        )
+    if isinstance(module, FSDPModule):
+        raise ValueError("fully_shard was called for this module already")
+    group = groups.WORLD if mesh is None else mesh
+    policy = mp_policy or MixedPrecisionPolicy()
+    ignored = {id(p) for p in ignored_params or ()}
+    spread = [
+        SpreadParameter(name, parameter, places, group)
+        for name, parameter, places in _parameters(module)
+        if id(parameter) not in ignored
+    ]
+    cls = type(module)
+    module.__class__ = type(f"FSDP{cls.__name__}", (FSDPModule, cls), {})
+    module._spread = ParameterGroup(spread, group, policy)
+    module._reshard_after_forward = reshard_after_forward is None or bool(reshard_after_forward)
+    module.register_forward_pre_hook(_before, prepend=True, with_kwargs=True)
+    module.register_forward_hook(_after)
+    return module
+
+
+def _parameters(module: Module) -> Iterator[tuple[str, Any, Places]]:
+    """Names, parameters and where they are, of all parts that are not spread already."""
+    found: dict[int, tuple[str, Any, Places]] = {}
+    stack: list[tuple[str, Any]] = [("", module)]
+    while stack:
+        prefix, part = stack.pop(0)
+        for name, parameter in part._parameters.items():
+            if parameter is None:
+                continue
+            if not parameter.ndim:
+                raise ValueError(
+                    "fully_shard doesn't support scalar parameters. Change "
+                    f"{prefix}{name} to a 1D tensor with numel equal to 1."
+                )
+            entry = found.setdefault(id(parameter), (f"{prefix}{name}", parameter, []))
+            entry[2].append((part, name))
+        children = [(f"{prefix}{n}.", c) for n, c in part._modules.items() if c is not None]
+        stack.extend((p, c) for p, c in children if not isinstance(c, FSDPModule))
+    yield from found.values()
+
+
+def _before(module: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """Gather the parameters before a module computes."""
+    spread = module._spread
+    if modes.grad and spread.waiting and len(spread.waiting) < len(spread.parameters):
+        raise RuntimeError(
+            f"fully_shard: backward brought no gradients for {', '.join(spread.missing())}; ranks average "
+            "the gradients of a module together, so each parameter must be used"
+        )
+    spread.gather()
+    kind = spread.policy.param_dtype
+    if kind is None or not spread.policy.cast_forward_inputs:
+        return args, kwargs
+    return _cast(args, kind), _cast(kwargs, kind)
+
+
+def _after(module: Any, args: Any, output: Any) -> Any:
+    """Give the parameters back, and let them come again before backward."""
+    spread = module._spread
+    if spread.policy.output_dtype is not None:
+        output = _cast(output, spread.policy.output_dtype)
+    differentiated = [t for t in tensors_in(output) if t.requires_grad]
+    if differentiated and modes.grad:
+        spread.expect_gradients()
+        for tensor in differentiated:
+            tensor.register_hook(lambda _: spread.gather())
+    if module._reshard_after_forward or not differentiated:
+        spread.release()
+    else:
+        spread.hide()
+    return output
+
+
+def _cast(value: Any, kind: Any) -> Any:
+    """Floating point tensors as another type, also those in lists and dictionaries."""
+    if isinstance(value, Tensor):
+        return value.to(kind) if value.is_floating_point() else value
+    if isinstance(value, dict):
+        return {key: _cast(part, kind) for key, part in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_cast(part, kind) for part in value)
+    return value
