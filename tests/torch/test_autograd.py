@@ -797,6 +797,24 @@ def gradgradcheck_draws_its_gradients(torch: Any) -> Any:
 
 
 @program
+def graphs_can_be_drawn(torch: Any) -> Any:
+    x = torch.ones(2, 3, requires_grad=True)
+    table = torch.ones(4, 2, requires_grad=True)
+    conv = torch.nn.Conv1d(2, 2, 1)
+    results = [
+        x.pow(2).sum(), torch.relu(x).mean(), x @ x.t(), torch.where(x > 0, x, x * 2), x[:, 1:].exp(), torch.cat([x, x]),
+        torch.nn.functional.embedding(torch.tensor([1]), table), conv(x.view(1, 2, 3)), x.max(1)[0], torch.stack([x, x]),
+        torch.nn.functional.layer_norm(x, (3,)), x.std(), torch.nn.functional.gelu(x),
+    ]  # fmt: skip
+
+    def drawn(node: Any) -> Any:
+        ahead = [f for f, _ in node.next_functions if f is not None]
+        return [type(node).__name__, node.name(), *map(drawn, ahead)]
+
+    return [drawn(y.grad_fn) for y in results]
+
+
+@program
 def complex_gradients(torch: Any) -> Any:
     z = torch.tensor([1 + 2j, -1j], dtype=torch.complex128, requires_grad=True)
     (z * z.conj()).real.sum().backward()

@@ -10,7 +10,8 @@ import pytest
 import torch as oracle
 
 import minitorch.torch as torch
-from minitorch.torch.ops.record import REGISTRY, OpNode
+from minitorch.torch.ops.nodes import OpNode
+from minitorch.torch.ops.record import REGISTRY
 from minitorch.torch.profiler import (
     ProfilerAction,
     ProfilerActivity,

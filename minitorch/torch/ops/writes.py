@@ -22,7 +22,8 @@ from ..backends.interface import others as other_backends
 from ..interpreters import installed, interpret
 from ..numpy_warnings import SILENCE, silence
 from ..tensor import Array, Tensor, bump_version, edge_of, offset_in, tracks, view_refusal
-from .record import Op, in_our_words, make_node
+from .nodes import make_node
+from .record import Op, in_our_words
 
 OVERLAP = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
