@@ -156,7 +156,8 @@ def coverage(section: str) -> Coverage:
         elif note := notes.get(name, notes.get("*")):
             found.partly[name] = note
         else:
-            found.supported[name] = doc_line(inspect.getattr_static(owner, name))
+            find = inspect.getattr_static if isinstance(owner, type) else getattr
+            found.supported[name] = doc_line(find(owner, name))
     return found
 
 

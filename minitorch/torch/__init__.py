@@ -131,9 +131,20 @@ _check_methods()
 
 _LATER = frozenset(
     ("_C", "__config__", "_dynamo", "_inductor", "_tensor", "_tensor_str", "_utils", "distributed", "distributions", "futures",
-     "fx", "hub", "jit", "library", "masked", "optim", "overrides", "profiler", "signal", "sparse", "testing", "torch_version", "types", "xpu")
+     "fx", "hub", "jit", "library", "masked", "onnx", "optim", "overrides", "profiler", "signal", "sparse", "testing", "torch_version", "types", "xpu")
 )  # fmt: skip
 """Modules that load when they are first asked for."""
+
+_NAMES_LATER = {
+    "Event": "accelerator",
+    "Future": "futures",
+    "PyTorchFileReader": "serialization.streams",
+    "PyTorchFileWriter": "serialization.streams",
+    "ScriptModule": "_C",
+    "Stream": "accelerator",
+    "TensorType": "_C",
+}
+"""Names that few programs ask for, and the modules that have them."""
 
 
 _NAME = __name__  # which programs that are run on this library see as "torch"
@@ -144,4 +155,6 @@ def __getattr__(name: str) -> Any:
         return import_module(_NAME)
     if name in _LATER:
         return import_module(f"{_NAME}.{name}")
+    if name in _NAMES_LATER:
+        return getattr(import_module(f"{_NAME}.{_NAMES_LATER[name]}"), name)
     raise AttributeError(f"module {_NAME!r} has no attribute {name!r}")

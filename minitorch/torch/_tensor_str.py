@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .printing import OPTIONS as PRINT_OPTS
 from .printing import contents_text, get_printoptions, printoptions, set_printoptions
 from .printing import with_suffixes as _with_suffixes
 from .tensor import Tensor
@@ -17,4 +18,11 @@ def _add_suffixes(tensor_str: str, suffixes: list[str], indent: int, force_newli
     return _with_suffixes(tensor_str, suffixes, indent, force_newline)
 
 
-__all__ = ["_add_suffixes", "_tensor_str", "get_printoptions", "printoptions", "set_printoptions"]
+__all__ = [
+    "PRINT_OPTS",
+    "_add_suffixes",
+    "_tensor_str",
+    "get_printoptions",
+    "printoptions",
+    "set_printoptions",
+]

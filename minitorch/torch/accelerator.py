@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from . import cuda
+from .cuda.streams import Event as Event
+from .cuda.streams import Stream as Stream
 from .device import device
 
 

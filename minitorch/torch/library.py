@@ -208,8 +208,23 @@ class Library:
 # --- Calling by name -----------------------------------------------------------------------------------
 
 
+def _slice(
+    input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> Tensor:
+    """A part of one dimension, as a view."""
+    return input[(slice(None),) * (dim % input.ndim) + (slice(start, end, step),)]
+
+
 _ATEN: dict[str, Callable[..., Any]] = {
+    "_conj": lambda input: input.conj(),
+    "_local_scalar_dense": lambda input: input.item(),
+    "_pin_memory": lambda input, device=None: input.pin_memory(),
+    "_sparse_addmm": lambda input, a, b, beta=1, alpha=1: beta * input + alpha * (a @ b),
     "_to_copy": lambda input, **options: input.to(**options, copy=True),
+    "_unsafe_view": lambda input, size: input.reshape(size),
+    "alias": lambda input: input.view(input.shape),
+    "index": lambda input, indices: input[tuple(slice(None) if i is None else i for i in indices)],
+    "slice": _slice,
     "sym_size": lambda input, *dim: input.size(*dim),
     "sym_stride": lambda input, *dim: input.stride(*dim),
     "sym_numel": lambda input: input.numel(),
@@ -237,13 +252,42 @@ class Namespace:
         return (n.partition("::")[2] for n in _OPERATIONS if n.startswith(self.name + "::"))
 
 
+class Overload:
+    """A way to call one of Torch's own operations, such as `aten.add.Tensor`: one object for each name.
+
+    The arguments decide what is done, so each of them can be called as all others.
+    """
+
+    def __init__(self, packet: Overloads, name: str) -> None:
+        self.overloadpacket = packet
+        self._overloadname = name
+        self.__name__ = f"{packet.__name__}.{name}"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.overloadpacket(*args, **kwargs)
+
+    def name(self) -> str:
+        """The name, with that of its package."""
+        packet, way = self.overloadpacket.name(), self._overloadname
+        return packet if way == "default" else f"{packet}.{way}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='aten.{self.overloadpacket.__name__}', overload='{self._overloadname}')>"
+
+
 class Overloads(CustomOpDef):
-    """One of Torch's own operations: each of the ways to call it, `aten.add.Tensor`, is it."""
+    """One of Torch's own operations, and the ways to call it, which are made when they are asked for."""
+
+    @property
+    def default(self) -> Overload:
+        """The first way to call it."""
+        return self.__getattr__("default")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return self
+        ways = vars(self).setdefault("_ways", {})
+        return ways.setdefault(name, Overload(self, name))
 
 
 _NAMESPACES = {"aten": Namespace("aten")}

@@ -145,7 +145,7 @@ def register(cls: type, base: type) -> None:
     overriding.add(cls)
     watched.append(cls)
     for name, found in vars(base).items():
-        if isinstance(found, property) and getattr(cls, name, None) is found:
+        if isinstance(found, property) and getattr(cls, name, None) is found and name != "__dict__":
             setattr(cls, name, _asking_property(found))
 
 

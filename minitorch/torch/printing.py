@@ -35,7 +35,7 @@ class _Options:
     sci_mode: bool | None = None
 
 
-_options = _Options()
+OPTIONS = _Options()
 _PROFILES: dict[str, dict[str, Any]] = {
     "default": {},
     "short": {"precision": 2, "edgeitems": 2},
@@ -69,12 +69,12 @@ def set_printoptions(
     chosen |= {name: value for name, value in given.items() if value is not None}
     chosen["sci_mode"] = sci_mode
     for name, value in chosen.items():
-        setattr(_options, name, value)
+        setattr(OPTIONS, name, value)
 
 
 def get_printoptions() -> dict[str, Any]:
     """The options now in force."""
-    return asdict(_options)
+    return asdict(OPTIONS)
 
 
 @contextmanager
@@ -111,7 +111,7 @@ class _Reals:
         scientific = telling.size > 0 and _is_scientific(telling)
         self.whole = not scientific and bool((telling == np.ceil(telling)).all())
         notation = "e" if scientific else "f"
-        self.pattern = ".0f" if self.whole else f".{_options.precision}{notation}"
+        self.pattern = ".0f" if self.whole else f".{OPTIONS.precision}{notation}"
         self.width = max((len(self._digits(value)) for value in telling.tolist()), default=1)
 
     def _digits(self, value: float) -> str:
@@ -139,8 +139,8 @@ class _Pairs:
 
 def _is_scientific(numbers: Array) -> bool:
     """Whether numbers need scientific notation, or the user wants it."""
-    if _options.sci_mode is not None:
-        return _options.sci_mode
+    if OPTIONS.sci_mode is not None:
+        return OPTIONS.sci_mode
     sizes = np.abs(numbers)
     least, most = float(sizes.min()), float(sizes.max())
     return most / least > 1000.0 or most > 1.0e8 or least < 1.0e-4
@@ -160,13 +160,13 @@ def contents_text(array: Array, indent: int) -> str:
     """The numbers of an array in brackets; lines after the first are indented."""
     if array.size == 0:
         return "[]"
-    shown = _edges(array) if array.size > _options.threshold else array
+    shown = _edges(array) if array.size > OPTIONS.threshold else array
     return _nested(_listed(shown), array.shape, indent, _column(shown.reshape(-1)))
 
 
 def _edges(array: Array) -> Array:
     """The part of a large array that is printed."""
-    edge = _options.edgeitems
+    edge = OPTIONS.edgeitems
     for dim, size in enumerate(array.shape):
         if size > 2 * edge:
             array = array.take([*range(edge), *range(size - edge, size)], axis=dim)
@@ -202,7 +202,7 @@ def _with_gap(texts: list[str], size: int, gap: str) -> list[str]:
 
 def _lines(texts: list[str], indent: int, width: int) -> str:
     """Texts in brackets, in as many lines as they need."""
-    per_line = max(1, math.floor((_options.linewidth - indent) / (width + 2)))
+    per_line = max(1, math.floor((OPTIONS.linewidth - indent) / (width + 2)))
     lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
@@ -231,7 +231,7 @@ def tensor_text(
     """
     name: str = dtype_name or array.dtype.name
     suffixes = [f"device='{device}'"] if device != "cpu" else []
-    if device == "meta" or (array.ndim != 1 if array.size == 0 else not _options.edgeitems):
+    if device == "meta" or (array.ndim != 1 if array.size == 0 else not OPTIONS.edgeitems):
         suffixes.append(f"size={tuple(array.shape)}")
     if not _goes_without_saying(name, empty=array.size == 0 or device == "meta"):
         suffixes.append(f"dtype=torch.{name}")
@@ -289,7 +289,7 @@ def with_suffixes(text: str, suffixes: list[str], indent: int, new_line: bool = 
     """The text with what is said after it, each on the last line if there is room."""
     length = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if new_line or length + len(suffix) + 2 > _options.linewidth:
+        if new_line or length + len(suffix) + 2 > OPTIONS.linewidth:
             text += ",\n" + " " * indent + suffix
             length = indent + len(suffix)
             new_line = False

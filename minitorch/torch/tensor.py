@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import dtypes
+from .attributes import HasAttributes, attributes_property
 from .autograd.graph import AccumulateGrad, Edge, Node, modes
 from .backends.interface import address_of, backend_of, from_numpy, others
 from .device import CPU, device
@@ -26,7 +27,7 @@ Array = Any
 """A NumPy array."""
 
 
-class Tensor:
+class Tensor(HasAttributes):
     """Numbers in a shape that remember how they were computed.
 
     Attributes are class-level until they are set, so that making a tensor is cheap.
@@ -45,6 +46,7 @@ class Tensor:
     _lent: int = 0  # references to the array that a compiled program keeps, which uses it again only when no other is left
     _hooks: Hooks | None = None  # of a leaf
     _after_accumulate: Hooks | None = None
+    __dict__ = attributes_property(lambda: Tensor.__annotations__)  # type: ignore[assignment]
     __array_priority__ = 1000  # NumPy leaves `array + tensor` to the tensor
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Tensor:

@@ -6,6 +6,7 @@ them would; all others are missing, and `hasattr` says so.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from ..autograd.graph import Node as _FunctionBase
@@ -34,6 +35,10 @@ class Value:
 
 class ScriptModule:
     """A compiled module: there are none."""
+
+
+class TensorType:
+    """The type of a tensor in such a graph: there are none."""
 
 
 def _get_tracing_state() -> None:
@@ -67,13 +72,15 @@ def _get_cudnn_enabled() -> bool:
 
 __all__: list[str] = [
     "DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "Graph", "ScriptModule", "Size",
-    "SymBool", "SymFloat", "SymInt", "TensorBase", "Value", "_FunctionBase", "_TensorBase",
+    "SymBool", "SymFloat", "SymInt", "TensorBase", "TensorType", "Value", "_FunctionBase", "_TensorBase",
     "_disabled_torch_function_impl", "device", "dtype", "layout", "memory_format",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     """Switches of Torch's script compiler do nothing: there is none."""
+    if name == "_nn":
+        return import_module(f"{__name__}._nn")
     if name.startswith(("_jit_set_", "_jit_override_")):
         return lambda *_: None
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,6 +13,8 @@ from ..compiler import explain as explain
 from ..compiler import is_compiling as is_compiling
 from ..compiler import list_backends as list_backends
 from ..compiler import reset as reset
+from ..compiler.modules import OptimizedModule as OptimizedModule
+from . import eval_frame as eval_frame
 
 
 def graph_break(msg: str = "") -> None:
@@ -37,7 +39,11 @@ def optimize(backend: Any = "inductor", *, nopython: bool = False, **_: Any) -> 
     return compile(backend=backend, fullgraph=nopython)
 
 
+def mark_static_address(t: Any, guard: bool = False) -> None:
+    """Accepted: a tape has the addresses that it was made with, and looks at them."""
+
+
 __all__ = [
-    "allow_in_graph", "assume_constant_result", "config", "disable", "exc", "explain", "graph_break", "is_compiling",
-    "list_backends", "mark_dynamic", "mark_static", "optimize", "reset",
+    "OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable", "exc", "explain", "graph_break", "is_compiling",
+    "list_backends", "mark_dynamic", "mark_static", "mark_static_address", "optimize", "reset",
 ]  # fmt: skip

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from ..attributes import all_attributes
 from ..device import device
 from ..dtypes import dtype
 from ..generator import Generator
@@ -241,7 +242,7 @@ class Surroundings:
         self.waiting += [(each, str(key)) for key, each in items]
 
     def _look_at_tensor(self, tensor: Tensor) -> None:
-        own = vars(tensor)
+        own = all_attributes(tensor)
         flags = tensor._requires_grad, tensor._base is not None and tensor._base._requires_grad
         self.tensors[id(tensor)] = tensor, own.get("_array"), flags, tensor._grad
         if "_array" not in own or type(own["_array"]) is not np.ndarray:

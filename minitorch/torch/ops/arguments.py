@@ -436,6 +436,15 @@ def check_methods() -> None:
 
 
 _UNASKED = frozenset(
-    ["__new__", "__hash__", "__setstate__", "_owns_memory", "_own_copy", "_add_in_place", "_ones"]
+    [
+        "__new__",
+        "__hash__",
+        "__setstate__",
+        "_owns_memory",
+        "_own_copy",
+        "_add_in_place",
+        "_ones",
+        "as_subclass",
+    ]
 )
 """Methods that no override is told of."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..overriding import DisableTorchFunction
 from ..tensor import Tensor, tracks
 from .products import mm
 from .surface import FUNCTIONS, function, method, only_method
@@ -49,7 +50,8 @@ def as_subclass(self: Tensor, cls: type) -> Tensor:
     """The same memory as a tensor of another class, which has the same history."""
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError(f"as_subclass: {cls!r} does not inherit from Tensor")
-    made = self.view_as(self) if tracks(self) else self.detach()
+    with DisableTorchFunction():
+        made = self.view_as(self) if tracks(self) else self.detach()
     made.__class__ = cls
     return made
 

@@ -109,6 +109,10 @@ class ArchiveReader:
     def __contains__(self, name: str) -> bool:
         return self._prefix + name in self._zip.NameToInfo
 
+    def names(self) -> list[str]:
+        """The names of all records."""
+        return [name.removeprefix(self._prefix) for name in self._zip.namelist()]
+
     def read(self, name: str) -> Array:
         """The bytes of a record, in memory of their own."""
         info, start = self._find(name)

@@ -81,8 +81,7 @@ def _same_place(view: View, root: Any, dtype: Any) -> Any:
 
 def _attributes(tensor: Tensor) -> dict[str, Any]:
     """What a program or a subclass has set on a tensor; the engine's own have names of Tensor's."""
-    ours = Tensor.__annotations__
-    return {name: value for name, value in vars(tensor).items() if name not in ours}
+    return dict(vars(tensor))
 
 
 def _dress(

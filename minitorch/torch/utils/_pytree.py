@@ -11,7 +11,7 @@ everything else is a leaf, None too.
 from __future__ import annotations
 
 import dataclasses
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -34,13 +34,13 @@ UnflattenFunc = Callable[[Iterable[Any], Context], Any]
 class NodeDef(NamedTuple):
     """How containers of a class come apart and together."""
 
-    type: type
+    type: Any
     flatten_fn: FlattenFunc
     unflatten_fn: UnflattenFunc
     keys: Callable[[Any, Context], list[Any]] | None
 
 
-SUPPORTED_NODES: dict[type, NodeDef] = {}
+SUPPORTED_NODES: dict[Any, NodeDef] = {}
 
 
 def register_pytree_node(
@@ -120,14 +120,29 @@ SUPPORTED_NODES.update(
         dict: _mapping(dict, lambda _, pairs: dict(pairs)),
         OrderedDict: _mapping(OrderedDict, lambda _, pairs: OrderedDict(pairs)),
         defaultdict: _mapping(defaultdict, defaultdict),
+        namedtuple: NodeDef(
+            namedtuple,
+            lambda t: (list(t), type(t)),
+            lambda children, cls: cls(*children),
+            lambda t, _: [GetAttrKey(name) for name in t._fields],
+        ),
     }
 )
-_NAMED_TUPLE = NodeDef(
-    tuple,
-    lambda t: (list(t), type(t)),
-    lambda children, cls: cls(*children),
-    lambda t, _: [GetAttrKey(name) for name in t._fields],
-)
+
+
+def _list_flatten(d: list[Any]) -> tuple[list[Any], Context]:
+    """The items of a list, for classes that are registered as lists are."""
+    return d, None
+
+
+def _list_flatten_with_keys(d: list[Any]) -> tuple[list[tuple[Any, Any]], Context]:
+    """The items of a list with the ways to them."""
+    return [(SequenceKey(i), value) for i, value in enumerate(d)], None
+
+
+def _list_unflatten(values: Iterable[Any], context: Context) -> list[Any]:
+    """The list of items."""
+    return list(values)
 
 
 def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], Context]:
@@ -158,12 +173,22 @@ def is_namedtuple(obj: Any) -> bool:
 is_namedtuple_instance = is_namedtuple
 
 
+def _get_node_type(tree: Any) -> Any:
+    """The key of a value's class among the containers; of all named tuples it is one."""
+    cls = type(tree)
+    return namedtuple if cls not in SUPPORTED_NODES and is_namedtuple_class(cls) else cls
+
+
 def _node(tree: Any, is_leaf: Callable[[Any], bool] | None) -> NodeDef | None:
     """How a container comes apart; None for a leaf."""
     if is_leaf is not None and is_leaf(tree):
         return None
-    found = SUPPORTED_NODES.get(type(tree))
-    return _NAMED_TUPLE if found is None and is_namedtuple(tree) else found
+    return SUPPORTED_NODES.get(_get_node_type(tree))
+
+
+def tree_is_leaf(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> bool:
+    """Whether a value is a leaf."""
+    return _node(tree, is_leaf) is None
 
 
 # --- Structures ---------------------------------------------------------------------------------
@@ -218,15 +243,14 @@ class TreeSpec:
         if self.is_leaf():
             return next(leaves)
         children = [child._built(leaves) for child in self.children_specs]
-        node = SUPPORTED_NODES.get(self.type, _NAMED_TUPLE)
-        return node.unflatten_fn(children, self.context)
+        return SUPPORTED_NODES[self.type].unflatten_fn(children, self.context)
 
     def flatten_up_to(self, tree: PyTree) -> list[PyTree]:
         """What stands in another tree where this structure has leaves."""
         if self.is_leaf():
             return [tree]
         node = _node(tree, None)
-        if node is None or (type(tree) is not self.type and type(tree) is not self.context):
+        if node is None or node.type is not self.type:
             raise ValueError(f"Type mismatch; expected {self.type!r}, but got {type(tree)!r}.")
         children = node.flatten_fn(tree)[0]
         if len(children) != self.num_children:
@@ -273,8 +297,7 @@ def tree_flatten(
             leaves.append(part)
             return _LEAF
         children, context = node.flatten_fn(part)
-        cls = node.type if node is not _NAMED_TUPLE else type(part)
-        return TreeSpec(cls, context, [visit(child) for child in children])
+        return TreeSpec(node.type, context, [visit(child) for child in children])
 
     return leaves, visit(tree)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..attributes import all_attributes
 from ..tensor import Tensor
 
 
@@ -16,4 +17,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     one: Any = t1
     two: Any = t2
     one.__class__, two.__class__ = two.__class__, one.__class__
-    one.__dict__, two.__dict__ = two.__dict__, one.__dict__
+    mine, others = dict(all_attributes(one)), dict(all_attributes(two))
+    for tensor, attributes in ((one, others), (two, mine)):
+        all_attributes(tensor).clear()
+        all_attributes(tensor).update(attributes)
