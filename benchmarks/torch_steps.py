@@ -1,21 +1,23 @@
 """Whole training steps of `minitorch.torch` against PyTorch's, eager, side by side in one run.
 
     python benchmarks/torch_steps.py [--quick] [--compile] [--only NAME ...] [--json FILE] [--cpu-time]
-        [--device cuda]
+        [--device cuda] [--losses STEPS]
 
 A step is zero_grad, forward, loss, backward, and the optimizer's step. Both libraries start
 from one seed, and the losses of the first steps are compared before anything is timed. The
-two take turns; each number is the median over turns. Peak memory of the GPT's step is measured
+libraries take turns of at least ten milliseconds; each number is the median over turns. Peak memory of the GPT's step is measured
 in processes of their own. With `--cpu-time`, on one core, processor time is measured in place
 of the clock's: on a machine that does other things at the same time, that is the fair one. With
-`--compile`, steps are measured as the `torch.compile` of both libraries runs them, too, up to the loss, which is
-read outside; ratios are then of our compiled step to PyTorch's eager one.
+`--compile`, steps are measured as the `torch.compile` of both libraries runs them, too, and some of them as JAX's `jit` does
+if that is installed; ratios are then of our compiled step to PyTorch's eager one, and `times` says how many times as fast as
+the fastest of the others it is. With `--losses`, nothing is timed: losses of so many steps, eager and compiled, are compared.
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
+import importlib.util
 import json
 import math
 import os
@@ -45,7 +47,7 @@ def mlp(torch: Any, device: str = "cpu") -> Step:
     model.to(device)
     x, y = torch.randn(10, 2).to(device), torch.rand(10, 1).round().to(device)
     loss = nn.BCEWithLogitsLoss()
-    return _step(torch.optim.SGD(model.parameters(), lr=0.05), lambda: loss(model(x), y))
+    return _step(torch.optim.SGD(model.parameters(), lr=0.05), lambda: loss(model(x), y), x, y)
 
 
 def lenet(torch: Any, device: str = "cpu") -> Step:
@@ -139,7 +141,7 @@ def gpt(torch: Any, device: str = "cpu") -> Step:
     x, y = (torch.randint(0, characters, (12, length)).to(device) for _ in range(2))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     return _step(
-        optimizer, lambda: functional.cross_entropy(model(x).view(-1, characters), y.view(-1))
+        optimizer, lambda: functional.cross_entropy(model(x).view(-1, characters), y.view(-1)), x, y
     )
 
 
@@ -174,7 +176,7 @@ MODELS = {
 }
 
 
-def _step(optimizer: Any, loss_of: Callable[[], Any]) -> Step:
+def _step(optimizer: Any, loss_of: Callable[[], Any], *data: Any) -> Step:
     def train() -> Any:
         optimizer.zero_grad()
         loss = loss_of()
@@ -182,7 +184,7 @@ def _step(optimizer: Any, loss_of: Callable[[], Any]) -> Step:
         optimizer.step()
         return loss
 
-    vars(train)["parts"] = optimizer, loss_of
+    vars(train)["parts"], vars(train)["data"] = (optimizer, loss_of), data
     return functools.partial(_loss_after, train)
 
 
@@ -204,6 +206,9 @@ def compiled(step: Any, torch: Any) -> Step:
 
 WARM_UP = 36
 """Steps before a compiled step is measured: tapes are played by Python at first, then by compiled programs."""
+
+TURN = 0.01
+"""Seconds that a turn lasts at least."""
 
 ROUNDING = 1e-3
 """How far losses may be apart, as a share of the loss, after so many steps that were rounded in other orders."""
@@ -235,10 +240,34 @@ def _all_prepared(
             steps[also], losses[also] = prepared(name, torch, True, device)
             for each in (label, also):
                 losses[each] += [steps[each]() for _ in range(WARM_UP)]
-            for eager, played in zip(losses[label], losses[also], strict=True):
-                if torch is ours and abs(eager - played) > ROUNDING * (1 + abs(eager)):
-                    raise RuntimeError(f"{name}: losses differ, eager and compiled: {losses}")
+            if torch is ours and not _agree(losses[label], losses[also]):
+                raise RuntimeError(f"{name}: losses differ, eager and compiled: {losses}")
+    if compiles and device == "cpu" and importlib.util.find_spec("jax"):
+        import jax_steps
+
+        if name in jax_steps.MODELS:
+            real.manual_seed(0)
+            steps["jax"] = jax_steps.prepared(name, MODELS[name](real))
+            losses["jax"] = [steps["jax"]() for _ in range(6 + WARM_UP)]
+            if not _agree(losses["pytorch"], losses["jax"]):
+                raise RuntimeError(f"{name}: losses differ, PyTorch and JAX: {losses}")
     return steps, losses
+
+
+def _agree(expected: list[float], found: list[float]) -> bool:
+    pairs = zip(expected, found, strict=True)
+    return all(abs(a - b) <= ROUNDING * (1 + abs(a)) for a, b in pairs)
+
+
+def compare_losses(name: str, count: int) -> float:
+    """How far the losses of so many steps, eager and compiled, are apart at most, as a share of the loss."""
+    import minitorch.torch as ours
+
+    runs = []
+    for compiles in (False, True):
+        step, losses = prepared(name, ours, compiles)
+        runs.append(losses + [step() for _ in range(count - len(losses))])
+    return max(abs(a - b) / max(abs(a), 1e-3) for a, b in zip(*runs, strict=True))
 
 
 def measure(
@@ -252,14 +281,20 @@ def measure(
             time.sleep(PAUSE if clock is time.perf_counter else 0)
             step()
             start = clock()
-            for _ in range(3):
+            step()
+            count = max(3, math.ceil(TURN / max(clock() - start, 1e-6)))
+            start = clock()
+            for _ in range(count):
                 step()
-            times[label].append((clock() - start) / 3)
+            times[label].append((clock() - start) / count)
     middle = {label: statistics.median(t) for label, t in times.items()}
     first = zip(losses["ours"][:6], losses["pytorch"][:6], strict=True)
     best = middle["ours compiled" if compiles else "ours"]
     apart = max(abs(a - b) for a, b in first)
-    return {"what": name, **middle, "ratio": best / middle["pytorch"], "apart": apart}
+    fastest = min(seconds for label, seconds in middle.items() if not label.startswith("ours"))
+    return {
+        "what": name, **middle, "ratio": best / middle["pytorch"], "times": fastest / best, "apart": apart
+    }  # fmt: skip
 
 
 def peak_memory(name: str, library: str) -> float:
@@ -283,6 +318,19 @@ def peak_memory(name: str, library: str) -> float:
     return int(done.stdout) / 1024
 
 
+def _shown(row: dict[str, Any]) -> str:
+    """A row of the table."""
+
+    def more(label: str, name: str) -> str:
+        return f" {name} {1e3 * row[label]:8.3f}" if label in row else ""
+
+    return (
+        f"{row['what']:18} ours {1e3 * row['ours']:8.2f}{more('ours compiled', 'compiled')}   PyTorch {1e3 * row['pytorch']:8.2f}"
+        f"{more('pytorch compiled', 'compiled')}{more('jax', '  JAX')}   ratio {row['ratio']:5.2f}   times {row['times']:5.2f}"
+        f"   losses apart {row['apart']:.1e}"
+    )
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Training steps against PyTorch, side by side.")
     parser.add_argument("--quick", action="store_true", help="fewer turns")
@@ -290,11 +338,13 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--json", metavar="FILE", help="write the numbers there too")
     parser.add_argument("--compile", action="store_true", help="compiled steps, too")
     parser.add_argument("--cpu-time", action="store_true", help="processor time of one core")
+    parser.add_argument("--losses", type=int, default=0, help="compare so many steps' losses")
     parser.add_argument("--device", default="cpu", help="where both compute: cpu, cuda (cpu)")
     options = parser.parse_args(argv)
     if options.cpu_time:
         for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             os.environ[name] = "1"
+        os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
     clock = time.process_time if options.cpu_time else time.perf_counter
     cores = "one core" if options.cpu_time else f"{os.cpu_count()} cores"
     print(f"{platform.processor() or platform.machine()}, {cores}, milliseconds of a step\n")
@@ -302,22 +352,25 @@ def main(argv: list[str] | None = None) -> int:
     for name in MODELS:
         if options.only and not any(part in name for part in options.only):
             continue
+        if options.losses:
+            apart = compare_losses(name, options.losses)
+            print(
+                f"{name:18} {options.losses} losses, eager and compiled, apart by {apart:.1e} of them at most",
+                flush=True,
+            )
+            continue
         row = measure(name, 5 if options.quick else 21, clock, options.compile, options.device)
         rows.append(row)
-        played = {
-            label: f" compiled {1e3 * row[f'{label} compiled']:8.3f}" if options.compile else ""
-            for label in ("ours", "pytorch")
-        }
-        print(
-            f"{name:18} ours {1e3 * row['ours']:8.2f}{played['ours']}   PyTorch {1e3 * row['pytorch']:8.2f}"
-            f"{played['pytorch']}   ratio {row['ratio']:5.2f}   losses apart {row['apart']:.1e}",
-            flush=True,
-        )
+        print(_shown(row), flush=True)
     if rows:
         mean = math.exp(statistics.fmean(math.log(row["ratio"]) for row in rows))
         print(f"\ngeometric mean of the ratios: {mean:.2f}")
     memory = {}
-    if options.device == "cpu" and (not options.only or "GPT" in options.only):
+    if (
+        options.device == "cpu"
+        and not options.losses
+        and (not options.only or "GPT" in options.only)
+    ):
         memory = {label: peak_memory("GPT", label) for label in ("minitorch.torch", "torch")}
         print(
             f"peak memory of the GPT's steps: ours {memory['minitorch.torch']:.0f} MiB, "
