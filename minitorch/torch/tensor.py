@@ -230,7 +230,7 @@ class Tensor(HasAttributes):
         base = array.base
         if sys.getrefcount(array) > 3 + self._lent:  # the tensor's, the one here, the argument
             return False
-        whole = type(base) is np.ndarray and base.base is None and base.nbytes == array.nbytes
+        whole = type(base) is type(array) and base.base is None and base.nbytes == array.nbytes
         return base is None or (whole and sys.getrefcount(base) == 3)
 
     # --- Hooks -------------------------------------------------------------------------

@@ -1,8 +1,12 @@
-"""PyTorch as the oracle: the same call in both libraries, and everything about it compared."""
+"""PyTorch as the oracle: the same call in both libraries, and everything about it compared.
+
+With `MINITORCH_TEST_DEVICE=cuda` our tensors are made on the GPU (or the simulated one); PyTorch's stay on the CPU.
+"""
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +14,12 @@ import numpy as np
 import torch as real
 
 import minitorch.torch as ours
+from minitorch.torch.backends.interface import as_numpy, backend_for, from_numpy, resolve
 from minitorch.torch.generator import default_generator as our_generator
+from minitorch.torch.tensor import wrap
+
+DEVICE = os.environ.get("MINITORCH_TEST_DEVICE", "cpu")
+"""Where our tensors are."""
 
 # Relative and absolute difference allowed, in units of the type's precision.
 ULPS = 64.0
@@ -26,7 +35,7 @@ class Mismatch(AssertionError):
     """Two libraries disagree."""
 
 
-def to_ours(value: Any, memories: dict[int, Any] | None = None) -> Any:
+def to_ours(value: Any, memories: dict[Any, Any] | None = None) -> Any:
     """A value of PyTorch's as ours: tensors with their strides, types, devices, containers.
 
     Args:
@@ -41,7 +50,7 @@ def to_ours(value: Any, memories: dict[int, Any] | None = None) -> Any:
     if isinstance(value, real.dtype):
         return getattr(ours, str(value).removeprefix("torch."))
     if isinstance(value, real.device):
-        return ours.device(str(value))
+        return ours.device(DEVICE if value.type == "cpu" else str(value))
     if isinstance(value, real.memory_format):
         return getattr(ours, str(value).removeprefix("torch."), None)
     if isinstance(value, real.layout):
@@ -61,11 +70,14 @@ def to_ours(value: Any, memories: dict[int, Any] | None = None) -> Any:
     return value
 
 
-def tensor_to_ours(t: Any, memories: dict[int, Any]) -> Any:
+def tensor_to_ours(t: Any, memories: dict[Any, Any]) -> Any:
     """A copy of a tensor with the same strides and `requires_grad`."""
     plain = t.detach().resolve_conj().resolve_neg()
     kind = to_ours(t.dtype).numpy
     array = array_like(plain, kind, memories)
+    if DEVICE != "cpu":
+        made = _on_device(plain, array, memories)
+        return made.requires_grad_() if t.requires_grad else made
     made = ours.from_numpy(array)
     if plain.storage_offset() and plain.numel():  # a view of memory that begins earlier
         whole: Any = array.base
@@ -74,7 +86,22 @@ def tensor_to_ours(t: Any, memories: dict[int, Any]) -> Any:
     return made.requires_grad_() if t.requires_grad else made
 
 
-def array_like(plain: Any, kind: Any, memories: dict[int, Any]) -> np.ndarray:
+def _on_device(plain: Any, array: np.ndarray, memories: dict[Any, Any]) -> Any:
+    """A tensor on `DEVICE` like an array of the CPU: with its strides, and sharing memory as it does."""
+    where = resolve(DEVICE)
+    if not array.size:
+        return wrap(from_numpy(array, where))
+    backend, start = backend_for(where), plain.untyped_storage().data_ptr()
+    whole = memories.setdefault((start, array.dtype), None)
+    if whole is None:
+        memory = memories[start][1]
+        memory = memory[: len(memory) // array.itemsize * array.itemsize].view(array.dtype)
+        whole = memories[start, array.dtype] = from_numpy(memory, where)
+    rest = whole[plain.storage_offset() :]
+    return wrap(backend.strided(rest, array.shape, array.strides))
+
+
+def array_like(plain: Any, kind: Any, memories: dict[Any, Any]) -> np.ndarray:
     """A NumPy copy that keeps strides, also those of 0 and with gaps."""
     if not plain.numel():
         return np.empty(tuple(plain.shape), kind)
@@ -102,7 +129,7 @@ def leaves(value: Any) -> list[Any]:
 def numbers(t: Any) -> np.ndarray:
     """A tensor of either library as an array that can be compared."""
     if isinstance(t, ours.Tensor):
-        array = t._array
+        array = as_numpy(t._array)
         return array.astype(np.float64) if array.dtype.kind == "V" else array
     t = t.detach().resolve_conj().resolve_neg()
     unknown = t.dtype is real.bfloat16 or (t.is_floating_point() and t.element_size() == 1)

@@ -39,7 +39,7 @@ static void atomicAdd(double* to, double x) { *to += x; }
 template <typename Join> T of_block(T own, T none, Join join) { return own; }
 """
 ALL = (
-    sources.SUMS_OF_ROWS, sources.CROSS_ENTROPY, sources.EMBEDDING, sources.WINDOWS, sources.ATTENTION, sources.RECURRENT,
+    sources.SUMS_OF_ROWS, sources.JOIN, sources.CROSS_ENTROPY, sources.EMBEDDING, sources.WINDOWS, sources.ATTENTION, sources.RECURRENT,
 )  # fmt: skip
 KERNEL = re.compile(r'extern "C" __global__ void (\w+)\(([^)]*)\)')
 RANDOM = np.random.default_rng(0)
@@ -73,6 +73,10 @@ class Numbers(ctypes.Structure):
 
 class Places(ctypes.Structure):
     _fields_ = [("numbers", ctypes.c_longlong * 3)]
+
+
+class Parts(ctypes.Structure):
+    _fields_ = [("numbers", ctypes.c_longlong * 32)]
 
 
 def run(library: Any, name: str, blocks: int, threads: int, *args: Any) -> None:
@@ -111,6 +115,15 @@ def test_sums_of_rows(library):
     run(library, "layer_norm_sums", 2, 32, g, x, means, scales, by_weight, by_bias, 7, 45)
     close(by_weight, (g * (x - means[:, None]) * scales[:, None]).sum(0))
     close(by_bias, g.sum(0))
+
+
+def test_arrays_are_joined(library):
+    arrays = [normal(3, n, 2) for n in (2, 1, 4)]
+    out, parts = np.empty((3, 7, 2)), Parts()
+    parts.numbers[:3] = [x.ctypes.data for x in arrays]
+    parts.numbers[16:19] = [4, 6, 14]
+    run(library, "join", 2, 32, parts, out, 14, out.size)
+    np.testing.assert_array_equal(out, np.concatenate(arrays, 1))
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
@@ -293,6 +306,27 @@ def test_steps_of_recurrent_layers(library):
     run(library, "lstm_step_backward", 1, 16, gates, cells, tanhs, gy, dh, dc, slopes, *sizes)
     close(slopes, right)
     close(dc, dc2)
+
+
+def test_all_steps_of_a_layer(library):
+    sizes, hidden = [3, 3, 2, 1], 5
+    starts = np.array([(rows.start, n) for rows, n in recurrent.walk(sizes, False)])
+    shape = ctypes.c_int(len(sizes)), ctypes.c_int(hidden)
+    gates, h, c, bias, w = normal(9, 20), normal(3, 5), normal(3, 5), normal(20), normal(20, 5)
+    arrays = [normal(9, 5) for _ in range(4)]  # before, cells, tanhs, out
+    expected = [x.copy() for x in (gates, h, c, *arrays)]
+    g, h2, c2, before, cells, tanhs, out = expected
+    recurrent.lstm_steps(g, sizes, False, (w, bias, None), (h2, c2), (out, before, cells, tanhs))
+    run(library, "lstm_layer", 3, 1, gates, w.T.copy(), bias, h, c, *arrays, starts, *shape)
+    for found, each in zip((gates, h, c, *arrays), expected, strict=True):
+        close(found, each)
+    gy, dh, dc, slopes, right = normal(9, 5), normal(3, 5), normal(3, 5), *np.empty((2, 9, 20))
+    dh2, dc2 = dh.copy(), dc.copy()
+    recurrent.lstm_steps_backward(g, sizes, True, (w, None), (dh2, dc2), (gy, cells, tanhs), (right, None))  # fmt: skip
+    back = np.ascontiguousarray(starts[::-1])
+    run(library, "lstm_layer_backward", 3, 1, gates, w, cells, tanhs, gy, dh, dc, slopes, back, *shape)  # fmt: skip
+    for found, each in ((slopes, right), (dh, dh2), (dc, dc2)):
+        close(found, each)
 
 
 def test_steps_of_gated_units(library):

@@ -27,12 +27,14 @@ class Backend:
     Attributes:
         kind: the devices' type, as in `device("cuda")`
         array: the class of its arrays
+        only: the device, where there is one of the kind
         kernels: what computes a record there in place of the record's `compute`, by its name
         formulas: what computes a function of `formulas/` there in its place, by its name
     """
 
     kind: str
     array: type
+    only: device | None = None
     kernels: Mapping[str, Callable[..., Any]] = {}
     formulas: Mapping[str, Callable[..., Any]] = {}
 
@@ -291,20 +293,25 @@ def implementation(op: Any, arrays: list[Any], method: str = "compute") -> Calla
     backend = ARRAYS[type(first)]
     where = backend.device_of(first)
     for i, x in enumerate(arrays):
-        if type(x) is np.ndarray and not x.ndim:
+        kind = type(x)
+        if kind is backend.array:
+            if backend.only is None and x is not first:
+                _check_same(where, backend.device_of(x))
+        elif kind is np.ndarray and not x.ndim:
             arrays[i] = backend.from_numpy(x, where)
-        elif (
-            x is not first
-            and type(x) in ARRAYS
-            and (own := ARRAYS[type(x)].device_of(x)) is not where
-            and own != where
-        ):
-            raise RuntimeError(
-                "Expected all tensors to be on the same device, but found at least two devices, "
-                f"{where} and {own}!"
-            )
+        elif kind in ARRAYS:
+            _check_same(where, ARRAYS[kind].device_of(x))
     kernel = backend.kernels.get(op.name) if method == "compute" else None
     return kernel or partial(getattr(backend, method), op, where)
+
+
+def _check_same(where: device, other: device) -> None:
+    """RuntimeError unless two arrays of an operation are on one device."""
+    if other is not where and other != where:
+        raise RuntimeError(
+            "Expected all tensors to be on the same device, but found at least two devices, "
+            f"{where} and {other}!"
+        )
 
 
 def move(array: Array, where: device) -> Array:

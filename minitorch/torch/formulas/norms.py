@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.interface import accelerated
+from ..backends.interface import accelerated, formula_of
 from . import reductions
 from .half_precision import in_single
 
@@ -247,3 +247,15 @@ def combine_rows(g: Array, x: Array, scale: Array, slope: Array, level: Array) -
 def row_sums(g: Array, x: Array, mean: Array) -> tuple[Array, Array]:
     """For each sample's channel the sum of g, and that of g (x - mean)."""
     return np.add.reduce(g, axis=2), np.add.reduce(g * (x - mean[:, :, None]), axis=2)
+
+
+def move_running(
+    means: Maybe, variances: Maybe, mean: Array, variance: Array, unbiased: float, momentum: float
+) -> None:
+    """Let running statistics move towards a batch's; its variance is made unbiased by a factor."""
+    own = formula_of(mean, "move_running")
+    if own is not None and own(means, variances, mean, variance, unbiased, momentum):
+        return
+    for running, batch in ((means, mean), (variances, variance * unbiased)):
+        if running is not None:
+            running[...] = momentum * batch.reshape(running.shape) + (1 - momentum) * running

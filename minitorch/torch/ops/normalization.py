@@ -315,11 +315,12 @@ def update_running(
     running_mean: Tensor | None, running_var: Tensor | None, mean: Tensor, var: Tensor, unbiased: float, momentum: float
 ) -> None:  # fmt: skip
     """Let running statistics move towards a batch's; its variance is made unbiased by a factor."""
-    for running, batch in ((running_mean, mean._array), (running_var, var._array * unbiased)):
-        if running is not None:
-            array = running._array
-            array[...] = momentum * batch.reshape(array.shape) + (1 - momentum) * array
-            bump_version(running)
+    running = running_mean, running_var
+    means, variances = (None if r is None else r._array for r in running)
+    norms.move_running(means, variances, mean._array, var._array, unbiased, momentum)
+    for moved in running:
+        if moved is not None:
+            bump_version(moved)
 
 
 def _need_several(shape: Shape) -> None:

@@ -5,6 +5,7 @@ A query keeps its largest score and the sum of exp(score - largest), from which 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -27,7 +28,12 @@ _sources = {
 
 def _places(x: Array) -> np.ndarray:
     """How far apart samples, heads and rows are; of an array with three dimensions there is one sample."""
-    steps = [s // x.itemsize for s in x.strides[:-1]]
+    return _struct(x.strides[:-1], x.itemsize)
+
+
+@lru_cache(maxsize=256)
+def _struct(strides: tuple[int, ...], itemsize: int) -> np.ndarray:
+    steps = [s // itemsize for s in strides]
     return np.array([0] * (3 - len(steps)) + steps, np.int64).view("V24")  # one struct
 
 

@@ -50,6 +50,8 @@ class Cuda(Backend):
         self.kernels = {"multinomial": self.multinomial, "normal": self.normal}
 
     def device_of(self, array: Array) -> device:
+        if self.only is not None:
+            return self.only
         index = self.index_of(array)
         found = self._devices.get(index)
         if found is None:
@@ -64,13 +66,13 @@ class Cuda(Backend):
         if "generator" in params and params["generator"] is None:
             params["generator"] = self.generator(where.index or 0)
         try:
-            return self._compute(op, where, arrays, params)
+            if (result := self.by_kernel(op, arrays, params)) is not None:
+                return result
+            return self._by_formula(op, where, arrays, params)
         except self.out_of_memory as error:
             raise OutOfMemoryError(f"CUDA out of memory. {error}") from None
 
-    def _compute(self, op: Any, where: device, arrays: Any, params: dict[str, Any]) -> Any:
-        if (result := self.by_kernel(op, arrays, params)) is not None:
-            return result
+    def _by_formula(self, op: Any, where: device, arrays: Any, params: dict[str, Any]) -> Any:
         if op.name in DRAWN_BY_THE_CPU:
             return self._on_cpu(op, where, arrays, params)
         if self.on_cpu and _case(op.name, arrays) in self.on_cpu:

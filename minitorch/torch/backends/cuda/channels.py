@@ -38,6 +38,15 @@ extern "C" __global__ void batch_norm_backward(
   if (threadIdx.x == 0) { by_weight[blockIdx.x] = along; by_bias[blockIdx.x] = sum; }
 }
 """
+RUNNING = """
+extern "C" __global__ void move_running(
+    T* means, T* variances, const T* mean, const T* variance, T unbiased, T momentum, int channels) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= channels) return;
+  if (means) means[i] = momentum * mean[i] + (T(1) - momentum) * means[i];
+  if (variances) variances[i] = momentum * unbiased * variance[i] + (T(1) - momentum) * variances[i];
+}
+"""
 
 
 def _sizes(x: Array) -> tuple[int, int, int]:
@@ -74,6 +83,24 @@ def batch_norm_backward(
     kernel_for(SOURCE, "batch_norm_backward", input.dtype)((sizes[0],), (BLOCK,), args)
     return out, *(v.astype(input.dtype, copy=False) for v in sums)
 
+
+def move_running(
+    means: Array | None, variances: Array | None, mean: Array, variance: Array, unbiased: float, momentum: float
+) -> bool:  # fmt: skip
+    """`move_running` of formulas/norms.py; False where there is no kernel for it, and nothing was done."""
+    given = [v for v in (means, variances) if v is not None]
+    if mean.dtype.char not in "fd" or not fit(mean, variance, *given):
+        return False
+    number, n = mean.dtype.type, mean.size
+    args = (
+        pointer(means), pointer(variances), mean, variance, number(unbiased), number(momentum), np.int32(n),
+    )  # fmt: skip
+    kernel_for(RUNNING, "move_running", mean.dtype)((-(-n // BLOCK),), (BLOCK,), args)
+    return True
+
+
+FORMULAS = {"move_running": move_running}
+"""By the names of formulas."""
 
 KERNELS: dict[str, Any] = {
     "native_batch_norm": batch_norm, "native_batch_norm_backward": batch_norm_backward,

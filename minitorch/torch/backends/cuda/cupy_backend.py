@@ -50,10 +50,10 @@ class CupyCuda(Cuda):
             ) from None
         if not self.number:
             raise DeviceError("CuPy finds no GPU: look at nvidia-smi and CUDA_VISIBLE_DEVICES")
+        self.only = device("cuda", 0) if self.number == 1 else None
         self._random: dict[Any, Any] = {}
         self.set_precision(get_float32_matmul_precision())
-        from .kernels import by_kernel, compute_into
-        from .recurrent import FORMULAS
+        from .kernels import FORMULAS, by_kernel, compute_into
 
         self.by_kernel, self.compute_into, self.formulas = by_kernel, compute_into, FORMULAS
 

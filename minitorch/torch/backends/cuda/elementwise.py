@@ -33,6 +33,10 @@ TYPES = {
     bfloat16.numpy: ("unsigned short", "float", "__uint_as_float((unsigned)({}) << 16)", "to_bfloat16({})"),
     BOOL: ("bool", "float", "{}", "{}"),
 }  # fmt: skip
+INT = np.dtype(np.int64)
+IN_ELEMENTWISE = {**TYPES, INT: ("long long", "long long", "{}", "{}")}
+ON_WHOLE = frozenset(("add", "sub", "mul", "eq", "ne", "lt", "le", "gt", "ge"))
+"""Records whose functions are right for whole numbers as they stand."""
 HEAD = """
 #define INFINITY __int_as_float(0x7f800000)
 #define NAN __int_as_float(0x7fffffff)
@@ -55,7 +59,7 @@ def elementwise(
 
     Args:
         op: the record
-        arrays: of one floating point type and one device, masks, and plain numbers
+        arrays: of one type and one device, masks, and plain numbers
         constants: what its function takes after the elements
         out: where to write the result, if it fits there
     """
@@ -85,7 +89,9 @@ def elementwise(
             except ValueError:
                 return None  # the formula says what is wrong
         lined = lined and x.shape == first and x._c_contiguous and not x.data.ptr & 31
-    if kind is None or kind not in TYPES:
+    if kind is None or kind not in IN_ELEMENTWISE:
+        return None
+    if kind == INT and not (op.name in ON_WHOLE and all(map(_is_whole, arrays))):
         return None
     dims = 0 if lined and shape == first else len(shape)
     key = op, *signature, len(constants), dims
@@ -116,6 +122,13 @@ def elementwise(
     return laid_out(out, arrays) if dims and out is not arrays[0] else out
 
 
+def _is_whole(x: Any) -> bool:
+    """Whether an operand is an array of int64, or a number that it holds."""
+    if type(x) is cupy.ndarray:
+        return x.dtype == INT
+    return type(x) is int and -(1 << 63) <= x < 1 << 63
+
+
 def _strides(x: Array, dims: int) -> list[int]:
     """Strides in elements, with 0 for dimensions in which an array is repeated."""
     own = [0 if n == 1 else s // x.itemsize for n, s in zip(x.shape, x.strides, strict=True)]
@@ -132,7 +145,7 @@ def _compiled(
         if own is None:
             params.append(f"T x{i}")
         else:
-            name, _, read, _ = TYPES[own]
+            name, _, read, _ = IN_ELEMENTWISE[own]
             params.append(f"const {name}* a{i}")
             element = f"a{i}[at{i}]" if dims else f"l{i}.v[k]"
             reads.append(f"{'bool' if own == BOOL else 'T'} x{i} = {read.format(element)};")
@@ -149,20 +162,20 @@ def _compiled(
     if not isinstance(out, Code):
         return False
     result = BOOL if out.logical else kind
-    name, _, _, write = TYPES[result]
+    name, _, _, write = IN_ELEMENTWISE[result]
     lines = (
         " ".join(reads) + "\n" + program.text("      ") + f"\n      r = {write.format(out.name)};"
     )
     loop = _strided_loop(loads, dims, lines) if dims else _lined_loop(loads, name, lines)
     source = f"""{HEAD}
-typedef {TYPES[kind][1]} T;
-{PRELUDE}
+typedef {IN_ELEMENTWISE[kind][1]} T;
+{"" if kind == INT else PRELUDE}
 template <typename E> struct __align__(sizeof(E) * {EACH}) Four {{ E v[{EACH}]; }};
 extern "C" __global__ void kernel({", ".join(params)}, {name}* out, long long size) {{
   {name} r;
 {loop}
 }}"""
-    number = np.float64 if TYPES[kind][1] == "double" else np.float32
+    number = kind.type if kind.itemsize == 8 else np.float32
     return cupy.RawKernel(source, "kernel").kernel, result, number
 
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+from math import prod
 from typing import Any
 
 import cupy  # pyright: ignore[reportMissingImports]
+import numpy as np
 
 from ..interface import Array
-from . import attention, channels, losses, products, rows, windows
+from . import attention, channels, losses, products, recurrent, rows, windows
 from .elementwise import elementwise
+from .sources import JOIN
+
+MOST_PARTS = 16
+"""How many arrays are joined by one launch."""
+
+OF_SIZE = {n: np.dtype(f"f{n}") for n in (2, 4, 8)}
+"""Types by their bytes: to move elements, whatever they are."""
 
 
 def by_kernel(op: Any, arrays: Any, params: dict[str, Any]) -> Any:
@@ -37,8 +47,32 @@ def clone(input: Array, order: str = "K") -> Array | None:
     return out
 
 
+def cat(*tensors: Array, dim: int) -> Array | None:
+    """Arrays one after the other along a dimension, in one launch."""
+    first = tensors[0]
+    kind, outer, inner = first.dtype, first.shape[:dim], first.shape[dim + 1 :]
+    if len(tensors) > MOST_PARTS or not first.ndim or kind.itemsize not in OF_SIZE:
+        return None
+    for x in tensors:
+        alike = x.dtype == kind and x.shape[:dim] == outer and x.shape[dim + 1 :] == inner
+        if not (alike and x._c_contiguous and x.ndim == first.ndim):
+            return None
+    ends = [*accumulate(x.shape[dim] for x in tensors)]
+    out = cupy.ndarray((*outer, ends[-1], *inner), kind)
+    if out.size:
+        size, more = prod(inner), [0] * (MOST_PARTS - len(tensors))
+        parts = [*(x.data.ptr for x in tensors), *more, *(n * size for n in ends), *more]
+        struct = np.array(parts, np.int64).view(f"V{16 * MOST_PARTS}")
+        kernel = rows.kernel_for(JOIN, "join", OF_SIZE[kind.itemsize])
+        kernel((-(-out.size // 256),), (256,), (struct, out, ends[-1] * size, out.size))
+    return out
+
+
 KERNELS = {
-    "clone": clone, **rows.KERNELS, **channels.KERNELS, **products.KERNELS, **losses.KERNELS,
+    "clone": clone, "cat": cat, **rows.KERNELS, **channels.KERNELS, **products.KERNELS, **losses.KERNELS,
     **windows.KERNELS, **attention.KERNELS,
 }  # fmt: skip
 """By the names of records."""
+
+FORMULAS = {**recurrent.FORMULAS, **channels.FORMULAS}
+"""By the names of formulas."""

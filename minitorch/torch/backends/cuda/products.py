@@ -120,13 +120,14 @@ def linear_backward(
     return tuple(found)
 
 
-def sum_of_rows(x: Array) -> Array:
-    """The sum of a matrix's rows."""
+def sum_of_rows(x: Array, out: Array | None = None) -> Array:
+    """The sum of a matrix's rows, written into a new row, or into memory for one that is given."""
     rows, columns = x.shape
+    out = cupy.ndarray((columns,), x.dtype) if out is None else out
     if rows > 1 << 14:
         wide = np.float64 if x.dtype == np.float64 else np.float32
-        return x.sum(axis=0, dtype=wide).astype(x.dtype, copy=False)
-    out = cupy.ndarray((columns,), x.dtype)
+        out.reshape(-1)[...] = x.sum(axis=0, dtype=wide).astype(x.dtype, copy=False)
+        return out
     kernel_for(SUMS_OF_ROWS, "sum_of_rows", x.dtype)(
         (-(-columns // 32),), (32, 32), (x, out, rows, columns)
     )

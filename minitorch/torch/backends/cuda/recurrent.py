@@ -1,8 +1,13 @@
-"""Steps of LSTM and GRU layers on a GPU: each is one product and one kernel, a thread for each unit."""
+"""LSTM and GRU layers on a GPU.
+
+A step is one product and one kernel, a thread for each unit. All steps of a small LSTM layer are one kernel, with
+a block of threads for each sequence: starting two kernels for each step would take longer than what they compute.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import cupy  # pyright: ignore[reportMissingImports]
@@ -15,6 +20,18 @@ from .rows import fit, kernel_for
 from .sources import RECURRENT
 
 BLOCK = 256
+WIDEST = 256
+"""How wide the state of a layer may be whose steps are one kernel."""
+
+MOST_BYTES = 1 << 25
+"""How many bytes of weights the blocks of such a kernel may read in a step, all together."""
+
+
+@lru_cache(maxsize=64)
+def _steps_on_gpu(sizes: tuple[int, ...], reverse: bool, gpu: int) -> Array:
+    """The first row of each step, and how many there are, in the order of the steps, on the GPU in use."""
+    steps = [(rows.start, n) for rows, n in walk(sizes, reverse)]
+    return cupy.asarray(np.array(steps, np.int64))
 
 
 class _Steps:
@@ -46,6 +63,18 @@ class _Steps:
             sizes = n, self.units, self.hidden
             multiply(sizes, (slopes, False, self.units, 0), weight, (dh.data.ptr, self.hidden, 0), self.kind, add=add)  # fmt: skip
 
+    def are_one(self, batch: int) -> bool:
+        """Whether one kernel had better compute all steps."""
+        small = batch * self.weight.nbytes <= MOST_BYTES and self.hidden <= WIDEST
+        return small and batch > 0 and self.weight.size > 0
+
+    def launch_all(self, name: str, batch: int, walked: tuple[Any, bool], *args: Any) -> None:
+        """Let a block compute all steps of each sequence."""
+        steps = _steps_on_gpu(tuple(walked[0]), walked[1], cupy.cuda.runtime.getDevice())
+        sizes = np.int32(len(steps)), np.int32(self.hidden)
+        kernel = kernel_for(RECURRENT, name, self.kind)
+        kernel((batch,), (min(self.units, 1024),), (*args, steps, *sizes))
+
     def rows(self, start: int, *arrays: Array) -> list[Any]:
         """Where a step's rows begin in arrays."""
         return [np.uintp(x.data.ptr + start * x.shape[1] * x.itemsize) for x in arrays]
@@ -63,6 +92,11 @@ def lstm_steps(
     if w_hr is not None or not _fits(gates, bias, h, c, out, before, cells, tanhs):
         return False
     steps = _Steps(gates, w_hh, h)
+    if steps.are_one(len(h)):
+        weight = cupy.ascontiguousarray(steps.weight.T)
+        given = gates, weight, bias, h, c, before, cells, tanhs, out
+        steps.launch_all("lstm_layer", len(h), (sizes, reverse), *given)
+        return True
     product = cupy.ndarray((len(h), steps.units), steps.kind)
     for rows, n in walk(sizes, reverse):
         steps.from_state(h, n, product)
@@ -79,6 +113,10 @@ def lstm_steps_backward(
     if w_hr is not None or not _fits(gates, dh, dc, gy, cells, tanhs, slopes):
         return False
     steps = _Steps(gates, w_hh, dc)
+    if steps.are_one(len(dc)):
+        given = gates, steps.weight, cells, tanhs, gy, dh, dc, slopes
+        steps.launch_all("lstm_layer_backward", len(dc), (sizes, reverse), *given)
+        return True
     for rows, n in walk(sizes, reverse):
         *given, to = steps.rows(rows.start, gates, cells, tanhs, gy, slopes)
         steps.launch("lstm_step_backward", n, *given, dh, dc, to)

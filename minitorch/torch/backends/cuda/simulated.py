@@ -218,6 +218,7 @@ class SimulatedCuda(Cuda):
     def __init__(self, number: int) -> None:
         super().__init__()
         self.number = number
+        self.only = device("cuda", 0) if number == 1 else None
         self.index = 0
         self.stream: Any = SimulatedStream(1)
 

@@ -1,4 +1,4 @@
-"""The code of kernels in CUDA C++: sums of rows, cross entropy, embeddings, windows of images, attention, recurrent steps.
+"""The code of kernels in CUDA C++: sums of rows, arrays side by side, cross entropy, embeddings, windows of images, attention, recurrent steps.
 
 Types: E as it lies in memory, read by READ and written by WRITE; T to compute in. `of_block` joins a
 number of every thread of a block. All of it is plain C++ besides, so that it is compared with the formulas without a GPU.
@@ -54,6 +54,18 @@ extern "C" __global__ void layer_norm_sums(
   if (threadIdx.y || c >= columns) return;
   for (int y = 1; y < blockDim.y; ++y) { sum += parts[y][threadIdx.x]; along += others[y][threadIdx.x]; }
   by_weight[c] = WRITE(along); by_bias[c] = WRITE(sum);
+}
+"""
+
+JOIN = """
+struct Parts { long long from[16], ends[16]; };  // addresses, and where in a row of the result each array's part ends
+extern "C" __global__ void join(Parts parts, E* out, long long row, long long size) {
+  long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= size) return;
+  long long r = i / row, at = i % row, first = 0;
+  int p = 0;
+  for (; at >= parts.ends[p]; ++p) first = parts.ends[p];
+  out[i] = ((const E*)parts.from[p])[r * (parts.ends[p] - first) + at - first];
 }
 """
 
@@ -331,6 +343,76 @@ extern "C" __global__ void lstm_step_backward(
   slopes[at + 2 * hidden] = s * i * (T(1) - g * g);
   slopes[at + 3 * hidden] = d * tanhs[k] * o * (T(1) - o);
   dc[k] = s * f;
+}
+#define WIDEST 256
+#define EACH_OF(i, n) for (int i = threadIdx.x; i < n; i += blockDim.x)
+extern "C" __global__ void lstm_layer(
+    T* gates, const T* weight, const T* bias, T* h, T* c, T* before, T* cells, T* tanhs, T* out,
+    const long long* steps, int count, int hidden) {
+  // all steps of one sequence, which are rows below the numbers that steps begin with; the weight is (hidden, units)
+  __shared__ T state[WIDEST], open[4 * WIDEST];
+  int row = blockIdx.x, units = 4 * hidden;
+  h += row * hidden; c += row * hidden;
+  EACH_OF(j, hidden) state[j] = h[j];
+  __syncthreads();
+  for (int s = 0; s < count; ++s) {
+    long long at = steps[2 * s] + row;
+    if (row >= steps[2 * s + 1]) continue;
+    EACH_OF(u, units) {
+      T sum = gates[at * units + u] + bias[u];
+#pragma unroll 8
+      for (int k = 0; k < hidden; ++k) sum += weight[k * units + u] * state[k];
+      gates[at * units + u] = open[u] = u / hidden == 2 ? tanh(sum) : sigmoid(sum);
+    }
+    __syncthreads();
+    EACH_OF(j, hidden) {
+      long long k = at * hidden + j;
+      before[k] = state[j]; cells[k] = c[j];
+      c[j] = open[hidden + j] * c[j] + open[j] * open[2 * hidden + j];
+      tanhs[k] = tanh(c[j]);
+      out[k] = state[j] = open[3 * hidden + j] * tanhs[k];
+    }
+    __syncthreads();
+  }
+  EACH_OF(j, hidden) h[j] = state[j];
+}
+extern "C" __global__ void lstm_layer_backward(
+    const T* gates, const T* weight, const T* cells, const T* tanhs, const T* gy, T* dh, T* dc, T* slopes,
+    const long long* steps, int count, int hidden) {
+  // the same in the other order; the weight is (units, hidden)
+  __shared__ T state[WIDEST], slope[4 * WIDEST], parts[4 * WIDEST];
+  int row = blockIdx.x, units = 4 * hidden;
+  dh += row * hidden; dc += row * hidden;
+  EACH_OF(j, hidden) state[j] = dh[j];
+  __syncthreads();
+  for (int s = 0; s < count; ++s) {
+    long long at = steps[2 * s] + row;
+    if (row >= steps[2 * s + 1]) continue;
+    EACH_OF(j, hidden) {
+      const T* own = gates + at * units + j;
+      long long k = at * hidden + j;
+      T i = own[0], f = own[hidden], g = own[2 * hidden], o = own[3 * hidden], d = state[j] + gy[k];
+      T cell = dc[j] + d * o * (T(1) - tanhs[k] * tanhs[k]);
+      slope[j] = cell * g * i * (T(1) - i);
+      slope[hidden + j] = cell * cells[k] * f * (T(1) - f);
+      slope[2 * hidden + j] = cell * i * (T(1) - g * g);
+      slope[3 * hidden + j] = d * tanhs[k] * o * (T(1) - o);
+      dc[j] = cell * f;
+    }
+    __syncthreads();
+    EACH_OF(u, units) {  // a thread adds up what one gate gives to one number of the state
+      int first = u / hidden * hidden;
+      const T* column = weight + first * hidden + u % hidden;
+      T sum = 0;
+#pragma unroll 8
+      for (int k = 0; k < hidden; ++k) sum += slope[first + k] * column[k * hidden];
+      parts[u] = sum; slopes[at * units + u] = slope[u];
+    }
+    __syncthreads();
+    EACH_OF(j, hidden) state[j] = parts[j] + parts[hidden + j] + parts[2 * hidden + j] + parts[3 * hidden + j];
+    __syncthreads();
+  }
+  EACH_OF(j, hidden) dh[j] = state[j];
 }
 extern "C" __global__ void gru_step(
     T* gates, const T* product, const T* bias, T* h, T* before, T* inner, T* out, int hidden, int count) {

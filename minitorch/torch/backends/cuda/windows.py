@@ -18,7 +18,7 @@ from ...formulas.conv import conv_output_shape
 from ...formulas.geometry import Geometry
 from ...formulas.pool import max_pool_windows
 from ..interface import Array
-from .products import multiply
+from .products import multiply, sum_of_rows
 from .rows import fit, kernel_for, pointer
 from .sources import WINDOWS
 
@@ -44,49 +44,55 @@ def _launch(name: str, kind: Any, size: int, *args: Any) -> None:
 
 
 class _Convolution:
-    """Sizes of a convolution of `input` (N, C, ...) with `weight` (O, C / groups, ...) to `output` (N, O, ...)."""
+    """Sizes of a convolution of `input` (N, C, ...) with `weight` (O, C / groups, ...) to `output` (N, O, ...).
+
+    Attributes:
+        parts: the first of each part of the samples whose columns fit into memory, and how many they are
+        each_group: where its weight, its part of columns and its part of outputs begin, in bytes
+    """
 
     def __init__(
         self, input: Sizes, weight: Sizes, output: Sizes, steps: tuple[Any, ...], kind: Any
     ) -> None:
-        stride, padding, dilation, self.groups = steps
+        stride, padding, dilation, groups = steps
         geometry = Geometry(weight[2:], stride, padding, dilation)
         self.pointwise = geometry.is_pointwise
         self.kind, self.samples, self.channels, self.outputs = kind, input[0], input[1], weight[0]
         self.places, self.windows = prod(input[2:]), prod(output[2:])
-        self.taps = prod(weight[2:])
         self.packed = _packed(input[1], input[2:], output[2:], geometry)
-        self.rows = self.channels * self.taps  # of columns
-        own = max(1, self.rows * self.windows * kind.itemsize)
-        self.part = max(1, min(self.samples, MOST_BYTES // own))
+        self.rows = self.channels * prod(weight[2:])  # of columns
+        size = kind.itemsize
+        part = max(1, MOST_BYTES // max(1, self.rows * self.windows * size))
+        self.parts = [
+            (i, min(part, self.samples - i)) for i in range(0, max(self.samples, 1), part)
+        ]
+        self.own_rows, self.own_outputs = self.rows // groups, self.outputs // groups
+        own = self.own_outputs * self.own_rows, self.own_rows * self.windows, self.own_outputs * self.windows  # fmt: skip
+        self.each_group = [tuple(g * n * size for n in own) for g in range(groups)]
 
-    def parts(self) -> Any:
-        """The samples in parts whose columns fit into memory."""
-        for first in range(0, self.samples, self.part):
-            yield first, min(self.part, self.samples - first)
-
-    def columns(self, x: Array, first: int, count: int) -> Array:
-        """The windows of some samples, (count, C * taps, windows)."""
+    def columns(self, x: Array, first: int, count: int) -> tuple[Any, int]:
+        """The windows of some samples, (count, C * taps, windows): what holds them, and their address."""
+        start = x.data.ptr + first * self.channels * self.places * self.kind.itemsize
         if self.pointwise:
-            return x[first : first + count]
-        out = cupy.ndarray((count, self.rows, self.windows), self.kind)
-        _launch("unroll", self.kind, out.size, x[first:], out, self.packed)
-        return out
+            return x, start
+        out = cupy.ndarray((count * self.rows * self.windows,), self.kind)
+        _launch("unroll", self.kind, out.size, np.uintp(start), out, self.packed)
+        return out, out.data.ptr
 
-    def each_group(self) -> Any:
-        """For each group, where its weight, its part of columns and its part of outputs begin, in bytes."""
-        size, n = self.kind.itemsize, self.groups
-        weight, rows = self.outputs // n * (self.rows // n), self.rows // n * self.windows
-        for g in range(n):
-            yield g * weight * size, g * rows * size, g * (self.outputs // n) * self.windows * size
+    def outputs_at(self, x: Array, first: int) -> int:
+        """Where the outputs of a sample begin."""
+        return x.data.ptr + first * self.outputs * self.windows * self.kind.itemsize
 
 
+@lru_cache(maxsize=512)
 def _sized(
-    input: Array, weight: Sizes, output: Sizes, steps: tuple[Any, ...]
+    input: Sizes, weight: Sizes, output: Sizes, steps: tuple[Any, ...], kind: Any
 ) -> _Convolution | None:
-    made = _Convolution(input.shape, weight, output, steps, input.dtype)
-    large = input.size >= 1 << 31 or prod(output) >= 1 << 31
-    return None if made.groups > 16 or large or not prod(output) else made
+    """What there is to know of a convolution of such sizes; None where there is no kernel for it."""
+    large = prod(input) >= 1 << 31 or prod(output) >= 1 << 31
+    if steps[3] > 16 or large or not prod(output):
+        return None
+    return _Convolution(input, weight, output, steps, kind)
 
 
 def convolution(
@@ -97,17 +103,18 @@ def convolution(
     if not fit(input, *given) or input.ndim > 5:
         return None
     shape = conv_output_shape(input.shape, weight.shape, stride, padding, dilation, groups)
-    conv = _sized(input, weight.shape, shape, (stride, padding, dilation, groups))
+    conv = _sized(input.shape, weight.shape, shape, (stride, padding, dilation, groups), input.dtype)  # fmt: skip
     if conv is None:
         return None
     out = cupy.ndarray(shape, input.dtype)
-    sizes = conv.outputs // groups, conv.rows // groups, conv.windows
-    for first, count in conv.parts():
-        columns, target = conv.columns(input, first, count), out[first:].data.ptr
-        for w, c, o in conv.each_group():
+    sizes = conv.own_outputs, conv.own_rows, conv.windows
+    for first, count in conv.parts:
+        _memory, columns = conv.columns(input, first, count)
+        target = conv.outputs_at(out, first)
+        for w, c, o in conv.each_group:
             multiply(
                 sizes, (weight.data.ptr + w, False, sizes[1], 0),
-                (columns.data.ptr + c, False, conv.windows, conv.rows * conv.windows),
+                (columns + c, False, conv.windows, conv.rows * conv.windows),
                 (target + o, conv.windows, conv.outputs * conv.windows), input.dtype, count,
             )  # fmt: skip
     if bias is not None:
@@ -128,22 +135,24 @@ def transposed(
         or weight.shape[0] != input.shape[1]
     ):
         return None
-    out = cupy.ndarray(shape, input.dtype)
-    conv = _sized(out, weight.shape, input.shape, (stride, padding, dilation, groups))
+    steps = stride, padding, dilation, groups
+    conv = _sized(tuple(shape), weight.shape, input.shape, steps, input.dtype)
     if conv is None or shape[1] != weight.shape[1] * groups or shape[0] != input.shape[0]:
         return None
-    sizes = conv.rows // groups, conv.outputs // groups, conv.windows
-    for first, count in conv.parts():
-        columns = cupy.ndarray((count, conv.rows, conv.windows), input.dtype)
-        source = input[first:].data.ptr
-        for w, c, o in conv.each_group():
+    out = cupy.ndarray(shape, input.dtype)
+    sizes = conv.own_rows, conv.own_outputs, conv.windows
+    own = conv.channels * conv.places
+    for first, count in conv.parts:
+        columns = cupy.ndarray((count * conv.rows * conv.windows,), input.dtype)
+        source, into = conv.outputs_at(input, first), columns.data.ptr
+        for w, c, o in conv.each_group:
             multiply(
                 sizes, (weight.data.ptr + w, True, sizes[0], 0),
                 (source + o, False, conv.windows, conv.outputs * conv.windows),
-                (columns.data.ptr + c, conv.windows, conv.rows * conv.windows), input.dtype, count,
+                (into + c, conv.windows, conv.rows * conv.windows), input.dtype, count,
             )  # fmt: skip
-        part = out[first : first + count]
-        _launch("roll", input.dtype, part.size, columns, pointer(bias), part, conv.packed)
+        target = np.uintp(out.data.ptr + first * own * input.itemsize)
+        _launch("roll", input.dtype, count * own, columns, pointer(bias), target, conv.packed)
     return out
 
 
@@ -153,25 +162,26 @@ def by_weight(
     """A convolution's gradient by its weight."""
     if not fit(grad, input) or input.ndim > 5 or not prod(shape):
         return None
-    conv = _sized(input, shape, grad.shape, (stride, padding, dilation, groups))
+    steps = stride, padding, dilation, groups
+    conv = _sized(input.shape, tuple(shape), grad.shape, steps, input.dtype)
     if conv is None or input.shape[1] != shape[1] * groups or grad.shape[1] != shape[0]:
         return None
-    sizes = conv.outputs // groups, conv.windows, conv.rows // groups
-    wide = np.float64 if input.dtype == np.float64 else np.float32
-    total: Any = None
-    for first, count in conv.parts():
-        columns, source = conv.columns(input, first, count), grad[first:].data.ptr
-        each = cupy.ndarray((count, *shape), input.dtype)
-        own = conv.outputs * sizes[2]
-        for w, c, o in conv.each_group():
+    sizes = conv.own_outputs, conv.windows, conv.own_rows
+    size = conv.outputs * sizes[2]
+    several = len(conv.parts) > 1
+    out = cupy.ndarray(shape, input.dtype)
+    sums = cupy.ndarray((len(conv.parts), size), input.dtype) if several else None
+    for part, (first, count) in enumerate(conv.parts):
+        _memory, columns = conv.columns(input, first, count)
+        source, each = conv.outputs_at(grad, first), cupy.ndarray((count, size), input.dtype)
+        for w, c, o in conv.each_group:
             multiply(
                 sizes, (source + o, False, conv.windows, conv.outputs * conv.windows),
-                (columns.data.ptr + c, True, conv.windows, conv.rows * conv.windows),
-                (each.data.ptr + w, sizes[2], own), input.dtype, count,
+                (columns + c, True, conv.windows, conv.rows * conv.windows),
+                (each.data.ptr + w, sizes[2], size), input.dtype, count,
             )  # fmt: skip
-        found = each.sum(axis=0, dtype=wide)
-        total = found if total is None else total + found
-    return total.astype(input.dtype, copy=False)
+        sum_of_rows(each, out if sums is None else sums[part])
+    return out if sums is None else sum_of_rows(sums, out)
 
 
 # --- Pooling -------------------------------------------------------------------------------------------
