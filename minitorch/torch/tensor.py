@@ -429,8 +429,8 @@ def make_view(array: Array, of: Tensor, one_of_several: bool = False) -> Tensor:
 
 
 def offset_in(view: Array, base: Array) -> int:
-    """How many elements into the memory of a base a view begins."""
-    return (address_of(view) - address_of(base)) // view.itemsize
+    """How many elements into the memory of a base a view begins; one without elements may be anywhere."""
+    return (address_of(view) - address_of(base)) // view.itemsize if view.size else 0
 
 
 def _renew_view(view: Tensor, base: Tensor) -> None:

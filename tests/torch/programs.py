@@ -22,7 +22,7 @@ import torch as real
 
 import minitorch.torch as ours
 
-from .oracle import Mismatch, compare_tensors, to_ours
+from .oracle import DEVICE, Mismatch, compare_tensors, to_ours
 
 
 class Unspecified(Exception):
@@ -495,9 +495,10 @@ def run(leaves: list[tuple[int, int]], steps: list[Step]) -> bool:
     for a, b in leaves:
         new_leaf(world, a, b)
     try:
-        for step in steps:
-            take_step(world, step)
-        finish(world)
+        with ours.device(DEVICE):
+            for step in steps:
+                take_step(world, step)
+            finish(world)
     except Unspecified:
         return False
     except Mismatch as e:

@@ -14,8 +14,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minitorch.torch.backends.cuda import sources
-from minitorch.torch.formulas import attention, conv, indexing, losses, pool, recurrent
+from minitorch.torch.backends.cuda import row_sources, sources
+from minitorch.torch.formulas import (
+    attention,
+    conv,
+    indexing,
+    losses,
+    norms,
+    pool,
+    recurrent,
+    softmax,
+)
 from minitorch.torch.formulas.geometry import Geometry
 
 COMPILER = shutil.which("g++") or shutil.which("c++")
@@ -25,6 +34,8 @@ using namespace std;
 #define __device__
 #define __global__
 #define __shared__ static
+#define __forceinline__ inline
+#define __align__(n) alignas(n)
 #define __syncthreads()
 #define __shfl_xor_sync(mask, x, d) (x)
 #define LANES 1
@@ -34,37 +45,43 @@ using namespace std;
 typedef double E;
 typedef double T;
 struct Place { unsigned x, y; };
+struct uint2 { unsigned x, y; };
+struct uint4 { unsigned x, y, z, w; };
 static Place blockIdx, threadIdx, blockDim, gridDim;
 static void atomicAdd(double* to, double x) { *to += x; }
 template <typename Join> T of_block(T own, T none, Join join) { return own; }
 """
 ALL = (
-    sources.SUMS_OF_ROWS, sources.JOIN, sources.CROSS_ENTROPY, sources.EMBEDDING, sources.WINDOWS, sources.ATTENTION, sources.RECURRENT,
+    sources.SUMS_OF_ROWS, sources.JOIN, sources.CROSS_ENTROPY, sources.EMBEDDING, sources.WINDOWS, sources.ATTENTION, sources.SHARES, sources.RECURRENT,
 )  # fmt: skip
 KERNEL = re.compile(r'extern "C" __global__ void (\w+)\(([^)]*)\)')
 RANDOM = np.random.default_rng(0)
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory) -> Any:
-    """All kernels, each with a function that runs all its threads."""
+def compiled(folder: Any, *texts: str) -> Any:
+    """Kernels, each with a function that runs all its threads."""
     if COMPILER is None:
         pytest.skip("no C++ compiler")
     runners = []
-    for name, params in KERNEL.findall("\n".join(ALL)):
+    for name, params in KERNEL.findall("\n".join(texts)):
         names = ", ".join(re.findall(r"(\w+)(?=,|$)", params))
         runners.append(
             f'extern "C" void run_{name}(int blocks, int threads, {params}) {{ gridDim = {{(unsigned)blocks, 1}};'
             f" blockDim = {{(unsigned)threads, 1}}; for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x)"
             f" for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) {name}({names}); }}"
         )
-    folder = tmp_path_factory.mktemp("kernels")
-    (folder / "all.cpp").write_text("\n".join([HEAD, sources.JOINS, *ALL, *runners]))
+    (folder / "all.cpp").write_text("\n".join([HEAD, sources.JOINS, *texts, *runners]))
     subprocess.run(
         [COMPILER, "-O1", "-w", "-shared", "-fPIC", "-o", folder / "all.so", folder / "all.cpp"],
         check=True,
     )
     return ctypes.CDLL(str(folder / "all.so"))
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory) -> Any:
+    """All kernels that do not depend on sizes."""
+    return compiled(tmp_path_factory.mktemp("kernels"), *ALL)
 
 
 class Numbers(ctypes.Structure):
@@ -115,6 +132,26 @@ def test_sums_of_rows(library):
     run(library, "layer_norm_sums", 2, 32, g, x, means, scales, by_weight, by_bias, 7, 45)
     close(by_weight, (g * (x - means[:, None]) * scales[:, None]).sum(0))
     close(by_bias, g.sum(0))
+
+
+@pytest.mark.parametrize(("pack", "packs", "n"), [(1, 0, 7), (2, 8, 12), (1, 8, 7), (4, 2, 8)])
+def test_rows_in_memory_and_in_registers(pack, packs, n, tmp_path):
+    sizes = f"#undef EACH\n{sources.RAW}#define PACK {pack}\n#define PACKS {packs}\n"
+    library = compiled(tmp_path, sizes, row_sources.ROWS, row_sources.SOFTMAX, row_sources.LAYER_NORM)  # fmt: skip
+    x, g, out, by_x = normal(3, n), normal(3, n), *np.empty((2, 3, n))
+    for name, right in (("softmax", softmax.softmax(x, 1)), ("log_softmax", softmax.log_softmax(x, 1))):  # fmt: skip
+        run(library, name, 3, 1, x, out, n)
+        close(out, right)
+        run(library, f"{name}_backward", 3, 1, g, out, by_x, n)
+        close(by_x, getattr(softmax, f"{name}_backward")(g, out, 1))
+    weight, bias, means, scales = normal(n), normal(n), *np.empty((2, 3, 1))
+    for w, b in ((weight, bias), (None, None)):
+        right = norms.layer_norm(x, (n,), w, b, 1e-5)
+        run(library, "layer_norm", 3, 1, x, w, b, out, means, scales, 1e-5, n)
+        for found, each in zip((out, means, scales), right, strict=True):
+            close(found, each)
+        run(library, "layer_norm_backward", 3, 1, g, x, w, means, scales, by_x, n)
+        close(by_x, norms.layer_norm_backward(g, x, (n,), means, scales, w)[0])
 
 
 def test_arrays_are_joined(library):
@@ -287,6 +324,22 @@ def test_attention(library, causal):
     right = attention.attention_backward(g, query, key, value, None, shares, 0.3, causal)
     for found, each in zip((by_query, by_key, by_value), right, strict=True):
         close(found, each)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_shares_of_long_sequences(library, causal):
+    scores, d, shares, slopes = normal(2, 3, 7), normal(2, 3, 7), *np.empty((2, 2, 3, 7))
+    first, sums = 4, np.zeros((2, 9, 2))  # queries 4 to 6 of 9
+    end = 0.3, causal, *map(ctypes.c_int, (first, 9, 3, 7))
+    run(library, "shares_of", 6, 1, scores, shares, sums, *end)
+    hidden = np.arange(7) > np.arange(4, 7)[:, None] if causal else np.zeros((3, 7), bool)
+    right = softmax.softmax(np.where(hidden, -np.inf, 0.3 * scores), 2)
+    close(shares, right)
+    close(np.exp(0.3 * scores - sums[:, 4:7, :1]).sum(2, where=~hidden), sums[:, 4:7, 1])
+    shares[...] = 0
+    run(library, "slopes_of", 6, 1, scores, d, shares, slopes, sums, *end)
+    close(shares, right)
+    close(slopes, 0.3 * softmax.softmax_backward(d, right, 2))
 
 
 def test_steps_of_recurrent_layers(library):

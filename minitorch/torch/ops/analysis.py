@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, scalars
-from ..backends.interface import cpu_map
+from ..backends.interface import ARRAYS, cpu_map
 from ..tensor import Array, Tensor
 from .comparison import where
 from .elementwise import LARGE, binary, conj, flat, not_for, unary
@@ -58,9 +58,14 @@ def _power_below_one(a: Array, b: Array) -> Array:
     return np.where(b < 0, fraction, np.power(a, np.maximum(b, 0))).astype(a.dtype)
 
 
+def _kind_of(x: Any) -> str:
+    """The kind of an array's, or a number's, type."""
+    return (x.dtype if type(x) in ARRAYS else np.result_type(x)).kind
+
+
 def _refuse_fractions(input: Any, other: Any) -> None:
     """A negative number cannot be the power of whole numbers, whatever they are, nor a tensor that of booleans."""
-    if isinstance(other, np.ndarray) and other.dtype.kind == "b" == np.result_type(input).kind:
+    if type(other) in ARRAYS and other.dtype.kind == "b" == _kind_of(input):
         raise NotImplementedError("\"pow\" not implemented for 'Bool'")
     if isinstance(other, int) and other < 0 and input.dtype.kind in "biu":
         raise RuntimeError("Integers to negative integer powers are not allowed.")

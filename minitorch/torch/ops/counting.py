@@ -97,7 +97,8 @@ def _runs(
         if array.size
         else np.empty((len(order), 0), like=array)
     )
-    begins = np.ones(len(order), bool, like=array)
+    begins = np.empty(len(order), bool, like=array)
+    begins[:1] = True
     begins[1:] = (rows[1:] != rows[:-1]).any(-1)
     inverse = np.empty(len(order), np.int64, like=array)
     inverse[order] = np.cumsum(begins) - 1

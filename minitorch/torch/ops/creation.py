@@ -36,7 +36,7 @@ def _on_device(method: str) -> Callable[..., Array]:
         if order is None:
             return create(size, dtype, device, **value)
         made = create(tuple([size[d] for d in order]), dtype, device, **value)
-        return made.transpose(np.argsort(order))
+        return made.transpose(np.argsort(order).tolist())
 
     return make
 

@@ -132,7 +132,7 @@ def binary(
         ufunc = _on_all_cores(compute, kernel)
     op = Op(
         name, ("input", "other"), _checked(check, run), rules,
-        kind=ELEMENTWISE, scalar=scalar, ufunc=ufunc, doc=doc,
+        kind=ELEMENTWISE, scalar=scalar, ufunc=ufunc, check=check, doc=doc,
     )  # fmt: skip
     expose_binary(op, has_twin, numbers)
     if symbol is not None:

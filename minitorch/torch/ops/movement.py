@@ -108,7 +108,12 @@ def strided(array: Array, shape: tuple[int, ...], strides: tuple[int, ...]) -> A
 def _reshaped(array: Array, shape: tuple[int, ...]) -> Array | None:
     """A view of another shape, or None where that would need a copy."""
     out = array.reshape(shape)
-    return out if out.base is array or out.base is array.base else None
+    return out if _looks_at(out, array) else None
+
+
+def _looks_at(out: Array, array: Array) -> bool:
+    """Whether an array that was made of another one shares its memory."""
+    return out.base is array or (out.base is not None and out.base is array.base)
 
 
 def _view(input: Array, shape: tuple[int, ...]) -> Array:
@@ -119,7 +124,7 @@ def _view(input: Array, shape: tuple[int, ...]) -> Array:
         out = None
     if out is None or out.shape != shape:
         out = input.reshape(_inferred(sizes_of(shape), input.size))
-    if out.base is not input and out.base is not input.base:  # a copy
+    if not _looks_at(out, input):  # a copy
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension "
             "spans across two contiguous subspaces). Use .reshape(...) instead."

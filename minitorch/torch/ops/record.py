@@ -84,6 +84,8 @@ class Op:
         write: of an operation whose twin changes part of its first argument, or casts: how it
             does that, `write(target, *others, **params)`
         keeps_tensors: whether what it keeps counts as tensors, as in Torch: a number beside one, an index
+        check: what looks at the arguments first, and raises an error where they cannot be: part of `compute`, to be
+            called by what computes in its place
         overlapping: whether its twin may write to memory that a tensor shows more than once
         crosses: whether its result may be on another device than its inputs
         node: what its node in the graph is called, where Torch does not call it by the operation's name
@@ -106,6 +108,7 @@ class Op:
         ufunc: Callable[..., Array] | None = None,
         write: Callable[..., None] | None = None,
         keeps_tensors: bool = False,
+        check: Callable[..., None] | None = None,
         overlapping: bool = False,
         crosses: bool = False,
         node: str = "",
@@ -124,6 +127,7 @@ class Op:
         self.ufunc = ufunc
         self.write = write
         self.keeps_tensors = keeps_tensors
+        self.check = check
         self.overlapping = overlapping
         self.crosses = crosses
         self.doc = doc

@@ -187,9 +187,9 @@ def _mode(input: Array, dim: int) -> Array:
     at = order_of(input, dim)
     rows = np.moveaxis(np.take_along_axis(input, at, dim), dim, -1)
     steps = np.arange(rows.shape[-1], like=rows)
-    begins = np.concatenate(
-        [np.ones((*rows.shape[:-1], 1), bool, like=rows), rows[..., 1:] != rows[..., :-1]], -1
-    )
+    begins = np.empty(rows.shape, bool, like=rows)
+    begins[..., :1] = True
+    begins[..., 1:] = rows[..., 1:] != rows[..., :-1]
     into_run = steps - np.maximum.accumulate(np.where(begins, steps, 0), axis=-1)
     return np.take_along_axis(at, np.expand_dims(into_run.argmax(-1), dim), dim).squeeze(dim)
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided as strided_view
 
 from ..tensor import Array, Tensor, offset_in, wrap, wrap_beside
 from .movement import strided, wrap_dim
@@ -32,7 +31,7 @@ def memory_of(tensor: Tensor) -> tuple[Array, int]:
     else:
         spans = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
         count = (sum(spans) // array.itemsize + 1) if array.size else 0
-        memory = strided_view(array, (count,), (array.itemsize,))
+        memory = strided(array, (count,), (array.itemsize,))
     if memory.dtype != tensor._array.dtype:
         memory = memory.view(tensor._array.dtype)
     return memory, offset_in(tensor._array, array)

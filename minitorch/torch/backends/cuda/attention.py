@@ -1,6 +1,6 @@
-"""Attention on a GPU, which never stores the scores: a warp of threads for each query, and for each key.
+"""Attention on a GPU, which never stores all scores: a warp of threads for each query, and for each key.
 
-A query keeps its largest score and the sum of exp(score - largest), from which the backward makes the shares again.
+Long sequences are left to `long_attention.py`. A query keeps its largest score and the sum of exp(score - largest), from which the backward makes the shares again.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import cupy  # pyright: ignore[reportMissingImports]
 import numpy as np
 
 from ..interface import Array
+from . import long_attention
 from .rows import BY_KIND, kernel_for
 from .sources import ATTENTION
 
@@ -20,6 +21,9 @@ LANES = 32
 BLOCK = 128
 WIDEST = 256
 """How many numbers a query may have."""
+
+LONG = 1 << 16
+"""From so many pairs of a query and a key on, products are left to cuBLAS."""
 
 _sources = {
     each: f"#define LANES {LANES}\n#define EACH {each}\n{ATTENTION}" for each in (1, 2, 4, 8)
@@ -69,6 +73,11 @@ def _run(name: str, arrays: tuple[Any, ...], given: tuple[Array, ...], rows: int
     kernel((-(-count * LANES // BLOCK),), (BLOCK,), args)
 
 
+def _is_long(query: Array, key: Array) -> bool:
+    """Whether products of large matrices are worth their start."""
+    return query.shape[-2] * key.shape[-2] >= LONG
+
+
 def _beside(x: Array, length: int, width: int) -> Array:
     """Memory for (..., heads, length, width) in which the heads of a position are neighbours."""
     if x.ndim != 4:
@@ -86,6 +95,9 @@ def attention(
     out = _beside(query, query.shape[-2], value.shape[-1])
     wide = np.float64 if query.dtype == np.float64 else np.float32
     sums = cupy.ndarray((*query.shape[:-1], 1, 2), wide)
+    if _is_long(query, key):
+        long_attention.forward(query, key, value, out, sums, scale, causal)
+        return out, sums
     places = map(_places, (query, key, value, out))
     arrays = (query, key, value, out, sums, *places)
     _run("attention", arrays, (query, key, value), query.shape[-2], scale, causal)
@@ -102,6 +114,11 @@ def attention_backward(
     if grad.strides[-1] != grad.itemsize:
         grad = cupy.ascontiguousarray(grad)
     given = query, key, value
+    if _is_long(query, key):
+        made = [cupy.ndarray(query.shape, query.dtype)]
+        made += [cupy.zeros(x.shape, shares.dtype) for x in (key, value)]
+        long_attention.backward(grad, given, shares, tuple(made), scale, causal)
+        return tuple(x.astype(query.dtype, copy=False) for x in made)
     by_query, by_key, by_value = (_beside(x, *x.shape[-2:]) for x in given)
     dots = cupy.ndarray(query.shape[:-1], shares.dtype)
     inputs = [_places(x) for x in (grad, *given)]

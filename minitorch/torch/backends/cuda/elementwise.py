@@ -18,10 +18,11 @@ from ...dtypes import bfloat16
 from ...ops.layout import laid_out
 from ..interface import Array
 from .source import PRELUDE, Code, Program, Unsupported, called
+from .sources import RAW
 
 BLOCK = 256
 EACH = 4
-"""How many elements a thread computes."""
+"""How many elements a thread computes; of two bytes, twice as many."""
 
 BOOL = np.dtype(bool)
 
@@ -37,6 +38,8 @@ INT = np.dtype(np.int64)
 IN_ELEMENTWISE = {**TYPES, INT: ("long long", "long long", "{}", "{}")}
 ON_WHOLE = frozenset(("add", "sub", "mul", "eq", "ne", "lt", "le", "gt", "ge"))
 """Records whose functions are right for whole numbers as they stand."""
+IN_ORDER = frozenset(("masked_fill",))
+"""Records whose results lie in memory in order, however their inputs do."""
 HEAD = """
 #define INFINITY __int_as_float(0x7f800000)
 #define NAN __int_as_float(0x7fffffff)
@@ -100,7 +103,7 @@ def elementwise(
         found = _kernels[key] = _compiled(op.scalar, kind, signature, len(constants), dims)
     if not found:
         return None
-    launch, result, number = found
+    launch, result, number, each = found
     size = prod(shape)
     if size >= 1 << 31:
         return None
@@ -118,8 +121,10 @@ def elementwise(
         for x in arrays:
             if type(x) is cupy.ndarray:
                 args += _strides(x, dims)
-    launch((-(-size // (BLOCK * EACH)),), (BLOCK,), (*args, out, size))
-    return laid_out(out, arrays) if dims and out is not arrays[0] else out
+    launch((-(-size // (BLOCK * each)),), (BLOCK,), (*args, out, size))
+    if not dims or out is arrays[0] or op.name in IN_ORDER:
+        return out
+    return laid_out(out, arrays)
 
 
 def _is_whole(x: Any) -> bool:
@@ -138,7 +143,7 @@ def _strides(x: Array, dims: int) -> list[int]:
 def _compiled(
     scalar: Callable[..., Any], kind: Any, signature: list[Any], constants: int, dims: int
 ) -> Any:
-    """A kernel's launcher, the types of its result and of its numbers; False where there is none."""
+    """A kernel's launcher, the types of its result and of its numbers, and how many elements a thread has; False where there is none."""
     program = Program()
     elements, params, reads, loads = [], [], [], []
     for i, own in enumerate(signature):
@@ -166,35 +171,36 @@ def _compiled(
     lines = (
         " ".join(reads) + "\n" + program.text("      ") + f"\n      r = {write.format(out.name)};"
     )
-    loop = _strided_loop(loads, dims, lines) if dims else _lined_loop(loads, name, lines)
+    each = EACH if dims or kind.itemsize > 2 else 2 * EACH
+    loop = _strided_loop(loads, dims, lines) if dims else _lined_loop(loads, name, lines, each)
     source = f"""{HEAD}
 typedef {IN_ELEMENTWISE[kind][1]} T;
 {"" if kind == INT else PRELUDE}
-template <typename E> struct __align__(sizeof(E) * {EACH}) Four {{ E v[{EACH}]; }};
+{RAW}template <typename E> union Some {{ E v[{each}]; typename Raw<sizeof(E) * {each}>::type all; }};
 extern "C" __global__ void kernel({", ".join(params)}, {name}* out, long long size) {{
   {name} r;
 {loop}
 }}"""
     number = kind.type if kind.itemsize == 8 else np.float32
-    return cupy.RawKernel(source, "kernel").kernel, result, number
+    return cupy.RawKernel(source, "kernel").kernel, result, number, each
 
 
-def _lined_loop(loads: list[tuple[int, str]], name: str, lines: str) -> str:
+def _lined_loop(loads: list[tuple[int, str]], name: str, lines: str, each: int) -> str:
     """Arrays in one row: a thread reads neighbours at once."""
-    whole = " ".join(f"l{i} = *(const Four<{kind}>*)(a{i} + i);" for i, kind in loads)
+    whole = " ".join(f"l{i}.all = ((const Some<{kind}>*)(a{i} + i))->all;" for i, kind in loads)
     parts = " ".join(f"l{i}.v[k] = a{i}[i + k];" for i, _ in loads)
     return f"""
-  int i = (blockIdx.x * {BLOCK} + threadIdx.x) * {EACH};
+  int i = (blockIdx.x * {BLOCK} + threadIdx.x) * {each};
   if (i >= size) return;
-  {" ".join(f"Four<{kind}> l{i};" for i, kind in loads)} Four<{name}> all;
-  int left = size - i < {EACH} ? size - i : {EACH};
-  if (left == {EACH}) {{ {whole} }} else for (int k = 0; k < left; ++k) {{ {parts} }}
+  {" ".join(f"Some<{kind}> l{i};" for i, kind in loads)} Some<{name}> all;
+  int left = size - i < {each} ? size - i : {each};
+  if (left == {each}) {{ {whole} }} else for (int k = 0; k < left; ++k) {{ {parts} }}
 #pragma unroll
-  for (int k = 0; k < {EACH}; ++k) {{
+  for (int k = 0; k < {each}; ++k) {{
       {lines}
       all.v[k] = r;
   }}
-  if (left == {EACH}) *(Four<{name}>*)(out + i) = all; else for (int k = 0; k < left; ++k) out[i + k] = all.v[k];"""
+  if (left == {each}) ((Some<{name}>*)(out + i))->all = all.all; else for (int k = 0; k < left; ++k) out[i + k] = all.v[k];"""
 
 
 def _strided_loop(loads: list[tuple[int, str]], dims: int, lines: str) -> str:

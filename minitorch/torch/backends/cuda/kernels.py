@@ -28,6 +28,8 @@ def by_kernel(op: Any, arrays: Any, params: dict[str, Any]) -> Any:
         return None if kernel is None else kernel(*arrays, **params)
     if params and params.keys() != {"constants"}:
         return None
+    if op.check is not None:
+        op.check(*arrays)
     return elementwise(op, arrays, params.get("constants", ()))
 
 
@@ -35,6 +37,8 @@ def compute_into(op: Any, arrays: Any, params: dict[str, Any]) -> bool:
     """Let a kernel write an elementwise record's result into its first input; False where there is none."""
     if op.scalar is None or (params and params.keys() != {"constants"}):
         return False
+    if op.check is not None:
+        op.check(*arrays)
     return elementwise(op, arrays, params.get("constants", ()), out=arrays[0]) is not None
 
 

@@ -31,7 +31,7 @@ precision = {"float32": FLOAT}
 
 def multiply(
     sizes: tuple[int, int, int], a: tuple[int, bool, int, int], b: tuple[int, bool, int, int],
-    out: tuple[int, int, int], kind: Any, batch: int = 1, add: bool = False,
+    out: tuple[int, int, int], kind: Any, batch: int = 1, add: bool = False, to: Any = None,
 ) -> None:  # fmt: skip
     """Products a b of matrices, one after another in memory.
 
@@ -43,6 +43,7 @@ def multiply(
         kind: the type of all three
         batch: how many matrices
         add: whether to add to what is there
+        to: the type of the result, where that is another one: float32 for products of two bytes
     """
     m, k, n = sizes
     wide = np.float64 if kind == np.float64 else np.float32
@@ -51,10 +52,18 @@ def multiply(
     )
     zero = _ADDRESSES[wide]
     one = zero + wide(0).itemsize
-    name = KINDS[kind]
-    cublas.gemmStridedBatchedEx(  # of columns, which are rows of the transposed: outᵀ = bᵀ aᵀ
-        cupy.cuda.device.get_cublas_handle(), int(b[1]), int(a[1]), n, m, k, one, b[0], name, b[2], b[3],
-        a[0], name, a[2], a[3], one if add else zero, out[0], name, out[1], out[2], batch, compute, -1,
+    name, made = KINDS[kind], KINDS[kind if to is None else to]
+    handle, old = cupy.cuda.device.get_cublas_handle(), one if add else zero
+    # Of columns, which are rows of the transposed: outᵀ = bᵀ aᵀ.
+    if batch == 1:
+        cublas.gemmEx(
+            handle, int(b[1]), int(a[1]), n, m, k, one, b[0], name, b[2], a[0], name, a[2], old, out[0], made, out[1],
+            compute, -1,
+        )  # fmt: skip
+        return
+    cublas.gemmStridedBatchedEx(
+        handle, int(b[1]), int(a[1]), n, m, k, one, b[0], name, b[2], b[3],
+        a[0], name, a[2], a[3], old, out[0], made, out[1], out[2], batch, compute, -1,
     )  # fmt: skip
 
 
@@ -78,15 +87,11 @@ def _matrix(x: Array) -> tuple[int, bool, int, int]:
     return x.data.ptr, True, x.shape[0], 0
 
 
-def _rows(x: Array) -> Array:
-    """All but the last dimension as one."""
-    return x if x.ndim == 2 else x.reshape(prod(x.shape[:-1]), x.shape[-1])
-
-
 def linear(input: Array, weight: Array, bias: Array | None = None) -> Array | None:
     """Each row of the input times the weight's rows, plus the bias."""
     given = (weight,) if bias is None else (weight, bias)
-    input = cupy.ascontiguousarray(input) if input.ndim else input
+    if input.ndim and not input._c_contiguous:
+        input = cupy.ascontiguousarray(input)
     if weight.ndim != 2 or not input.ndim or not fit(input, *given) or not weight.size:
         return None
     rows = prod(input.shape[:-1])
@@ -105,28 +110,36 @@ def linear_backward(
     grad: Array, input: Array, weight: Array, wanted: tuple[bool, ...]
 ) -> tuple[Array, ...] | None:
     """Of input, weight and bias, the wanted gradients: g W, gᵀ x, and the sum of g's rows."""
-    grad, input = map(cupy.ascontiguousarray, (grad, input))
+    grad = grad if grad._c_contiguous else cupy.ascontiguousarray(grad)
+    input = input if input._c_contiguous else cupy.ascontiguousarray(input)
     if weight.ndim != 2 or not fit(grad, input, weight) or not weight.size:
         return None
-    g, found = _rows(grad), []
+    (outputs, inputs), kind, found = weight.shape, grad.dtype, []
+    rows = grad.size // outputs
+    g, x = grad.data.ptr, input.data.ptr
     if wanted[0]:
-        out = cupy.ndarray(input.shape, input.dtype)
-        product(g, weight, out)
+        out = cupy.ndarray(input.shape, kind)
+        w = weight.data.ptr, False, inputs, 0
+        multiply((rows, outputs, inputs), (g, False, outputs, 0), w, (out.data.ptr, inputs, 0), kind)  # fmt: skip
         found.append(out)
     if wanted[1]:
-        found.append(product(g.T, _rows(input), cupy.ndarray(weight.shape, weight.dtype)))
+        out = cupy.ndarray(weight.shape, kind)
+        by = x, False, inputs, 0
+        multiply((outputs, rows, inputs), (g, True, outputs, 0), by, (out.data.ptr, inputs, 0), kind)  # fmt: skip
+        found.append(out)
     if wanted[2]:
-        found.append(sum_of_rows(g))
+        found.append(sum_of_rows(grad.reshape(rows, outputs)))
     return tuple(found)
 
 
 def sum_of_rows(x: Array, out: Array | None = None) -> Array:
     """The sum of a matrix's rows, written into a new row, or into memory for one that is given."""
     rows, columns = x.shape
-    out = cupy.ndarray((columns,), x.dtype) if out is None else out
+    if out is None:
+        out = cupy.ndarray((columns,), x.dtype)
     if rows > 1 << 14:
         wide = np.float64 if x.dtype == np.float64 else np.float32
-        out.reshape(-1)[...] = x.sum(axis=0, dtype=wide).astype(x.dtype, copy=False)
+        cupy.ravel(out)[...] = x.sum(axis=0, dtype=wide).astype(x.dtype, copy=False)
         return out
     kernel_for(SUMS_OF_ROWS, "sum_of_rows", x.dtype)(
         (-(-columns // 32),), (32, 32), (x, out, rows, columns)

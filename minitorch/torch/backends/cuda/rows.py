@@ -1,8 +1,8 @@
-"""Softmax and layer norm on a GPU: a block of threads for each row, which stays in the processor.
+"""Softmax and layer norm on a GPU: a block of threads for each row.
 
-Each thread takes every 256th number of its row. What a row needs in sum (its largest number, the sum of
-its exponentials, its mean) goes through shared memory, and everything is read from memory once or twice
-and written once.
+What a row needs in sum (its largest number, the sum of its exponentials, its mean) goes through shared
+memory. The threads hold a row of up to 8,192 numbers in registers, so that it is read from memory once
+and written once, in packs of neighbours; a longer one is read as often as it is needed.
 """
 
 from __future__ import annotations
@@ -16,79 +16,11 @@ import numpy as np
 
 from ..interface import Array
 from .elementwise import HEAD, TYPES
-from .sources import JOINS, OF_BLOCK, SUMS_OF_ROWS
+from .row_sources import LAYER_NORM, ROWS, SOFTMAX
+from .sources import JOINS, OF_BLOCK, RAW, SUMS_OF_ROWS
 
 BLOCK = 256
 BY_KIND = {kind: names for kind, names in TYPES.items() if kind.kind != "b"}
-
-SOFTMAX = """
-extern "C" __global__ void softmax(const E* x, E* out, long long n) {
-  x += blockIdx.x * n; out += blockIdx.x * n;
-  T top = -INFINITY, sum = 0;
-  for (long long i = threadIdx.x; i < n; i += blockDim.x) top = Larger()(top, READ(x[i]));
-  top = of_block(top, T(-INFINITY), Larger());
-  for (long long i = threadIdx.x; i < n; i += blockDim.x) sum += exp(READ(x[i]) - top);
-  sum = of_block(sum, T(0), Plus());
-  for (long long i = threadIdx.x; i < n; i += blockDim.x) out[i] = WRITE(exp(READ(x[i]) - top) / sum);
-}
-extern "C" __global__ void log_softmax(const E* x, E* out, long long n) {
-  x += blockIdx.x * n; out += blockIdx.x * n;
-  T top = -INFINITY, sum = 0;
-  for (long long i = threadIdx.x; i < n; i += blockDim.x) top = Larger()(top, READ(x[i]));
-  top = of_block(top, T(-INFINITY), Larger());
-  for (long long i = threadIdx.x; i < n; i += blockDim.x) sum += exp(READ(x[i]) - top);
-  sum = log(of_block(sum, T(0), Plus()));
-  for (long long i = threadIdx.x; i < n; i += blockDim.x) out[i] = WRITE(READ(x[i]) - top - sum);
-}
-extern "C" __global__ void softmax_backward(const E* g, const E* out, E* by_x, long long n) {
-  g += blockIdx.x * n; out += blockIdx.x * n; by_x += blockIdx.x * n;
-  T sum = 0;
-  for (long long i = threadIdx.x; i < n; i += blockDim.x) sum += READ(g[i]) * READ(out[i]);
-  sum = of_block(sum, T(0), Plus());
-  for (long long i = threadIdx.x; i < n; i += blockDim.x) by_x[i] = WRITE(READ(out[i]) * (READ(g[i]) - sum));
-}
-extern "C" __global__ void log_softmax_backward(const E* g, const E* out, E* by_x, long long n) {
-  g += blockIdx.x * n; out += blockIdx.x * n; by_x += blockIdx.x * n;
-  T sum = 0;
-  for (long long i = threadIdx.x; i < n; i += blockDim.x) sum += READ(g[i]);
-  sum = of_block(sum, T(0), Plus());
-  for (long long i = threadIdx.x; i < n; i += blockDim.x) by_x[i] = WRITE(READ(g[i]) - exp(READ(out[i])) * sum);
-}
-"""
-
-LAYER_NORM = """
-extern "C" __global__ void layer_norm(
-    const E* x, const E* weight, const E* bias, E* out, T* means, T* scales, long long n, T eps) {
-  x += blockIdx.x * n; out += blockIdx.x * n;
-  T sum = 0, squares = 0;
-  for (long long i = threadIdx.x; i < n; i += blockDim.x) sum += READ(x[i]);
-  T mean = of_block(sum, T(0), Plus()) / n;
-  for (long long i = threadIdx.x; i < n; i += blockDim.x) { T d = READ(x[i]) - mean; squares += d * d; }
-  T scale = T(1) / sqrt(of_block(squares, T(0), Plus()) / n + eps);
-  for (long long i = threadIdx.x; i < n; i += blockDim.x) {
-    T y = (READ(x[i]) - mean) * scale;
-    if (weight) y *= READ(weight[i]);
-    if (bias) y += READ(bias[i]);
-    out[i] = WRITE(y);
-  }
-  if (threadIdx.x == 0) { means[blockIdx.x] = mean; scales[blockIdx.x] = scale; }
-}
-extern "C" __global__ void layer_norm_backward(
-    const E* g, const E* x, const E* weight, const T* means, const T* scales, E* by_x, long long n) {
-  g += blockIdx.x * n; x += blockIdx.x * n; by_x += blockIdx.x * n;
-  T mean = means[blockIdx.x], scale = scales[blockIdx.x], sum = 0, along = 0;
-  for (long long i = threadIdx.x; i < n; i += blockDim.x) {
-    T d = READ(g[i]) * (weight ? READ(weight[i]) : T(1));
-    sum += d; along += d * (READ(x[i]) - mean) * scale;
-  }
-  sum = of_block(sum, T(0), Plus()) / n;
-  along = of_block(along, T(0), Plus()) / n;
-  for (long long i = threadIdx.x; i < n; i += blockDim.x) {
-    T d = READ(g[i]) * (weight ? READ(weight[i]) : T(1));
-    by_x[i] = WRITE(scale * (d - sum - (READ(x[i]) - mean) * scale * along));
-  }
-}
-"""
 
 
 @cache
@@ -104,6 +36,32 @@ typedef {wide} T;
     return cupy.RawKernel(head + source, name).kernel
 
 
+PACK = 16
+"""How many bytes of neighbours a thread reads at once, where rows consist of so many."""
+
+MOST_PACKS = 8
+"""How many packs a thread holds at most."""
+
+
+@cache
+def _source(source: str, pack: int, packs: int) -> str:
+    return f"{RAW}#define PACK {pack}\n#define PACKS {packs}\n{ROWS}{source}"
+
+
+def _launch(source: str, name: str, first: Array, n: int, *args: Any) -> None:
+    """Let a block of threads compute each row of n numbers."""
+    aligned = all(type(x) is not cupy.ndarray or x.data.ptr % PACK == 0 for x in args)
+    pack = PACK // first.itemsize if aligned else 1
+    pack = 1 if n % pack else pack
+    packs_of_row = -(-n // pack)
+    threads = min(BLOCK, max(32, -(-packs_of_row // (2 * 32)) * 32))
+    packs = 1 << (-(-packs_of_row // threads) - 1).bit_length()
+    if packs > MOST_PACKS or n >= 1 << 31:
+        pack, packs, threads = 1, 0, BLOCK
+    kernel = kernel_for(_source(source, pack, packs), name, first.dtype)
+    kernel((first.size // n,), (threads,), (*args, n))
+
+
 def _rows(*arrays: Array, dim: int) -> bool:
     """Whether arrays of one type are rows along their last dimension, without gaps."""
     first = arrays[0]
@@ -116,8 +74,7 @@ def _softmax(name: str) -> Any:
         if not _rows(input, dim=dim):
             return None
         out = cupy.ndarray(input.shape, input.dtype)
-        n = input.shape[-1]
-        kernel_for(SOFTMAX, name, input.dtype)((input.size // n,), (BLOCK,), (input, out, n))
+        _launch(SOFTMAX, name, input, input.shape[-1], input, out)
         return out
 
     return forward
@@ -128,8 +85,7 @@ def _softmax_backward(name: str) -> Any:
         if not _rows(grad, output, dim=dim):
             return None
         out = cupy.ndarray(grad.shape, grad.dtype)
-        n = grad.shape[-1]
-        kernel_for(SOFTMAX, name, grad.dtype)((grad.size // n,), (BLOCK,), (grad, output, out, n))
+        _launch(SOFTMAX, name, grad, grad.shape[-1], grad, output, out)
         return out
 
     return backward
@@ -147,8 +103,8 @@ def layer_norm(
     outer = (*input.shape[: input.ndim - len(by)], *(1,) * len(by))
     out = cupy.ndarray(input.shape, input.dtype)
     means, scales = cupy.ndarray(outer, wide), cupy.ndarray(outer, wide)
-    args = (input, pointer(weight), pointer(bias), out, means, scales, n, wide.type(eps))
-    kernel_for(LAYER_NORM, "layer_norm", input.dtype)((input.size // n,), (BLOCK,), args)
+    args = (input, pointer(weight), pointer(bias), out, means, scales, wide.type(eps))
+    _launch(LAYER_NORM, "layer_norm", input, n, *args)
     return out, means, scales
 
 
@@ -171,8 +127,8 @@ def layer_norm_backward(
     if not fit(grad, input, *given):
         return None
     out = cupy.ndarray(input.shape, input.dtype)
-    args = (grad, input, pointer(weight), mean, r, out, n)
-    kernel_for(LAYER_NORM, "layer_norm_backward", input.dtype)((input.size // n,), (BLOCK,), args)
+    args = (grad, input, pointer(weight), mean, r, out)
+    _launch(LAYER_NORM, "layer_norm_backward", input, n, *args)
     rows = input.size // n
     if rows <= 1 << 14:
         sums = [cupy.ndarray(by, input.dtype) for _ in range(2)]

@@ -145,7 +145,8 @@ class SimulatedArray(NDArrayOperatorsMixin):
     def _wrapped(self, value: Any) -> Any:
         """A result's arrays as arrays of the same device."""
         if isinstance(value, (np.ndarray, np.generic)):
-            mine = value.base is not None and np.may_share_memory(value, self.memory)
+            shared = not value.size or np.may_share_memory(value, self.memory)
+            mine = value.base is not None and shared
             if mine and not value.flags.writeable:
                 value.flags.writeable = True  # np.diagonal's is not, CuPy's is
             return SimulatedArray(

@@ -114,6 +114,10 @@ class Code(np.lib.mixins.NDArrayOperatorsMixin):
         if name in SIMPLE:
             return self.program.note(SIMPLE[name].format(terms[0]))
         if name in FUNCTIONS:
+            terms = [
+                f"T({t})" if getattr(x, "logical", False) else t
+                for t, x in zip(terms, inputs, strict=True)
+            ]
             return self.program.note(f"{FUNCTIONS[name]}({', '.join(terms)})")
         raise Unsupported(name)
 

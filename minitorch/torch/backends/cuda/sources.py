@@ -4,6 +4,15 @@ Types: E as it lies in memory, read by READ and written by WRITE; T to compute i
 number of every thread of a block. All of it is plain C++ besides, so that it is compared with the formulas without a GPU.
 """
 
+RAW = """
+template <int bytes> struct Raw;  // what is read at once
+template <> struct Raw<1> { typedef unsigned char type; };
+template <> struct Raw<2> { typedef unsigned short type; };
+template <> struct Raw<4> { typedef unsigned type; };
+template <> struct Raw<8> { typedef uint2 type; };
+template <> struct Raw<16> { typedef uint4 type; };
+template <> struct Raw<32> { struct type { uint4 low, high; }; };
+"""
 JOINS = """
 struct Plus { __device__ T operator()(T a, T b) { return a + b; } };
 struct Larger { __device__ T operator()(T a, T b) { return a != a ? a : (a > b || b != b ? (b != b ? b : a) : b); } };
@@ -310,6 +319,41 @@ extern "C" __global__ void attention_by_key(
   E *key_row = OWN(by_key, ok, j), *value_row = OWN(by_value, ov, j);
   for (int e = lane, n = 0; e < width; e += LANES, ++n) key_row[e] = WRITE(scale * to_key[n]);
   for (int e = lane, n = 0; e < wide; e += LANES, ++n) value_row[e] = WRITE(to_value[n]);
+}
+"""
+
+SHARES = """
+#define LAST (causal && row + 1 < seen ? row + 1 : seen)
+extern "C" __global__ void shares_of(
+    const T* scores, E* shares, T* sums, T scale, bool causal, int first, int queries, int count, int seen) {
+  // a block for each query: its scores (seen), the shares that the keys have, its largest score and the sum of exp(score - largest)
+  int row = first + blockIdx.x % count, last = LAST;
+  scores += (long long)blockIdx.x * seen; shares += (long long)blockIdx.x * seen;
+  sums += 2 * ((long long)blockIdx.x / count * queries + row);
+  T top = -INFINITY, sum = 0;
+  for (int i = threadIdx.x; i < last; i += blockDim.x) top = Larger()(top, scores[i] * scale);
+  top = of_block(top, T(-INFINITY), Larger());
+  for (int i = threadIdx.x; i < last; i += blockDim.x) sum += exp(scores[i] * scale - top);
+  sum = of_block(sum, T(0), Plus());
+  T part = T(1) / sum;
+  for (int i = threadIdx.x; i < seen; i += blockDim.x) shares[i] = WRITE(i < last ? exp(scores[i] * scale - top) * part : T(0));
+  if (threadIdx.x == 0) { sums[0] = top; sums[1] = sum; }
+}
+extern "C" __global__ void slopes_of(
+    const T* scores, const T* by_shares, E* shares, E* slopes, const T* sums, T scale, bool causal,
+    int first, int queries, int count, int seen) {
+  // with shares p and their gradients d: the gradients of products, scale p (d - sum of p d)
+  int row = first + blockIdx.x % count, last = LAST;
+  long long start = (long long)blockIdx.x * seen;
+  scores += start; by_shares += start; shares += start; slopes += start;
+  sums += 2 * ((long long)blockIdx.x / count * queries + row);
+  T top = sums[0], part = T(1) / sums[1], both = 0;
+  for (int i = threadIdx.x; i < last; i += blockDim.x) both += exp(scores[i] * scale - top) * part * by_shares[i];
+  both = of_block(both, T(0), Plus());
+  for (int i = threadIdx.x; i < seen; i += blockDim.x) {
+    T share = i < last ? exp(scores[i] * scale - top) * part : T(0);
+    shares[i] = WRITE(share); slopes[i] = WRITE(share == T(0) ? share : scale * share * (by_shares[i] - both));
+  }
 }
 """
 

@@ -40,7 +40,8 @@ def _vector_norm(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) 
 
 def _of_sizes(size: Array, ord: float, dim: tuple[int, ...], keepdim: bool) -> Array:
     if ord == math.inf:
-        return size.max(axis=dim, keepdims=keepdim, initial=None if size.size else 0)
+        none = {} if size.size else {"initial": 0}  # which not every device takes
+        return size.max(axis=dim, keepdims=keepdim, **none)
     if ord == -math.inf:
         return size.min(axis=dim, keepdims=keepdim)
     if ord == 0:
