@@ -55,8 +55,8 @@ extern "C" __global__ void softmax(const E* x, E* out, long long n) {
   EACH top = Larger()(top, OF(x));
   top = of_block(top, T(-INFINITY), Larger());
   EACH { T share = exp(OF(x) - top); KEEP(out, share); sum += share; }
-  sum = of_block(sum, T(0), Plus());
-  EACH SET(out, KEPT(out, exp(OF(x) - top)) / sum);
+  T part = T(1) / of_block(sum, T(0), Plus());
+  EACH SET(out, KEPT(out, exp(OF(x) - top)) * part);
   GIVE(out)
 }
 extern "C" __global__ void log_softmax(const E* x, E* out, long long n) {

@@ -54,7 +54,7 @@ def _launch(source: str, name: str, first: Array, n: int, *args: Any) -> None:
     pack = PACK // first.itemsize if aligned else 1
     pack = 1 if n % pack else pack
     packs_of_row = -(-n // pack)
-    threads = min(BLOCK, max(32, -(-packs_of_row // (2 * 32)) * 32))
+    threads = min(BLOCK, max(32, -(-packs_of_row // (4 * 32)) * 32))
     packs = 1 << (-(-packs_of_row // threads) - 1).bit_length()
     if packs > MOST_PACKS or n >= 1 << 31:
         pack, packs, threads = 1, 0, BLOCK
