@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ctypes import c_uint32
+from importlib import import_module
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ DEFAULT_SEED = 67280421310721
 COMPILED_SIZE = kernels_from(1 << 14)
 """From this many numbers on, compiled loops make them: it pays to load Numba."""
 
+_LOOPS = f"{__package__}.sampling_kernels"
 _LENGTH = 624  # words in the generator's memory
 _STATE = np.dtype(
     {
@@ -48,12 +50,8 @@ _STATE = np.dtype(
 
 def compiled_loops(size: int) -> Any:
     """The module of compiled loops, if there is enough to do or it is loaded already; or None."""
-    loaded = COMPILES and f"{__package__}.sampling_kernels" in sys.modules
-    if size < COMPILED_SIZE and not loaded:
-        return None
-    from . import sampling_kernels
-
-    return sampling_kernels
+    loaded = sys.modules.get(_LOOPS) if COMPILES else None
+    return import_module(_LOOPS) if loaded is None and size >= COMPILED_SIZE else loaded
 
 
 def _memory_of(bits: np.random.MT19937) -> tuple[Array, Array]:

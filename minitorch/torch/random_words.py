@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -103,13 +104,15 @@ def from_words(
     shape: Any, dtype: Any, generator: Generator | None, each: int, read: Callable[[Array], Array]
 ) -> Array:
     """An array whose every element is read from its own `each` words."""
-    out = np.empty(shape, dtype)
-    flat = out.reshape(-1)
-    step = CHUNK // each
-    with chosen(generator).drawing(each * flat.size) as draw:
-        for start in range(0, flat.size, step):
+    dtype, count = np.dtype(dtype), math.prod(shape)
+    with chosen(generator).drawing(each * count) as draw:
+        if each * count <= CHUNK:
+            return stored_as(read(draw(each * count)), dtype).reshape(shape)
+        out = np.empty(shape, dtype)
+        flat, step = out.reshape(-1), CHUNK // each
+        for start in range(0, count, step):
             part = flat[start : start + step]
-            part[...] = stored_as(read(draw(each * part.size)), out.dtype)
+            part[...] = stored_as(read(draw(each * part.size)), dtype)
     return out
 
 

@@ -649,6 +649,33 @@ def test_formulas_and_kernels_agree_on_small_arrays(kind: Any) -> None:
             assert_near(b.reshape(-1), torch.from_numpy(a.reshape(-1)), 2e-6, 2e-6)
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_kernels_of_small_arrays_are_their_formulas_to_the_bit(kind: Any) -> None:
+    small: Any = import_module("minitorch.torch.backends.cpu.small_kernels")
+    formulas = [softmax.softmax, softmax.log_softmax, norms.normalize_rows, scalars.sigmoid]
+    for n in (*range(1, 20), 64, 100, 127, 128, 129):
+        x = numbers(6, n, seed=n, dtype=kind) * 10
+        x[1], x[2, 0], x[3, 0], x[4, n // 2] = -np.inf, np.inf, -np.inf, np.nan
+        w, b = numbers(2, n, seed=1, dtype=kind)
+        for rows in (x, x.reshape(2, 3, n), x[0], x[:, ::2], np.asfortranarray(x), x[:0]):
+            calls: list[Any] = [(f, (rows, rows.ndim - 1)) for f in formulas[:2]]
+            calls += [(f, (rows, 0)) for f in formulas[:2]] + [(formulas[3], (rows,))]
+            calls += [
+                (formulas[2], (x, weight, bias, 1e-5, centred))
+                for weight, bias in ((None, None), (w, None), (w[::-1], b))
+                for centred in (True, False)
+            ]
+            for fn, args in calls:
+                formula = getattr(fn, "__wrapped__", fn)
+                with np.errstate(all="ignore"):
+                    theirs = formula(*args)
+                    ours = getattr(small, fn.__name__)(formula, *args)
+                for a, e in zip(
+                    *(r if type(r) is tuple else (r,) for r in (ours, theirs)), strict=True
+                ):
+                    np.testing.assert_array_equal(a, e, strict=True)
+
+
 # --- Products ---------------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import minitorch.torch as torch
@@ -61,3 +62,42 @@ def test_filters_that_a_program_adds_change_nothing(change: Callable[[], None]) 
         for _ in range(4):
             compiled(torch.zeros(3))
     assert not [w for w in caught if w.category is RuntimeWarning]
+
+
+NORMS: list[Callable[[Any], Any]] = [
+    lambda x: torch.nn.functional.group_norm(x, 2, eps=-1.0),
+    lambda x: torch.nn.functional.layer_norm(x, (4,), eps=-1.0),
+    lambda x: torch.nn.functional.rms_norm(x, (4,), eps=-1.0),
+]
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_sums_in_gradients_overflow_without_a_word(norm: Callable[[Any], Any]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x = torch.rand(3, 4, requires_grad=True)
+        out = norm(x)
+        out.backward(torch.full((3, 4), 3e38) * torch.Tensor([[1.0, 1.0, -1.0, 1.0]]))
+        assert x.grad.isnan().any()
+
+
+def _results() -> list[Any]:
+    """What functions, writes, gradients, random numbers and an optimizer make of extreme numbers."""
+    lib: Any = torch
+    lib.manual_seed(0)
+    x, y = lib.tensor(EXTREMES, requires_grad=True), lib.tensor(EXTREMES)
+    (x.log() / x).sum().backward()
+    y.div_(0).copy_(lib.tensor([1e300], dtype=torch.float64))
+    y.index_add_(0, lib.tensor([0]), torch.full((1, 3), 3e38))
+    weight = torch.nn.Parameter(torch.full((3,), 3e38))
+    weight.grad = torch.full((3,), -3e38)
+    torch.optim.SGD([weight], lr=1e38).step()
+    return [x.exp(), x.grad, y, weight, torch.randn(40), torch.empty(5).exponential_()]
+
+
+def test_errors_that_a_program_asks_numpy_for_change_nothing() -> None:
+    usual = _results()
+    with np.errstate(all="raise"):
+        found = _results()
+    for a, b in zip(usual, found, strict=True):
+        np.testing.assert_array_equal(a.detach().numpy(), b.detach().numpy())

@@ -49,6 +49,9 @@ class _Modes(threading.local):
 
 modes = _Modes()
 
+inferring: list[bool] = []
+"""Holds something once a thread has entered inference mode: until then, operations do not ask for it."""
+
 
 class Node:
     """One recorded operation. `next_functions`, `name()` and hooks are as in Torch."""

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .graph import modes
+from .graph import inferring, modes
 
 
 class _Mode:
@@ -117,6 +117,8 @@ class inference_mode(_Mode):  # noqa: N801
         self.before = modes.grad, modes.inference
         modes.inference = self.mode
         modes.grad = not self.mode
+        if self.mode and not inferring:
+            inferring.append(True)
 
     def __exit__(self, *_: object) -> None:
         modes.grad, modes.inference = self.before

@@ -43,15 +43,22 @@ class SavedOutput(Saved):
     """An output is saved without its node, since the node would hold itself."""
 
     __slots__ = ("array", "counter", "output")
+    array: Any
+    counter: list[int]
+    output: int
 
-    def __init__(self, tensor: Tensor, output: int) -> None:
+    @staticmethod
+    def of(tensor: Tensor, output: int = 0) -> SavedOutput:
+        """Keep an output as it is now."""
         counter = tensor._counter
         if counter is None:
             counter = tensor._counter = [0]
-        self.array = tensor._array
-        self.counter = counter
-        self.version = counter[0]
-        self.output = output
+        made = blank(SavedOutput)
+        made.array = tensor._array
+        made.counter = counter
+        made.version = counter[0]
+        made.output = output
+        return made
 
     def unpack(self, node: Node) -> Tensor:
         """The output, with its node again."""
@@ -111,7 +118,7 @@ def save(tensor: Any, output: int | None = None) -> Any:
         return tensor
     if modes.saving is not None:
         return Packed(tensor, output, modes.saving)
-    return Saved.of(tensor) if output is None else SavedOutput(tensor, output)
+    return Saved.of(tensor) if output is None else SavedOutput.of(tensor, output)
 
 
 def written_since(tensor: Tensor, edge: Edge | None, version: int) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.interface import accelerated
+from ..backends.interface import accelerated, reduce
 
 Array = Any
 
@@ -87,7 +87,7 @@ def cross_entropy_backward(
     if weight is not None:
         at_target = at_target * weight[places]
     everywhere = g * real(label_smoothing / classes)
-    total = real(classes) if weight is None else weight.sum()
+    total = real(classes) if weight is None else reduce(np.add, weight)
     out = scaled_softmax(logits, logsums, at_target + everywhere * total)
     out[np.arange(n, like=logits), places] -= at_target
     if label_smoothing:

@@ -72,6 +72,8 @@ def _normalize(
     x: Array, shape: tuple[int, ...], weight: Maybe, bias: Maybe, eps: float, centred: bool
 ) -> tuple[Array, Array, Array]:
     """Normalize rows, about their means or about 0."""
+    if x.ndim == 2 and len(shape) == 1:
+        return normalize_rows(x, weight, bias, eps, centred)
     outer = x.shape[: x.ndim - len(shape)]
     rows = x.reshape(prod(outer), prod(shape))
     out, mean, rstd = normalize_rows(rows, _flat(weight), _flat(bias), eps, centred)

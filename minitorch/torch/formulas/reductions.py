@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.interface import accelerated, as_array, reduce
-from .half_precision import rounded_to, widened
+from .half_precision import is_half, rounded_to
 
 Array = Any
 Dims = tuple[int, ...] | None
@@ -46,16 +46,21 @@ amin = _reduction(
 
 def mean(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
     """The mean over some dimensions."""
-    wide = widened(x)
+    wide = x.astype(np.float32) if is_half(x) else x
     total = sum(wide, dims, keepdim)
     count = x.size // total.size if total.size else 0
-    return as_array(total / wide.dtype.type(count or np.nan)).astype(x.dtype, copy=False)
+    result = as_array(total / wide.dtype.type(count or np.nan))
+    return result if wide is x else result.astype(x.dtype)
+
+
+def _squares(x: Array) -> Array:
+    return np.square(np.abs(x)) if x.dtype.kind == "c" else np.square(x)
 
 
 @accelerated
 def norm(x: Array, dims: Dims = None, keepdim: bool = False) -> Array:
     """The Euclidean length over some dimensions."""
-    return np.sqrt(np.add.reduce(np.square(np.abs(x)), axis=dims, keepdims=keepdim))
+    return np.sqrt(reduce(np.add, _squares(x), dims, keepdim))
 
 
 # --- Variance -----------------------------------------------------------------------------------------
@@ -65,22 +70,29 @@ def var_mean(
     x: Array, dims: Dims = None, correction: float = 1, keepdim: bool = False
 ) -> tuple[Array, Array]:
     """The variance, divided by the count less `correction`, and the mean."""
-    wide = widened(x)
+    wide = x.astype(np.float32) if is_half(x) else x
     squares, means, count = moments(wide, dims, keepdim)
     freedom = squares.dtype.type(max(count - correction, 0) if count else 0)
-    found = as_array(squares / freedom), means
+    found = as_array(squares / freedom), as_array(means)
     return found if wide is x else rounded_to(x.dtype, found)
 
 
 @accelerated
 def moments(x: Array, dims: Dims, keepdim: bool) -> tuple[Array, Array, int]:
-    """The sum of squared distances from the mean, the mean, and the count."""
-    count = _count(x.shape, dims)
-    centre = reduce(np.add, x, dims, keepdims=True) / x.dtype.type(count or np.nan)
-    away = as_array(x - centre)
-    away = np.square(np.abs(away)) if x.dtype.kind == "c" else np.square(away, out=away)
-    squares = reduce(np.add, away, dims, keepdim)
-    return squares, centre.reshape(squares.shape), count
+    """The sum of squared distances from the mean, the mean, and the count; numbers where all dimensions go."""
+    whole = not keepdim and (dims is None or len(dims) == x.ndim)
+    total = _total(x, dims, not whole)
+    count = x.size // total.size if total.size else 0
+    centre = total / x.dtype.type(count or np.nan)
+    squares = _total(_squares(x - centre), dims, keepdim)
+    return squares, centre if whole or keepdim else centre.reshape(squares.shape), count
+
+
+def _total(x: Any, dims: Dims, keepdim: bool) -> Any:
+    """A sum that may be a number of NumPy's: these are quicker than arrays without dimensions."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return np.add.reduce(x, axis=dims, keepdims=keepdim)
+    return x.sum(axis=dims, keepdims=keepdim)
 
 
 def var(x: Array, dims: Dims = None, correction: float = 1, keepdim: bool = False) -> Array:
@@ -110,5 +122,7 @@ def argmin(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
 def cumsum(x: Array, dim: int) -> Array:
     """The running sum along a dimension, kept in float64."""
     wide = {"f": np.float64, "F": np.complex128}.get(x.dtype.char, x.dtype)
-    total = x.cumsum(axis=dim, dtype=wide).astype(x.dtype, copy=False)
-    return total + x.dtype.type(0)  # a sum starts from 0, not -0
+    plain = type(x) is np.ndarray
+    total = np.add.accumulate(x, dim, wide) if plain else x.cumsum(axis=dim, dtype=wide)
+    total += 0.0 if total.dtype.kind == "f" else 0  # a sum starts from 0, not -0
+    return total if total.dtype == x.dtype else total.astype(x.dtype)

@@ -42,7 +42,7 @@ def log_softmax_backward(g: Array, out: Array, dim: int) -> Array:
 @accelerated
 def logsumexp(x: Array, dims: tuple[int, ...], keepdim: bool = False) -> Array:
     """log of the sum of exp(x) over some dimensions, without overflow."""
-    top = x.max(axis=dims, keepdims=True)
+    top = reduce(np.maximum, x, dims, keepdims=True)
     top = np.where(np.isinf(top), x.dtype.type(0), top)
     out = np.log(np.add.reduce(np.exp(x - top), axis=dims, keepdims=True)) + top
     return out if keepdim else np.squeeze(out, dims)

@@ -295,7 +295,7 @@ def checked(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
             return fn(a, b, c)
         else:
             args = (a, b, c)
-        classes = tuple([_classes(v) for v in args])
+        classes = tuple(map(_classes, args))
         if kwargs:
             classes += (*kwargs, *[_classes(v) for v in kwargs.values()])
         if classes not in known or function_modes:
@@ -380,7 +380,9 @@ def _argument_names(fn: Any) -> set[str]:
 def _classes(value: Any) -> Any:
     """The class of a value; of a list, also those of its elements."""
     cls = type(value)
-    return (cls, frozenset(map(type, value))) if isinstance(value, (list, tuple)) else cls
+    if not isinstance(value, (list, tuple)):
+        return cls
+    return (cls, *map(type, value)) if len(value) < 5 else (cls, frozenset(map(type, value)))
 
 
 def _class_name(value: Any) -> str:

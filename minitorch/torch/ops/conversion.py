@@ -108,9 +108,10 @@ def destination(
 
 def _named_cast(name: str, kind: dtype_type) -> None:
     def call(self: Tensor, *, memory_format: Any = None) -> Tensor:
-        return (
-            self.to(kind) if memory_format is None else self.to(kind, memory_format=memory_format)
-        )
+        if memory_format is not None:
+            return self.to(kind, memory_format=memory_format)
+        wanted = kind.numpy
+        return self if wanted == self._array.dtype else bind(CAST, (self,), {"kind": wanted})
 
     call.__name__, call.__doc__ = name, f"`to({kind})`."
     method(name, call)

@@ -68,6 +68,6 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
         return CLONE(self, order="channels_last")
     if self._array.flags.c_contiguous:
         return self
-    if str(memory_format).endswith("preserve_format"):
+    if memory_format is not None and str(memory_format).endswith("preserve_format"):
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
-    return CLONE(self, order="C")
+    return bind(CLONE, (self,), {"order": "C"})

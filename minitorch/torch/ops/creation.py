@@ -25,13 +25,23 @@ Shape = tuple[int, ...]
 # --- Records ----------------------------------------------------------------------------------
 
 
-def _on_device(method: str) -> Callable[..., Array]:
-    """What makes an array by a method of the device's backend, with dimensions in some order in memory."""
-    on_cpu = getattr(backend_for(CPU), method)
+def _filled(size: Shape, dtype: Any, value: Any = 1) -> Array:
+    made = np.empty(size, dtype)
+    made.fill(value)
+    return made
+
+
+def _on_device(method: str, formula: Callable[..., Array]) -> Callable[..., Array]:
+    """What makes an array, with its dimensions in some order in memory.
+
+    Args:
+        method: of the backend of its device
+        formula: the same for the CPU
+    """
 
     def make(size: Shape, dtype: Any, order: Any = None, device: Any = CPU, **value: Any) -> Array:
         if order is None and device is CPU:
-            return on_cpu(size, dtype, CPU, **value)
+            return formula(size, dtype)
         create = getattr(backend_for(device), method)
         if order is None:
             return create(size, dtype, device, **value)
@@ -46,12 +56,24 @@ def _empty_strided(size: Shape, stride: Shape, count: int, dtype: Any, device: A
     return strided(memory, size, tuple(s * dtype.itemsize for s in stride))
 
 
-EMPTY = Op("empty", (), _on_device("empty"), {})
-ZEROS = Op("zeros", (), _on_device("zeros"), {})
-ONES = Op("ones", (), _on_device("ones"), {})
-FULL = Op("full", (), _on_device("full"), {})
+def _full(size: Shape, dtype: Any, value: Any, order: Any = None, device: Any = CPU) -> Array:
+    if order is None and device is CPU:
+        return _filled(size, dtype, value)
+    return _fill_on_device(size, dtype, order, device, value=value)
+
+
+_fill_on_device = _on_device("full", _filled)
+EMPTY = Op("empty", (), _on_device("empty", np.empty), {})
+ZEROS = Op("zeros", (), _on_device("zeros", np.zeros), {})
+ONES = Op("ones", (), _on_device("ones", _filled), {})
+FULL = Op("full", (), _full, {})
 EMPTY_STRIDED = Op("empty_strided", (), _empty_strided, {})
-LIFT = Op("lift_fresh", (), lambda data, device=CPU: from_numpy(data, device), {})
+LIFT = Op(
+    "lift_fresh",
+    (),
+    lambda data, device=CPU: data if device is CPU else from_numpy(data, device),
+    {},
+)
 
 
 def made_by(op: Op, params: dict[str, Any], device: Any, requires_grad: bool) -> Tensor:
@@ -77,6 +99,8 @@ def new_tensor_of(array: Array, device: Any = None, requires_grad: bool = False)
 def array_of(data: Any, dtype: dtype_type | None, copy: bool | None = True) -> Array:
     """Data as an array of the type that Torch would give it."""
     dtype = dtypes.given_type(dtype)
+    if type(data) is list:
+        return _from_python(data, dtype)
     if isinstance(data, Tensor):
         array = data._array
     elif isinstance(data, (np.ndarray, np.generic)):
@@ -124,12 +148,15 @@ def _from_python(data: Any, dtype: dtype_type | None) -> Array:
 def _kind_of(data: Any) -> dtype_type:
     """The type of nested Python data: the highest kind among its numbers."""
     best = None
-    stack = [data]
+    stack, last = [data], None
     while stack:
         value = stack.pop()
+        if type(value) is last:
+            continue
         if isinstance(value, (list, tuple, range)):
             stack.extend(value)
             continue
+        last = float if type(value) is float else None
         if isinstance(value, Tensor):
             own = value.dtype
         elif isinstance(value, (np.ndarray, np.generic)):
@@ -143,11 +170,13 @@ def _kind_of(data: Any) -> dtype_type:
     return best or dtypes.get_default_dtype()
 
 
+_NUMBERS = frozenset({bool, int, float, complex})
+
+
 def _plain(data: Any) -> Any:
     """Nested data with the arrays of tensors in their places."""
     if isinstance(data, (list, tuple)):
-        nested = any(isinstance(v, (list, tuple, Tensor)) for v in data)
-        return [_plain(v) for v in data] if nested else list(data)
+        return list(data) if _NUMBERS.issuperset(map(type, data)) else [_plain(v) for v in data]
     return data._array if isinstance(data, Tensor) else data
 
 
@@ -308,6 +337,10 @@ def _declare_filled(op: Op) -> None:
     ) -> Tensor:  # fmt: skip
         if not isinstance(input, Tensor):
             check_tensor(name_like, input)
+        array = input._array
+        usual = dtype is device is memory_format is None and not (requires_grad or others)
+        if usual and array.flags.c_contiguous:
+            return bind(op, (), {"size": array.shape, "dtype": array.dtype})
         return made_like(op, input, dtype, device, requires_grad, memory_format)
 
     def new(
@@ -357,7 +390,7 @@ def _filling(shape: Shape, value: Any, dtype: dtype_type | None) -> dict[str, An
     """What `FULL` takes: a shape, a number and a type; RuntimeError if that cannot hold it."""
     number = plain_number(value, "full", "fill_value")
     if dtype is None:
-        dtype = dtypes.of_number(number)
+        dtype = dtypes.get_default_dtype() if type(number) is float else dtypes.of_number(number)
     return {"size": shape, "value": exact_number(number, dtype), "dtype": dtype.numpy}
 
 

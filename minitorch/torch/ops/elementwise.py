@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.interface import ARRAYS, as_array, cpu_map
+from ..backends.interface import ARRAYS, accelerated, as_array, cpu_map
 from ..tensor import Array, Tensor
 from .layout import laid_out
 from .precision import in_single, kind_name
@@ -193,11 +193,12 @@ def _forms(
     name: str, scalar: Scalar | None, numpy: Callable[..., Array] | None
 ) -> tuple[Callable[..., Array], Callable[..., Array] | None]:
     """The formula of arrays, and the kernel of the CPU for large ones, if there is one."""
-    formula = numpy or (
-        scalar if scalar is None or isinstance(scalar, np.ufunc) else in_single(scalar)
-    )
+    formula = numpy or scalar
     if formula is None:
         raise ValueError(f"{name}: neither a function of numbers nor one of arrays")
+    if numpy is None and not isinstance(formula, np.ufunc):
+        quick = accelerated(formula)
+        formula = in_single(formula) if quick is formula else quick
     return formula, None if scalar is None else cpu_map(scalar, formula)
 
 

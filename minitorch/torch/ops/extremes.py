@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import array, ndarray
 
 from ..formulas import reductions
 from ..tensor import Array, Tensor
@@ -74,9 +75,25 @@ AMIN = Op(
     doc="The smallest elements.",
     kind=REDUCTION,
 )
-MAX = Op("max", ("input",), _amax, {"input": overall_gradient}, node="MaxBackward1",
+
+
+def _of_all(find: Callable[[Array], Any], reduction: Callable[..., Array]) -> Callable[..., Array]:
+    """The extreme of all elements: of few, the one at the place that NumPy finds in a third of the time."""
+
+    def run(input: Array, dim: Dims) -> Array:
+        if type(input) is ndarray and input.size < FEW and input.dtype.char in "fdlib?":
+            return array(input.ravel()[find(input)])
+        return ordered(reduction(input, dim))
+
+    return run
+
+
+FEW = 1_024
+"""Below this many elements, calling NumPy costs more than computing."""
+
+MAX = Op("max", ("input",), _of_all(ndarray.argmax, reductions.amax), {"input": overall_gradient}, node="MaxBackward1",
          doc="The largest of all elements.", kind=REDUCTION)  # fmt: skip
-MIN = Op("min", ("input",), _amin, {"input": overall_gradient}, node="MinBackward1",
+MIN = Op("min", ("input",), _of_all(ndarray.argmin, reductions.amin), {"input": overall_gradient}, node="MinBackward1",
          doc="The smallest of all elements.", kind=REDUCTION)  # fmt: skip
 
 
@@ -109,10 +126,12 @@ def _declare_extreme(op: Op) -> None:
         input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None,
         axis: Any = (), keepdims: bool = False,
     ) -> Tensor:  # fmt: skip
-        _refuse(name, input, "c")
+        if not isinstance(input, Tensor) or input._array.dtype.kind == "c":
+            _refuse(name, input, "c")
         dim = axis if dim == () else dim
         dims = dims_of(dim, input._array.ndim)
-        _check_elements(name, input, None if dim == () else dims, RuntimeError)
+        if not input._array.size:
+            _check_elements(name, input, None if dim == () else dims, RuntimeError)
         result = bind(op, (input,), {"dim": dims, "keepdim": keepdim or keepdims})
         return result if out is None else into(out, result, name)
 
@@ -170,12 +189,14 @@ def _declare_max(name: str, along: Op, overall: Op, pair: str) -> None:
         input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, other: Any = None,
         axis: Any = None, keepdims: bool = False,
     ) -> Any:  # fmt: skip
-        _refuse(name, input, "c")
+        if not isinstance(input, Tensor) or input._array.dtype.kind == "c":
+            _refuse(name, input, "c")
         dim = axis if dim is None else dim
         if isinstance(dim, Tensor) or other is not None:
             return FUNCTIONS[pair](input, dim if other is None else other, out=out)
         if dim is None:
-            _check_elements(name, input, None, RuntimeError)
+            if not input._array.size:
+                _check_elements(name, input, None, RuntimeError)
             result = bind(overall, (input,), {"dim": dims_of(None, input._array.ndim)})
         else:
             d = wrap_dim(dim, input._array.ndim)

@@ -33,8 +33,7 @@ _NUMBERED = {0: "none", 1: "mean", 2: "sum"}
 
 def reduced(loss: Tensor, reduction: Any, size_average: Any = None, reduce: Any = None) -> Tensor:
     """Losses as they are, their mean, or their sum; the two old flags win over `reduction`."""
-    how = how_reduced(reduction, size_average, reduce)
-    return loss if how == "none" else loss.mean() if how == "mean" else loss.sum()
+    return _weighed(loss, loss, None, how_reduced(reduction, size_average, reduce))
 
 
 def how_reduced(reduction: Any, size_average: Any = None, reduce: Any = None) -> str:
@@ -46,7 +45,7 @@ def how_reduced(reduction: Any, size_average: Any = None, reduce: Any = None) ->
         )
         average, one = size_average is None or bool(size_average), reduce is None or bool(reduce)
         return "none" if not one else "mean" if average else "sum"
-    if not any(reduction == name for name in ("none", "mean", "sum")):
+    if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return reduction
 
@@ -69,6 +68,8 @@ def _meet(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
     """Input minus target, in their common type, which has to be a floating point one."""
+    if input._array.dtype.char in "fd" and target._array.dtype == input._array.dtype:
+        return input - target
     kind = input.dtype
     if target.dtype is not kind:
         kind = result_type(input, target)
@@ -82,7 +83,7 @@ def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
 def _weighed(loss: Tensor, input: Tensor, weight: Tensor | None, how: str) -> Tensor:
     """Losses times weights; their mean is over the weights."""
     if weight is None:
-        return reduced(loss, how)
+        return loss if how == "none" else loss.mean() if how == "mean" else loss.sum()
     if weight.shape != input.shape:
         raise ValueError("Weights and input must have the same size.")
     return (loss * weight).sum() / weight.sum() if how == "mean" else reduced(loss * weight, how)

@@ -231,7 +231,11 @@ def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
             f"of the desired ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to "
             f"len(dims) = {len(given)}"
         )
-    order = tuple([wrap_dim(d, ndim) for d in given])
+    order = (
+        given if min(given, default=0) >= 0 else tuple([d + ndim if d < 0 else d for d in given])
+    )
+    if ndim and not 0 <= min(order) <= max(order) < ndim:
+        order = tuple([wrap_dim(d, ndim) for d in given])
     if len(set(order)) != ndim:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
     return bind(PERMUTE, (input,), {"dims": order})

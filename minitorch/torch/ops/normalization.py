@@ -198,8 +198,9 @@ def last_shape(name: str, input: Tensor, normalized_shape: Any, *affine: Tensor 
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, "
             f"but got normalized_shape = {list(shape)}"
         )
-    for what, tensor in zip(("weight", "bias"), affine, strict=False):
+    for tensor in affine:
         if tensor is not None and tensor._array.shape != shape:
+            what = "weight" if tensor is affine[0] else "bias"
             raise RuntimeError(
                 f"Expected {what} to be of same shape as normalized_shape, but got {what} of shape "
                 f"{list(tensor.shape)} and normalized_shape = {list(shape)}"
@@ -263,9 +264,12 @@ def batch_norm(
 def check_types(input: Tensor, *parameters: Any) -> None:
     """RuntimeError unless all have the input's type, or all but a two-byte input are float32."""
     kind = input._array.dtype
-    others = [p.dtype for p in parameters if p is not None and p._array.dtype is not kind]
-    if not others:
+    for p in parameters:
+        if p is not None and p._array.dtype is not kind:
+            break
+    else:
         return
+    others = [p.dtype for p in parameters if p is not None and p._array.dtype is not kind]
     kinds = {p.dtype for p in parameters if p is not None}
     if len(kinds) > 1 or not (
         others[0] is input.dtype or (kind.itemsize == 2 and others[0] is dtypes.float32)

@@ -38,6 +38,8 @@ def _creation(name: str, distribution: Callable[..., Array]) -> Op:
     def draw(
         size: Any, dtype: Any, order: Any = None, device: Any = CPU, **params: Any
     ) -> Array:  # fmt: skip
+        if order is None and device is CPU:
+            return distribution(size, dtype, **params)
         backend = backend_for(device)
         if order is None:
             return backend.draw(distribution, size, dtype, device, **params)
@@ -96,7 +98,7 @@ def _declare(op: Op, doc: str) -> None:
 
 
 def _check_sizes(shape: Any) -> None:
-    if any(s < 0 for s in shape):
+    if shape and min(shape) < 0:
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
         )

@@ -89,7 +89,10 @@ def arange(
     layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """From `start` to just before `end` in steps."""
-    a, b, s = _given_bounds(bounds, {"start": start, "end": end, "step": step})
+    if len(bounds) == 1 and type(bounds[0]) is int and bounds[0] >= 0 and start is end is step:
+        a, b, s = 0, bounds[0], 1
+    else:
+        a, b, s = _given_bounds(bounds, {"start": start, "end": end, "step": step})
     check_given_type(dtype, out)
     if dtype is None:
         whole = all(isinstance(v, int) for v in (a, b, s))

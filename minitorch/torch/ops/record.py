@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ..autograd.graph import modes
+from ..autograd.graph import inferring, modes
 from ..backends.interface import ARRAYS, as_array, implementation, others
 from ..dtypes import from_numpy_dtype
 from ..interpreters import installed, interpret
@@ -184,6 +184,9 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any], asked: bool = Fa
         result = compute(*arrays, **params) if params else compute(*arrays)
     except TypeError as error:
         raise in_our_words(error, op, arrays) from None
+    except FloatingPointError:  # as `np.seterr` asked for
+        with np.errstate(all="ignore"):
+            result = compute(*arrays, **params)
     if type(result) is not ndarray:
         if type(result) is tuple:
             return _several(op, inputs, params, result, tracked and modes.grad)
@@ -202,7 +205,7 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any], asked: bool = Fa
                 node.save_outputs((out,))
             out._edge = node, 0
             out._requires_grad = True
-    elif modes.inference:
+    elif inferring and modes.inference:
         mark_inference(out)
     return out
 
@@ -235,18 +238,18 @@ def _several(
             out = blank(Tensor)
             out._array = array
         outputs.append(out)
-        if modes.inference:
-            mark_inference(out)
     if recording and outputs and outputs[0]._array.dtype.kind in "fcV":
         node = make_node(op, inputs, params)
         node.save_outputs(outputs)
-        count = len(outputs) if op.differentiable is None else op.differentiable
-        node.layouts = []
-        for n, out in enumerate(outputs[:count]):
+        node.layouts = layouts = []
+        for n, out in enumerate(outputs[: op.differentiable]):
             kind = out._array.dtype
-            node.layouts.append((out._array.shape, kind))
+            layouts.append((out._array.shape, kind))
             if kind.kind in "fcV":
                 out._edge, out._requires_grad = (node, n), True
+    elif inferring and modes.inference:
+        for out in outputs:
+            mark_inference(out)
     return outputs
 
 

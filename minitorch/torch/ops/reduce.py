@@ -114,6 +114,11 @@ _sum = _folding(np.add, reductions.sum)
 
 def _mean(input: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
     wide = input if dtype is None or input.dtype == dtype else input.astype(dtype)
+    if wide.size < FEW and wide.size and wide.dtype.char in "fd" and type(wide) is np.ndarray:
+        total = _sum(wide, dim, keepdim, None)
+        if not total.ndim:  # dividing Python's numbers is quicker, and rounds the same way
+            return np.array(total.item() / wide.size, wide.dtype)
+        return total / wide.dtype.type(wide.size // total.size)
     return ordered(reductions.mean(wide, dim, keepdim))
 
 
@@ -319,9 +324,16 @@ def _var(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
     return ordered(reductions.var(input, dim, correction, keepdim))
 
 
+def _reach_infinity(squares: Array) -> bool:
+    """Whether a variance is infinite, or perhaps NaN."""
+    if type(squares) is np.ndarray and squares.size == 1:
+        return not squares.item() < math.inf
+    return bool(np.isinf(squares).any())
+
+
 def _std(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
     squares = _var(input, dim, correction, keepdim)
-    if input.dtype.itemsize < 8 and np.isinf(squares).any():
+    if input.dtype.itemsize < 8 and _reach_infinity(squares):
         squares = _var(input.astype(np.float64), dim, correction, keepdim)  # which reach farther
         return np.sqrt(squares).astype(input.dtype)
     return np.sqrt(squares)

@@ -22,14 +22,18 @@ def _along_dimension(compute: Callable[..., Array], name: str = "") -> Callable[
     """A function of arrays along a dimension; one element without dimensions is a row of one."""
     kernel = f"{name}_lastdim_kernel_impl"
 
-    def run(*arrays: Array, dim: int) -> Array:
-        if name:
-            require_floats(kernel, arrays[0])
-        if arrays[0].ndim:
-            return ordered(compute(*arrays, dim))
-        return compute(*(x.reshape(1) for x in arrays), 0).reshape(())
+    def forward(input: Array, dim: int) -> Array:
+        if input.dtype.kind not in "fV":
+            require_floats(kernel, input)
+        result = compute(input, dim) if input.ndim else compute(input.reshape(1), 0).reshape(())
+        return result if result.flags.c_contiguous else result.copy()
 
-    return run
+    def backward(grad: Array, output: Array, dim: int) -> Array:
+        if output.ndim:
+            return ordered(compute(grad, output, dim))
+        return compute(grad.reshape(1), output.reshape(1), 0).reshape(())
+
+    return forward if name else backward
 
 
 def _along(x: Any, dim: int) -> Any:
@@ -109,6 +113,9 @@ def _declare(op: Op) -> None:
     """`torch.name(input, dim, dtype=None)`, and the method."""
 
     def call(input: Tensor, dim: int, dtype: Any = None, *, out: Any = None) -> Tensor:
+        array = input._array
+        if dtype is None and out is None and array.size:
+            return bind(op, (input,), {"dim": wrap_dim(dim, array.ndim)})
         result = _shares(op, input, dim, dtype)
         return result if out is None else into(out, result, op.name)
 

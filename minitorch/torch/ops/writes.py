@@ -20,7 +20,7 @@ from ..autograd.saved import FREED, Saved
 from ..backends.interface import address_of, as_array, backend_of, implementation
 from ..backends.interface import others as other_backends
 from ..interpreters import installed, interpret
-from ..numpy_warnings import SILENCE, silence
+from ..numpy_warnings import SILENCE, are_errors_usual, silence
 from ..tensor import Array, Tensor, bump_version, edge_of, offset_in, tracks, view_refusal
 from .nodes import make_node
 from .record import Op, in_our_words
@@ -38,6 +38,14 @@ def bind_in_place(
     inputs = (target, *others)
     if installed and not asked:
         return interpret(InPlace.of(op), inputs, params)
+    if are_errors_usual():
+        return _write(op, inputs, params)
+    with np.errstate(all="ignore"):
+        return _write(op, inputs, params)
+
+
+def _write(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Tensor:
+    target, *others = inputs
     arrays = []
     tracked = False
     for x in inputs:

@@ -29,11 +29,6 @@ class Cpu(Backend):
     def zeros(self, shape: Shape, dtype: Any, where: device) -> Array:
         return np.zeros(shape, dtype)
 
-    def full(self, shape: Shape, dtype: Any, where: device, value: Any) -> Array:
-        made = np.empty(shape, dtype)
-        made.fill(value)
-        return made
-
     def strided(self, array: Array, shape: Shape, strides: Shape) -> Array:
         return np.lib.stride_tricks.as_strided(array, shape, strides)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from typing import Any
 
 import numpy as np
@@ -34,10 +34,14 @@ def kernels_from(size: int) -> int:
     return size if COMPILES else sys.maxsize
 
 
+PATIENCE = {True: 300, False: 30_000}
+"""After so many calls of a formula it pays to load a kernel for small arrays: soon, where Numba is loaded already."""
+
+
 def dispatch(
     formula: Function, kernel: Callable[[], Function], start: int, *, of: int | None = 0,
     count: Callable[..., int] | None = None, rounded: int | None = None, any_type: bool = False,
-    in_place: Function | None = None,
+    in_place: Function | None = None, small: Callable[[], Function] | None = None,
 ) -> Function:  # fmt: skip
     """Let a formula of NumPy's compute small arrays, and a kernel large ones.
 
@@ -50,14 +54,27 @@ def dispatch(
         rounded: how many of several results are rounded to half precision; by default all
         any_type: whether the kernel takes arrays of every type, half precision as it is
         in_place: what writes into `out=`, instead of either
+        small: what gives a kernel for small arrays, which computes the same as the formula to the bit, and
+            which is given the formula for what it does not take
     """
     start, find = kernels_from(start), cache(kernel)
+    few, calls = formula, 0
 
     def by_size(*args: Any, **options: Any) -> Any:
         x = args[of]  # type: ignore[index]
         if x.size >= start or x.itemsize == 2:
             return choose(x, x.size >= start, args, options)
-        return formula(*args, **options)
+        return few(*args, **options)
+
+    def counted(*args: Any) -> Any:
+        nonlocal few, calls
+        calls += 1
+        if calls > PATIENCE["numba" in sys.modules]:
+            few = partial(small(), formula)  # type: ignore[misc]
+        return formula(*args)
+
+    if small is not None and COMPILES:
+        few = counted
 
     def by_count(*args: Any, **options: Any) -> Any:
         large = count(*args) >= start  # type: ignore[misc]

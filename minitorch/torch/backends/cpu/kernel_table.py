@@ -5,6 +5,8 @@ The kernel of a formula has its name and arguments, in the module `<family>_kern
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from importlib import import_module
 from math import prod
 from typing import Any
@@ -21,6 +23,10 @@ KERNELS: dict[str, tuple[str, int, dict[str, Any]]] = {}
 """By the formula's name: the kernel's family, the size from which on it computes, options of `dispatch`."""
 
 
+SMALL = {"softmax", "log_softmax", "sigmoid", "normalize_rows"}
+"""Formulas that have a kernel for small arrays, too."""
+
+
 def _declare(family: str, start: int, names: str, **options: Any) -> None:
     """Note kernels of one family."""
     KERNELS.update(dict.fromkeys(names.split(), (family, start, options)))
@@ -29,14 +35,15 @@ def _declare(family: str, start: int, names: str, **options: Any) -> None:
 def accelerate(formula: Function) -> Function:
     """What chooses between a formula and its kernel, if there is one."""
     name = formula.__name__
-    if name not in KERNELS:
+    if name not in KERNELS and name not in SMALL:
         return WHOLE.get(name, formula)
-    family, start, options = KERNELS[name]
+    family, start, options = KERNELS.get(name, ("small", sys.maxsize, {}))
 
-    def kernel() -> Function:
-        return getattr(import_module(f"{__package__}.{family}_kernels"), name)
+    def of(family: str) -> Callable[[], Function]:
+        return lambda: getattr(import_module(f"{__package__}.{family}_kernels"), name)
 
-    return dispatch(formula, kernel, start, **options)
+    small = of("small") if name in SMALL else None
+    return dispatch(formula, of(family), start, small=small, **options)
 
 
 # --- What counts, where that is not an argument's size ---------------------------------------------------

@@ -25,11 +25,11 @@ def normalize_rows(
 ) -> tuple[Array, Array, Array]:
     """Normalize each row of (rows, n), about its mean or about 0."""
     rows, n = x.shape
-    out, mean, rstd = np.empty(x.shape, x.dtype), np.empty(rows, x.dtype), np.empty(rows, x.dtype)
+    out, (mean, rstd) = np.empty(x.shape, x.dtype), np.empty((2, rows), x.dtype)
     w = np.ones(n, x.dtype) if weight is None else weight
     b = np.zeros(n, x.dtype) if bias is None else bias
     _normalize(centred)(x.size, np.ascontiguousarray(x), w, b, eps, out, mean, rstd)
-    return out, mean, rstd
+    return out, mean[:, None], rstd[:, None]
 
 
 @cache

@@ -16,7 +16,7 @@ from ..layout import in_order
 from ..movement import wrap_dim, wrap_dims
 from ..precision import kind_name
 from ..promotion import plain_number, result_type
-from ..record import REDUCTION, Op
+from ..record import REDUCTION, Op, bind
 from ..reduce import spread
 from ..surface import FUNCTIONS, check_tensor, function_and_method, into, method, with_out
 from .spectra import svdvals
@@ -26,13 +26,13 @@ from .spectra import svdvals
 
 def _vector_norm(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) -> Array:
     wide = input.astype(np.float32) if input.dtype.itemsize == 2 else input
-    kind = np.empty(0, input.dtype).real.dtype
-    if ord != 0 and all(wide.shape[d] == 1 for d in dim):
+    kind = input.real.dtype if input.dtype.kind == "c" else input.dtype
+    if ord != 0 and {*map(wide.shape.__getitem__, dim)} <= {1}:
         out = np.abs(wide).max(axis=dim, keepdims=keepdim)
     elif ord == 2 and len(dim) == wide.ndim and wide.flags.c_contiguous:
         row = wide.reshape(-1)
         total = np.sqrt(np.vdot(row, row).real)
-        out = total.reshape((1,) * wide.ndim if keepdim else ())
+        out = total.reshape((1,) * wide.ndim) if keepdim else total
     else:
         out = _of_sizes(np.abs(wide), float(ord), dim, keepdim)
     return as_array(out).astype(kind, copy=False)
@@ -126,7 +126,8 @@ def vector_norm(
 ) -> Tensor:
     """The `ord`-norm of all elements, or along dimensions."""
     name = "linalg.vector_norm"
-    x = _in_type(name, x, dtype)
+    if dtype is not None or not isinstance(x, Tensor) or x._array.dtype.char not in "fd":
+        x = _in_type(name, x, dtype)
     ord = ord.item() if isinstance(ord, Tensor) else ord
     if isinstance(ord, (str, complex)):
         raise RuntimeError(f"{name}: Expected a real number as order of the norm, got {ord!r}")
@@ -143,7 +144,7 @@ def vector_norm(
                     f"{name} cannot compute the {ord} norm on the dimension {d} because this dimension "
                     f"is empty and the operation does not have an identity: shape {list(x.shape)}"
                 )
-    return VECTOR_NORM(x, ord=ord, dim=dims, keepdim=keepdim)
+    return bind(VECTOR_NORM, (x,), {"ord": ord, "dim": dims, "keepdim": keepdim})
 
 
 # --- Of matrices ---------------------------------------------------------------------------------
