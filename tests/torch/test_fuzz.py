@@ -77,6 +77,23 @@ def test_infinity_is_no_number(mine: Any, theirs: Any) -> None:
         compare_tensors(to_ours(real.tensor([mine])), expected, "another")
 
 
+def test_infinity_hides_no_wrong_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    call = Call("mm", [real.tensor([[1.0, 2.0], [np.inf, 1.0]]), real.eye(2)])
+    known = Finding("values", "result: np.float32(nan), expected np.float32(inf)")
+    assert reason_for(call, known) is not None
+    right = ours.mm
+    monkeypatch.setattr(ours, "mm", lambda a, b: right(a, b) * 1.5)
+    assert reason_for(call, known) is None
+
+
+def test_an_error_from_inside_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    call = Call("exp", [real.ones(2), 3])
+    monkeypatch.setattr(ours, "exp", lambda x, n: [][n])
+    with pytest.raises(Finding, match="fell over IndexError") as found:
+        judge(call, GuardedMemory())
+    assert reason_for(call, found.value) is None
+
+
 def test_a_call_is_made_again_from_its_code() -> None:
     compared = 0
     for index in range(40):

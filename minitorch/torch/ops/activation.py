@@ -379,6 +379,8 @@ def rrelu(
 ) -> Tensor:
     """A leaky relu whose slope is drawn for each element in training, and the mean slope after."""
     for label, bound in (("lower", lower), ("upper", upper)):
+        if isinstance(bound, complex):
+            raise RuntimeError("value cannot be converted to type double without overflow")
         if not inplace and not math.isfinite(bound):
             raise RuntimeError(f"rrelu: {label} bound must be finite, got {bound}")
     if not lower <= upper:

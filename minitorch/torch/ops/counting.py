@@ -390,6 +390,11 @@ HISTOGRAM = Op("histogram", ("input", "weight", "*edges"), _counted,
 def _count_rows(
     rows: Tensor, weight: Tensor | None, edges: Sequence[Tensor], density: bool
 ) -> Tensor:
+    if weight is not None and weight.numel() != rows._array.shape[0]:
+        raise RuntimeError(
+            f"torch.histogramdd: if weight tensor is provided it should have a number for each of {len(rows)} rows, "
+            f"but got {list(weight.shape)}"
+        )
     if weight is not None and weight.dtype is not rows.dtype:
         raise RuntimeError(
             "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the "

@@ -154,6 +154,11 @@ def embedding_bag(
                 f"Expected tensor for argument '{label}' to have one of the following scalar types: Long, Int; "
                 f"but got {other.dtype} instead (while checking arguments for embedding_bag)"
             )
+    if not weight.dtype.is_floating_point:
+        raise RuntimeError(
+            "Expected tensor for argument 'weight' to have one of the following scalar types: Half, BFloat16, Float, "
+            f"Double; but got {weight.dtype} instead (while checking arguments for embedding_bag)"
+        )
     if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
         raise RuntimeError(
             "Expected tensor for argument 'weight' to have the same type as tensor for argument 'per_sample_weights'; "

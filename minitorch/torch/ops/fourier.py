@@ -145,7 +145,7 @@ def _axes(name: str, input: Tensor, s: Any, dim: Any) -> tuple[list[int], tuple[
         dims = wrap_dims(list(dim) if isinstance(dim, (tuple, list)) else [dim], input.ndim)
         if s is not None and len(s) != len(dims):
             raise RuntimeError(
-                f"{name}: When given, dim and shape arguments must have the same length: {list(dim)} and {list(s)}"
+                f"{name}: When given, dim and shape arguments must have the same length: {dim} and {s}"
             )
     elif s is not None:
         if len(s) > input.ndim:

@@ -410,6 +410,16 @@ def group_norm(
 ) -> Tensor:
     """Mean 0 and variance 1 of each group of channels of each sample, then scaled."""
     shape = input._array.shape
+    if len(shape) >= 2 and num_groups > 0 and not shape[1] % num_groups:
+        _need_several((shape[0] * shape[1] // num_groups, num_groups, *shape[2:]))
+    return _group_norm(input, num_groups, weight, bias, eps)
+
+
+def _group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> Tensor:
+    """The same, also of groups of one number, as `torch.group_norm` has it."""
+    shape = input._array.shape
     if len(shape) < 2:
         raise RuntimeError(
             f"Expected at least 2 dimensions for input tensor but received {len(shape)}"
@@ -419,7 +429,6 @@ def group_norm(
             f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{list(shape)} and num_groups={num_groups}"
         )
-    _need_several((shape[0] * shape[1] // num_groups, num_groups, *shape[2:]))
     for what, x in (("weight", weight), ("bias", bias)):
         if x is not None and x._array.shape != (shape[1],):
             raise RuntimeError(
@@ -462,7 +471,7 @@ FUNCTIONS["layer_norm"] = (
     )
 )
 FUNCTIONS["group_norm"] = (
-    lambda input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True: group_norm(
+    lambda input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True: _group_norm(
         input, num_groups, weight, bias, eps
     )
 )

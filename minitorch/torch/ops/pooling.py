@@ -324,6 +324,8 @@ def _declare_fractional(dims: int) -> tuple[Any, Any]:
             raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
         kernel = _sizes(name, "kernel_size", kernel_size, dims)
         sizes = input._array.shape[-dims:]
+        if len(sizes) < dims:
+            raise IndexError(f"{name}: expected {dims} spatial dimensions, got {list(input.shape)}")
         if output_size is None:
             ratios = (
                 output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * dims

@@ -71,6 +71,8 @@ def _counted(start: Any, end: Any, step: Any, kind: dtype_type) -> Array:
             raise ValueError("step must be nonzero")
         return np.arange(first, last, width)
     count = math.ceil((end - start) / step)
+    if count >= 2**59:
+        raise RuntimeError("invalid size, possible overflow?")
     if kind.kind == dtypes.INTEGRAL:
         return (first + np.arange(count) * width).astype(kind.numpy)
     return (start + np.arange(count, dtype=np.float64) * step).astype(kind.numpy)
@@ -114,12 +116,12 @@ def inclusive_range(
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     kind = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if step == step and kind.kind < dtypes.FLOATING:
         start, end, step = (_in_eight_bytes(v) for v in (start, end, step))
     if not step or step != step:
         raise RuntimeError("step must be nonzero")
-    if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     count = np.arange(math.floor((end - start) / step) + 1)
     made = new_tensor_of((start + count * step).astype(kind.numpy), device, requires_grad)
     return made if out is None else _filled(out, made, "range")

@@ -163,7 +163,7 @@ def _stacked(
     directions = 2 if bidirectional else 1
     if (
         num_layers < 1
-        or len(params) < 2 * num_layers * directions
+        or len(params) < (4 if has_biases else 2) * num_layers * directions
         or len(params) % (num_layers * directions)
     ):
         raise RuntimeError(
@@ -171,6 +171,11 @@ def _stacked(
         )
     each = len(params) // (num_layers * directions)
     _check_types(input, states, params)
+    for state in states:
+        if state.ndim != 3 or len(state) < num_layers * directions:
+            raise RuntimeError(
+                f"{op.name}: {num_layers * directions} states (batch, hidden) are needed, got {list(state.shape)}"
+            )
     firsts = [state.unbind(0) for state in states]
     finals: list[list[Tensor]] = [[] for _ in states]
     for k in range(num_layers):
@@ -215,9 +220,9 @@ def _check_layer(
     op: Op, sizes: Sequence[int], x: Any, h0: Any, c0: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, w_hr: Any
 ) -> None:  # fmt: skip
     """RuntimeError, with the shapes, unless all that a layer is given fits together."""
-    gates, batch = w_hh._array.shape[0], sizes[0]
+    gates, batch = (*w_hh._array.shape, 0)[0], sizes[0]
     hidden = gates // GATES.get(op.name, 1)
-    state = hidden if w_hr is None else w_hr._array.shape[0]
+    state = hidden if w_hr is None else (*w_hr._array.shape, 0)[0]
     expected = {
         "h0": (h0, (batch, state)), "c0": (c0, (batch, hidden)), "w_ih": (w_ih, (gates, x._array.shape[-1])),
         "w_hh": (w_hh, (gates, state)), "b_ih": (b_ih, (gates,)), "b_hh": (b_hh, (gates,)),
@@ -235,16 +240,26 @@ def _check_layer(
         )
 
 
+def _check_dimensions(op: Op, input: Tensor, dims: int) -> None:
+    if input.ndim != dims:
+        raise RuntimeError(
+            f"{op.name}: expected an input of {dims} dimensions, got {list(input.shape)}"
+        )
+
+
 def _network(op: Op, input: Tensor, second: Any, third: Any, rest: tuple[Any, ...]) -> list[Tensor]:
     """A network on padded sequences (states, parameters, ...) or packed ones (sizes, states, ...)."""
     one_state = op is not LSTM
     packed = isinstance(third, Tensor) if one_state else isinstance(second, Tensor)
+    _check_dimensions(op, input, 2 if packed else 3)
+    given = third if packed else second
+    states = [given] if one_state else list(given)
+    if len(states) != (1 if one_state else 2):
+        raise RuntimeError("lstm expects two hidden states")
     if packed:
         params, *options = rest
-        states = [third] if one_state else list(third)
         return _stacked(op, input, second.tolist(), states, params, *options)
     *options, batch_first = rest
-    states = [second] if one_state else list(second)
     steps = input.transpose(0, 1) if batch_first else input
     length, batch = steps._array.shape[:2]
     if not length:
@@ -279,6 +294,7 @@ _declare("rnn_relu", PLAIN["relu"])
 def _one_step(
     op: Op, input: Tensor, hx: Tensor, c: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any
 ) -> Any:
+    _check_dimensions(op, input, 2)
     sizes, weights = [len(input)], (w_ih, w_hh, b_ih, b_hh, None)
     kinds = {x.dtype for x in (input, hx, c, *weights) if x is not None}
     if len(kinds) > 1 and not installed:  # autocast, where it is, casts the products

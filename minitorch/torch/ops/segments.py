@@ -54,6 +54,8 @@ def segment_reduce(
         raise RuntimeError(
             f"segment_reduce(): Expected axis to be the last dimension of {label} but got {d}."
         )
+    if rows is lengths and not rows.numel() and not unsafe:
+        raise RuntimeError(f"segment_reduce(): Expected lengths, got none: {list(rows.shape)}")
     ends = offsets._array if offsets is not None else _ends(lengths._array)  # type: ignore[union-attr]
     if not unsafe and offsets is None and (ends[..., -1] != data.shape[d]).any():
         raise RuntimeError(
@@ -66,7 +68,8 @@ def segment_reduce(
 
 def _ends(lengths: Any) -> Any:
     """Where runs begin, and where the last one ends."""
-    return np.concatenate([np.zeros_like(lengths[..., :1]), np.cumsum(lengths, -1)], -1)
+    first = np.zeros((*lengths.shape[:-1], 1), lengths.dtype, like=lengths)
+    return np.concatenate([first, np.cumsum(lengths, -1)], -1)
 
 
 def _runs(data: Tensor, reduce: str, ends: Any, d: int, initial: Any) -> Tensor:

@@ -149,7 +149,7 @@ def cdist(
     x1: Tensor,
     x2: Tensor,
     p: float = 2.0,
-    compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary",
+    compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
 ) -> Tensor:
     """The distances of each row of the first from each row of the second."""
     for label, x in (("X1", x1), ("X2", x2)):
@@ -199,7 +199,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
 
 
 _COMPUTE_MODES = {
-    None: None, "use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": True,
+    "use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": True,
     "donot_use_mm_for_euclid_dist": False,
 }  # fmt: skip
 

@@ -11,7 +11,7 @@ import torch as real
 
 from ..oracle import leaves
 from .calls import Call
-from .judging import Finding, answers_as, is_right
+from .judging import Finding, agrees_where_finite, answers_as, is_right
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Difference:
         when: of which calls; None: all
         instead: another call, which PyTorch must answer as we answer this one
         truth: a function of single numbers, that ours must be near to
+        finite: whether both libraries must agree wherever both are finite
     """
 
     reason: str
@@ -35,6 +36,7 @@ class Difference:
     when: Callable[[Call], bool] | None = None
     instead: Callable[[Call], Call] | None = None
     truth: Callable[..., Any] | None = None
+    finite: bool = False
 
     def covers(self, call: Call, finding: Finding) -> bool:
         """Whether a finding is this difference."""
@@ -45,6 +47,7 @@ class Difference:
             and (self.when is None or self.when(call))
             and (self.instead is None or answers_as(call, self.instead(call)))
             and (self.truth is None or is_right(call, self.truth))
+            and (not self.finite or agrees_where_finite(call))
         )
 
 
@@ -73,6 +76,13 @@ def is_extreme(call: Call) -> bool:
             if t.is_floating_point() or t.is_complex()
         )
     )
+
+
+def has_long(call: Call) -> bool:
+    """Whether a number goes in that eight bytes do not hold, or the smallest that they do."""
+    given = [*call.args, *call.kwargs.values()]
+    given += [v for several in given if isinstance(several, (list, tuple)) for v in several]
+    return any(isinstance(v, int) and not -(2**63) < v < 2**63 for v in given)
 
 
 def has_smallest(call: Call) -> bool:

@@ -5,10 +5,19 @@ from __future__ import annotations
 import torch as real
 
 from ..oracle import leaves
-from .difference import MATRICES, Difference, has_empty, is_complex, is_extreme, not_finite
+from .difference import (
+    MATRICES,
+    Difference,
+    has_empty,
+    has_long,
+    is_complex,
+    is_extreme,
+    not_finite,
+)
 from .judging import in_wider_types, of_twin
 
-_CLEAN = r"raised (Type|Device|Runtime|Index|Value|NotImplemented|LinAlg|Memory)Error\((?!ufunc|operands|could not broadcast|negative dim|shape mismatch|Invalid|object too|setting an|cannot reshape|Cannot cast)"
+_CLEAN = r"raised (Type|Device|Runtime|Index|Value|NotImplemented|LinAlg|Memory)Error\("
+"""An error that the library raised on purpose."""
 ERRORS = (
     Difference(
         "PyTorch has no kernel for a type, and we compute: half precision in some special functions, unsigned "
@@ -70,7 +79,8 @@ ERRORS = (
         "NaN and infinity, and sums that overflow, spread within linear algebra, attention and Fourier transforms as "
         "each library's routines meet them.",
         "(gradient )?(accepted|refused|error class)",
-        names=MATRICES,
+        names=MATRICES + r"|(Tensor\.)?(nuclear_)?norm",
+        text="LinAlg|singular|converge|positive-definite|infs or NaNs|non-finite|NaN",
         when=is_extreme,
     ),
     Difference(
@@ -274,6 +284,7 @@ ERRORS = (
         "as good where it is only compared.",
         "accepted",
         text="Overflow when unpacking long long|cannot be represented as a SymInt",
+        when=has_long,
     ),
     Difference(
         "A tensor that holds True stands for dimension 1 in PyTorch.",
@@ -426,6 +437,13 @@ ERRORS = (
         "accepted",
         names=r"nn\.functional\.linear_cross_entropy",
         text="_adjust",
+    ),
+    Difference(
+        "PyTorch's `inner` and `tensordot` of True and False have a kernel only where memory lies in steps.",
+        "refused",
+        names=r"(Tensor\.)?inner|tensordot",
+        text="not implemented for 'Bool'",
+        when=lambda call: any(not t.is_contiguous() for t in leaves((call.args, call.kwargs))),
     ),
     Difference(
         "PyTorch's functions of windows go through a tensor of whole numbers as through a tuple.",

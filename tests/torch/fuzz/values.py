@@ -95,15 +95,24 @@ VALUES = (
         "each library's routines meet them.",
         "(gradient |written )?values",
         text=r"nan|inf|e\+[1-9]\d",
-        names=MATRICES
-        + r"|fft\.\w+|(Tensor\.)?(\w*mm|\w*mv|\w*bmm|dot|vdot|inner|outer|ger|addr|matmul|__r?matmul__|tensordot|einsum|cross|renorm|i?stft|cdist|kron|chain_matmul|vecdot|linear|bilinear|conv\w*|(frobenius_|nuclear_)?norm)_?|nn\.functional\.(conv\w*|linear|bilinear|embedding_bag|scaled_dot_product_attention|multi_head_attention_forward)|linalg\.cross",
+        names=MATRICES + r"|fft\.\w+|(Tensor\.)?i?stft",
         when=is_extreme,
+    ),
+    Difference(
+        "NaN and infinity, and sums that overflow, spread within linear algebra, attention and Fourier transforms as "
+        "each library's routines meet them.",
+        "(gradient |written )?values",
+        text=r"nan|inf|e\+[1-9]\d",
+        names=r"(Tensor\.)?(\w*mm|\w*mv|\w*bmm|dot|vdot|inner|outer|ger|addr|matmul|__r?matmul__|tensordot|einsum|cross|renorm|cdist|kron|chain_matmul|vecdot|linear|bilinear|conv\w*|(frobenius_|nuclear_)?norm)_?|nn\.functional\.(conv\w*|linear|bilinear|embedding_bag|scaled_dot_product_attention|multi_head_attention_forward)|linalg\.cross",
+        when=is_extreme,
+        finite=True,
     ),
     Difference(
         "Complex numbers with infinite or NaN parts: products and quotients follow each library's formula.",
         "(gradient |written )?values",
         text=r"(nan|inf)",
         when=lambda call: is_complex(call) and not_finite(call),
+        finite=True,
     ),
     Difference(
         "The gradient of `as_strided_scatter` by its input goes to what was overwritten, in PyTorch.",
@@ -287,6 +296,13 @@ VALUES = (
         ),
     ),
     Difference(
+        "The derivative of the power 0.5 at -0 is infinite of either sign, in two bytes and in four.",
+        "gradient values",
+        names=r"(Tensor\.)?(pow|float_power|__i?pow__)_?",
+        text=r"\(-?inf\), expected .*\(-?inf\)",
+        when=has_zero,
+    ),
+    Difference(
         "The solution of a system with infinite or overflowing coefficients is what each library's pivots leave of it.",
         "(gradient )?values",
         names=r"linalg\.(tensorsolve|tensorinv|solve(_ex)?|inv(_ex)?|lstsq)|(Tensor\.)?(inverse|lu_solve)",
@@ -390,6 +406,7 @@ VALUES = (
         "gradient values",
         text=r"\((-?inf|nan)\), expected .*\((-?inf|nan)\)",
         when=is_extreme,
+        finite=True,
     ),
     Difference(
         "PyTorch's polynomials of NaN are what lies in memory.",
