@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -159,3 +160,26 @@ def test_optimizers_are_code_too():
     )
     assert len(results) == 3
     assert "sqrt(" in program.text()
+
+
+SIGNATURES = """
+import inspect, sys, types
+names = "cupy", "cupy_backends", "cupy_backends.cuda", "cupy_backends.cuda.libs"
+sys.modules |= {name: types.ModuleType(name) for name in names}
+sys.modules[names[-1]].cublas = None
+import minitorch.torch
+from minitorch.torch.backends.cuda.kernels import KERNELS
+from minitorch.torch.ops.record import REGISTRY
+for name, kernel in KERNELS.items():
+    op = REGISTRY[name]
+    params = list(inspect.signature(op.compute).parameters)[len(op.args):]
+    missing = set(params) - set(inspect.signature(kernel).parameters)
+    if missing and not op.many:
+        print(name, missing)
+"""
+
+
+def test_kernels_take_what_their_records_take():
+    command = [sys.executable, "-c", SIGNATURES]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == ""

@@ -107,10 +107,11 @@ class Cuda(Backend):
                 self._written.add(case)
                 return
             except Exception as error:
-                if before is None:
+                if before is not None:
+                    target[...] = before
+                elif not isinstance(error, (NotImplementedError, AttributeError)):
                     raise
-                reason = error
-                target[...] = before
+                reason = error  # of what CuPy has not: nothing was written
         host = self.to_numpy(target)
         op.write(host, *map(self._downloaded, others), **_each(params, self._downloaded))
         target[...] = self.from_numpy(host, where)

@@ -19,6 +19,7 @@ INSTALL = "pip install 'minitorch[cuda]' (for drivers of CUDA 12: pip install cu
 
 try:
     import cupy  # pyright: ignore[reportMissingImports]
+    import cupyx  # pyright: ignore[reportMissingImports]
 except ImportError as error:
     raise DeviceError(
         f"CuPy, which computes on it, cannot be imported ({error}): {INSTALL}"
@@ -64,6 +65,12 @@ class CupyCuda(Cuda):
         from . import products as own
 
         own.precision["float32"] = own.FLOAT if precision == "highest" else own.TF32
+
+    def _by_formula(self, op: Any, where: device, arrays: Any, params: dict[str, Any]) -> Any:
+        if not op.name.startswith("linalg"):
+            return super()._by_formula(op, where, arrays, params)
+        with cupyx.errstate(linalg="raise"):  # a singular matrix is an error, which the CPU words
+            return super()._by_formula(op, where, arrays, params)
 
     def pinned(self, size: int) -> Any:
         return cupy.cuda.alloc_pinned_memory(size)

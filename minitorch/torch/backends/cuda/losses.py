@@ -67,8 +67,8 @@ def cross_entropy_backward(
 
 
 def embedding(
-    weight: Array, indices: Array, padding_idx: int | None = None, by_frequency: bool = False
-) -> Array | None:
+    weight: Array, indices: Array, padding_idx: int | None = None, by_frequency: bool = False, sparse: bool = False
+) -> Array | None:  # fmt: skip
     """Rows of a table."""
     if not fit(weight) or not _are_places(indices) or not indices.size:
         return None
