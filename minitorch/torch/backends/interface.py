@@ -28,6 +28,7 @@ class Backend:
         kind: the devices' type, as in `device("cuda")`
         array: the class of its arrays
         only: the device, where there is one of the kind
+        makes_views: whether records that make views can be called on its arrays as they are
         kernels: what computes a record there in place of the record's `compute`, by its name
         formulas: what computes a function of `formulas/` there in its place, by its name
     """
@@ -35,6 +36,7 @@ class Backend:
     kind: str
     array: type
     only: device | None = None
+    makes_views = True
     kernels: Mapping[str, Callable[..., Any]] = {}
     formulas: Mapping[str, Callable[..., Any]] = {}
 
@@ -288,9 +290,9 @@ def implementation(op: Any, arrays: list[Any], method: str = "compute") -> Calla
             break
     else:
         return getattr(op, method)
-    if op.crosses or (op.view and method == "compute"):
-        return op.compute
     backend = ARRAYS[type(first)]
+    if op.crosses or (op.view and method == "compute" and backend.makes_views):
+        return op.compute
     where = backend.device_of(first)
     for i, x in enumerate(arrays):
         kind = type(x)

@@ -15,6 +15,7 @@ from ..ops.creation import zeros_like
 from ..ops.joining import stack
 from ..tensor import Tensor
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
+from .vmapping import in_batches
 
 Function = Callable[..., Any]
 Argnums = int | tuple[int, ...]
@@ -26,6 +27,7 @@ def _tracked(tree: Any) -> tuple[Any, list[Tensor]]:
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
             raise ValueError(f"expected tensors to differentiate by, but got {type(leaf).__name__}")
+    leaves = [in_batches(x) for x in leaves]
     fresh = [x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in leaves]
     return tree_unflatten(fresh, spec), fresh
 

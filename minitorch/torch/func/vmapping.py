@@ -1,7 +1,9 @@
 """`vmap`: a function of single examples, called with a batch of them.
 
-The function is called once for each example, and the results are stacked: all that a function may
-do is right, gradients and random numbers too, and a batch takes as long as its examples.
+The function is called once, with tensors that have the shape of one example over arrays of all of them (`batched.py`, `batching.py`).
+Going in and out of a batch are operations with derivatives, so that functions of batches can be differentiated, and
+batches of gradients computed. A tensor that is the same for all examples is expanded where it meets a batch
+and its history counts.
 """
 
 from __future__ import annotations
@@ -9,9 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..ops.joining import stack
-from ..tensor import Tensor
+import numpy as np
+
+from ..autograd.graph import modes
+from ..interpreters import Interpreter
+from ..ops.joining import cat
+from ..ops.record import Op
+from ..tensor import Tensor, tracks
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
+from .batched import BatchedArray, Level, NoRuleError, values_of
+from .batching import RANDOM_ERROR, active, register
 
 _RANDOMNESS = ("error", "different", "same")
 
@@ -30,9 +39,8 @@ def vmap(
         func: of examples
         in_dims: the dimension of the batch in each argument, None for those that are the same for all
         out_dims: where results have it
-        randomness: what becomes of random numbers: "different" for each example, or the "same" for all;
-            "error" draws different ones too
-        chunk_size: unused: examples are computed one by one
+        randomness: what becomes of random numbers: "different" for each example, the "same" for all, or an "error"
+        chunk_size: how many examples are computed at once; None: all
     """
     if randomness not in _RANDOMNESS:
         raise RuntimeError(
@@ -50,13 +58,47 @@ def vmap(
                 f"of inputs. in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}."
             )
         size = _batch_size(leaves, dims)
-        results = [
-            func(*tree_unflatten(_example(leaves, dims, i), spec), **kwargs)
-            for i in _examples(size, randomness)
+        if chunk_size is not None and size > chunk_size:
+            return _in_chunks(batched_once, leaves, dims, spec, size, chunk_size, out_dims, kwargs)
+        return batched_once(leaves, dims, spec, size, kwargs)
+
+    def batched_once(leaves: Any, dims: Any, spec: Any, size: int, kwargs: Any) -> Any:
+        register()
+        level = Level(size, randomness, len(active))
+        given = [
+            x if d is None else BATCH(x, dim=d % x.ndim, level=level)
+            for x, d in zip(leaves, dims, strict=True)
         ]
-        return _together(results, out_dims)
+        batching = _Batching(level)
+        batching.install()
+        active.append(level)
+        try:
+            output = func(*tree_unflatten(given, spec), **kwargs)
+        finally:
+            active.pop()
+            batching.remove()
+        return _results(output, out_dims, level)
 
     return batched
+
+
+def _in_chunks(
+    call: Callable[..., Any], leaves: Any, dims: Any, spec: Any, size: int, chunk_size: int, out_dims: Any, kwargs: Any
+) -> Any:  # fmt: skip
+    """A batch in parts of a size, one after the other."""
+    parts = []
+    for start in range(0, size, chunk_size):
+        length = min(chunk_size, size - start)
+        pairs = zip(leaves, dims, strict=True)
+        given = [x if d is None else x.narrow(d, start, length) for x, d in pairs]
+        parts.append(tree_flatten(call(given, dims, spec, length, kwargs)))
+    out_spec = parts[0][1]
+    places = _broadcast_to_and_flatten(out_dims, out_spec)
+    columns = zip(*(values for values, _ in parts), strict=True)
+    joined = [
+        c[0] if d is None else cat(list(c), d) for c, d in zip(columns, places or [], strict=True)
+    ]
+    return tree_unflatten(joined, out_spec)
 
 
 def _batch_size(leaves: list[Any], dims: list[Any]) -> int:
@@ -88,44 +130,122 @@ def _batch_size(leaves: list[Any], dims: list[Any]) -> int:
     return sizes[0]
 
 
-def _examples(size: int, randomness: str) -> Any:
-    """The numbers of the examples; each begins with the same random state if that is asked for."""
-    from ..random import get_rng_state, set_rng_state
+class _Batching(Interpreter):
+    """Sees what a function does to batches: draws random numbers for them, and takes other tensors in."""
 
-    if randomness != "same":
-        yield from range(size)
-        return
-    state = get_rng_state()
-    for i in range(size):
-        set_rng_state(state)
-        yield i
+    def __init__(self, level: Level) -> None:
+        self.level = level
+
+    def operation(self, op: Any, inputs: Any, params: Any, perform: Callable[..., Any]) -> Any:
+        if "generator" in params and not getattr(op, "args", ()):
+            return self._drawn(op, inputs, params, perform)
+        if any(_is_batched(v, self.level) for v in values_of((list(inputs), params))):
+            given = list(inputs)
+            apart = not any(_is_batched(x, self.level) for x in given)
+            for i, x in enumerate(given):
+                recorded = isinstance(x, Tensor) and modes.grad and tracks(x)
+                if isinstance(x, Tensor) and (apart or recorded) and not _is_batched(x, self.level):
+                    given[i] = EXPAND(x, level=self.level)
+            inputs = given
+        try:
+            return perform(op, inputs, params)
+        except NoRuleError as error:
+            raise RuntimeError(
+                f"vmap: '{op.name}' has no form for a batch, or writes one into memory that is the same for all examples: {error}"
+            ) from None
+
+    def _drawn(self, op: Any, inputs: Any, params: Any, perform: Callable[..., Any]) -> Any:
+        """Random numbers: the same for all examples, or other ones for each."""
+        if self.level.randomness == "error":
+            raise RuntimeError(RANDOM_ERROR)
+        if self.level.randomness == "same" or "size" not in params:
+            return perform(op, inputs, params)
+        drawn = perform(op, inputs, {**params, "size": (self.level.size, *params["size"])})
+        return BATCH(drawn, dim=0, level=self.level)
 
 
-def _example(leaves: list[Any], dims: list[Any], index: int) -> list[Any]:
-    """The arguments of one example."""
-    pairs = zip(leaves, dims, strict=True)
-    return [leaf if dim is None else leaf.select(dim, index) for leaf, dim in pairs]
+def in_batches(tensor: Tensor) -> Tensor:
+    """A tensor as a batch of every function of batches that is under way: each example has a gradient of its own."""
+    for level in active:
+        if not _is_batched(tensor, level):
+            tensor = EXPAND(tensor, level=level)
+    return tensor
 
 
-def _together(results: list[Any], out_dims: Any) -> Any:
-    """Results of examples as those of a batch."""
-    if not results:
-        raise ValueError("vmap: the batch has no examples")
-    columns, spec = [], None
-    for result in results:
-        leaves, spec = tree_flatten(result)
-        columns.append(leaves)
-    assert spec is not None
+def _is_batched(value: Any, level: Level) -> bool:
+    array = value._array if isinstance(value, Tensor) else value
+    while isinstance(array, BatchedArray):
+        if array.level is level:
+            return True
+        array = array.stack
+    return False
+
+
+def _to_batch(input: Any, dim: int, level: Level) -> Any:
+    return BatchedArray(np.moveaxis(input, dim, 0), level)
+
+
+def _from_batch(input: Any, dim: int, level: Level) -> Any:
+    """The arrays of a batch as one; of an array that is the same for all, as many copies."""
+    if not _is_batched(input, level):
+        stack = np.broadcast_to(input, (level.size, *input.shape))
+    elif input.level is level:
+        stack = input.stack
+    else:  # a batch of an inner function, made of batches of this one
+        inner = _from_batch(input.stack, 0, level)
+        return BatchedArray(np.moveaxis(np.moveaxis(inner, 0, 1), 1, dim + 1), input.level)
+    return np.moveaxis(stack, 0, dim) if dim else stack
+
+
+def _summed(input: Any, level: Level) -> Any:
+    return _from_batch(input, 0, level).sum(axis=0)
+
+
+BATCH = Op(
+    "vmap_batch",
+    ("input",),
+    _to_batch,
+    {"input": lambda g, dim, level: UNBATCH(g, dim=dim, level=level)},
+    crosses=True,
+)
+UNBATCH = Op(
+    "vmap_unbatch",
+    ("input",),
+    _from_batch,
+    {"input": lambda g, dim, level: BATCH(g, dim=dim, level=level)},
+    crosses=True,
+)
+EXPAND = Op(
+    "vmap_expand", ("input",), lambda input, level: BatchedArray(np.broadcast_to(input, (level.size, *input.shape)), level),
+    {"input": lambda g, level: SUM(g, level=level)}, crosses=True,
+)  # fmt: skip
+SUM = Op(
+    "vmap_sum",
+    ("input",),
+    _summed,
+    {"input": lambda g, level: EXPAND(g, level=level)},
+    crosses=True,
+)
+
+
+def _results(output: Any, out_dims: Any, level: Level) -> Any:
+    """The output of a function of batches, with the batch where it is asked for."""
+    leaves, spec = tree_flatten(output)
     dims = _broadcast_to_and_flatten(out_dims, spec)
     if dims is None:
         raise ValueError(
             f"vmap(..., out_dims={out_dims}): out_dims is not compatible with the structure of outputs."
         )
     made = []
-    for values, dim in zip(zip(*columns, strict=True), dims, strict=True):
-        if not isinstance(values[0], Tensor):
+    for value, dim in zip(leaves, dims, strict=True):
+        if not isinstance(value, Tensor):
             raise ValueError(
-                f"vmap: `func` must only return Tensors, got type {type(values[0])} as a return."
+                f"vmap: `func` must only return Tensors, got type {type(value)} as a return."
             )
-        made.append(values[0] if dim is None else stack(list(values), dim))
+        if dim is None:
+            if _is_batched(value, level):
+                raise ValueError("vmap: `func` can not return a BatchedTensor when out_dim is None")
+            made.append(value)
+            continue
+        made.append(UNBATCH(value, dim=dim % (value.ndim + 1), level=level))
     return tree_unflatten(made, spec)

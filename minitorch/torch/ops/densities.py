@@ -203,7 +203,7 @@ def gaussian_nll_loss(
         var = input.new_full(input.shape, var)
     elif not isinstance(var, Tensor):
         raise TypeError(f"var must be a Tensor or a float, not {type(var).__name__}")
-    if bool((var < 0).any()):
+    if (var._array < 0).any():
         raise ValueError("var has negative entry/entries")
     if var.shape != input.shape:
         odd = [b for a, b in zip(input.shape, var.shape, strict=False) if a != b]

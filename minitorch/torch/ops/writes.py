@@ -242,7 +242,9 @@ class CopySlices(Node):
         if self.inner is None:
             raise RuntimeError(FREED)
         incoming: Any = gradients[0]
-        result = incoming.new_empty_strided(incoming.shape, self.strides).copy_(incoming)
+        result = incoming.clone()
+        if list(result.stride()) != self.strides:
+            result = incoming.new_empty_strided(incoming.shape, self.strides).copy_(incoming)
         part = result.as_strided(*self.geometry)
         inner = list(self.inner.backward([part.clone()]))
         if inner[0] is None:

@@ -411,7 +411,7 @@ def _det_gradient(g: Any, A: Any, out: Any) -> Any:
     if A._array.shape[-1] == 1:
         return g[..., None, None]
     singular = out.detach().abs() < 100 * dtypes.finfo(A.dtype).eps
-    if not singular.any():
+    if not singular._array.any():
         return _regular_cofactors(g, A, out)
     n = A._array.shape[-1]
     mask = singular[..., None, None]
