@@ -25,6 +25,7 @@ from minitorch.torch.distributed import mpi
 from minitorch.torch.distributed.errors import DistNetworkError
 
 from .distributed_found import ROOT, environment, free_port, results, same
+from .distributed_random import differences
 
 dist = mt.distributed
 PROGRAM = ROOT / "tests" / "torch" / "distributed_training.py"
@@ -51,6 +52,13 @@ def test_every_collective_gives_what_gloo_gives(found: Any, group: str) -> None:
         for name, expected in theirs.get(group, {}).items():
             tolerance = 1e-6 if "complex" in name and "AVG" in name else 0.0  # divided as pairs
             assert same(expected, ours[group][name], tolerance), (rank, name)
+
+
+def test_random_collectives_give_what_gloo_gives(found: Any) -> None:
+    theirs, ours = ([rank["random"] for rank in ranks] for ranks in found)
+    wrong, unknown = differences(theirs, ours)
+    assert not wrong, wrong[0]
+    assert unknown < sum(map(len, theirs)) / 5
 
 
 def test_groups_views_errors_and_stores(found: Any) -> None:

@@ -50,7 +50,8 @@ def check(op: Any, name: str, dtype: dtypes.dtype) -> None:
             f"not {type(op).__name__}"
         )
     if dtype.is_complex and op not in (ReduceOp.SUM, ReduceOp.AVG):
-        raise ValueError(f"{name} does not support {op} on complex tensors")
+        refused = ValueError if name == "all_reduce" else RuntimeError
+        raise refused(f"{name} does not support {op} on complex tensors")
     if op in BITWISE and dtype.is_floating_point:
         raise RuntimeError(f"Cannot use ReduceOp.{op.name} with non-integral dtype")
     if op is ReduceOp.AVG and dtype.kind < dtypes.FLOATING:
