@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import scipy.stats
 import torch as real
@@ -296,3 +297,25 @@ def test_von_mises_in_double_precision() -> None:
         got = mine.VonMises(ours.zeros(7).double(), concentration).log_prob(to_ours(angle))
         expected = scipy.stats.vonmises.logpdf(angle.numpy(), concentration)
         same(got, real.from_numpy(expected), "log_prob", ulps=50)
+
+
+_JOINED: dict[str, Any] = {
+    "runs": lambda d, t, x: (d.transforms.CatTransform([d.ExpTransform(), d.AffineTransform(1.0, 2.0)], 0, [2, 1]), x),
+    "runs of the last": lambda d, t, x: (d.transforms.CatTransform([d.ExpTransform(), d.TanhTransform()], -1, [1, 3]), x),
+    "no lengths": lambda d, t, x: (d.transforms.CatTransform([d.ExpTransform()] * 3), x),
+    "cumulative": lambda d, t, x: (d.transforms.CumulativeDistributionTransform(d.Normal(t.tensor(0.5), t.tensor(2.0))), x),
+    "registry": lambda d, t, x: (d.biject_to(d.constraints.cat([d.constraints.positive, d.constraints.unit_interval], 1, [1, 3])), x),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _JOINED)
+def test_joined_transforms(name: str) -> None:
+    found = []
+    for d, t in ((ours.distributions, ours), (real.distributions, real)):
+        transform, x = _JOINED[name](d, t, t.linspace(-1, 1, 12).view(3, 4))
+        y = transform(x)
+        values = [y, transform.inv(y), transform.log_abs_det_jacobian(x, y)]
+        values += [transform.domain.check(x), transform.codomain.check(y)]
+        found.append([v.numpy() for v in values])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, 1e-5, 1e-6)

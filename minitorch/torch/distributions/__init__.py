@@ -54,8 +54,12 @@ from .studentT import StudentT as StudentT
 from .transformed_distribution import TransformedDistribution as TransformedDistribution
 from .transforms import AbsTransform as AbsTransform
 from .transforms import AffineTransform as AffineTransform
+from .transforms import CatTransform as CatTransform
 from .transforms import ComposeTransform as ComposeTransform
 from .transforms import CorrCholeskyTransform as CorrCholeskyTransform
+from .transforms import (
+    CumulativeDistributionTransform as CumulativeDistributionTransform,
+)
 from .transforms import ExpTransform as ExpTransform
 from .transforms import IndependentTransform as IndependentTransform
 from .transforms import LowerCholeskyTransform as LowerCholeskyTransform

@@ -71,6 +71,12 @@ for _registry in (biject_to, transform_to):
         constraints.stack,
         lambda c, to=_registry: transforms.StackTransform([to(part) for part in c.cseq], c.dim),
     )
+    _registry.register(
+        constraints.cat,
+        lambda c, to=_registry: transforms.CatTransform(
+            [to(part) for part in c.cseq], c.dim, c.lengths
+        ),
+    )
     _registry.register(constraints.corr_cholesky, lambda _: transforms.CorrCholeskyTransform())
 biject_to.register(constraints.simplex, lambda _: transforms.StickBreakingTransform())
 transform_to.register(constraints.simplex, lambda _: transforms.SoftmaxTransform())

@@ -9,7 +9,7 @@ from typing import Any
 from .. import dtypes
 from ..nn.functional import logsigmoid, pad, softplus
 from ..ops.creation import full_like
-from ..ops.joining import stack
+from ..ops.joining import cat, stack
 from ..ops.movement import broadcast_shapes
 from ..tensor import Size, Tensor
 from . import constraints
@@ -412,9 +412,106 @@ class StackTransform(Transform):
         return stack(growths, self.dim)
 
 
+class CatTransform(Transform):
+    """A transform for each run of places along a dimension.
+
+    >>> import minitorch.torch as torch
+    >>> D = torch.distributions
+    >>> both = D.CatTransform([D.ExpTransform(), D.AffineTransform(0.0, 2.0)], lengths=[1, 2])
+    >>> both(torch.tensor([0.0, 1.0, 2.0]))
+    tensor([1., 2., 4.])
+    """
+
+    bijective = property(lambda self: all(t.bijective for t in self.transforms))
+    domain = property(
+        lambda self: constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths)
+    )
+    codomain = property(
+        lambda self: constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
+    )
+    event_dim = property(lambda self: max(t.event_dim for t in self.transforms))
+    length = property(lambda self: sum(self.lengths), doc="How many places there are.")
+
+    def __init__(
+        self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
+    ) -> None:  # fmt: skip
+        super().__init__(cache_size=cache_size)
+        self.transforms, self.dim = [t.with_cache(cache_size) for t in tseq], dim
+        self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.transforms):
+            raise AssertionError(
+                f"CatTransform: {len(self.transforms)} transforms, but {len(self.lengths)} lengths"
+            )
+
+    def _arguments(self) -> tuple[Any, ...]:
+        return self.transforms, self.dim, self.lengths
+
+    def _each(self, *tensors: Tensor) -> Any:
+        parts = [x.split(self.lengths, self.dim) for x in tensors]
+        return zip(self.transforms, *parts, strict=True)
+
+    def _call(self, x: Tensor) -> Tensor:
+        return cat([t(v) for t, v in self._each(x)], self.dim)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return cat([t.inv(v) for t, v in self._each(y)], self.dim)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """The logarithm of how much volumes around x grow."""
+        growths = []
+        for t, v, w in self._each(x, y):
+            growth = t.log_abs_det_jacobian(v, w)
+            growths.append(sum_rightmost(growth, self.event_dim - t.event_dim))
+        dim = self.dim - x.dim() if self.dim >= 0 else self.dim
+        dim += self.event_dim
+        return cat(growths, dim) if dim < 0 else sum(growths[1:], growths[0])
+
+
+class CumulativeDistributionTransform(Transform):
+    """A distribution's cumulative distribution function."""
+
+    bijective = True
+    codomain = constraints.unit_interval
+    sign = 1
+    domain = property(lambda self: self.distribution.support)
+
+    def __init__(self, distribution: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        self.distribution = distribution
+
+    def _arguments(self) -> tuple[Any, ...]:
+        return (self.distribution,)
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self.distribution.cdf(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return self.distribution.icdf(y)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """The logarithm of the density."""
+        return self.distribution.log_prob(x)
+
+
 __all__ = [
-    "AbsTransform", "AffineTransform", "ComposeTransform", "CorrCholeskyTransform", "ExpTransform",
-    "IndependentTransform", "LowerCholeskyTransform", "PositiveDefiniteTransform", "PowerTransform", "ReshapeTransform",
-    "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform", "StackTransform", "StickBreakingTransform",
-    "TanhTransform", "Transform", "identity_transform",
+    "AbsTransform",
+    "AffineTransform",
+    "CatTransform",
+    "ComposeTransform",
+    "CorrCholeskyTransform",
+    "CumulativeDistributionTransform",
+    "ExpTransform",
+    "IndependentTransform",
+    "LowerCholeskyTransform",
+    "PositiveDefiniteTransform",
+    "PowerTransform",
+    "ReshapeTransform",
+    "SigmoidTransform",
+    "SoftmaxTransform",
+    "SoftplusTransform",
+    "StackTransform",
+    "StickBreakingTransform",
+    "TanhTransform",
+    "Transform",
+    "identity_transform",
 ]  # fmt: skip
