@@ -309,6 +309,10 @@ FINDINGS = [
     row("segment_reduce", real.ones(0), "sum", lengths=T([], dtype=real.int64)),
     row("segment_reduce", real.ones(0), "sum", lengths=T([], dtype=real.int64), unsafe=True),
     row("nn.functional.embedding_bag", T([[1, 0]]), T([[1, 2], [3, 4]], dtype=real.uint8), mode="sum"),
+    row("range", 0.5, 2**62),
+    row("linspace", 0.0, T(1 + 0j), 0, dtype=real.float64),
+    row("matrix_exp", real.ones(3, 4, dtype=real.float16)),
+    row("nn.functional.dropout1d", real.ones(9)[::3, None].requires_grad_(), training=True, inplace=True),
     # NumPy's warnings
     row("kaiser_window", 3, True, INF),
     row("nn.functional.group_norm", leaf([[[INF, 1.0], [2.0, -INF], [1.0, 2.0], [3.0, 5.0]]]), 2, leaf([1.0, 2, 3, 4])),

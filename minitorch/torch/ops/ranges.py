@@ -122,7 +122,10 @@ def inclusive_range(
         start, end, step = (_in_eight_bytes(v) for v in (start, end, step))
     if not step or step != step:
         raise RuntimeError("step must be nonzero")
-    count = np.arange(math.floor((end - start) / step) + 1)
+    last = math.floor((end - start) / step)
+    if last >= 2**59:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes=[{last + 1}]")
+    count = np.arange(last + 1)
     made = new_tensor_of((start + count * step).astype(kind.numpy), device, requires_grad)
     return made if out is None else _filled(out, made, "range")
 
@@ -143,6 +146,8 @@ def _spaced_kind(name: str, a: Any, b: Any, dtype: Any, out: Any) -> dtype_type:
     check_given_type(dtype, out)
     if dtype is not None or out is not None:
         kind = dtype or out.dtype
+        if any(isinstance(v, complex) for v in (a, b)) and not kind.is_complex:
+            raise RuntimeError(f"torch.{name}(): complex ends can't be safely cast to {kind}")
         if kind is dtypes.bool_:
             raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
         return kind

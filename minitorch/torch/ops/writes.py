@@ -190,7 +190,8 @@ def check_writable(target: Tensor, recording: bool, overlapping: bool = False) -
         )
     if base is None:
         return
-    if base._requires_grad and base._edge is None:
+    # the leaf is the base, or a view of a base that is not recorded
+    if base._edge is None and (base._requires_grad or target._requires_grad):
         raise RuntimeError(
             "a view of a leaf Variable that requires grad is being used in an in-place operation."
         )

@@ -85,6 +85,34 @@ def has_long(call: Call) -> bool:
     return any(isinstance(v, int) and not -(2**63) < v < 2**63 for v in given)
 
 
+def has_nan_number(call: Call) -> bool:
+    """Whether a number, not a tensor, is NaN."""
+    return any(isinstance(v, float) and v != v for v in (*call.args, *call.kwargs.values()))
+
+
+def is_large(call: Call) -> bool:
+    """Whether a number above 100 goes in."""
+    return any(t.numel() and float(t.detach().abs().max()) > 100 for t in leaves(call.args))
+
+
+def has_bool_bound(call: Call) -> bool:
+    """Whether a bound of `rrelu` is True or False."""
+    bounds = (*call.args[1:3], call.kwargs.get("lower"), call.kwargs.get("upper"))
+    return any(isinstance(v, bool) for v in bounds)
+
+
+def has_wide_exponent(call: Call) -> bool:
+    """Whether exponents of eight bytes, the second argument, are beyond four."""
+    exponents = [t for t in leaves((call.args[1:], call.kwargs)) if t.dtype is real.int64]
+    return any(bool((t != t.int()).any()) for t in exponents)
+
+
+def has_blank(call: Call) -> bool:
+    """Whether the blank is among the labels of `ctc_loss`."""
+    blank = call.kwargs.get("blank", (*call.args[4:5], 0)[0])
+    return bool((call.args[1] == blank).any())
+
+
 def has_smallest(call: Call) -> bool:
     """Whether the smallest number of a signed type goes in, which has no absolute value."""
     given = leaves((call.args, call.kwargs))

@@ -397,10 +397,10 @@ ERRORS = (
         ),
     ),
     Difference(
-        "PyTorch's `multilabel_soft_margin_loss` multiplies by whatever stands for a weight.",
+        "PyTorch's `multilabel_soft_margin_loss` multiplies by whatever stands for a target or a weight.",
         "refused",
         names=r"nn\.functional\.multilabel_soft_margin_loss",
-        text="argument 'weight' .* must be Tensor",
+        text="argument '(target|weight)' .* must be Tensor",
     ),
     Difference(
         "PyTorch's attention takes a NaN for no dropout.",

@@ -336,7 +336,9 @@ def _near_where_finite(a: Any, b: Any) -> bool:
     there = np.isfinite(a) & np.isfinite(b)
     if not there.any():
         return True
-    return bool((np.abs(a - b)[there] <= 0.01 * (largest(b[there]) + largest(a[there]))).all())
+    with np.errstate(all="ignore"):
+        room = 0.01 * (largest(b[there]) + largest(a[there]))
+        return bool((np.abs(a - b)[there] <= room).all())
 
 
 def _near(mine: Any, theirs: Any, coarsest: float) -> bool:

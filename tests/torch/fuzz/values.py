@@ -11,15 +11,21 @@ from ..oracle import leaves
 from .difference import (
     MATRICES,
     Difference,
+    has_blank,
+    has_bool_bound,
     has_empty,
     has_equal,
     has_extreme_order,
+    has_long,
+    has_nan_number,
     has_smallest,
     has_type,
+    has_wide_exponent,
     has_zero,
     in_order,
     is_complex,
     is_extreme,
+    is_large,
     is_singular,
     no_freedom,
     not_finite,
@@ -37,10 +43,7 @@ VALUES = (
         "PyTorch's `rrelu` computes with bounds that are True or False as such.",
         "(gradient |written )?values",
         names=r"(Tensor\.|nn\.functional\.)?rrelu_?",
-        when=lambda call: any(
-            isinstance(v, bool)
-            for v in (*call.args[1:3], call.kwargs.get("lower"), call.kwargs.get("upper"))
-        ),
+        when=has_bool_bound,
     ),
     Difference(
         "PyTorch's incomplete gamma functions have nine digits from 20 on.",
@@ -254,18 +257,13 @@ VALUES = (
         "PyTorch's `ldexp` takes the lowest 32 bits of an exponent of eight bytes.",
         "(written )?values",
         names=r"(Tensor\.)?ldexp_?",
-        when=lambda call: any(
-            t.dtype is real.int64 and bool((t != t.int()).any())
-            for t in leaves((call.args[1:], call.kwargs))
-        ),
+        when=has_wide_exponent,
     ),
     Difference(
         "A label of `ctc_loss` that is the blank itself is counted once, or twice, at the last step.",
         "gradient values",
         names=r"(nn\.functional\.)?ctc_loss",
-        when=lambda call: bool(
-            (call.args[1] == call.kwargs.get("blank", (*call.args[4:5], 0)[0])).any()
-        ),
+        when=has_blank,
     ),
     Difference(
         "PyTorch's shifted Chebyshev polynomials of degrees above 2**61 overflow in twice the degree.",
@@ -291,9 +289,7 @@ VALUES = (
         "gradient values",
         names=r"(Tensor\.|special\.)?xlogy_?",
         text=r"\(nan\), expected .*\(0\.0\)",
-        when=lambda call: any(
-            isinstance(v, float) and v != v for v in (*call.args, *call.kwargs.values())
-        ),
+        when=has_nan_number,
     ),
     Difference(
         "The derivative of the power 0.5 at -0 is infinite of either sign, in two bytes and in four.",
@@ -301,6 +297,13 @@ VALUES = (
         names=r"(Tensor\.)?(pow|float_power|__i?pow__)_?",
         text=r"\(-?inf\), expected .*\(-?inf\)",
         when=has_zero,
+    ),
+    Difference(
+        "Polynomials of degrees above 32 lose digits in the recurrence, in four bytes.",
+        "values",
+        names=r"special\.(laguerre|legendre)_polynomial_\w",
+        when=lambda call: any(bool((t > 32).any()) for t in leaves(call.args[1:])),
+        finite=True,
     ),
     Difference(
         "The solution of a system with infinite or overflowing coefficients is what each library's pivots leave of it.",
@@ -389,17 +392,13 @@ VALUES = (
         "PyTorch's `sub` negates `alpha` in eight bytes, where the smallest number has no opposite.",
         "(gradient |written )?values",
         names=r"(Tensor\.)?(r?sub(tract)?_?|__i?sub__|__rsub__)",
-        when=lambda call: any(
-            type(v) is int and v == -(2**63) for v in (*call.args, *call.kwargs.values())
-        ),
+        when=has_long,
     ),
     Difference(
         "The matrix exponential of large matrices loses digits with each squaring, in PyTorch more than here.",
         "(gradient )?values",
         names=r"(.*\.)?matrix_exp",
-        when=lambda call: any(
-            t.numel() and float(t.detach().abs().max()) > 100 for t in leaves(call.args)
-        ),
+        when=is_large,
     ),
     Difference(
         "Where numbers overflow or are infinite, a gradient that is infinite by one formula is NaN by another.",

@@ -100,7 +100,7 @@ MATRIX_EXP = Op("linalg_matrix_exp", ("A",), _matrix_exp, {"A": _matrix_exp_grad
 def matrix_exp(A: Tensor) -> Tensor:
     """The exponential of square matrices."""
     check_matrix("linalg.matrix_exp", A)
-    if A.dtype.itemsize != 2 or not A.dtype.is_floating_point:
+    if A.dtype.itemsize != 2 or not A.dtype.is_floating_point or A.numel():
         check_square("linalg.matrix_exp", A)
     return MATRIX_EXP(A)
 
