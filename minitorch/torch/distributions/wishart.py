@@ -6,12 +6,11 @@ import math
 from typing import Any
 
 from .. import dtypes, linalg
-from ..ops import FUNCTIONS
 from ..ops.creation import tensor
 from ..ops.linalg.factorizations import cholesky_inverse, cholesky_solve
 from ..ops.movement import broadcast_shapes
 from ..ops.random import randn
-from ..ops.ranges import arange
+from ..ops.ranges import arange, tril_indices
 from ..special import multigammaln
 from ..tensor import Size, Tensor
 from . import constraints
@@ -107,7 +106,7 @@ class Wishart(ExponentialFamily):
         size = self._event_shape[-1]
         diagonal = self._diagonal.rsample(shape).sqrt()
         noise = diagonal.clamp(min=dtypes.finfo(diagonal.dtype).eps).diag_embed()
-        i, j = FUNCTIONS["tril_indices"](size, size, offset=-1)
+        i, j = tril_indices(size, size, offset=-1)
         below = randn((*shape, *self._batch_shape, size * (size - 1) // 2), dtype=noise.dtype)
         noise[..., i, j] = below
         factor = self._unbroadcasted_scale_tril @ noise

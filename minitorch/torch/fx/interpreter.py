@@ -8,7 +8,7 @@ from ..nn.modules.module import Module
 from ._symbolic_trace import Tracer
 from .graph import Graph
 from .graph_module import GraphModule
-from .node import Node, Target, map_arg
+from .node import Node, Target, map_aggregate, map_arg
 from .proxy import Proxy
 
 
@@ -183,6 +183,4 @@ class Transformer(Interpreter):
 
 def map_proxies(a: Any) -> Any:
     """A value with nodes in the place of proxies."""
-    from .node import map_aggregate
-
     return map_aggregate(a, lambda x: x.node if isinstance(x, Proxy) else x)

@@ -222,8 +222,8 @@ def eye(
     return made if out is None else into(out, made, "eye")
 
 
-def _triangle(name: str, keep: Callable[..., Array], doc: str) -> None:
-    """`torch.tril(x)`, `x.tril_()`, and the places that are kept, `torch.tril_indices(2, 3)`."""
+def _triangle(name: str, keep: Callable[..., Array], doc: str) -> Callable[..., Tensor]:
+    """`torch.tril(x)`, `x.tril_()`, and the places that are kept, `torch.tril_indices(2, 3)`, which is returned."""
     op = Op(name, ("input",), in_order(lambda input, diagonal: keep(input, diagonal)),
             {"input": lambda g, diagonal: op(g, diagonal=diagonal)}, doc=doc)  # fmt: skip
 
@@ -252,12 +252,12 @@ def _triangle(name: str, keep: Callable[..., Array], doc: str) -> None:
     indices.__name__ = f"{name}_indices"
     indices.__doc__ = f"The places that `{name}` keeps, as rows and columns."
     function_and_method(call)
-    function(indices)
     in_place(f"{name}_", call)
+    return function(indices)
 
 
-_triangle("tril", np.tril, "The lower triangle of matrices; elsewhere 0.")
-_triangle("triu", np.triu, "The upper triangle of matrices; elsewhere 0.")
+tril_indices = _triangle("tril", np.tril, "The lower triangle of matrices; elsewhere 0.")
+triu_indices = _triangle("triu", np.triu, "The upper triangle of matrices; elsewhere 0.")
 
 
 @function_and_method

@@ -105,8 +105,16 @@ def elementwise(
     found = _kernels.get(key)
     if found is None:
         found = _kernels[key] = _compiled(op.scalar, kind, signature, len(constants), dims)
-    if not found:
-        return None
+    out = _launched(found, arrays, constants, shape, dims, out) if found else None
+    if out is None or not dims or out is arrays[0] or op.name in IN_ORDER:
+        return out
+    return laid_out(out, arrays)
+
+
+def _launched(
+    found: Any, arrays: Sequence[Any], constants: tuple[Any, ...], shape: Any, dims: int, out: Array | None
+) -> Array | None:  # fmt: skip
+    """What a kernel makes of arrays in a shape; None where it cannot be, or not in the place of `out`."""
     launch, result, number, each = found
     size = prod(shape)
     if size >= 1 << 31:
@@ -126,9 +134,7 @@ def elementwise(
             if type(x) is cupy.ndarray:
                 args += _strides(x, dims)
     launch((-(-size // (BLOCK * each)),), (BLOCK,), (*args, out, size))
-    if not dims or out is arrays[0] or op.name in IN_ORDER:
-        return out
-    return laid_out(out, arrays)
+    return out
 
 
 def _is_whole(x: Any) -> bool:

@@ -30,9 +30,10 @@ from .arguments import (
     offer,
     several,
 )
-from .norms import _threshold
+from .factorizations import qr
+from .norms import _threshold, matrix_rank
 from .solving import inv, solve
-from .spectra import eigh, svd
+from .spectra import eigh, svd, svdvals
 
 # --- Powers and exponentials -------------------------------------------------------------------
 
@@ -208,9 +209,6 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
 
 
 def _rank_and_values(A: Tensor, rcond: Any, driver: str) -> tuple[Tensor, Tensor]:
-    from .norms import matrix_rank
-    from .spectra import svdvals
-
     real = A.dtype.to_real()
     values = svdvals(A) if driver in ("gelsd", "gelss") else empty(0, dtype=real, device=A.device)
     if driver == "gels":
@@ -394,8 +392,6 @@ def svd_lowrank(
 
 def _range_of(A: Tensor, q: int, niter: int) -> Tensor:
     """An orthonormal basis of about A's q largest directions."""
-    from .factorizations import qr
-
     own = A.dtype.is_complex or A.dtype in (dtypes.float16, dtypes.float32, dtypes.float64)
     Q = qr(A @ randn(A._array.shape[-1], q, dtype=A.dtype if own else dtypes.float32))[0]
     for _ in range(niter):

@@ -19,7 +19,8 @@ from ..promotion import plain_number, result_type
 from ..record import REDUCTION, Op, bind
 from ..reduce import spread
 from ..surface import FUNCTIONS, check_tensor, function_and_method, into, method, with_out
-from .spectra import svdvals
+from .solving import INV
+from .spectra import eigvalsh, svdvals
 
 # --- Of vectors ------------------------------------------------------------------------------
 
@@ -275,8 +276,6 @@ def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
 
 def cond(A: Tensor, p: Any = None, *, out: Any = None) -> Tensor:
     """How much a matrix may magnify errors: its norm times that of its inverse."""
-    from .solving import INV
-
     name = "linalg.cond"
     if A.ndim < 2:
         raise RuntimeError(
@@ -332,8 +331,6 @@ def matrix_rank(
     A: Tensor, tol: Any = None, *, atol: Any = None, rtol: Any = None, hermitian: bool = False
 ) -> Tensor:
     """How many singular values are not 0."""
-    from .spectra import eigvalsh
-
     if A.ndim < 2:
         raise RuntimeError(
             f"linalg.matrix_rank: The input tensor A must have at least 2 dimensions, got shape {list(A.shape)}."
