@@ -360,10 +360,15 @@ class safe_open:  # noqa: N801
         filename: the file
         framework: "pt" or "torch"; there is no other here
         device: "cpu"
+        backend: how newer versions of the package read files; here there is one way
     """
 
     def __init__(
-        self, filename: str | os.PathLike[str], framework: str = "pt", device: Any = "cpu"
+        self,
+        filename: str | os.PathLike[str],
+        framework: str = "pt",
+        device: Any = "cpu",
+        backend: Any = None,
     ) -> None:
         from .backends.interface import resolve
 

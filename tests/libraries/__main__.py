@@ -78,6 +78,7 @@ def main() -> int:
     args = parser.parse_args()
     python = prepared(args.environment)
     libraries = next((args.environment / "lib").glob("python*/site-packages"))
+    path = os.pathsep.join([str(HERE / "oracle"), str(libraries)])
     programs = sorted((HERE / "programs").glob("*.py"))
     chosen = [p for p in programs if not args.names or p.stem in args.names]
     failed = 0
@@ -85,7 +86,7 @@ def main() -> int:
         ours: list[str] = []
         try:
             ours = run([str(python), "-m", "minitorch.torch", "--no-check", str(program)])
-            theirs = run([sys.executable, str(program)], PYTHONPATH=str(libraries))
+            theirs = run([sys.executable, str(program)], PYTHONPATH=path)
             found = list(differences(ours, theirs)) or ([] if ours else ["    it printed nothing"])
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             found = [f"    {error}"]

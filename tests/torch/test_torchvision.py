@@ -25,6 +25,9 @@ Image = pytest.importorskip("PIL.Image")
 SIZES = {
     "resnet18": (11_689_512, 122, "layer4.1.bn2.num_batches_tracked"),
     "resnet50": (25_557_032, 320, "layer4.2.bn3.num_batches_tracked"),
+    "squeezenet1_0": (1_248_424, 52, "features.12.expand3x3.bias"),
+    "squeezenet1_1": (1_235_496, 52, "features.12.expand3x3.bias"),
+    "densenet121": (7_978_856, 727, "features.norm5.num_batches_tracked"),
     "mobilenet_v2": (3_504_872, 314, "features.18.1.num_batches_tracked"),
 }
 
@@ -38,6 +41,23 @@ def test_models(name):
     assert len(state) == entries
     assert state[-3] == last
     assert name in models.list_models()
+
+
+# Of a picture of 32 x 32, from seed 0 (noted from torchvision 0.29).
+OUTPUTS = {
+    "squeezenet1_1": [0.259333, 0.013427, 0.000000],
+    "densenet121": [0.196939, 0.539523, -0.149729],
+}
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_outputs_are_torchvisions(name):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = models.get_model(name, num_classes=3).eval()
+        with torch.no_grad():
+            scores = model(torch.randn(1, 3, 32, 32))[0]
+    assert scores.tolist() == pytest.approx(OUTPUTS[name], abs=3e-6)
 
 
 def test_first_weights_are_torchvisions():

@@ -2,6 +2,11 @@
 
 from .alexnet import AlexNet as AlexNet
 from .alexnet import alexnet as alexnet
+from .densenet import DenseNet as DenseNet
+from .densenet import densenet121 as densenet121
+from .densenet import densenet161 as densenet161
+from .densenet import densenet169 as densenet169
+from .densenet import densenet201 as densenet201
 from .lenet import LeNet as LeNet
 from .lenet import lenet as lenet
 from .mobilenetv2 import MobileNetV2 as MobileNetV2
@@ -17,6 +22,9 @@ from .resnet import resnet101 as resnet101
 from .resnet import resnet152 as resnet152
 from .resnet import resnext50_32x4d as resnext50_32x4d
 from .resnet import wide_resnet50_2 as wide_resnet50_2
+from .squeezenet import SqueezeNet as SqueezeNet
+from .squeezenet import squeezenet1_0 as squeezenet1_0
+from .squeezenet import squeezenet1_1 as squeezenet1_1
 from .vgg import VGG as VGG
 from .vgg import vgg11 as vgg11
 from .vgg import vgg11_bn as vgg11_bn

@@ -29,6 +29,9 @@ _FILES = [
     ("resnext50_32x4d", "ResNeXt50_32X4D", "7cdf4587", "1a0047aa"),
     ("wide_resnet50_2", "Wide_ResNet50_2", "95faca4d", "9ba9bcbe"),
     ("mobilenet_v2", "MobileNet_V2", "b0353104", "7ebf99e0"),
+    ("squeezenet1_0", "SqueezeNet1_0", "b66bff10", None), ("squeezenet1_1", "SqueezeNet1_1", "b8a52dc0", None),
+    ("densenet121", "DenseNet121", "a639ec97", None), ("densenet161", "DenseNet161", "8d451a50", None),
+    ("densenet169", "DenseNet169", "b2777c0a", None), ("densenet201", "DenseNet201", "c1103571", None),
     ("vit_b_16", "ViT_B_16", "c867db91", None), ("vit_b_32", "ViT_B_32", "d86f8d99", None),
     ("vit_l_16", "ViT_L_16", "852ce7e3", None),
 ]  # fmt: skip
