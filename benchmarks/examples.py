@@ -1,11 +1,15 @@
 """The programs of examples/, each to its end in `minitorch.torch`, and what they learned.
 
-    python benchmarks/examples.py [--only NAME ...] [--out DIR]
+    python benchmarks/examples.py [--only NAME ...] [--out DIR] [--compiled STEPS]
 
 Every example runs as `minitorch run examples/NAME.py` does, at its defaults. The table has, of the
 numbers it logs, the first and the last of the one that says whether it learned, and its aim. Exit
 code 1 if one falls short. The aims are for the data of MINITORCH_DATA; without it the examples learn
 from less. All of them take about half an hour on two cores.
+
+With `--compiled 200`, each makes so many steps as it is and so many with `--compile` instead, and all losses on the way
+must be the same to rounding. (The first step after which two runs are further apart than that is named: programs that draw
+by what they learned, or whose two networks fight, enlarge every rounding in time.)
 """
 
 from __future__ import annotations
@@ -52,16 +56,49 @@ AIMS = {
 }
 
 
-def run(name: str, folder: Path) -> tuple[int, list[dict[str, float]], str]:
+def run(
+    name: str, folder: Path, more: tuple[str, ...] = ()
+) -> tuple[int, list[dict[str, float]], str]:
     """An example's exit code, the numbers it logged, and what it printed."""
     script = EXAMPLES / f"{name.split(',')[0]}.py"
     command = [sys.executable, "-m", "minitorch.torch", str(script), "--out", str(folder)]
     done = subprocess.run(
-        [*command, *AIMS[name].arguments.split()], capture_output=True, text=True, check=False
+        [*command, *AIMS[name].arguments.split(), *more],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     log = folder / "log.jsonl"
     lines = log.read_text().splitlines() if log.exists() else []
     return done.returncode, [json.loads(line) for line in lines], done.stdout + done.stderr
+
+
+ROUNDING = 1e-3
+"""How far losses may be apart, as a share of the loss, after steps that were rounded in other orders."""
+
+
+def compare(name: str, folder: Path, steps: int) -> bool:
+    """Run an example as it is and compiled; say how far losses are apart."""
+    losses, seconds = [], []
+    for more in ((), ("--compile",)):
+        start = time.perf_counter()
+        given = ("--steps", str(steps), "--log-every", "1", *more)
+        code, logged, printed = run(name, folder / ("compiled" if more else "eager"), given)
+        seconds.append(time.perf_counter() - start)
+        losses.append([row["loss"] for row in logged if "loss" in row])
+        if code or not losses[-1]:
+            print(f"failed with code {code}:\n{printed[-2000:]}", flush=True)
+            return False
+    apart = [abs(a - b) / max(abs(a), 1e-2) for a, b in zip(*losses, strict=False)]
+    same = next((i for i, d in enumerate(apart) if d > ROUNDING), len(apart))
+    eager = "stays eager" in printed or "are eager" in printed
+    note = f"   the same up to step {same}" if same < len(apart) else ""
+    print(
+        f"{len(apart):4} losses   at most {max(apart[:same], default=0):.1e} apart   "
+        f"{seconds[0]:5.0f} s and {seconds[1]:5.0f} s{'   eager in part' if eager else ''}{note}",
+        flush=True,
+    )
+    return same == len(apart)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -71,6 +108,7 @@ def main(argv: list[str] | None = None) -> int:
         "--only", nargs="+", metavar="NAME", help="examples whose name contains one"
     )
     parser.add_argument("--out", type=Path, help="folder for what the examples write")
+    parser.add_argument("--compiled", type=int, metavar="STEPS", help="compare with --compile")
     args = parser.parse_args(argv)
     chosen = [n for n in AIMS if not args.only or any(part in n for part in args.only)]
     if not chosen:
@@ -81,6 +119,9 @@ def main(argv: list[str] | None = None) -> int:
             print(f"{name:<33}", end="", flush=True)
             start = time.perf_counter()
             folder = (args.out or Path(scratch)) / name.replace(", ", "_")
+            if args.compiled:
+                short += not compare(name, folder, args.compiled)
+                continue
             code, logged, printed = run(name, folder)
             seconds = time.perf_counter() - start
             goal = AIMS[name]
@@ -95,7 +136,8 @@ def main(argv: list[str] | None = None) -> int:
                 f"aim {goal.aim:<6}{seconds:6.0f} s{'' if learned else '   short of it'}",
                 flush=True,
             )
-    print(f"{len(chosen) - short} of {len(chosen)} examples learned what they should")
+    ending = "have the same losses, compiled" if args.compiled else "learned what they should"
+    print(f"{len(chosen) - short} of {len(chosen)} examples {ending}")
     return 1 if short else 0
 
 

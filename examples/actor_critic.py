@@ -14,7 +14,7 @@ from collections import deque
 import torch
 import torch.nn.functional as F
 from cartpole import CartPole
-from experiment import options, start
+from experiment import compiled, options, start
 from torch import Tensor, nn
 from torch.distributions import Categorical
 
@@ -30,10 +30,10 @@ class ActorCritic(nn.Module):
         self.actor = nn.Linear(width, 2)
         self.critic = nn.Linear(width, 1)
 
-    def forward(self, states: Tensor) -> tuple[Categorical, Tensor]:
-        """Chances of actions, and values (N,), of states (N, 4)."""
+    def forward(self, states: Tensor) -> tuple[Tensor, Tensor]:
+        """Scores of actions (N, 2), and values (N,), of states (N, 4)."""
         features = self.body(states)  # (N, width)
-        return Categorical(logits=self.actor(features)), self.critic(features).squeeze(-1)
+        return self.actor(features), self.critic(features).squeeze(-1)
 
 
 class Games:
@@ -87,17 +87,19 @@ def main() -> None:
     model = ActorCritic(args.width).to(args.device)
     games = Games(args.games, args.device)
     optimizer = torch.optim.Adam(model.parameters(), lr=args.lr)
+    ask = compiled(model, args)
     for step in range(1, args.steps + 1):
         record = []
         for _ in range(args.moves):
-            choice, values = model(games.states)
+            scores, values = ask(games.states)
+            choice = Categorical(logits=scores)
             actions = choice.sample()  # (N,)
             record.append(
                 (choice.log_prob(actions), choice.entropy(), values, *games.step(actions))
             )
         logs, entropies, values, rewards, alive = map(torch.stack, zip(*record, strict=True))
         with torch.no_grad():
-            wanted = targets(rewards, alive, model(games.states)[1], args.discount)  # (T, N)
+            wanted = targets(rewards, alive, ask(games.states)[1], args.discount)  # (T, N)
         advantages = wanted - values.detach()
         acting = -(logs * advantages / (advantages.std() + 1e-6)).mean()
         judging = F.smooth_l1_loss(values, wanted)

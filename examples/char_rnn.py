@@ -9,11 +9,12 @@ Shows: a GRU, backpropagation through time that is cut off between pieces of tex
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from data import Characters, shakespeare
-from experiment import options, start, take
+from experiment import compiled, options, start, take
 from torch import Tensor, nn
 
 
@@ -79,15 +80,19 @@ def main() -> None:
     pieces = Pieces(characters.encode(text), args.batch_size, args.length)
     model = CharRNN(len(characters), args.width, args.layers).to(args.device)
     optimizer = torch.optim.Adam(model.parameters(), lr=args.lr)
-    memory = None
-    for step, (first, inputs, targets) in take(pieces, args.steps, args.device):
-        memory = None if first or memory is None else memory.detach()
+
+    def learn(inputs: Tensor, targets: Tensor, memory: Any) -> tuple[Tensor, ...]:
         scores, memory = model(inputs, memory)
         loss = F.cross_entropy(scores.flatten(0, 1), targets.flatten())
         optimizer.zero_grad()
         loss.backward()
         norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
+        return loss, norm, memory.detach()
+
+    learn, memory = compiled(learn, args), None
+    for step, (first, inputs, targets) in take(pieces, args.steps, args.device):
+        loss, norm, memory = learn(inputs, targets, None if first else memory)
         log.progress(step, loss=loss, gradient_norm=norm)
     torch.save(model.state_dict(), args.out / "model.pt")
 

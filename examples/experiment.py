@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Iterator
+import logging
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,6 +26,7 @@ def options(name: str, about: str | None, steps: int, log_every: int) -> argpars
     parser.add_argument("--seed", type=int, default=1, help="of all random numbers (1)")
     parser.add_argument("--log-every", type=int, default=log_every, help="steps per printed line")
     parser.add_argument("--device", default="cpu", help="where to compute: cpu, cuda (cpu)")
+    parser.add_argument("--compile", action="store_true", help="learn by a compiled step")
     parser.add_argument("--out", type=Path, default=Path("runs", name), help="folder of results")
     return parser
 
@@ -34,7 +36,14 @@ def start(parser: argparse.ArgumentParser) -> tuple[argparse.Namespace, Log]:
     args = parser.parse_args()
     torch.manual_seed(args.seed)
     args.out.mkdir(parents=True, exist_ok=True)
+    if args.compile:
+        logging.basicConfig(level=logging.INFO, format="%(message)s")  # which kernels are compiled
     return args, Log(args.out, args.log_every, go_on=getattr(args, "resume", False))
+
+
+def compiled(step: Callable[..., Any], args: argparse.Namespace) -> Callable[..., Any]:
+    """A step or a model, compiled if that is asked for."""
+    return torch.compile(step) if args.compile else step
 
 
 def take(batches: Iterable[Batch], steps: int, device: str) -> Iterator[tuple[int, Batch]]:

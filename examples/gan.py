@@ -12,7 +12,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 from data import digits
-from experiment import options, start, take
+from experiment import compiled, options, start, take
 from pictures import save_grid
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -80,7 +80,7 @@ def main() -> None:
     critic_optimizer = torch.optim.Adam(critic.parameters(), args.lr, betas=(0.5, 0.999))
     same_noise = torch.randn(64, args.noise, device=args.device)
 
-    for step, (real,) in take(batches, args.steps, args.device):
+    def learn(real: Tensor) -> tuple[Tensor, Tensor]:
         fake = generator(torch.randn(len(real), args.noise, device=args.device))  # (B, 1, 28, 28)
 
         loss = call_it(critic(real), real=True) + call_it(critic(fake.detach()), real=False)
@@ -92,7 +92,11 @@ def main() -> None:
         generator_optimizer.zero_grad()
         fooling.backward()
         generator_optimizer.step()
+        return loss, fooling
 
+    learn = compiled(learn, args)
+    for step, (real,) in take(batches, args.steps, args.device):
+        loss, fooling = learn(real)
         log.progress(step, loss=loss, generator_loss=fooling)
         if step % args.draw_every == 0 or step == args.steps:
             with torch.no_grad():

@@ -17,7 +17,7 @@ import math
 import torch
 import torch.nn.functional as F
 from data import Characters, shakespeare
-from experiment import options, start
+from experiment import compiled, options, start
 from torch import Tensor, nn
 
 
@@ -122,17 +122,23 @@ class Training:
         self.model, self.optimizer, self.schedule = model, optimizer, schedule
         self.parts = {"model": model, "optimizer": optimizer, "schedule": schedule}
         self.path, self.steps = args.out / "checkpoint.pt", 0
+        self.learn = compiled(self.learn, args)
 
     def step(self, text: Tensor, pieces: int) -> tuple[Tensor, Tensor]:
         """Learn from a few random pieces of a text; the loss, and the length of the gradient."""
+        found = self.learn(text, pieces)
+        self.schedule.step()
+        self.steps += 1
+        return found
+
+    def learn(self, text: Tensor, pieces: int) -> tuple[Tensor, Tensor]:
+        """A step of the optimizer."""
         begins = torch.randint(len(text) - self.model.length, (pieces,), device=text.device)
         loss = loss_of(self.model, text, begins)
         self.optimizer.zero_grad()
         loss.backward()
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step()
-        self.schedule.step()
-        self.steps += 1
         return loss, norm
 
     def save(self) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 from data import digits
-from experiment import moved, options, start, take
+from experiment import compiled, moved, options, start, take
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -67,11 +67,17 @@ def main() -> None:
     model = Net().to(args.device)
     optimizer = torch.optim.Adam(model.parameters(), lr=args.lr)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, args.lr, total_steps=args.steps)
-    for step, (images, labels) in take(batches, args.steps, args.device):
+
+    def learn(images: Tensor, labels: Tensor) -> Tensor:
         loss = F.cross_entropy(model(images), labels)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        return loss
+
+    learn = compiled(learn, args)
+    for step, (images, labels) in take(batches, args.steps, args.device):
+        loss = learn(images, labels)
         schedule.step()
         log.progress(step, loss=loss)
         if step % args.eval_every == 0 or step == args.steps:

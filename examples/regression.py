@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from experiment import options, start
+from experiment import compiled, options, start
 from torch import Tensor, nn
 
 
@@ -71,13 +71,19 @@ def main() -> None:
     model = Curve(args.width).to(args.device)
     optimizer = torch.optim.Adam(model.parameters(), lr=args.lr)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=args.steps)
-    for step in range(1, args.steps + 1):
+
+    def learn() -> Tensor:
         rows = torch.randint(args.points, (args.batch_size,), device=args.device)
         mean, variance = model(x[rows])  # (B, 1) each
         loss = F.gaussian_nll_loss(mean, y[rows], variance)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        return loss
+
+    learn = compiled(learn, args)
+    for step in range(1, args.steps + 1):
+        loss = learn()
         schedule.step()
         log.progress(step, loss=loss)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import torch
 from cartpole import CartPole
-from experiment import options, start
+from experiment import compiled, options, start
 from torch import Tensor, nn
 from torch.distributions import Categorical
 
@@ -57,6 +57,16 @@ def main() -> None:
 
     policy, game = policy_network(args.width).to(args.device), CartPole()
     optimizer = torch.optim.Adam(policy.parameters(), lr=args.lr)
+
+    def learn(states: Tensor, actions: Tensor, advantages: Tensor) -> Tensor:
+        logs = Categorical(logits=policy(states)).log_prob(actions)  # (T,)
+        loss = -(logs * advantages).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    learn = compiled(learn, args)
     for step in range(1, args.steps + 1):
         played = [play(policy, game, args.device) for _ in range(args.episodes)]
         states = torch.cat([states for states, _, _ in played])  # (T, 4), T of all episodes
@@ -65,11 +75,7 @@ def main() -> None:
             args.device
         )
         advantages = (values - values.mean()) / values.std()
-        logs = Categorical(logits=policy(states)).log_prob(actions)  # (T,)
-        loss = -(logs * advantages).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        loss = learn(states, actions, advantages)
         mean_length = len(states) / args.episodes
         log.progress(step, loss=loss, mean_length=mean_length)
         if mean_length >= args.goal:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 from data import digits
-from experiment import moved, options, start, take
+from experiment import compiled, moved, options, start, take
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
@@ -94,11 +94,17 @@ def main() -> None:
     tests = DataLoader(Pairs(*digits(train=False), args.seed), batch_size=250)
     twin = Twin(args.width).to(args.device)
     optimizer = torch.optim.Adam(twin.parameters(), lr=args.lr)
-    for step, (first, second, same) in take(batches, args.steps, args.device):
+
+    def learn(first: Tensor, second: Tensor, same: Tensor) -> Tensor:
         loss = contrast(F.pairwise_distance(twin(first), twin(second)), same, args.margin)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        return loss
+
+    learn = compiled(learn, args)
+    for step, (first, second, same) in take(batches, args.steps, args.device):
+        loss = learn(first, second, same)
         log.progress(step, loss=loss)
     test_loss, accuracy = evaluate(twin, tests, args.margin, args.device)
     log.result(args.steps, test_loss=test_loss, accuracy=accuracy)

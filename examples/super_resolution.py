@@ -13,7 +13,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 from data import digits
-from experiment import options, start, take
+from experiment import compiled, options, start, take
 from pictures import save_grid
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -66,14 +66,20 @@ def main() -> None:
     model = Enlarger(args.width, args.factor).to(args.device)
     optimizer = torch.optim.Adam(model.parameters(), lr=args.lr)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=args.steps)
-    for step, (large,) in take(batches, args.steps, args.device):
+
+    def learn(large: Tensor) -> tuple[Tensor, Tensor]:
         guess = model(F.avg_pool2d(large, args.factor))
         loss = F.mse_loss(guess, large)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        return loss, signal_to_noise(guess.detach(), large)
+
+    learn = compiled(learn, args)
+    for step, (large,) in take(batches, args.steps, args.device):
+        loss, decibel = learn(large)
         schedule.step()
-        log.progress(step, loss=loss, decibel=signal_to_noise(guess.detach(), large))
+        log.progress(step, loss=loss, decibel=decibel)
     torch.save(model.state_dict(), args.out / "model.pt")
 
     truth = digits(train=False)[0][:500].to(args.device)

@@ -13,7 +13,7 @@ import math
 
 import torch
 import torch.nn.functional as F
-from experiment import options, start
+from experiment import compiled, options, start
 from torch import Tensor, nn
 
 LISTEN = 8  # steps before a signal's place in its period can be known
@@ -73,6 +73,7 @@ def main() -> None:
         loss.backward()
         return loss
 
+    closure = compiled(closure, args)
     for step in range(1, args.steps + 1):
         loss = optimizer.step(closure)
         with torch.no_grad():

@@ -12,7 +12,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 from data import digits
-from experiment import options, start, take
+from experiment import compiled, options, start, take
 from pictures import save_grid
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -77,12 +77,18 @@ def main() -> None:
     batches = DataLoader(TensorDataset(images), args.batch_size, shuffle=True)
     model = VAE(args.hidden, args.code).to(args.device)
     optimizer = torch.optim.Adam(model.parameters(), lr=args.lr)
-    for step, (images,) in take(batches, args.steps, args.device):
+
+    def learn(images: Tensor) -> tuple[Tensor, ...]:
         rebuilding, divergence = losses(model, images)
         loss = rebuilding + divergence
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        return loss, rebuilding.detach(), divergence.detach()
+
+    learn = compiled(learn, args)
+    for step, (images,) in take(batches, args.steps, args.device):
+        loss, rebuilding, divergence = learn(images)
         log.progress(step, loss=loss, rebuilding=rebuilding, divergence=divergence)
 
     tests = digits(train=False)[0].to(args.device)

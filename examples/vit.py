@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import torch
 import torch.nn.functional as F
 from data import digits
-from experiment import moved, options, start, take
+from experiment import compiled, moved, options, start, take
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -82,12 +82,18 @@ def main() -> None:
     model = VisionTransformer(args.width, args.layers, args.heads).to(args.device)
     optimizer = make_optimizer(model, args.lr)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, args.lr, total_steps=args.steps)
-    for step, (images, labels) in take(batches, args.steps, args.device):
+
+    def learn(images: Tensor, labels: Tensor) -> Tensor:
         loss = F.cross_entropy(model(images), labels, label_smoothing=0.05)
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
+        return loss
+
+    learn = compiled(learn, args)
+    for step, (images, labels) in take(batches, args.steps, args.device):
+        loss = learn(images, labels)
         schedule.step()
         log.progress(step, loss=loss, rate=schedule.get_last_lr()[0])
     log.result(args.steps, accuracy=accuracy_of(model, moved(tests, args.device)))

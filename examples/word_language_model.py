@@ -16,7 +16,7 @@ from collections import Counter
 import torch
 import torch.nn.functional as F
 from data import shakespeare
-from experiment import moved, options, start, take
+from experiment import compiled, moved, options, start, take
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -130,12 +130,18 @@ def main() -> None:
     model.to(args.device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)
     schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=0)
-    for step, (inputs, targets) in take(batches, args.steps, args.device):
+
+    def learn(inputs: Tensor, targets: Tensor) -> Tensor:
         loss = loss_of(model, inputs, targets)
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 0.5)
         optimizer.step()
+        return loss
+
+    learn = compiled(learn, args)
+    for step, (inputs, targets) in take(batches, args.steps, args.device):
+        loss = learn(inputs, targets)
         log.progress(step, loss=loss)
         if step % args.eval_every == 0 or step == args.steps:
             validation = evaluate(model, tests, args.device)

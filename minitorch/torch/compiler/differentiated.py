@@ -156,12 +156,16 @@ class CompiledNode(Node):
 
     def release(self) -> None:
         self.freed |= self.walked & self.of.all_keeping
+        self.release_graph()
+        if self.freed >= self.of.all_keeping and self.graph is None:
+            self.kept = []
+
+    def release_graph(self) -> None:
+        """Let the nodes of the graph forget what was freed, unless gradients lead to them, too."""
         if self.graph is not None and not self.entered:
             for node, place in self.graph.places.items():
                 if place in self.freed:
                     node.release()
-        if self.freed >= self.of.all_keeping and self.graph is None:
-            self.kept = []
 
     def _check(self, places: list[int]) -> None:
         """RuntimeError if what was kept has been written since."""
@@ -326,10 +330,11 @@ class Differentiated:
         graph = node.graph
         if graph is None:
             graph = node.graph = self.record_again(node)
+            node.release_graph()
         roots = [(*r, g) for r, g in zip(graph.roots, gradients, strict=True) if g is not None]
         targets: list[Edge] = [(end, 0) for end in graph.ends]
         node.walked = frozenset(graph.places[n] for n in graph.walked(gradients))
-        if node.freed & node.walked:
+        if node.entered and node.freed & node.walked:
             raise RuntimeError(FREED)
         if modes.grad:
             self.recorded = node.entered = True

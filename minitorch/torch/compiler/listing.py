@@ -33,6 +33,13 @@ def listing_of(plan: Plan) -> list[str]:
     return lines
 
 
+def kernels_in(plan: Plan) -> int:
+    """How many different functions a program calls."""
+    loops = {text.source for text in plan.texts.values()}
+    steps = [step for step in plan.lowering.steps if isinstance(step, (Kernel, Update))]
+    return len(loops) + len({s.name if isinstance(s, Kernel) else s.entry.op.name for s in steps})
+
+
 def _where(plan: Plan, slot: Slot) -> str:
     root = plan.lowering.memory.place(slot).root
     return f"[{root.offset:,}]" if root.whose == OWN else " (left)" if root.whose == LEFT else ""

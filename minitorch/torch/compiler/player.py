@@ -7,10 +7,11 @@ is played on tensors, and operations are recorded as ever.
 
 from __future__ import annotations
 
+import logging
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +26,13 @@ from ..tensor import Tensor, bump_version, mark_inference, wrap
 from .passes import with_constants
 from .tape import ALIAS, Entry, Layout, Slot, Tape, layout_of, slots_in
 from .tracing import Constant, Places
+
+if TYPE_CHECKING:
+    from .native_player import Plan
+
+
+log = logging.getLogger(__name__)
+"""Says, at the level INFO, what is compiled."""
 
 
 class FreedNode(Node):
@@ -67,9 +75,12 @@ def programs_of(tape: Tape) -> Callable[[Sequence[Tensor]], Any] | None:
     if not COMPILES:
         return None
     try:
-        play = player_of(tape, native=True)
-        tape.program = listing(tape)
-        return play
+        from .listing import kernels_in, listing_of
+
+        plan = _plan_of(tape)
+        tape.program = listing_of(plan)
+        log.info("compiling %d kernels for %r", kernels_in(plan), tape.name)
+        return player_of(tape, native=True)
     except Exception as error:
         warnings.warn(
             f"torch.compile: {tape.name!r} is played by Python, because its program cannot be compiled: "
@@ -84,10 +95,15 @@ def listing(tape: Tape) -> list[str]:
     if tape.recorded:
         return []
     from .listing import listing_of
+
+    return listing_of(_plan_of(tape))
+
+
+def _plan_of(tape: Tape) -> Plan:
     from .native_player import Plan
 
     shorter, arrays = with_constants(tape)
-    return listing_of(Plan(shorter, arrays, OnArrays(shorter).returned))
+    return Plan(shorter, arrays, OnArrays(shorter).returned)
 
 
 class Player:

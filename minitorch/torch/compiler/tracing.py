@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -28,6 +29,7 @@ from .tape import (
     Tape,
     layout_of,
     rebuilt,
+    slots_in,
 )
 
 SHAPE_FROM_VALUES = frozenset(
@@ -247,6 +249,8 @@ class Tracer(Interpreter):
         tape = self.tape
         tape.result = rebuilt(result, self._returned)
         live = []
+        seen = set(slots_in(tape.result)) | tape.sources.keys()
+        owners = Counter(id(owner(self.kept[slot][1])) for slot in seen)
         for tensor in tensors_in(result):
             slot = self._known(tensor)
             if slot is None or slot in tape.sources:
@@ -262,8 +266,8 @@ class Tracer(Interpreter):
                     tape.freed[slot] = end[0].name(), end[1]
                 else:
                     live.append(tensor)
-            if base is not None or self._is_alias(slot):
-                tape.recorded = True
+            if (base is not None or self._is_alias(slot)) and owners[id(owner(tensor._array))] > 1:
+                tape.recorded = True  # who writes into one must reach the other
         tape.recorded = tape.recorded or bool(live)
         if tape.recorded and self.unrecorded:
             raise CannotTrace(self.unrecorded, None)
