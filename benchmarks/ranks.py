@@ -27,7 +27,7 @@ BATCH = 24  # of all ranks together, where losses are compared
 # --- What ranks do, with either library -------------------------------------------------------
 
 
-def models(torch: Any) -> dict[str, tuple[Callable[[], Any], Callable[[int], Any], Callable[[Any], Any]]]:  # fmt: skip
+def models(torch: Any) -> dict[str, tuple[Callable[[], Any], Callable[[int], Any], Callable[[Any, Any], Any]]]:  # fmt: skip
     """The examples' networks without dropout: how one is made, a batch, and the loss of outputs."""
     sys.path.insert(0, str(ROOT / "examples"))
     from gpt import GPT  # type: ignore[import-not-found]

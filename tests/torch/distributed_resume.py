@@ -62,7 +62,7 @@ def main():
     if (FOLDER / "last" / ".metadata").exists():
         of_model, of_optimizer = get_state_dict(model, optimizer)
         state = {"model": of_model, "optim": of_optimizer, "done": []}
-        dcp.load(state, checkpoint_id=FOLDER / "last")
+        dcp.load(state, checkpoint_id=FOLDER / "last")  # pyright: ignore[reportPrivateImportUsage]
         set_state_dict(
             model, optimizer, model_state_dict=state["model"], optim_state_dict=state["optim"]
         )
@@ -82,7 +82,7 @@ def main():
         done.append([told[0].item(), digest(model)])
         with phase("saving", step):
             of_model, of_optimizer = get_state_dict(model, optimizer)
-            dcp.save(
+            dcp.save(  # pyright: ignore[reportPrivateImportUsage]
                 {"model": of_model, "optim": of_optimizer, "done": done},
                 checkpoint_id=FOLDER / "last",
             )
