@@ -49,10 +49,11 @@ struct uint2 { unsigned x, y; };
 struct uint4 { unsigned x, y, z, w; };
 static Place blockIdx, threadIdx, blockDim, gridDim;
 static void atomicAdd(double* to, double x) { *to += x; }
+template <typename W> W atomicCAS(W* at, W seen, W made) { W old = *at; if (old == seen) *at = made; return old; }
 template <typename Join> T of_block(T own, T none, Join join) { return own; }
 """
 ALL = (
-    sources.SUMS_OF_ROWS, sources.JOIN, sources.CROSS_ENTROPY, sources.EMBEDDING, sources.WINDOWS, sources.ATTENTION, sources.SHARES, sources.RECURRENT,
+    row_sources.COMBINE, sources.SUMS_OF_ROWS, sources.JOIN, sources.CROSS_ENTROPY, sources.EMBEDDING, sources.WINDOWS, sources.ATTENTION, sources.SHARES, sources.RECURRENT,
 )  # fmt: skip
 KERNEL = re.compile(r'extern "C" __global__ void (\w+)\(([^)]*)\)')
 RANDOM = np.random.default_rng(0)
@@ -152,6 +153,16 @@ def test_rows_in_memory_and_in_registers(pack, packs, n, tmp_path):
             close(found, each)
         run(library, "layer_norm_backward", 3, 1, g, x, w, means, scales, by_x, n)
         close(by_x, norms.layer_norm_backward(g, x, (n,), means, scales, w)[0])
+
+
+@pytest.mark.parametrize("how", range(4))
+def test_values_are_combined_at_places(library, how):
+    target, values, places = normal(5), normal(9), RANDOM.integers(0, 5, 9)
+    values[2] = np.nan
+    right = target.copy()
+    (np.add, np.multiply, np.maximum, np.minimum)[how].at(right, places, values)
+    run(library, "combine", 1, 16, target, places, values, ctypes.c_int(how), 9)
+    close(target, right)
 
 
 def test_arrays_are_joined(library):

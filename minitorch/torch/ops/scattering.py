@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.interface import ARRAYS
+from ..backends.interface import ARRAYS, formula_of
 from ..formulas import indexing as kernels
 from ..formulas.arrays import view_as
 from ..tensor import Array, Tensor
@@ -68,9 +68,10 @@ def combine(ufunc: np.ufunc, target: Array, at: Key, values: Any) -> None:
         return
     # In one row of memory, NumPy is several times as fast.
     places = np.ravel_multi_index(at, target.shape)
-    ufunc.at(
-        view_as(target, -1), places.reshape(-1), np.broadcast_to(values, places.shape).reshape(-1)
-    )
+    row = view_as(target, -1), places.reshape(-1), np.broadcast_to(values, places.shape).reshape(-1)
+    own = formula_of(target, "combine")
+    if own is None or not own(ufunc.__name__, *row):
+        ufunc.at(*row)
 
 
 def on_copy(write: Callable[..., None]) -> Callable[..., Array]:
@@ -340,8 +341,9 @@ def _reduce_into(
         _scatter_into(target, index, _neutral(reduce, target.dtype), dim)
     _scatter_into(target, index, src, dim, _REDUCTIONS[reduce])
     if reduce == "mean":
-        count = np.full(target.shape, 1 if include_self else 0, np.int64)
-        _scatter_into(count, index, 1, dim, np.add)
+        count = np.zeros(target.shape, np.int64, like=target)
+        count += int(include_self)
+        _scatter_into(count, index, np.asarray(1, np.int64, like=target), dim, np.add)
         count = np.maximum(count, 1)
         if target.dtype.kind in "iu":
             target[...] = (target // count).astype(target.dtype)

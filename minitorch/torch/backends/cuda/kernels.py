@@ -78,5 +78,5 @@ KERNELS = {
 }  # fmt: skip
 """By the names of records."""
 
-FORMULAS = {**recurrent.FORMULAS, **channels.FORMULAS}
+FORMULAS = {**recurrent.FORMULAS, **channels.FORMULAS, **rows.FORMULAS}
 """By the names of formulas."""

@@ -1,4 +1,4 @@
-"""The code of kernels that go over rows, a block of threads for each: softmax and layer norm, in CUDA C++.
+"""The code of kernels in CUDA C++: those that go over rows, a block of threads for each (softmax and layer norm), and writes to places.
 
 HOLD reads a row, OF is one of its numbers, SET gives one to a row that MAKE made and GIVE writes; EACH goes over a thread's own. With
 PACKS, they are registers, PACKS times PACK neighbours for each thread; without, every OF reads memory. KEEP notes what KEPT
@@ -45,6 +45,30 @@ __device__ __forceinline__ void give(E* x, const T* own, long long n) {
 #define GIVE(x)
 #define EACH for (long long i = threadIdx.x; i < n; i += blockDim.x)
 #endif
+"""
+
+COMBINE = """
+template <int bytes> struct Word;  // what is compared and swapped at once
+template <> struct Word<2> { typedef unsigned short type; };
+template <> struct Word<4> { typedef unsigned type; };
+template <> struct Word<8> { typedef unsigned long long type; };
+union Bits { E number; Word<sizeof(E)>::type word; };
+__device__ T combined(T a, T b, int how) {
+  return how == 0 ? a + b : how == 1 ? a * b : how == 2 ? Larger()(a, b) : -Larger()(-a, -b);
+}
+extern "C" __global__ void combine(E* target, const long long* places, const E* values, int how, long long size) {
+  // each value is added to, multiplied with, or compared with what is at its place
+  long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= size) return;
+  Bits seen, made, old;
+  E* to = target + places[i];
+  old.number = *to;
+  do {
+    seen = old;
+    made.number = WRITE(combined(READ(seen.number), READ(values[i]), how));
+    old.word = atomicCAS((Word<sizeof(E)>::type*)to, seen.word, made.word);
+  } while (old.word != seen.word);
+}
 """
 
 SOFTMAX = """

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..interface import Array
 from .elementwise import HEAD, TYPES
-from .row_sources import LAYER_NORM, ROWS, SOFTMAX
+from .row_sources import COMBINE, LAYER_NORM, ROWS, SOFTMAX
 from .sources import JOINS, OF_BLOCK, RAW, SUMS_OF_ROWS
 
 BLOCK = 256
@@ -139,6 +139,25 @@ def layer_norm_backward(
     outer = tuple(range(input.ndim - len(by)))
     by_weight = (grad * normal).sum(axis=outer).astype(input.dtype, copy=False)
     return out, by_weight, grad.sum(axis=outer, dtype=mean.dtype).astype(input.dtype, copy=False)
+
+
+HOW = {"add": 0, "multiply": 1, "maximum": 2, "minimum": 3}
+
+
+def combine(name: str, target: Array, places: Array, values: Array) -> bool:
+    """`combine` of ops/scattering.py, of rows; False where there is no kernel for it, and nothing was done."""
+    if name not in HOW or not (target.size and fit(target, values) and places._c_contiguous):
+        return False
+    if places.dtype != np.int64 or values.size != places.size:
+        return False
+    kernel, size = kernel_for(COMBINE, "combine", target.dtype), places.size
+    if size:
+        kernel((-(-size // BLOCK),), (BLOCK,), (target, places, values, np.int32(HOW[name]), size))
+    return True
+
+
+FORMULAS = {"combine": combine}
+"""By the names of formulas."""
 
 
 def pointer(array: Array | None) -> Any:
