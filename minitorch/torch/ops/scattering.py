@@ -67,6 +67,8 @@ def combine(ufunc: np.ufunc, target: Array, at: Key, values: Any) -> None:
         ufunc.at(target, at, values)
         return
     # In one row of memory, NumPy is several times as fast.
+    if type(values) not in ARRAYS:
+        values = np.asarray(values, target.dtype, like=target)
     places = np.ravel_multi_index(at, target.shape)
     row = view_as(target, -1), places.reshape(-1), np.broadcast_to(values, places.shape).reshape(-1)
     own = formula_of(target, "combine")
@@ -343,7 +345,7 @@ def _reduce_into(
     if reduce == "mean":
         count = np.zeros(target.shape, np.int64, like=target)
         count += int(include_self)
-        _scatter_into(count, index, np.asarray(1, np.int64, like=target), dim, np.add)
+        _scatter_into(count, index, 1, dim, np.add)
         count = np.maximum(count, 1)
         if target.dtype.kind in "iu":
             target[...] = (target // count).astype(target.dtype)
