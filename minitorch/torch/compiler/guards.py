@@ -48,6 +48,9 @@ from .comparing import (
 )
 from .reading import PACKAGE, owner_of
 
+_BACKENDS = f"{__package__.rpartition('.')[0]}.backends."
+"""Functions of devices keep counts and choices in their variables; what they compute does not depend on these."""
+
 LIMIT = 50_000
 """The most facts that a guard keeps."""
 
@@ -294,7 +297,7 @@ class Surroundings:
         code = value.__code__
         of_program = owner_of(code, value.__module__) == "program"
         ran = [c for c in (code, *_nested(code)) if c in self.codes]
-        if of_program and not ran:
+        if (of_program and not ran) or (value.__module__ or "").startswith(_BACKENDS):
             return
         for cell in value.__closure__ or ():
             contents = contents_of(cell)
