@@ -63,6 +63,16 @@ def test_random_programs() -> None:
     assert outcomes.count("played") >= 5
 
 
+def test_results_that_are_views_are_never_used_again() -> None:
+    layer = torch.nn.Linear(4, 1)
+    compiled = torch.compile(lambda x: layer(x).squeeze(-1))
+    given = [torch.randn(3, 4) for _ in range(12)]
+    for _ in range(3):
+        results: list[Any] = [compiled(x) for x in given]
+        wanted = torch.stack([layer(x).squeeze(-1) for x in given])
+        assert torch.allclose(torch.stack(results), wanted)
+
+
 def test_a_training_step_is_one_program() -> None:
     torch.manual_seed(0)
     step: Any = steps.mlp(torch)

@@ -287,7 +287,11 @@ class NativePlayer(OnArrays):
     def _make(self, number: int, root: Root) -> None:
         """An array for what is left to the caller: the last one, if the machine, this name and the call have it."""
         name = f"v{int(root.slot)}"
-        if is_compact(root.layout):
+        places = self.native.lowering.memory.places
+        lying = [s for s in self.returned if s in places and places[s].root is root]
+        if is_compact(root.layout) and lying == [
+            int(root.slot)
+        ]:  # who has a view of it is not counted
             self.names.setdefault("references", sys.getrefcount)
             self.lines.append(f"{name} = machine.left[{number}]")
             self.lines.append(
