@@ -7,9 +7,7 @@ as on examples. For what is not so, `NoRuleError` is raised, and `batching.py` c
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -17,6 +15,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ..backends.interface import ARRAYS
+from ..backends.stacks import argument_names, default_of, from_the_end
 
 NO_ITEM = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
@@ -103,13 +102,13 @@ class BatchedArray(NDArrayOperatorsMixin):
     def swapaxes(self, a: int, b: int) -> BatchedArray:
         """As NumPy's."""
         return self.view_of(
-            self.stack.swapaxes(_from_the_end(a, self.ndim), _from_the_end(b, self.ndim))
+            self.stack.swapaxes(from_the_end(a, self.ndim), from_the_end(b, self.ndim))
         )
 
     def squeeze(self, axis: Any = None) -> BatchedArray:
         """As NumPy's."""
         alone = tuple(d for d, n in enumerate(self.shape) if n == 1) if axis is None else axis
-        return self.view_of(self.stack.squeeze(_from_the_end(alone, self.ndim)))
+        return self.view_of(self.stack.squeeze(from_the_end(alone, self.ndim)))
 
     def reshape(self, *shape: Any, order: Any = "C", copy: Any = None) -> BatchedArray:
         """A view where strides allow it, else a copy."""
@@ -271,43 +270,22 @@ def _stacked(value: Any, level: Level) -> Any:
     return np.broadcast_to(value, (level.size, *value.shape)) if type(value) in ARRAYS else value
 
 
-def _from_the_end(axis: Any, ndim: int) -> Any:
-    if axis is None:
-        return tuple(range(-ndim, 0))
-    if isinstance(axis, (tuple, list)):
-        return tuple(_from_the_end(a, ndim) for a in axis)
-    if not -ndim <= axis < ndim:
-        raise np.exceptions.AxisError(axis, ndim)
-    return axis % ndim - ndim
-
-
-@lru_cache
-def _signature(function: Callable[..., Any]) -> tuple[tuple[str, ...], Any]:
-    """The names of a function's arguments, and its axis where none is given."""
-    try:
-        found = inspect.signature(function).parameters
-    except ValueError:  # methods of ufuncs, and functions written in C
-        return ("array", "axis", "dtype", "out", "keepdims", "initial", "where"), None
-    return tuple(found), found["axis"].default if "axis" in found else None
-
-
 def along_axes(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """A function along some axes of examples, along the same axes of stacks."""
     level = innermost(args, kwargs)
-    names, axis = _signature(function)
-    named = dict(zip(names, args, strict=False)) | kwargs
+    named = dict(zip(argument_names(function), args, strict=False)) | kwargs
     if named.pop("out", None) is not None or named.get("where", True) is not True:
         raise NoRuleError(function.__name__)
     name = next(iter(named))
     first: Any = named.pop(name)
-    axis = named.pop("axis", axis)
+    axis = named.pop("axis", default_of(function, "axis"))
     several = isinstance(first, (list, tuple))
     ndim = (first[0] if several else first).ndim
     if axis is None and function in _FLATTENING:
         first, ndim, axis = first.reshape(-1), 1, 0
     if not ndim and axis not in (None, ()):
         raise NoRuleError(function.__name__)
-    named["axis"] = _from_the_end(axis, ndim + (function is np.stack))
+    named["axis"] = from_the_end(axis, ndim + (function is np.stack))
     values = {k: _stacked(v, level) for k, v in named.items()}
     return _batched(function(_stacked(first, level), **values), level)
 
@@ -346,17 +324,17 @@ def _broadcast_to(array: Any, shape: Any, **_: Any) -> Any:
 
 def _expand_dims(a: Any, axis: Any) -> Any:
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    return a.view_of(np.expand_dims(a.stack, _from_the_end(tuple(axes), a.ndim + len(axes))))
+    return a.view_of(np.expand_dims(a.stack, from_the_end(tuple(axes), a.ndim + len(axes))))
 
 
 def _moveaxis(a: Any, source: Any, destination: Any) -> Any:
     return a.view_of(
-        np.moveaxis(a.stack, *(_from_the_end(x, a.ndim) for x in (source, destination)))
+        np.moveaxis(a.stack, *(from_the_end(x, a.ndim) for x in (source, destination)))
     )
 
 
 def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    parts = np.split(ary.stack, indices_or_sections, _from_the_end(axis, ary.ndim))
+    parts = np.split(ary.stack, indices_or_sections, from_the_end(axis, ary.ndim))
     return [ary.view_of(p) for p in parts]
 
 

@@ -64,7 +64,11 @@ class Batched(Backend):
                 raise
         except Exception:
             pass
-        return one_by_one(op, level, arrays, params)
+        result = one_by_one(op, level, arrays, params)
+        if op.view:  # it is a copy: a write into it would be lost
+            for made in result if type(result) is tuple else (result,):
+                made.stack.flags.writeable = False
+        return result
 
     def write(self, op: Any, where: device, target: Any, *rest: Any, **params: Any) -> None:
         level = innermost(target, rest, params)

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..device import device
-from .node import HERE, Node, _type_repr, is_from_torch, qualified_name
+from .node import HERE, Node, _type_repr, is_from_torch, last_uses, qualified_name
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -127,24 +127,19 @@ class _Writer:
 
     def write(self) -> PythonCode:
         """The whole."""
-        last_uses = self._last_uses()
+        dead = self._dead_after()
         lines: list[str] = []
         for node in self.graph.nodes:
-            lines += self._lines(node, last_uses.get(node, []))
+            lines += self._lines(node, dead.get(node, []))
         body = "".join(f"    {line}\n" for line in lines or ["pass"])
         head = self.codegen.gen_fn_def(self.free, self.returned)
         wraps = "\n".join(f'torch.fx._symbolic_trace.wrap("{name}")' for name in self.wrapped)
         return PythonCode(f"\n{wraps}\n\n{head}\n{body}    ", self.globals)
 
-    def _last_uses(self) -> dict[Node, list[Node]]:
-        """For each node, those whose values nobody needs after it."""
-        seen: set[Node] = set()
-        last: dict[Node, list[Node]] = {}
-        for node in reversed(list(self.graph.nodes)):
-            for used in node.all_input_nodes:
-                if used not in seen:
-                    seen.add(used)
-                    last.setdefault(node, []).append(used)
+    def _dead_after(self) -> dict[Node, list[Node]]:
+        """For each node, those whose values nobody needs after it: also its own, if nobody does at all."""
+        last = last_uses(self.graph.nodes)
+        for node in self.graph.nodes:
             if not node.users and node.op not in ("placeholder", "output"):
                 last.setdefault(node, []).append(node)
         return last

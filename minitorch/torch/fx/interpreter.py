@@ -8,7 +8,7 @@ from ..nn.modules.module import Module
 from ._symbolic_trace import Tracer
 from .graph import Graph
 from .graph_module import GraphModule
-from .node import Node, Target, map_aggregate, map_arg
+from .node import Node, Target, last_uses, map_aggregate, map_arg
 from .proxy import Proxy
 
 
@@ -39,7 +39,7 @@ class Interpreter:
         """What the graph computes of some arguments."""
         self.env = {} if initial_env is None else initial_env
         self.args_iter = iter(self.graph.process_inputs(*args) if enable_io_processing else args)
-        last = self._last_uses() if self.garbage_collect_values else {}
+        last = last_uses(self.graph.nodes) if self.garbage_collect_values else {}
         for node in self.graph.nodes:
             if node not in self.env:
                 try:
@@ -54,16 +54,6 @@ class Interpreter:
                 result = self.env[node]
                 return self.graph.process_outputs(result) if enable_io_processing else result
         return None
-
-    def _last_uses(self) -> dict[Node, list[Node]]:
-        seen: set[Node] = set()
-        last: dict[Node, list[Node]] = {}
-        for node in reversed(self.graph.nodes):
-            for used in node.all_input_nodes:
-                if used not in seen:
-                    seen.add(used)
-                    last.setdefault(node, []).append(used)
-        return last
 
     def run_node(self, n: Node) -> Any:
         """The value of a node."""

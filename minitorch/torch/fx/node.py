@@ -282,6 +282,18 @@ def map_aggregate(a: Argument, fn: Callable[[Argument], Argument]) -> Argument:
     return fn(a)
 
 
+def last_uses(nodes: Any) -> dict[Node, list[Node]]:
+    """For each node, those whose values it is the last to use."""
+    seen: set[Node] = set()
+    last: dict[Node, list[Node]] = {}
+    for node in reversed(nodes):
+        for used in node.all_input_nodes:
+            if used not in seen:
+                seen.add(used)
+                last.setdefault(node, []).append(used)
+    return last
+
+
 # --- Names of functions --------------------------------------------------------------------------------------
 
 HERE = __name__.rpartition(".fx.")[0]

@@ -7,15 +7,14 @@ right shapes, which take no memory. Views are made of shadows. The rest has a ru
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 from ...ops.layout import laid_out
+from ..stacks import argument_names, default_of, from_the_end
 from .array import MetaArray, new_array
 
 Rule = Callable[..., Any]
@@ -122,25 +121,6 @@ def _of_stacks(ufunc: Any, inputs: Any, options: Any) -> Any:
 # --- Functions along axes, and of matrices ---------------------------------------------------------------
 
 
-@lru_cache
-def _names(function: Callable[..., Any]) -> tuple[str, ...]:
-    try:
-        return tuple(inspect.signature(function).parameters)
-    except ValueError:  # methods of ufuncs, and functions written in C
-        first = "arrays" if function is np.concatenate else "array"
-        return (first, "axis", "dtype", "out", "keepdims", "initial", "where")
-
-
-@lru_cache
-def _default(function: Callable[..., Any], name: str) -> Any:
-    """What an argument is where it is not given."""
-    try:
-        found = inspect.signature(function).parameters.get(name)
-    except ValueError:
-        return None
-    return None if found is None or found.default is found.empty else found.default
-
-
 def _stacked(value: Any) -> Any:
     """A stack of no arrays in the place of each array."""
     if isinstance(value, (list, tuple)):
@@ -156,17 +136,6 @@ def _unstacked(result: Any) -> Any:
     return new_array(result.shape[1:], result.dtype) if isinstance(result, np.ndarray) else result
 
 
-def _from_the_end(axis: Any, ndim: int) -> Any:
-    """Axes counted from the last one, so that one more in front does not count."""
-    if axis is None:
-        return tuple(range(-ndim, 0))
-    if isinstance(axis, (tuple, list)):
-        return tuple(_from_the_end(a, ndim) for a in axis)
-    if not -ndim <= axis < ndim:
-        raise np.exceptions.AxisError(axis, ndim)
-    return axis % ndim - ndim
-
-
 _FLATTENING = frozenset(
     (np.argmax, np.argmin, np.cumsum, np.cumprod, np.sort, np.argsort, np.repeat, np.diff)
 )
@@ -174,13 +143,13 @@ _FLATTENING = frozenset(
 
 def along_axes(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """What a function of whole arrays gives along some of their axes."""
-    names = _names(function)
+    names = argument_names(function)
     named = dict(zip(names, args, strict=False)) | kwargs
     named.pop("out", None)
     name = next(iter(named))
     first: Any = named.pop(name)
     which = "axes" if "axes" in names else "axis"
-    axis = named.pop(which, _default(function, which))
+    axis = named.pop(which, default_of(function, which))
     several = isinstance(first, (list, tuple))
     ndim = (first[0] if several else first).ndim
     if axis is None and function in _FLATTENING:
@@ -191,7 +160,7 @@ def along_axes(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     ):  # a number may be reduced along the axis that it has not
         result = function(np.ones((), first.dtype), **named, **{which: axis})
         return new_array(np.shape(result), result.dtype)
-    named[which] = _from_the_end(axis, ndim + (function is np.stack))
+    named[which] = from_the_end(axis, ndim + (function is np.stack))
     return _unstacked(function(_stacked(first), **{k: _stacked(v) for k, v in named.items()}))
 
 
