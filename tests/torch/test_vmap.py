@@ -208,3 +208,8 @@ def test_a_batch_is_computed_at_once() -> None:
     finally:
         count.remove()
     assert len(count.names) < 10
+
+
+def test_a_write_into_what_is_no_view_of_a_batch_is_refused() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        ours.vmap(lambda a: a.clone().diagonal().fill_(0))(ours.ones(2, 3, 3))
