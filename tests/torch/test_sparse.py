@@ -234,6 +234,13 @@ WRONG_PARTS: dict[str, Callable[[Any], Any]] = {
     "counts": lambda t: t.sparse_csr_tensor([0, 1], [0], [1.0, 2.0]),
     "twice": lambda t: t.sparse_csr_tensor([0, 2], [1, 1], [1.0, 2.0]),
     "blocks that do not fit": lambda t: t.tensor(MATRIX).to_sparse_bsr((3, 2)),
+    "blocks of no size": lambda t: t.tensor(MATRIX).to_sparse(
+        layout=t.sparse_bsr, blocksize=(2, 0)
+    ),
+    "three sizes of blocks": lambda t: t.tensor(MATRIX).to_sparse_bsc((1, 1, 1)),
+    "blocks of coordinates": lambda t: t.tensor(MATRIX).to_sparse(blocksize=(2, 2)),
+    "dense dimensions": lambda t: t.tensor(MATRIX).to_sparse_csr(dense_dim=1),
+    "one size": lambda t: t.sparse_csr_tensor([0, 1], [0], [1.0], size=(1,)),
     "coordinates of rows": lambda t: COMPRESSED["csr"](t).indices(),
     "columns' parts of rows": lambda t: COMPRESSED["csr"](t).row_indices(),
 }

@@ -167,7 +167,8 @@ def to_sparse(
     """The elements that are not 0, and where they are; the last dimensions may stay dense."""
     from ..sparse.coo import SparseTensor
 
-    if layout is environment.strided and blocksize is None:
+    _check_blocksize(blocksize, layout)
+    if layout is environment.strided:
         return self
     if layout is not None and layout is not environment.sparse_coo:
         return self.to_sparse().to_sparse(layout=layout, blocksize=blocksize)
@@ -191,6 +192,32 @@ def to_sparse(
     return SparseTensor(
         places, self[tuple(wrap_beside(p, self) for p in places)], self.shape, is_sorted=True
     )
+
+
+def _check_dense_dim(kind: str, x: Tensor, dense_dim: int | None) -> None:
+    """RuntimeError for dense dimensions of a matrix, all of which is sparse."""
+    room = max(x.ndim - 2, 0)
+    if dense_dim is not None and not 0 <= dense_dim <= room:
+        raise RuntimeError(
+            f"dense_to_sparse_{kind}: dense_dim argument must be in [0,{room}] range, but {dense_dim} is given"
+        )
+
+
+def _check_blocksize(blocksize: Any, layout: Any) -> None:
+    """RuntimeError for a size of blocks that makes none, or that a layout has no use for."""
+    if blocksize is None:
+        return
+    sizes = [blocksize] * 2 if isinstance(blocksize, int) else list(blocksize)
+    if len(sizes) != 2:
+        raise RuntimeError(
+            f"dense_to_sparse: blocksize needs to be a tuple of size 2, but got {len(sizes)}"
+        )
+    if min(sizes) <= 0:
+        raise RuntimeError(f"dense_to_sparse: blocksize needs to be positive, but got {sizes}")
+    if layout not in (environment.sparse_bsr, environment.sparse_bsc):
+        raise RuntimeError(
+            "dense_to_sparse: conversion from Strided to Sparse with blocksize argument given is not supported"
+        )
 
 
 @only_method
@@ -247,24 +274,28 @@ def to_sparse_coo(self: Tensor) -> Any:
 @only_method
 def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Any:
     """The elements that are not 0, by rows."""
+    _check_dense_dim("csr", self, dense_dim)
     return self.to_sparse(layout=environment.sparse_csr)
 
 
 @only_method
 def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Any:
     """The elements that are not 0, by columns."""
+    _check_dense_dim("csc", self, dense_dim)
     return self.to_sparse(layout=environment.sparse_csc)
 
 
 @only_method
 def to_sparse_bsr(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Any:
     """The blocks that are not all 0, by rows."""
+    _check_dense_dim("bsr", self, dense_dim)
     return self.to_sparse(layout=environment.sparse_bsr, blocksize=blocksize)
 
 
 @only_method
 def to_sparse_bsc(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Any:
     """The blocks that are not all 0, by columns."""
+    _check_dense_dim("bsc", self, dense_dim)
     return self.to_sparse(layout=environment.sparse_bsc, blocksize=blocksize)
 
 

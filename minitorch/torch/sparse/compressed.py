@@ -220,7 +220,9 @@ def compress(x: SparseTensor, layout: Any, blocksize: Any) -> CompressedTensor:
         )
     places, content = x._places, x._content
     if layout in BLOCKS:
-        places, content = _blocks(x, tuple(blocksize))
+        places, content = _blocks(
+            x, (blocksize, blocksize) if isinstance(blocksize, int) else tuple(blocksize)
+        )
     if layout not in BY_ROWS:
         order = np.lexsort((places[0], places[1]))
         places, content = places[:, order], content[wrap_beside(order, content)]
@@ -256,6 +258,8 @@ def from_parts(
             (int(others.max(initial=-1)) + 1) * block[1 - axis],
         ]
         size = sizes if axis == 0 else sizes[::-1]
+    if len(size) != 2:
+        raise RuntimeError(f"{layout}: a matrix has two sizes, got {list(size)}")
     _check_parts(
         starts, others, len(content), [n // b for n, b in zip(size, block, strict=True)], axis
     )

@@ -38,7 +38,7 @@ _PLACES = """
     from_numpy frombuffer load save from_file typename new backward compile vmap retain_grad cuda pin_memory
     record_stream get_device hash_tensor resize_ resize_as_ set_ resize resize_as cond while_loop
     detach_ eig lstsq matrix_rank solve symeig sparse_coo_tensor sparse_compressed_tensor sparse_csr_tensor
-    sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor to_sparse to_sparse_coo to_sparse_csr to_sparse_csc
+    sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor to_sparse_csr to_sparse_csc
     to_sparse_bsr to_sparse_bsc
     """.split()
 _DUNDERS = (
