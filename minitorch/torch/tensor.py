@@ -103,14 +103,14 @@ class Tensor(HasAttributes):
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operation made it."""
-        return self.grad_fn is None
+        return self._edge is None if self._base is None else self.grad_fn is None
 
     @property
     def grad_fn(self) -> Node | None:
         """The node that made it; None for a leaf."""
         if self._base is not None:
             _renew_view(self, self._base)
-        return None if self._edge is None else self._edge[0]
+        return None if self._edge is None else self._edge[0].shown()
 
     @property
     def requires_grad(self) -> bool:

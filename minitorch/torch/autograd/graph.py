@@ -83,6 +83,10 @@ class Node:
         """The name that Torch gives this operation."""
         return type(self).__name__
 
+    def shown(self) -> Node:
+        """The node, as a program sees it."""
+        return self
+
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes behind the inputs."""
@@ -178,7 +182,7 @@ def _as_nodes(edge: Edge) -> tuple[Node, int]:
     """An edge with a node at its end, as Torch has it: that of a leaf is made when it is asked for."""
     end, output = edge
     if isinstance(end, Node):
-        return end, output
+        return end.shown(), output
     node = None if end._accumulator is None else end._accumulator()
     if node is None:
         node = AccumulateGrad(end)

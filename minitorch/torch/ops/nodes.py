@@ -26,7 +26,6 @@ class Plan:
     """
 
     op: Op
-    node: type[OpNode]
     saved: tuple[str, ...]  # names
     needs: bool  # whether a derivative asks which inputs want one
     inputs: tuple[int, ...]
@@ -67,7 +66,7 @@ def _plan(op: Op, wanted: int) -> Plan:
     calls = [(i, rule, tuple(place[n] for n in names)) for i, rule, names in rules]
     _name_saved(order[2:])
     return Plan(
-        op, _node_class(op.node_name), tuple(order[2:]), "needs" in needed, tuple(inputs), rest, tuple(params), "shapes" in needed,
+        op, tuple(order[2:]), "needs" in needed, tuple(inputs), rest, tuple(params), "shapes" in needed,
         None if outputs is None else outputs == "outs", tuple(named),
         not (inputs or rest or params or "shapes" in needed),
         "shapes" in needed and op.args == ("input",) and not (inputs or rest or params),
@@ -111,7 +110,7 @@ def make_node(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> OpNode:
     plan = op.plans.get(wanted)
     if plan is None:
         plan = op.plans[wanted] = _plan(op, wanted)
-    node = blank(plan.node)
+    node = blank(OpNode)
     node.plan = plan
     node.edges = edges
     node.number = next(numbers)
@@ -167,6 +166,11 @@ class OpNode(Node):
 
     def name(self) -> str:
         return self.plan.op.node_name
+
+    def shown(self) -> Node:
+        """The node, now of a class with its name: one class for all is quicker until a program looks."""
+        self.__class__ = _node_class(self.plan.op.node_name)
+        return self
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
@@ -244,7 +248,7 @@ class OpNode(Node):
 
 @cache
 def _node_class(name: str) -> type[OpNode]:
-    """The class of an operation's nodes: programs that draw graphs ask for its name."""
+    """The class of nodes of this name, for programs that draw graphs."""
     return type(name, (OpNode,), {"__module__": "builtins"})
 
 
