@@ -48,7 +48,7 @@ from .comparing import (
 )
 from .reading import PACKAGE, owner_of
 
-_BACKENDS = f"{__package__.rpartition('.')[0]}.backends."
+_BACKENDS = f"{__name__.rpartition('.compiler.')[0]}.backends."
 """Functions of devices keep counts and choices in their variables; what they compute does not depend on these."""
 
 LIMIT = 50_000

@@ -8,7 +8,6 @@ has not (bits, 16-bit integers), go through MPI, which also brings the ranks tog
 
 from __future__ import annotations
 
-import ast
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ...syntax import literal
 from ..backends.cuda.backend import Cuda, find_cuda, require_cuda
 from ..backends.interface import address_of
 from ..tensor import Array, Tensor
@@ -164,7 +164,7 @@ class ProcessGroupNCCL(ProcessGroupMPI):
         key = f"nccl/{self.group_name}/{len(self._channels)}"
         if self._rank == 0:
             self.store.set(key, repr(library.get_unique_id()))
-        identity = ast.literal_eval(self.store.get(key).decode())
+        identity = literal(self.store.get(key).decode())
         made: list[Any] = []
 
         def connect() -> None:

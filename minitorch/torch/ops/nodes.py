@@ -169,7 +169,7 @@ class OpNode(Node):
 
     def shown(self) -> Node:
         """The node, now of a class with its name: one class for all is quicker until a program looks."""
-        self.__class__ = _node_class(self.plan.op.node_name)
+        self.__class__ = _node_class(self.plan.op.node_name)  # type: ignore[assignment]
         return self
 
     @property

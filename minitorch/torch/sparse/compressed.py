@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import environment
+from ..backends.interface import as_numpy
 from ..ops.creation import as_tensor
 from ..printing import sparse_text
 from ..tensor import Array, Tensor, wrap, wrap_beside
@@ -115,7 +116,7 @@ class CompressedTensor(SparseTensor):
         plain = self._places[1 if self.layout in BY_ROWS else 0]
         node = self.grad_fn
         return sparse_text(
-            {f"{names[0]}_indices": self._starts(), f"{names[1]}_indices": plain, "values": self._content._array},
+            {f"{names[0]}_indices": self._starts(), f"{names[1]}_indices": plain, "values": as_numpy(self._content._array)},
             self._shape, str(self.layout), requires_grad=self.requires_grad,
             grad_fn_name=None if node is None else node.name(),
         )  # fmt: skip

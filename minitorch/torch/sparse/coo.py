@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from .. import dtypes, environment
+from ..backends.interface import as_numpy
 from ..ops.joining import cat
 from ..ops.movement import wrap_dim, wrap_dims
 from ..ops.promotion import NUMBERS
@@ -159,11 +160,15 @@ class SparseTensor(Tensor):
         """Whether the values are complex numbers."""
         return self.dtype.is_complex
 
+    def _beside(self, places: Array) -> Tensor:
+        """Coordinates as a tensor on the device of the values."""
+        return wrap_beside(places, self._content)
+
     def _nnz(self) -> int:
         return self._places.shape[1]
 
     def _indices(self) -> Tensor:
-        return wrap(self._places)
+        return self._beside(self._places)
 
     def _values(self) -> Tensor:
         return self._content
@@ -171,7 +176,7 @@ class SparseTensor(Tensor):
     def indices(self) -> Tensor:
         """The coordinates, one column each."""
         self._need_order("indices")
-        return wrap(self._places)
+        return self._beside(self._places)
 
     def values(self) -> Tensor:
         """The values."""
@@ -190,7 +195,7 @@ class SparseTensor(Tensor):
     def __repr__(self) -> str:
         node = self.grad_fn
         return sparse_text(
-            {"indices": self._places, "values": self._content._array}, self._shape,
+            {"indices": self._places, "values": as_numpy(self._content._array)}, self._shape,
             requires_grad=self.requires_grad, grad_fn_name=None if node is None else node.name(),
         )  # fmt: skip
 
@@ -248,8 +253,12 @@ class SparseTensor(Tensor):
         return self._with(self._content.double())
 
     def cpu(self) -> SparseTensor:
-        """The tensor itself: it is on the CPU."""
-        return self
+        """The values on the CPU."""
+        return self._with(self._content.cpu())
+
+    def cuda(self, device: Any = None) -> SparseTensor:
+        """The values on a GPU."""
+        return self._with(self._content.cuda(device))
 
     def pow(self, exponent: Any) -> SparseTensor:
         """Each element to a positive power."""
@@ -285,7 +294,7 @@ class SparseTensor(Tensor):
         _, first, group = np.unique(self._flat_places(), return_index=True, return_inverse=True)
         content = self._content
         total = content.new_zeros((len(first), *content.shape[1:])).index_add(
-            0, wrap(group), content
+            0, self._beside(group), content
         )
         return SparseTensor(self._places[:, first], total, self._shape, is_sorted=True)
 
@@ -294,7 +303,7 @@ class SparseTensor(Tensor):
         content = self._content if dtype is None else self._content.to(dtype)
         sizes = self._shape[: len(self._places)]
         rows = content.new_zeros((math.prod(sizes), *content.shape[1:]))
-        return rows.index_add(0, wrap(self._flat_places()), content).reshape(self._shape)
+        return rows.index_add(0, self._beside(self._flat_places()), content).reshape(self._shape)
 
     def to_sparse(
         self, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None,
@@ -381,7 +390,7 @@ class SparseTensor(Tensor):
             raise NotImplementedError(
                 "index_select of a sparse tensor along a dense dimension is not supported"
             )
-        wanted = index._array
+        wanted = as_numpy(index._array)
         if wanted.size and not (wanted.min() >= 0 and wanted.max() < self._shape[d]):
             raise IndexError(
                 f"index_select(): index out of range of dimension {d} with size {self._shape[d]}"
@@ -390,7 +399,7 @@ class SparseTensor(Tensor):
         places = self._places[:, old].copy()
         places[d] = new
         shape = [*self._shape[:d], len(wanted), *self._shape[d + 1 :]]
-        return SparseTensor(places, self._content.index_select(0, wrap(old)), shape)
+        return SparseTensor(places, self._content.index_select(0, self._beside(old)), shape)
 
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, int):
@@ -428,12 +437,14 @@ class SparseTensor(Tensor):
             return self._with(self._content * other)
         self._same_shape("mul", other)
         if not isinstance(other, SparseTensor):
-            return self._with(self._content * other[tuple(wrap(p) for p in self._places)])
+            return self._with(self._content * other[tuple(map(self._beside, self._places))])
         a, b = self.coalesce(), other.coalesce()
         _, left, right = np.intersect1d(
             a._flat_places(), b._flat_places(), assume_unique=True, return_indices=True
         )
-        content = a._content.index_select(0, wrap(left)) * b._content.index_select(0, wrap(right))
+        content = a._content.index_select(0, self._beside(left)) * b._content.index_select(
+            0, self._beside(right)
+        )
         return SparseTensor(a._places[:, left], content, self._shape, is_sorted=True)
 
     def div(self, other: Any) -> SparseTensor:

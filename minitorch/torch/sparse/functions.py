@@ -9,7 +9,7 @@ import numpy as np
 
 from ..backends.interface import as_numpy
 from ..ops.movement import wrap_dim
-from ..tensor import Tensor, wrap, wrap_beside
+from ..tensor import Tensor, wrap_beside
 from .coo import SparseTensor
 
 
@@ -27,11 +27,11 @@ def log_softmax(input: SparseTensor, dim: int, *, dtype: Any = None) -> SparseTe
     others = np.delete(ordered._places, d, axis=0)
     _, group = np.unique(others, axis=1, return_inverse=True)
     group = group.reshape(-1)
-    values, at = ordered._content, wrap(group)
+    values, at = ordered._content, ordered._beside(group)
     count = int(group.max(initial=-1)) + 1
     top = np.full((count, *values.shape[1:]), -np.inf, values._array.dtype)
-    np.maximum.at(top, group, values._array)
-    shifted = values - wrap(top[group])
+    np.maximum.at(top, group, as_numpy(values._array))
+    shifted = values - wrap_beside(top[group], values)
     total = values.new_zeros(top.shape).index_add(0, at, shifted.exp())
     return ordered._with(shifted - total.log().index_select(0, at))
 
@@ -54,7 +54,9 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     row = column - shifts[:, None]
     inside = (row >= 0) & (row < shape[0]) & (column < shape[1])
     which, row, column = which[inside], row[inside], column[inside]
-    return SparseTensor(np.stack([row, column]), lines[wrap(which), wrap(column)], shape)
+    return SparseTensor(
+        np.stack([row, column]), lines[wrap_beside(which, lines), wrap_beside(column, lines)], shape
+    )
 
 
 def embedding_gradient(

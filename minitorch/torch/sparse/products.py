@@ -8,7 +8,7 @@ import numpy as np
 
 from ..ops.elementwise import conj
 from ..ops.record import Op
-from ..tensor import Array, Tensor, wrap
+from ..tensor import Array, Tensor, wrap_beside
 from .coo import SparseTensor
 
 
@@ -26,7 +26,10 @@ def _spmm(
 
 def _by_values(g: Any, dense: Any, rows: Array, columns: Array) -> Any:
     """Of each value: its row of the gradient times its row of the dense matrix."""
-    return (g.index_select(0, wrap(rows)) * conj(dense).index_select(0, wrap(columns))).sum(-1)
+    return (
+        g.index_select(0, wrap_beside(rows, g))
+        * conj(dense).index_select(0, wrap_beside(columns, g))
+    ).sum(-1)
 
 
 def _by_dense(g: Any, values: Any, rows: Array, columns: Array, shape: tuple[int, int]) -> Any:
@@ -69,7 +72,9 @@ def _sparse_product(a: SparseTensor, b: SparseTensor) -> SparseTensor:
     left = np.repeat(np.arange(a._nnz()), counts)
     ahead = np.cumsum(counts) - counts
     right = np.arange(len(left)) - np.repeat(ahead, counts) + np.repeat(starts[inner], counts)
-    values = a._content.index_select(0, wrap(left)) * b._content.index_select(0, wrap(right))
+    values = a._content.index_select(0, a._beside(left)) * b._content.index_select(
+        0, b._beside(right)
+    )
     places = np.stack([a._places[0][left], b._places[1][right]])
     return SparseTensor(places, values, (a.shape[0], b.shape[1])).coalesce()
 

@@ -179,7 +179,7 @@ def _tensors(a: Any, b: Any, limits: Limits) -> str | None:
         mine, theirs = (getattr(x, name, None) for x in (a, b))
         if wanted and mine != theirs:
             return f"The values for attribute '{name}' do not match: {mine} != {theirs}."
-    a, b = (x.detach().to_dense() if not isinstance(x, Tensor) else x.detach() for x in (a, b))
+    a, b = (x.detach().to_dense() for x in (a, b))
     if limits.check_stride and a.stride() != b.stride():
         return f"The values for attribute 'stride()' do not match: {a.stride()} != {b.stride()}."
     rtol, atol = limits.for_types(a.dtype, b.dtype)
