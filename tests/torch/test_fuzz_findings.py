@@ -313,6 +313,13 @@ FINDINGS = [
     row("linspace", 0.0, T(1 + 0j), 0, dtype=real.float64),
     row("matrix_exp", real.ones(3, 4, dtype=real.float16)),
     row("nn.functional.dropout1d", real.ones(9)[::3, None].requires_grad_(), training=True, inplace=True),
+    row("nn.functional.ctc_loss", real.zeros(5), T([1, 2]), T([5]), T([2])),
+    row("Tensor.expand", real.ones(1, 3), (-2, 3)),
+    row("norm", real.ones(3), np.array([1.0, 2.0])),
+    row("linspace", 0, 1e300, 3),
+    row("linspace", -1e39, 1e39, 3, dtype=real.float16),
+    row("diag_embed", real.ones(2, 2), 2**62),
+    row("tensordot", real.ones(2, 3), real.ones(3, 2), 5),
     # NumPy's warnings
     row("kaiser_window", 3, True, INF),
     row("nn.functional.group_norm", leaf([[[INF, 1.0], [2.0, -INF], [1.0, 2.0], [3.0, 5.0]]]), 2, leaf([1.0, 2, 3, 4])),

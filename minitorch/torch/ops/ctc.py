@@ -163,6 +163,11 @@ def ctc_loss(
     """
     how = how_reduced(reduction)
     require_floats("ctc_loss_cpu", log_probs._array, "f")
+    if log_probs.ndim not in (2, 3):
+        raise RuntimeError(
+            f"Expected 3-dimensional tensor, but got {log_probs.ndim + 1}-dimensional tensor for argument #1 "
+            "'log_probs' (while checking arguments for ctc_loss_allocate_outputs)"
+        )
     batched = log_probs if log_probs.ndim == 3 else log_probs.unsqueeze(1)
     steps = _lengths("input_lengths", input_lengths)
     wanted = _lengths("target_lengths", target_lengths)

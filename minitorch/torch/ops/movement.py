@@ -326,6 +326,8 @@ def expand(self: Tensor, *sizes: Any, **named: Any) -> Tensor:
                 f"The expanded size of the tensor ({size}) must match the existing size ({have}) at "
                 f"non-singleton dimension {d}.  Target sizes: {list(wanted)}.  Tensor sizes: {list(own)}"
             )
+        if size < -1:
+            raise RuntimeError(f"expand: a size must not be negative, got {list(wanted)}")
         shape.append(have if size == -1 else size)
     return bind(EXPAND, (self,), {"shape": tuple(shape)})
 

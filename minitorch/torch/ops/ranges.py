@@ -156,8 +156,22 @@ def _spaced_kind(name: str, a: Any, b: Any, dtype: Any, out: Any) -> dtype_type:
     return dtypes.get_default_dtype()
 
 
+def _check_ends(a: Any, b: Any, kind: dtype_type) -> None:
+    """RuntimeError for a finite end that a floating point type cannot hold."""
+    if kind.kind < dtypes.FLOATING:
+        return
+    largest = dtypes.finfo(kind).max
+    for part in (complex(a), complex(b)):
+        for x in (part.real, part.imag):
+            if largest < abs(x) < np.inf:
+                raise RuntimeError(
+                    f"value cannot be converted to type {kind.name} without overflow"
+                )
+
+
 def _spaced(a: Any, b: Any, steps: int, kind: dtype_type) -> Array:
     """Counted from the nearer end, in the precision of the result, as Torch counts."""
+    _check_ends(a, b, kind)
     if steps == 1:
         return np.full(1, a).astype(kind.numpy)
     whole = kind.kind == dtypes.INTEGRAL
@@ -279,6 +293,8 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     if a > b:
         a, b, offset = b, a, -offset
     size = input.shape[-1] + abs(offset)
+    if size > 2**62:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={[size, size]}")
     shape = list(input._array.shape[:-1])
     shape.insert(a, size)
     shape.insert(b, size)

@@ -244,7 +244,7 @@ def _any_norm(input: Tensor, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Ten
     check_tensor("norm", input)
     if dtype is not None and not isinstance(dtype, dtypes.dtype):
         raise TypeError(f"norm(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
-    if p == "nuc":
+    if isinstance(p, str) and p == "nuc":
         if dim is None and input.ndim != 2:
             raise RuntimeError(
                 f"norm: nuclear norm needs a matrix or two dimensions, got shape {list(input.shape)}"
