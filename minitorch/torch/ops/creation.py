@@ -242,31 +242,6 @@ def scalar_tensor(
     return new_tensor_of(array, device, requires_grad)
 
 
-@function
-def frombuffer(
-    buffer: Any, *, dtype: dtype_type, count: int = -1, offset: int = 0, requires_grad: bool = False
-) -> Tensor:
-    """A tensor over the memory of a buffer."""
-    size, item = len(memoryview(buffer).cast("B")), dtype.itemsize
-    if size == 0 or count == 0:
-        raise ValueError(f"both buffer length ({size}) and count ({count}) must not be 0")
-    if not 0 <= offset < size:
-        raise ValueError(
-            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({size} bytes) minus 1"
-        )
-    if count > 0 and offset + count * item > size:
-        raise ValueError(
-            f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must not "
-            f"be greater than actual buffer length ({size} bytes)"
-        )
-    if count < 0 and (size - offset) % item:
-        raise ValueError(
-            f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple "
-            f"of element size ({item})"
-        )
-    return new_tensor_of(np.frombuffer(buffer, dtype.numpy, count, offset), None, requires_grad)
-
-
 # --- Filled -----------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""Memory shared with other libraries by DLPack, both ways.
+"""Memory shared with other libraries: by DLPack, both ways, and of buffers.
 
 NumPy speaks DLPack for all types but bfloat16, which it lends and borrows as 16-bit whole
 numbers; the type that a capsule names is then exchanged.
@@ -14,6 +14,7 @@ import numpy as np
 from .. import dtypes
 from ..backends.interface import backend_for, resolve
 from ..tensor import Array, Tensor, tracks, wrap
+from .creation import new_tensor_of
 from .surface import function, method, only_method
 
 _UNSIGNED, _BFLOAT = 1, 4
@@ -145,3 +146,28 @@ def _capsule_of(lender: Any) -> Any:
         return lender.__dlpack__(max_version=(1, 0))
     except TypeError:  # from before there were versions
         return lender.__dlpack__()
+
+
+@function
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """A tensor over the memory of a buffer."""
+    size, item = len(memoryview(buffer).cast("B")), dtype.itemsize
+    if size == 0 or count == 0:
+        raise ValueError(f"both buffer length ({size}) and count ({count}) must not be 0")
+    if not 0 <= offset < size:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({size} bytes) minus 1"
+        )
+    if count > 0 and offset + count * item > size:
+        raise ValueError(
+            f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must not "
+            f"be greater than actual buffer length ({size} bytes)"
+        )
+    if count < 0 and (size - offset) % item:
+        raise ValueError(
+            f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple "
+            f"of element size ({item})"
+        )
+    return new_tensor_of(np.frombuffer(buffer, dtype.numpy, count, offset), None, requires_grad)

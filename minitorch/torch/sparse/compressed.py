@@ -191,7 +191,11 @@ class CompressedTensor(SparseTensor):
     def matmul(self, other: Any) -> Any:
         """The product with a dense vector or matrix, or with a sparse matrix, by rows then."""
         result = self.to_sparse_coo().matmul(_coo(other))
-        return result.to_sparse_csr() if isinstance(result, SparseTensor) else result
+        return (
+            result.to_sparse(layout=environment.sparse_csr)
+            if isinstance(result, SparseTensor)
+            else result
+        )
 
     def index_select(self, dim: int, index: Tensor) -> SparseTensor:
         """Some rows or columns."""

@@ -24,12 +24,17 @@ from ..ops.movement import wrap_dim, wrap_dims
 from ..ops.promotion import NUMBERS
 from ..printing import sparse_text
 from ..tensor import Array, Size, Tensor, wrap, wrap_beside
+from .dense_first import BESIDE_DENSE
 
 # Functions of one element that leave 0 at 0.
 _MAPS = (
     "abs angle asin asinh atan atanh ceil deg2rad erf erfinv expm1 floor frac log1p neg rad2deg relu round sgn sign "
     "sin sinh sqrt square tan tanh trunc isnan isinf"
 )
+
+_FACTS = ("dtype", "device", "requires_grad", "grad_fn", "is_leaf", "_version")
+"""What is true of a sparse tensor if it is of its values."""
+_CASTS = ("float", "double", "half", "bfloat16", "int", "long", "bool", "cpu")
 
 
 class SparseTensor(Tensor):
@@ -84,38 +89,9 @@ class SparseTensor(Tensor):
         return self._shape
 
     @property
-    def dtype(self) -> dtypes.dtype:
-        """The type of the values."""
-        return self._content.dtype
-
-    @property
-    def device(self) -> Any:
-        """Where the values are."""
-        return self._content.device
-
-    @property
     def ndim(self) -> int:
         """How many dimensions there are."""
         return len(self._shape)
-
-    @property
-    def requires_grad(self) -> bool:
-        """Whether operations on the values are recorded."""
-        return self._content.requires_grad
-
-    @property
-    def grad_fn(self) -> Any:
-        """The operation that made the values."""
-        return self._content.grad_fn
-
-    @property
-    def _version(self) -> int:
-        return self._content._version
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether no recorded operation made the values."""
-        return self._content.is_leaf
 
     @property
     def grad(self) -> SparseTensor | None:
@@ -244,18 +220,6 @@ class SparseTensor(Tensor):
         """The values in another type."""
         return self._with(self._content.to(*args, **kwargs))
 
-    def float(self) -> SparseTensor:
-        """The values in single precision."""
-        return self._with(self._content.float())
-
-    def double(self) -> SparseTensor:
-        """The values in double precision."""
-        return self._with(self._content.double())
-
-    def cpu(self) -> SparseTensor:
-        """The values on the CPU."""
-        return self._with(self._content.cpu())
-
     def cuda(self, device: Any = None) -> SparseTensor:
         """The values on a GPU."""
         return self._with(self._content.cuda(device))
@@ -319,22 +283,6 @@ class SparseTensor(Tensor):
     def to_sparse_coo(self) -> SparseTensor:
         """The tensor itself."""
         return self
-
-    def to_sparse_csr(self, dense_dim: int | None = None) -> SparseTensor:
-        """By rows."""
-        return self.to_sparse(layout=environment.sparse_csr)
-
-    def to_sparse_csc(self, dense_dim: int | None = None) -> SparseTensor:
-        """By columns."""
-        return self.to_sparse(layout=environment.sparse_csc)
-
-    def to_sparse_bsr(self, blocksize: Any, dense_dim: int | None = None) -> SparseTensor:
-        """By rows of blocks."""
-        return self.to_sparse(layout=environment.sparse_bsr, blocksize=blocksize)
-
-    def to_sparse_bsc(self, blocksize: Any, dense_dim: int | None = None) -> SparseTensor:
-        """By columns of blocks."""
-        return self.to_sparse(layout=environment.sparse_bsc, blocksize=blocksize)
 
     # --- Shapes --------------------------------------------------------------------------------------
 
@@ -520,62 +468,33 @@ def _no_form(name: str) -> NotImplementedError:
     return NotImplementedError(f"sparse tensors do not have '{name}' here; use to_dense()")
 
 
-def _declare_map(name: str) -> None:
+def _declare_fact(name: str) -> None:
+    doc = getattr(Tensor, name).__doc__
+    setattr(SparseTensor, name, property(lambda self: getattr(self._content, name), doc=doc))
+
+
+def _declare_map(name: str, each_once: bool) -> None:
     def call(self: SparseTensor) -> SparseTensor:
-        ordered = self._ordered()
-        return ordered._with(getattr(ordered._content, name)())
+        given = self._ordered() if each_once else self
+        return given._with(getattr(given._content, name)())
 
     call.__name__, call.__doc__ = name, f"`{name}` of each value."
     setattr(SparseTensor, name, call)
 
 
-for _name in _MAPS.split():
-    _declare_map(_name)
+def _declare_layout(name: str) -> None:
+    def call(self: SparseTensor, blocksize: Any = None, dense_dim: int | None = None) -> Any:
+        return self.to_sparse(layout=getattr(environment, f"sparse_{name}"), blocksize=blocksize)
+
+    call.__name__, call.__doc__ = f"to_sparse_{name}", f"The same in the layout `sparse_{name}`."
+    setattr(SparseTensor, call.__name__, call)
+
+
+for _name in _FACTS:
+    _declare_fact(_name)
+for _name in (*_CASTS, *_MAPS.split()):
+    _declare_map(_name, each_once=_name not in _CASTS)
+for _name in ("csr", "csc", "bsr", "bsc"):
+    _declare_layout(_name)
 SparseTensor.__neg__ = SparseTensor.neg  # type: ignore[attr-defined]
 SparseTensor.__abs__ = SparseTensor.abs  # type: ignore[attr-defined]
-
-
-# --- Functions whose first argument is dense -------------------------------------------------------
-
-
-def _add(dense: Tensor, other: SparseTensor, *, alpha: Any = 1) -> Tensor:
-    return dense.add(other.to_dense(), alpha=alpha)
-
-
-def _sub(dense: Tensor, other: SparseTensor, *, alpha: Any = 1) -> Tensor:
-    return dense.sub(other.to_dense(), alpha=alpha)
-
-
-def _add_(dense: Tensor, other: SparseTensor, *, alpha: Any = 1) -> Tensor:
-    """Add values where they belong, and touch nothing else."""
-    other._same_shape("add_", dense)
-    if other.dtype is not dense.dtype:
-        return dense.add_(other.to_dense(), alpha=alpha)
-    coo = other.to_sparse_coo()
-    values = coo._content if alpha == 1 else coo._content * alpha
-    return dense.index_put_(tuple(wrap_beside(p, dense) for p in coo._places), values, True)
-
-
-def _addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    return mat * beta + (mat1 @ mat2) * alpha
-
-
-def _sparse_mask(dense: Tensor, mask: SparseTensor) -> SparseTensor:
-    mask._same_shape("sparse_mask", dense)
-    return mask._with(dense[tuple(wrap_beside(p, dense) for p in mask._places)])
-
-
-def _matmul(dense: Tensor, other: SparseTensor) -> Tensor:
-    return other.__rmatmul__(dense)
-
-
-BESIDE_DENSE: dict[str, Callable[..., Any]] = {
-    "add": _add, "__add__": _add, "__radd__": _add, "sub": _sub, "__sub__": _sub,
-    "add_": _add_, "__iadd__": _add_, "_add_in_place": _add_,
-    "sub_": lambda dense, other, *, alpha=1: _add_(dense, other, alpha=-alpha),
-    "mul": lambda dense, other: other.mul(dense), "__mul__": lambda dense, other: other.mul(dense),
-    "matmul": _matmul, "__matmul__": _matmul, "mm": _matmul, "addmm": _addmm,
-    "spmm": _matmul, "dsmm": _matmul, "sparse_mask": _sparse_mask,
-    "is_same_size": lambda dense, other: tuple(dense.shape) == tuple(other.shape),
-}  # fmt: skip
-"""Public functions of a dense tensor and a sparse one, by name."""
