@@ -7,9 +7,7 @@ GPU) and prints how many agree and which were computed on the CPU, there and bac
 
 from __future__ import annotations
 
-import argparse
 import sys
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -122,33 +120,14 @@ def check(name: str, limit: int = 1000, dtypes: tuple[Any, ...] = DTYPES) -> int
     return count
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Compare, and say what was found."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("names", nargs="*", help="operations; by default all")
-    parser.add_argument("--limit", type=int, default=1000, help="samples of each type")
-    parser.add_argument("--part", default="0/1", help="1/4: the second quarter of the operations")
-    options = parser.parse_args(argv)
-    warnings.simplefilter("ignore")
-    part, parts = map(int, options.part.split("/"))
-    names = (options.names or sorted(opinfo.all_operations()))[part::parts]
-    wrong, compared, calls = {}, 0, 0
-    for name in names:
-        try:
-            count = check(name, options.limit)
-        except Exception as error:
-            wrong[name] = f"{type(error).__name__}: {error}".split("\n")[0]
-            continue
-        calls += count
-        compared += count > 0
-    for name, reason in wrong.items():
-        print(f"{name}: {reason[:300]}")
+def main() -> int:
+    """Compare, and say what was found, and what the CPU computed."""
+    status = opinfo.compare_all(check, __doc__)
     on_cpu = require_cuda().on_cpu
     print(f"{len(on_cpu)} operations were computed on the CPU, there and back:")
     for (name, kind), reason in sorted(on_cpu.items(), key=str):
         print(f"  {name}[{kind}]: {reason[:120]}".replace("\n", " "))
-    print(f"{compared} operations agree ({calls} calls), {len(wrong)} do not")
-    return 1 if wrong else 0
+    return status
 
 
 if __name__ == "__main__":

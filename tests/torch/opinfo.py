@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -342,6 +342,35 @@ def _brief(sample: Any) -> str:
         *(f"{k}={one(v)}" for k, v in sample.kwargs.items()),
     ]
     return ", ".join(given)[:300]
+
+
+def compare_all(check: Callable[[str, int], int], about: str | None) -> int:
+    """A command that compares operations, all of them or those named, and says which do not agree.
+
+    Args:
+        check: compares an operation's samples, so many of each type; returns how many calls it compared
+        about: what the command is for
+    """
+    parser = argparse.ArgumentParser(description=(about or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", help="operations; by default all")
+    parser.add_argument("--limit", type=int, default=1000, help="samples of each type")
+    parser.add_argument("--part", default="0/1", help="1/4: the second quarter of the operations")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    part, parts = map(int, options.part.split("/"))
+    wrong, compared, calls = {}, 0, 0
+    for name in (options.names or sorted(all_operations()))[part::parts]:
+        try:
+            count = check(name, options.limit)
+        except Exception as error:
+            wrong[name] = f"{type(error).__name__}: {error}".split("\n")[0]
+            continue
+        calls += count
+        compared += count > 0
+    for name, reason in wrong.items():
+        print(f"{name}: {reason[:300]}")
+    print(f"{compared} operations agree ({calls} calls), {len(wrong)} do not")
+    return 1 if wrong else 0
 
 
 def main(argv: list[str] | None = None) -> int:

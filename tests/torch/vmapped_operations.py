@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-import warnings
 from typing import Any
 
 import torch as real
@@ -111,27 +109,5 @@ def check(name: str, limit: int = 1000) -> int:
     return count
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Compare, and say what was found."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("names", nargs="*", help="operations; by default all")
-    parser.add_argument("--limit", type=int, default=1000, help="samples of each")
-    options = parser.parse_args(argv)
-    warnings.simplefilter("ignore")
-    wrong, compared, calls = {}, 0, 0
-    for name in options.names or sorted(opinfo.all_operations()):
-        try:
-            count = check(name, options.limit)
-        except Exception as error:
-            wrong[name] = f"{type(error).__name__}: {error}".split("\n")[0]
-            continue
-        calls += count
-        compared += count > 0
-    for name, reason in wrong.items():
-        print(f"{name}: {reason[:300]}")
-    print(f"{compared} operations agree ({calls} calls), {len(wrong)} do not")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(opinfo.compare_all(check, __doc__))

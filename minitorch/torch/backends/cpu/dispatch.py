@@ -54,11 +54,9 @@ def dispatch(
         rounded: how many of several results are rounded to half precision; by default all
         any_type: whether the kernel takes arrays of every type, half precision as it is
         in_place: what writes into `out=`, instead of either
-        small: what gives a kernel for small arrays, which computes the same as the formula to the bit, and
-            which is given the formula for what it does not take
+        small: what gives a kernel for small arrays, which computes the formula to the bit, or calls it
     """
-    start, find = kernels_from(start), cache(kernel)
-    few, calls = formula, 0
+    start, find, calls = kernels_from(start), cache(kernel), 0
 
     def by_size(*args: Any, **options: Any) -> Any:
         x = args[of]  # type: ignore[index]
@@ -66,19 +64,17 @@ def dispatch(
             return choose(x, x.size >= start, args, options)
         return few(*args, **options)
 
-    def counted(*args: Any) -> Any:
+    def counted(*args: Any, **options: Any) -> Any:
         nonlocal few, calls
         calls += 1
         if calls > PATIENCE["numba" in sys.modules]:
             few = partial(small(), formula)  # type: ignore[misc]
-        return formula(*args)
+        return formula(*args, **options)
 
-    if small is not None and COMPILES:
-        few = counted
+    few = counted if small is not None and COMPILES else formula
 
     def by_count(*args: Any, **options: Any) -> Any:
-        large = count(*args) >= start  # type: ignore[misc]
-        return choose(args[0], large, args, options)
+        return choose(args[0], count(*args) >= start, args, options)  # type: ignore[misc]
 
     def by_largest(*args: Any, out: Array | None = None) -> Any:
         if out is not None and in_place is not None:
@@ -89,9 +85,7 @@ def dispatch(
                 return choose(arrays[0], any(v.size >= start for v in arrays), args, {}, out)
         return _put(out, formula(*args))
 
-    def choose(
-        x: Array, large: bool, args: tuple[Any, ...], options: dict[str, Any], out: Array | None = None
-    ) -> Any:  # fmt: skip
+    def choose(x: Array, large: bool, args: Any, options: Any, out: Array | None = None) -> Any:
         if x.itemsize == 2 and is_half(x) and not any_type:
             result = apply(*map(widened, args), **options)
             return _put(out, rounded_to(x.dtype, result, rounded))
