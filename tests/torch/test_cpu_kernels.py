@@ -657,7 +657,17 @@ def test_kernels_of_small_arrays_are_their_formulas_to_the_bit(kind: Any) -> Non
         x = numbers(6, n, seed=n, dtype=kind) * 10
         x[1], x[2, 0], x[3, 0], x[4, n // 2] = -np.inf, np.inf, -np.inf, np.nan
         w, b = numbers(2, n, seed=1, dtype=kind)
-        for rows in (x, x.reshape(2, 3, n), x[0], x[:, ::2], np.asfortranarray(x), x[:0]):
+        for rows in (
+            x,
+            x.reshape(2, 3, n),
+            x[0],
+            x[:, ::2],
+            np.asfortranarray(x),
+            x[:0],
+            x[0, :0],
+            x[:, :0],
+            x[:0, :0],
+        ):
             calls: list[Any] = [(f, (rows, rows.ndim - 1)) for f in formulas[:2]]
             calls += [(f, (rows, 0)) for f in formulas[:2]] + [(formulas[3], (rows,))]
             calls += [

@@ -92,7 +92,7 @@ def _row_sums(x: Array, out: Array) -> None:
 
 def softmax(formula: Function, x: Array, dim: int) -> Array:
     """exp(x), scaled so that it sums to 1 along the last dimension."""
-    if dim == x.ndim - 1 and x.dtype.char in "fd" and type(x) is ndarray and x.flags.carray:
+    if dim == x.ndim - 1 and _is_plain(x) and x.size:
         out = empty(x.shape, x.dtype)
         rows = out if dim == 1 else out.reshape(-1, x.shape[-1])
         if _below_largest(x if dim == 1 else x.reshape(rows.shape), rows):
@@ -104,7 +104,7 @@ def softmax(formula: Function, x: Array, dim: int) -> Array:
 
 def log_softmax(formula: Function, x: Array, dim: int) -> Array:
     """The logarithm of the softmax."""
-    if dim == x.ndim - 1 and x.dtype.char in "fd" and type(x) is ndarray and x.flags.carray:
+    if dim == x.ndim - 1 and _is_plain(x) and x.size:
         out = empty(x.shape, x.dtype)
         rows = out if dim == 1 else out.reshape(-1, x.shape[-1])
         if _below_largest(x if dim == 1 else x.reshape(rows.shape), rows):
