@@ -345,6 +345,11 @@ def test_other_optimizers_refuse_them(name: str) -> None:
 
 def test_what_has_no_sparse_form_says_so() -> None:
     s = ours.tensor(MATRIX).to_sparse()
-    for call in (lambda: ours.cumsum(s, 0), lambda: s.exp(), lambda: ours.ones(4, 4) / s):
+    for call in (
+        lambda: ours.cumsum(s, 0),
+        lambda: s.exp(),
+        lambda: ours.mm(input=s, mat2=s),
+        lambda: ours.ones(4, 4) / s,
+    ):
         with pytest.raises((NotImplementedError, RuntimeError), match="sparse"):
             call()

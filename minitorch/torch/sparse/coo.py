@@ -68,11 +68,11 @@ class SparseTensor(Tensor):
         name = func.__name__
         if name == "__get__":
             name = func.__self__.fget.__name__  # type: ignore[attr-defined]
-        if isinstance(args[0], SparseTensor):
+        if args and isinstance(args[0], SparseTensor):
             form = getattr(type(args[0]), name, None)
             form = None if form is getattr(Tensor, name, None) else form
         else:
-            form = BESIDE_DENSE.get(name)
+            form = BESIDE_DENSE.get(name) if args else None
         if form is None:
             raise _no_form(name)
         return form(*args, **(kwargs or {}))
