@@ -131,7 +131,9 @@ def fork_waits_for(lock: Any) -> None:
 
 def _before_fork() -> None:
     compiling = _numba("core.compiler_lock", "global_compiler_lock")
-    for lock in filter(None, (*_waited_for, compiling)):
+    # What is no longer needed is freed under LLVM's lock, by any thread and at any time.
+    library = getattr(sys.modules.get("llvmlite.binding.ffi"), "lib", None)
+    for lock in filter(None, (*_waited_for, compiling, getattr(library, "_lock", None))):
         _held.enter_context(lock)
 
 

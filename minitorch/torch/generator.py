@@ -37,6 +37,7 @@ COMPILED_SIZE = kernels_from(1 << 14)
 """From this many numbers on, compiled loops make them: it pays to load Numba."""
 
 _LOOPS = f"{__package__}.sampling_kernels"
+_loops: list[Any] = []  # the module, once it is loaded
 _LENGTH = 624  # words in the generator's memory
 _STATE = np.dtype(
     {
@@ -50,8 +51,9 @@ _STATE = np.dtype(
 
 def compiled_loops(size: int) -> Any:
     """The module of compiled loops, if there is enough to do or it is loaded already; or None."""
-    loaded = sys.modules.get(_LOOPS) if COMPILES else None
-    return import_module(_LOOPS) if loaded is None and size >= COMPILED_SIZE else loaded
+    if not _loops and (size >= COMPILED_SIZE or (COMPILES and _LOOPS in sys.modules)):
+        _loops.append(import_module(_LOOPS))  # which waits while another thread loads it
+    return _loops[0] if _loops else None
 
 
 def _memory_of(bits: np.random.MT19937) -> tuple[Array, Array]:

@@ -71,6 +71,29 @@ def test_a_process_forked_early_has_threads_of_its_own() -> None:
     run("-c", OWN_THREADS)
 
 
+WHILE_LLVM_IS_BUSY = """
+import os, signal, threading, time, minitorch.threads
+from llvmlite.binding import ffi
+holds = threading.Event()
+def free():
+    with ffi.lib._lock:
+        holds.set()
+        time.sleep(0.5)
+threading.Thread(target=free).start()
+holds.wait()
+if os.fork() == 0:
+    signal.alarm(20)
+    with ffi.lib._lock:
+        os._exit(0)
+raise SystemExit(os.waitpid(-1, 0)[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
+def test_a_fork_waits_for_a_thread_that_frees_compiled_code() -> None:
+    run("-c", WHILE_LLVM_IS_BUSY)
+
+
 # --- One number -----------------------------------------------------------------------------------
 
 COUNTS = """
