@@ -7,6 +7,7 @@ says where in it an array lies, and makes arrays over it again.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from reprlib import repr as short
 from typing import Any, NamedTuple
@@ -132,6 +133,21 @@ class UntypedStorage:
         storage._root = memory if root is None else root
         return storage
 
+    @classmethod
+    def from_file(
+        cls, filename: str | os.PathLike[str], shared: bool = False, nbytes: int = 0
+    ) -> UntypedStorage:
+        """The first bytes of a file as memory; what is written there reaches it where `shared`."""
+        if not nbytes:
+            return cls()
+        if shared:
+            with open(filename, "ab") as file:
+                file.truncate(max(file.tell(), nbytes))
+        try:
+            return cls.over(np.memmap(filename, np.uint8, "r+" if shared else "c", shape=nbytes))
+        except (OSError, ValueError) as error:
+            raise RuntimeError(f"unable to map {nbytes} bytes of <{filename}>: {error}") from None
+
     @property
     def device(self) -> device:
         """Where the memory is."""
@@ -166,6 +182,9 @@ class UntypedStorage:
 
     def __setitem__(self, index: Any, value: int) -> None:
         self._memory[index] = value
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.array(self.cpu()._memory, dtype, copy=copy)
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.tolist())

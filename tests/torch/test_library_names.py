@@ -68,6 +68,25 @@ def test_as_subclass_asks_nobody() -> None:
 # --- Files ---------------------------------------------------------------------------------------
 
 
+def map_a_file(torch: Any, path: Any) -> list[Any]:
+    """A file's bytes as memory, of one's own and shared; tensors over parts of it."""
+    path.write_bytes(bytes(range(8)))
+    own = torch.UntypedStorage.from_file(str(path), False, 8)
+    part = torch.asarray(own[4:8], dtype=torch.uint8)
+    part[0] = 99
+    seen = [own.tolist(), path.read_bytes(), part.view(torch.int32).tolist()]
+    shared = torch.UntypedStorage.from_file(str(path), shared=True, nbytes=10)
+    shared[1] = 77
+    del shared
+    none = torch.asarray(own[4:4], dtype=torch.uint8).view(torch.float32)
+    return [*seen, path.read_bytes(), none.shape, len(torch.UntypedStorage.from_file(str(path)))]
+
+
+def test_a_file_is_the_memory_of_tensors(tmp_path: Any) -> None:
+    path = tmp_path / "bytes"
+    assert map_a_file(ours, path) == map_a_file(real, path)
+
+
 def test_records_of_a_file_can_be_read_and_written_one_by_one(tmp_path: Any) -> None:
     path = str(tmp_path / "weights.pt")
     real.save({"w": real.arange(6.0)}, path)
