@@ -182,11 +182,12 @@ class Compiled:
         except CannotTrace as reason:
             self._stay_eager(str(reason))
             return self.fn(*args, **kwargs)
-        gradients = [t._grad for t in given.tensors]
+        found = [tensor for tensor, *_ in around.tensors.values()]
+        tracer.watch({id(t): t for t in (*found, *given.tensors)}.values())
         traced = Traced(given, around, state, tracer.tape)
         result = self._run(tracer, args, kwargs)
         try:
-            self._consider(traced, partner, tracer, reading, gradients, result)
+            self._consider(traced, partner, tracer, reading, result)
         except CannotTrace as reason:
             self._stay_eager(str(reason))
         return result
@@ -196,7 +197,7 @@ class Compiled:
             return self.fn(*args, **kwargs)
 
     def _consider(
-        self, traced: Traced, partner: Traced | None, tracer: Tracer, reading: Reading, gradients: Any, result: Any
+        self, traced: Traced, partner: Traced | None, tracer: Tracer, reading: Reading, result: Any
     ) -> None:  # fmt: skip
         """Keep a tape if it may be played."""
         reason = tracer.broken or reading.reason
@@ -218,7 +219,7 @@ class Compiled:
             self._note_unstable(f"it changes {changed}")
             return
         tracer.close(result)
-        finish(traced, tracer, gradients)
+        finish(traced, tracer)
         self.tape = traced.tape
         if partner is None:
             self.candidates.append(traced)
@@ -298,21 +299,15 @@ def traced_once(
 # --- After the call ------------------------------------------------------------------------------
 
 
-def finish(traced: Traced, tracer: Tracer, gradients: list[Any]) -> None:
+def finish(traced: Traced, tracer: Tracer) -> None:
     """Find out where tensors from outside came from, and what the call left in them."""
     around, tape, tensors = traced.around, traced.tape, traced.given.tensors
-    owned = [(t, g) for t, _, _, g in around.tensors.values()]
-    owned += [
-        (t, g) for t, g in zip(tensors, gradients, strict=True) if id(t) not in around.tensors
-    ]
-    for tensor, before in owned:
-        after = tensor._grad
-        if after is before:
-            continue
-        slot = _source_of(tensor, tracer)
-        tape.gradients.append((slot, None if after is None else _gradient_slot(after, tracer)))
-    by_array = {id(t._array): t for t, _ in owned}
-    by_gradient = {id(g): t for t, g in owned if g is not None}
+    tracer.note_gradients()
+    for number, tensor, gradient in tracer.changes:
+        made = None if gradient is None else _gradient_slot(gradient, tracer)
+        tape.gradients.append((number, _source_of(tensor, tracer), made))
+    by_array = {id(t._array): t for t, _ in tracer.watched}
+    by_gradient = {id(g): t for t, g in tracer.watched if g is not None}
     for source in list(tape.sources.values()):
         if source.kind != "tensor" or id(source.of) in around.tensors:
             continue
@@ -360,7 +355,7 @@ def _check_params(tape: Tape, around: Surroundings) -> None:
             raise CannotTrace("it uses an optimizer that it made", entry.place)
 
 
-def _written(tape: Tape, tracer: Tracer) -> list[Slot]:
+def _written(tape: Tape, tracer: Tracer) -> list[tuple[int, Slot]]:
     """The sources whose versions count the writes of a tape, in order."""
     counters = {}
     tensor_of = {int(slot): tensor for slot, (tensor, _) in enumerate(tracer.kept)}
@@ -375,7 +370,7 @@ def _written(tape: Tape, tracer: Tracer) -> list[Slot]:
                 source = counters.get(id(tensor_of[int(slot)]._counter))
                 updated = slot in tape.sources and not _is_in_place(entry)
                 if source is not None and not updated:
-                    written.append(source)
+                    written.append((entry.number + 1, source))
     return written
 
 

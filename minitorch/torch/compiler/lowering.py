@@ -125,6 +125,7 @@ class Lowering:
 
     Attributes:
         steps: in order
+        numbers: of the entries that they begin with
         memory: where slots lie
         views: entries that compute nothing: their results lie in the memory of their inputs
     """
@@ -132,6 +133,7 @@ class Lowering:
     def __init__(self, tape: Tape, constants: dict[Slot, Any], returned: set[int]) -> None:
         self.tape, self.returned, self.constants = tape, returned, dict(constants)
         self.steps: list[AnyStep] = []
+        self.numbers: list[int] = []
         self.memory = Memory()
         self.views: list[Entry] = []
         self.ready: dict[int, int] = {}  # by slot: the first step that may read it from memory
@@ -150,6 +152,7 @@ class Lowering:
             self.memory.add(slot, OUTSIDE, (array.shape, array.strides, array.dtype))
         for entry in tape.entries:
             self._lower(entry)
+            self.numbers += [entry.number] * (len(self.steps) - len(self.numbers))
         self._settle()
 
     # --- Entries -----------------------------------------------------------------------------------

@@ -252,15 +252,13 @@ class NativePlayer(OnArrays):
         for number, slot in enumerate(plan.viewed):
             self.lines.append(f"v{slot} = machine.views[{number}]")
             self.emitted.add(slot)
-        self._forget_gradients()
-        for number, root in enumerate(plan.left):
-            self._make(number, root)
         for root in plan.roots:
             if root.whose == OUTSIDE:
                 self._note_address(root)
         segments = {segment[0]: number for number, segment in enumerate(plan.segments)}
         for k, step in enumerate(plan.lowering.steps):
             if isinstance(step, Call):
+                self.leave(plan.lowering.numbers[k])
                 for slot in step.read():
                     self._ensure(slot)
                 self.entry(step.entry)
@@ -277,12 +275,15 @@ class NativePlayer(OnArrays):
         super().end()
         self.lines.append(f"{self.constant(self.native.idle.append)}(machine)")
 
-    def _forget_gradients(self) -> None:
-        """Let go of gradients that will be replaced, and are not read."""
+    def tensor(self, slot: Slot) -> str:
+        self._ensure(slot)
+        return super().tensor(slot)
+
+    def _forget_gradients(self, number: float) -> None:
+        """Let go of gradients that are replaced before the entry of a number, and are not read."""
         read = {int(s.of) for s in self.tape.sources.values() if s.kind == "gradient"}
-        for slot, _ in self.tape.gradients:
-            if int(slot) not in read:
-                self.lines.append(f"t{int(slot)}._grad = None")
+        due = {int(slot) for before, slot, _ in self.gradients if before <= number}
+        self.lines += [f"t{slot}._grad = None" for slot in sorted(due - read)]
 
     def _make(self, number: int, root: Root) -> None:
         """An array for what is left to the caller: the last one, if the machine, this name and the call have it."""
@@ -336,6 +337,7 @@ class NativePlayer(OnArrays):
         """Run a program."""
         plan = self.native
         segment = plan.segments[number]
+        self._begin(segment)
         for k in segment:
             step = plan.lowering.steps[k]
             if isinstance(step, Update):
@@ -353,7 +355,7 @@ class NativePlayer(OnArrays):
         blas = plan.asks_blas(segment)
         if not parallel and not blas:
             self.lines.append(run.format(1, 0))
-            self._look_at_errors(plan.lowering.steps[segment[-1]])
+            self._look_at_errors(segment[-1])
             return
         threads = self.constant(get_num_threads)
         launch = self.constant(_launcher())
@@ -361,12 +363,25 @@ class NativePlayer(OnArrays):
         self.names.setdefault("running", running)
         self.lines.append("with numpy_on_one_thread(), running():")
         self.lines.append("    " + run.format(f"{threads}()", launch))
-        self._look_at_errors(plan.lowering.steps[segment[-1]])
+        self._look_at_errors(segment[-1])
 
-    def _look_at_errors(self, step: Any) -> None:
+    def _begin(self, segment: list[int]) -> None:
+        """What is done before consecutive steps: gradients that they replace are let go, and results get memory."""
+        plan = self.native
+        numbers = [*plan.lowering.numbers, math.inf]
+        end = segment[-1] + (not _is_checked(plan.lowering.steps[segment[-1]]))
+        self.leave(numbers[segment[0]])
+        self._forget_gradients(numbers[end])
+        for left, root in enumerate(plan.left):
+            if root.first in segment:
+                self._make(left, root)
+
+    def _look_at_errors(self, k: int) -> None:
         """Raise the error of a kernel that found something wrong."""
-        if _is_checked(step):
+        step = self.native.lowering.steps[k]
+        if isinstance(step, Kernel) and step.check is not None:
             check, slot = step.check
+            self.leave(self.native.lowering.numbers[k])
             self._ensure(slot)
             self.lines.append("if address[0]:")
             self.lines.append("    address[0] = 0")

@@ -23,7 +23,7 @@ def with_constants(tape: Tape) -> tuple[Tape, dict[Slot, Any]]:
     An array that is kept from play to play must never be written, nor be seen from outside: only
     operations that make new memory may read it.
     """
-    exposed = {int(s) for s in slots_in((tape.result, [g for _, g in tape.gradients]))}
+    exposed = {int(s) for s in slots_in((tape.result, [g for *_, g in tape.gradients]))}
     for entry in tape.entries:
         kind = getattr(entry.op, "kind", "")
         makes = isinstance(entry.op, Op) and entry.outputs and kind != MOVEMENT
@@ -72,7 +72,7 @@ def without_idle_copies(tape: Tape) -> Tape:
     for the copy if it lies as the copy does.
     """
     uses = Counter(int(slot) for entry in tape.entries for slot in entry.slots())
-    uses.update(int(s) for s in slots_in((tape.result, [g for _, g in tape.gradients])))
+    uses.update(int(s) for s in slots_in((tape.result, [g for *_, g in tape.gradients])))
     fresh = {}
     entries = []
     for entry in tape.entries:

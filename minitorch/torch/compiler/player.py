@@ -116,10 +116,11 @@ class Player:
             "bind_in_place": bind_in_place, "modes": modes, "copyto": np.copyto, "refuse": _refuse,
         }  # fmt: skip
         self.lines: list[str] = []
-        left = tape.result, [gradient for _, gradient in tape.gradients]
+        left = tape.result, [gradient for *_, gradient in tape.gradients]
         self.returned = {int(slot) for slot in slots_in(left)}
         self.wrapped: set[int] = set()  # slots of these that are tensors already
         self.fixed: set[int] = set()  # slots whose arrays are kept from play to play
+        self.gradients = list(tape.gradients)
         self.layouts: dict[Slot, Layout] = {s: of.layout for s, of in tape.sources.items()}
         for entry in tape.entries:
             self.layouts.update(zip(entry.outputs, entry.layouts, strict=True))
@@ -148,6 +149,7 @@ class Player:
         """Play all entries."""
         last = self._last_uses()
         for i, entry in enumerate(self.tape.entries):
+            self.leave(entry.number)
             self.entry(entry)
             for slot in last.get(i, ()):
                 self.lines.append(f"del {self.variable(slot)}")
@@ -163,6 +165,17 @@ class Player:
                 self.names[f"t{int(slot)}"] = source.of
             else:
                 self.lines.append(f"t{int(slot)} = t{int(source.of)}._grad")
+
+    def leave(self, number: float = math.inf) -> None:
+        """Leave gradients as they are before the entry of a number: an error there finds them."""
+        due = {slot: gradient for _, slot, gradient in _taken(self.gradients, number)}
+        for slot, gradient in due.items():
+            value = None if gradient is None else self.tensor(gradient)
+            self.lines.append(f"t{int(slot)}._grad = {value}")
+
+    def tensor(self, slot: Slot) -> str:
+        """A slot that is left behind, as a tensor."""
+        return f"t{int(slot)}"
 
     def variable(self, slot: Slot) -> str:
         """What stands for a slot."""
@@ -249,6 +262,15 @@ class Player:
 class OnArrays(Player):
     """Plays on arrays, without a graph."""
 
+    def __init__(self, tape: Tape) -> None:
+        super().__init__(tape)
+        self.written = list(tape.written)
+
+    def leave(self, number: float = math.inf) -> None:
+        super().leave(number)
+        for _, slot in _taken(self.written, number):  # operations on tensors count this themselves
+            self.lines.append(f"bump_version(t{int(slot)})")
+
     def begin(self) -> None:
         super().begin()
         for slot, source in self.tape.sources.items():
@@ -257,16 +279,12 @@ class OnArrays(Player):
             else:
                 self.lines.append(f"v{int(slot)} = t{int(slot)}._array")
 
-    def body(self) -> list[str]:
-        lines = super().body()
-        forgotten = [f"    t{int(slot)}._grad = None" for slot, _ in self.tape.gradients]
-        if not forgotten:
-            return lines
-        # After an error, gradients are as an eager call leaves them that begins with zero_grad.
-        names = [i for i, line in enumerate(lines) if line.startswith("t") and " = given[" in line]
-        first = max(names, default=-1) + 1
-        inner = [f"    {line}" for line in lines[first:]]
-        return [*lines[:first], "try:", *inner, "except BaseException:", *forgotten, "    raise"]
+    def tensor(self, slot: Slot) -> str:
+        number = int(slot)
+        if slot not in self.tape.sources and number not in self.wrapped:
+            self.lines.append(f"t{number} = wrap(v{number})")
+            self.wrapped.add(number)
+        return f"t{number}"
 
     def variable(self, slot: Slot) -> str:
         return f"v{int(slot)}"
@@ -325,9 +343,7 @@ class OnArrays(Player):
             if slot in self.tape.sources or number in self.wrapped:
                 wrapped[number] = f"t{number}"
             elif number in self.returned:
-                self.lines.append(f"t{number} = wrap(v{number})")
-                self.wrapped.add(number)
-                wrapped[number] = f"t{number}"
+                wrapped[number] = self.tensor(slot)
             else:
                 wrapped[number] = f"wrap(v{number})"
         formula = getattr(entry.op, "formula", None)
@@ -343,8 +359,7 @@ class OnArrays(Player):
     def end(self) -> None:
         tape = self.tape
         for slot in sorted(self.returned - {int(s) for s in tape.sources}):
-            if slot not in self.wrapped:
-                self.lines.append(f"t{slot} = wrap(v{slot})")
+            self.tensor(Slot(slot))
             if slot in tape.freed:
                 name, output = tape.freed[Slot(slot)]
                 layout = self.layouts[Slot(slot)]
@@ -357,10 +372,7 @@ class OnArrays(Player):
                 self.lines.append(f"t{slot}._counter = [{tape.versions[Slot(slot)]}]")
             if slot in tape.inference:
                 self.lines.append(f"{self.constant(mark_inference)}(t{slot})")
-        self.lines += [f"bump_version(t{int(slot)})" for slot in tape.written]
-        for slot, gradient in tape.gradients:
-            value = None if gradient is None else f"t{int(gradient)}"
-            self.lines.append(f"t{int(slot)}._grad = {value}")
+        self.leave()
 
 
 class _OnTensors(Player):
@@ -409,9 +421,14 @@ class _OnTensors(Player):
         return "{" + ", ".join(items) + "}"
 
     def end(self) -> None:
-        for slot, gradient in self.tape.gradients:
-            value = None if gradient is None else f"t{int(gradient)}"
-            self.lines.append(f"t{int(slot)}._grad = {value}")
+        self.leave()
+
+
+def _taken(waiting: list[Any], number: float) -> list[Any]:
+    """Take from a list what comes before a number."""
+    due = [each for each in waiting if each[0] <= number]
+    waiting[:] = waiting[len(due) :]
+    return due
 
 
 def _refuse(name: str) -> None:

@@ -58,6 +58,7 @@ class Entry:
         several: whether the record gives a tuple
         fresh: of each output: whether it has memory of its own, all of it
         offsets: of each output of a movement: the byte of the first input's memory at which it begins, if it lies there
+        number: its place on the tape as it was traced
     """
 
     op: Any
@@ -70,6 +71,7 @@ class Entry:
     several: bool = False
     fresh: tuple[bool, ...] = ()
     offsets: tuple[int | None, ...] = ()
+    number: int = 0
 
     def slots(self) -> Iterator[Slot]:
         """The slots that it reads, as often as they occur."""
@@ -103,8 +105,8 @@ class Tape:
         sources: slots that come from outside
         entries: in order
         result: what it returned, with slots for tensors
-        gradients: which source's `grad` it left as what: a slot, or None
-        written: sources whose version is counted up, once for each write that is no update
+        gradients: before the entry of which number it set which source's `grad` to what: a slot, or None
+        written: sources whose version is counted up before the entry of which number, once for each write that is no update
         freed: results whose graph was walked and freed, with the name of their node
         recorded: whether results have a history, so that operations are recorded at each play
         inference: results that were made in inference mode
@@ -117,8 +119,8 @@ class Tape:
     sources: dict[Slot, Source] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
     result: Any = None
-    gradients: list[tuple[Slot, Slot | None]] = field(default_factory=list)
-    written: list[Slot] = field(default_factory=list)
+    gradients: list[tuple[int, Slot, Slot | None]] = field(default_factory=list)
+    written: list[tuple[int, Slot]] = field(default_factory=list)
     freed: dict[Slot, tuple[str, int]] = field(default_factory=dict)
     recorded: bool = False
     inference: set[Slot] = field(default_factory=set)
@@ -143,7 +145,7 @@ class Tape:
             place = f"{entry.place[0]}:{entry.place[1]}"
             lines.append(f"  {text:{width}}  # {'' if place == last else place}".rstrip(" #"))
             last = place
-        for slot, gradient in self.gradients:
+        for slot, gradient in {slot: gradient for _, slot, gradient in self.gradients}.items():
             lines.append(f"  %{int(slot)}.grad = {gradient!r}")
         lines.append(f"  return {_text(self.result)}")
         after = [line for tape in self.backwards for line in ("", *tape.lines())]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from operator import is_not
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,11 @@ class Tracer(Interpreter):
         self.grads: dict[Slot, bool] = {}  # whether a slot requires a gradient, when last seen
         self.owners: set[int] = set()  # arrays whose memory slots have
         self.kept: list[Any] = []  # so that no address is given twice
+        self.watched: list[
+            tuple[Tensor, Tensor | None]
+        ] = []  # tensors, and the gradients that they had
+        self.gradients: list[Tensor | None] = []  # that they have
+        self.changes: list[tuple[int, Tensor, Tensor | None]] = []  # of these, before which entry
 
     # --- Around the call -------------------------------------------------------------------------
 
@@ -82,6 +88,22 @@ class Tracer(Interpreter):
             self.remove()
             thread.reading = None
 
+    def watch(self, tensors: Iterable[Tensor]) -> None:
+        """Note from now on which gradients these tensors have."""
+        self.watched = [(tensor, tensor._grad) for tensor in tensors]
+        self.gradients = [gradient for _, gradient in self.watched]
+
+    def note_gradients(self) -> None:
+        """Note which tensors have another gradient than before the last entry."""
+        now = [tensor._grad for tensor, _ in self.watched]
+        if any(map(is_not, now, self.gradients)):
+            pairs = zip(self.watched, now, self.gradients, strict=True)
+            number = len(self.tape.entries)
+            self.changes += [
+                (number, tensor, new) for (tensor, _), new, old in pairs if new is not old
+            ]
+            self.gradients = now
+
     def begin_behind(self, tape: Tape, tensors: Sequence[Tensor]) -> None:
         """Let what another tape has be known here: its tensors, in the order of its slots, and its lists."""
         self.first_node = 0
@@ -94,6 +116,7 @@ class Tracer(Interpreter):
     def operation(self, op: Any, inputs: Any, params: dict[str, Any], perform: Any) -> Any:
         if type(op) is Composite or self.broken or self.reading.inside:
             return perform(op, inputs, params)
+        self.note_gradients()
         try:
             entry = self._entry(op, inputs, params)
         except CannotTrace as reason:
@@ -146,12 +169,16 @@ class Tracer(Interpreter):
         entry.fresh = self._fresh([t._array for t in made])
         if getattr(entry.op, "kind", "") == MOVEMENT and isinstance(inputs[0], Tensor):
             entry.offsets = tuple([_offset(t._array, inputs[0]._array) for t in made])
-        self.tape.entries.append(entry)
+        self._append(entry)
         for i in entry.op.writes:
             for target in tensors_in(inputs[i : i + 1]):
                 self._note_grad(target)
                 if target._base is not None:
                     self._note_grad(target._base)
+
+    def _append(self, entry: Entry) -> None:
+        entry.number = len(self.tape.entries)
+        self.tape.entries.append(entry)
 
     def _fresh(self, arrays: list[Any]) -> tuple[bool, ...]:
         """Which of the arrays that an entry made have memory that nothing else has, all of it."""
@@ -204,7 +231,7 @@ class Tracer(Interpreter):
                 layout = layout_of(tensor._array)
                 state = modes.grad, modes.inference
                 place = place_of(sys._getframe())
-                self.tape.entries.append(Entry(ALIAS, [same], {}, (slot,), (layout,), state, place))
+                self._append(Entry(ALIAS, [same], {}, (slot,), (layout,), state, place))
         if tensor._requires_grad is not self.grads[slot]:
             self.unrecorded = "a tensor begins or ceases to require a gradient"
         return slot

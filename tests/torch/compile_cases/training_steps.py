@@ -334,3 +334,43 @@ def hooks_of_all_optimizers(compile):
             handles.pop().remove()
 
     return trained(compile, lambda p: torch.optim.SGD(p, lr=0.1), 20, change)
+
+
+def _errors_after_a_backward(compile, reads):
+    """Calls that fail: before gradients are forgotten, between that and backward, and after backward."""
+    model, out = network(), []
+    optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+    table = torch.arange(6.0)
+
+    def step(x, places):
+        first = table[places[:1]].sum()
+        loss = model(x).square().sum() * first
+        optimizer.zero_grad()
+        loss = loss + table[places[1:2]].sum()
+        loss.backward()
+        loss = table[places[2:]].sum() + loss.detach()
+        optimizer.step()
+        return loss
+
+    f = compile(step)
+    for i in range(reads):
+        places = torch.tensor([1, 2, 3])
+        if i >= reads - 8:
+            places[i % 4 % 3] = 9 if i % 4 < 3 else 4
+        try:
+            out.append(f(data(5, 3), places))
+        except IndexError:
+            out.append("an index is out of range")
+        out += [None if p.grad is None else p.grad.clone() for p in model.parameters()]
+        out += [p.detach().clone() for p in model.parameters()]
+    return out
+
+
+@way("played")
+def errors_after_a_backward(compile):
+    return _errors_after_a_backward(compile, 14)
+
+
+@way("played", exactly=False)
+def errors_after_a_backward_in_programs(compile):
+    return _errors_after_a_backward(compile, 40)
