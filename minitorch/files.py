@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 import time
 from collections.abc import Iterator
@@ -99,7 +98,7 @@ def _remove_unless_locked(part: str) -> None:
 def _new_part(folder: str, mode: int) -> tuple[str, int]:
     """A new file in a folder, locked: its path and its descriptor."""
     while True:
-        part = os.path.join(folder, f"{PREFIX}{secrets.token_hex(8)}{SUFFIX}")
+        part = os.path.join(folder, f"{PREFIX}{os.urandom(8).hex()}{SUFFIX}")
         handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
         if fcntl is None:
             return part, handle

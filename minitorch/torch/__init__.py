@@ -33,7 +33,6 @@ from . import version as version
 from .amp.autocast_mode import FUNCTIONS as _AUTOCAST
 from .amp.autocast_mode import autocast as autocast
 from .amp.autocast_mode import is_autocast_available as is_autocast_available
-from .autograd import profiler as _autograd_profiler  # noqa: F401
 from .autograd.modes import enable_grad as enable_grad
 from .autograd.modes import inference_mode as inference_mode
 from .autograd.modes import is_anomaly_enabled as is_anomaly_enabled
@@ -100,7 +99,6 @@ from .environment import sparse_csr as sparse_csr
 from .environment import strided as strided
 from .environment import use_deterministic_algorithms as use_deterministic_algorithms
 from .foreach import FOREACH as _FOREACH
-from .func import vmap as vmap
 from .generator import Generator as Generator
 from .generator import default_generator as default_generator
 from .legacy import TYPES as _TYPES
@@ -130,7 +128,7 @@ globals().update(_checked_functions("torch", globals()), **_CHECKS, **_FOREACH)
 _check_methods()
 
 _LATER = frozenset(
-    ("_C", "__config__", "_dynamo", "_inductor", "_tensor", "_tensor_str", "_utils", "distributed", "distributions", "futures",
+    ("_C", "__config__", "_dynamo", "_inductor", "_tensor", "_tensor_str", "_utils", "distributed", "distributions", "func", "futures",
      "fx", "hub", "jit", "library", "masked", "onnx", "optim", "overrides", "profiler", "signal", "sparse", "testing", "torch_version", "types", "xpu")
 )  # fmt: skip
 """Modules that load when they are first asked for."""
@@ -143,6 +141,7 @@ _NAMES_LATER = {
     "ScriptModule": "_C",
     "Stream": "accelerator",
     "TensorType": "_C",
+    "vmap": "func",
 }
 """Names that few programs ask for, and the modules that have them."""
 

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ctypes import c_uint32
+from functools import cached_property
 from importlib import import_module
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -56,12 +57,25 @@ def compiled_loops(size: int) -> Any:
     return _loops[0] if _loops else None
 
 
-def _memory_of(bits: np.random.MT19937) -> tuple[Array, Array]:
-    """The memory of NumPy's generator: 624 words, and a cursor that says how many were drawn."""
-    memory = np.ctypeslib.as_array(
-        (c_uint32 * (_LENGTH + 1)).from_address(bits.ctypes.state_address)
-    )
-    return memory[:_LENGTH], memory[_LENGTH:].view(np.int32)
+class _Twister:
+    """NumPy's mt19937, seeded as PyTorch seeds it.
+
+    Attributes:
+        words: its 624 words
+        cursor: how many of them were drawn
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.bits = np.random.MT19937()
+        self._seeder = np.random.RandomState(self.bits)
+        address = self.bits.ctypes.state_address
+        memory = np.asarray((c_uint32 * (_LENGTH + 1)).from_address(address))
+        self.words, self.cursor = memory[:_LENGTH], memory[_LENGTH:].view(np.int32)
+        self.seed(seed)
+
+    def seed(self, seed: int) -> None:
+        """Start the stream that belongs to a seed."""
+        self._seeder.seed(seed & 0xFFFFFFFF)
 
 
 class Generator:
@@ -83,10 +97,11 @@ class Generator:
     def __init__(self, device: device | str | None = None) -> None:
         self.device = resolve(device)
         self.lock = RLock()
-        self._bits = np.random.MT19937()
-        self._seeder = np.random.RandomState(self._bits)  # seeds its bits as PyTorch does
-        self._words, self._cursor = _memory_of(self._bits)
         self.manual_seed(DEFAULT_SEED)
+
+    @cached_property
+    def _twister(self) -> _Twister:
+        return _Twister(self._seed)  # when numbers are first drawn: NumPy's take time to load
 
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream that belongs to a seed; negative seeds count from 2**64 down."""
@@ -97,7 +112,8 @@ class Generator:
             raise ValueError(f"Overflow when unpacking long long: the seed {seed} exceeds 64 bits")
         with self.lock:
             self._seed = seed % (1 << 64)
-            self._seeder.seed(seed & 0xFFFFFFFF)
+            if "_twister" in self.__dict__:
+                self._twister.seed(seed)
             self._untouched = True  # PyTorch writes this into its states
             self.spare: float | None = None
         return self
@@ -122,18 +138,18 @@ class Generator:
         with self.lock:
             self._untouched &= expected == 0
             if kernels is None:
-                yield lambda count: self._bits.random_raw(count).astype(np.uint32)
+                yield lambda count: self._twister.bits.random_raw(count).astype(np.uint32)
             else:
-                fill, *memory = kernels.fill_words, self._words, self._cursor
+                fill, *memory = kernels.fill_words, self._twister.words, self._twister.cursor
                 yield lambda count: fill(np.empty(count, np.uint32), *memory)
 
     @contextmanager
     def memory(self) -> Iterator[tuple[Array, Array]]:
         """Hold the lock and lend the 624 words and the cursor, for a kernel to move on."""
         with self.lock:
-            first = self._words[0]
-            yield self._words, self._cursor
-            self._untouched &= bool(self._words[0] == first)
+            words, first = self._twister.words, self._twister.words[0]
+            yield words, self._twister.cursor
+            self._untouched &= bool(words[0] == first)
 
     # --- States ------------------------------------------------------------------------
 
@@ -141,9 +157,10 @@ class Generator:
         """The state as 5056 bytes in PyTorch's layout."""
         state = np.zeros((), _STATE)
         with self.lock:
-            state["seed"], state["seeded"], state["words"] = self._seed, 1, self._words
-            state["left"] = _LENGTH + 1 - self._cursor[0]
-            state["next"] = 0 if self._untouched else self._cursor[0]
+            words, cursor = self._twister.words, self._twister.cursor
+            state["seed"], state["seeded"], state["words"] = self._seed, 1, words
+            state["left"] = _LENGTH + 1 - cursor[0]
+            state["next"] = 0 if self._untouched else cursor[0]
             state["spare"], state["has_spare"] = self.spare or 0.0, self.spare is not None
         return state.reshape(1).view(np.uint8)
 
@@ -160,8 +177,8 @@ class Generator:
         with self.lock:
             self._seed = int(state["seed"])
             self._untouched = not state["next"]
-            self._words[...] = state["words"]
-            self._cursor[0] = _LENGTH + 1 - state["left"]
+            self._twister.words[...] = state["words"]
+            self._twister.cursor[0] = _LENGTH + 1 - state["left"]
             self.spare = float(state["spare"]) if state["has_spare"] else None
 
     def get_state(self) -> Tensor:

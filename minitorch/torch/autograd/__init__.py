@@ -1,5 +1,8 @@
 """Differentiation: what records operations, and what walks back through them."""
 
+from importlib import import_module as _import_module
+from typing import Any
+
 from ..tensor import Tensor as Variable
 from . import functional as functional
 from . import graph as graph
@@ -20,3 +23,9 @@ __all__ = [
     "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly",
     "set_grad_enabled",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name == "profiler":  # loads when it is first asked for
+        return _import_module(f"{__name__}.profiler")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,19 +8,18 @@ all parameters.
 from __future__ import annotations
 
 import multiprocessing as _multiprocessing
+from importlib import import_module as _import_module
 from multiprocessing import reduction as reduction
 from typing import Any
 
 from . import shared as reductions
-from .spawning import ProcessContext as ProcessContext
-from .spawning import ProcessException as ProcessException
-from .spawning import ProcessExitedException as ProcessExitedException
-from .spawning import ProcessRaisedException as ProcessRaisedException
-from .spawning import SpawnContext as SpawnContext
-from .spawning import spawn as spawn
-from .spawning import start_processes as start_processes
 
 _STRATEGY = "file_descriptor"
+_SPAWNING = (
+    "ProcessContext", "ProcessException", "ProcessExitedException", "ProcessRaisedException", "SpawnContext", "spawn",
+    "start_processes",
+)  # fmt: skip
+"""What loads when it is first asked for."""
 
 reductions.init_reductions()
 
@@ -44,9 +43,11 @@ def set_sharing_strategy(new_strategy: str) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """Everything else is Python's: Process, Queue, Pool, get_context, set_start_method, ..."""
-    return getattr(_multiprocessing, name)
+    """Functions that start processes; everything else is Python's: Process, Queue, Pool, get_context, set_start_method, ..."""
+    return getattr(
+        _import_module(f"{__name__}.spawning") if name in _SPAWNING else _multiprocessing, name
+    )
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_multiprocessing.__all__})
+    return sorted({*globals(), *_SPAWNING, *_multiprocessing.__all__})

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import tempfile
 import weakref
 from collections.abc import Sequence
 from multiprocessing.reduction import DupFd, ForkingPickler
@@ -42,7 +41,9 @@ def _new_segment(size: int) -> Segment:
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("minitorch", os.MFD_CLOEXEC)
     else:
-        with tempfile.TemporaryFile() as file:
+        from tempfile import TemporaryFile
+
+        with TemporaryFile() as file:
             descriptor = os.dup(file.fileno())
     os.ftruncate(descriptor, size)
     return Segment(descriptor, size)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, cached_property, wraps
-from pathlib import Path
+from os.path import dirname, join
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -234,9 +234,10 @@ class Signature(NamedTuple):
 @cache
 def _lines() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for line in (Path(__file__).parent / "signatures.txt").read_text().splitlines():
-        name, _, text = line.partition("(")
-        found.setdefault(name, []).append(text.removesuffix(")"))
+    with open(join(dirname(__file__), "signatures.txt")) as lines:
+        for line in lines:
+            name, _, text = line.rstrip().partition("(")
+            found.setdefault(name, []).append(text.removesuffix(")"))
     return found
 
 
@@ -320,7 +321,12 @@ class Check:
         self.first = 1 if name.startswith("Tensor.") else 0
         self.texts = _lines().get(name, [])
         self.known: set[Any] = set()
-        self.names = _argument_names(fn)
+        self.fn = fn
+
+    @cached_property
+    def names(self) -> set[str]:
+        """The names by which the function takes arguments."""
+        return _argument_names(self.fn)
 
     @cached_property
     def signatures(self) -> list[Signature]:

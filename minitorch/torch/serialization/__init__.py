@@ -34,7 +34,6 @@ from .names import find_torch_object
 from .names import get_safe_globals as get_safe_globals
 from .names import safe_globals as safe_globals
 from .pickler import dump
-from .replacing import replacing
 from .storages import MapLocation, StorageLoader
 from .unpickler import PersistentLoad, SafeUnpickler
 
@@ -79,6 +78,8 @@ def _opened_to_write(f: FileLike) -> Iterator[tuple[BinaryIO, str]]:
     """A file to write to, and the name of the archive in it."""
     if isinstance(f, (str, os.PathLike)):
         name = os.path.splitext(os.path.basename(os.fspath(f)))[0]
+        from .replacing import replacing
+
         with replacing(f) as file:
             yield file, name or "archive"
     elif hasattr(f, "write"):
