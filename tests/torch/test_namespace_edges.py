@@ -30,6 +30,13 @@ def normed(name: str, kind: str, *parameters: str) -> Call:
     return run
 
 
+def mixed_loss(t: Any, name: str, input: str, target: str) -> Any:
+    """A loss of two types: its type, and its value to float32, in which one of the two is given."""
+    ones = (t.ones(2, dtype=getattr(t, kind)) for kind in (input, target))
+    loss = getattr(t.nn.functional, name)(*ones)
+    return t.zeros(0, dtype=loss.dtype), loss.float()
+
+
 def weighed(
     name: str, dtype: str = "float32", wants: bool = False, argument: str = "weight"
 ) -> Call:
@@ -104,7 +111,7 @@ NAMESPACES: list[Call] = [
     lambda t: t.special.zeta(2j, t.ones(2)), lambda t: t.special.xlogy(t.ones(2) * 1j, 1), lambda t: t.special.round(t.ones(2).long(), decimals=1),
     lambda t: t.nn.functional.dropout(t.ones(2) * 1j), lambda t: t.nn.init.uniform_(t.ones(2).int()),
     lambda t: t.nn.functional.adaptive_avg_pool2d(t.ones(2).int(), (1, 1)), functional("pdist", (2, 2), NAN),
-    *(lambda t, n=n, a=a, b=b: getattr(t.nn.functional, n)(t.ones(2, dtype=getattr(t, a)), t.ones(2, dtype=getattr(t, b)))
+    *(lambda t, n=n, a=a, b=b: mixed_loss(t, n, a, b)
       for n in ("soft_margin_loss", "binary_cross_entropy_with_logits")
       for a, b in (("float32", "float64"), ("float64", "float32"), ("float32", "int64"), ("float32", "bool"))),
     lambda t: t.nn.functional.binary_cross_entropy(t.ones(2), t.tensor([2.0, 0.0])), *(lambda t, n=n: getattr(t.nn.functional, n)(t.tensor([0.0, -1.0, 1.0]), INF) for n in ("elu", "celu")),
