@@ -20,14 +20,16 @@ from .compile_cases import (
     arguments,
     edges,
     gradients,
+    lookups,
     modules,
+    results,
     surroundings,
     training_steps,
     values,
 )
 from .compile_cases.ways import CASES, agree, seen
 
-FILES = arguments, edges, gradients, modules, surroundings, training_steps, values
+FILES = arguments, edges, gradients, lookups, modules, results, surroundings, training_steps, values
 """They note their cases when they are loaded."""
 
 
@@ -68,4 +70,4 @@ def test_a_way_to_break_a_tape(name: str) -> None:
 def test_there_are_cases_in_all_files() -> None:
     """None was left out, and there are as many ways as were asked for."""
     assert {case.__module__ for case, _, _ in CASES.values()} == {f.__name__ for f in FILES}
-    assert len(CASES) >= 140
+    assert len(CASES) >= 190

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..attributes import all_attributes
 from ..tensor import Tensor, offset_in
 from .comparing import PLAIN, hooks_of, same
 from .guards import Surroundings
@@ -21,10 +22,12 @@ class Arguments:
         tensors: in order, each as often as it is given
         facts: of each tensor: class, layout, whether it requires a gradient and has one
         fixed: by their places, tensors that the function finds elsewhere, too
+        containers: the addresses of lists and dictionaries
     """
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], around: Surroundings) -> None:
         self.tensors: list[Tensor] = []
+        self.containers: set[int] = set()
         self.around = around
         self.given = args, kwargs
         self.none = not args and not kwargs
@@ -33,12 +36,15 @@ class Arguments:
         for tensor in self.tensors:
             if hooks_of(tensor):
                 around._refuse("an argument has hooks")
+            if not all(type(each) in PLAIN for each in attributes_of(tensor).values()):
+                around._refuse("an argument has attributes of its own")
 
     def _describe(self, value: Any) -> Any:
         kind = type(value)
         if isinstance(value, Tensor):
             self.tensors.append(value)
             return Tensor
+        self.containers.add(id(value))
         if kind in (tuple, list) or (isinstance(value, tuple) and hasattr(value, "_fields")):
             return kind, [self._describe(v) for v in value]
         if isinstance(value, dict) and kind is dict:
@@ -95,7 +101,20 @@ def facts_of(tensor: Tensor) -> tuple[Any, ...]:
     whole = None
     if base is not None:
         whole = layout_of(base._array), base._requires_grad, offset_in(array, base._array)
-    return type(tensor), layout, tensor._requires_grad, flags, whole, tensor._grad is None
+    own = [(name, type(v), repr(v)) for name, v in attributes_of(tensor).items()]
+    return type(tensor), layout, tensor._requires_grad, flags, whole, tensor._grad is None, own
+
+
+def attributes_of(tensor: Tensor) -> dict[str, Any]:
+    """What the program has set on a tensor."""
+    every = all_attributes(tensor)
+    if every.keys() <= OWN:
+        return NOTHING
+    return {name: each for name, each in every.items() if name not in OWN}
+
+
+OWN = Tensor.__annotations__.keys()
+NOTHING: dict[str, Any] = {}
 
 
 def _fits(pattern: Any, value: Any, tensors: list[Tensor]) -> bool:

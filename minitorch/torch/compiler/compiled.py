@@ -7,6 +7,7 @@ do not see. Whatever is in doubt stays eager, and says why once.
 
 from __future__ import annotations
 
+import copy
 import functools
 import sys
 import warnings
@@ -30,7 +31,7 @@ from .player import player_of, programs_of
 from .reading import CannotTrace, Reading
 from .state import compiled, is_watched, mode_state, thread
 from .tape import Entry, Slot, Tape, layout_of, slots_in
-from .tracing import Tracer
+from .tracing import Tracer, check_containers
 
 
 def _not_yet(tensors: list[Tensor]) -> Any:
@@ -157,6 +158,15 @@ class Compiled:
             return self.fn(*args, **kwargs)
         return self._trace(args, kwargs, state)
 
+    def __deepcopy__(self, memo: Any) -> Compiled:
+        return Compiled(copy.deepcopy(self.fn, memo), self.fullgraph, self.name)
+
+    def __reduce__(self) -> Any:
+        module = sys.modules.get(str(getattr(self, "__module__", None)))
+        if getattr(module, self.name, None) is self:  # a decorated function is found by its name
+            return self.name
+        return Compiled, (self.fn, self.fullgraph, self.name)
+
     def __repr__(self) -> str:
         return f"<compiled {self.name}: {len(self.traced)} tapes>"
 
@@ -218,6 +228,7 @@ class Compiled:
         if changed:
             self._note_unstable(f"it changes {changed}")
             return
+        check_containers(result, around.seen | traced.given.containers)
         tracer.close(result)
         finish(traced, tracer)
         self.tape = traced.tape

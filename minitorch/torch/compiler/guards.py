@@ -8,16 +8,19 @@ memory. The code that ran says which names count. What cannot be followed (an it
 
 from __future__ import annotations
 
-import dis
+import builtins
 import enum
 import functools
+import math
 import re
 import sys
+import threading
 import types
 import weakref
-from collections import OrderedDict, defaultdict, deque, namedtuple
+from collections import deque, namedtuple
 from collections.abc import Iterable
 from fractions import Fraction
+from importlib.util import resolve_name
 from io import IOBase
 from itertools import chain
 from operator import is_
@@ -34,6 +37,17 @@ from ..generator import Generator
 from ..interpreters import Composite
 from ..nn.modules.module import Module
 from ..tensor import Tensor
+from .classes import (
+    code_of,
+    has_own_attributes,
+    hides_state,
+    is_elementwise,
+    is_of_library,
+    is_of_program,
+    is_optimizer,
+    is_ours,
+    slots_of,
+)
 from .comparing import (
     MISSING,
     PLAIN,
@@ -46,7 +60,8 @@ from .comparing import (
     same,
     same_key,
 )
-from .reading import PACKAGE, owner_of
+from .names import names_in, nested
+from .reading import owner_of
 
 _BACKENDS = f"{__name__.rpartition('.compiler.')[0]}.backends."
 """Functions of devices keep counts and choices in their variables; what they compute does not depend on these."""
@@ -57,34 +72,10 @@ LIMIT = 50_000
 IMMUTABLE = (
     *PLAIN, enum.Enum, dtype, device, Generator, np.dtype, np.generic, re.Pattern, PurePath, Fraction,
     types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType,
-    types.MemberDescriptorType, types.MethodWrapperType, types.EllipsisType, types.NotImplementedType, CodeType,
-    np.ufunc, frozenset, types.GenericAlias, types.UnionType, Composite,
+    types.MemberDescriptorType, types.ClassMethodDescriptorType, types.MethodWrapperType, types.EllipsisType, types.NotImplementedType, CodeType,
+    np.ufunc, types.GenericAlias, types.UnionType, Composite,
     type(vars(namedtuple("_", "field"))["field"]),
 )  # fmt: skip
-
-
-# --- Names ---------------------------------------------------------------------------------------
-
-
-@functools.cache
-def names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str], bool]:
-    """The globals and the attributes that code names, and whether it sets globals."""
-    loads, attributes, stores = set(), set(), False
-    for step in dis.get_instructions(code):
-        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            loads.add(step.argval)
-        elif step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
-            stores = True
-        elif "ATTR" in step.opname or step.opname in ("LOAD_METHOD", "IMPORT_FROM"):
-            attributes.add(step.argval)
-    return frozenset(loads), frozenset(attributes), stores
-
-
-def _nested(code: CodeType) -> Iterable[CodeType]:
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            yield each
-            yield from _nested(each)
 
 
 # --- What was found ------------------------------------------------------------------------------
@@ -100,17 +91,18 @@ class Surroundings:
         attributes: objects, names, and what `getattr` gives
         tensors: each with its array, gradient and flags
         hooks: of each tensor
+        typed: objects whose class must stay, and these classes
+        caches: functions that keep results, and how many they had computed
         opaque: the first thing that cannot be followed
         of_gradients: whether code looks at gradients
     """
 
     def __init__(self, codes: dict[CodeType, str], dynamic: bool) -> None:
         self.codes = codes
-        self.dynamic = dynamic
-        everywhere = [names_in(code)[1] for code in codes]
-        self.names = frozenset().union(*everywhere)
-        programs = [names_in(c)[1] for c, owner in codes.items() if owner == "program"]
-        self.own_names = frozenset().union(*programs)
+        self.names = frozenset().union(*[names_in(code).attributes for code in codes])
+        programs = [names_in(c) for c, owner in codes.items() if owner == "program"]
+        self.own_names = frozenset().union(*[each.attributes for each in programs])
+        self.dynamic = dynamic = dynamic or any(each.looks_up for each in programs)
         self.of_gradients = dynamic or "_grad" in self.names or "grad" in self.own_names
         self.dicts: list[tuple[Any, list[Any], list[tuple[Any, Any]]]] = []
         self.lists: list[tuple[Any, tuple[Any, ...]]] = []
@@ -128,6 +120,9 @@ class Surroundings:
         self.places: list[tuple[Any, str, Any]] = []  # of dictionaries: one key each
         self.tensors: dict[int, tuple[Tensor, Any, tuple[bool, bool], Any]] = {}
         self.hooks: list[tuple[Tensor, Any]] = []
+        self.typed: list[Any] = []
+        self.types: list[type] = []
+        self.caches: list[tuple[Any, float]] = []
         self.opaque = ""
         self.seen: set[int] = set()
         self.kept: list[Any] = []
@@ -135,7 +130,7 @@ class Surroundings:
         self.owners: frozenset[int] = frozenset()
         self.waiting: list[tuple[Any, str]] = []
         for code, whose in codes.items():
-            if whose == "program" and names_in(code)[2]:
+            if whose == "program" and names_in(code).stores:
                 self._refuse(f"{code.co_name!r} sets a global variable")
 
     def _refuse(self, why: str) -> None:
@@ -196,7 +191,7 @@ class Surroundings:
         if isinstance(value, Tensor):
             self._look_at_tensor(value)
         elif isinstance(value, Module):
-            self._look_at_object(value, everything=_is_ours(type(value)))
+            self._look_at_object(value, everything=is_ours(type(value)))
         elif isinstance(value, FunctionType):
             self._look_at_function(value)
         elif isinstance(value, type):
@@ -204,7 +199,8 @@ class Surroundings:
         elif isinstance(value, ModuleType):
             self._look_at_module(value)
         elif isinstance(value, IMMUTABLE):
-            pass
+            if has_own_attributes(value):
+                self._look_at_object(value)
         elif isinstance(value, (IOBase, np.ndarray)):
             self._refuse(f"{name or 'something'!r} is of the class {type(value).__name__}")
         elif type(value).__module__ == f"{__package__}.compiled":
@@ -215,23 +211,30 @@ class Surroundings:
             self._all((value.fget, value.fset))
         elif isinstance(value, functools.partial):
             self._all((value.func, value.args, value.keywords))
+            self._look_at_attributes(value)
         elif isinstance(value, functools._lru_cache_wrapper):
             self._all((value.__wrapped__,))
+            self.caches.append((value, value.cache_info().misses))
         elif isinstance(value, (dict, types.MappingProxyType)):
             self._look_at_dict(value)
-        elif isinstance(value, tuple):
+            self._look_at_subclass(value)
+        elif isinstance(value, (tuple, frozenset)):
             self._all(value)
+            self._look_at_subclass(value)
         elif isinstance(value, (list, deque, set)):
             self.lists.append((value, tuple(value)))
             self._all(value)
+            self._look_at_subclass(value)
+        elif isinstance(value, threading.local):
+            self._look_at_local(value)
         elif isinstance(value, weakref.ref):
             self._all((value(),))
         elif isinstance(value, functools.cached_property):
             self._all((value.func,))
-        elif _is_optimizer(value):
+        elif is_optimizer(value):
             self._look_at_optimizer(value)
         elif hasattr(value, "__dict__") or hasattr(type(value), "__slots__"):
-            self._look_at_object(value, everything=_is_ours(type(value)))
+            self._look_at_object(value, everything=is_ours(type(value)))
         else:
             self._refuse(f"{name or 'something'!r} is of the class {type(value).__name__}")
 
@@ -253,26 +256,48 @@ class Surroundings:
         self.hooks.append((tensor, hooks_of(tensor)))
         self._all(hook for hooks in hooks_of(tensor) for hook in hooks)
         for key, each in own.items():
-            if key[0] != "_" and (key in self.names or self.dynamic):
+            if key not in Tensor.__annotations__ and (key in self.names or self.dynamic):
                 self.places.append((own, key, each))
                 self._all((each,), key)
 
     def _look_at_object(self, value: Any, everything: bool = False) -> None:
-        own = getattr(value, "__dict__", None)
-        if own is not None:
-            everything = everything or self.dynamic
-            items = [
-                (key, each)
-                for key, each in own.items()
-                if everything or key in self.names or key in _ALWAYS
-            ]
-            self.dicts.append((own, list(own), items))
-            self.waiting += [(each, key) for key, each in items]
+        if hides_state(type(value)):
+            self._refuse(f"an object of the class {type(value).__name__} keeps what cannot be seen")
+        self._look_at_attributes(value, everything)
         for cls in type(value).__mro__:
-            for name in _slots_of(cls):
+            for name in slots_of(cls):
                 each = getattr(value, name, MISSING)
                 self.attributes.append((value, name, each))
                 self._all(() if each is MISSING else (each,), name)
+        self.typed.append(value)
+        self.types.append(type(value))
+        self._all((type(value),))
+
+    def _look_at_attributes(self, value: Any, everything: bool = False) -> None:
+        """Note which attributes an object has of its own, and those that code names."""
+        own = getattr(value, "__dict__", None)
+        if own is None:
+            return
+        everything = everything or self.dynamic
+        items = [
+            (key, each)
+            for key, each in own.items()
+            if everything or key in self.names or key in _ALWAYS
+        ]
+        self.dicts.append((own, list(own), items))
+        self.waiting += [(each, key) for key, each in items]
+
+    def _look_at_subclass(self, value: Any) -> None:
+        """A container of a class that a program or a library wrote."""
+        if has_own_attributes(value):
+            self._look_at_object(value)
+
+    def _look_at_local(self, value: threading.local) -> None:
+        """Attributes that each thread has for itself."""
+        for name in sorted({*vars(value), *self.own_names}):
+            each = getattr(value, name, MISSING)
+            self.attributes.append((value, name, each))
+            self._all(() if each is MISSING else (each,), name)
         self._all((type(value),))
 
     def _look_at_optimizer(self, value: Any) -> None:
@@ -284,7 +309,7 @@ class Surroundings:
         self._all((type(value),))
         groups = value.param_groups
         self.lists.append((groups, tuple(groups)))
-        free = _is_elementwise(value) and "param_groups" not in self.own_names
+        free = is_elementwise(value) and "param_groups" not in self.own_names
         for group in groups:
             items = [
                 (key, Free(each) if free and is_number(each) else each)
@@ -296,7 +321,7 @@ class Surroundings:
     def _look_at_function(self, value: FunctionType) -> None:
         code = value.__code__
         of_program = owner_of(code, value.__module__) == "program"
-        ran = [c for c in (code, *_nested(code)) if c in self.codes]
+        ran = [c for c in (code, *nested(code)) if c in self.codes]
         if (of_program and not ran) or (value.__module__ or "").startswith(_BACKENDS):
             return
         for cell in value.__closure__ or ():
@@ -308,9 +333,21 @@ class Surroundings:
         self._all((value.__defaults__, value.__kwdefaults__))
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
             self.attributes.append((value, name, getattr(value, name)))
+        self._look_at_attributes(value)
         self.covered.update(ran)
-        for name in sorted(frozenset().union(*[names_in(c)[0] for c in ran])):
+        for name in sorted(frozenset().union(*[names_in(c).loads for c in ran])):
             self._place(value.__globals__, name)
+            if name not in value.__globals__:
+                self._place(vars(builtins), name)
+        for name, dots in sorted(frozenset().union(*[names_in(c).imports for c in ran])):
+            self._look_at_import("." * dots + name, value.__globals__.get("__package__"))
+
+    def _look_at_import(self, name: str, package: Any) -> None:
+        """A module that code imports while it runs, and those that it is part of."""
+        name = resolve_name(name, package)
+        while name:
+            self._place(sys.modules, name)
+            name = name.rpartition(".")[0]
 
     def _place(self, where: Any, name: str) -> None:
         """Note what a dictionary has under a name, or that it has nothing."""
@@ -320,18 +357,22 @@ class Surroundings:
             self.waiting.append((each, name))
 
     def _look_at_class(self, cls: type) -> None:
+        """What code names of a class and its bases: each may get an attribute that hides a later one's."""
+        of_program = [base for base in cls.__mro__ if is_of_program(base)]
+        named = {
+            name
+            for base in cls.__mro__
+            for name, each in vars(base).items()
+            if code_of(each) in self.codes
+            or (base in of_program and (name in self.names or self.dynamic))
+        }
         for base in cls.__mro__:
-            if base.__module__ == "builtins" or _is_of_stdlib(base):
-                continue
-            if _is_ours(base):
-                if "forward" in vars(base):
-                    self.places.append((vars(base), "forward", vars(base)["forward"]))
-                continue
-            for name, each in list(vars(base).items()):
-                code = getattr(getattr(each, "__func__", each), "__code__", None)
-                if code in self.codes or name in self.names:
-                    self.places.append((vars(base), name, each))
-                    self.waiting.append((each, name))
+            if base in of_program:
+                for name in sorted(named):
+                    self._place(vars(base), name)
+            elif is_ours(base) and "forward" in vars(base):
+                self.places.append((vars(base), "forward", vars(base)["forward"]))
+        self._all((type(cls),))
 
     def _look_at_module(self, module: ModuleType) -> None:
         top = module.__name__.partition(".")[0]
@@ -339,10 +380,17 @@ class Surroundings:
             if "random" in self.own_names:
                 self._refuse("it draws numbers of NumPy")
             return
-        if top in sys.stdlib_module_names:
-            return
-        for name in self.own_names & vars(module).keys():
-            self._place(vars(module), name)
+        of_program = top not in sys.stdlib_module_names and not is_of_library(module)
+        named = vars(module).keys() if self.dynamic and of_program else self.own_names
+        for name in sorted(named & vars(module).keys()):
+            if top not in sys.stdlib_module_names:
+                self._place(vars(module), name)
+            elif vars(module)[name] is sys.modules:
+                self._refuse("it looks for modules")
+            else:
+                each = vars(module)[name]
+                self.places.append((vars(module), name, each))
+                self._all((each,) if isinstance(each, (list, dict, set, deque)) else (), name)
 
     # --- Whether it is still so ------------------------------------------------------------------
 
@@ -371,7 +419,7 @@ class Surroundings:
         for holder, name, value in (*self.attributes, *self.contents):
             if getattr(holder, name, MISSING) is not value:
                 return False
-        return not self._changed_tensor()
+        return not (self._changed_class() or self._changed_tensor())
 
     def change(self) -> str:
         """What is no longer as it was; "" if nothing."""
@@ -397,7 +445,16 @@ class Surroundings:
             now = getattr(holder, name, MISSING)
             if now is not value and not same(now, value):
                 return f"{name!r}"
-        return self._changed_tensor()
+        return self._changed_class() or self._changed_tensor()
+
+    def _changed_class(self) -> str:
+        if list(map(type, self.typed)) != self.types:
+            return "the class of an object"
+        for i, (function, misses) in enumerate(self.caches):
+            if function.cache_info().misses < misses:
+                self.caches[i] = function, math.inf  # for good: what it had is not there any more
+                return "the cache of a function"
+        return ""
 
     def _changed_tensor(self) -> str:
         for tensor, array, flags, _ in self.tensors.values():
@@ -430,37 +487,3 @@ _ALWAYS = frozenset(
      "_backward_hooks", "_backward_pre_hooks", "forward")
 )  # fmt: skip
 """What is noted of every module."""
-
-
-@functools.cache
-def _slots_of(cls: type) -> tuple[str, ...]:
-    names = vars(cls).get("__slots__", ())
-    names = (names,) if isinstance(names, str) else tuple(names)
-    return tuple(n for n in names if n not in ("__weakref__", "__dict__"))
-
-
-@functools.cache
-def _is_ours(cls: type) -> bool:
-    """Whether a class is the library's."""
-    file = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""
-    return file.startswith(PACKAGE)
-
-
-@functools.cache
-def _is_of_stdlib(cls: type) -> bool:
-    return cls.__module__.partition(".")[0] in sys.stdlib_module_names and cls not in _OPEN
-
-
-_OPEN = (OrderedDict, defaultdict)
-
-
-def _is_optimizer(value: Any) -> bool:
-    module = sys.modules.get("minitorch.torch.optim.optimizer")
-    return module is not None and isinstance(value, module.Optimizer)
-
-
-def _is_elementwise(value: Any) -> bool:
-    module = sys.modules.get("minitorch.torch.optim.elementwise")
-    return (module is not None and isinstance(value, module.ElementwiseOptimizer)) and _is_ours(
-        type(value)
-    )

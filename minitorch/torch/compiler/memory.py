@@ -147,6 +147,8 @@ def compact_layout(shape: Iterable[int], dtype: np.dtype) -> Layout:
 def new_array(layout: Layout) -> np.ndarray:
     """A new array that lies in memory as a dense layout says."""
     shape, strides, dtype = layout
+    if layout == compact_layout(shape, dtype):
+        return np.empty(shape, dtype)  # whose views refer to it
     order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
     back = [order.index(d) for d in range(len(shape))]
     return np.empty([shape[d] for d in order], dtype).transpose(back)

@@ -22,7 +22,7 @@ from ..tensor import bump_versions
 from .kernel_forms import Kernel
 from .loops import Loop, Text
 from .lowering import Call, Lowering, Update
-from .memory import LEFT, MADE, OUTSIDE, OWN, PARALLEL, Place, Root, is_compact, new_array
+from .memory import LEFT, MADE, OUTSIDE, OWN, PARALLEL, Place, Root, compact_layout, new_array
 from .player import OnArrays
 from .product_forms import Product, leading
 from .tape import Slot, Tape
@@ -290,9 +290,8 @@ class NativePlayer(OnArrays):
         name = f"v{int(root.slot)}"
         places = self.native.lowering.memory.places
         lying = [s for s in self.returned if s in places and places[s].root is root]
-        if is_compact(root.layout) and lying == [
-            int(root.slot)
-        ]:  # who has a view of it is not counted
+        whole = root.layout == compact_layout(root.layout[0], root.layout[2])
+        if whole and lying == [int(root.slot)]:  # all who have a view of it refer to it
             self.names.setdefault("references", sys.getrefcount)
             self.lines.append(f"{name} = machine.left[{number}]")
             self.lines.append(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ..backends.interface import as_array
 from ..ops.copies import CLONE
 from ..ops.creation import LIFT
 from ..ops.record import ELEMENTWISE, MOVEMENT, REDUCTION, Op
-from .tape import ALIAS, Entry, Slot, Tape, slots_in
+from .tape import ALIAS, Entry, Slot, Tape, rebuilt, slots_in
 from .tracing import Constant
 
 CREATED = frozenset(("ones", "zeros", "full", "arange"))
@@ -42,14 +43,19 @@ def with_constants(tape: Tape) -> tuple[Tape, dict[Slot, Any]]:
     entries = []
     for entry in tape.entries:
         if _is_constant(entry, arrays) and not exposed & {int(slot) for slot in entry.outputs}:
-            given = [arrays.get(x, x) if isinstance(x, Slot) else x for x in entry.inputs]
-            params = {
-                k: v.array.copy() if isinstance(v, Constant) else v for k, v in entry.params.items()
-            }
+            values = partial(_value, arrays)
+            given, params = rebuilt(entry.inputs, values), rebuilt(entry.params, values)
             arrays[entry.outputs[0]] = as_array(entry.op.compute(*given, **params))
         else:
             entries.append(entry)
     return replace(tape, entries=entries), arrays
+
+
+def _value(arrays: dict[Slot, Any], leaf: Any) -> Any:
+    """What stands for a slot or for numbers of the program."""
+    if isinstance(leaf, Slot):
+        return arrays[leaf]
+    return leaf.array.copy() if isinstance(leaf, Constant) else leaf
 
 
 def _is_constant(entry: Entry, arrays: dict[Slot, Any]) -> bool:

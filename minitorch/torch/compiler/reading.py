@@ -12,6 +12,7 @@ import builtins
 import gc
 import sys
 import sysconfig
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType
@@ -71,7 +72,7 @@ def _owner(path: str, module: str) -> str:
 def place_of(frame: FrameType | None) -> Place:
     """Which line of the program a frame is about."""
     while frame is not None:
-        if owner_of(frame.f_code, frame.f_globals.get("__name__")) == "program":
+        if is_of_program(frame):
             return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back
     return "?", 0
@@ -92,11 +93,17 @@ READERS: dict[str, tuple[str, ...]] = {
     "dtypes.py": ("set_default_dtype",),
     "environment.py": (
         "set_default_device", "set_num_threads", "set_default_tensor_type", "use_deterministic_algorithms",
-        "set_float32_matmul_precision",
+        "set_float32_matmul_precision", "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode",
+        "is_deterministic_algorithms_warn_only_enabled", "get_float32_matmul_precision", "get_num_interop_threads",
+        "is_warn_always_enabled",
     ),
+    "minitorch/threads.py": ("set_num_threads",),
     "tensor.py": ("retain_grad", "_version"),
 }  # fmt: skip
 """Functions of the library that look at values or at what no guard sees, by file; (): all of it."""
+
+ASKED = frozenset(("grad_fn", "retains_grad", "get_num_threads"))
+"""Functions of the library that look at what no guard sees, which it calls itself, too."""
 
 LISTED = "_listed_places"
 """The function that makes an index of a list."""
@@ -114,13 +121,16 @@ _LOUD = frozenset(
 _PURE_MODULES = frozenset(
     (
         "builtins", "math", "cmath", "_operator", "itertools", "_functools", "_collections", "_bisect", "_heapq",
-        "_abc", "_weakref", "_struct", "_thread",
+        "_abc", "_weakref", "_struct",
     )
 )  # fmt: skip
 _PURE_TYPES = (
     list, dict, tuple, set, frozenset, str, bytes, int, float, complex, bool, slice, range, type({}.keys()),
-    type({}.values()), type({}.items()), type, type(None),
+    type({}.values()), type({}.items()), type(None),
 )  # fmt: skip
+_OF_CLASSES = frozenset(("builtins", "collections", "functools", "types", "enum", "typing", "abc"))
+"""Modules of classes whose own methods do nothing that outlives a call."""
+
 _SHAPES_ONLY = frozenset(
     ("reshape", "transpose", "view", "swapaxes", "squeeze", "ravel", "__array_interface__", "setflags",
      "newbyteorder", "__setstate__", "_set_dtype")
@@ -180,14 +190,19 @@ class Reading:
     def _called(self, frame: FrameType, code: CodeType, owner: str) -> None:
         path, name = code.co_filename, code.co_name
         if owner == "library":
-            if _is_reader(path, name):
+            if _is_reader(path, name) or (name in ASKED and is_of_program(frame.f_back)):
                 self._stop(frame, f"it looks at a tensor's values or at hidden state, by {name!r}")
             elif (name == "array_of" and _has_values(frame.f_locals.get("data"))) or (
                 name == LISTED and _has_values(frame.f_locals.get("part"))
             ):
                 self._stop(frame, "it makes a tensor of the values of others")
-        elif owner == "stdlib" and not path.startswith("<frozen") and not path.endswith(_QUIET):
-            self._stop(frame, f"it calls {name!r} of {Path(path).name}")
+        elif owner == "stdlib" and not path.startswith("<frozen"):
+            if path.endswith("threading.py") and name == "start":
+                self._stop(frame, "it starts a thread")
+            elif type(frame.f_locals.get("self")) is suppress:
+                self._stop(frame, "it goes on after errors")
+            elif not path.endswith(_QUIET):
+                self._stop(frame, f"it calls {name!r} of {Path(path).name}")
 
     def _called_c(self, frame: FrameType, fn: Any) -> None:
         of = getattr(fn, "__self__", None)
@@ -196,7 +211,7 @@ class Reading:
             if name not in _SHAPES_ONLY:
                 self._stop(frame, f"values are read from memory, by {name!r}")
             return
-        if owner_of(frame.f_code, frame.f_globals.get("__name__")) != "program":
+        if not is_of_program(frame):
             if of is builtins and name in ("print", "open", "input"):
                 self._stop(frame, f"it calls {name!r}")
             return
@@ -211,6 +226,13 @@ class Reading:
             self._stop(frame, f"it calls {name!r} of an object of the class {type(of).__name__}")
 
 
+def is_of_program(frame: FrameType | None) -> bool:
+    """Whether a frame runs code of the program."""
+    return (
+        frame is not None and owner_of(frame.f_code, frame.f_globals.get("__name__")) == "program"
+    )
+
+
 def _is_reader(path: str, name: str) -> bool:
     for end, names in READERS.items():
         if end in path and (path.endswith(end) or end[-1] == "/") and (not names or name in names):
@@ -221,6 +243,9 @@ def _is_reader(path: str, name: str) -> bool:
 def _is_pure_method(fn: Any, of: Any) -> bool:
     if of is None:
         of = getattr(fn, "__objclass__", None)
+    if isinstance(of, type):
+        makers = [cls for cls in of.__mro__ if fn.__name__ in vars(cls)]
+        return not makers or makers[0].__module__ in _OF_CLASSES
     if type(of).__module__ in ("collections", "itertools", "functools", "types", "_weakref"):
         return True
     return isinstance(of, (*_PURE_TYPES, Tensor))

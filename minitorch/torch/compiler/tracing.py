@@ -16,13 +16,15 @@ from ..autograd.graph import Node, modes, numbers
 from ..backends.interface import address_of
 from ..interpreters import Composite, Interpreter, Update
 from ..ops.creation import LIFT
-from ..ops.record import MOVEMENT
-from ..tensor import Tensor
+from ..ops.record import ELEMENTWISE, MOVEMENT, PRODUCT, REDUCTION
+from ..tensor import Size, Tensor
 from .comparing import owner
-from .reading import CannotTrace, Reading, place_of
+from .names import is_caught
+from .reading import COMPILER, CannotTrace, Reading, is_of_program, place_of
 from .state import thread
 from .tape import (
     ALIAS,
+    CONTAINERS,
     ArraySlot,
     Entry,
     Slot,
@@ -117,11 +119,14 @@ class Tracer(Interpreter):
         if type(op) is Composite or self.broken or self.reading.inside:
             return perform(op, inputs, params)
         self.note_gradients()
+        self.reading.inside += 1
         try:
             entry = self._entry(op, inputs, params)
         except CannotTrace as reason:
             self.broken = reason
             entry = None
+        finally:
+            self.reading.inside -= 1
         arrays = [t._array for t in tensors_in(inputs)] if isinstance(op, Update) else ()
         self.reading.inside += 1
         try:
@@ -155,6 +160,8 @@ class Tracer(Interpreter):
             params = {**params, "data": Constant(params["data"].copy())}
         given = rebuilt(list(inputs), self._input)
         by_name = {key: self._param(key, value) for key, value in params.items()}
+        if _depends_on_values(op, (inputs, params)) and _goes_on():
+            raise self._reason("it goes on after errors, and this operation may raise one")
         state = modes.grad, modes.inference
         return Entry(op, given, by_name, (), (), state, place_of(sys._getframe()))
 
@@ -356,6 +363,41 @@ PLAIN = frozenset((bool, int, float, complex, str, bytes))
 """Values that never change."""
 
 
+def _depends_on_values(op: Any, given: Any) -> bool:
+    """Whether an operation may raise an error for some values of its inputs."""
+    if getattr(op, "kind", "") not in (ELEMENTWISE, MOVEMENT, PRODUCT, REDUCTION):
+        return True
+    kinds = {t._array.dtype.kind for t in tensors_in(given)}
+    return not kinds <= set("fc") or _has_array(given)
+
+
+def _goes_on() -> bool:
+    """Whether an error that an operation raises now would not end the traced call at once."""
+    frame = sys._getframe()
+    while frame is not None and not (
+        frame.f_code.co_name == "_run" and frame.f_code.co_filename.startswith(COMPILER)
+    ):
+        if frame.f_code.co_filename[:1] != "<" and is_caught(frame) and is_of_program(frame):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def check_containers(result: Any, known: set[int]) -> None:
+    """A play makes new containers; CannotTrace if somebody has one of them already, or would find it twice."""
+    if not isinstance(result, (list, tuple, dict)):
+        return
+    kind = type(result)
+    if kind not in CONTAINERS and kind is not Size and not hasattr(result, "_fields"):
+        raise CannotTrace(f"it returns an object of the class {kind.__name__}", None)
+    if not isinstance(result, tuple):
+        if id(result) in known:
+            raise CannotTrace(f"it returns a {kind.__name__} that it was given or found, or twice", None)  # fmt: skip
+        known.add(id(result))
+    for each in result.values() if isinstance(result, dict) else result:
+        check_containers(each, known)
+
+
 def _offset(array: Any, of: Any) -> int | None:
     """Where in the memory of another array an array begins; None if it does not lie there."""
     if owner(array) is not owner(of) or array.dtype != of.dtype:
@@ -372,6 +414,14 @@ def tensors_in(value: Any) -> list[Tensor]:
     if isinstance(value, dict):
         return [t for each in value.values() for t in tensors_in(each)]
     return []
+
+
+def _has_array(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(map(_has_array, value))
+    if isinstance(value, dict):
+        return any(map(_has_array, value.values()))
+    return isinstance(value, np.ndarray)
 
 
 def _has_mask(params: dict[str, Any]) -> bool:

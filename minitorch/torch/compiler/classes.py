@@ -1,0 +1,87 @@
+"""Questions about classes: whose they are, and where their objects keep what they have."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+import weakref
+from collections import OrderedDict, defaultdict, deque
+from types import ModuleType
+from typing import Any
+
+from .reading import PACKAGE
+
+_OPEN = (OrderedDict, defaultdict)
+"""Classes of Python's own library that are looked at as if a program had written them."""
+
+_SEEN = (
+    object, type, dict, list, tuple, set, frozenset, deque, int, float, complex, str, bytes, bool, property,
+    staticmethod, classmethod, functools.partial, functools.cached_property, types.SimpleNamespace, weakref.ref,
+    types.GenericAlias, *_OPEN,
+)  # fmt: skip
+"""Classes written in C whose objects show all that they have."""
+
+_WRITTEN_IN_PYTHON = 1 << 9
+"""The flag of classes that a `class` statement made."""
+
+
+@functools.cache
+def slots_of(cls: type) -> tuple[str, ...]:
+    """The names of a class's own slots."""
+    names = vars(cls).get("__slots__", ())
+    names = (names,) if isinstance(names, str) else tuple(names)
+    return tuple(n for n in names if n not in ("__weakref__", "__dict__"))
+
+
+@functools.cache
+def is_ours(cls: type) -> bool:
+    """Whether a class is the library's."""
+    return is_of_library(sys.modules.get(cls.__module__))
+
+
+def is_of_library(module: ModuleType | None) -> bool:
+    """Whether a module is the library's."""
+    return (getattr(module, "__file__", None) or "").startswith(PACKAGE)
+
+
+@functools.cache
+def is_of_program(cls: type) -> bool:
+    """Whether a class is neither the library's nor Python's own."""
+    top = cls.__module__.partition(".")[0]
+    return not is_ours(cls) and (top not in sys.stdlib_module_names or cls in _OPEN)
+
+
+@functools.cache
+def hides_state(cls: type) -> bool:
+    """Whether objects may have what no attribute shows: a class is written in C, and is none that we know."""
+    return any(
+        not (base.__flags__ & _WRITTEN_IN_PYTHON or base in _SEEN)
+        and not issubclass(base, BaseException)
+        for base in cls.__mro__
+    )
+
+
+def has_own_attributes(value: Any) -> bool:
+    """Whether a value of a plain kind belongs to a class of a program, and may have attributes."""
+    cls = type(value)
+    written = cls.__flags__ & _WRITTEN_IN_PYTHON
+    return bool(written) and is_of_program(cls) and hasattr(value, "__dict__")
+
+
+def code_of(value: Any) -> Any:
+    """The code of a function, or of one that a class has as a method."""
+    return getattr(getattr(value, "__func__", value), "__code__", None)
+
+
+def is_optimizer(value: Any) -> bool:
+    """Whether a value is an optimizer."""
+    module = sys.modules.get("minitorch.torch.optim.optimizer")
+    return module is not None and isinstance(value, module.Optimizer)
+
+
+def is_elementwise(value: Any) -> bool:
+    """Whether a value is an optimizer of the library whose step is one formula."""
+    module = sys.modules.get("minitorch.torch.optim.elementwise")
+    known = module is not None and isinstance(value, module.ElementwiseOptimizer)
+    return known and is_ours(type(value))
