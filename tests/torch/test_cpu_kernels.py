@@ -465,9 +465,7 @@ def test_rows_by_index(shape: tuple[int, ...], dim: int) -> None:
     x = numbers(*shape)
     index = np.random.default_rng(1).integers(0, shape[dim], 2 * shape[dim])
     tx, ti = torch.from_numpy(x), torch.from_numpy(index)
-    theirs = torch.index_select(tx, dim, ti)
-    np.testing.assert_array_equal(indexing.index_select(x, dim, index), theirs.numpy())
-    source = numbers(*theirs.shape, seed=2)
+    source = numbers(*shape[:dim], len(index), *shape[dim + 1 :], seed=2)
     added = torch.index_add(tx, dim, ti, torch.from_numpy(source))
     ours = x.copy()
     indexing.index_add(ours, dim, index, source)
@@ -515,7 +513,6 @@ def test_whole_numbers_are_moved_too() -> None:
         x = np.random.default_rng(0).integers(0, 2, (300, 200)).astype(kind)
         index = np.random.default_rng(1).integers(0, 300, (300, 200))
         np.testing.assert_array_equal(indexing.gather(x, 0, index), np.take_along_axis(x, index, 0))
-        np.testing.assert_array_equal(indexing.index_select(x, 0, index[:, 0]), x[index[:, 0]])
 
 
 def test_indices_out_of_bounds() -> None:

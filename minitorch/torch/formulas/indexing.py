@@ -22,21 +22,10 @@ LARGE = 32_768
 # --- Whole rows: one list of indices for all --------------------------------------------------------
 
 
-def index_select(x: Array, dim: int, index: Array) -> Array:
-    """The slices of x along a dimension that a list of indices names."""
-    check_rows(index, x.shape[dim])
-    return take(x, dim % x.ndim, index)
-
-
-@accelerated
-def take(x: Array, dim: int, index: Array) -> Array:
-    """The same for indices that are in range."""
-    return np.take(x, index, axis=dim)
-
-
 def embedding(weight: Array, index: Array) -> Array:
     """The row of a table that each index names."""
-    return index_select(weight, 0, index.reshape(-1)).reshape(*index.shape, weight.shape[1])
+    check_rows(index, len(weight))
+    return np.take(weight, index.reshape(-1), axis=0).reshape(*index.shape, weight.shape[1])
 
 
 @in_single
@@ -58,16 +47,9 @@ def embedding_backward(
     if padding_idx is not None:
         counts = flat != padding_idx
         flat, gs = flat[counts], gs[counts]
-    table = cleared(np.empty((rows, g.shape[-1]), g.dtype, like=g))
+    table = np.zeros((rows, g.shape[-1]), g.dtype, like=g)
     index_add(table, 0, flat, gs)
     return table
-
-
-@accelerated
-def cleared(x: Array) -> Array:
-    """The array itself, with zeros everywhere."""
-    x.fill(0)
-    return x
 
 
 def index_add(x: Array, dim: int, index: Array, source: Array) -> None:
@@ -112,17 +94,9 @@ def _scatter(x: Array, dim: int, index: Array, source: Any, in_place: bool, addi
     dim %= x.ndim
     if isinstance(source, np.ndarray):
         source = source[tuple(slice(n) for n in index.shape)]
-    if not in_place:
-        return scatter_into_copy(x, dim, index, source, adding)
-    check_places(index, x.shape[dim], dim)  # before anything is written
-    put_elements(_crop(x, index.shape, dim), dim, index, source, adding)
-    return x
-
-
-@accelerated
-def scatter_into_copy(x: Array, dim: int, index: Array, source: Any, adding: bool) -> Array:
-    """A copy of x with elements of source put, or added to what is there."""
-    out = x.copy()
+    if in_place:
+        check_places(index, x.shape[dim], dim)  # before anything is written
+    out = x if in_place else x.copy()
     put_elements(_crop(out, index.shape, dim), dim, index, source, adding)
     return out
 
@@ -158,9 +132,10 @@ def check_places(index: Array, size: int, dim: int) -> None:
     _check(index, size, RuntimeError, message, dim)
 
 
-@accelerated
 def all_within(index: Array, size: int) -> bool:
     """Whether all indices are at least 0 and below a size."""
+    if type(index) is np.ndarray and index.dtype == np.int64:  # unsigned, negative ones are large
+        return not index.size or bool(index.view(np.uint64).max() < size)
     return not index.size or bool(index.min() >= 0 and index.max() < size)
 
 

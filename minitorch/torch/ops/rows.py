@@ -46,8 +46,6 @@ def check_vector(name: str, index: Tensor) -> None:
 def _index_select(input: Array, index: Array, dim: int) -> Array:
     error = RuntimeError if dim else IndexError
     check_bounds("index_select", index, size_of(input, dim), dim, error)
-    if input.ndim and index.size * input.size >= kernels.LARGE * max(input.shape[dim], 1):
-        return kernels.index_select(input, dim, index.reshape(-1))
     rows = np.take(input.reshape(input.shape or (1,)), index.reshape(-1), axis=dim)
     return rows if input.ndim else rows.reshape(())
 

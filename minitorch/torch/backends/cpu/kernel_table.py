@@ -65,10 +65,6 @@ def _weight_products(g: Array, x: Array, weight_shape: tuple[int, ...], *rest: A
     return g.size * prod(weight_shape[1:])
 
 
-def _taken(x: Array, dim: int, index: Array) -> int:
-    return x.size // max(x.shape[dim], 1) * len(index)
-
-
 # --- The table ------------------------------------------------------------------------------------------
 
 _declare("softmax", 8_192, "softmax softmax_backward log_softmax log_softmax_backward")
@@ -83,10 +79,8 @@ _declare("attention", 8_192, "attention", count=_scores)
 _declare("attention", 8_192, "softmax_scores softmax_scores_backward")
 _declare("attention", 8_192, "attention_backward", of=5)
 _declare("reductions", 65_536, "sum prod amax amin norm moments argmax argmin cumsum")
-_declare("indexing", 32_768, "take", count=_taken, any_type=True)
-_declare("indexing", 32_768, "cleared all_within", any_type=True)
 _declare("indexing", 32_768, "add_rows", of=3)
-_declare("indexing", 32_768, "take_elements scatter_into_copy put_elements", of=2, any_type=True)
+_declare("indexing", 32_768, "take_elements put_elements", of=2, any_type=True)
 _declare("conv", (1 << 20) + 1, "convolve", count=_products)
 _declare("conv", (1 << 20) + 1, "convolve_transposed", count=_transposed_products)
 _declare("conv", (1 << 20) + 1, "weight_gradient", count=_weight_products)

@@ -118,6 +118,13 @@ def compile_for(fn: Callable[..., Any], signature: Any, real: Any = None) -> Any
     return made
 
 
+def from_source(source: str, **names: Any) -> Any:
+    """A function for kernels from its source, `def f(...): ...`, and what that names."""
+    around = {"__name__": __name__, "np": np, **names}
+    exec(compile(source, "<kernel>", "exec"), around)
+    return around[source[4 : source.index("(")]]
+
+
 def for_type(fn: Any, real: Any) -> type[CompilerBase]:
     """What compiles a function for numbers of one type: its literals, and what it calls, are of that type."""
     kinds = (

@@ -17,6 +17,7 @@ from .dispatch import Function
 from .kernels import (
     address_of,
     compile_for,
+    from_source,
     function_at,
     kernel,
     numbers_at,
@@ -154,35 +155,14 @@ _body_at = function_at(BODY)
 @cache
 def _body(scalar: Function, real: Any, arity: int) -> int:
     """The address of a loop along contiguous memory around a scalar function, compiled when first asked for."""
-    f, run = scalar_function(scalar), numbers_at
-
-    def one(out: int, a: int, b: int, c: int, d: int, e: int, count: int) -> None:
-        o, x = run(out, count), run(a, count)
-        for i in range(count):
-            o[i] = f(x[i])
-
-    def two(out: int, a: int, b: int, c: int, d: int, e: int, count: int) -> None:
-        o, x, y = run(out, count), run(a, count), run(b, count)
-        for i in range(count):
-            o[i] = f(x[i], y[i])
-
-    def three(out: int, a: int, b: int, c: int, d: int, e: int, count: int) -> None:
-        o, x, y, z = run(out, count), run(a, count), run(b, count), run(c, count)
-        for i in range(count):
-            o[i] = f(x[i], y[i], z[i])
-
-    def four(out: int, a: int, b: int, c: int, d: int, e: int, count: int) -> None:
-        o, x, y, z, w = run(out, count), run(a, count), run(b, count), run(c, count), run(d, count)
-        for i in range(count):
-            o[i] = f(x[i], y[i], z[i], w[i])
-
-    def five(out: int, a: int, b: int, c: int, d: int, e: int, count: int) -> None:
-        o, x, y = run(out, count), run(a, count), run(b, count)
-        z, w, v = run(c, count), run(d, count), run(e, count)
-        for i in range(count):
-            o[i] = f(x[i], y[i], z[i], w[i], v[i])
-
-    body = (one, two, three, four, five)[arity - 1]
+    operands = ("a", "b", "c", "d", "e")[:arity]
+    body = from_source(
+        "def body(out, a, b, c, d, e, count):\n"
+        + "".join(f"    {x}_run = numbers_at({x}, count)\n" for x in ("out", *operands))
+        + "    for i in range(count):\n"
+        + f"        out_run[i] = f({', '.join(f'{x}_run[i]' for x in operands)})\n",
+        f=scalar_function(scalar), numbers_at=numbers_at,
+    )  # fmt: skip
     return address_of(compile_for(body, BODY, real), BODY)
 
 

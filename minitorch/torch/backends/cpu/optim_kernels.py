@@ -19,7 +19,7 @@ from numba.np.unsafe import ndarray
 
 from ....jit import compile_kernel, compile_part
 from ...formulas.arrays import in_order
-from .kernels import EXACT, INSIDE, for_type, inline, kernel, run_at, share
+from .kernels import EXACT, INSIDE, for_type, from_source, inline, kernel, run_at, share
 
 Array = Any
 to_fixed_tuple: Any = ndarray.to_fixed_tuple
@@ -84,9 +84,11 @@ def _fillers(kind: Any, count: int) -> tuple[Any, Callable[..., int]]:
     not contiguous, aligned and writable with a TypeError, and numbers of dimensions that it has not been
     compiled for; the second one compiles it for these and returns -1 for those.
     """
-    fill = compile_kernel(
-        _FILLERS[count], fastmath=EXACT, pipeline_class=for_type(_FILLERS[count], np.int64)
+    arrays = ", ".join(f"a{j}" for j in range(count))
+    body = from_source(
+        f"def fill(table, k, {arrays}):\n    return _fill(table[k], ({arrays}))\n", _fill=_fill
     )
+    fill = compile_kernel(body, fastmath=EXACT, pipeline_class=for_type(body, np.int64))
     known = set()
 
     def learn(dimensions: int) -> None:
@@ -119,25 +121,6 @@ def _fill(row: Array, arrays: Any) -> int:
     return size
 
 
-def _fill_2(table: Array, k: int, p: Array, g: Array) -> int:
-    return _fill(table[k], (p, g))
-
-
-def _fill_3(table: Array, k: int, p: Array, g: Array, a: Array) -> int:
-    return _fill(table[k], (p, g, a))
-
-
-def _fill_4(table: Array, k: int, p: Array, g: Array, a: Array, b: Array) -> int:
-    return _fill(table[k], (p, g, a, b))
-
-
-def _fill_5(table: Array, k: int, p: Array, g: Array, a: Array, b: Array, c: Array) -> int:
-    return _fill(table[k], (p, g, a, b, c))
-
-
-_FILLERS = {2: _fill_2, 3: _fill_3, 4: _fill_4, 5: _fill_5}
-
-
 # --- The loop -------------------------------------------------------------------------------
 
 
@@ -150,15 +133,20 @@ def _kernel(formula: Callable[..., Any], real: Any, count: int) -> Any:
 @cache
 def update_of(formula: Callable[..., Any], real: Any, count: int) -> Any:
     """A function `update(task, tasks, table, numbers)` that does one of so many tasks."""
-    body = compile_part(formula, fastmath=(), forceinline=True, **INSIDE)
-    numbers_of = len(signature(formula).parameters) - 1 - count
-    open_runs, load, store = _opening(real, count), _loading(count), _storing(count)
-
-    def sweep(row: Array, start: int, size: int, numbers: Array) -> None:
-        values = to_fixed_tuple(numbers, numbers_of)
-        runs = open_runs(row, start, size)
-        for i in range(size):
-            store(runs, i, body(np, *load(runs, i), *values))
+    numbers = len(signature(formula).parameters) - 1 - count
+    arrays = [f"a{j}" for j in range(count)]
+    given = [f"{a}[i]" for a in arrays]
+    sweep = from_source(
+        "def sweep(row, start, size, numbers):\n"
+        + f"    values = to_fixed_tuple(numbers, {numbers})\n"
+        + "".join(
+            f"    {a} = run(row[{2 + j}] + start * itemsize, size)\n" for j, a in enumerate(arrays)
+        )
+        + "    for i in range(size):\n"
+        + f"        {', '.join(given[:1] + given[2:])}, = body(np, {', '.join(given)}, *values)\n",
+        body=compile_part(formula, fastmath=(), forceinline=True, **INSIDE),
+        run=run_at(real), itemsize=np.dtype(real).itemsize, to_fixed_tuple=to_fixed_tuple,
+    )  # fmt: skip
 
     def update(task: int, tasks: int, table: Array, numbers: Array) -> None:
         begin, end = share(task, tasks, table[:, 0].sum())
@@ -171,53 +159,3 @@ def update_of(formula: Callable[..., Any], real: Any, count: int) -> Any:
             end -= size
 
     return update
-
-
-@cache
-def _opening(real: Any, count: int) -> Any:
-    """For use in kernels: part of each array of a row, as a tuple."""
-    run, itemsize = run_at(real), np.dtype(real).itemsize
-    others: Any = _opening(real, count - 1) if count > 1 else None
-
-    @inline
-    def open_first(row: Array, start: int, size: int) -> Any:
-        return (run(row[2] + start * itemsize, size),)
-
-    @inline
-    def open_runs(row: Array, start: int, size: int) -> Any:
-        return (*others(row, start, size), run(row[1 + count] + start * itemsize, size))
-
-    return open_first if others is None else open_runs
-
-
-@cache
-def _loading(count: int) -> Any:
-    """For use in kernels: the elements at one place of so many arrays."""
-    others: Any = _loading(count - 1) if count > 1 else None
-
-    @inline
-    def load_first(runs: Any, i: int) -> Any:
-        return (runs[0][i],)
-
-    @inline
-    def load(runs: Any, i: int) -> Any:
-        return (*others(runs, i), runs[count - 1][i])
-
-    return load_first if others is None else load
-
-
-@cache
-def _storing(count: int) -> Any:
-    """For use in kernels: put new elements into all arrays but the second, the gradient."""
-    others: Any = _storing(count - 1) if count > 2 else None
-
-    @inline
-    def store_first(runs: Any, i: int, new: Any) -> None:
-        runs[0][i] = new[0]
-
-    @inline
-    def store(runs: Any, i: int, new: Any) -> None:
-        others(runs, i, new)
-        runs[count - 1][i] = new[count - 2]
-
-    return store_first if others is None else store

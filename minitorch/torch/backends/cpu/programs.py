@@ -23,6 +23,7 @@ from .kernels import (
     TASK,
     address_of,
     compile_for,
+    from_source,
     function_at,
     inline,
     number,
@@ -154,7 +155,5 @@ def loop_entry(source: str, scalars: tuple[tuple[str, Any], ...], real: Any) -> 
         scalars: names that it has for scalar functions
         real: the type of its numbers
     """
-    names = {"__name__": __name__, **_NAMES}
-    names |= {name: scalar_function(fn) for name, fn in scalars}
-    exec(compile(source, "<loop of a tape>", "exec"), names)
-    return _compiled_entry(names["loop"], real)
+    names = {name: scalar_function(fn) for name, fn in scalars}
+    return _compiled_entry(from_source(source, **_NAMES, **names), real)
