@@ -14,6 +14,8 @@ NOT_RECORDED = "element {} of tensors does not require grad and does not have a 
 
 
 def _several(value: Any) -> list[Any]:
+    if isinstance(value, Tensor):
+        return [value]
     one = isinstance(value, GradientEdge) or not isinstance(value, (tuple, list))
     return [value] if one else list(value)
 
@@ -45,7 +47,7 @@ def _roots(
         if gradient is None:
             if out._array.size != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            if out.dtype.is_complex:
+            if out._array.dtype.kind == "c":
                 raise RuntimeError(
                     "grad can be implicitly created only for real scalar outputs but got "
                     f"{out.dtype}"

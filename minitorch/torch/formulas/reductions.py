@@ -72,20 +72,35 @@ def var_mean(
     """The variance, divided by the count less `correction`, and the mean."""
     wide = x.astype(np.float32) if is_half(x) else x
     squares, means, count = moments(wide, dims, keepdim)
-    freedom = squares.dtype.type(max(count - correction, 0) if count else 0)
-    found = as_array(squares / freedom), as_array(means)
+    found = _divided(squares, count, correction), as_array(means).reshape(squares.shape)
     return found if wide is x else rounded_to(x.dtype, found)
+
+
+def var(x: Array, dims: Dims = None, correction: float = 1, keepdim: bool = False) -> Array:
+    """The variance, divided by the count less `correction`."""
+    wide = x.astype(np.float32) if is_half(x) else x
+    squares, _, count = moments(wide, dims, keepdim)
+    found = _divided(squares, count, correction)
+    return found if wide is x else rounded_to(x.dtype, found)
+
+
+def _divided(squares: Any, count: int, correction: float) -> Array:
+    """The variance from the sum of squared distances."""
+    return as_array(squares / squares.dtype.type(max(count - correction, 0) if count else 0))
 
 
 @accelerated
 def moments(x: Array, dims: Dims, keepdim: bool) -> tuple[Array, Array, int]:
-    """The sum of squared distances from the mean, the mean, and the count; numbers where all dimensions go."""
+    """The sum of squared distances from the mean, the mean, and the count.
+
+    Numbers where all dimensions go. The means may keep the dimensions that go, with size 1.
+    """
     whole = not keepdim and (dims is None or len(dims) == x.ndim)
     total = _total(x, dims, not whole)
     count = x.size // total.size if total.size else 0
     centre = total / x.dtype.type(count or np.nan)
     squares = _total(_squares(x - centre), dims, keepdim)
-    return squares, centre if whole or keepdim else centre.reshape(squares.shape), count
+    return squares, centre, count
 
 
 def _total(x: Any, dims: Dims, keepdim: bool) -> Any:
@@ -93,11 +108,6 @@ def _total(x: Any, dims: Dims, keepdim: bool) -> Any:
     if isinstance(x, (np.ndarray, np.generic)):
         return np.add.reduce(x, axis=dims, keepdims=keepdim)
     return x.sum(axis=dims, keepdims=keepdim)
-
-
-def var(x: Array, dims: Dims = None, correction: float = 1, keepdim: bool = False) -> Array:
-    """The variance, divided by the count less `correction`."""
-    return var_mean(x, dims, correction, keepdim)[0]
 
 
 # --- Places of extremes -----------------------------------------------------------------------------

@@ -266,6 +266,7 @@ def _parsed(text: str) -> Signature:
 
 
 _ABSENT = object()
+_SINGLE = {Tensor, float, int, bool, str, type(None)}
 
 
 def checked(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -386,7 +387,7 @@ def _argument_names(fn: Any) -> set[str]:
 def _classes(value: Any) -> Any:
     """The class of a value; of a list, also those of its elements."""
     cls = type(value)
-    if not isinstance(value, (list, tuple)):
+    if cls in _SINGLE or not isinstance(value, (list, tuple)):
         return cls
     return (cls, *map(type, value)) if len(value) < 5 else (cls, frozenset(map(type, value)))
 

@@ -20,7 +20,9 @@ def _channels_last(array: Array) -> Array:
 def _copy(input: Array, order: Any = "K") -> Array:
     if order == "channels_last":
         return _channels_last(input)
-    return input.copy("C") if order == "C" else laid_out(input.copy("K"), (input,))
+    if order == "C" or input.flags.c_contiguous or not any(input.strides):
+        return input.copy("C")
+    return laid_out(input.copy("K"), (input,))
 
 
 CLONE = Op(

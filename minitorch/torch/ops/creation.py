@@ -340,7 +340,7 @@ def _declare_filled(op: Op) -> None:
 def _ones(self: Tensor) -> Tensor:
     """Ones in the shape of a tensor: what the walk back begins with."""
     params = {"size": self._array.shape, "dtype": self._array.dtype}
-    return made_by(ONES, params, self.device, False)
+    return made_by(ONES, params, self.device if others else CPU, False)
 
 
 def made_like(
@@ -363,7 +363,7 @@ for _op in (ZEROS, ONES, EMPTY):
 
 def _filling(shape: Shape, value: Any, dtype: dtype_type | None) -> dict[str, Any]:
     """What `FULL` takes: a shape, a number and a type; RuntimeError if that cannot hold it."""
-    number = plain_number(value, "full", "fill_value")
+    number = value if type(value) is float else plain_number(value, "full", "fill_value")
     if dtype is None:
         dtype = dtypes.get_default_dtype() if type(number) is float else dtypes.of_number(number)
     return {"size": shape, "value": exact_number(number, dtype), "dtype": dtype.numpy}
@@ -375,7 +375,8 @@ def full(
     requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """A tensor of a shape with every element set to a number."""
-    dtype = dtypes.given_type(dtype)
+    if dtype is not None:
+        dtype = dtypes.given_type(dtype)
     if not isinstance(size, (tuple, list)):
         raise TypeError(
             f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"

@@ -194,7 +194,7 @@ class OpNode(Node):
 
     def release(self) -> None:
         """Forget tensors; a node that kept none can be walked again."""
-        if self.keeps_tensors():
+        if self.saved and self.keeps_tensors():
             self.saved = None
 
     def backward(self, gradients: list[Tensor | None]) -> list[Tensor | None]:

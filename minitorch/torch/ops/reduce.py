@@ -52,11 +52,11 @@ def dims_of(dim: Any, ndim: int) -> Dims:
 
 def _kept(shape: Dims, dims: Dims) -> Dims:
     """A shape with the reduced dimensions as 1."""
-    return tuple(1 if d in dims else s for d, s in enumerate(shape))
+    return tuple([1 if d in dims else s for d, s in enumerate(shape)])
 
 
 def _spread(input: Array, shape: Dims, dims: Dims) -> Array:
-    return expanded(input.reshape(_kept(shape, dims)), shape)
+    return expanded(input.reshape(_kept(shape, dims)) if input.ndim else input, shape)
 
 
 def _gathered(g: Any, dims: Dims, shapes: Any) -> Any:
@@ -164,11 +164,13 @@ def _declare_fold(op: Op, takes_whole: bool = True) -> None:
         axis: Any = None, keepdims: bool = False,
     ) -> Tensor:  # fmt: skip
         check_tensor(name, input)
-        array = input._array
-        check_given_type(dtype, out)
-        if dtype is None and takes_whole and isinstance(out, Tensor):
-            dtype = out.dtype
-        kind = None if dtype is None else dtypes.given_type(dtype).numpy
+        array, kind = input._array, None
+        if out is not None:
+            check_given_type(dtype, out)
+            if dtype is None and takes_whole and isinstance(out, Tensor):
+                dtype = out.dtype
+        if dtype is not None:
+            kind = dtypes.given_type(dtype).numpy
         if kind is not None and array.dtype.kind == "c" != kind.kind:
             input = input.to(dtype)
             array = input._array

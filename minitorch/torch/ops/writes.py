@@ -51,7 +51,7 @@ def _write(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Tensor:
     for x in inputs:
         if isinstance(x, Tensor):
             arrays.append(x._array)
-            tracked = tracked or tracks(x)
+            tracked = tracked or x._requires_grad or (x._base is not None and tracks(x))
         else:
             arrays.append(x)
     recording = tracked and modes.grad and arrays[0].dtype.kind in "fcV"
