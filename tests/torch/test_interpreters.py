@@ -116,6 +116,7 @@ def test_other_threads_are_not_seen():
 
 
 def test_autocast_reaches_functions_held_anywhere_and_replaces_nothing():
+    profile = torch.profiler.profile  # loads when it is first asked for
     before = {n: (op.compute, op.write) for n, op in REGISTRY.items()}
     functions = dict(vars(torch)), dict(vars(torch.nn.functional)), dict(vars(torch.Tensor))
     held = {
@@ -128,7 +129,7 @@ def test_autocast_reaches_functions_held_anywhere_and_replaces_nothing():
         return product(a, a)
 
     x = torch.ones(2, 2)
-    with torch.autocast("cpu"), torch.profiler.profile():
+    with torch.autocast("cpu"), profile():
         found = [fn(x, x).dtype for fn in held.values()] + [by_default(x).dtype, (x @ x).dtype]
         assert {n: (op.compute, op.write) for n, op in REGISTRY.items()} == before
         now = vars(torch), vars(torch.nn.functional), vars(torch.Tensor)
