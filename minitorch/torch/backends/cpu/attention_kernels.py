@@ -13,7 +13,7 @@ import numpy as np
 from ...formulas.arrays import view_as
 from ...formulas.attention import heads_beside_each_other, memory_like
 from .blas import SMALL, address_of_product, itemsize, multiply
-from .kernels import PRODUCTS, inline, kernel, numbers_at, share, tasks_for
+from .kernels import PRODUCTS, inline, kernel, numbers_at, over_rows, share, tasks_for
 from .primitives import exp
 from .runs import largest, product, total
 
@@ -144,11 +144,7 @@ def _softmax_rows(task: int, tasks: int, scores: Array, scale: Any, length: int)
         _softmax_row(scores[r], n, scale)
 
 
-@kernel
-def _softmax_rows_backward(task: int, tasks: int, g: Array, weights: Array, scale: Any) -> None:
-    first, last = share(task, tasks, len(g))
-    for r in range(first, last):
-        _softmax_row_backward(g[r], weights[r], scale)
+_softmax_rows_backward = over_rows(shared=1)(_softmax_row_backward)
 
 
 # --- Heads ------------------------------------------------------------------------------------------

@@ -30,8 +30,7 @@ def convolve(
     """The convolution of x with weight."""
     if geometry.is_pointwise:
         return NotImplemented
-    plan = _plan(False, x.shape, shape, geometry, groups, SHEET)
-    return _run(plan, x, weight, bias, shape, groups, weight[0].size)
+    return _run(False, x, weight, bias, shape, geometry, groups)
 
 
 def convolve_transposed(
@@ -40,8 +39,7 @@ def convolve_transposed(
     """The transposed convolution of g with weight."""
     if geometry.is_pointwise and g.shape[2:] == input_shape[2:]:
         return NotImplemented
-    plan = _plan(True, g.shape, input_shape, geometry, groups, SHEET)
-    return _run(plan, g, weight, None, input_shape, groups, weight[0, 0].size)
+    return _run(True, g, weight, None, input_shape, geometry, groups)
 
 
 def _plan(
@@ -70,38 +68,30 @@ def _parts(plan: Plan, batch: int, tiles: int, taps: int, weights: int) -> tuple
     return samples, threads // samples
 
 
-def _work(
-    plan: Plan, weights: int, shape: Sizes, groups: int, row: int, itemsize: int
-) -> tuple[int, ...]:
-    """What `convolve_all` calls work."""
-    rows = shape[1] // groups
-    tall = 1 if rows == 1 else conv_tiles.ROWS
-    parts = _parts(plan, shape[0], -(-rows // tall) * groups, len(plan.offsets), weights)
-    tile = BYTES // itemsize * (8 if rows == 1 else 3)
-    chunk = tile * min(max(CHUNK // (tile * max(plan.reach, 1)), 2), 40)
-    return (shape[0], groups, rows, row, chunk, *parts)
-
-
 def planned(
     transposed: bool, source: Sizes, weight: Sizes, shape: Sizes, geometry: Geometry, groups: int, itemsize: int
 ) -> tuple[Plan, tuple[int, ...]]:  # fmt: skip
     """A convolution, or a transposed one, from one shape to another: its plan, and what `convolve_all` calls work."""
     plan = _plan(transposed, source, shape, geometry, groups, SHEET)
-    row = prod(weight[2:]) if transposed else prod(weight[1:])
-    return plan, _work(plan, prod(weight), shape, groups, row, itemsize)
+    row = prod(weight[2 if transposed else 1 :])
+    rows = shape[1] // groups
+    tall = 1 if rows == 1 else conv_tiles.ROWS
+    parts = _parts(plan, shape[0], -(-rows // tall) * groups, len(plan.offsets), prod(weight))
+    tile = BYTES // itemsize * (8 if rows == 1 else 3)
+    chunk = tile * min(max(CHUNK // (tile * max(plan.reach, 1)), 2), 40)
+    return plan, (shape[0], groups, rows, row, chunk, *parts)
 
 
 def _run(
-    plan: Plan, source: Array, weight: Array, bias: Array | None, shape: Sizes, groups: int, row: int
+    transposed: bool, source: Array, weight: Array, bias: Any, shape: Sizes, geometry: Geometry, groups: int
 ) -> Array:  # fmt: skip
-    """Run a plan; rows of weights are `row` elements apart."""
-    work = _work(plan, weight.size, shape, groups, row, source.itemsize)
-    out = np.empty(shape, source.dtype)
-    arrays = (
-        in_order(a).reshape(-1) for a in (source, weight, source[:0] if bias is None else bias)
+    plan, work = planned(
+        transposed, source.shape, weight.shape, shape, geometry, groups, source.itemsize
     )
+    out = np.empty(shape, source.dtype)
+    given = source, weight, source[:0] if bias is None else bias
     conv_tiles.convolve_all(
-        PARALLEL, *arrays, view_as(out, -1),
+        PARALLEL, *(in_order(a).reshape(-1) for a in given), view_as(out, -1),
         plan.layout, work, plan.result, plan.splits, plan.phases, plan.offsets, plan.weights,
     )  # fmt: skip
     return out

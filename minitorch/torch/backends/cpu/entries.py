@@ -109,7 +109,7 @@ def put_back(block: int, task: int, tasks: int) -> None:
     planes, windows, size = w[3], w[4], w[5]
     g = numbers_at(w[0], planes * windows).reshape(planes, windows)
     places = words(w[1], planes * windows).reshape(planes, windows)
-    _add_planes(task, tasks, g, numbers_at(w[2], planes * size).reshape(planes, size), places, ())
+    _add_planes(task, tasks, g, numbers_at(w[2], planes * size).reshape(planes, size), places)
 
 
 # --- Cross entropy -----------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def cross_entropy_backward(block: int, task: int, tasks: int) -> None:
     out = numbers_at(w[5] + start, rows * classes).reshape(rows, classes)
     sums = numbers_at(w[3] + 2 * first * itemsize, 2 * rows).reshape(rows, 2)
     target = words(w[2] + 8 * first, rows)
-    _entropies_backward(np.int64(0), np.int64(1), own, x, sums, target, w[8], out)
+    _entropies_backward(np.int64(0), np.int64(1), own, x, sums, target, out, w[8])
 
 
 # --- Norms -------------------------------------------------------------------------------------------------
@@ -227,9 +227,8 @@ def normalize(block: int, task: int, tasks: int) -> None:
     x = numbers_at(w[0], rows * n).reshape(rows, n)
     out = numbers_at(w[3], rows * n).reshape(rows, n)
     eps = number(doubles(block + 64, 1)[0])
-    _normalize(
-        task, tasks, x, numbers_at(w[1], n), numbers_at(w[2], n), eps, out, numbers_at(w[4], rows), numbers_at(w[5], rows)
-    )  # fmt: skip
+    mean, rstd = numbers_at(w[4], rows).reshape(rows, 1), numbers_at(w[5], rows).reshape(rows, 1)
+    _normalize(task, tasks, x, out, mean, rstd, numbers_at(w[1], n), numbers_at(w[2], n), eps)
 
 
 def normalize_backward(block: int, task: int, tasks: int) -> None:

@@ -380,6 +380,56 @@ def share(task: Any, tasks: Any, count: Any) -> Any:
     return task * count // tasks, (task + 1) * count // tasks
 
 
+def over_rows(shared: int = 0) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a kernel of a function that does one row.
+
+    The kernel takes arrays of as many rows each, of which the function gets one row, or of 1-d arrays one number;
+    so many last arguments are `shared` by all rows.
+    """
+
+    def make(body: Callable[..., None]) -> Callable[..., None]:
+        names = _arguments(body)
+        given = [n if n in names[len(names) - shared :] else f"{n}[r]" for n in names]
+        return kernel(from_source(
+            f"def {body.__name__}(task, tasks, {', '.join(names)}):\n"
+            f"    first, last = share(task, tasks, len({names[0]}))\n"
+            f"    for r in range(first, last):\n"
+            f"        body({', '.join(given)})\n",
+            share=share, body=body if body in _reductions else inline(body),
+        ))  # fmt: skip
+
+    return make
+
+
+COLUMNS = 256
+"""How many columns are taken side by side."""
+
+
+def over_columns(body: Callable[..., None]) -> Callable[..., None]:
+    """Make a kernel of a function that does a few columns, side by side.
+
+    The kernel takes arrays of shape (before, along, after), or (before, after). The function is given
+    (along, after) or (after) of each, the first column that it is to do, and how many.
+    """
+    names = _arguments(body)[:-2]
+    return kernel(from_source(
+        f"def {body.__name__}(task, tasks, {', '.join(names)}):\n"
+        f"    after = {names[0]}.shape[2]\n"
+        f"    blocks = (after + COLUMNS - 1) // COLUMNS\n"
+        f"    first, last = share(task, tasks, len({names[0]}) * blocks)\n"
+        f"    for unit in range(first, last):\n"
+        f"        b, c = unit // blocks, unit % blocks * COLUMNS\n"
+        f"        body({', '.join(f'{n}[b]' for n in names)}, c, min(COLUMNS, after - c))\n",
+        share=share, body=body, COLUMNS=COLUMNS,
+    ))  # fmt: skip
+
+
+def _arguments(fn: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a function's arguments."""
+    code = fn.__code__
+    return code.co_varnames[: code.co_argcount]
+
+
 def usable(x: Any) -> Any:
     """What kernels take for an argument: an array that is aligned and writable, if only by name."""
     if isinstance(x, tuple):

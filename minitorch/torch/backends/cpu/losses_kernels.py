@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...formulas.losses import check_targets
-from .kernels import kernel, share
+from .kernels import kernel, over_rows, share
 from .primitives import exp, log
 from .runs import largest
 from .softmax_kernels import row_logsums as logsums_of_rows
@@ -41,21 +41,16 @@ def _entropies(
             wrong[0] = 1
 
 
-@kernel
+@over_rows(shared=1)
 def _entropies_backward(
-    task: int, tasks: int, g: Array, x: Array, logsums: Array, target: Array, ignored: int,
-    out: Array,
-) -> None:  # fmt: skip
-    """x and out are (rows, classes), g and target (rows), logsums (rows, 2)."""
-    first, last = share(task, tasks, len(x))
-    for r in range(first, last):
-        row, o, t = x[r], out[r], target[r]
-        top, size = logsums[r, 0], logsums[r, 1]
-        factor = 0.0 if t == ignored else g[r]
-        for i in range(len(o)):
-            o[i] = exp((row[i] - top) - size) * factor
-        if np.uint64(t) < np.uint64(len(o)):
-            o[t] -= factor
+    g: Any, x: Array, logsums: Array, target: int, out: Array, ignored: int
+) -> None:
+    top, size = logsums[0], logsums[1]
+    factor = 0.0 if target == ignored else g
+    for i in range(len(out)):
+        out[i] = exp((x[i] - top) - size) * factor
+    if np.uint64(target) < np.uint64(len(out)):
+        out[target] -= factor
 
 
 def cross_entropy(
@@ -83,7 +78,7 @@ def cross_entropy_backward(
     x, out = np.ascontiguousarray(logits), np.empty(logits.shape, logits.dtype)
     classes = np.ascontiguousarray(target, np.int64)
     g = np.ascontiguousarray(g, x.dtype)
-    _entropies_backward(x.size, g, x, logsums, classes, ignore_index, out)
+    _entropies_backward(x.size, g, x, logsums, classes, out, ignore_index)
     return out
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .kernels import kernel, number, reduction, share, tasks_for
+from .kernels import kernel, number, over_rows, reduction, share, tasks_for
 from .runs import squares, total
 
 Array = Any
@@ -25,32 +25,28 @@ def normalize_rows(
 ) -> tuple[Array, Array, Array]:
     """Normalize each row of (rows, n), about its mean or about 0."""
     rows, n = x.shape
-    out, (mean, rstd) = np.empty(x.shape, x.dtype), np.empty((2, rows), x.dtype)
+    out, (mean, rstd) = np.empty(x.shape, x.dtype), np.empty((2, rows, 1), x.dtype)
     w = np.ones(n, x.dtype) if weight is None else weight
     b = np.zeros(n, x.dtype) if bias is None else bias
-    _normalize(centred)(x.size, np.ascontiguousarray(x), w, b, eps, out, mean, rstd)
-    return out, mean[:, None], rstd[:, None]
+    _normalize(centred)(x.size, np.ascontiguousarray(x), out, mean, rstd, w, b, eps)
+    return out, mean, rstd
 
 
 @cache
 def _normalize(centred: bool) -> Callable[..., None]:
+    @over_rows(shared=3)
     def normalize(
-        task: int, tasks: int, x: Array, w: Array, b: Array, eps: float,
-        out: Array, means: Array, rstds: Array,
-    ) -> None:  # fmt: skip
-        """x and out are (rows, n), w and b (n), means and rstds (rows)."""
-        first, last = share(task, tasks, len(x))
-        n = number(x.shape[1])
-        for r in range(first, last):
-            row, o = x[r], out[r]
-            mean = total(row) / n if centred else 0.0
-            rstd = 1 / np.sqrt(squares(row, mean) / n + eps)
-            means[r], rstds[r] = mean, rstd
-            mean, rstd = means[r], rstds[r]
-            for i in range(len(o)):
-                o[i] = (row[i] - mean) * rstd * w[i] + b[i]
+        x: Array, out: Array, mean: Array, rstd: Array, w: Array, b: Array, eps: float
+    ) -> None:
+        """x, out, w and b are (n), mean and rstd (1)."""
+        n = number(len(x))
+        mean[0] = total(x) / n if centred else 0.0
+        rstd[0] = 1 / np.sqrt(squares(x, mean[0]) / n + eps)
+        centre, scale = mean[0], rstd[0]
+        for i in range(len(out)):
+            out[i] = (x[i] - centre) * scale * w[i] + b[i]
 
-    return kernel(normalize)
+    return normalize
 
 
 def normalize_rows_backward(
@@ -132,8 +128,8 @@ def row_sums(g: Array, x: Array, mean: Array) -> Any:
     """The sums along rows of g, and of g (x - mean)."""
     if x.shape[2] == 1:
         return NotImplemented
-    sums, products = np.empty(x.shape[:2], x.dtype), np.empty(x.shape[:2], x.dtype)
-    _row_sums(x.size, *_two(g, x), *_one(mean, sums, products))
+    sums, products = np.empty((2, *x.shape[:2]), x.dtype)
+    _row_sums(x.size, *_two(g, x), *_one(mean), sums.reshape(-1, 1), products.reshape(-1, 1))
     return sums, products
 
 
@@ -145,27 +141,16 @@ def _one(*arrays: Array) -> list[Array]:
     return [np.ascontiguousarray(v).reshape(-1) for v in arrays]
 
 
-@kernel
-def _scale_rows(task: int, tasks: int, x: Array, scale: Array, shift: Array, out: Array) -> None:
-    first, last = share(task, tasks, len(x))
-    for r in range(first, last):
-        row, o = x[r], out[r]
-        a, b = scale[r], shift[r]
-        for i in range(len(o)):
-            o[i] = row[i] * a + b
+@over_rows()
+def _scale_rows(x: Array, scale: Any, shift: Any, out: Array) -> None:
+    for i in range(len(out)):
+        out[i] = x[i] * scale + shift
 
 
-@kernel
-def _combine_rows(
-    task: int, tasks: int, g: Array, x: Array, scale: Array, slope: Array, level: Array, out: Array
-) -> None:
-    """g, x and out are (rows, n), the others (rows)."""
-    first, last = share(task, tasks, len(x))
-    for r in range(first, last):
-        gs, row, o = g[r], x[r], out[r]
-        a, b, c = scale[r], slope[r], level[r]
-        for i in range(len(o)):
-            o[i] = (gs[i] * a - row[i] * b) - c
+@over_rows()
+def _combine_rows(g: Array, x: Array, scale: Any, slope: Any, level: Any, out: Array) -> None:
+    for i in range(len(out)):
+        out[i] = (g[i] * scale - x[i] * slope) - level
 
 
 @reduction
@@ -177,11 +162,6 @@ def _both_sums(g: Array, x: Array, mean: Any) -> Any:
     return s, p
 
 
-@kernel
-def _row_sums(
-    task: int, tasks: int, g: Array, x: Array, mean: Array, sums: Array, products: Array
-) -> None:
-    """g and x are (rows, n), the others (rows)."""
-    first, last = share(task, tasks, len(x))
-    for r in range(first, last):
-        sums[r], products[r] = _both_sums(g[r], x[r], mean[r])
+@over_rows()
+def _row_sums(g: Array, x: Array, mean: Any, sums: Array, products: Array) -> None:
+    sums[0], products[0] = _both_sums(g, x, mean)

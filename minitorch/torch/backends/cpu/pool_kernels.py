@@ -5,7 +5,6 @@ Windows come as sizes, first places, ends and steps, a tuple of three of each.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from ...formulas.arrays import in_order
 from ...formulas.geometry import Grid, Sizes
 from ...formulas.pool import planes_of, pooled_shape
-from .kernels import kernel, reduction, share
+from .kernels import over_rows, reduction
 from .vectors import get, put
 
 Array = Any
@@ -36,7 +35,7 @@ def max_of_windows(x: Array, grid: Grid) -> Any:
 def max_pool_gradient(g: Array, indices: Array, input_shape: Sizes, dims: int) -> Array:
     """The gradient of a maximum's input: g added at the places that won."""
     added = np.empty(input_shape, g.dtype)
-    _add_planes(added.size, *(planes_of(in_order(v), dims) for v in (g, added, indices)), ())
+    _add_planes(added.size, *(planes_of(in_order(v), dims) for v in (g, added, indices)))
     return added
 
 
@@ -45,7 +44,7 @@ def mean_of_windows(x: Array, grid: Grid, divisors: Array) -> Any:
     mean = np.empty(pooled_shape(x.shape, grid), x.dtype)
     if not mean.size:
         return NotImplemented
-    planes = (planes_of(in_order(v), grid.dims) for v in (x, mean, mean))
+    planes = (planes_of(in_order(v), grid.dims) for v in (x, mean))
     work = max(x.size, mean.size * grid.taps)
     _mean_planes(work, *planes, (grid.lifted, divisors.astype(x.dtype)))
     return mean
@@ -54,27 +53,16 @@ def mean_of_windows(x: Array, grid: Grid, divisors: Array) -> Any:
 def share_among_windows(g: Array, input_shape: Sizes, grid: Grid, divisors: Array) -> Array:
     """Each window's g, divided by its own number, added to all its places."""
     shared = np.empty(input_shape, g.dtype)
-    planes = (planes_of(in_order(v), grid.dims) for v in (g, shared, shared))
+    planes = (planes_of(in_order(v), grid.dims) for v in (g, shared))
     work = max(shared.size, g.size * grid.taps)
     _share_planes(work, *planes, (grid.lifted, divisors.astype(g.dtype)))
     return shared
 
 
-def over_planes(plane: Callable[..., None]) -> Callable[..., None]:
-    """A kernel of three arrays of (planes, places), and something for all, from a function of one plane of each."""
-
-    def over_all(task: int, tasks: int, a: Array, b: Array, c: Array, shared: Any) -> None:
-        first, last = share(task, tasks, len(a))
-        for i in range(first, last):
-            plane(a[i], b[i], c[i], shared)
-
-    return kernel(over_all)
-
-
 # --- One plane ---------------------------------------------------------------------------
 
 
-@over_planes
+@over_rows(shared=1)
 def _max_planes(x: Array, values: Array, indices: Array, windows: Any) -> None:
     """The largest element of each window, and its place: the first, or the last NaN."""
     sizes, firsts, ends, steps = windows
@@ -103,7 +91,7 @@ def _max_planes(x: Array, values: Array, indices: Array, windows: Any) -> None:
                 o += 1
 
 
-@over_planes
+@over_rows(shared=1)
 def _halve_planes(x: Array, values: Array, indices: Array, sizes: Any) -> None:
     """The same for windows of 2 by 2 side by side, the most common ones."""
     height, width = sizes
@@ -122,8 +110,8 @@ def _halve_planes(x: Array, values: Array, indices: Array, sizes: Any) -> None:
             o += 1
 
 
-@over_planes
-def _add_planes(g: Array, gradient: Array, indices: Array, _: Any) -> None:
+@over_rows()
+def _add_planes(g: Array, gradient: Array, indices: Array) -> None:
     """Add each g at its place; places outside the plane are passed over."""
     gradient[:] = 0
     for o in range(len(g)):
@@ -132,9 +120,9 @@ def _add_planes(g: Array, gradient: Array, indices: Array, _: Any) -> None:
             gradient[place] += g[o]
 
 
-@over_planes
+@over_rows(shared=1)
 @reduction
-def _mean_planes(x: Array, values: Array, _: Array, windows: Any) -> None:
+def _mean_planes(x: Array, values: Array, windows: Any) -> None:
     """The mean of each window."""
     (sizes, firsts, ends, _), divisors = windows
     o = 0
@@ -152,8 +140,8 @@ def _mean_planes(x: Array, values: Array, _: Array, windows: Any) -> None:
                 o += 1
 
 
-@over_planes
-def _share_planes(g: Array, gradient: Array, _: Array, windows: Any) -> None:
+@over_rows(shared=1)
+def _share_planes(g: Array, gradient: Array, windows: Any) -> None:
     """Share each window's g among its places."""
     (sizes, firsts, ends, _), divisors = windows
     gradient[:] = 0

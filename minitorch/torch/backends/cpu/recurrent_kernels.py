@@ -114,30 +114,22 @@ def _own(steps: Array, t: int, first: int, last: int) -> Any:
     return steps[t, 0], min(last, steps[t, 1]) - first
 
 
-def _by_transposed(
-    blas: int, x: Array, first: int, rows: int, w: Array, out: Array, to: int
+def _multiply_rows(
+    blas: int, x: Array, first: int, rows: int, w: Array, transposed: bool, out: Array, to: int
 ) -> None:
-    """Rows of out (., n), from `to` on, become those of x (., k), from `first` on, times w (n, k) transposed."""
-    n, k = w.shape
-    if rows <= FEW:
-        for r in range(rows):
-            row, o = x[first + r], out[to + r]
+    """Rows of out (., n), from `to` on, become those of x (., k), from `first` on, times w (k, n), or (n, k) transposed."""
+    n, k = out.shape[1], x.shape[1]
+    if rows > FEW:
+        a, c = x.ctypes.data + first * k * itemsize, out.ctypes.data + to * n * itemsize
+        multiply(blas, (rows, n, k), (a, k, False), (w.ctypes.data, w.shape[1], transposed), (c, n))
+        return
+    for r in range(rows):
+        row, o = x[first + r], out[to + r]
+        if transposed:
             for j in range(n):
                 o[j] = product(row, w[j])
-        return
-    a, c = x.ctypes.data + first * k * itemsize, out.ctypes.data + to * n * itemsize
-    multiply(blas, (rows, n, k), (a, k, False), (w.ctypes.data, k, True), (c, n))
-
-
-def _by_matrix(blas: int, x: Array, first: int, rows: int, w: Array, out: Array, to: int) -> None:
-    """Rows of out (., n), from `to` on, become those of x (., k), from `first` on, times w (k, n)."""
-    k, n = w.shape
-    if rows <= FEW:
-        for r in range(rows):
-            _add_rows(x[first + r], w, out[to + r])
-        return
-    a, c = x.ctypes.data + first * k * itemsize, out.ctypes.data + to * n * itemsize
-    multiply(blas, (rows, n, k), (a, k, False), (w.ctypes.data, n, False), (c, n))
+        else:
+            _add_rows(row, w, o)
 
 
 def _add_rows(factors: Array, w: Array, out: Array) -> None:
@@ -194,14 +186,14 @@ def _lstm(
         start, own = _own(steps, t, first, last)
         if own <= 0:
             continue
-        _by_transposed(blas, h, first, own, w_hh, given, first)
+        _multiply_rows(blas, h, first, own, w_hh, True, given, first)
         for r in range(first, first + own):
             at = start + r
             _copy(h[r], before[at])
             made = full[r] if projects else out[at]
             _lstm_row(gates[at], given[r], bias, c[r], cells[at], tanhs[at], made)
         if projects:
-            _by_transposed(blas, full, first, own, w_hr, out, start + first)
+            _multiply_rows(blas, full, first, own, w_hr, True, out, start + first)
         for r in range(first, first + own):
             _copy(out[start + r], h[r])
 
@@ -247,12 +239,12 @@ def _lstm_backward(
             if projects:
                 _copy(dh[r], projected[start + r])
         if projects:
-            _by_matrix(blas, dh, first, own, w_hr, full, first)
+            _multiply_rows(blas, dh, first, own, w_hr, False, full, first)
         for r in range(first, first + own):
             at = start + r
             arrived = full[r] if projects else dh[r]
             _lstm_row_backward(gates[at], cells[at], tanhs[at], arrived, dc[r], slopes[at])
-        _by_matrix(blas, slopes, start + first, own, w_hh, dh, first)
+        _multiply_rows(blas, slopes, start + first, own, w_hh, False, dh, first)
 
 
 # --- GRU ----------------------------------------------------------------------------------------------
@@ -282,15 +274,8 @@ def _gru_row(
 
 @kernel
 def _gru(
-    task: int,
-    tasks: int,
-    gates: Array,
-    blas: int,
-    steps: Array,
-    weights: Any,
-    state: Any,
-    kept: Any,
-) -> None:
+    task: int, tasks: int, gates: Array, blas: int, steps: Array, weights: Any, state: Any, kept: Any
+) -> None:  # fmt: skip
     """See the module for `gates`, `blas` and `steps`, and `gru_steps` for the tuples."""
     w_hh, bias = weights
     h, given = state
@@ -300,7 +285,7 @@ def _gru(
         start, own = _own(steps, t, first, last)
         if own <= 0:
             continue
-        _by_transposed(blas, h, first, own, w_hh, given, first)
+        _multiply_rows(blas, h, first, own, w_hh, True, given, first)
         for r in range(first, first + own):
             at = start + r
             _gru_row(gates[at], given[r], bias, h[r], inner[at], before[at], out[at])
@@ -345,6 +330,6 @@ def _gru_backward(
         for r in range(first, first + own):
             at = start + r
             _gru_row_backward(gates[at], before[at], inner[at], gy[at], dh[r], by_input[at], by_state[at])  # fmt: skip
-        _by_matrix(blas, by_state, start + first, own, w_hh, more, first)
+        _multiply_rows(blas, by_state, start + first, own, w_hh, False, more, first)
         for r in range(first, first + own):
             _add(more[r], dh[r])

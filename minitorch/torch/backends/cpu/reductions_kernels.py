@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...formulas.arrays import view_as
-from .kernels import inline, kernel, number, reduction, share
+from .kernels import COLUMNS, inline, kernel, number, over_columns, over_rows, reduction, share
+from .primitives import maximum, minimum
 from .runs import largest, multiply, smallest, squares, total
 
 Array = Any
@@ -25,8 +26,8 @@ RUN = 256
 ROWS = 32
 """How many rows are reduced in one go, in their own precision."""
 
-COLUMNS = 256
-"""How many columns are taken side by side."""
+SHORT = 2_048
+"""Up to this length extremes of rows are found sooner here than by NumPy."""
 
 PIECE = 16_384
 """About how many elements make a piece of a long reduction."""
@@ -77,13 +78,18 @@ def reduce(name: str, x: Array, dims: Dims = None, keepdim: bool = False) -> Arr
     """One of REDUCTIONS over some dimensions."""
     if dims == ():
         return NotImplemented
-    plan = _plan(x.shape, dims, keepdim)
+    plan, found = _plan(x.shape, dims, keepdim), REDUCTIONS[name]
+    if len(plan.view) == 2 and (plan.view[1] <= SHORT or not found.is_extreme):
+        kernel = _reduce_rows(name)
+    elif len(plan.view) == 3 and found.of_columns:
+        kernel = found.of_columns
+    else:
+        return NotImplemented
     pieces = np.empty(plan.space)
-    make = _reduce_rows if len(plan.view) == 2 else _reduce_columns
-    make(name)(x.size, np.ascontiguousarray(x).reshape(plan.view), plan.length, pieces)
+    kernel(x.size, np.ascontiguousarray(x).reshape(plan.view), plan.length, pieces)
     pieces = pieces.reshape(plan.pieces)
     if pieces.size > _product(plan.result):
-        pieces = REDUCTIONS[name].join.reduce(pieces, axis=plan.axes)
+        pieces = found.join.reduce(pieces, axis=plan.axes)
     return pieces.astype(x.dtype).reshape(plan.result)
 
 
@@ -137,43 +143,73 @@ def _times(a: Any, b: Any) -> Any:
 
 
 @inline
-def _larger(a: Any, b: Any) -> Any:
-    c = b if b > a else a
-    return b if b != b else c
-
-
-@inline
-def _smaller(a: Any, b: Any) -> Any:
-    c = b if b < a else a
-    return b if b != b else c
-
-
-@inline
 def _sum_of_squares(x: Array) -> Any:
     return squares(x, 0.0)
 
 
-class _Reduction(NamedTuple):
-    """How an element is first seen, how two results are combined, contiguous memory is reduced, and by NumPy."""
+def _sum_columns(see: Any) -> Callable[..., None]:
+    """Sums along columns of what is seen of each element."""
 
-    see: Any
-    combine: Any
+    def sum_some(x: Array, first: int, last: int, column: int, some: Array) -> None:
+        """Sum a few rows of a block of columns, four at a time."""
+        for j in range(len(some)):
+            some[j] = see(x[first, column + j])
+        fours = first + 1 + (last - first - 1) // 4 * 4
+        for i in range(first + 1, fours, 4):
+            a, b, c, d = x[i, column:], x[i + 1, column:], x[i + 2, column:], x[i + 3, column:]
+            for j in range(len(some)):
+                some[j] += (see(a[j]) + see(b[j])) + (see(c[j]) + see(d[j]))
+        for i in range(fours, last):
+            row = x[i, column:]
+            for j in range(len(some)):
+                some[j] += see(row[j])
+
+    def sum_columns(task: int, tasks: int, x: Array, length: int, out: Array) -> None:
+        _, along, after = x.shape
+        pieces = out.shape[1]
+        blocks = (after + COLUMNS - 1) // COLUMNS
+        first, last = share(task, tasks, len(x) * pieces * blocks)
+        space = np.empty(COLUMNS, x.dtype)
+        for unit in range(first, last):
+            b, p, c = unit // blocks // pieces, unit // blocks % pieces, unit % blocks * COLUMNS
+            end = min(c + COLUMNS, after)
+            some, result = space[: end - c], out[b, p, c:end]
+            stop = min((p + 1) * length, along)
+            for j in range(len(some)):
+                result[j] = 0.0
+            for i in range(p * length, stop, ROWS):
+                sum_some(x[b], i, min(i + ROWS, stop), c, some)
+                for j in range(len(some)):
+                    result[j] += np.float64(some[j])
+
+    return kernel(sum_columns)
+
+
+class _Reduction(NamedTuple):
+    """How contiguous memory is reduced, two results are combined, and more by NumPy; what reduces columns.
+
+    NumPy is as fast along columns, and along long rows where it looks for extremes; its sums are less exact.
+    """
+
     of_run: Any
+    combine: Any
     join: np.ufunc
+    of_columns: Any = None
+    is_extreme: bool = False
 
 
 REDUCTIONS = {
-    "sum": _Reduction(_itself, _plus, total, np.add),
-    "squares": _Reduction(_square, _plus, _sum_of_squares, np.add),
-    "prod": _Reduction(_itself, _times, multiply, np.multiply),
-    "amax": _Reduction(_itself, _larger, largest, np.maximum),
-    "amin": _Reduction(_itself, _smaller, smallest, np.minimum),
+    "sum": _Reduction(total, _plus, np.add, _sum_columns(_itself)),
+    "squares": _Reduction(_sum_of_squares, _plus, np.add, _sum_columns(_square)),
+    "prod": _Reduction(multiply, _times, np.multiply),
+    "amax": _Reduction(largest, maximum, np.maximum, is_extreme=True),
+    "amin": _Reduction(smallest, minimum, np.minimum, is_extreme=True),
 }
 
 
 @cache
 def _reduce_rows(name: str) -> Callable[..., None]:
-    _, combine, of_run, _ = REDUCTIONS[name]
+    of_run, combine, *_ = REDUCTIONS[name]
 
     def reduce_rows(task: int, tasks: int, x: Array, length: int, out: Array) -> None:
         along = x.shape[1]
@@ -188,45 +224,6 @@ def _reduce_rows(name: str) -> Callable[..., None]:
             out[r, p] = result
 
     return kernel(reduce_rows)
-
-
-@cache
-def _reduce_columns(name: str) -> Callable[..., None]:
-    see, combine, _, _ = REDUCTIONS[name]
-
-    def reduce_some(x: Array, first: int, last: int, column: int, some: Array) -> None:
-        """Reduce a few rows of a block of columns, four at a time."""
-        for j in range(len(some)):
-            some[j] = see(x[first, column + j])
-        fours = first + 1 + (last - first - 1) // 4 * 4
-        for i in range(first + 1, fours, 4):
-            a, b, c, d = x[i, column:], x[i + 1, column:], x[i + 2, column:], x[i + 3, column:]
-            for j in range(len(some)):
-                both = combine(combine(see(a[j]), see(b[j])), combine(see(c[j]), see(d[j])))
-                some[j] = combine(some[j], both)
-        for i in range(fours, last):
-            row = x[i, column:]
-            for j in range(len(some)):
-                some[j] = combine(some[j], see(row[j]))
-
-    def reduce_columns(task: int, tasks: int, x: Array, length: int, out: Array) -> None:
-        _, along, after = x.shape
-        pieces = out.shape[1]
-        blocks = (after + COLUMNS - 1) // COLUMNS
-        first, last = share(task, tasks, len(x) * pieces * blocks)
-        space = np.empty(COLUMNS, x.dtype)
-        for unit in range(first, last):
-            b, p, c = unit // blocks // pieces, unit // blocks % pieces, unit % blocks * COLUMNS
-            end = min(c + COLUMNS, after)
-            some, result = space[: end - c], out[b, p, c:end]
-            stop = min((p + 1) * length, along)
-            for i in range(p * length, stop, ROWS):
-                reduce_some(x[b], i, min(i + ROWS, stop), c, some)
-                for j in range(len(some)):
-                    wide = np.float64(some[j])
-                    result[j] = wide if i == p * length else combine(result[j], wide)
-
-    return kernel(reduce_columns)
 
 
 # --- Moments ----------------------------------------------------------------------------------------------
@@ -311,27 +308,21 @@ def _place(sign: int, x: Array, dim: int | None, keepdim: bool) -> Array:
 
 @cache
 def _places(sign: int) -> Callable[..., None]:
-    def places(task: int, tasks: int, x: Array, out: Array) -> None:
-        _, along, after = x.shape
-        blocks = (after + COLUMNS - 1) // COLUMNS
-        first, last = share(task, tasks, len(x) * blocks)
-        space = np.empty(COLUMNS, x.dtype)
-        for unit in range(first, last):
-            b, c = unit // blocks, unit % blocks * COLUMNS
-            end = min(c + COLUMNS, after)
-            best, place = space[: end - c], out[b, c:end]
-            for j in range(len(best)):
-                best[j] = number(sign) * x[b, 0, c + j]
-                place[j] = 0
-            for i in range(1, along):
-                row = x[b, i, c:end]
-                for j in range(len(best)):
-                    y = number(sign) * row[j]
-                    better = (y > best[j]) | ((y != y) & (best[j] == best[j]))
-                    best[j] = y if better else best[j]
-                    place[j] = i if better else place[j]
+    @over_columns
+    def places(x: Array, out: Array, first: int, count: int) -> None:
+        best, place = np.empty(count, x.dtype), out[first : first + count]
+        for j in range(count):
+            best[j] = number(sign) * x[0, first + j]
+            place[j] = 0
+        for i in range(1, len(x)):
+            row = x[i, first : first + count]
+            for j in range(count):
+                y = number(sign) * row[j]
+                better = (y > best[j]) | ((y != y) & (best[j] == best[j]))
+                best[j] = y if better else best[j]
+                place[j] = i if better else place[j]
 
-    return kernel(places)
+    return places
 
 
 # --- Running sums ---------------------------------------------------------------------------------------------
@@ -349,31 +340,19 @@ def cumsum(x: Array, dim: int) -> Array:
     return out
 
 
-@kernel
-def _cumsum_of_rows(task: int, tasks: int, x: Array, out: Array) -> None:
-    first, last = share(task, tasks, len(x))
-    for r in range(first, last):
-        row, o = x[r], out[r]
-        s = np.float64(0.0)
-        for i in range(len(row)):
-            s += np.float64(row[i])
-            o[i] = s
+@over_rows()
+def _cumsum_of_rows(x: Array, out: Array) -> None:
+    s = np.float64(0.0)
+    for i in range(len(x)):
+        s += np.float64(x[i])
+        out[i] = s
 
 
-@kernel
-def _cumsum_of_columns(task: int, tasks: int, x: Array, out: Array) -> None:
-    _, along, after = x.shape
-    blocks = (after + COLUMNS - 1) // COLUMNS
-    first, last = share(task, tasks, len(x) * blocks)
-    space = np.empty(COLUMNS)
-    for unit in range(first, last):
-        b, c = unit // blocks, unit % blocks * COLUMNS
-        end = min(c + COLUMNS, after)
-        sums = space[: end - c]
-        for j in range(len(sums)):
-            sums[j] = 0.0
-        for i in range(along):
-            row, o = x[b, i, c:end], out[b, i, c:end]
-            for j in range(len(sums)):
-                sums[j] += np.float64(row[j])
-                o[j] = sums[j]
+@over_columns
+def _cumsum_of_columns(x: Array, out: Array, first: int, count: int) -> None:
+    sums = np.zeros(count)
+    for i in range(len(x)):
+        row, o = x[i, first : first + count], out[i, first : first + count]
+        for j in range(count):
+            sums[j] += np.float64(row[j])
+            o[j] = sums[j]

@@ -9,15 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .kernels import inline, kernel, reduction, share
-from .primitives import exp, log
+from .kernels import inline, over_columns, over_rows, reduction
+from .primitives import exp, log, maximum
 from .runs import largest
 
 Array = Any
-
-COLUMNS = 256
-"""How many columns are taken side by side."""
-
 
 # --- What the four functions have in common -----------------------------------------------------------
 # Each sums some function of the elements of a row, and then computes each element from that sum.
@@ -101,62 +97,52 @@ def _by_rows(name: str) -> Callable[..., None]:
             s += e
         return s
 
-    def by_rows(task: int, tasks: int, x: Array, y: Array, out: Array) -> None:
-        first, last = share(task, tasks, len(x))
-        for r in range(first, last):
-            row, other, o = x[r], y[r], out[r]
-            top = largest(row) if shifted else 0.0
-            s = close(total(row, other, top, o))
-            for i in range(len(o)):
-                o[i] = write(o[i], row[i], other[i], top, s)
+    @over_rows()
+    def by_rows(x: Array, y: Array, out: Array) -> None:
+        top = largest(x) if shifted else 0.0
+        s = close(total(x, y, top, out))
+        for i in range(len(out)):
+            out[i] = write(out[i], x[i], y[i], top, s)
 
-    return kernel(by_rows)
+    return by_rows
 
 
-def _maxima(x: Array, first: int, count: int, tops: Array) -> None:
+def _maxima(x: Array, first: int, tops: Array) -> None:
     """The maximum of each column, or NaN if there is one."""
-    for c in range(count):
+    for c in range(len(tops)):
         tops[c] = x[0, first + c]
     for i in range(1, len(x)):
-        row = x[i, first : first + count]
-        for c in range(count):
-            top = row[c] if row[c] > tops[c] else tops[c]
-            tops[c] = row[c] if row[c] != row[c] else top
+        row = x[i, first : first + len(tops)]
+        for c in range(len(tops)):
+            tops[c] = maximum(row[c], tops[c])
 
 
 @cache
 def _by_columns(name: str) -> Callable[..., None]:
-    """The kernel for arrays of shape (before, along, after): COLUMNS neighbours at a time."""
+    """The kernel for arrays of shape (before, along, after)."""
     shifted, kept, term, close, write = FORMULAS[name]
 
-    def by_columns(task: int, tasks: int, x: Array, y: Array, out: Array) -> None:
-        blocks = (x.shape[2] + COLUMNS - 1) // COLUMNS
-        begin, end = share(task, tasks, len(x) * blocks)
-        tops, sums = np.zeros(COLUMNS, x.dtype), np.empty(COLUMNS, x.dtype)
-        for unit in range(begin, end):
-            b, first = unit // blocks, unit % blocks * COLUMNS
-            count = min(COLUMNS, x.shape[2] - first)
-            if shifted:
-                _maxima(x[b], first, count, tops)
+    @over_columns
+    def by_columns(x: Array, y: Array, out: Array, first: int, count: int) -> None:
+        tops, sums = np.zeros(count, x.dtype), np.zeros(count, x.dtype)
+        last = first + count
+        if shifted:
+            _maxima(x, first, tops)
+        for i in range(len(x)):
+            row, other, o = x[i, first:last], y[i, first:last], out[i, first:last]
             for c in range(count):
-                sums[c] = 0.0
-            for i in range(x.shape[1]):
-                row, other = x[b, i, first : first + count], y[b, i, first : first + count]
-                o = out[b, i, first : first + count]
-                for c in range(count):
-                    e = term(row[c], other[c], tops[c])
-                    if kept:
-                        o[c] = e
-                    sums[c] += e
+                e = term(row[c], other[c], tops[c])
+                if kept:
+                    o[c] = e
+                sums[c] += e
+        for c in range(count):
+            sums[c] = close(sums[c])
+        for i in range(len(x)):
+            row, other, o = x[i, first:last], y[i, first:last], out[i, first:last]
             for c in range(count):
-                sums[c] = close(sums[c])
-            for i in range(x.shape[1]):
-                row, other = x[b, i, first : first + count], y[b, i, first : first + count]
-                o = out[b, i, first : first + count]
-                for c in range(count):
-                    o[c] = write(o[c], row[c], other[c], tops[c], sums[c])
+                o[c] = write(o[c], row[c], other[c], tops[c], sums[c])
 
-    return kernel(by_columns)
+    return by_columns
 
 
 def _along(name: str) -> Callable[..., Array]:
@@ -207,15 +193,11 @@ def sum_of_exponentials(x: Array, top: Any) -> Any:
     return s
 
 
-@kernel
-def _logsums(task: int, tasks: int, x: Array, out: Array) -> None:
-    first, last = share(task, tasks, len(x))
-    for r in range(first, last):
-        row = x[r]
-        top = largest(row)
-        top = 0.0 if np.isinf(top) else top
-        out[r, 0] = top
-        out[r, 1] = log(sum_of_exponentials(row, top))
+@over_rows()
+def _logsums(x: Array, out: Array) -> None:
+    top = largest(x)
+    top = 0.0 if np.isinf(top) else top
+    out[0], out[1] = top, log(sum_of_exponentials(x, top))
 
 
 def row_logsums(x: Array) -> Array:
