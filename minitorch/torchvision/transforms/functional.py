@@ -6,7 +6,6 @@ import math
 import warnings
 from collections.abc import Sequence
 from enum import Enum
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,26 @@ import numpy as np
 from ... import torch
 from ...torch import Tensor
 from ...torch.nn import functional as F
-from ..pillow import is_picture, load, picture
-
-Picture = Any
-"""A picture of Pillow's, or a tensor."""
+from ..pillow import load, picture
+from .colors import adjust_brightness as adjust_brightness
+from .colors import adjust_contrast as adjust_contrast
+from .colors import adjust_hue as adjust_hue
+from .colors import adjust_saturation as adjust_saturation
+from .colors import erase as erase
+from .colors import gaussian_blur as gaussian_blur
+from .colors import invert as invert
+from .colors import rgb_to_grayscale as rgb_to_grayscale
+from .colors import to_grayscale as to_grayscale
+from .pictures import Picture as Picture
+from .pictures import convert_image_dtype as convert_image_dtype
+from .pictures import get_dimensions as get_dimensions
+from .pictures import get_image_num_channels as get_image_num_channels
+from .pictures import get_image_size as get_image_size
+from .pictures import like
+from .pictures import normalize as normalize
+from .pictures import pil_to_tensor as pil_to_tensor
+from .pictures import to_pil_image as to_pil_image
+from .pictures import to_tensor as to_tensor
 
 
 class InterpolationMode(Enum):
@@ -51,163 +66,6 @@ def _way(interpolation: Any) -> InterpolationMode:
 def _pillow_way(interpolation: Any) -> int:
     """Pillow's number of a way to interpolate."""
     return _BY_NUMBER.index(_way(interpolation).value.removesuffix("-exact"))
-
-
-# --- What a picture is ----------------------------------------------------------------------------
-
-
-def get_dimensions(img: Picture) -> list[int]:
-    """Channels, height and width."""
-    if isinstance(img, Tensor):
-        _check_tensor(img)
-        return [1 if img.ndim == 2 else img.shape[-3], *img.shape[-2:]]
-    if not is_picture(img):
-        raise TypeError(f"Unexpected type {type(img)}")
-    return [len(img.getbands()), img.size[1], img.size[0]]
-
-
-def get_image_size(img: Picture) -> list[int]:
-    """Width and height."""
-    return get_dimensions(img)[:0:-1]
-
-
-def get_image_num_channels(img: Picture) -> int:
-    """How many channels there are."""
-    return get_dimensions(img)[0]
-
-
-def _check_tensor(img: Any) -> None:
-    if not isinstance(img, Tensor) or img.ndim < 2:
-        raise TypeError("Tensor is not a torch image.")
-
-
-# --- From and to tensors --------------------------------------------------------------------------
-
-
-def to_tensor(pic: Any) -> Tensor:
-    """A picture, or an array (H, W, C), as a tensor (C, H, W); bytes become fractions of 255."""
-    if isinstance(pic, np.ndarray):
-        if pic.ndim not in (2, 3):
-            raise ValueError(f"pic should be 2/3 dimensional. Got {pic.ndim} dimensions.")
-        array = pic
-    elif is_picture(pic):
-        kinds = {"I": np.int32, "I;16": np.int16, "I;16B": np.int16, "F": np.float32}
-        array = np.array(pic, kinds.get(pic.mode, np.uint8))
-        array = array * np.uint8(255) if pic.mode == "1" else array
-    else:
-        raise TypeError(f"pic should be PIL Image or ndarray. Got {type(pic)}")
-    array = array[None] if array.ndim == 2 else np.ascontiguousarray(array.transpose(2, 0, 1))
-    if array.dtype == np.uint8:
-        real = np.float64 if torch.get_default_dtype() is torch.float64 else np.float32
-        array = np.true_divide(array, real(255), dtype=real)
-    return torch.from_numpy(array)
-
-
-def pil_to_tensor(pic: Any) -> Tensor:
-    """A picture as a tensor (C, H, W) of its own type."""
-    if not is_picture(pic):
-        raise TypeError(f"pic should be PIL Image. Got {type(pic)}")
-    array = np.array(pic)
-    array = array[:, :, None] if array.ndim == 2 else array
-    return torch.from_numpy(array).permute(2, 0, 1)
-
-
-def to_pil_image(pic: Any, mode: str | None = None) -> Any:
-    """A tensor (C, H, W), or an array (H, W, C), as a picture."""
-    if isinstance(pic, Tensor):
-        pic = pic.permute(1, 2, 0) if pic.ndim == 3 else pic
-        pic = pic.detach().numpy()
-    elif not isinstance(pic, np.ndarray):
-        raise TypeError(f"pic should be Tensor or ndarray. Got {type(pic)}.")
-    array = pic[:, :, None] if pic.ndim == 2 else pic
-    if array.ndim != 3:
-        raise ValueError(f"pic should be 2/3 dimensional. Got {array.ndim} dimensions.")
-    channels = array.shape[2]
-    if channels > 4:
-        raise ValueError(f"pic should not have > 4 channels. Got {channels} channels.")
-    if array.dtype.kind == "f" and mode != "F":
-        array = (array * 255).astype(np.uint8)
-    found = _mode(array, channels, mode)
-    array = array[:, :, 0] if channels == 1 else array
-    return picture(np.ascontiguousarray(array), found)
-
-
-def _mode(array: Any, channels: int, mode: str | None) -> str:
-    """Pillow's mode for an array, the given one if it can be."""
-    if channels == 1:
-        kinds = {"u1": "L", "i2": "I;16", "i4": "I", "f4": "F"}
-        found = kinds.get(array.dtype.str[1:])
-        if mode is not None and mode != found:
-            raise ValueError(
-                f"Incorrect mode ({mode}) supplied for input type {np.dtype}. Should be {found}"
-            )
-    else:
-        allowed = {2: ["LA"], 3: ["RGB", "YCbCr", "HSV"], 4: ["RGBA", "CMYK", "RGBX"]}[channels]
-        if mode is not None and mode not in allowed:
-            raise ValueError(f"Only modes {allowed} are supported for {channels}D inputs")
-        found = mode or (allowed[0] if array.dtype == np.uint8 else None)
-    if found is None:
-        raise TypeError(f"Input type {array.dtype} is not supported")
-    return found
-
-
-def convert_image_dtype(image: Tensor, dtype: Any = torch.float) -> Tensor:
-    """A picture in another type: whole numbers span their type, fractions 0 to 1."""
-    if not isinstance(image, Tensor):
-        raise TypeError("Input img should be Tensor Image")
-    if image.dtype == dtype:
-        return image
-    if image.is_floating_point():
-        if dtype.is_floating_point:
-            return image.to(dtype)
-        wide = image.dtype is torch.float32 and dtype in (torch.int32, torch.int64)
-        if wide or (image.dtype is torch.float64 and dtype is torch.int64):
-            raise RuntimeError(
-                f"The cast from {image.dtype} to {dtype} cannot be performed safely."
-            )
-        return image.mul(_largest(dtype) + 1.0 - 1e-3).to(dtype)
-    if dtype.is_floating_point:
-        return image.to(dtype) / _largest(image.dtype)
-    have, want = _largest(image.dtype), _largest(dtype)
-    if have > want:
-        factor = (have + 1) // (want + 1)
-        return torch.div(image, factor, rounding_mode="floor").to(dtype)
-    return image.to(dtype) * ((want + 1) // (have + 1))
-
-
-def _largest(dtype: Any) -> int:
-    """The value of white."""
-    return 1 if dtype.is_floating_point or dtype is torch.bool else torch.iinfo(dtype).max
-
-
-def normalize(
-    tensor: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False
-) -> Tensor:
-    """Subtract a mean and divide by a deviation, for each channel."""
-    if not isinstance(tensor, Tensor):
-        raise TypeError(f"img should be Tensor Image. Got {type(tensor)}")
-    if not tensor.is_floating_point():
-        raise TypeError(f"Input tensor should be a float tensor. Got {tensor.dtype}.")
-    if tensor.ndim < 3:
-        raise ValueError(
-            "Expected tensor to be a tensor image of size (..., C, H, W). Got tensor.size() = "
-            f"{tensor.size()}"
-        )
-    means = _per_channel(tuple(map(float, mean)), tensor.dtype)
-    deviations = _per_channel(tuple(map(float, std)), tensor.dtype)
-    if 0.0 in std:
-        raise ValueError(
-            f"std evaluated to zero after conversion to {tensor.dtype}, leading to division by zero."
-        )
-    if inplace:
-        return tensor.sub_(means).div_(deviations)
-    return (tensor - means) / deviations
-
-
-@lru_cache(64)
-def _per_channel(values: tuple[float, ...], dtype: Any) -> Tensor:
-    """A number for each channel, to be used with pictures."""
-    return torch.as_tensor(values, dtype=dtype).view(-1, 1, 1)
 
 
 # --- Size and place -------------------------------------------------------------------------------
@@ -271,12 +129,7 @@ def resize(
     )
     if way is InterpolationMode.BICUBIC and img.dtype is torch.uint8:
         out = out.clamp(0, 255)
-    return _like(out, img).reshape(*img.shape[:-2], *target)
-
-
-def _like(out: Tensor, img: Tensor) -> Tensor:
-    """Numbers in the type of a picture: rounded where that is whole."""
-    return out.to(img.dtype) if img.is_floating_point() else out.round().to(img.dtype)
+    return like(out, img).reshape(*img.shape[:-2], *target)
 
 
 def _sides(padding: Any) -> tuple[int, int, int, int]:
@@ -507,7 +360,7 @@ def _sampled(
     places = (grid.reshape(-1, 3) @ scaled).reshape(1, size[1], size[0], 2)
     places = places.expand(len(real), -1, -1, -1)
     if fill is not None:
-        real = torch.cat([real, torch.ones_like(real[:, :1])], dim=1)
+        real = torch.cat([real, torch.oneslike(real[:, :1])], dim=1)
     out: Any = F.grid_sample(
         real, places, mode=way.value, padding_mode="zeros", align_corners=False
     )
@@ -522,161 +375,4 @@ def _sampled(
             if nearest
             else out * inside + (1.0 - inside) * color
         )
-    return _like(out, img).reshape(*img.shape[:-2], size[1], size[0])
-
-
-# --- Color ----------------------------------------------------------------------------------------
-
-
-def _check_factor(name: str, value: float) -> None:
-    if value < 0:
-        raise ValueError(f"{name} ({value}) is not non-negative.")
-
-
-def _blend(one: Tensor, other: Any, share: float) -> Tensor:
-    """So much of one picture, the rest of another."""
-    most = 1.0 if one.is_floating_point() else _largest(one.dtype)
-    return (share * one + (1.0 - share) * other).clamp(0, most).to(one.dtype)
-
-
-def adjust_brightness(img: Picture, brightness_factor: float) -> Picture:
-    """Darker below 1, brighter above."""
-    if not isinstance(img, Tensor):
-        return load("ImageEnhance").Brightness(img).enhance(brightness_factor)
-    _check_factor("brightness_factor", brightness_factor)
-    return _blend(img, torch.zeros_like(img), brightness_factor)
-
-
-def adjust_contrast(img: Picture, contrast_factor: float) -> Picture:
-    """Grayer below 1, starker above."""
-    if not isinstance(img, Tensor):
-        return load("ImageEnhance").Contrast(img).enhance(contrast_factor)
-    _check_factor("contrast_factor", contrast_factor)
-    gray = rgb_to_grayscale(img) if get_dimensions(img)[0] == 3 else img
-    gray = gray if gray.is_floating_point() else gray.to(torch.float32)
-    return _blend(img, gray.mean(dim=(-3, -2, -1), keepdim=True), contrast_factor)
-
-
-def adjust_saturation(img: Picture, saturation_factor: float) -> Picture:
-    """Less color below 1, more above."""
-    if not isinstance(img, Tensor):
-        return load("ImageEnhance").Color(img).enhance(saturation_factor)
-    _check_factor("saturation_factor", saturation_factor)
-    if get_dimensions(img)[0] == 1:
-        return img
-    return _blend(img, rgb_to_grayscale(img), saturation_factor)
-
-
-def adjust_hue(img: Picture, hue_factor: float) -> Picture:
-    """Colors turned around the wheel, by at most a half."""
-    if not -0.5 <= hue_factor <= 0.5:
-        raise ValueError(f"hue_factor ({hue_factor}) is not in [-0.5, 0.5].")
-    if not isinstance(img, Tensor):
-        if img.mode in ("L", "1", "I", "F"):
-            return img
-        hue, saturation, value = img.convert("HSV").split()
-        turned = np.array(hue, np.uint8) + np.int32(hue_factor * 255).astype(np.uint8)
-        return load().merge("HSV", (picture(turned), saturation, value)).convert(img.mode)
-    if get_dimensions(img)[0] == 1:
-        return img
-    real = convert_image_dtype(img, torch.float32)
-    hue, saturation, value = _to_hsv(real).unbind(dim=-3)
-    out = _from_hsv((hue + hue_factor) % 1.0, saturation, value)
-    return convert_image_dtype(out, img.dtype)
-
-
-def _to_hsv(img: Tensor) -> Tensor:
-    """Red, green and blue as hue, saturation and value."""
-    red, green, blue = img.unbind(dim=-3)
-    high, low = img.amax(dim=-3), img.amin(dim=-3)
-    span, flat = high - low, high == low
-    one = torch.ones_like(high)
-    saturation = span / torch.where(flat, one, high)
-    divisor = torch.where(flat, one, span)
-    rc, gc, bc = ((high - c) / divisor for c in (red, green, blue))
-    of_red = (high == red) * (bc - gc)
-    of_green = ((high == green) & (high != red)) * (2.0 + rc - bc)
-    of_blue = ((high != green) & (high != red)) * (4.0 + gc - rc)
-    hue = torch.fmod((of_red + of_green + of_blue) / 6.0 + 1.0, 1.0)
-    return torch.stack((hue, saturation, high), dim=-3)
-
-
-def _from_hsv(hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
-    """Hue, saturation and value as red, green and blue."""
-    sector = torch.floor(hue * 6.0)
-    rest = hue * 6.0 - sector
-    p = (value * (1.0 - saturation)).clamp(0.0, 1.0)
-    q = (value * (1.0 - saturation * rest)).clamp(0.0, 1.0)
-    t = (value * (1.0 - saturation * (1.0 - rest))).clamp(0.0, 1.0)
-    which = sector.to(torch.int32) % 6
-    channels = []
-    for choices in (
-        (value, q, p, p, t, value),
-        (t, value, value, q, p, p),
-        (p, p, t, value, value, q),
-    ):
-        out = choices[5]
-        for k in range(5):
-            out = torch.where(which == k, choices[k], out)
-        channels.append(out)
-    return torch.stack(channels, dim=-3)
-
-
-def rgb_to_grayscale(img: Picture, num_output_channels: int = 1) -> Picture:
-    """The brightness of colors, in one channel or in three."""
-    if num_output_channels not in (1, 3):
-        raise ValueError("num_output_channels should be either 1 or 3")
-    if not isinstance(img, Tensor):
-        gray = img.convert("L")
-        return gray if num_output_channels == 1 else load().merge("RGB", (gray, gray, gray))
-    if img.shape[-3] == 3:
-        red, green, blue = img.unbind(dim=-3)
-        gray = (0.2989 * red + 0.587 * green + 0.114 * blue).to(img.dtype).unsqueeze(-3)
-    else:
-        gray = img.clone()
-    return gray.expand(*img.shape[:-3], 3, *img.shape[-2:]) if num_output_channels == 3 else gray
-
-
-def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
-    """A picture of Pillow's without color."""
-    if not is_picture(img):
-        raise TypeError("Input should be PIL Image")
-    return rgb_to_grayscale(img, num_output_channels)
-
-
-def invert(img: Picture) -> Picture:
-    """The negative."""
-    if isinstance(img, Tensor):
-        return (1.0 if img.is_floating_point() else _largest(img.dtype)) - img
-    return load("ImageOps").invert(img)
-
-
-def erase(img: Tensor, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False) -> Tensor:
-    """A picture with a rectangle replaced by a value."""
-    if not isinstance(img, Tensor):
-        raise TypeError(f"img should be Tensor Image. Got {type(img)}")
-    img = img if inplace else img.clone()
-    img[..., i : i + h, j : j + w] = v
-    return img
-
-
-def gaussian_blur(img: Picture, kernel_size: Any, sigma: Any = None) -> Picture:
-    """A picture blurred by a bell."""
-    sizes = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
-    if sigma is None:
-        sigma = [size * 0.15 + 0.35 for size in sizes]
-    sigmas = [float(sigma)] * 2 if isinstance(sigma, (int, float)) else list(sigma)
-    if not isinstance(img, Tensor):
-        return to_pil_image(gaussian_blur(pil_to_tensor(img), sizes, sigmas), mode=img.mode)
-    bells = []
-    for size, width in zip(sizes, sigmas, strict=True):
-        half = (size - 1) * 0.5
-        bell = torch.exp(-0.5 * (torch.linspace(-half, half, steps=size) / width) ** 2)
-        bells.append(bell / bell.sum())
-    channels = img.shape[-3]
-    kernel = (bells[1][:, None] * bells[0][None, :]).expand(channels, 1, -1, -1)
-    images = img.reshape(-1, *img.shape[-3:])
-    real = images if images.is_floating_point() else images.to(torch.float32)
-    border = [sizes[0] // 2, sizes[0] // 2, sizes[1] // 2, sizes[1] // 2]
-    out = F.conv2d(F.pad(real, border, mode="reflect"), kernel.contiguous(), groups=channels)
-    return _like(out, img).reshape(img.shape)
+    return like(out, img).reshape(*img.shape[:-2], size[1], size[0])

@@ -8,49 +8,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import torch
-from ...torch import Tensor, nn
+from ...torch import Tensor
 from . import functional as F
+from .color_transforms import ColorJitter as ColorJitter
+from .color_transforms import GaussianBlur as GaussianBlur
+from .color_transforms import Grayscale as Grayscale
+from .color_transforms import RandomErasing as RandomErasing
+from .color_transforms import RandomGrayscale as RandomGrayscale
 from .functional import InterpolationMode, Picture
-
-
-def _uniform(low: float, high: float) -> float:
-    """A random number between two."""
-    return float(torch.empty(1).uniform_(float(low), float(high)).item())
-
-
-def _draw(count: int) -> int:
-    """A random whole number below another."""
-    return int(torch.randint(0, count, size=(1,)).item())
-
-
-def _happens(probability: float) -> bool:
-    return bool(torch.rand(1) < probability)
-
-
-def _pair(size: Any, message: str) -> tuple[int, int]:
-    """A height and a width, from one number or two."""
-    if isinstance(size, int):
-        return size, size
-    if isinstance(size, Sequence) and len(size) == 1:
-        return size[0], size[0]
-    if len(size) != 2:
-        raise ValueError(message)
-    return tuple(size)
-
-
-class Transform(nn.Module):
-    """A transform of a picture, shown with the options that `_shown` names."""
-
-    _shown: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        options = ", ".join(f"{name}={self._text(name)}" for name in self._shown)
-        return f"{type(self).__name__}({options})"
-
-    def _text(self, name: str) -> Any:
-        value = getattr(self, name)
-        return value.value if isinstance(value, InterpolationMode) else value
-
+from .transform import Transform, draw, happens, pair, uniform
 
 # --- Several ------------------------------------------------------------------------------------
 
@@ -244,7 +210,7 @@ class CenterCrop(Transform):
 
     def __init__(self, size: Any) -> None:
         super().__init__()
-        self.size = _pair(size, _TWO)
+        self.size = pair(size, _TWO)
 
     def forward(self, img: Picture) -> Picture:
         """The middle."""
@@ -266,7 +232,7 @@ class TenCrop(Transform):
 
     def __init__(self, size: Any, vertical_flip: bool = False) -> None:
         super().__init__()
-        self.size, self.vertical_flip = _pair(size, _TWO), vertical_flip
+        self.size, self.vertical_flip = pair(size, _TWO), vertical_flip
 
     def forward(self, img: Picture) -> Any:
         """Ten pictures."""
@@ -306,7 +272,7 @@ class RandomCrop(Transform):
         padding_mode: str = "constant",
     ) -> None:
         super().__init__()
-        self.size = _pair(size, _TWO)
+        self.size = pair(size, _TWO)
         self.padding, self.pad_if_needed = padding, pad_if_needed
         self.fill, self.padding_mode = fill, padding_mode
 
@@ -322,7 +288,7 @@ class RandomCrop(Transform):
             )
         if (rows, columns) == (height, width):
             return 0, 0, rows, columns
-        return _draw(rows - height + 1), _draw(columns - width + 1), height, width
+        return draw(rows - height + 1), draw(columns - width + 1), height, width
 
     def forward(self, img: Picture) -> Picture:
         """A random part of the picture and its border."""
@@ -348,7 +314,7 @@ class RandomHorizontalFlip(Transform):
 
     def forward(self, img: Picture) -> Picture:
         """The picture, or its mirror image."""
-        return F.hflip(img) if _happens(self.p) else img
+        return F.hflip(img) if happens(self.p) else img
 
 
 class RandomVerticalFlip(RandomHorizontalFlip):
@@ -356,7 +322,7 @@ class RandomVerticalFlip(RandomHorizontalFlip):
 
     def forward(self, img: Picture) -> Picture:
         """The picture, or its mirror image."""
-        return F.vflip(img) if _happens(self.p) else img
+        return F.vflip(img) if happens(self.p) else img
 
 
 class RandomInvert(RandomHorizontalFlip):
@@ -364,7 +330,7 @@ class RandomInvert(RandomHorizontalFlip):
 
     def forward(self, img: Picture) -> Picture:
         """The picture, or its negative."""
-        return F.invert(img) if _happens(self.p) else img
+        return F.invert(img) if happens(self.p) else img
 
 
 class RandomResizedCrop(Transform):
@@ -379,7 +345,7 @@ class RandomResizedCrop(Transform):
         antialias: bool | None = True,
     ) -> None:
         super().__init__()
-        self.size = _pair(size, _TWO)
+        self.size = pair(size, _TWO)
         self.interpolation, self.antialias = F._way(interpolation), antialias
         self.scale, self.ratio = scale, ratio
 
@@ -395,7 +361,7 @@ class RandomResizedCrop(Transform):
             shape = torch.exp(torch.empty(1).uniform_(low, high)).item()
             width, height = round(math.sqrt(area * shape)), round(math.sqrt(area / shape))
             if 0 < width <= columns and 0 < height <= rows:
-                return _draw(rows - height + 1), _draw(columns - width + 1), height, width
+                return draw(rows - height + 1), draw(columns - width + 1), height, width
         shape = columns / rows
         width, height = columns, rows
         if shape < min(ratio):
@@ -448,7 +414,7 @@ class RandomRotation(Transform):
     @staticmethod
     def get_params(degrees: Sequence[float]) -> float:
         """A random angle."""
-        return _uniform(degrees[0], degrees[1])
+        return uniform(degrees[0], degrees[1])
 
     def forward(self, img: Picture) -> Picture:
         """The picture, turned."""
@@ -498,173 +464,17 @@ class RandomAffine(Transform):
     def forward(self, img: Picture) -> Picture:
         """The picture, distorted."""
         _, rows, columns = F.get_dimensions(img)
-        angle = _uniform(self.degrees[0], self.degrees[1])
+        angle = uniform(self.degrees[0], self.degrees[1])
         moves = (0, 0)
         if self.translate is not None:
             most = self.translate[0] * columns, self.translate[1] * rows
-            moves = round(_uniform(-most[0], most[0])), round(_uniform(-most[1], most[1]))
-        scale = 1.0 if self.scale is None else _uniform(self.scale[0], self.scale[1])
+            moves = round(uniform(-most[0], most[0])), round(uniform(-most[1], most[1]))
+        scale = 1.0 if self.scale is None else uniform(self.scale[0], self.scale[1])
         shear_x = shear_y = 0.0
         if self.shear is not None:
-            shear_x = _uniform(self.shear[0], self.shear[1])
-            shear_y = _uniform(*self.shear[2:]) if len(self.shear) == 4 else 0.0
+            shear_x = uniform(self.shear[0], self.shear[1])
+            shear_y = uniform(*self.shear[2:]) if len(self.shear) == 4 else 0.0
         return F.affine(
             img, angle, moves, scale, (shear_x, shear_y), self.interpolation, self.fill,
             self.center,
         )  # fmt: skip
-
-
-# --- Color ------------------------------------------------------------------------------------------
-
-
-class Grayscale(Transform):
-    """A picture without color."""
-
-    _shown = ("num_output_channels",)
-
-    def __init__(self, num_output_channels: int = 1) -> None:
-        super().__init__()
-        self.num_output_channels = num_output_channels
-
-    def forward(self, img: Picture) -> Picture:
-        """The gray picture."""
-        return F.rgb_to_grayscale(img, self.num_output_channels)
-
-
-class RandomGrayscale(Transform):
-    """A picture without color, with probability p."""
-
-    _shown = ("p",)
-
-    def __init__(self, p: float = 0.1) -> None:
-        super().__init__()
-        self.p = p
-
-    def forward(self, img: Picture) -> Picture:
-        """The picture, or a gray one."""
-        channels = F.get_image_num_channels(img)
-        return F.rgb_to_grayscale(img, channels) if _happens(self.p) else img
-
-
-class ColorJitter(Transform):
-    """Brightness, contrast, saturation and hue changed at random, in random order."""
-
-    _shown = ("brightness", "contrast", "saturation", "hue")
-
-    def __init__(
-        self, brightness: Any = 0, contrast: Any = 0, saturation: Any = 0, hue: Any = 0
-    ) -> None:
-        super().__init__()
-        self.brightness = self._span(brightness, "brightness")
-        self.contrast = self._span(contrast, "contrast")
-        self.saturation = self._span(saturation, "saturation")
-        self.hue = self._span(hue, "hue", 0.0, (-0.5, 0.5), False)
-
-    @staticmethod
-    def _span(
-        value: Any, name: str, center: float = 1.0, bound: tuple[float, float] = (0, math.inf),
-        clip: bool = True,
-    ) -> tuple[float, float] | None:  # fmt: skip
-        """From where to where a factor is drawn; None where it would change nothing."""
-        if isinstance(value, (int, float)):
-            if value < 0:
-                raise ValueError(f"If {name} is a single number, it must be non negative.")
-            value = [center - float(value), center + float(value)]
-            value[0] = max(value[0], 0.0) if clip else value[0]
-        elif not isinstance(value, (tuple, list)) or len(value) != 2:
-            raise TypeError(f"{name} should be a single number or a list/tuple with length 2.")
-        if not bound[0] <= value[0] <= value[1] <= bound[1]:
-            raise ValueError(f"{name} values should be between {bound}, but got {value}.")
-        return None if value[0] == value[1] == center else tuple(value)
-
-    def forward(self, img: Picture) -> Picture:
-        """The picture in other colors."""
-        order = torch.randperm(4).tolist()
-        spans = [self.brightness, self.contrast, self.saturation, self.hue]
-        factors = [None if span is None else _uniform(*span) for span in spans]
-        changes = [
-            F.adjust_brightness, F.adjust_contrast, F.adjust_saturation, F.adjust_hue,
-        ]  # fmt: skip
-        for i in order:
-            factor = factors[i]
-            if factor is not None:
-                img = changes[i](img, factor)
-        return img
-
-
-class GaussianBlur(Transform):
-    """A picture blurred by a bell of random width."""
-
-    _shown = ("kernel_size", "sigma")
-
-    def __init__(self, kernel_size: Any, sigma: Any = (0.1, 2.0)) -> None:
-        super().__init__()
-        self.kernel_size = _pair(kernel_size, "Kernel size should be a tuple/list of two integers")
-        if any(size <= 0 or size % 2 == 0 for size in self.kernel_size):
-            raise ValueError("Kernel size value should be an odd and positive number.")
-        self.sigma = (sigma, sigma) if isinstance(sigma, (int, float)) else tuple(sigma)
-        if not 0.0 < self.sigma[0] <= self.sigma[1]:
-            raise ValueError("sigma values should be positive and of the form (min, max).")
-
-    def forward(self, img: Picture) -> Picture:
-        """The blurred picture."""
-        sigma = _uniform(self.sigma[0], self.sigma[1])
-        return F.gaussian_blur(img, self.kernel_size, [sigma, sigma])
-
-
-class RandomErasing(Transform):
-    """A random rectangle of a tensor picture erased, with probability p."""
-
-    _shown = ("p", "scale", "ratio", "value", "inplace")
-
-    def __init__(
-        self,
-        p: float = 0.5,
-        scale: tuple[float, float] = (0.02, 0.33),
-        ratio: tuple[float, float] = (0.3, 3.3),
-        value: Any = 0,
-        inplace: bool = False,
-    ) -> None:
-        super().__init__()
-        if isinstance(value, str) and value != "random":
-            raise ValueError("If value is str, it should be 'random'")
-        if not 0 <= scale[0] <= scale[1] <= 1:
-            raise ValueError("Scale should be between 0 and 1")
-        if not 0 <= p <= 1:
-            raise ValueError("Random erasing probability should be between 0 and 1")
-        self.p, self.scale, self.ratio = p, scale, ratio
-        self.value, self.inplace = value, inplace
-
-    @staticmethod
-    def get_params(
-        img: Tensor, scale: Sequence[float], ratio: Sequence[float], value: Any = None
-    ) -> tuple[int, int, int, int, Tensor]:
-        """Top, left, height and width of a rectangle, and what is put there."""
-        channels, rows, columns = img.shape[-3:]
-        low, high = torch.log(torch.as_tensor(ratio)).tolist()
-        for _ in range(10):
-            area = rows * columns * torch.empty(1).uniform_(scale[0], scale[1]).item()
-            shape = torch.exp(torch.empty(1).uniform_(low, high)).item()
-            height, width = round(math.sqrt(area * shape)), round(math.sqrt(area / shape))
-            if not (height < rows and width < columns):
-                continue
-            if value is None:
-                new = torch.empty([channels, height, width], dtype=torch.float32).normal_()
-            else:
-                new = torch.as_tensor(value)[:, None, None]
-            return _draw(rows - height + 1), _draw(columns - width + 1), height, width, new
-        return 0, 0, rows, columns, img
-
-    def forward(self, img: Tensor) -> Tensor:
-        """The picture, perhaps with a rectangle erased."""
-        if not _happens(self.p):
-            return img
-        value = [float(self.value)] if isinstance(self.value, (int, float)) else self.value
-        value = None if isinstance(value, str) else list(value)
-        if value is not None and len(value) not in (1, img.shape[-3]):
-            raise ValueError(
-                "If value is a sequence, it should have either a single value or "
-                f"{img.shape[-3]} (number of input channels)"
-            )
-        i, j, h, w, new = self.get_params(img, self.scale, self.ratio, value)
-        return F.erase(img, i, j, h, w, new, self.inplace)
