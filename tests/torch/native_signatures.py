@@ -325,6 +325,8 @@ def _schema_overload(schema: Any) -> Overload | None:
         words = _schema_kinds(re.sub(r"\(.*?\)", "", kind), name)
         if words == "unknown":
             return None
+        if piece.endswith("=[]"):  # None is a list of nothing, too
+            words = words.rstrip("?") + "?"
         parts.append(f"{words} {name}" + ("=" if "=" in piece else ""))
     if out:
         parts.append("Tensor? out=" if len(out) == 1 else "Tensors? out=")

@@ -349,6 +349,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         raise RuntimeError(
             f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}"
         )
+    require_floats("prelu_cpu", input._array)
     if weight.numel() != 1:
         if input.ndim == 0:
             raise RuntimeError("Not allow zero-dim input tensor.")

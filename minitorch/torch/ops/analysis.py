@@ -13,6 +13,7 @@ from ..backends.interface import ARRAYS, cpu_map
 from ..tensor import Array, Tensor
 from .comparison import where
 from .elementwise import LARGE, binary, conj, flat, not_for, unary
+from .precision import in_single
 from .promotion import exact_number, fits_floats
 from .record import Op, Rule, Scalar
 from .surface import alias
@@ -42,8 +43,11 @@ _SIMPLE_POWERS: dict[float, Callable[[Array], Array]] = {
 
 
 def _power(a: Array, b: Array) -> Array:
-    if a.dtype.kind == "f":
-        simple = _SIMPLE_POWERS.get(b.item()) if b.ndim == 0 else None
+    if a.dtype.kind in "fV":
+        power = float(b) if b.ndim == 0 else math.nan
+        if a.dtype == np.float16 and abs(power) == 0.5:  # only here is it no root
+            return np.power(a, b)
+        simple = _SIMPLE_POWERS.get(power)
         return np.power(a, b) if simple is None else simple(a)
     if a.dtype.kind == "b":
         return a | ~b
@@ -185,6 +189,14 @@ DEGREE = math.pi / 180
 RADIAN = 1 / DEGREE
 
 
+def _to_radians(x: Any) -> Any:
+    return x * DEGREE
+
+
+def _to_degrees(x: Any) -> Any:
+    return x * RADIAN
+
+
 def _inverse_square(a: Any, b: Any) -> Any:
     """1 / (a a + b b), and 0 where both are 0."""
     square = a * a + b * b
@@ -203,8 +215,8 @@ floating("cosh", np.cosh, lambda g, input: g * conj(input.sinh()), "Hyperbolic c
 floating("asinh", np.arcsinh, lambda g, input: g * conj((input * input + 1).rsqrt()), "Inverse hyperbolic sine.")
 floating("acosh", np.arccosh, _acosh_gradient, "Inverse hyperbolic cosine.")
 floating("atanh", np.arctanh, lambda g, input: g / conj(1 - input * input), "Inverse hyperbolic tangent.")
-floating("deg2rad", lambda x: x * DEGREE, lambda g: g * DEGREE, "Degrees as radians.")
-floating("rad2deg", lambda x: x * RADIAN, lambda g: g / DEGREE, "Radians as degrees.")
+floating("deg2rad", _to_radians, lambda g: g * DEGREE, "Degrees as radians.", not_for("deg2rad", "c", in_single(_to_radians)))
+floating("rad2deg", _to_degrees, lambda g: g / DEGREE, "Radians as degrees.", not_for("rad2deg", "c", in_single(_to_degrees)))
 binary("atan2", np.arctan2,
        (lambda g, input, other: g * other * _inverse_square(input, other),
         lambda g, input, other: g * -input * _inverse_square(input, other)),

@@ -9,6 +9,7 @@ numbers, so a function remembers the classes that it has seen.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache, cached_property, wraps
 from os.path import dirname, join
@@ -32,6 +33,8 @@ Keywords = dict[str, Any]
 _PYTHON_TYPES = {bool, int, float, complex}
 _WHOLE = (int, np.integer)
 _REAL = (int, float, np.integer, np.floating)
+_STAND_INS = (Tensor, np.generic)
+_FLOAT = ("float",)
 
 
 def _is_tensor(value: Any) -> bool:
@@ -129,16 +132,23 @@ class Parameter(NamedTuple):
         return " or ".join(_WORDS.get(k, k) for k in self.kinds)
 
     def is_by_value(self, value: Any) -> bool:
-        """Whether a tensor is taken for its number."""
+        """Whether a tensor or a number of NumPy's is taken for one of Python's, or a truth value for a float."""
         if isinstance(value, (list, tuple)):
-            return "Tensors" not in self.kinds and any(isinstance(v, Tensor) for v in value)
-        return isinstance(value, Tensor) and "Tensor" not in self.kinds
+            return "Tensors" not in self.kinds and any(isinstance(v, _STAND_INS) for v in value)
+        if isinstance(value, Tensor):
+            return "Tensor" not in self.kinds
+        return isinstance(value, np.generic) or (isinstance(value, bool) and self.kinds == _FLOAT)
 
     def plain(self, value: Any) -> Any:
-        """A number in place of a tensor that stands for it."""
-        if isinstance(value, Tensor) and not {"Tensor", "any"}.intersection(self.kinds):
-            return value.__index__() if {"int", "index"}.intersection(self.kinds) else value.item()
-        return value
+        """A number of Python's in place of what stands for it."""
+        if isinstance(value, (list, tuple)):
+            if type(value) in (list, tuple) and any(isinstance(v, np.generic) for v in value):
+                return type(value)(v.item() if isinstance(v, np.generic) else v for v in value)
+        elif isinstance(value, np.generic) and "any" not in self.kinds:
+            value = value.item()
+        elif isinstance(value, Tensor) and not {"Tensor", "any"}.intersection(self.kinds):
+            value = value.__index__() if {"int", "index"}.intersection(self.kinds) else value.item()
+        return float(value) if isinstance(value, bool) and self.kinds == _FLOAT else value
 
 
 class Signature(NamedTuple):
@@ -170,7 +180,7 @@ class Signature(NamedTuple):
         return not left
 
     def by_value(self, args: Arguments, kwargs: Keywords) -> bool:
-        """Whether more than classes decides: a tensor stands for a number, or in a list of them."""
+        """Whether more than classes decides: something stands for a number of Python's, or in a list of them."""
         pairs = [*zip(self.positional, args, strict=False)]
         pairs += [
             (p, kwargs[p.name]) for p in (*self.positional, *self.keywords) if p.name in kwargs
@@ -180,7 +190,7 @@ class Signature(NamedTuple):
         return any(p.is_by_value(value) for p, value in pairs)
 
     def plain(self, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords]:
-        """The arguments with numbers in place of tensors that stand for them."""
+        """The arguments with Python's numbers in place of what stands for them."""
         named = {p.name: p for p in (*self.positional, *self.keywords)}
         found = [p.plain(a) for p, a in zip(self.positional, args, strict=False)]
         return (*found, *args[len(found) :]), {
@@ -267,6 +277,8 @@ def _parsed(text: str) -> Signature:
 
 _ABSENT = object()
 _SINGLE = {Tensor, float, int, bool, str, type(None)}
+_TOO_LARGE = re.compile("array is too big|Maximum allowed dimension exceeded")
+"""What NumPy says of sizes whose product is no address."""
 
 
 def checked(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -283,28 +295,35 @@ def checked(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
         a: Any = _ABSENT, b: Any = _ABSENT, c: Any = _ABSENT, /, *rest: Any, **kwargs: Any
     ) -> Any:
         args: Arguments
-        if b is _ABSENT:
-            if type(a) in known and not kwargs and not function_modes:
-                return fn(a)
-            args = () if a is _ABSENT else (a,)
-        elif c is _ABSENT:
-            if (type(a), type(b)) in known and not kwargs and not function_modes:
-                return fn(a, b)
-            args = (a, b)
-        elif rest or kwargs:
-            args = (a, b, c, *rest)
-        elif (type(a), type(b), type(c)) in known and not function_modes:
-            return fn(a, b, c)
-        else:
-            args = (a, b, c)
-        classes = tuple(map(_classes, args))
-        if kwargs:
-            classes += (*kwargs, *[_classes(v) for v in kwargs.values()])
-        if classes not in known or function_modes:
-            result, args, kwargs = check(call, args, kwargs, classes)
-            if result is not NOBODY:
-                return result
-        return fn(*args, **kwargs)
+        try:
+            if b is _ABSENT:
+                if type(a) in known and not kwargs and not function_modes:
+                    return fn(a)
+                args = () if a is _ABSENT else (a,)
+            elif c is _ABSENT:
+                if (type(a), type(b)) in known and not kwargs and not function_modes:
+                    return fn(a, b)
+                args = (a, b)
+            elif rest or kwargs:
+                args = (a, b, c, *rest)
+            elif (type(a), type(b), type(c)) in known and not function_modes:
+                return fn(a, b, c)
+            else:
+                args = (a, b, c)
+            classes = tuple(map(_classes, args))
+            if kwargs:
+                classes += (*kwargs, *[_classes(v) for v in kwargs.values()])
+            if classes not in known or function_modes:
+                result, args, kwargs = check(call, args, kwargs, classes)
+                if result is not NOBODY:
+                    return result
+            return fn(*args, **kwargs)
+        except ValueError as error:
+            if _TOO_LARGE.match(str(error)):
+                raise RuntimeError(
+                    f"{check.name}(): Storage size calculation overflowed"
+                ) from error
+            raise
 
     call.asks = True  # type: ignore[attr-defined]
     return call

@@ -15,6 +15,7 @@ from .elementwise import binary, conj, exactly, flat, not_for, unary, unknown
 from .layout import following
 from .precision import kind_name
 from .promotion import (
+    NUMBERS,
     broadcast_error,
     exact_number,
     fits_floats,
@@ -249,7 +250,12 @@ def _times(name: str, other: Any, alpha: Any, input: Any) -> Any:
     alpha = exact_number(alpha, kind)
     if alpha == 1:
         return other
-    return scaled(other.to(kind), alpha) if isinstance(other, Tensor) else other * alpha
+    if isinstance(other, Tensor):
+        return scaled(other.to(kind), alpha)
+    product = other * alpha
+    if isinstance(product, int):  # which wraps around in eight bytes, as in C
+        product = (product + (1 << 63)) % (1 << 64) - (1 << 63)
+    return product
 
 
 def check_kind(label: str, number: Any, kind: int) -> None:
@@ -360,6 +366,20 @@ binary("heaviside", scalars.heaviside,
 # fmt: on
 
 
+_absolute_in_place = FUNCTIONS["abs_"]
+
+
+def abs_(self: Tensor) -> Tensor:
+    """`abs`, written into the tensor itself."""
+    if self.dtype.is_complex:
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
+    return _absolute_in_place(self)
+
+
+method("abs_", abs_)
+as_functions("abs_")
+
+
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest number with so many decimals, halves to even."""
     if plain_integer(decimals, "round", "decimals") == 0:
@@ -389,7 +409,14 @@ for _symbol, _name in (("__neg__", "neg"), ("__pos__", "positive"), ("__abs__", 
     method(_symbol, getattr(Tensor, _name))
 method("__radd__", Tensor.__add__)
 method("__rmul__", Tensor.__mul__)
+
+
+def _divided_by_self(self: Tensor, other: Any) -> Any:
+    """`other / self`."""
+    return self.reciprocal() * other if isinstance(other, (Tensor, *NUMBERS)) else NotImplemented
+
+
 for _name in ("__rdiv__", "__rtruediv__"):  # as Torch computes it, to the last digit
-    method(_name, lambda self, other: self.reciprocal() * other)
+    method(_name, _divided_by_self)
 method("__div__", Tensor.__truediv__)
 method("__idiv__", lambda self, other: self.div_(other))

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .. import dtypes
 from ..formulas.conv import conv_forward, conv_input_gradient, conv_weight_gradient
 from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .elementwise import conj
 from .layout import as_image
-from .precision import kind_name
+from .precision import kind_name, require_floats
 from .promotion import plain_integers
 from .record import PRODUCT, Op, bind
 from .surface import check_tensor, function
@@ -156,6 +157,8 @@ def _check_operands(name: str, dims: int, input: Tensor, weight: Tensor, bias: A
                 f"Input type ({kind_name(input._array)}) and weight or bias type "
                 f"({kind_name(other._array)}) should be the same in {name}"
             )
+    kinds = "fcViu" if "transpose" not in name or input.dtype is dtypes.int64 else "fcV"
+    require_floats(f"slow_{name}_cpu", input._array, kinds)
 
 
 def _same_padding(

@@ -12,7 +12,7 @@ from .. import dtypes
 from ..backends.interface import as_array
 from ..tensor import Array, Tensor
 from .movement import wrap_dim
-from .precision import kind_name, widened
+from .precision import kind_name, require_floats, widened
 from .promotion import cast, exact_number, result_type
 from .ranges import linspace
 from .record import Op, without_derivative
@@ -41,6 +41,7 @@ UNIQUE = Op("unique", ("input",), _unique, {"input": None}, differentiable=1)
 
 def _distinct(input: Tensor, dim: int | None, consecutive: bool, wants: tuple[bool, bool]) -> Any:
     d = None if dim is None else wrap_dim(dim, input.ndim)
+    require_floats("unique" if d is None else "unique_dim", input._array, "biufV")
     values, *counts = UNIQUE(input, dim=d, consecutive=consecutive)
     asked = [found for found, want in zip(counts, wants, strict=True) if want]
     return (values, *asked) if asked else values
@@ -140,11 +141,15 @@ def _check_search(rows: Tensor, values: Any, out_int32: bool, out: Any) -> None:
         raise RuntimeError(
             "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension"
         )
+    kind = (
+        dtypes.promote_types(rows.dtype, values.dtype)
+        if isinstance(values, Tensor)
+        else result_type(rows, values)
+    )
+    if kind.is_complex or kind is dtypes.bool_:
+        name = kind.type_name.removesuffix("Tensor")
+        raise NotImplementedError(f"\"searchsorted_out_cpu\" not implemented for '{name}'")
     if isinstance(values, Tensor):
-        kind = dtypes.promote_types(rows.dtype, values.dtype)
-        if kind.is_complex or kind is dtypes.bool_:
-            name = kind.type_name.removesuffix("Tensor")
-            raise NotImplementedError(f"\"searchsorted_out_cpu\" not implemented for '{name}'")
         if rows.ndim > 1 and values.shape[:-1] != rows.shape[:-1]:
             raise RuntimeError(
                 "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
@@ -183,7 +188,8 @@ def searchsorted(
         kind = dtypes.promote_types(sorted_sequence.dtype, input.dtype)
         sorted_sequence, values = sorted_sequence.to(kind), input.to(kind)
     if not isinstance(values, Tensor):
-        values = cast(values, result_type(sorted_sequence, values))
+        with np.errstate(over="ignore"):
+            values = cast(values, result_type(sorted_sequence, values))
     side = "right" if right else side or "left"
     result = SEARCH(sorted_sequence, values, sorter, side=side, out_int32=out_int32)
     return result if out is None else into(out, result, "searchsorted")
@@ -292,8 +298,12 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError("minlength should be >= 0")
     if minlength > np.iinfo(np.int64).max:
         raise ValueError("Overflow when unpacking long long")
+    if not input._array.size:
+        return BINCOUNT(input, None, minlength=minlength)
     if weights is not None and weights.shape != input.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
+    if weights is not None:
+        require_floats("bincount_cpu", weights._array, "biufV")
     return BINCOUNT(input, weights, minlength=minlength)
 
 
@@ -439,6 +449,7 @@ def histogramdd(
         raise RuntimeError(
             f"torch.histogramdd: input tensor should have at least 2 dimensions, but got {input.ndim}"
         )
+    require_floats("histogramdd", input._array)
     rows = input.reshape(-1, input.shape[-1])
     columns = rows.unbind(1)
     each = [bins] * len(columns) if isinstance(bins, int) else list(bins)

@@ -119,11 +119,12 @@ def array_of(data: Any, dtype: dtype_type | None, copy: bool | None = True) -> A
 def _from_python(data: Any, dtype: dtype_type | None) -> Array:
     """Numbers, or lists of numbers, of tensors, of arrays, however nested."""
     kind = dtype or _kind_of(data)
+    plain = _plain(data)
     try:
-        return np.array(_plain(data), dtype=kind.numpy)
+        return np.array(plain, dtype=kind.numpy)
     except OverflowError as e:
         if kind.kind == dtypes.INTEGRAL and not kind.is_signed:  # what is below 0 wraps around
-            whole = np.array(_plain(data), dtype=object)
+            whole = np.array(plain, dtype=object)
             fits = np.all(np.abs(whole) <= dtypes.iinfo(kind).max)
             if fits and _kind_of(data).kind <= dtypes.INTEGRAL:
                 return whole.astype(np.int64).astype(kind.numpy)
@@ -133,9 +134,6 @@ def _from_python(data: Any, dtype: dtype_type | None) -> Array:
             raise RuntimeError(
                 f"value cannot be converted to type {kind.name} without overflow"
             ) from e
-        if isinstance(data, str) or "could not convert" in str(e):
-            leaf = _first_leaf(data)
-            raise TypeError(f"new(): invalid data type '{leaf.__class__.__name__}'") from e
         if not _is_nested(data) or len({_is_nested(v) for v in data}) > 1 or "complex" in str(e):
             raise TypeError(
                 f"expected sequences of numbers of type {kind}, got {_lengths(data)}"
@@ -174,20 +172,18 @@ _NUMBERS = frozenset({bool, int, float, complex})
 
 
 def _plain(data: Any) -> Any:
-    """Nested data with the arrays of tensors in their places."""
+    """Nested data with the arrays of tensors in their places; TypeError for what NumPy takes for numbers."""
     if isinstance(data, (list, tuple)):
         return list(data) if _NUMBERS.issuperset(map(type, data)) else [_plain(v) for v in data]
+    if data is None:
+        raise TypeError("must be real number, not NoneType")
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     return data._array if isinstance(data, Tensor) else data
 
 
 def _is_nested(data: Any) -> bool:
     return isinstance(data, (list, tuple))
-
-
-def _first_leaf(data: Any) -> Any:
-    while isinstance(data, (list, tuple)) and data:
-        data = data[0]
-    return data
 
 
 def _lengths(data: Any) -> list[Any]:

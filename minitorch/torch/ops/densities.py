@@ -16,7 +16,7 @@ from .activation import logsigmoid
 from .elementwise import on_arrays
 from .layout import following
 from .loss import how_reduced, reduced, with_numbers
-from .precision import in_single, kind_name
+from .precision import in_single, kind_name, require_floats
 from .promotion import broadcast_shapes
 from .record import Op, bind
 from .surface import check_no_gradient
@@ -80,6 +80,7 @@ def binary_cross_entropy(
         raise RuntimeError(
             f"Found dtype {kind_name(target._array)} but expected {kind_name(input._array)}"
         )
+    require_floats("binary_cross_entropy", input._array)
     check_no_gradient("binary_cross_entropy", weight=weight)
     loss = BINARY(input, target)
     return reduced(loss if weight is None else loss * weight, how)

@@ -94,6 +94,7 @@ def _alpha_dropped(
     if p == 1:
         return input.mul_(input.new_zeros(())) if inplace else input * input.new_zeros(())
     _require_cast(input)
+    require_floats("bernoulli_scalar_cpu_", input._array)
     scale, shift = bind(ALPHA_NOISE, (input.detach(),), {"p": p, "features": features})
     return input.mul_(scale).add_(shift) if inplace else input * scale + shift
 

@@ -300,6 +300,8 @@ def _put_into(target: Array, values: Array, key: Key, accumulate: bool) -> None:
         target[key] = values
         return
     places = _taken(target, key).shape
+    if values.size == 1 and len(key) == 1 and _is_mask(key[0]):
+        values = values.reshape(())
     if values.ndim > len(places) or not _broadcasts(values.shape, places):
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing "

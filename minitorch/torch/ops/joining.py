@@ -16,7 +16,7 @@ from ..tensor import Array, Tensor, wrap, wrap_beside
 from .layout import has_channels_last, in_order, laid_out, ordered
 from .movement import sizes_of, wrap_dim, wrap_dims
 from .parts import SLICE, UNBIND
-from .promotion import plain_integers, result_type
+from .promotion import plain_integer, plain_integers, result_type
 from .record import MOVEMENT, Op, bind
 from .surface import (
     FUNCTIONS,
@@ -244,6 +244,10 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     for x in given:
         check_tensor("meshgrid", x, "tensors")
+    if indexing is not None and not isinstance(indexing, str):
+        raise TypeError(
+            f"meshgrid(): argument 'indexing' must be str, not {type(indexing).__name__}"
+        )
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(
             f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
@@ -287,6 +291,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return input.new_empty(0)
+    r = plain_integer(r, "combinations", "r")
     ways = choices_with_repeats if with_replacement else choices
     places = np.array(list(ways(range(len(input)), r)), np.int64).reshape(-1, r)
     return stack(
@@ -428,7 +433,9 @@ def repeat_interleave(
     d = wrap_dim(dim, input.ndim)
     size = input._array.shape[d] if input.ndim else 1
     counts = (
-        as_numpy(repeats._array) if isinstance(repeats, Tensor) else np.array(repeats, np.int64)
+        as_numpy(repeats._array)
+        if isinstance(repeats, Tensor)
+        else np.array(plain_integers(repeats, "repeat_interleave", "repeats"))
     )
     _check_counts(counts, size, d)
     places = np.repeat(np.arange(size), np.broadcast_to(counts.reshape(-1), (size,)))

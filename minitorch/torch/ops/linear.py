@@ -117,11 +117,13 @@ def _check_linear(x: Array, weight: Array, bias: Array | None) -> bool:
             f"mat1 and mat2 shapes cannot be multiplied ({rows}x{x.shape[-1]} and "
             f"{weight.shape[-1]}x{weight.shape[0]}): linear of {list(x.shape)} with weight {list(weight.shape)}"
         )
+    if bias is not None and weight.ndim == 1 and (x.ndim == 2 or bias.ndim == 1):
+        raise RuntimeError("linear: with a bias, the weight must be a matrix, got 1-D tensor")
     if bias is None or bias.shape in ((), (1,), weight.shape[:-1]):
         return False
     shape = (*x.shape[:-1], *weight.shape[:-1])
     try:
-        if np.broadcast_shapes(bias.shape, shape) == shape and weight.ndim == 2:
+        if np.broadcast_shapes(bias.shape, shape) == shape:
             return True
     except ValueError:
         pass

@@ -81,7 +81,7 @@ def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
 
 
 def _weighed(loss: Tensor, input: Tensor, weight: Tensor | None, how: str) -> Tensor:
-    """Losses times weights; their mean is over the weights."""
+    """Losses times weights, one for each element of the input; their mean is over the weights."""
     if weight is None:
         return loss if how == "none" else loss.mean() if how == "mean" else loss.sum()
     if weight.shape != input.shape:
@@ -95,9 +95,9 @@ def mse_loss(
     weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The square of the difference."""
-    input, target = _meet(input, target)
+    met, target = _meet(input, target)
     how = how_reduced(reduction, size_average, reduce)
-    apart = _difference("mse_cpu", input, target) if weight is None else input - target
+    apart = _difference("mse_cpu", met, target) if weight is None else met - target
     return _weighed(apart.square(), input, weight, how)
 
 
@@ -107,9 +107,9 @@ def l1_loss(
     weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The size of the difference."""
-    input, target = _meet(input, target)
+    met, target = _meet(input, target)
     how = how_reduced(reduction, size_average, reduce)
-    return _weighed((input - target).abs(), input, weight, how)
+    return _weighed((met - target).abs(), input, weight, how)
 
 
 @composite

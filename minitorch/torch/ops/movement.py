@@ -67,7 +67,7 @@ def sizes_of(sizes: Sequence[Any]) -> tuple[int, ...]:
     else:
         return tuple(sizes)
     for s in sizes:
-        if not hasattr(s, "__index__"):
+        if not hasattr(s, "__index__") or isinstance(s, bool):
             raise TypeError(f"sizes must be ints, not {type(s).__name__}")
     return tuple(s.__index__() for s in sizes)
 
@@ -358,7 +358,8 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 @function
 def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape that shapes broadcast to."""
+    """The shape that shapes broadcast to; None is no shape."""
+    shapes = tuple(s for s in shapes if s is not None)
     for s in shapes:
         if not isinstance(s, (int, tuple, list)) or (
             not isinstance(s, int) and not all(isinstance(n, int) for n in s)

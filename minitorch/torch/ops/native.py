@@ -25,6 +25,7 @@ from .normalization import (
     group_norm,
     last_shape,
 )
+from .precision import require_floats
 from .record import bind
 from .softmax import LOG_SOFTMAX_BACKWARD, SOFTMAX_BACKWARD
 from .surface import FUNCTIONS, as_functions, function, into
@@ -42,6 +43,7 @@ def native_layer_norm(
     """Layer norm, the means, and one over the deviations."""
     shape = last_shape("native_layer_norm", input, normalized_shape, weight, bias)
     check_types(input, weight, bias)
+    require_floats("LayerNormKernelImpl", input._array)
     out, mean, r = bind(LAYER_NORM, (input, weight, bias), {"by": shape, "eps": eps})
     outer = input._array.shape[: input.ndim - len(shape)] + (1,) * len(shape)
     kind = (input if weight is None else weight).dtype
@@ -53,6 +55,8 @@ def native_group_norm(
     input: Tensor, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float  # noqa: N803
 ) -> Found:  # fmt: skip
     """Group norm, the means, and one over the deviations."""
+    if N < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {N}: [{N}, {group}]")
     out = group_norm(input.reshape(N, C, HxW), group, weight, bias, eps)
     rows = input.reshape(N, group, C // group * HxW)
     r = (rows.var(-1, correction=0) + eps).rsqrt()

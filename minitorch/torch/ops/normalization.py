@@ -219,13 +219,13 @@ def rms_norm(
 ) -> Tensor:
     """Numbers over the root of their mean square along the last dimensions, then scaled."""
     shape = last_shape("rms_norm", input, normalized_shape, weight)
+    require_floats("rms_norm", input._array, "fcV")
     kind = dtypes.float32 if is_half(input._array) else input.dtype
     least = dtypes.finfo(kind).eps if eps is None else eps
     if input.dtype.is_complex:
         mean = input.square().mean(tuple(range(-len(shape), 0)), keepdim=True)
         out = input * (mean + least).rsqrt()
         return out if weight is None else (out * weight).to(input.dtype)
-    require_floats("rms_norm", input._array)
     weight = weight.real if weight is not None and weight.dtype.is_complex else weight
     return bind(RMS_NORM, (input, weight, None), {"by": shape, "eps": least})[0]
 

@@ -12,7 +12,7 @@ from .. import dtypes
 from ..tensor import Array, Tensor
 from .movement import wrap_dim
 from .precision import kind_name
-from .promotion import plain_integer
+from .promotion import plain_integer, plain_integers
 from .record import MOVEMENT, Op, bind
 from .surface import FUNCTIONS, alias, function_and_method, only_method
 
@@ -155,10 +155,10 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
     """Parts of one size, or of sizes given, along a dimension."""
     if not input.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
-    d = wrap_dim(dim, input.ndim)
+    d = wrap_dim(plain_integer(dim, "split", "dim"), input.ndim)
     size = input._array.shape[d]
     if isinstance(split_size_or_sections, (tuple, list)):
-        sizes = [int(s) for s in split_size_or_sections]
+        sizes = list(plain_integers(split_size_or_sections, "split_with_sizes", "split_sizes"))
         if sum(sizes) != size or any(s < 0 for s in sizes):
             raise RuntimeError(
                 f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at "
@@ -227,6 +227,11 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
             raise RuntimeError(
                 "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
                 f"{kind_name(indices_or_sections._array)}"
+            )
+        if indices_or_sections.ndim > 1:
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional "
+                f"tensor, but got a tensor with {indices_or_sections.ndim} dims"
             )
         indices_or_sections = indices_or_sections.tolist()
     if not isinstance(indices_or_sections, (tuple, list)):

@@ -241,7 +241,11 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """`input` times 2 to the power of `other`; a whole power of 2 may itself overflow."""
     check_tensor("ldexp", input)
     check_tensor("ldexp", other, "other")
+    if input.dtype.is_floating_point and other.dtype is dtypes.bool_:
+        raise NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
     if other.dtype.kind != dtypes.INTEGRAL or not input.dtype.is_floating_point:
+        if input.dtype.is_complex and other.dtype.kind < dtypes.FLOATING:
+            other = other.to(input.dtype.to_real())
         return input * 2.0**other
     broadcast_shapes("ldexp", input._array.shape, other._array.shape)
     return LDEXP(input, other)

@@ -377,6 +377,8 @@ def _declare_avg_pool(dims: int) -> Callable[..., Tensor]:
         check_tensor(name, input)
         kernel = _sizes(name, "kernel_size", kernel_size, dims)
         steps, edges = _steps(name, kernel, stride), _sizes(name, "padding", padding, dims)
+        if input._array.dtype != np.int64:
+            require_floats(name, input._array)
         window = (kernel, steps, edges, ceil_mode, count_include_pad, divisor_override)
         return bind(AVG_POOL, (input,), {"window": window})
 

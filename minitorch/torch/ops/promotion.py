@@ -107,6 +107,8 @@ def cast(value: Any, wanted: dtype) -> Array:
     if wanted.kind == dtypes.INTEGRAL and isinstance(value, int):
         bits = np.iinfo(wanted.numpy)
         if not bits.min <= value <= bits.max:  # whole numbers wrap around, as in C
+            if not -(1 << 63) <= value < 1 << 64:
+                raise OverflowError("int too big to convert")
             return _number(np.array(value & (2**bits.bits - 1), np.uint64).astype(wanted.numpy))
     return _number(np.array(value).astype(wanted.numpy))
 

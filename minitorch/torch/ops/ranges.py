@@ -16,7 +16,7 @@ from .joining import cat
 from .layout import in_order
 from .movement import wrap_dim
 from .parts import DIAGONAL_BACKWARD
-from .promotion import plain_integer
+from .promotion import exact_number, plain_integer
 from .record import Op
 from .surface import FUNCTIONS, check_given_type, function, function_and_method, in_place, into
 
@@ -34,6 +34,14 @@ def _number(name: str, value: Any) -> Any:
     return value.item()
 
 
+def _real_number(name: str, value: Any) -> Any:
+    """A number that is not complex."""
+    number = _number(name, value)
+    if isinstance(number, complex):
+        raise RuntimeError(f"{name}: value cannot be converted to type double without overflow")
+    return number
+
+
 def _given_bounds(bounds: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any, Any]:
     """Start, end and step of `arange`, as places or names give them."""
     names = ("end",) if len(bounds) == 1 and named["end"] is None else ("start", "end", "step")
@@ -41,7 +49,7 @@ def _given_bounds(bounds: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, 
     known = {"start": 0, "step": 1} | {k: v for k, v in named.items() if v is not None} | given
     if "end" not in known:
         raise TypeError("arange() received an invalid combination of arguments - `end` is missing")
-    start, end, step = (_number("arange", known[k]) for k in ("start", "end", "step"))
+    start, end, step = (_real_number("arange", known[k]) for k in ("start", "end", "step"))
     for v in (start, end, step):
         if isinstance(v, int):
             _in_eight_bytes(v)
@@ -66,13 +74,13 @@ def _counted(start: Any, end: Any, step: Any, kind: dtype_type) -> Array:
     first, last, width = start, end, step
     if kind.kind == dtypes.INTEGRAL:
         first, last, width = (_in_eight_bytes(v) for v in (start, end, step))
-    if kind is dtypes.int64:
-        if width == 0:
-            raise ValueError("step must be nonzero")
-        return np.arange(first, last, width)
+    if kind is dtypes.int64 and width == 0:
+        raise ValueError("step must be nonzero")
     count = math.ceil((end - start) / step)
     if count >= 2**59:
         raise RuntimeError("invalid size, possible overflow?")
+    if kind is dtypes.int64:
+        return np.arange(first, last, width)
     if kind.kind == dtypes.INTEGRAL:
         return (first + np.arange(count) * width).astype(kind.numpy)
     return (start + np.arange(count, dtype=np.float64) * step).astype(kind.numpy)
@@ -112,7 +120,7 @@ def inclusive_range(
     """From `start` to `end`, both included, in steps (kept for old programs)."""
     if end is None:
         start, end = 0, start
-    start, end, step = (_number("range", v) for v in (start, end, step))
+    start, end, step = (_real_number("range", v) for v in (start, end, step))
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     kind = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)
@@ -156,27 +164,16 @@ def _spaced_kind(name: str, a: Any, b: Any, dtype: Any, out: Any) -> dtype_type:
     return dtypes.get_default_dtype()
 
 
-def _check_ends(a: Any, b: Any, kind: dtype_type) -> None:
-    """RuntimeError for a finite end that a floating point type cannot hold."""
-    if kind.kind < dtypes.FLOATING:
-        return
-    largest = dtypes.finfo(kind).max
-    for part in (complex(a), complex(b)):
-        for x in (part.real, part.imag):
-            if largest < abs(x) < np.inf:
-                raise RuntimeError(
-                    f"value cannot be converted to type {kind.name} without overflow"
-                )
-
-
 def _spaced(a: Any, b: Any, steps: int, kind: dtype_type) -> Array:
     """Counted from the nearer end, in the precision of the result, as Torch counts."""
-    _check_ends(a, b, kind)
-    if steps == 1:
-        return np.full(1, a).astype(kind.numpy)
+    if steps == 0:
+        return np.empty(0, kind.numpy)
     whole = kind.kind == dtypes.INTEGRAL
-    if whole:
-        a, b = int(a), int(b)
+    if steps == 1:
+        first = a if kind.itemsize == 2 and not whole else exact_number(a, kind)
+        with np.errstate(over="ignore"):
+            return np.full(1, first).astype(kind.numpy)
+    a, b = exact_number(a, kind), exact_number(b, kind)
     work = np.float64 if whole else np.float32 if kind.itemsize == 2 else kind.numpy.type
     step = (work(b) - work(a)) / work(max(steps - 1, 1))
     count = np.arange(steps)
@@ -209,7 +206,7 @@ def logspace(
     a, b = _number("logspace", start), _number("logspace", end)
     kind = _spaced_kind("logspace", a, b, dtype, out)
     if kind.kind == dtypes.INTEGRAL:
-        a, b = int(a), int(b)
+        a, b = ([exact_number(v, kind) for v in (a, b)[:steps]] + [0, 0])[:2]
     exponents = _spaced(a, b, steps, kind if kind.kind >= dtypes.FLOATING else dtypes.float64)
     with np.errstate(all="ignore"):
         powers = np.power(base, exponents.astype(np.result_type(exponents, np.float64)))
@@ -257,9 +254,14 @@ def _triangle(name: str, keep: Callable[..., Array], doc: str) -> Callable[..., 
             raise RuntimeError(
                 f"{'row' if row < 0 else 'col'} must be non-negative, got {min(row, col)}"
             )
+        kind = dtype or dtypes.int64
+        if kind not in (dtypes.int64, dtypes.int32):
+            raise NotImplementedError(
+                f"\"{name}_indices\" not implemented for '{kind.type_name.removesuffix('Tensor')}'"
+            )
         width = col if name == "triu" else max(min(col, row + offset), 0)  # no more is kept
         found = np.nonzero(keep(np.ones((row, width), bool), offset))
-        places = np.stack(found).astype((dtype or dtypes.int64).numpy)
+        places = np.stack(found).astype(kind.numpy)
         return new_tensor_of(places, device)
 
     call.__name__, call.__doc__ = name, doc

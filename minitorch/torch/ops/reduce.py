@@ -383,6 +383,8 @@ def _moment_arguments(
         dim, unbiased = None, dim
     if unbiased is not None:
         correction = 1 if unbiased else 0
+    if isinstance(correction, complex):
+        raise RuntimeError(f"{name}: value cannot be converted to type double without overflow")
     return dims_of(dim, input.ndim), 1 if correction is None else correction
 
 

@@ -19,7 +19,7 @@ from .elementwise import conj
 from .joining import cat
 from .layout import in_order
 from .movement import wrap_dim
-from .precision import in_single, widened
+from .precision import in_single, require_floats, widened
 from .record import Op, bind
 from .reduce import summing_kind
 from .results import found
@@ -218,10 +218,9 @@ LOGCUMSUMEXP = Op(
 def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
     """The running log(sum(exp(x)))."""
     check_tensor("logcumsumexp", input)
-    x = input if input.dtype.kind >= dtypes.FLOATING else input.to(dtypes.get_default_dtype())
-    result = LOGCUMSUMEXP(x, dim=wrap_dim(dim, input.ndim))
-    if out is not None and x is not input:
-        raise RuntimeError(f"expected scalar_type {input.dtype} but found {out.dtype}")
+    dim = wrap_dim(dim, input.ndim)
+    require_floats("logcumsumexp_out_cpu", input._array, "fcV")
+    result = LOGCUMSUMEXP(input, dim=dim)
     return result if out is None else into(out, result, "logcumsumexp")
 
 

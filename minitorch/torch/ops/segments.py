@@ -10,6 +10,7 @@ import numpy as np
 from ..tensor import Tensor
 from .joining import cat, stack
 from .movement import wrap_dim
+from .precision import require_floats
 from .promotion import exact_number
 from .surface import FUNCTIONS, check_no_gradient, check_tensor, function
 
@@ -43,6 +44,7 @@ def segment_reduce(
     if lengths is None and offsets is None:
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
     check_no_gradient("segment_reduce", lengths=lengths, offsets=offsets)
+    require_floats("_segment_reduce_cpu", data._array)
     d = wrap_dim(axis, data.ndim)
     label, rows = ("lengths", lengths) if offsets is None else ("offsets", offsets)
     assert rows is not None

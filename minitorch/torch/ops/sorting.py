@@ -13,7 +13,7 @@ from ..tensor import Array, Tensor
 from .extremes import at_indices_gradient, at_places_gradient, overall_gradient
 from .layout import in_order, laid_out
 from .movement import wrap_dim
-from .precision import widened
+from .precision import require_floats, widened
 from .record import Op
 from .results import found
 from .scattering import check_out
@@ -230,6 +230,7 @@ def kthvalue(
         raise RuntimeError(
             f"kthvalue(): selected number k out of range for dimension {dim}: {k} of {size}"
         )
+    require_floats("kthvalue_cpu", input._array, "iufV")
     return _pick(KTHVALUE, "kthvalue", input, dim, keepdim, out, k=k)
 
 
@@ -256,6 +257,7 @@ def _declare_median(name: str, skip_nan: bool, doc: str) -> None:
         input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None
     ) -> Any:
         _check_ordered(name, input)
+        require_floats("median_cpu", input._array, "iufV")
         if dim is not None:
             return _pick(MEDIAN, name, input, dim, keepdim, out, skip_nan=skip_nan)
         result = MEDIAN_OF_ALL(input, skip_nan=skip_nan)

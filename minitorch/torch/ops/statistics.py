@@ -214,6 +214,8 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """The places of a dimension, those with a p-norm above a bound scaled down to it."""
+    if isinstance(p, complex) or isinstance(maxnorm, complex):
+        raise RuntimeError("renorm: p and maxnorm must be real-valued")
     if not p > 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
     if input.ndim < 2:
@@ -355,7 +357,10 @@ def _slope(input: Tensor, space: Any, dim: int, edge_order: int) -> Tensor:
             )
         steps = space.reshape(-1).diff()
     else:
-        steps = full((size - 1,), space, dtype=_real_float(input), device=input.device)
+        kind = dtypes.promote_types(_real_float(input), dtypes.of_number(space))
+        if isinstance(space, float) and abs(space) > dtypes.finfo(kind).max:
+            space = math.copysign(math.inf, space)
+        steps = full((size - 1,), space, dtype=kind, device=input.device)
     steps = steps.reshape([-1] + [1] * (input.ndim - dim - 1))
     at: Any = lambda x, start, count: x.narrow(dim if x is not steps else 0, start, count)  # noqa: E731
 

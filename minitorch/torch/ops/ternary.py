@@ -74,6 +74,8 @@ def _check_bounds(input: Array, bounds: list[Any]) -> None:
     if input.dtype.kind == "b" and not one_array and result_type(input, *bounds) is dtypes.bool_:
         raise NotImplementedError("\"clamp_scalar_cpu\" not implemented for 'Bool'")
     for bound in bounds:
+        if type(bound) in ARRAYS and bound.dtype.kind == "c":
+            raise NotImplementedError("clamp is not supported for complex types")
         if isinstance(bound, complex):
             exact_number(bound, dtypes.float64)
             raise NotImplementedError("clamp is not supported for complex types")

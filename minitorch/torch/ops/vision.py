@@ -297,7 +297,7 @@ _TAPS = {"nearest": _nearest_tap, "bilinear": _linear_taps, "bicubic": _cubic_ta
 
 
 def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
-    if mode not in _TAPS:
+    if mode not in tuple(_TAPS):
         raise ValueError(
             f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
         )

@@ -14,6 +14,7 @@ from typing import Any
 
 from . import workers
 from .drawing import draw_call
+from .grid import CASES, grid_call
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -26,6 +27,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--first", type=int, default=0, help="the number of the first call")
     parser.add_argument("--call", type=int, help="make one call only, and show it")
     parser.add_argument("--show", help="print the known differences of these reasons, a pattern")
+    parser.add_argument(
+        "--grid", action="store_true", help=f"calls by a grid, {CASES} numbers for each function"
+    )
     options = parser.parse_args(argv)
     if options.call is not None:
         options.first, options.count = options.call, 1
@@ -33,9 +37,11 @@ def main(argv: list[str] | None = None) -> int:
     lock = threading.Lock()
 
     def listen(first: int, count: int) -> None:
-        for report in workers.run(options.seed, first, count, options.only, options.show):
+        for report in workers.run(
+            options.seed, first, count, options.only, options.show, options.grid
+        ):
             with lock:
-                _take(report, tally, options.seed, options.only)
+                _take(report, tally, options)
 
     share = -(-options.count // options.workers)
     starts = range(options.first, options.first + options.count, share)
@@ -52,7 +58,7 @@ def main(argv: list[str] | None = None) -> int:
     return int(any(not kind.startswith(known) for kind in tally))
 
 
-def _take(report: dict[str, Any], tally: Counter[str], seed: int, only: str | None) -> None:
+def _take(report: dict[str, Any], tally: Counter[str], options: argparse.Namespace) -> None:
     """Count a report, and print it if it is of a difference."""
     tally.update(report.get("counts", {}))
     if report["kind"] in ("counts", "done"):
@@ -62,7 +68,9 @@ def _take(report: dict[str, Any], tally: Counter[str], seed: int, only: str | No
         return
     if not report.get("reason"):
         tally[report["kind"]] += 1
-    code = report.get("code") or draw_call(seed, report["index"], only).code()
+    make = grid_call if options.grid else draw_call
+    call = make(options.seed, report["index"], options.only)
+    code = report.get("code") or ("" if call is None else call.code())
     kind = report["kind"] + (" (known)" if report.get("reason") else "")
     print(f"--- call {report['index']}: {report['name']}: {kind}: {report['text']}")
     print(code, end="\n\n", flush=True)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from .calls import Call
 from .errors import ERRORS
+from .gradients import GRADIENTS
 from .judging import Finding
 from .values import VALUES
 
-DIFFERENCES = (*ERRORS, *VALUES)
+DIFFERENCES = (*ERRORS, *VALUES, *GRADIENTS)
 """All of them."""
 
 

@@ -66,14 +66,8 @@ WRONG = (None, "word", 1.5, -1, 7, 2**40, 2**63, -(2**63), True, (), [], [1, 2],
 def draw_call(seed: int, index: int, only: str | None = None) -> Call:
     """The call of some number."""
     draw = Random(f"{seed}/{index}")
-    name = draw.choice(_names(only))
-    sampled = sample_names(name)
-    drawn = signatures(name)
-    call = None
-    if sampled and (not drawn or draw.random() < 0.55):
-        call = from_sample(draw, name, draw.choice(sampled))
-    if call is None:
-        call = from_signature(draw, name, draw.choice(drawn) if drawn else [])
+    name = draw.choice(names(only))
+    call = draw_call_of(draw, name)
     call.seed = draw.randint(0, 1000)
     if draw.random() < 0.22 and "__" not in name:
         spoil(draw, call)
@@ -86,17 +80,35 @@ def draw_call(seed: int, index: int, only: str | None = None) -> Call:
     return call
 
 
+def draw_call_of(draw: Random, name: str) -> Call:
+    """A call of a function: a sample of PyTorch's, or arguments of the types that it takes."""
+    sampled = sample_names(name)
+    drawn = signatures(name)
+    call = None
+    if sampled and (not drawn or draw.random() < 0.55):
+        call = from_sample(draw, name, draw.choice(sampled))
+    if call is None:
+        call = from_signature(draw, name, draw.choice(drawn) if drawn else [])
+    return call
+
+
+def copied_call(call: Call) -> Call:
+    """The same call, of copies of its tensors."""
+    args, kwargs = _varied(Random(0), (call.args, call.kwargs), False, {})
+    return Call(call.name, list(args), dict(kwargs))
+
+
 @cache
-def _names(only: str | None) -> list[str]:
+def names(only: str | None) -> list[str]:
     """The functions to call: all, or those whose name matches, as a method's does without `Tensor.`."""
-    names = [
+    found = [
         n
         for n in all_names()
         if only is None or any(re.fullmatch(only, m) for m in (n, n.removeprefix("Tensor.")))
     ]
-    if not names:
+    if not found:
         raise SystemExit(f"no function is called {only}")
-    return names
+    return found
 
 
 # --- From PyTorch's samples ------------------------------------------------------------------

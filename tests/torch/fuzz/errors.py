@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch as real
 
 from ..oracle import leaves
@@ -283,8 +285,43 @@ ERRORS = (
         "PyTorch takes a whole number of at most eight bytes, and some functions not the smallest of them; here each is "
         "as good where it is only compared.",
         "accepted",
-        text="Overflow when unpacking long long|cannot be represented as a SymInt",
+        text="Overflow when unpacking long long|cannot be represented as a SymInt|int too big to convert|negative int to unsigned|attempted to promote (UInt64 and Long|Long and UInt64)",
         when=has_long,
+    ),
+    Difference(
+        "PyTorch does not look at indices where there are no elements to read or write.",
+        "refused",
+        names=r"(Tensor\.)?(index|index_put_?|__getitem__)",
+        text="is out of bounds for dimension",
+        when=lambda call: not call.args[0].numel(),
+    ),
+    Difference(
+        "PyTorch's `special.round` has no kernel for whole numbers, which `round` has.",
+        "accepted",
+        names=r"special\.round",
+        text="round_vml_cpu",
+        instead=lambda call: replace(call, name="round"),
+    ),
+    Difference(
+        "PyTorch's `native_batch_norm` looks neither at the sizes of what it reads nor at a negative `eps`.",
+        "refused",
+        names="native_batch_norm",
+        text="should contain|eps must be non-negative",
+    ),
+    Difference(
+        "PyTorch's `bincount` forgets the imaginary parts of weights.",
+        "refused",
+        names=r"(Tensor\.)?bincount",
+        text="not implemented for 'Complex",
+    ),
+    Difference(
+        "PyTorch's `as_strided` overflows where it checks an offset beyond 2**61.",
+        "refused",
+        names=r"(Tensor\.)?as_strided_?",
+        text="are out of bounds for storage",
+        when=lambda call: any(
+            isinstance(v, int) and v >= 2**60 for v in (*call.args, *call.kwargs.values())
+        ),
     ),
     Difference(
         "A tensor that holds True stands for dimension 1 in PyTorch.",

@@ -283,14 +283,14 @@ _UNSIGNED = real.uint16, real.uint32, real.uint64
 
 
 def answers_as(call: Call, other: Call) -> bool:
-    """Whether we answer a call as PyTorch answers another one, or it answers neither."""
-    if any(t.dtype in _UNSIGNED for t in leaves((call.args, call.kwargs))):
-        return True
+    """Whether we answer a call as PyTorch answers another one."""
     theirs = perform(other, real, *_copied((tuple(other.args), other.kwargs)))
+    if any(t.dtype in _UNSIGNED for t in leaves((call.args, call.kwargs))):
+        return theirs.error is None
     own_args, own_kwargs = to_ours(_copied((tuple(call.args), call.kwargs)))
     mine = perform(call, ours, own_args, own_kwargs)
     if theirs.error is not None or mine.error is not None:
-        return theirs.error is not None
+        return False
     outs = leaves(mine.result), leaves(theirs.result)
     given = [t for t in leaves((call.args, call.kwargs)) if t.is_floating_point() or t.is_complex()]
     coarsest = _rounding(given) if given else 0.0

@@ -1,4 +1,4 @@
-"""The process that makes the calls: `python -m tests.torch.fuzz.worker SEED FIRST END NAME SHOWN`."""
+"""The process that makes the calls: `python -m tests.torch.fuzz.worker SEED FIRST END NAME SHOWN GRID`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MEMORY = 12 << 30
 """Bytes of addresses that a worker may use."""
 
 
-def main(seed: int, first: int, end: int, only: str | None, shown: str | None) -> None:
+def main(seed: int, first: int, end: int, only: str | None, shown: str | None, grid: bool) -> None:
     """Make the calls with numbers from `first` to `end`, and report what differs.
 
     Args:
@@ -26,6 +26,7 @@ def main(seed: int, first: int, end: int, only: str | None, shown: str | None) -
         end: one more than the last
         only: pattern of the functions to call
         shown: pattern of the reasons whose differences are reported, too
+        grid: whether calls are made by a grid, not by chance
     """
     pipe = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # C code prints, too
@@ -40,6 +41,7 @@ def main(seed: int, first: int, end: int, only: str | None, shown: str | None) -
 
     from .differences import reason_for
     from .drawing import draw_call
+    from .grid import grid_call
     from .judging import Finding, judge
     from .memory import GuardedMemory
 
@@ -48,7 +50,9 @@ def main(seed: int, first: int, end: int, only: str | None, shown: str | None) -
     tally: Counter[str] = Counter()
     with contextlib.redirect_stdout(io.StringIO()):
         for index in range(first, end):
-            call = draw_call(seed, index, only)
+            call = (grid_call if grid else draw_call)(seed, index, only)
+            if call is None:
+                continue
             code = call.code()  # before the call writes into its arguments
             tell({"index": index, "name": call.name, "phase": "drawing"})
             try:
@@ -79,4 +83,4 @@ def main(seed: int, first: int, end: int, only: str | None, shown: str | None) -
 
 if __name__ == "__main__":
     seed, first, end = map(int, sys.argv[1:4])
-    main(seed, first, end, sys.argv[4] or None, sys.argv[5] or None)
+    main(seed, first, end, sys.argv[4] or None, sys.argv[5] or None, bool(sys.argv[6]))

@@ -22,11 +22,13 @@ PATIENCE = 600.0
 Report = dict[str, Any]
 
 
-def run(seed: int, first: int, count: int, only: str | None, shown: str | None) -> Iterator[Report]:
+def run(
+    seed: int, first: int, count: int, only: str | None, shown: str | None, grid: bool
+) -> Iterator[Report]:
     """Reports of some calls: one for each that differs, crashes or does not end, and counts."""
     end = first + count
     while first < end:
-        for report in _run_worker(seed, first, end, only, shown):
+        for report in _run_worker(seed, first, end, only, shown, grid):
             yield report
             if report["kind"] in ("crash", "hang"):
                 first = report["index"] + 1
@@ -36,12 +38,12 @@ def run(seed: int, first: int, count: int, only: str | None, shown: str | None) 
 
 
 def _run_worker(
-    seed: int, first: int, end: int, only: str | None, shown: str | None
+    seed: int, first: int, end: int, only: str | None, shown: str | None, grid: bool
 ) -> Iterator[Report]:
     """Start a process, and listen to it until it ends, dies or falls silent."""
     command = [sys.executable, "-m", "tests.torch.fuzz.worker", str(seed), str(first), str(end)]
     environment = {**os.environ, "NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    command += [only or "", shown or ""]
+    command += [only or "", shown or "", "grid" if grid else ""]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
     )

@@ -11,6 +11,7 @@ from ...interpreters import composite
 from ...tensor import Array, Tensor
 from ..joining import cat
 from ..memory import fill
+from ..precision import require_floats
 from ..ranges import eye
 from ..record import Op
 from ..surface import into, with_out
@@ -215,6 +216,7 @@ GEQRF = Op("geqrf", ("input",), _geqrf, {"input": None})
 def geqrf(input: Tensor, *, out: Any = None) -> Any:
     """R above the diagonal, the reflectors of Q below it, and their scales."""
     check_matrix("torch.geqrf", input)
+    require_floats("geqrf_cpu", input._array, "fcV")
     result = several("geqrf", "a tau", GEQRF(input))
     return result if out is None else into(out, result, "geqrf")
 
@@ -283,10 +285,18 @@ def ormqr(
             f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2], got {list(other.shape)} "
             f"and {list(input.shape)}"
         )
+    least = min(other._array.shape[side], input._array.shape[-1])
+    if tau._array.shape[-1] != least:
+        raise RuntimeError(
+            f"torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1]), {least}, "
+            f"got {list(tau.shape)}"
+        )
     if not left:  # other Q = (Qᴴ otherᴴ)ᴴ
         return ormqr(input, tau, other.mH, transpose=not transpose).mH
     vectors, scales = _reflectors(input), tau.conj() if transpose else tau
     order = range(tau._array.shape[-1])
+    if not order:
+        return other.clone()
     for i in order if transpose else reversed(order):
         other = _reflect(other, vectors[..., i], scales[..., i])
     return other

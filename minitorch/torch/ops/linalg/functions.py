@@ -15,7 +15,7 @@ from ..elementwise import conj
 from ..joining import cat
 from ..memory import fill
 from ..movement import wrap_dim
-from ..precision import kind_name
+from ..precision import kind_name, require_floats
 from ..products import multi_dot as product_of_all
 from ..promotion import broadcast_shapes, plain_integer
 from ..random import randn
@@ -366,6 +366,7 @@ def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's diagonal."""
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
+    require_floats("trace", input._array, "iufcV")
     return input.diagonal().sum()
 
 
@@ -384,7 +385,7 @@ def svd_lowrank(
     centered = A if M is None else A - M.broadcast_to(A.shape)
     turned = m < n
     X = centered.mH if turned else centered
-    Q = _range_of(X, 6 if q is None else q, 2 if niter is None else niter)
+    Q = _range_of(X, 6 if q is None else int(q), 2 if niter is None else niter)
     U, S, Vh = svd(Q.mH @ X, full_matrices=False)
     U, V = Q @ U, Vh.mH
     return (V, S, U) if turned else (U, S, V)
@@ -408,7 +409,7 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
         raise ValueError(
             f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}"
         )
-    if niter < 0:
+    if not niter >= 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
     return svd_lowrank(A - A.mean(-2, True) if center else A, q, niter)
 

@@ -15,7 +15,7 @@ from ..creation import tensor
 from ..layout import in_order
 from ..movement import wrap_dim, wrap_dims
 from ..precision import kind_name
-from ..promotion import plain_number, result_type
+from ..promotion import plain_integers, plain_number, result_type
 from ..record import REDUCTION, Op, bind
 from ..reduce import spread
 from ..surface import FUNCTIONS, check_tensor, function_and_method, into, method, with_out
@@ -254,6 +254,8 @@ def _any_norm(input: Tensor, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Ten
         raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
     if p is None or isinstance(p, str):
         p = 2
+    if dim is not None:
+        dim = plain_integers(dim, "norm", "dim")
     return vector_norm(input, plain_number(p, "norm", "p"), dim, keepdim, dtype=dtype)
 
 

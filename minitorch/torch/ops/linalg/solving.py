@@ -15,6 +15,7 @@ from ..comparison import where
 from ..creation import ones_like
 from ..elementwise import conj
 from ..joining import cat
+from ..precision import require_floats
 from ..promotion import broadcast_shapes
 from ..ranges import eye
 from ..record import Op
@@ -229,6 +230,7 @@ def _lu_of(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
         raise TypeError(f"lu(): argument 'pivot' must be bool, not {type(pivot).__name__}")
     check_matrix("lu", A)
     _check_pivot("lu", pivot)
+    require_floats("lu_cpu", A._array, "fcV")
     return tuple(LU_FACTOR(A)[: 3 if get_infos else 2])
 
 

@@ -1,0 +1,181 @@
+"""Known differences in the gradients of what both libraries answer."""
+
+from __future__ import annotations
+
+from ..oracle import leaves
+from .difference import (
+    Difference,
+    has_blank,
+    has_nan_number,
+    has_zero,
+    is_extreme,
+    no_freedom,
+    not_finite,
+)
+from .judging import of_twin
+
+GRADIENTS = (
+    Difference(
+        "Where a derivative is 0 everywhere, one library says so with zeros and the other with None.",
+        "gradient (there|missing)",
+        text="zero: True",
+    ),
+    Difference(
+        "Whole numbers require grad after PyTorch has compared them in place with what does, or filled them with it.",
+        "requires_grad|gradient there|gradient missing",
+        names=r"(Tensor\.)?(eq|ne|lt|le|gt|ge|greater|less|greater_equal|less_equal|not_equal|fill|index_fill|masked_fill)_",
+        text="False, expected True|zero: True",
+    ),
+    Difference(
+        "The gradient of `as_strided_scatter` by its input goes to what was overwritten, in PyTorch.",
+        "gradient values",
+        names=r"(Tensor\.)?as_strided_scatter",
+    ),
+    Difference(
+        "The factors of a singular matrix have no derivative.",
+        "gradient values",
+        names=r"(Tensor\.|linalg\.)?qr",
+        when=lambda call: any(0 in t.stride() for t in leaves(call.args[:1])),
+    ),
+    Difference(
+        "Eigenvectors and singular vectors may point the other way.",
+        "gradient values",
+        names=r"(linalg\.|Tensor\.)?(eigh?|svd|pca_lowrank|svd_lowrank|lobpcg)",
+    ),
+    Difference(
+        "The derivative of a product with infinite elements and two that are 0 is NaN; PyTorch's `prod` says 0.",
+        "gradient values",
+        names=r"(Tensor\.)?prod",
+        text=r"\(-?nan",
+        when=lambda call: not_finite(call) and has_zero(call),
+    ),
+    Difference(
+        "PyTorch's derivative of `ldexp_` by the exponent overflows before it is multiplied by the logarithm of 2.",
+        "gradient values",
+        names=r"(Tensor\.)?ldexp_",
+        text=r"expected .*\(-?inf\)",
+        when=is_extreme,
+    ),
+    Difference(
+        "A label of `ctc_loss` that is the blank itself is counted once, or twice, at the last step.",
+        "gradient values",
+        names=r"(nn\.functional\.)?ctc_loss",
+        when=has_blank,
+    ),
+    Difference(
+        "PyTorch's derivative of `xlogy` at 0 is 0 also for the logarithm of a number that is NaN.",
+        "gradient values",
+        names=r"(Tensor\.|special\.)?xlogy_?",
+        text=r"\(nan\), expected .*\(0\.0\)",
+        when=has_nan_number,
+    ),
+    Difference(
+        "The derivative of the power 0.5 at -0 is infinite of either sign, in two bytes and in four.",
+        "gradient values",
+        names=r"(Tensor\.)?(pow|float_power|__i?pow__)_?",
+        text=r"\(-?inf\), expected .*\(-?inf\)",
+        when=has_zero,
+    ),
+    Difference(
+        "A singular matrix has no derivative of the logarithm of its determinant: PyTorch's is infinite.",
+        "gradient values",
+        names=r"(Tensor\.|linalg\.)?(logdet|slogdet)",
+        text=r"\(nan\), expected .*inf",
+    ),
+    Difference(
+        "PyTorch's gradient of `polar` by a negative length points the wrong way.",
+        "gradient values",
+        names="polar",
+        when=lambda call: any(bool((t < 0).any()) for t in leaves(call.args[:1])),
+    ),
+    Difference(
+        "PyTorch's gradient of `narrow_copy` from a place counted from the end is 0.",
+        "gradient values",
+        names=r"(Tensor\.)?narrow_copy",
+        instead=of_twin("narrow"),
+    ),
+    Difference(
+        "PyTorch records results that do not depend on what requires grad: the second of `triangular_solve`, those "
+        "of `native_group_norm`, `ormqr` without reflections.",
+        "requires_grad",
+        names=r"(Tensor\.)?(triangular_solve|native_group_norm|ormqr)",
+        text="False, expected True",
+    ),
+    Difference(
+        "PyTorch's `linspace` and `logspace` between tensors record their `out=`, without a derivative.",
+        "requires_grad",
+        names="linspace|logspace",
+        text="False, expected True",
+        when=lambda call: "out" in call.kwargs,
+    ),
+    Difference(
+        "PyTorch's gradient of `var` and `std` over an empty list of dimensions, which stands for all, divides by 1.",
+        "gradient values",
+        names=r"(Tensor\.)?(var|std)(_mean)?",
+        when=lambda call: any(
+            v in ([], ())
+            for v in (*call.args[1:2], call.kwargs.get("dim"))
+            if type(v) in (list, tuple)
+        ),
+    ),
+    Difference(
+        "The derivative of `logit` at 0 and -0 is infinite of either sign in PyTorch, according to the place in memory.",
+        "gradient values",
+        names=r"(Tensor\.|special\.)?logit_?",
+        text=r"\(-?inf\), expected .*\(-?inf\)",
+        when=has_zero,
+    ),
+    Difference(
+        "Where numbers overflow or are infinite, a gradient that is infinite by one formula is NaN by another.",
+        "gradient values",
+        text=r"\((-?inf|nan)\), expected .*\((-?inf|nan)\)",
+        when=is_extreme,
+        finite=True,
+    ),
+    Difference(
+        "The derivatives of `logit`, `hardswish`, `hardtanh`, `relu6`, `hardshrink`, `softshrink`, `elu`, `celu` and "
+        "`selu` at NaN are NaN or a number in PyTorch, according to the place in memory.",
+        "gradient values",
+        names=r"(special\.|Tensor\.|nn\.functional\.)?(logit|hardswish|hardtanh|relu6|hardshrink|softshrink|elu|celu|selu)_?",
+        when=not_finite,
+    ),
+    Difference(
+        "The derivatives of `i1` and `i1e` at NaN are numbers in PyTorch.",
+        "gradient values",
+        names=r"special\.i1e?",
+        text=r"\(nan\)",
+        when=not_finite,
+    ),
+    Difference(
+        "PyTorch's gradient of `ldexp` by whole exponents is a power of whole numbers: 0 for negative ones, and overflown.",
+        "gradient values",
+        names=r"(Tensor\.)?ldexp_?",
+        when=lambda call: any(
+            not (t.is_floating_point() or t.is_complex())
+            and bool(((t < 0) | (t >= 8 * t.element_size() - 1)).any())
+            for t in leaves((call.args, call.kwargs))
+        ),
+    ),
+    Difference(
+        "The derivative of a variance with no degrees of freedom left is infinite or NaN, which each formula finds "
+        "in its own way.",
+        "gradient values",
+        names=r"(Tensor\.)?(var|std)(_mean)?",
+        text=r"expected .*(nan|inf)",
+        when=no_freedom,
+    ),
+    Difference(
+        "PyTorch loses the gradient of `view_copy` to a type, unless there is an `out=`.",
+        "requires_grad",
+        names="view_copy",
+        text="False, expected True",
+        when=lambda call: "out" in call.kwargs,
+    ),
+    Difference(
+        "PyTorch's gradient of `embedding_bag` with `scale_grad_by_freq` divides by another row's count.",
+        "gradient values",
+        names=r"(nn\.functional\.)?_?embedding_bag(_forward_only)?",
+        when=lambda call: call.kwargs.get("scale_grad_by_freq", True) is True,
+    ),
+)
+"""Known differences in the gradients of what both libraries answer."""
