@@ -411,12 +411,12 @@ method("__radd__", Tensor.__add__)
 method("__rmul__", Tensor.__mul__)
 
 
-def _divided_by_self(self: Tensor, other: Any) -> Any:
-    """`other / self`."""
+def _divided_by(self: Tensor, other: Any) -> Any:
+    """`other / self`, of a number or a tensor."""
     return self.reciprocal() * other if isinstance(other, (Tensor, *NUMBERS)) else NotImplemented
 
 
 for _name in ("__rdiv__", "__rtruediv__"):  # as Torch computes it, to the last digit
-    method(_name, _divided_by_self)
+    method(_name, lambda self, other: _divided_by(self, other))
 method("__div__", Tensor.__truediv__)
 method("__idiv__", lambda self, other: self.div_(other))

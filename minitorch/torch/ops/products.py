@@ -410,10 +410,12 @@ def _contracted(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
         if dims > min(a.ndim, b.ndim):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         return list(range(a.ndim - dims, a.ndim)), list(range(dims))
-    if not isinstance(dims, (list, tuple)) or len(dims) != 2:
+    if not isinstance(dims, (list, tuple)):
         raise RuntimeError(
             f"tensordot expects dims to be int or tuple[list[int], list[int]], but got dims={dims}"
         )
+    if len(dims) != 2:
+        raise ValueError(f"tensordot expects two lists of dimensions, got {dims}")
     left, right = dims
     if isinstance(left, int) or isinstance(right, int):
         raise TypeError(f"tensordot(): argument 'dims' must be two lists of ints, not {dims}")
