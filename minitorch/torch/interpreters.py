@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial, wraps
 from typing import Any
 
@@ -38,6 +39,10 @@ class Interpreter:
     def backward(self, node: Any, gradients: Any, perform: Callable[[Any, Any], Any]) -> Any:
         """The gradients that a node of the graph sends on, as `perform(node, gradients)` gives them."""
         return perform(node, gradients)
+
+    def choosing(self, found: Any, skips: bool) -> AbstractContextManager[Any]:
+        """Around what is done only as long as a tensor's number is 0, and whether it is left out now."""
+        return nullcontext()
 
     def install(self) -> None:
         """Be asked first, in this thread, from now on."""
@@ -88,6 +93,15 @@ def interpret(op: Any, inputs: Inputs, params: Params) -> Any:
 
 def _perform(op: Any, inputs: Inputs, params: Params) -> Any:
     return op.perform(inputs, params)
+
+
+def unless(found: Any, act: Callable[[], Any]) -> Any:
+    """The result of a function; None where a tensor's number is not 0, and then it is not called."""
+    skips = bool(found._array)
+    with ExitStack() as around:
+        for each in _thread.stack:
+            around.enter_context(each.choosing(found, skips))
+        return None if skips else act()
 
 
 def interpret_backward(node: Any, gradients: Any) -> Any:

@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from . import compiled_operations, compiled_programs
+from . import compiled_operations, compiled_programs, compiled_training
 
 
 @pytest.mark.parametrize("first", range(0, 120, 30))
@@ -15,6 +15,13 @@ def test_programs_by_number(first: int) -> None:
         warnings.simplefilter("ignore")
         outcomes = [compiled_programs.run(seed) for seed in range(first, first + 30)]
     assert outcomes.count("played") >= 15
+
+
+def test_training_runs_by_number() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        outcomes = [compiled_training.run(seed) for seed in range(6)]
+    assert outcomes.count("played") >= 5
 
 
 @pytest.mark.parametrize("name", compiled_operations.OPERATIONS[::20])

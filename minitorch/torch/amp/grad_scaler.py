@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import dtypes
 from ..device import CPU
-from ..interpreters import update
+from ..interpreters import unless, update
 from ..ops.creation import tensor
 from ..tensor import Tensor, bump_versions
 
@@ -122,8 +122,8 @@ class GradScaler:
             raise RuntimeError("step() has already been called since the last update().")
         if state["stage"] is OptState.READY:
             self.unscale_(optimizer)
-        bad = any(found.item() for found in state["found_inf_per_device"].values())
-        result = None if bad else optimizer.step(*args, **kwargs)
+        (found,) = state["found_inf_per_device"].values()
+        result = unless(found, lambda: optimizer.step(*args, **kwargs))
         state["stage"] = OptState.STEPPED
         return result
 
@@ -136,14 +136,14 @@ class GradScaler:
             self._set_scale(scale, new_scale)
         else:
             states = self._per_optimizer_states.values()
-            found = [f.item() for s in states for f in s["found_inf_per_device"].values()]
+            found = [f for s in states for f in s["found_inf_per_device"].values()]
             if not found:
                 raise AssertionError("No inf checks were recorded prior to update.")
             _amp_update_scale_(
-                scale, tracker, any(found), self._growth_factor, self._backoff_factor,
+                scale, tracker, found, self._growth_factor, self._backoff_factor,
                 self._growth_interval,
             )  # fmt: skip
-        self._per_optimizer_states = defaultdict(_fresh)
+        self._per_optimizer_states.clear()
 
     def _set_scale(self, scale: Tensor, value: Any) -> None:
         if isinstance(value, float):
@@ -278,10 +278,16 @@ def _amp_foreach_non_finite_check_and_unscale_(
 
 @update(0, 1)
 def _amp_update_scale_(
-    scale: Tensor, tracker: Tensor, bad: bool, growth: float, backoff: float, interval: int
+    scale: Tensor,
+    tracker: Tensor,
+    found: list[Tensor],
+    growth: float,
+    backoff: float,
+    interval: int,
 ) -> None:
     """Let a scale shrink after a bad step, or grow after so many good ones."""
     number, count = scale._array, tracker._array
+    bad = any(each._array for each in found)
     grown = number * np.float32(growth)
     if bad:
         number *= backoff

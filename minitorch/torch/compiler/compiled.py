@@ -215,6 +215,9 @@ class Compiled:
             raise reason
         if mode_state() != traced.state:
             raise CannotTrace("it leaves other settings behind", None)
+        if tracer.incomplete:
+            self._note_unstable(tracer.incomplete)
+            return
         new = any(code not in self.codes for code in reading.codes)
         self.codes = {**self.codes, **reading.codes}
         self.dynamic = self.dynamic or reading.dynamic

@@ -409,14 +409,16 @@ def differentiated(tape: Tape, tracer: Tracer) -> Differentiated | None:
     results = set(map(int, slots_in(tape.result)))
     sources = set(map(int, tape.sources))
     made = [owners[s] for s in results - sources]
-    tracked = {owners[s] for s in sources if tracks(tensors[s])}
     apart = len(set(made)) == len(made) and not {owners[s] for s in sources} & set(made)
-    written = _written_owners(tape, owners) & tracked
     gradients = tape.gradients or any(s.kind == "gradient" for s in tape.sources.values())
-    wanted = any(tracks(tensors[s]) for s in sources) and any(
-        tracks(tensors[s]) for s in results - sources
-    )
-    if not apart or written or gradients or not wanted:
+    if not apart or gradients:
+        return None
+    try:
+        tracked = {owners[s] for s in sources if tracks(tensors[s])}
+        wanted = tracked and any(tracks(tensors[s]) for s in results - sources)
+    except RuntimeError:  # a view that has lost its history
+        return None
+    if not wanted or _written_owners(tape, owners) & tracked:
         return None
     return Differentiated(tape, tracer)
 

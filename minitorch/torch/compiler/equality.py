@@ -38,6 +38,7 @@ def _same_entry(a: Entry, b: Entry) -> bool:
         and a.outputs == b.outputs
         and a.layouts == b.layouts
         and a.offsets == b.offsets
+        and a.unless == b.unless
         and alike(a.inputs, b.inputs)
         and alike(a.params, b.params)
     )

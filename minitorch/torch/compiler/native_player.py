@@ -176,7 +176,8 @@ class Plan:
         for k, step in enumerate(steps):
             if not isinstance(step, Call):
                 last = self.segments[-1][-1] if self.segments else -2
-                if last == k - 1 and not _is_checked(steps[last]):
+                joins = last == k - 1 and not _is_checked(steps[last])
+                if joins and _unless(steps[last]) == _unless(step):
                     self.segments[-1].append(k)
                 else:
                     self.segments.append([k])
@@ -188,6 +189,7 @@ class Plan:
                 for slot in (*steps[k].read(), *steps[k].written()):
                     self._note(memory.place(slot).root)
         read = {int(s) for step in steps if isinstance(step, Call) for s in step.read()}
+        read |= {int(s) for s in map(_unless, steps) if s is not None}
         read |= {int(step.check[1]) for step in steps if isinstance(step, Kernel) and step.check}
         roots = {id(p.root): p.root for p in memory.places.values()}
         self.left = [root for root in roots.values() if root.whose == LEFT]
@@ -261,7 +263,8 @@ class NativePlayer(OnArrays):
                 self.leave(plan.lowering.numbers[k])
                 for slot in step.read():
                     self._ensure(slot)
-                self.entry(step.entry)
+                with self.chosen(step.entry.unless, step.read()):
+                    self.entry(step.entry)
                 self.emitted |= {int(slot) for slot in step.entry.outputs}
                 for slot in step.entry.outputs:
                     if id(places.place(slot).root) in plan.dynamic:
@@ -337,6 +340,17 @@ class NativePlayer(OnArrays):
         plan = self.native
         segment = plan.segments[number]
         self._begin(segment)
+        unless = _unless(plan.lowering.steps[segment[0]])
+        if unless is not None:
+            self._ensure(unless)
+        with self.chosen(unless, ()):
+            self._run(number)
+        self._look_at_errors(segment[-1])
+
+    def _run(self, number: int) -> None:
+        """Count, and start a program."""
+        plan = self.native
+        segment = plan.segments[number]
         for k in segment:
             step = plan.lowering.steps[k]
             if isinstance(step, Update):
@@ -354,7 +368,6 @@ class NativePlayer(OnArrays):
         blas = plan.asks_blas(segment)
         if not parallel and not blas:
             self.lines.append(run.format(1, 0))
-            self._look_at_errors(segment[-1])
             return
         threads = self.constant(get_num_threads)
         launch = self.constant(_launcher())
@@ -362,7 +375,6 @@ class NativePlayer(OnArrays):
         self.names.setdefault("running", running)
         self.lines.append("with numpy_on_one_thread(), running():")
         self.lines.append("    " + run.format(f"{threads}()", launch))
-        self._look_at_errors(segment[-1])
 
     def _begin(self, segment: list[int]) -> None:
         """What is done before consecutive steps: gradients that they replace are let go, and results get memory."""
@@ -416,6 +428,11 @@ class _Preparation:
                 tensor._array[...] = value
         for tensors in changed:
             bump_versions(tensors)
+
+
+def _unless(step: Any) -> Slot | None:
+    """The slot that says whether a step is left out."""
+    return step.entry.unless if isinstance(step, (Call, Update)) else None
 
 
 def _is_checked(step: Any) -> bool:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -150,9 +151,27 @@ class Player:
         last = self._last_uses()
         for i, entry in enumerate(self.tape.entries):
             self.leave(entry.number)
-            self.entry(entry)
+            with self.chosen(entry.unless, entry.slots()):
+                self.entry(entry)
             for slot in last.get(i, ()):
                 self.lines.append(f"del {self.variable(slot)}")
+
+    @contextmanager
+    def chosen(self, unless: Slot | None, used: Iterable[Slot]) -> Iterator[None]:
+        """Let lines be left out where the number of a slot is not 0; what they use is there in any case."""
+        if unless is None:
+            yield
+            return
+        for slot in used:
+            if int(slot) in self.returned:
+                self.tensor(slot)
+        lines, self.lines = self.lines, []
+        yield
+        self.lines = [
+            *lines,
+            f"if not {self.array(unless)}:",
+            *(f"    {line}" for line in self.lines),
+        ]
 
     def begin(self) -> None:
         """Name the tensors that come from outside."""

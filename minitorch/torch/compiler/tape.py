@@ -59,6 +59,7 @@ class Entry:
         fresh: of each output: whether it has memory of its own, all of it
         offsets: of each output of a movement: the byte of the first input's memory at which it begins, if it lies there
         number: its place on the tape as it was traced
+        unless: a slot; where its number is not 0, the entry is left out
     """
 
     op: Any
@@ -72,10 +73,11 @@ class Entry:
     fresh: tuple[bool, ...] = ()
     offsets: tuple[int | None, ...] = ()
     number: int = 0
+    unless: Slot | None = None
 
     def slots(self) -> Iterator[Slot]:
         """The slots that it reads, as often as they occur."""
-        yield from slots_in((self.inputs, self.params))
+        yield from slots_in((self.inputs, self.params, self.unless))
 
 
 @dataclass(slots=True)
@@ -208,6 +210,7 @@ def _text_of_entry(entry: Entry) -> str:
     values = [_text(x) for x in entry.inputs]
     values += [f"{name}={_text(value)}" for name, value in entry.params.items()]
     call = f"{entry.op.name}({', '.join(values)})"
+    call += "" if entry.unless is None else f" unless {entry.unless!r}"
     return f"{made} = {call}" if made else call
 
 

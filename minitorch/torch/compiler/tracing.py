@@ -50,6 +50,8 @@ class Tracer(Interpreter):
         found: tensors that guards know, by their addresses
         broken: why it can be none, once that is known
         unrecorded: why operations cannot be recorded at a play, if they cannot
+        unless: the slot that says whether what happens now is left out
+        incomplete: why this call's tape cannot be played, though a later one's may
     """
 
     def __init__(self, name: str, reading: Reading, found: Any = ()) -> None:
@@ -58,6 +60,8 @@ class Tracer(Interpreter):
         self.found = found
         self.broken: CannotTrace | None = None
         self.unrecorded = ""
+        self.unless: Slot | None = None
+        self.incomplete = ""
         self.first_node = next(numbers)
         self.walked: set[Node] = set()  # nodes that a backward went through
         self.tensors: dict[int, tuple[Slot, Tensor, Any]] = {}
@@ -146,6 +150,21 @@ class Tracer(Interpreter):
             self.broken = self._reason("backward reaches what was computed before the call")
         return perform(node, gradients)
 
+    @contextmanager
+    def choosing(self, found: Tensor, skips: bool) -> Iterator[None]:
+        """Let a play leave out what follows where a tensor says so: updates, which make nothing."""
+        changes = len(self.changes)
+        self.unless = self._known(found)
+        if skips or self.unless is None:
+            self.incomplete = "a tensor decides what is done, and it was not done"
+        try:
+            yield
+        finally:
+            self.unless = None
+        self.note_gradients()
+        if len(self.changes) > changes:
+            self.incomplete = "gradients are set if a tensor says so"
+
     # --- Entries ---------------------------------------------------------------------------------
 
     def _reason(self, why: str) -> CannotTrace:
@@ -184,7 +203,9 @@ class Tracer(Interpreter):
                     self._note_grad(target._base)
 
     def _append(self, entry: Entry) -> None:
-        entry.number = len(self.tape.entries)
+        entry.number, entry.unless = len(self.tape.entries), self.unless
+        if self.unless is not None and (entry.outputs or not isinstance(entry.op, Update)):
+            self.incomplete = f"{entry.op.name!r} is performed if a tensor says so"
         self.tape.entries.append(entry)
 
     def _fresh(self, arrays: list[Any]) -> tuple[bool, ...]:
@@ -303,6 +324,8 @@ class Tracer(Interpreter):
             if (base is not None or self._is_alias(slot)) and owners[id(owner(tensor._array))] > 1:
                 tape.recorded = True  # who writes into one must reach the other
         tape.recorded = tape.recorded or bool(live)
+        if tape.recorded and any(entry.unless is not None for entry in tape.entries):
+            raise CannotTrace("it returns a graph, and a tensor decides what is done", None)
         if tape.recorded and self.unrecorded:
             raise CannotTrace(self.unrecorded, None)
         if tape.recorded and (self.walked or tape.freed):

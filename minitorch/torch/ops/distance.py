@@ -38,8 +38,6 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 def _length(x: Tensor, dim: int, eps: float) -> Tensor:
     """The norm along a dimension, at least `eps`; its derivative is that of the norm there, too."""
     norm = x.norm(2, dim, keepdim=True)
-    if not (norm._array < eps).any():
-        return norm
     return where(norm < eps, eps + (norm - norm.detach()), norm)
 
 

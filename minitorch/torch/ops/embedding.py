@@ -50,6 +50,17 @@ EMBEDDING = Op(
     {"weight": _by_weight, "indices": None},
     doc="Rows of a table.", kind=MOVEMENT,
 )  # fmt: skip
+
+
+def _one_hot(indices: Array, classes: Array) -> Array:
+    if (indices < 0).any():
+        raise RuntimeError("Class values must be non-negative.")
+    if (indices >= classes.size).any():
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return (indices[..., None] == classes).astype(np.int64)
+
+
+ONE_HOT = Op("one_hot", ("input", "classes"), _one_hot, {"input": None, "classes": None})
 EMBEDDING_BACKWARD = Op(
     "embedding_backward", ("grad", "indices"),
     lambda grad, indices, rows, padding_idx, by_frequency:
@@ -250,16 +261,9 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return tensor.new_zeros((*indices.shape, num_classes))
-    if (indices < 0).any():
-        raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:
         num_classes = int(indices.max()) + 1
-    elif num_classes < 1:
-        raise RuntimeError("num_classes should be positive")
-    elif (indices >= num_classes).any():
-        raise RuntimeError("Class values must be smaller than num_classes.")
-    classes = arange(num_classes, device=tensor.device)
-    return tensor.contiguous().unsqueeze(-1).eq(classes).to(dtypes.int64)
+    return ONE_HOT(tensor, arange(max(num_classes, 0), device=tensor.device))
 
 
 def _torch_embedding(

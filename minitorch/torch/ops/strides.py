@@ -81,11 +81,21 @@ RESTRIDE = Op("restride", ("input",), _restride,
 def _as_strided_gradient(g: Any, size: Any, stride: Any, offset: int, layout: Geometry) -> Any:
     """Each gradient goes to the place its element came from; elements at one place share it."""
     gradient = RESTRIDE(g, source=(size, stride, offset), target=layout)
+    if not _may_overlap(layout):
+        return gradient
     own = _places(layout)
     shown = np.bincount(own.reshape(-1))[own] if own.size else own
-    return (
-        gradient / wrap_beside(shown.astype(g._array.dtype), g) if (shown > 1).any() else gradient
-    )
+    return gradient / wrap_beside(shown.astype(g._array.dtype), g)
+
+
+def _may_overlap(geometry: Geometry) -> bool:
+    """Whether two elements may lie at one place: a step is no longer than all smaller ones together reach."""
+    reach = 0
+    for step, n in sorted(zip(geometry[1], geometry[0], strict=True)):
+        if n > 1 and step <= reach:
+            return True
+        reach += (n - 1) * step
+    return False
 
 
 AS_STRIDED = Op(

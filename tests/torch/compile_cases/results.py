@@ -115,6 +115,18 @@ def a_list_of_places_of_numbers_written_down(compile):
     return [f(data(2, 2)) for _ in range(30)]
 
 
+@way("played")
+def a_view_that_has_lost_its_history(compile):
+    def f(x):
+        a, b = x.unbind(0)
+        with torch.no_grad():
+            x.add_(1)
+        return x * 2, a, b
+
+    f = compile(f)
+    return [[y.detach() for y in f(torch.ones(2, 3, requires_grad=True))[:1]] for _ in range(6)]
+
+
 # --- Copies --------------------------------------------------------------------------------------
 
 
