@@ -141,7 +141,7 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _run_ranks(args: argparse.Namespace) -> int:
     """Start a script or a module as several ranks."""
-    from .torch.distributed.launch import launch
+    from .torch.distributed.jobs import launch
     from .torch.distributed.run import job_from
     from .torch.runner import report_missing
 

@@ -13,7 +13,7 @@ import sys
 from datetime import timedelta
 from typing import Any
 
-from . import distributed_random, distributed_shards
+from . import distributed_features, distributed_random, distributed_shards
 
 TYPES = "bool uint8 int8 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
 OPS = "SUM AVG PRODUCT MIN MAX BAND BOR BXOR".split()
@@ -350,6 +350,7 @@ def run(rank: int, name: str, address: str, path: str) -> None:
     if lib.__name__ != "torch":  # whose SyncBatchNorm is for GPUs
         found["normalized"] = normalized(lib, rank)
     found["shards"] = distributed_shards.run(lib, rank, RANKS, f"{path}.checkpoint")
+    found["features"] = distributed_features.run(lib, rank, RANKS)
     found["random"] = distributed_random.cases(lib, rank, RANKS, 60)
     found["wrong"] = wrong_calls(lib, rank)
     if rank == 0:

@@ -25,7 +25,10 @@ def free_port() -> int:
 
 def environment(**more: str) -> dict[str, str]:
     """The variables of a process that computes on one core."""
-    return {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **more}
+    kept = {
+        k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"
+    }  # lines come in one piece
+    return {**kept, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **more}
 
 
 def cases_of(library: str, path: str, address: str) -> list[dict[str, Any]]:

@@ -81,6 +81,13 @@ def test_gradients_flow_through_collectives(found: Any) -> None:
         assert ours["flowing"] == theirs["flowing"]
 
 
+@pytest.mark.parametrize("feature", ["joined", "hooks", "half", "mesh", "spread"])
+def test_ranks_do_what_pytorchs_do(found: Any, feature: str) -> None:
+    tolerance = 1e-3 if feature == "half" else 2e-6  # sums of three in float16: in any order
+    for theirs, ours in zip(*found, strict=True):
+        assert same(theirs["features"][feature], ours["features"][feature], tolerance), feature
+
+
 def test_batches_of_all_ranks_are_normalized_together(found: Any) -> None:
     with mt.random.fork_rng():
         mt.manual_seed(7)

@@ -114,7 +114,7 @@ def test_a_save_that_is_cut_short_leaves_the_last_one_whole(
 
 def test_what_does_not_fit_changes_nothing(tmp_path: Path) -> None:
     layer = mt.nn.Linear(2, 3)
-    dcp.async_save({"layer": layer, "epoch": 1}, checkpoint_id=tmp_path).wait()
+    dcp.async_save({"layer": layer, "epoch": 1}, checkpoint_id=tmp_path).result()
     state = {"layer": {"weight": mt.zeros(3, 2), "bias": mt.zeros(4)}, "epoch": 0}
     with pytest.raises(
         dcp.CheckpointException, match=r"Size mismatch between saved \[3\] and current: \[4\]"

@@ -59,6 +59,7 @@ class Node:
     edges: Sequence[Edge | None] = ()
     number: float  # a whole one, unless it was made later than it stands for
     layout: Layout | None = None  # of its output; None where it has several, or any
+    last_leaf: int | None = None  # the input that, as a leaf, is reached after the others
     # Class-level until they are set, so that making a node is cheap.
     hooks: dict[str, Hooks] | None = None
     output_hooks: dict[int, Hooks] | None = None
@@ -407,12 +408,13 @@ def reachable(roots: Sequence[Node | Tensor]) -> list[Node | Tensor]:
     stack = [root for root in places if isinstance(root, Node)]
     while stack:
         node = stack.pop()
-        for edge in node.edges:
+        for i, edge in enumerate(node.edges):
             if edge is None:
                 continue
             end = edge[0]
             if not isinstance(end, Node):
-                places[end] = min(places.get(end, math.inf), node.number - 0.5)
+                place = node.number - (0.5 if i != node.last_leaf else 0.6)
+                places[end] = min(places.get(end, math.inf), place)
             elif end not in places:
                 places[end] = end.number
                 stack.append(end)

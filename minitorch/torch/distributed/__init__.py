@@ -30,6 +30,10 @@ from .collectives import reduce_scatter as reduce_scatter
 from .collectives import reduce_scatter_tensor as reduce_scatter_tensor
 from .collectives import scatter as scatter
 from .collectives import send as send
+from .debug import DebugLevel as DebugLevel
+from .debug import get_debug_level as get_debug_level
+from .debug import set_debug_level as set_debug_level
+from .debug import set_debug_level_from_env as set_debug_level_from_env
 from .errors import DistBackendError as DistBackendError
 from .errors import DistError as DistError
 from .errors import DistNetworkError as DistNetworkError
@@ -53,9 +57,11 @@ from .world import Backend as Backend
 from .world import GroupMember as GroupMember
 from .world import destroy_process_group as destroy_process_group
 from .world import get_backend as get_backend
+from .world import get_default_backend_for_device as get_default_backend_for_device
 from .world import get_global_rank as get_global_rank
 from .world import get_group_rank as get_group_rank
 from .world import get_node_local_rank as get_node_local_rank
+from .world import get_pg_count as get_pg_count
 from .world import get_process_group_ranks as get_process_group_ranks
 from .world import get_rank as get_rank
 from .world import get_world_size as get_world_size
@@ -68,15 +74,28 @@ from .world import is_initialized as is_initialized
 from .world import is_mpi_available as is_mpi_available
 from .world import is_nccl_available as is_nccl_available
 from .world import is_torchelastic_launched as is_torchelastic_launched
+from .world import is_ucc_available as is_ucc_available
+from .world import is_xccl_available as is_xccl_available
 from .world import new_group as new_group
 from .world import new_subgroups as new_subgroups
 from .world import new_subgroups_by_enumeration as new_subgroups_by_enumeration
+from .world import supports_complex as supports_complex
 
-_LATER = frozenset(("checkpoint", "fsdp", "nn", "optim", "run", "tensor"))
+all_gather_single, reduce_scatter_single = all_gather_into_tensor, reduce_scatter_tensor
+
+_LATER = frozenset(
+    ("algorithms", "checkpoint", "device_mesh", "distributed_c10d", "elastic", "fsdp", "nn", "optim", "rpc", "run", "tensor")
+)  # fmt: skip
 """Modules that load when they are first asked for."""
+_NAMES_LATER = {
+    "DeviceMesh": ".device_mesh", "init_device_mesh": ".device_mesh", "GradBucket": "..nn.parallel.buckets",
+}  # fmt: skip
+"""Names of such modules."""
 
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
         return import_module(f"{__name__}.{name}")
+    if name in _NAMES_LATER:
+        return getattr(import_module(_NAMES_LATER[name], __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,6 +6,7 @@ group. With `async_op=True` a collective is started and a `Work` returned; other
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
@@ -86,8 +87,18 @@ def _rank_in_group(
     return get_group_rank(group, rank)
 
 
+class _Coalescing(threading.local):
+    works: list[Work] | None = None  # where collectives that belong together are collected
+
+
+coalescing = _Coalescing()
+
+
 def _ended(work: Work, async_op: bool) -> Work | None:
     """A work that the program waits for, or None after it was waited for."""
+    if coalescing.works is not None:
+        coalescing.works.append(work)
+        return work
     if async_op:
         return work
     work.wait()

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from ..runner import report_missing
-from .launch import Job, launch
+from .jobs import Job, launch
 
 _ACCEPTED = ("--rdzv-backend", "--rdzv-id", "--rdzv-conf", "--monitor-interval", "--start-method", "--role", "--log-dir", "--redirects", "--tee", "--local-addr", "--local-ranks-filter")  # fmt: skip
 """Options of torchrun that change nothing here."""
@@ -97,14 +97,15 @@ def _ranks(text: str) -> int:
     return int(text)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Start the ranks, and return the exit code."""
+def main(argv: Sequence[str] | None = None, pass_local_rank: bool = False) -> int:
+    """Start the ranks, and return the exit code; each may be given its local rank as an argument."""
     args = make_parser().parse_args(argv)
     try:
         job = job_from(args, [args.script, *args.arguments], args.module, check=False)
     except ValueError as error:
         sys.stderr.write(f"minitorch.torch.distributed.run: {error}\n")
         return 2
+    job.pass_local_rank = pass_local_rank
     if not args.module and report_missing(args.script):
         return 1
     return launch(job)

@@ -19,16 +19,17 @@ from .world import leave, world
 def main(argv: Sequence[str]) -> int:
     """Run a rank, and tell the launcher if it fails."""
     args = list(argv)
-    module, check = False, True
-    while args and args[0] in ("--module", "--no-check"):
-        module, check = module or args[0] == "--module", check and args[0] != "--no-check"
-        args.pop(0)
+    options = set()
+    while args and args[0] in ("--module", "--no-check", "--local-rank"):
+        options.add(args.pop(0))
     rank = _set_variables()
+    if "--local-rank" in options:
+        args.insert(1, f"--local-rank={os.environ['LOCAL_RANK']}")
     world.presence = Presence(_store(), rank)
     world.presence.on_store_gone = lambda: os._exit(1)
-    run = run_module if module else run_script
+    run = run_module if "--module" in options else run_script
     try:
-        code = run(args[0], args[1:], check)
+        code = run(args[0], args[1:], "--no-check" not in options)
         reason = "" if code == 0 else _last_error(code)
     except SystemExit as ended:
         code, reason = _exit_code(ended.code)

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..device import device
 from . import mpi
+from .debug import DebugLevel, get_debug_level
 from .process_group import ProcessGroup, ProcessGroupMPI
 from .rendezvous import rendezvous
 from .store import PrefixStore, Store
@@ -154,7 +155,7 @@ _no_store = _NoStore()
 
 
 def _make_group(backend: str, comm: Any, arguments: Any) -> ProcessGroup:
-    detail = os.environ.get("TORCH_DISTRIBUTED_DEBUG", "").upper() == "DETAIL"
+    detail = get_debug_level() is DebugLevel.DETAIL
     if backend == "nccl":
         from .nccl import ProcessGroupNCCL
 
@@ -242,6 +243,32 @@ def is_nccl_available() -> bool:
     from . import nccl
 
     return nccl.is_available()
+
+
+def is_ucc_available() -> bool:
+    """Whether there is UCC: no."""
+    return False
+
+
+def is_xccl_available() -> bool:
+    """Whether there is XCCL: no."""
+    return False
+
+
+def supports_complex(reduceOp: Any) -> bool:  # noqa: N803
+    """Whether complex numbers can be reduced so."""
+    return reduceOp.name in ("SUM", "AVG")
+
+
+def get_default_backend_for_device(device: Any) -> str:  # noqa: F811
+    """The backend that tensors of a device are exchanged by."""
+    kind = device if isinstance(device, str) else device.type
+    return "nccl" if kind.split(":")[0] == "cuda" else "gloo"
+
+
+def get_pg_count() -> int:
+    """How many groups there are."""
+    return len(world.groups)
 
 
 def is_torchelastic_launched() -> bool:

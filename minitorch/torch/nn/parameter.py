@@ -33,7 +33,10 @@ class Parameter(Tensor):
     __torch_function__ = disabled
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
-        """A parameter over the memory of `data`."""
+        """A parameter over the memory of `data`; of the class that the class of `data` has for parameters, if it has one."""
+        other = getattr(type(data), "parameter_class", None)
+        if other is not None and cls is Parameter:
+            return other(data, requires_grad)
         made = _empty(cls) if data is None else _over(cls, data.detach())
         if requires_grad:
             if made._array.dtype.kind not in "fcV":

@@ -78,7 +78,7 @@ def _products(g: Any, input: Any, shape: tuple[int, ...]) -> Any:
 
 LINEAR = Op(
     "linear", ("input", "weight", "bias"), in_single(_linear), _gradients,
-    node="AddmmBackward0", doc="Each row of the input times the weight's rows, plus the bias.", kind=PRODUCT,
+    node="AddmmBackward0", last_leaf=1, doc="Each row of the input times the weight's rows, plus the bias.", kind=PRODUCT,
 )  # fmt: skip
 LINEAR_BACKWARD = Op(
     "linear_backward", ("grad", "input", "weight"), in_single(_backward), _again, kind=PRODUCT

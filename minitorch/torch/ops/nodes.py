@@ -164,6 +164,11 @@ class OpNode(Node):
             count = len(outputs) if plan.op.differentiable is None else plan.op.differentiable
             saved += [save(outputs[n], n if n < count else None) for n in plan.named]
 
+    @property
+    def last_leaf(self) -> int | None:  # type: ignore[override]
+        """The input that Torch reaches by way of one node more."""
+        return self.plan.op.last_leaf
+
     def name(self) -> str:
         return self.plan.op.node_name
 

@@ -89,6 +89,7 @@ class Op:
         overlapping: whether its twin may write to memory that a tensor shows more than once
         crosses: whether its result may be on another device than its inputs
         node: what its node in the graph is called, where Torch does not call it by the operation's name
+        last_leaf: the place of the argument that, as a leaf, gets its gradient after the others
         doc: one line
         writes: which inputs it changes: none
     """
@@ -112,6 +113,7 @@ class Op:
         overlapping: bool = False,
         crosses: bool = False,
         node: str = "",
+        last_leaf: int | None = None,
         doc: str = "",
     ) -> None:
         self.name = name
@@ -130,6 +132,7 @@ class Op:
         self.check = check
         self.overlapping = overlapping
         self.crosses = crosses
+        self.last_leaf = last_leaf
         self.doc = doc
         self.node_name = node or _node_name(name)
         self.last_bit = 1 << max(len(args) - 1, 0)

@@ -8,6 +8,8 @@ A checkpoint is a folder: a file of tensors for each rank (`torch.load` reads it
 last, and in one piece, so a save that is killed leaves the checkpoint before it whole.
 """
 
+from typing import Any
+
 from . import state_dict as state_dict
 from .index import CheckpointException as CheckpointException
 from .loading import load as load
@@ -16,3 +18,13 @@ from .saving import save as save
 from .storage import FileSystemReader as FileSystemReader
 from .storage import FileSystemWriter as FileSystemWriter
 from .storage import Stateful as Stateful
+
+
+def save_state_dict(state_dict: dict[str, Any], storage_writer: Any, process_group: Any = None, coordinator_rank: int = 0, no_dist: bool = False, planner: Any = None) -> None:  # fmt: skip
+    """`save`, as older programs call it."""
+    save(state_dict, storage_writer=storage_writer, process_group=process_group, no_dist=no_dist)
+
+
+def load_state_dict(state_dict: dict[str, Any], storage_reader: Any, process_group: Any = None, coordinator_rank: int = 0, no_dist: bool = False, planner: Any = None) -> None:  # fmt: skip
+    """`load`, as older programs call it."""
+    load(state_dict, storage_reader=storage_reader, process_group=process_group, no_dist=no_dist)

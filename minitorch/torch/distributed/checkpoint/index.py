@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,11 +37,12 @@ class Chunk:
 
 @dataclass
 class Entry:
-    """A tensor or another object; `shape` is None for the latter."""
+    """A tensor or another object; `shape` is None for the latter, `path` its keys in nested dictionaries."""
 
     shape: list[int] | None
     dtype: str = ""
     chunks: list[Chunk] = field(default_factory=list)
+    path: list[str | int] = field(default_factory=list)
 
 
 @dataclass
@@ -54,44 +55,60 @@ class Item:
     first: int
     rows: int
     nbytes: int
+    path: list[str | int]
 
 
-Place = tuple[Any, Any]
-"""A dictionary or list, and a key in it."""
+@dataclass
+class Place:
+    """Where a leaf is: its keys from the outermost dictionary on, and the innermost."""
+
+    path: list[str | int]
+    container: Any
+
+    @property
+    def value(self) -> Any:
+        """What is there."""
+        return self.container[self.path[-1]]
+
+    @value.setter
+    def value(self, new: Any) -> None:
+        self.container[self.path[-1]] = new
 
 
-def flatten(state: Any, prefix: str = "") -> Iterator[tuple[str, Place]]:
-    """The leaves of nested dictionaries, and of lists that have tensors, with names such as `model.0.weight`."""
+def flatten(state: Any, outer: Sequence[str | int] = ()) -> Iterator[Place]:
+    """The leaves of nested dictionaries, and of lists that have tensors."""
     pairs = state.items() if isinstance(state, dict) else enumerate(state)
     for key, value in pairs:
-        name = f"{prefix}{key}"
+        path = [*outer, key]
         nested = (isinstance(value, dict) and value) or (
             isinstance(value, list) and any(isinstance(v, Tensor) for v in value)
         )
         if nested:
-            yield from flatten(value, f"{name}.")
+            yield from flatten(value, path)
         else:
-            yield name, (state, key)
+            yield Place(path, state)
 
 
 def flattened(state: Any) -> dict[str, Place]:
-    """The leaves by name; ValueError where two have the same."""
+    """The leaves by names such as `model.0.weight`; ValueError where two have the same."""
     found: dict[str, Place] = {}
-    for name, place in flatten(state):
+    for place in flatten(state):
+        name = ".".join(map(str, place.path))
         if name in found:
             raise ValueError(f"two entries of the state are called {name!r}")
         found[name] = place
     return found
 
 
-def item_of(name: str, value: Any) -> Item:
+def item_of(name: str, place: Place) -> Item:
     """What this rank has under a name."""
+    value = place.value
     if not isinstance(value, Tensor):
-        return Item(name, None, "", 0, 0, 0)
-    whole = value.whole_shape if isinstance(value, DTensor) else value.shape
+        return Item(name, None, "", 0, 0, 0, place.path)
     first = value.first_row if isinstance(value, DTensor) else 0
-    rows = value.shape[0] if value.ndim else 0
-    return Item(name, list(whole), str(value.dtype), first, rows, value.numel() * value.element_size())  # fmt: skip
+    rows = value._array.shape[0] if value.ndim else 0
+    nbytes = value._array.nbytes
+    return Item(name, list(value.shape), str(value.dtype), first, rows, nbytes, place.path)
 
 
 def write_index(folder: Path, entries: dict[str, Entry]) -> None:
@@ -115,8 +132,8 @@ def read_index(folder: Path) -> dict[str, Entry]:
         raise ValueError(f"{path} is no index of a checkpoint: {error}") from None
 
 
-def _entry(shape: Any, dtype: Any, chunks: Any) -> Entry:
-    made = Entry(shape, dtype, [Chunk(**chunk) for chunk in chunks])
+def _entry(shape: Any, dtype: Any, chunks: Any, path: Any = ()) -> Entry:
+    made = Entry(shape, dtype, [Chunk(**chunk) for chunk in chunks], list(path))
     for chunk in made.chunks:
         if Path(chunk.file).name != chunk.file:
             raise ValueError(f"it names a file outside of its folder: {chunk.file!r}")

@@ -47,17 +47,17 @@ def load(
 def _load(folder: Path, state: dict[str, Any]) -> None:
     entries, files = read_index(folder), _Files(folder)
     places = flattened(state)
-    for name, (container, key) in places.items():
+    for name, place in places.items():
         if name not in entries:
             raise RuntimeError(f"Missing key in checkpoint state_dict: {name}.")
-        _check(item_of(name, container[key]), entries[name])
-    for name, (container, key) in places.items():  # all fit: now they change
-        value, entry = container[key], entries[name]
-        if isinstance(value, Tensor):
-            _fill(value, item_of(name, value), entry, files)
+        _check(item_of(name, place), entries[name])
+    for name, place in places.items():  # all fit: now they change
+        entry = entries[name]
+        if isinstance(place.value, Tensor):
+            _fill(place.value, item_of(name, place), entry, files)
         else:
             chunk = entry.chunks[0]
-            container[key] = files.read(chunk.file)[chunk.key]
+            place.value = files.read(chunk.file)[chunk.key]
 
 
 def _check(item: Item, entry: Entry) -> None:

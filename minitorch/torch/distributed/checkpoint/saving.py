@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import secrets
-import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from .... import files
-from ...futures import Future
 from ...serialization import save as save_file
 from ...tensor import Tensor
 from .. import world
 from ..objects import all_gather_object
-from ..tensor import DTensor, as_shard
+from ..tensor import DTensor
 from .index import CheckpointException, Chunk, Entry, Item, Place, flattened, item_of, write_index
 from .storage import Stateful, folder_of
 
@@ -28,6 +27,7 @@ def save(
     planner: Any = None,
     process_group: Any = None,
     no_dist: bool = False,
+    use_collectives: bool = True,
 ) -> None:
     """Save a state whose tensors are the same on all ranks, or spread over them. All ranks call this.
 
@@ -41,7 +41,7 @@ def save(
     folder = folder_of(checkpoint_id, storage_writer)
     ranks = Ranks(process_group, no_dist)
     places = flattened(states_of(state_dict))
-    items = [item_of(name, container[key]) for name, (container, key) in places.items()]
+    items = [item_of(name, place) for name, place in places.items()]
     token, *_ = ranks.gather(secrets.token_hex(8))
     parts = _share_out(ranks.gather(items))
     entries = _entries(parts, token)
@@ -63,23 +63,19 @@ def async_save(
     storage_writer: Any = None,
     planner: Any = None,
     process_group: Any = None,
+    no_dist: bool = False,
     **_: Any,
 ) -> Future[None]:
     """Copy a state now, and save the copy meanwhile; the result is a future. All ranks call this."""
     copied = _copied(states_of(state_dict))
-    alone = not world.is_initialized()
+    alone = no_dist or not world.is_initialized()
     group = None if alone else process_group or world.new_group()
-    done: Future[None] = Future()
-
-    def run() -> None:
-        try:
-            save(copied, checkpoint_id=checkpoint_id, storage_writer=storage_writer, process_group=group)  # fmt: skip
-            done.set_result(None)
-        except Exception as error:
-            done.set_exception(error)
-
-    threading.Thread(target=run).start()
-    return done
+    pool = ThreadPoolExecutor(1)
+    started = pool.submit(
+        save, copied, checkpoint_id=checkpoint_id, storage_writer=storage_writer, process_group=group, no_dist=no_dist
+    )  # fmt: skip
+    pool.shutdown(wait=False)
+    return started
 
 
 class Ranks:
@@ -141,7 +137,7 @@ def _entries(parts: list[list[Item]], token: str) -> dict[str, Entry]:
     entries: dict[str, Entry] = {}
     for rank, items in enumerate(parts):
         for item in items:
-            entry = entries.setdefault(item.name, Entry(item.shape, item.dtype))
+            entry = entries.setdefault(item.name, Entry(item.shape, item.dtype, path=item.path))
             if (entry.shape, entry.dtype) != (item.shape, item.dtype):
                 raise ValueError(f"{item.name!r} differs in shape or type between ranks")
             if item.rows or not item.shape:
@@ -153,8 +149,7 @@ def _write(path: Path, items: list[Item], places: dict[str, Place]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     values = {}
     for item in items:
-        container, key = places[item.name]
-        value = container[key]
+        value = places[item.name].value
         values[item.name] = (
             _local(value).detach().cpu().clone() if isinstance(value, Tensor) else value
         )
@@ -175,8 +170,6 @@ def _remove_others(folder: Path, named: set[str]) -> None:
 
 def _copied(state: Any) -> Any:
     """A state whose tensors have memory of their own."""
-    if isinstance(state, DTensor):
-        return as_shard(state._array.copy(), state.whole_shape, state.group)
     if isinstance(state, Tensor):
         return state.detach().clone()
     if isinstance(state, dict):

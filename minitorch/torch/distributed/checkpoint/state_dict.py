@@ -11,7 +11,8 @@ from ...optim.optimizer import Optimizer
 from ...tensor import Tensor
 from .. import world
 from ..objects import broadcast_object_list
-from ..tensor import DTensor, as_shard, shard
+from ..tensor import DTensor, distribute_tensor
+from ..tensor.dtensor import spread_as
 
 
 @dataclass
@@ -103,7 +104,7 @@ def _taken(state: dict[str, Any], options: StateDictOptions) -> dict[str, Any]:
 def _as_own(value: Any, own: Any) -> Any:
     """A whole tensor as the part of it that a rank has."""
     if isinstance(own, DTensor) and isinstance(value, Tensor) and not isinstance(value, DTensor):
-        return shard(value, own.group)
+        return distribute_tensor(value, own.device_mesh, own.placements, src_data_rank=None)
     return value
 
 
@@ -195,20 +196,19 @@ def _like_parameter(value: Any, param: Any) -> Any:
     if (
         not isinstance(param, DTensor)
         or not isinstance(value, Tensor)
-        or value.shape != param.shape
+        or value._array.shape != param._array.shape
+        or isinstance(value, DTensor)
     ):
         return value
-    return as_shard(value._array, param.whole_shape, param.group)
+    return spread_as(value.detach(), param)
 
 
 def _own_part(value: Any, param: Any) -> Any:
     """What a rank remembers of its part of a parameter."""
-    if isinstance(value, DTensor):
-        return value.to_local().clone()
     if not isinstance(value, Tensor):
         return value
-    if isinstance(param, DTensor) and value.shape == param.whole_shape:
-        return shard(value.to(param.device), param.group).to_local()
+    if isinstance(param, DTensor) and value.shape == param.shape:
+        return _as_own(value.to(param.device), param).clone()
     return value.clone() if not value.ndim else value.to(param.device).clone()
 
 

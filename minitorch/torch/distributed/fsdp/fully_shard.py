@@ -14,7 +14,7 @@ from ...autograd.graph import modes
 from ...nn.modules.module import Module
 from ...tensor import Tensor
 from ..flat import tensors_in
-from ..world import group as groups
+from ..tensor.dtensor import mesh_of
 from .parameters import ParameterGroup, Places, SpreadParameter
 
 
@@ -78,7 +78,7 @@ def fully_shard(
 
     Args:
         module: the same on every rank
-        mesh: the group of ranks; by default all
+        mesh: the ranks, a mesh of one dimension or a group; by default all
         reshard_after_forward: False keeps whole parameters in memory between forward and backward
         mp_policy: the types of computation
         ignored_params: parameters that stay whole
@@ -90,17 +90,21 @@ def fully_shard(
         )
     if isinstance(module, FSDPModule):
         raise ValueError("fully_shard was called for this module already")
-    group = groups.WORLD if mesh is None else mesh
+    ranks = mesh_of(mesh)
+    if ranks.ndim > 1:
+        raise NotImplementedError(
+            "fully_shard: a mesh of several dimensions; name one, as mesh['dp']"
+        )
     policy = mp_policy or MixedPrecisionPolicy()
     ignored = {id(p) for p in ignored_params or ()}
     spread = [
-        SpreadParameter(name, parameter, places, group)
+        SpreadParameter(name, parameter, places, ranks)
         for name, parameter, places in _parameters(module)
         if id(parameter) not in ignored
     ]
     cls = type(module)
     module.__class__ = type(f"FSDP{cls.__name__}", (FSDPModule, cls), {})
-    module._spread = ParameterGroup(spread, group, policy)
+    module._spread = ParameterGroup(spread, ranks.get_group(0), policy)
     module._reshard_after_forward = reshard_after_forward is None or bool(reshard_after_forward)
     module.register_forward_pre_hook(_before, prepend=True, with_kwargs=True)
     module.register_forward_hook(_after)

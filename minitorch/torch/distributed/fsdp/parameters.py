@@ -18,8 +18,8 @@ from ...tensor import Array, Tensor, counter_of, wrap
 from .. import collectives
 from ..memory import new_memory
 from ..reduce_op import ReduceOp
-from ..tensor import ShardedParameter, as_shard, shard
-from ..world import get_rank, get_world_size
+from ..tensor.dtensor import DParameter, as_rows, shard_rows
+from ..world import get_world_size
 
 Places = list[tuple[Module, str]]
 
@@ -27,11 +27,11 @@ Places = list[tuple[Module, str]]
 class SpreadParameter:
     """One parameter: this rank's rows of it, and the whole while its module computes."""
 
-    def __init__(self, name: str, whole: Parameter, places: Places, group: Any) -> None:
+    def __init__(self, name: str, whole: Parameter, places: Places, mesh: Any) -> None:
         self.name, self.places = name, places
         self.shape = tuple(whole.shape)
-        self.ranks, self.rank = get_world_size(group), get_rank(group)
-        self.rows: Any = shard(whole, group, ShardedParameter)
+        self.ranks, self.mesh = mesh.size(), mesh
+        self.rows: Any = shard_rows(whole, mesh, DParameter)
         self.rows._requires_grad = whole.requires_grad
         self.whole = Parameter(wrap(whole._array), whole.requires_grad)
         row = int(np.prod(self.shape[1:], dtype=np.int64))
@@ -80,7 +80,7 @@ class SpreadParameter:
         own = self.rows._array
         gradient = average[: own.size].reshape(own.shape).astype(own.dtype, copy=True)
         if self.rows._grad is None:
-            self.rows._grad = as_shard(gradient, self.shape, self.rows.group)
+            self.rows._grad = as_rows(gradient, self.shape, self.mesh)
         else:
             self.rows._grad._array[...] += gradient
 

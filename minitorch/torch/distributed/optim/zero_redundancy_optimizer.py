@@ -12,12 +12,13 @@ from typing import Any
 from ...optim.optimizer import Closure, Group, Optimizer, ParamsT, _fitted
 from ...tensor import Tensor
 from .. import collectives
+from ..algorithms.join import Join, Joinable, JoinHook, _JoinConfig
 from ..flat import joined, spread
 from ..objects import gather_object
 from ..world import get_global_rank, get_rank, get_world_size, group
 
 
-class ZeroRedundancyOptimizer(Optimizer):
+class ZeroRedundancyOptimizer(Optimizer, Joinable):
     """An optimizer that keeps the state of a part of the parameters on each rank.
 
     Args:
@@ -46,6 +47,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         self.process_group = group.WORLD if process_group is None else process_group
         self.world_size, self.rank = get_world_size(process_group), get_rank(process_group)
         self._optimizer_class, self._options = optimizer_class, defaults
+        self._join_config = _JoinConfig()
         self._owner: dict[int, int] = {}  # parameters' identities, and whose they are
         self._load = [0] * self.world_size  # elements that each rank has
         self._consolidated: dict[int, Any] | None = None
@@ -78,6 +80,7 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def step(self, closure: Closure = None, **kwargs: Any) -> Any:
         """Take this rank's part of the step, and exchange the new values."""
+        Join.notify_join_context(self)
         for whole, own in zip(self.param_groups, self.optim.param_groups, strict=True):
             _copy_options(whole, own)
         loss = self.optim.step(**kwargs) if closure is None else self.optim.step(closure, **kwargs)
@@ -110,6 +113,22 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def _all(self) -> list[Tensor]:
         return [p for param_group in self.param_groups for p in param_group["params"]]
+
+    # --- Ranks with fewer inputs ------------------------------------------------------------
+
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """What a rank without inputs does: the steps of its part."""
+        return _Steps(self)
+
+    @property
+    def join_device(self) -> Any:
+        """Where the parameters are."""
+        return self._all()[0].device
+
+    @property
+    def join_process_group(self) -> Any:
+        """The ranks that share the state."""
+        return self.process_group
 
     # --- State ------------------------------------------------------------------------------
 
@@ -156,6 +175,17 @@ class ZeroRedundancyOptimizer(Optimizer):
     def owner(self, parameter: Tensor) -> int:
         """The rank, of all, that takes the steps of a parameter."""
         return get_global_rank(self.process_group, self._owner[id(parameter)])
+
+
+class _Steps(JoinHook):
+    """Takes the steps of a rank's part while others have inputs."""
+
+    def __init__(self, optimizer: ZeroRedundancyOptimizer) -> None:
+        self.optimizer = optimizer
+
+    def main_hook(self) -> None:
+        """One step."""
+        self.optimizer.step()
 
 
 def _copy_options(source: Group, target: Group) -> None:

@@ -26,7 +26,10 @@ class GradBucket:
 
     def __init__(self, number: int, parameters: Sequence[Tensor], last: bool) -> None:
         self._number, self._parameters, self._last = number, list(parameters), last
-        self._buffer: Any = None
+        first = self._parameters[0]._array
+        size = sum(p._array.size for p in self._parameters)
+        self._own = self._buffer = wrap(np.zeros_like(first, shape=(size,), order="C"))
+        self._views = self.gradients()
         self.work: Any = None
         self.waiting = 0
 
@@ -57,25 +60,35 @@ class GradBucket:
         return self._last
 
     def fill(self) -> None:
-        """Put the parameters' gradients into the buffer; zeros where there are none."""
-        parts = [
-            np.zeros_like(p._array).reshape(-1) if p._grad is None else p._grad._array.reshape(-1)
-            for p in self._parameters
-        ]
-        self._buffer = wrap(np.concatenate(parts))
+        """Put the parameters' gradients into the buffer, where they are not; zeros where there are none."""
+        for parameter, view in zip(self._parameters, self._views, strict=True):
+            if parameter._grad is None:
+                view._array[...] = 0
+            elif parameter._grad is not view:
+                view._array[...] = parameter._grad._array
+
+    def clear(self) -> None:
+        """Have gradients of zero: those of a rank that has no more inputs."""
+        self._own._array[...] = 0
+
+    def averages(self) -> list[Tensor]:
+        """The gradients after the exchange, as views of the bucket's own memory."""
+        if self._buffer is not self._own:  # a hook has made another tensor
+            self._own._array[...] = self._buffer._array.reshape(-1)
+            self._buffer = self._own
+        return self._views
 
 
 def make_buckets(parameters: Sequence[Tensor], limit: int) -> list[GradBucket]:
-    """Parameters in reverse order, in buckets of at most so many bytes, each of one type."""
+    """Parameters in reverse order, each in a bucket of its type, until that has so many bytes."""
     groups: list[list[Tensor]] = []
     used, room = 0, 0
     for parameter in reversed(parameters):
-        size = parameter._array.nbytes
-        if not groups or used + size > room or groups[-1][0].dtype is not parameter.dtype:
+        if not groups or used >= room or groups[-1][0].dtype is not parameter.dtype:
             groups.append([])
             used, room = 0, min(FIRST_BUCKET, limit) if len(groups) == 1 else limit
         groups[-1].append(parameter)
-        used += size
+        used += parameter._array.nbytes
     return [GradBucket(i, group, i == len(groups) - 1) for i, group in enumerate(groups)]
 
 
@@ -95,25 +108,35 @@ def leaves_of(outputs: Sequence[Tensor]) -> set[int]:
 
 
 class Reducer:
-    """Averages the gradients of a module's parameters over a group, bucket by bucket."""
+    """Averages the gradients of a module's parameters over a group, bucket by bucket.
 
-    def __init__(self, parameters: Sequence[Tensor], names: Sequence[str], group: Any, limit: int, find_unused: bool) -> None:  # fmt: skip
+    Args:
+        parameters: those that are trained
+        names: of the parameters
+        group: the ranks that take part
+        limit: how many bytes a bucket has at most
+        find_unused: whether some parameters may not be used
+        views: whether `grad` is a view of the bucket's memory
+    """
+
+    def __init__(
+        self, parameters: Sequence[Tensor], names: Sequence[str], group: Any, limit: int, find_unused: bool, views: bool
+    ) -> None:  # fmt: skip
         self.parameters, self.names = list(parameters), list(names)
-        self.group, self.find_unused = group, find_unused
-        self.size = dist.get_world_size(group)
+        self.group, self.find_unused, self.views = group, find_unused, views
+        self.size = self.divisor = dist.get_world_size(group)
         self.buckets = make_buckets(parameters, limit)
         self.bucket_of = {id(p): b for b in self.buckets for p in b._parameters}
         self.active = False  # between a forward and the end of its backward
         self.hook: tuple[Any, Hook] | None = None
         self.ready: set[int] = set()
         self.used: Any = None
-        self.works: list[Any] = []
         for parameter in parameters:
             parameter.register_post_accumulate_grad_hook(self._arrived)
 
     def prepare(self, outputs: Sequence[Tensor]) -> None:
         """Expect a backward: of all parameters, or of those that the outputs were made of."""
-        self.active, self.ready, self.works = True, set(), []
+        self.active, self.ready = True, set()
         self.next_bucket = 0
         for bucket in self.buckets:
             bucket.waiting, bucket.work = len(bucket._parameters), None
@@ -138,6 +161,16 @@ class Reducer:
                 f"Parameters which did not receive grad for rank {dist.get_rank()}: {', '.join(missing)}"
             )
 
+    def take_part(self) -> None:
+        """Take part in the other ranks' averages, with gradients of zero, and keep none of them."""
+        for bucket in self.buckets:
+            bucket.clear()
+            self._start(bucket)
+        if self.find_unused:
+            dist.all_reduce(wrap(np.zeros(len(self.parameters), np.int32)), group=self.group)
+        for bucket in self.buckets:
+            self._wait(bucket)
+
     def _arrived(self, parameter: Tensor) -> None:
         """A gradient was accumulated."""
         if self.active:
@@ -157,41 +190,46 @@ class Reducer:
             if bucket.waiting:
                 return
             self.next_bucket += 1
+            bucket.fill()
             self._start(bucket)
         self._finish()
 
     def _start(self, bucket: GradBucket) -> None:
         """Send a bucket on its way."""
-        bucket.fill()
         if self.hook is not None:
             state, hook = self.hook
             bucket.work = hook(state, bucket)
             return
-        buffer = bucket._buffer._array
-        buffer *= buffer.dtype.type(1 / self.size)
+        if self.divisor != 1:
+            buffer = bucket._buffer._array
+            buffer *= buffer.dtype.type(1 / self.divisor)
         bucket.work = dist.all_reduce(bucket._buffer, group=self.group, async_op=True)
+
+    def _wait(self, bucket: GradBucket) -> list[Tensor]:
+        """The averages of a bucket."""
+        result = bucket.work.wait()
+        bucket.work = None
+        if self.hook is not None:
+            bucket.set_buffer(result[0] if isinstance(result, (list, tuple)) else result)
+        return bucket.averages()
 
     def _finish(self) -> None:
         """Wait for all averages, and give each parameter its own."""
+        kept: set[int] = set()  # no rank has used these: what was there before stays
         if self.used is not None:
             dist.all_reduce(self.used, group=self.group)
+            pairs = zip(self.parameters, self.used._array, strict=True)
+            kept = {id(p) for p, count in pairs if not count}
         for bucket in self.buckets:
-            if self.hook is None:
-                bucket.work.wait()
-            else:
-                result = bucket.work.wait()
-                bucket.set_buffer(result[0] if isinstance(result, (list, tuple)) else result)
-            for parameter, gradient in zip(bucket._parameters, bucket.gradients(), strict=True):
-                self._give(parameter, gradient)
-            bucket._buffer = bucket.work = None
+            for parameter, average in zip(bucket._parameters, self._wait(bucket), strict=True):
+                if id(parameter) not in kept:
+                    self._give(parameter, average)
         self.active = False
 
-    def _give(self, parameter: Tensor, gradient: Tensor) -> None:
-        if self.used is not None:
-            index = next(i for i, p in enumerate(self.parameters) if p is parameter)
-            if not self.used._array[index]:
-                return  # no rank has used it: what was there before stays
-        if parameter._grad is None:
-            parameter._grad = gradient.detach().clone()
+    def _give(self, parameter: Tensor, average: Tensor) -> None:
+        if self.views:
+            parameter._grad = average
+        elif parameter._grad is None:
+            parameter._grad = average.detach().clone()
         else:
-            parameter._grad._array[...] = gradient._array
+            parameter._grad._array[...] = average._array

@@ -8,13 +8,15 @@ from typing import Any
 
 from ... import distributed as dist
 from ...autograd.graph import modes
+from ...distributed.algorithms.join import Join, Joinable, JoinHook, _JoinConfig
 from ...distributed.flat import joined, spread, tensors_in
+from ...ops.creation import full
 from ...tensor import Tensor
 from ..modules.module import Module
 from .buckets import Reducer
 
 
-class DistributedDataParallel(Module):
+class DistributedDataParallel(Module, Joinable):
     """A module whose ranks each compute a part of the batch, with the gradients of the whole.
 
     Rank 0's parameters and buffers are copied to the others at the start, and its buffers before each
@@ -26,6 +28,9 @@ class DistributedDataParallel(Module):
         process_group: the ranks that take part; by default all
         bucket_cap_mb: how many megabytes of gradients are sent together
         find_unused_parameters: look, after each forward pass, for parameters that it did not use
+        gradient_as_bucket_view: let `grad` be a view of the memory that is exchanged: it is there only once
+        static_graph: the same parameters are used in every iteration; those that are not are looked for, too
+        device_mesh: the ranks that take part, as a mesh of one dimension
     """
 
     def __init__(
@@ -34,7 +39,7 @@ class DistributedDataParallel(Module):
         device_ids: Any = None,
         output_device: Any = None,
         dim: int = 0,
-        broadcast_buffers: bool = True,
+        broadcast_buffers: bool | None = None,
         init_sync: bool = True,
         process_group: Any = None,
         bucket_cap_mb: float | None = None,
@@ -42,9 +47,13 @@ class DistributedDataParallel(Module):
         check_reduction: bool = False,
         gradient_as_bucket_view: bool = False,
         static_graph: bool = False,
+        *,
+        device_mesh: Any = None,
     ) -> None:
         super().__init__()
-        named = [(n, p) for n, p in module.named_parameters() if p.requires_grad]
+        self._join_config = _JoinConfig()
+        ignored = getattr(module, "_ddp_params_and_buffers_to_ignore", ())
+        named = [(n, p) for n, p in module.named_parameters() if p.requires_grad and n not in ignored]  # fmt: skip
         if not named:
             raise RuntimeError(
                 "DistributedDataParallel is not needed when a module doesn't have any parameters that "
@@ -52,27 +61,43 @@ class DistributedDataParallel(Module):
             )
         if device_ids is not None and len(device_ids) > 1:
             raise ValueError("device_ids can only be None or contain a single element.")
+        if process_group is not None and device_mesh is not None:
+            raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")
         self.module = module
-        self.process_group = process_group or dist.group.WORLD
+        self.device_mesh = device_mesh
+        chosen = process_group if device_mesh is None else device_mesh.get_group(0)
+        self.process_group = chosen or dist.group.WORLD
         self.device_ids, self.output_device, self.dim = device_ids, output_device, dim
-        self.broadcast_buffers = broadcast_buffers
+        self.broadcast_buffers = True if broadcast_buffers is None else broadcast_buffers
         self.find_unused_parameters = find_unused_parameters
         self.static_graph = static_graph
+        self.gradient_as_bucket_view = gradient_as_bucket_view
         self.require_backward_grad_sync = self.require_forward_param_sync = True
+        self._divide_by_initial_world_size = True
         names, parameters = [n for n, _ in named], [p for _, p in named]
         if init_sync:
             _check_same(parameters, self.process_group)
-            self._copy_from_first([*module.parameters(), *module.buffers()])
+            both = [*module.named_parameters(), *module.named_buffers()]
+            self._copy_from([tensor for name, tensor in both if name not in ignored])
         limit = int((25 if bucket_cap_mb is None else bucket_cap_mb) * (1 << 20))
         unused = find_unused_parameters or static_graph
-        self.reducer = Reducer(parameters, names, self.process_group, limit, unused)
+        self.reducer = Reducer(
+            parameters, names, self.process_group, limit, unused, gradient_as_bucket_view
+        )
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         syncs = modes.grad and self.require_backward_grad_sync
         if syncs:
             self.reducer.check_finished()
+        joining = self._join_config.enable and modes.grad
+        if joining:
+            self._count_ranks()
         if self.require_forward_param_sync and self.broadcast_buffers:
-            self._copy_from_first(list(self.module.buffers()))
+            buffers = list(self.module.buffers())
+            if buffers:
+                self._copy_from(buffers, self._last_rank(True) if joining else 0)
+        if joining:
+            self._anyone_syncs(syncs)
         output = self.module(*inputs, **kwargs)
         self.reducer.active = False
         if syncs:
@@ -98,16 +123,101 @@ class DistributedDataParallel(Module):
             raise TypeError("Communication hook must be callable.")
         self.reducer.hook = state, hook
 
-    def _copy_from_first(self, tensors: Sequence[Tensor]) -> None:
-        """Give all ranks the tensors of the first, those of one type in one message."""
+    def _copy_from(self, tensors: Sequence[Tensor], source: int = 0) -> None:
+        """Give all ranks the tensors of one, those of one type in one message."""
         by_type: dict[Any, list[Tensor]] = {}
         for tensor in tensors:
             by_type.setdefault(tensor._array.dtype, []).append(tensor)
         for several in by_type.values():
             values = joined(several)
-            dist.broadcast(values, group=self.process_group, group_src=0)
-            if dist.get_rank(self.process_group) != 0:
+            dist.broadcast(values, group=self.process_group, group_src=source)
+            if dist.get_rank(self.process_group) != source:
                 spread(values, several)
+
+    # --- Ranks with fewer inputs ----------------------------------------------------------
+
+    def join(
+        self,
+        divide_by_initial_world_size: bool = True,
+        enable: bool = True,
+        throw_on_early_termination: bool = False,
+    ) -> Join:
+        """A context in which ranks may have different numbers of inputs.
+
+        Args:
+            divide_by_initial_world_size: whether averages are over all ranks, also those without inputs
+            enable: False does nothing
+            throw_on_early_termination: an error on all ranks as soon as one has no more inputs
+        """
+        return Join(
+            [self],
+            enable,
+            throw_on_early_termination,
+            divide_by_initial_world_size=divide_by_initial_world_size,
+        )
+
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """What a rank without inputs does while others train."""
+        return _Shadow(self, kwargs.get("divide_by_initial_world_size", True))
+
+    @property
+    def join_device(self) -> Any:
+        """Where the module is."""
+        return self.reducer.parameters[0].device
+
+    @property
+    def join_process_group(self) -> Any:
+        """The ranks that take part."""
+        return self.process_group
+
+    def _count_ranks(self) -> None:
+        """Count this rank as one with inputs; averages are over the counted ones, or over all."""
+        work = Join.notify_join_context(self)
+        if work is not None and not self._divide_by_initial_world_size:
+            self.reducer.divisor = int(work.result()[0].item())
+        elif work is not None:
+            work.wait()
+
+    def _last_rank(self, has_inputs: bool) -> int:
+        """The last rank that has inputs."""
+        rank = dist.get_rank(self.process_group)
+        number = full((1,), rank if has_inputs else -1, device=self.join_device)
+        dist.all_reduce(number, dist.ReduceOp.MAX, group=self.process_group)
+        return int(number.item())
+
+    def _anyone_syncs(self, own: bool) -> bool:
+        """Whether the ranks with inputs average the gradients of this iteration."""
+        number = full((1,), int(own), device=self.join_device)
+        dist.all_reduce(number, group=self.process_group)
+        return bool(number.item())
+
+
+class _Shadow(JoinHook):
+    """Matches the collectives of a DistributedDataParallel."""
+
+    def __init__(self, parallel: DistributedDataParallel, divide_by_all: bool) -> None:
+        self.parallel = parallel
+        parallel._divide_by_initial_world_size = divide_by_all
+        parallel.reducer.divisor = parallel.reducer.size
+
+    def main_hook(self) -> None:
+        """One forward and one backward of the others."""
+        parallel = self.parallel
+        if parallel.require_forward_param_sync and parallel.broadcast_buffers:
+            buffers = list(parallel.module.buffers())
+            if buffers:
+                parallel._copy_from(buffers, parallel._last_rank(False))
+        parallel.require_forward_param_sync = parallel._anyone_syncs(False)
+        if parallel.require_forward_param_sync:
+            parallel.reducer.take_part()
+
+    def post_hook(self, is_last_joiner: bool) -> None:
+        """Give all ranks the module of one that had inputs to the end."""
+        parallel = self.parallel
+        last = parallel._last_rank(is_last_joiner)
+        parallel._copy_from([*parallel.module.parameters(), *parallel.module.buffers()], last)
+        parallel.reducer.divisor = parallel.reducer.size
+        parallel._divide_by_initial_world_size = True
 
 
 def _check_same(parameters: Sequence[Tensor], group: Any) -> None:

@@ -55,12 +55,12 @@ def _norm_of_all(tensors: list[Tensor], order: float) -> Tensor:
     """The norm of tensors, some of which may be spread over ranks."""
     by_group: dict[Any, list[Tensor]] = {}
     for each in tensors:
-        group = vars(each).get("group") if type(each) is not Tensor else None
+        group = getattr(each, "group", None) if type(each) is not Tensor else None
         by_group.setdefault(group, []).append(each)
     norms = {group: bind(TOTAL_NORM, some, {"ord": order}) for group, some in by_group.items()}
     if list(norms) == [None]:
         return norms[None]
-    from ...distributed.tensor import norm_over_ranks
+    from ...distributed.tensor.dtensor import norm_over_ranks
 
     return norm_over_ranks(norms, order)
 

@@ -1,0 +1,3 @@
+"""Objects that have a state."""
+
+from .storage import Stateful as Stateful
