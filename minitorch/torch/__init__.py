@@ -128,7 +128,7 @@ globals().update(_checked_functions("torch", globals()), **_CHECKS, **_FOREACH)
 _check_methods()
 
 _LATER = frozenset(
-    ("_C", "__config__", "_dynamo", "_inductor", "_tensor", "_tensor_str", "_utils", "distributed", "distributions", "func", "futures",
+    ("_C", "__config__", "_dynamo", "_inductor", "_tensor", "_tensor_str", "_utils", "distributed", "distributions", "export", "func", "futures",
      "fx", "hub", "jit", "library", "masked", "onnx", "optim", "overrides", "profiler", "signal", "sparse", "testing", "torch_version", "types", "xpu")
 )  # fmt: skip
 """Modules that load when they are first asked for."""

@@ -49,6 +49,11 @@ class Interpreter:
         _thread.stack = (*_thread.stack, self)
         installed.append(self)
 
+    def install_last(self) -> None:
+        """Be asked last, in this thread, from now on: see operations as they are performed, what autocast made of them."""
+        _thread.stack = (self, *_thread.stack)
+        installed.append(self)
+
     def remove(self) -> None:
         """Be asked no more."""
         stack = _thread.stack

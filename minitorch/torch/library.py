@@ -13,9 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from . import fft, linalg, special
 from .autograd.function import Function
 from .autograd.graph import modes
+from .interpreters import interpret
+from .nn import functional
 from .ops import FUNCTIONS
+from .ops.aten_calls import aten_call
+from .ops.record import REGISTRY
+from .ops.writes import InPlace
 from .tensor import Tensor
 from .utils._pytree import tree_leaves
 
@@ -215,6 +221,38 @@ def _slice(
     return input[(slice(None),) * (dim % input.ndim) + (slice(start, end, step),)]
 
 
+def _upsample(name: str) -> Callable[..., Tensor] | None:
+    """`upsample_bilinear2d` and its like: of a size, whether corners are kept, where that is a question, and factors."""
+    mode = name.removeprefix("upsample_")[:-2]
+    aligns = mode in ("linear", "bilinear", "bicubic", "trilinear")
+
+    def upsample(input: Tensor, size: Any, *options: Any) -> Tensor:
+        by = {"align_corners": options[0]} if aligns else {}
+        factors = options[-1] if len(options) > aligns else None
+        return functional.interpolate(input, size, factors, mode.replace("_", "-"), **by)
+
+    return upsample if name.startswith("upsample_") else None
+
+
+def _cross_entropy_loss(
+    input: Tensor, target: Tensor, weight: Any = None, reduction: int = 1, ignore_index: int = -100, smoothing: float = 0.0
+) -> Tensor:  # fmt: skip
+    kind = ("none", "mean", "sum")[reduction]
+    return functional.cross_entropy(
+        input, target, weight, reduction=kind, ignore_index=ignore_index, label_smoothing=smoothing
+    )
+
+
+def _aten_function(name: str) -> Callable[..., Any] | None:
+    """The function of this library that one of Torch's own operations is."""
+    found = _ATEN.get(name) or FUNCTIONS.get(name) or getattr(functional, name, None)
+    family, _, rest = name.partition("_")
+    if found is None and family in _FAMILIES and rest:
+        found = getattr(_FAMILIES[family], rest, None)
+    return found or getattr(Tensor, name, None) or _upsample(name)
+
+
+_FAMILIES = {"linalg": linalg, "special": special, "fft": fft}
 _ATEN: dict[str, Callable[..., Any]] = {
     "_conj": lambda input: input.conj(),
     "_local_scalar_dense": lambda input: input.item(),
@@ -222,8 +260,14 @@ _ATEN: dict[str, Callable[..., Any]] = {
     "_sparse_addmm": lambda input, a, b, beta=1, alpha=1: beta * input + alpha * (a @ b),
     "_to_copy": lambda input, **options: input.to(**options, copy=True),
     "_unsafe_view": lambda input, size: input.reshape(size),
+    "_prelu_kernel": REGISTRY["_prelu_kernel"],
     "alias": lambda input: input.view(input.shape),
     "index": lambda input, indices: input[tuple(slice(None) if i is None else i for i in indices)],
+    "cross_entropy_loss": _cross_entropy_loss,
+    "elu": lambda input, alpha=1.0, scale=1.0, input_scale=1.0: REGISTRY["elu"](
+        input, constants=(float(alpha), float(scale), float(input_scale))
+    ),
+    "log_sigmoid": functional.logsigmoid,
     "slice": _slice,
     "sym_size": lambda input, *dim: input.size(*dim),
     "sym_stride": lambda input, *dim: input.stride(*dim),
@@ -241,7 +285,7 @@ class Namespace:
     def __getattr__(self, name: str) -> Any:
         found = _OPERATIONS.get(f"{self.name}::{name}")
         if found is None and self.name == "aten":
-            fn = FUNCTIONS.get(name) or _ATEN.get(name) or getattr(Tensor, name, None)
+            fn = _aten_function(name)
             found = None if fn is None else Overloads(f"aten::{name}", fn)
         if found is None:
             raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{name}'")
@@ -271,12 +315,24 @@ class Overload:
         packet, way = self.overloadpacket.name(), self._overloadname
         return packet if way == "default" else f"{packet}.{way}"
 
+    def __str__(self) -> str:
+        return ".".join((*self.overloadpacket.name().split("::"), self._overloadname))
+
     def __repr__(self) -> str:
-        return f"<OpOverload(op='aten.{self.overloadpacket.__name__}', overload='{self._overloadname}')>"
+        packet = ".".join(self.overloadpacket.name().split("::"))
+        return f"<OpOverload(op='{packet}', overload='{self._overloadname}')>"
 
 
 class Overloads(CustomOpDef):
-    """One of Torch's own operations, and the ways to call it, which are made when they are asked for."""
+    """One of Torch's own operations, and the ways to call it, which are made when they are asked for.
+
+    Attributes:
+        writes: whether it changes arguments, as all do whose names end with an underscore
+    """
+
+    def __init__(self, name: str, fn: Callable[..., Any], writes: bool = False) -> None:
+        super().__init__(name, fn)
+        self.writes = writes or name.endswith("_")
 
     @property
     def default(self) -> Overload:
@@ -290,7 +346,45 @@ class Overloads(CustomOpDef):
         return ways.setdefault(name, Overload(self, name))
 
 
-_NAMESPACES = {"aten": Namespace("aten")}
+def performing(op: Any) -> Callable[..., Any]:
+    """A function that performs what is no record: an in-place form, or an update."""
+    return lambda *inputs, **params: interpret(op, inputs, params)
+
+
+class Records(Namespace):
+    """The records of this library that are none of Torch's operations, by their names."""
+
+    def __init__(self) -> None:
+        super().__init__("minitorch")
+
+    def __getattr__(self, name: str) -> Any:
+        op = REGISTRY.get(name.removesuffix("_"))
+        if op is None:
+            raise AttributeError(f"'_OpNamespace' 'minitorch' object has no attribute '{name}'")
+        return self.of(name, op if name == op.name else performing(InPlace.of(op)))
+
+    def of(self, name: str, perform: Callable[..., Any], writes: bool = False) -> Overloads:
+        """The operation of a name; made, if it is asked for the first time."""
+        return vars(self).setdefault(name, Overloads(f"minitorch::{name}", perform, writes))
+
+
+_RECORDS = Records()
+_NAMESPACES = {"aten": Namespace("aten"), "minitorch": _RECORDS}
+
+
+def called(
+    op: Any, inputs: Any, params: dict[str, Any]
+) -> tuple[Overload, tuple[Any, ...], dict[str, Any]]:
+    """An operation at the door as a call: which of `torch.ops`, with which arguments."""
+    found = aten_call(op, inputs, params)
+    if found is None:
+        return (
+            _RECORDS.of(op.name, performing(op), bool(op.writes)).default,
+            tuple(inputs),
+            dict(params),
+        )
+    name, way = found[0].split(".")
+    return getattr(getattr(_NAMESPACES["aten"], name), way), *found[1:]
 
 
 def namespace(name: str) -> Namespace:

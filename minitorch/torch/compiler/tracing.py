@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import interpreters
 from ..autograd.graph import Node, modes, numbers
 from ..backends.interface import address_of
 from ..interpreters import Composite, Interpreter, Update
@@ -77,16 +76,11 @@ class Tracer(Interpreter):
 
     # --- Around the call -------------------------------------------------------------------------
 
-    def install(self) -> None:
-        """See operations last, as they are performed: what autocast made of them."""
-        interpreters._thread.stack = (self, *interpreters._thread.stack)
-        interpreters.installed.append(self)
-
     @contextmanager
     def tracing(self) -> Iterator[None]:
         """Write what happens, and watch it."""
         thread.reading = self.reading
-        self.install()
+        self.install_last()
         try:
             with self.reading:
                 yield

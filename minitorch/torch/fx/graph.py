@@ -89,7 +89,7 @@ class Graph:
     def _target_to_str(self, target: Any) -> str:
         """What a node that calls a target is called at first."""
         if callable(target):
-            name = target.__name__
+            name = getattr(target, "overloadpacket", target).__name__
         else:
             name = (
                 target.removeprefix("__").removesuffix("__")

@@ -204,7 +204,7 @@ class Node:
         if self.op in ("placeholder", "output"):
             return True
         if self.op == "call_function":
-            return self.target in _side_effectful_functions
+            return self.target in _side_effectful_functions or _writes(self.target)
         if self.op == "call_module" and self.graph.owning_module is not None:
             return getattr(self.graph.owning_module.get_submodule(self.target), "_is_impure", False)
         return False
@@ -241,6 +241,12 @@ class Node:
         if getattr(operator, getattr(target, "__name__", ""), None) is target:
             return f"operator.{target.__name__}"
         return qualified_name(target)
+
+
+def _writes(target: Any) -> bool:
+    """Whether an operation of `torch.ops` changes its arguments."""
+    packet = getattr(target, "overloadpacket", None)
+    return packet is not None and packet.writes
 
 
 def _format_arg(arg: Any) -> str:
@@ -310,6 +316,8 @@ def is_from_torch(obj: Any) -> bool:
 def qualified_name(obj: Any) -> str:
     """The name by which code finds a function or class: `torch.nn.functional.relu`."""
     name = getattr(obj, "__name__", repr(obj))
+    if hasattr(obj, "overloadpacket"):
+        return f"torch.ops.{obj}"
     if getattr(builtins, name, None) is obj:
         return name
     if is_from_torch(obj):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .layout import as_image
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
@@ -222,6 +223,7 @@ _DIMENSIONS = {
 }  # fmt: skip
 
 
+@composite
 def interpolate(
     input: Tensor,
     size: Any = None,
