@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from . import dtypes
-from .backends.interface import address_of
+from .backends.interface import address_of, as_numpy
 from .serialization.rebuild import make_boolean
 from .serialization.replacing import replacing
 from .serialization.storages import swap_bytes
@@ -177,7 +177,7 @@ def _header(
 def _write(file: BinaryIO, header: bytes, tensors: list[Tensor]) -> None:
     file.write(len(header).to_bytes(8, "little") + header)
     for tensor in tensors:
-        memory: Any = tensor._array.reshape(-1).view(np.uint8)
+        memory: Any = as_numpy(tensor._array).reshape(-1).view(np.uint8)
         if sys.byteorder == "big":
             memory = memory.copy()
             swap_bytes(memory, tensor.dtype)

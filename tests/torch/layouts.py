@@ -21,11 +21,12 @@ import torch as real
 import minitorch.torch as ours
 from minitorch.torch.backends.cpu import kernels
 from minitorch.torch.backends.cpu.dispatch import DISPATCHED
+from minitorch.torch.backends.interface import as_numpy
 from minitorch.torch.dtypes import FLOATING
 from minitorch.torch.generator import default_generator
 
 from . import opinfo
-from .oracle import Mismatch, compare_tensors, largest, leaves, numbers, to_ours
+from .oracle import DEVICE, Mismatch, compare_tensors, largest, leaves, numbers, to_ours
 
 Array = Any
 
@@ -311,8 +312,8 @@ def calls(name: str, dtype: Any, limit: int, large: bool) -> Iterator[tuple[str,
         for sizes in _sizes((args, kwargs), large):
 
             def resize(t: Any, sizes: dict[int, int] = sizes) -> Any:
-                array = np.array(_resized(t._array, sizes), order="C")
-                return ours.from_numpy(array).requires_grad_(t.requires_grad)
+                array = np.array(_resized(as_numpy(t._array), sizes), order="C")
+                return ours.from_numpy(array).to(DEVICE).requires_grad_(t.requires_grad)
 
             a, k = mapped((args, kwargs), resize)
             yield (

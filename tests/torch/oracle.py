@@ -14,7 +14,7 @@ import numpy as np
 import torch as real
 
 import minitorch.torch as ours
-from minitorch.torch.backends.interface import as_numpy, backend_for, from_numpy, resolve
+from minitorch.torch.backends.interface import as_numpy, from_numpy, resolve
 from minitorch.torch.generator import default_generator as our_generator
 from minitorch.torch.tensor import wrap
 
@@ -91,14 +91,13 @@ def _on_device(plain: Any, array: np.ndarray, memories: dict[Any, Any]) -> Any:
     where = resolve(DEVICE)
     if not array.size:
         return wrap(from_numpy(array, where))
-    backend, start = backend_for(where), plain.untyped_storage().data_ptr()
+    start = plain.untyped_storage().data_ptr()
     whole = memories.setdefault((start, array.dtype), None)
     if whole is None:
         memory = memories[start][1]
         memory = memory[: len(memory) // array.itemsize * array.itemsize].view(array.dtype)
         whole = memories[start, array.dtype] = from_numpy(memory, where)
-    rest = whole[plain.storage_offset() :]
-    return wrap(backend.strided(rest, array.shape, array.strides))
+    return wrap(whole).as_strided(tuple(plain.shape), plain.stride(), plain.storage_offset())
 
 
 def array_like(plain: Any, kind: Any, memories: dict[Any, Any]) -> np.ndarray:

@@ -25,22 +25,7 @@ from . import devices, opinfo
 
 nn, F = torch.nn, torch.nn.functional
 
-pytestmark = pytest.mark.cuda
-
-
-@pytest.fixture(autouse=True)
-def gpu(monkeypatch):
-    """A GPU, or one that is simulated."""
-    find_cuda.cache_clear()
-    if not torch.cuda.is_available():
-        monkeypatch.setenv("MINITORCH_CUDA", "simulated:2")
-        find_cuda.cache_clear()
-    backend = find_cuda()[0]
-    assert backend is not None
-    yield backend
-    unregister(backend)
-    monkeypatch.undo()
-    find_cuda.cache_clear()
+pytestmark = [pytest.mark.cuda, pytest.mark.usefixtures("gpu")]
 
 
 # --- The device -----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from torch.nn.attention import flex_attention as theirs
 import minitorch.torch as torch
 from minitorch.torch.nn.attention import flex_attention as ours
 
-from .oracle import compare_results, to_ours
+from .oracle import DEVICE, compare_results, to_ours
 
 SLOPES = [0.5, 0.25]
 
@@ -54,7 +54,13 @@ def test_attention(score: str, mask: str) -> None:
         if MASKS[mask] is not None:
             heads = 2 if mask == "heads" else None
             made = flex.create_block_mask(
-                MASKS[mask], None, heads, 7, 9, device="cpu", BLOCK_SIZE=4
+                MASKS[mask],
+                None,
+                heads,
+                7,
+                9,
+                device=DEVICE if lib is torch else "cpu",
+                BLOCK_SIZE=4,
             )
         results.append(flex.flex_attention(*given, SCORES[score](lib), made))
     compare_results(results[0], results[1], "attention", ulps=64)

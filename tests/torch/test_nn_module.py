@@ -571,7 +571,7 @@ def test_whole_modules_travel_both_ways() -> None:
         file = io.BytesIO()
         source.save(sent, file)
         file.seek(0)
-        got = target.load(file, weights_only=False)
+        got = target.load(file, weights_only=False, map_location="cpu")
         assert repr(got) == repr(sent)
         assert type(got).__module__.startswith(target.__name__)
         x = real.arange(36.0).reshape(1, 1, 6, 6).sin()
@@ -594,7 +594,7 @@ def test_parameters_travel_both_ways() -> None:
         file = io.BytesIO()
         source.save(tensors(source)[:2], file)
         file.seek(0)
-        weight, frozen = target.load(file)
+        weight, frozen = target.load(file, map_location="cpu")
         assert type(weight) is target.nn.Parameter
         assert (weight.requires_grad, frozen.requires_grad, weight.rate) == (True, False, 0.5)
         assert str(frozen.dtype) == "torch.float64"

@@ -187,7 +187,7 @@ def test_states_travel_both_ways(name):
     new_first = getattr(torch.optim, name)(mine, lr=5.0)
     new_second = getattr(oracle.optim, name)(theirs, lr=5.0)
     new_first.load_state_dict(torch.load(there))
-    new_second.load_state_dict(oracle.load(here))
+    new_second.load_state_dict(oracle.load(here, map_location="cpu"))
     _run(new_first, new_second, mine, theirs, steps=3, seed=2)
     _agree(mine, theirs)
     _states_agree(new_first.state_dict(), new_second.state_dict())

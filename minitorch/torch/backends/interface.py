@@ -317,5 +317,7 @@ def _check_same(where: device, other: device) -> None:
 
 
 def move(array: Array, where: device) -> Array:
-    """A copy of an array on another device."""
-    return backend_for(where).from_numpy(backend_of(array).to_numpy(array), where)
+    """A copy of an array on another device, its dimensions in memory in the same order."""
+    order = sorted(range(array.ndim), key=lambda d: -abs(array.strides[d]))
+    found = backend_of(array).to_numpy(array.transpose(order))
+    return backend_for(where).from_numpy(found, where).transpose(np.argsort(order).tolist())

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import dtypes
-from ..backends.interface import resolve
+from ..backends.interface import backend_for, resolve
+from ..device import CPU, where_new
 from ..overriding import disabled
 from ..tensor import Size, Tensor, counter_of
 
@@ -23,7 +22,8 @@ def _over(cls: type[Any], data: Tensor) -> Any:
 def _empty(cls: type[Any]) -> Any:
     """A tensor of a class without elements."""
     made = object.__new__(cls)
-    made._array = np.empty(0, dtypes.get_default_dtype().numpy)
+    where = resolve(where_new())
+    made._array = backend_for(where).empty((0,), dtypes.get_default_dtype().numpy, where)
     return made
 
 
@@ -82,6 +82,7 @@ class UninitializedTensorMixin:
 
     cls_to_become: type[Tensor]
     _kind: dtypes.dtype
+    _where: Any
 
     @property
     def _array(self) -> Any:
@@ -108,18 +109,33 @@ class UninitializedTensorMixin:
         """The type that the elements will have."""
         return self._kind
 
+    @property
+    def device(self) -> Any:
+        """Where the elements will be."""
+        return self._where
+
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Become a tensor of a shape, with memory that nobody has written yet."""
-        resolve(device)
+        where = self._where if device is None else resolve(device)
         kind = self._kind if dtype is None else dtype
         self.__class__ = self.cls_to_become  # type: ignore[assignment]
-        del self.__dict__["_kind"]
-        self._array = np.empty(tuple(shape), kind.numpy)  # type: ignore[misc]
+        del self.__dict__["_kind"], self.__dict__["_where"]
+        self._array = backend_for(where).empty(tuple(shape), kind.numpy, where)  # type: ignore[misc]
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """The same, to be of another type."""
-        kinds = [a for a in (*args, *kwargs.values()) if isinstance(a, dtypes.dtype)]
-        return self._again(dtype=kinds[-1] if kinds else self._kind)
+        """The same, to be of another type or on another device."""
+        from ..ops.conversion import destination
+
+        kind, where, *_ = destination(args, dict(kwargs))
+        return self._again(kind, where)
+
+    def cpu(self) -> Any:
+        """The same, to be on the CPU."""
+        return self._again(device=CPU)
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
+        """The same, to be on a GPU."""
+        return self._again(device=resolve("cuda" if device is None else device))
 
     def detach(self) -> Any:
         """Itself: there is no history."""
@@ -137,18 +153,31 @@ class UninitializedTensorMixin:
     @data.setter
     def data(self, other: Any) -> None:
         if isinstance(other, UninitializedTensorMixin):
-            self._kind = other._kind
+            self._kind, self._where = other._kind, other._where
             return
-        self.materialize(other.shape, dtype=other.dtype)
+        self.materialize((0,), CPU, other.dtype)
         self._array = other._array  # type: ignore[misc]
 
-    def _again(self, dtype: dtypes.dtype) -> Any:
+    def _set(self, requires_grad: bool, device: Any, dtype: Any) -> None:
+        """Note what the tensor will be."""
+        self._kind = dtypes.get_default_dtype() if dtype is None else dtype
+        self._where = resolve(where_new(device))
+        self._requires_grad = requires_grad
+
+    def _again(self, dtype: Any = None, device: Any = None) -> Any:
+        """Another of the same kind."""
+        make, args = self.__reduce_ex__(2)
+        given = self._kind if dtype is None else dtype, self._where if device is None else device
+        return make(args[0], given[1], given[0], *args[3:])
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """How a pickle makes it again."""
         raise NotImplementedError
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """Another without a shape."""
         if id(self) not in memo:
-            memo[id(self)] = self._again(self._kind)
+            memo[id(self)] = self._again()
         return memo[id(self)]
 
     def __repr__(self) -> str:
@@ -162,8 +191,7 @@ for _name in ("float", "double", "half", "bfloat16"):
         return self._again(_kind)
 
     setattr(UninitializedTensorMixin, _name, _cast)
-for _name in ("cpu", "share_memory_"):
-    setattr(UninitializedTensorMixin, _name, lambda self: self)
+UninitializedTensorMixin.share_memory_ = lambda self: self  # type: ignore[attr-defined]
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
@@ -175,18 +203,13 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
         cls, requires_grad: bool = True, device: Any = None, dtype: Any = None
     ) -> UninitializedParameter:
         """A parameter that waits for its shape."""
-        resolve(device)
         made = object.__new__(cls)
-        made._kind = dtypes.get_default_dtype() if dtype is None else dtype
-        made._requires_grad = requires_grad
+        made._set(requires_grad, device, dtype)
         return made
-
-    def _again(self, dtype: dtypes.dtype) -> UninitializedParameter:
-        return type(self)(self._requires_grad, None, dtype)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """How a pickle makes it again."""
-        return UninitializedParameter, (self._requires_grad, None, self._kind)
+        return UninitializedParameter, (self._requires_grad, str(self._where), self._kind)
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
@@ -205,19 +228,19 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
         persistent: bool = True,
     ) -> UninitializedBuffer:
         """A buffer that waits for its shape."""
-        resolve(device)
         made = object.__new__(cls)
-        made._kind = dtypes.get_default_dtype() if dtype is None else dtype
-        made._requires_grad = requires_grad
+        made._set(requires_grad, device, dtype)
         made.persistent, made._is_buffer = persistent, True
         return made
 
-    def _again(self, dtype: dtypes.dtype) -> UninitializedBuffer:
-        return type(self)(self._requires_grad, None, dtype, self.persistent)
-
     def __reduce_ex__(self, protocol: Any) -> Any:
         """How a pickle makes it again."""
-        return UninitializedBuffer, (self._requires_grad, None, self._kind, self.persistent)
+        return UninitializedBuffer, (
+            self._requires_grad,
+            str(self._where),
+            self._kind,
+            self.persistent,
+        )
 
 
 def is_lazy(param: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, sampling
-from ..backends.interface import backend_for, backend_of
+from ..backends.interface import as_array, backend_for, backend_of
 from ..device import CPU
 from ..tensor import Array, Tensor
 from .creation import made_by, made_like, memory_order_of
@@ -26,6 +26,7 @@ from .surface import (
     into,
     method,
     only_method,
+    place_of,
 )
 from .writes import bind_in_place
 
@@ -49,7 +50,7 @@ def _creation(name: str, distribution: Callable[..., Array]) -> Op:
             params["singly"] = True
         shape = tuple([size[d] for d in order])
         return backend.draw(distribution, shape, dtype, device, **params).transpose(
-            np.argsort(order)
+            np.argsort(order).tolist()
         )
 
     return Op(name, (), draw, {})
@@ -63,7 +64,7 @@ def _made(op: Op, params: dict[str, Any], device: Any, requires_grad: bool, out:
     """Numbers in a new tensor, or where `out=` says, drawn in the order of its memory."""
     if isinstance(out, Tensor) and out._array.shape == params["size"]:
         params["order"] = memory_order_of(out._array, None)
-    made = made_by(op, params, device, requires_grad)
+    made = made_by(op, params, place_of(out, device), requires_grad)
     return made if out is None else into(out, made, op.name)
 
 
@@ -186,7 +187,7 @@ def randperm(
         name = kind.type_name.removesuffix("Tensor")
         raise NotImplementedError(f"\"randperm\" not implemented for '{name}'")
     params = {"n": plain_integer(n, "randperm", "n"), "dtype": kind.numpy, "generator": generator}
-    made = made_by(_RANDPERM, params, device, requires_grad)
+    made = made_by(_RANDPERM, params, place_of(out, device), requires_grad)
     return made if out is None else into(out, made, "randperm")
 
 
@@ -268,7 +269,7 @@ def _bernoulli(input: Array, p: Any, generator: Any, by_memory: bool = False) ->
             sampling.bernoulli, input.shape, input.dtype, where, chances, generator=generator
         )
     order, back = memory_order(input.shape, [input.strides])
-    chances = chances.transpose(order) if isinstance(chances, np.ndarray) else chances
+    chances = chances.transpose(order) if isinstance(chances, type(input)) else chances
     shape = tuple([input.shape[d] for d in order])
     drawn = backend.draw(
         sampling.bernoulli, shape, input.dtype, where, chances, generator=generator
@@ -437,7 +438,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     if isinstance(p, Tensor) and self._array.size:
         p = p.expand(self._array.shape)
     probability = p._array if isinstance(p, Tensor) else p
-    if np.any(np.asarray(probability) < 0) or np.any(np.asarray(probability) > 1):
+    if as_array((probability < 0) | (probability > 1)).any():
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     if not self._array.size:
         p = 0.5  # of nothing, whatever its shape

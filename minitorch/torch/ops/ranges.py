@@ -18,7 +18,15 @@ from .movement import wrap_dim
 from .parts import DIAGONAL_BACKWARD
 from .promotion import exact_number, plain_integer
 from .record import Op
-from .surface import FUNCTIONS, check_given_type, function, function_and_method, in_place, into
+from .surface import (
+    FUNCTIONS,
+    check_given_type,
+    function,
+    function_and_method,
+    in_place,
+    into,
+    place_of,
+)
 
 # --- Counted ------------------------------------------------------------------------------------
 
@@ -109,7 +117,7 @@ def arange(
         dtype = (
             out.dtype if out is not None else dtypes.int64 if whole else dtypes.get_default_dtype()
         )
-    made = new_tensor_of(_counted(a, b, s, dtype), device, requires_grad)
+    made = new_tensor_of(_counted(a, b, s, dtype), place_of(out, device), requires_grad)
     return made if out is None else _filled(out, made, "arange")
 
 
@@ -134,7 +142,9 @@ def inclusive_range(
     if last >= 2**59:
         raise RuntimeError(f"Storage size calculation overflowed with sizes=[{last + 1}]")
     count = np.arange(last + 1)
-    made = new_tensor_of((start + count * step).astype(kind.numpy), device, requires_grad)
+    made = new_tensor_of(
+        (start + count * step).astype(kind.numpy), place_of(out, device), requires_grad
+    )
     return made if out is None else _filled(out, made, "range")
 
 
@@ -191,8 +201,8 @@ def linspace(
     _check_steps("linspace", steps)
     a, b = _number("linspace", start), _number("linspace", end)
     made = new_tensor_of(
-        _spaced(a, b, steps, _spaced_kind("linspace", a, b, dtype, out)), device, requires_grad
-    )
+        _spaced(a, b, steps, _spaced_kind("linspace", a, b, dtype, out)), place_of(out, device), requires_grad
+    )  # fmt: skip
     return made if out is None else _filled(out, made, "linspace")
 
 
@@ -211,7 +221,7 @@ def logspace(
     with np.errstate(all="ignore"):
         powers = np.power(base, exponents.astype(np.result_type(exponents, np.float64)))
         values = powers.astype(kind.numpy)
-    made = new_tensor_of(values, device, requires_grad)
+    made = new_tensor_of(values, place_of(out, device), requires_grad)
     return made if out is None else _filled(out, made, "logspace")
 
 
@@ -229,7 +239,7 @@ def eye(
             raise RuntimeError(f"{label} must be greater or equal to 0, got {value}")
     check_given_type(dtype, out)
     kind = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)
-    made = new_tensor_of(np.eye(n, m, dtype=kind.numpy), device, requires_grad)
+    made = new_tensor_of(np.eye(n, m, dtype=kind.numpy), place_of(out, device), requires_grad)
     return made if out is None else into(out, made, "eye")
 
 

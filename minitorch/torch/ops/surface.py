@@ -116,10 +116,19 @@ def into(out: Any, result: Any, name: str, *inputs: Tensor) -> Any:
             "but one of the arguments requires grad."
         )
     check_writable(out, False)
+    if type(out._array) is not type(result._array):
+        raise RuntimeError(
+            f"Expected out tensor to have device {result.device}, but got {out.device} instead"
+        )
     if out.dtype is not result.dtype:
         _check_type(name, result.dtype, out.dtype)
     copy_out(out, result)
     return out
+
+
+def place_of(out: Any, device: Any) -> Any:
+    """Where a function makes its numbers: beside `out=`, if that is given, or on a device."""
+    return out.device if isinstance(out, Tensor) else device
 
 
 @update(0)

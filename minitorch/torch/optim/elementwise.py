@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from ..backends.interface import backend_of
+from ..backends.interface import as_numpy, backend_of
 from ..interpreters import Update, installed, interpret
 from ..ops.comparison import where
 from ..ops.creation import zeros_like
@@ -80,7 +80,7 @@ class Step(Update):
         """The numbers of each parameter, and lists of the new counts."""
         if not counts:
             return [self.numbers(options)[0]] * params, ()
-        values = [[tensor._array[()] for tensor in tensors] for tensors in counts]
+        values = [[as_numpy(tensor._array)[()] for tensor in tensors] for tensors in counts]
         now = list(zip(*values, strict=True))
         if now.count(now[0]) == params:
             numbers, after = self.numbers(options, *now[0])
@@ -90,7 +90,9 @@ class Step(Update):
 
     def record(self, p: Tensor, gradient: Tensor, state: State, options: Group) -> None:
         """Take the step with operations that are recorded, so that one can differentiate through it."""
-        numbers, counts = self.numbers(options, *[state[name]._array[()] for name in self.counts])
+        numbers, counts = self.numbers(
+            options, *[as_numpy(state[name]._array)[()] for name in self.counts]
+        )
         kept = [state[name] for name in self.state]
         new = self.formula(_TENSORS, p, gradient, *kept, *numbers)
         p.copy_(new[0])

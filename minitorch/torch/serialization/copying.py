@@ -27,7 +27,7 @@ def reduce_tensor(tensor: Tensor) -> tuple[Any, tuple[Any, ...]]:
     root = view.root if view.root.flags.c_contiguous else view.memory
     where = (view.offset, view.shape, view.strides)
     about = (tensor.requires_grad, tensor.dtype.name, type(tensor), _attributes(tensor))
-    return remake_tensor, (np.asarray(root), *where, *about)
+    return remake_tensor, (_plain(root), *where, *about)
 
 
 def remake_tensor(
@@ -65,13 +65,17 @@ def deepcopy_tensor(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
             "because of a tensor that a forward pass left in it; detach it first."
         )
     view = locate(tensor._array)
-    root = view.root if type(view.root) in ARRAYS else np.asarray(view.root)
-    made = wrap(_same_place(view, copy.deepcopy(root, memo), tensor._array.dtype))
+    made = wrap(_same_place(view, copy.deepcopy(_plain(view.root), memo), tensor._array.dtype))
     attributes = copy.deepcopy(_attributes(tensor), memo)
     memo[id(tensor)] = made = _dress(made, type(tensor), tensor.requires_grad, attributes)
     if tensor.grad is not None:
         made.grad = copy.deepcopy(tensor.grad, memo)
     return made
+
+
+def _plain(root: Any) -> Any:
+    """An array of a device's own class; of a subclass of NumPy's, such as a file's memory, the array."""
+    return root if type(root) in ARRAYS else np.asarray(root)
 
 
 def _same_place(view: View, root: Any, dtype: Any) -> Any:

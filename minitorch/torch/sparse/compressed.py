@@ -252,7 +252,7 @@ def from_parts(
 ) -> CompressedTensor:  # fmt: skip
     """A sparse matrix of its parts, all of which are checked."""
     content = as_tensor(values, dtype, device)
-    starts, others = (np.asarray(as_tensor(part).long()._array) for part in (compressed, plain))
+    starts, others = (as_numpy(as_tensor(part).long()._array) for part in (compressed, plain))
     block = tuple(content.shape[1:]) if layout in BLOCKS else (1, 1)
     if starts.ndim != 1 or others.ndim != 1 or content.ndim != (3 if layout in BLOCKS else 1):
         raise NotImplementedError(f"{layout}: batches and dense dimensions are not supported")

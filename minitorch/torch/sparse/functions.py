@@ -45,7 +45,7 @@ def softmax(input: SparseTensor, dim: int, *, dtype: Any = None) -> SparseTensor
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> SparseTensor:
     """A sparse matrix from its diagonals: column j of a diagonal stands in column j."""
     lines = diagonals if diagonals.ndim == 2 else diagonals.unsqueeze(0)
-    shifts = offsets._array.reshape(-1)
+    shifts = as_numpy(offsets._array).reshape(-1)
     if len(shifts) != lines.shape[0]:
         raise RuntimeError(
             f"Number of diagonals ({lines.shape[0]}) does not match the number of offsets ({len(shifts)})"

@@ -135,6 +135,10 @@ class SimulatedArray(NDArrayOperatorsMixin):
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 
+    def __reduce__(self) -> Any:
+        """How a pickle makes it again."""
+        return SimulatedArray, (self.memory, self.index)
+
     def __deepcopy__(self, memo: Any) -> SimulatedArray:
         return SimulatedArray(self.memory.copy(), self.index)
 
@@ -246,7 +250,7 @@ class SimulatedCuda(Cuda):
         return SimulatedArray(array.copy(), where.index or 0)
 
     def to_numpy(self, array: Array) -> np.ndarray:
-        return array.memory.copy()
+        return array.memory.copy("A")
 
     # --- The device itself ---------------------------------------------------------------------------
 

@@ -166,6 +166,6 @@ class CrossMapLRN2d(Module):
         apart = np.subtract.outer(np.arange(channels), np.arange(channels))
         counts = np.abs(apart) < reach
         counts[reach:, 0] = True
-        counted = wrap(counts.astype(input._array.dtype) * (self.alpha / self.size)).to(input.dtype)
+        counted = wrap(counts * (self.alpha / self.size)).to(input.device, input.dtype)
         squares = (counted @ input.square().flatten(2)).reshape(input.shape)
         return input * (squares + self.k).pow(-self.beta)

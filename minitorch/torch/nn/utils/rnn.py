@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...device import CPU
 from ...dtypes import int64
 from ...ops.creation import as_tensor
 from ...ops.joining import cat, stack
 from ...ops.sorting import sort
-from ...tensor import Tensor, wrap
+from ...tensor import Tensor, wrap, wrap_beside
 
 
 class PackedSequence_(NamedTuple):  # noqa: N801
@@ -48,16 +49,22 @@ class PackedSequence(PackedSequence_):
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """The same sequences as another type, or on another device."""
-        data = self.data.to(*args, **kwargs)
-        return self if data is self.data else type(self)(data, *self[1:])
+        return self._with(self.data.to(*args, **kwargs))
+
+    def _with(self, data: Tensor) -> PackedSequence:
+        """The same sequences with other elements, and the order of sequences beside them."""
+        if data is self.data:
+            return self
+        order = None if self.sorted_indices is None else self.sorted_indices.to(data.device)
+        return type(self)(data, self.batch_sizes, order)
 
     def cpu(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """The same sequences in the machine's main memory."""
-        return self
+        return self._with(self.data.cpu(*args, **kwargs))
 
     def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """The same sequences on a GPU."""
-        return type(self)(self.data.cuda(*args, **kwargs), *self[1:])
+        return self._with(self.data.cuda(*args, **kwargs))
 
     def pin_memory(self) -> PackedSequence:
         """The same sequences in memory that a GPU reads fast."""
@@ -107,17 +114,22 @@ def pack_padded_sequence(
         batch_first: whether the batch is the first dimension
         enforce_sorted: whether sequences must come with the longest first; else they are sorted
     """
-    counts = as_tensor(lengths).to(int64)
+    counts = as_tensor(lengths, device=None if isinstance(lengths, Tensor) else CPU).to(int64)
+    if counts.device is not CPU:
+        raise RuntimeError(
+            f"'lengths' argument should be a 1D CPU int64 tensor, but got {counts.ndim}D {counts.device} Long tensor"
+        )
     order = None
     if not enforce_sorted:
         counts, order = sort(counts, descending=True)
+        order = order.to(input.device)
         input = input.index_select(0 if batch_first else 1, order)
     steps = input.transpose(0, 1) if batch_first else input
     long, batch = steps._array.shape[:2]
     _check_lengths(counts._array, long, batch)
     there = np.arange(counts._array[0])[:, None] < counts._array  # (steps, batch)
     rows = np.flatnonzero(there)
-    data = steps.reshape(long * batch, *steps.shape[2:]).index_select(0, wrap(rows))
+    data = steps.reshape(long * batch, *steps.shape[2:]).index_select(0, wrap_beside(rows, steps))
     return PackedSequence(data, wrap(there.sum(axis=1)), order, None)
 
 
@@ -166,13 +178,13 @@ def pad_packed_sequence(
     data, batch = sequence.data, int(sizes[0])
     there = np.arange(batch) < sizes[:, None]
     empty = data.new_full((long * batch, *data.shape[1:]), padding_value)
-    padded = empty.index_copy(0, wrap(np.flatnonzero(there)), data)
+    padded = empty.index_copy(0, wrap_beside(np.flatnonzero(there), data), data)
     padded = padded.view(long, batch, *data.shape[1:])
     padded = padded.transpose(0, 1) if batch_first else padded
     lengths, back = wrap(there.sum(axis=0)), sequence.unsorted_indices
     if back is None:
         return padded, lengths
-    return padded.index_select(0 if batch_first else 1, back), lengths[back]
+    return padded.index_select(0 if batch_first else 1, back), lengths[back.cpu()]
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:

@@ -1,0 +1,106 @@
+"""Torch's tests on another device: `pytest -m cuda tests/torch`, or `MINITORCH_TEST_DEVICE=cuda` for any of them.
+
+New tensors and modules are then made on that device, PyTorch's stay on the CPU. Random numbers are the CPU's, moved there, so that they
+can be compared (test_cuda.py has those of the GPU), `numpy()` copies to the CPU first, and texts do not say where a tensor is. Tests of what
+has no device are left out.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ON_CPU = {
+    "test_compile", "test_compile_sound", "test_compiled_programs", "test_counting", "test_coverage", "test_cpu_conv", "test_cpu_kernels",
+    "test_cuda_flash", "test_cuda_kernels", "test_cuda_source", "test_data", "test_distributed", "test_dlpack", "test_seam", "test_distributed_shards", "test_fuzz", "test_library_names",
+    "test_machines", "test_multiprocessing", "test_names", "test_native", "test_new_operation", "test_numpy_warnings", "test_runner", "test_scalars",
+    "test_threads", "test_torchvision", "test_transformer_floors", "test_without_compiler", "test_wrong_calls",
+}  # fmt: skip
+"""Files about kernels, memory and processes of the CPU, or about names."""
+
+OWN = {"test_cuda", "test_cuda_places", "test_examples"}
+"""Files that choose their devices."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """`-m cuda` means the whole suite on a GPU, where there is one or one is simulated."""
+    chosen = config.getoption("markexpr", "") == "cuda"
+    if chosen and (os.environ.get("MINITORCH_CUDA") == "simulated" or _gpu_found()):
+        os.environ.setdefault("MINITORCH_TEST_DEVICE", "cuda")
+
+
+def _gpu_found() -> bool:
+    return any(Path("/dev").glob("nvidia[0-9]*"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """On another device, tests that have one are marked so, the others skipped."""
+    if os.environ.get("MINITORCH_TEST_DEVICE", "cpu") == "cpu":
+        return
+    for item in items:
+        if item.path.parent != Path(__file__).parent:
+            continue
+        if item.path.stem in ON_CPU:
+            item.add_marker(pytest.mark.skip(reason="of the CPU"))
+        elif item.path.stem not in OWN:
+            item.add_marker(pytest.mark.cuda)
+
+
+@pytest.fixture(autouse=True)
+def on_device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """New tensors are on the device of this run."""
+    where = os.environ.get("MINITORCH_TEST_DEVICE", "cpu")
+    if where == "cpu" or request.path.stem in OWN | ON_CPU:
+        yield
+        return
+    import minitorch.torch as torch
+    from minitorch.torch import printing
+    from minitorch.torch.backends.cuda import backend as gpus
+    from minitorch.torch.backends.cuda.backend import Cuda, require_cuda
+    from minitorch.torch.backends.interface import Backend
+    from minitorch.torch.generator import default_generator
+
+    def draw(self: Cuda, distribution: Any, shape: Any, kind: Any, where: Any, *args: Any, **named: Any) -> Any:  # fmt: skip
+        args = tuple(map(self._downloaded, args))
+        return self.from_numpy(distribution(shape, kind, *args, **named), where)
+
+    backend, tensor = require_cuda(), torch.Tensor
+    to_numpy: Any = vars(tensor)["numpy"]
+    monkeypatch.setattr(Cuda, "draw", draw)
+    monkeypatch.setattr(Cuda, "permutation", Backend.permutation)
+    monkeypatch.setattr(Cuda, "generator", lambda self, index: default_generator)
+    monkeypatch.setattr(backend, "kernels", {})
+    drawn = gpus.DRAWN_BY_THE_CPU | {"multinomial", "normal"}
+    monkeypatch.setattr(gpus, "DRAWN_BY_THE_CPU", drawn)
+    monkeypatch.setattr(tensor, "numpy", lambda self, *, force=False: to_numpy(self.cpu(), force=force))  # fmt: skip
+    shown = printing.tensor_text
+
+    def text(array: Any, *, device: str = "cpu", **named: Any) -> str:
+        return shown(array, device="cpu" if device.startswith(where) else device, **named)
+
+    monkeypatch.setattr(printing, "tensor_text", text)
+    torch.set_default_device(where)
+    yield
+    torch.set_default_device(None)
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A GPU, or one that is simulated."""
+    import minitorch.torch as torch
+    from minitorch.torch.backends.cuda.backend import find_cuda
+    from minitorch.torch.backends.interface import unregister
+
+    find_cuda.cache_clear()
+    if not torch.cuda.is_available():
+        monkeypatch.setenv("MINITORCH_CUDA", "simulated:2")
+        find_cuda.cache_clear()
+    backend = find_cuda()[0]
+    assert backend is not None
+    yield backend
+    unregister(backend)
+    monkeypatch.undo()
+    find_cuda.cache_clear()

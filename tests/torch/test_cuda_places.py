@@ -1,0 +1,94 @@
+"""What is made, copied or moved on a GPU stays where it belongs: modules, files, packed sequences, sparse matrices, `out=`."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import pytest
+
+import minitorch.torch as torch
+from minitorch.torch import safetensors
+
+nn = torch.nn
+
+pytestmark = [pytest.mark.cuda, pytest.mark.usefixtures("gpu")]
+
+
+def test_modules_without_shapes_are_made_where_they_were_moved():
+    for layer in (
+        nn.LazyLinear(3).cuda(),
+        nn.LazyLinear(3, device="cuda"),
+        nn.LazyLinear(3).to("cuda"),
+    ):
+        assert layer.weight.device == torch.device("cuda:0")
+        assert layer(torch.ones(2, 4, device="cuda")).is_cuda
+        assert layer.weight.shape == (3, 4)
+    with torch.device("cuda"):
+        norm: Any = nn.LazyBatchNorm1d()
+    norm(torch.ones(2, 4, device="cuda"))
+    assert norm.running_mean.is_cuda
+    assert nn.LazyLinear(3).cuda().cpu()(torch.ones(2, 4)).device == torch.device("cpu")
+    assert nn.CrossMapLRN2d(3).cuda()(torch.ones(1, 2, 3, 3, device="cuda")).is_cuda
+
+
+def test_copies_and_files_of_modules_and_views_stay_on_their_device(tmp_path):
+    model = nn.Linear(2, 2).cuda()
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert other.weight.is_cuda
+        assert other.weight.equal(model.weight)
+        assert other.weight.data_ptr() != model.weight.data_ptr()
+    x = torch.arange(6.0, device="cuda")
+    whole, part = pickle.loads(pickle.dumps((x, x[2:4])))
+    part.zero_()
+    assert whole.tolist() == [0, 1, 0, 0, 4, 5]
+    safetensors.save_file({"x": x}, tmp_path / "x.safetensors")
+    assert safetensors.load_file(tmp_path / "x.safetensors")["x"].equal(x.cpu())
+
+
+def test_packed_sequences_move_with_their_order():
+    rows = [torch.ones(2, 3), torch.ones(4, 3)]
+    made = nn.utils.rnn.pack_sequence([x.cuda() for x in rows], enforce_sorted=False)
+    moved = nn.utils.rnn.pack_sequence(rows, enforce_sorted=False)
+    packed: Any
+    for packed in (made, moved.to("cuda"), moved.cuda()):
+        where = [packed.data.device, packed.sorted_indices.device, packed.unsorted_indices.device]
+        assert where == [torch.device("cuda:0")] * 3
+        assert packed.batch_sizes.tolist() == [2, 2, 1, 1]
+        padded, lengths = nn.utils.rnn.pad_packed_sequence(packed)
+        assert (padded.is_cuda, lengths.tolist()) == (True, [2, 4])
+        assert nn.LSTM(3, 2).cuda()(packed)[0].data.is_cuda
+    packed = made
+    assert packed.cpu().sorted_indices.tolist() == [1, 0]
+    with pytest.raises(RuntimeError, match="should be a 1D CPU int64 tensor"):
+        nn.utils.rnn.pack_padded_sequence(torch.ones(3, 2, 1).cuda(), torch.asarray([3, 2]).cuda())
+
+
+def test_sparse_matrices_are_made_of_parts_on_a_gpu():
+    parts = torch.asarray([0, 1, 2]).cuda(), torch.asarray([1, 0]).cuda(), torch.ones(2).cuda()
+    dense = torch.sparse_csr_tensor(*parts, (2, 2)).to_dense()
+    assert (dense.is_cuda, dense.tolist()) == (True, [[0, 1], [1, 0]])
+    lines, offsets = torch.ones(1, 2).cuda(), torch.asarray([1]).cuda()
+    assert torch.sparse.spdiags(lines, offsets, (2, 2)).to_dense().tolist() == [[0, 1], [0, 0]]
+
+
+@pytest.mark.parametrize("call", [
+    lambda out: torch.eye(3, 3, out=out.reshape(3, 3)), lambda out: torch.linspace(0, 1, 9, out=out), lambda out: torch.arange(9, out=out),
+    lambda out: torch.rand(9, out=out), lambda out: torch.zeros(9, out=out), lambda out: torch.randperm(9, out=out.long()),
+])  # fmt: skip
+def test_numbers_are_made_beside_out(call):
+    made = call(torch.full((9,), 7.0, device="cuda"))
+    assert made.is_cuda
+    assert (made == 7).sum() < 9
+    with pytest.raises(
+        RuntimeError, match="Expected out tensor to have device cuda:0, but got cpu"
+    ):
+        torch.add(torch.ones(2, device="cuda"), 1, out=torch.ones(2))
+
+
+def test_chances_on_a_gpu_decide_in_any_order_of_memory():
+    x = torch.full((3, 4), 7.0, device="cuda").t()
+    assert x.bernoulli_(torch.eye(4, 3, device="cuda")).equal(torch.eye(4, 3, device="cuda"))
+    with pytest.raises(RuntimeError, match=r"in \[0, 1\]"):
+        x.bernoulli_(torch.full((4, 3), 1.5, device="cuda"))
