@@ -1,20 +1,14 @@
-"""The kernels of `backends/cuda/sources.py` without a GPU: compiled for the CPU, one thread after another, against the formulas.
-
-A block has one thread, and so has a warp: what threads say to each other is tried on a GPU only (test_cuda.py).
-"""
+"""The kernels of `backends/cuda` without a GPU: compiled for the CPU, where `cuda_threads.hpp` runs a block's threads, against the formulas."""
 
 from __future__ import annotations
 
 import ctypes
-import re
-import shutil
-import subprocess
 from typing import Any
 
 import numpy as np
 import pytest
 
-from minitorch.torch.backends.cuda import row_sources, sources
+from minitorch.torch.backends.cuda import reduction_sources, row_sources, sources
 from minitorch.torch.formulas import (
     attention,
     conv,
@@ -27,91 +21,18 @@ from minitorch.torch.formulas import (
 )
 from minitorch.torch.formulas.geometry import Geometry
 
-COMPILER = shutil.which("g++") or shutil.which("c++")
-HEAD = """
-#include <cmath>
-using namespace std;
-#define __device__
-#define __global__
-#define __shared__ static
-#define __forceinline__ inline
-#define __align__(n) alignas(n)
-#define __syncthreads()
-#define __shfl_xor_sync(mask, x, d) (x)
-#define LANES 1
-#define EACH 64
-#define READ(x) (x)
-#define WRITE(x) (x)
-typedef double E;
-typedef double T;
-struct Place { unsigned x, y; };
-struct uint2 { unsigned x, y; };
-struct uint4 { unsigned x, y, z, w; };
-static Place blockIdx, threadIdx, blockDim, gridDim;
-static void atomicAdd(double* to, double x) { *to += x; }
-template <typename W> W atomicCAS(W* at, W seen, W made) { W old = *at; if (old == seen) *at = made; return old; }
-template <typename Join> T of_block(T own, T none, Join join) { return own; }
-"""
+from .kernels_on_cpu import Numbers, Parts, Places, compiled, run
+
 ALL = (
-    row_sources.COMBINE, sources.SUMS_OF_ROWS, sources.JOIN, sources.CROSS_ENTROPY, sources.EMBEDDING, sources.WINDOWS, sources.ATTENTION, sources.SHARES, sources.RECURRENT,
+    row_sources.COMBINE, reduction_sources.SUMS_OF_ROWS, sources.JOIN, sources.CROSS_ENTROPY, sources.EMBEDDING, sources.WINDOWS, sources.ATTENTION, sources.SHARES, sources.RECURRENT,
 )  # fmt: skip
-KERNEL = re.compile(r'extern "C" __global__ void (\w+)\(([^)]*)\)')
 RANDOM = np.random.default_rng(0)
-
-
-def compiled(folder: Any, *texts: str) -> Any:
-    """Kernels, each with a function that runs all its threads."""
-    if COMPILER is None:
-        pytest.skip("no C++ compiler")
-    runners = []
-    for name, params in KERNEL.findall("\n".join(texts)):
-        names = ", ".join(re.findall(r"(\w+)(?=,|$)", params))
-        runners.append(
-            f'extern "C" void run_{name}(int blocks, int threads, {params}) {{ gridDim = {{(unsigned)blocks, 1}};'
-            f" blockDim = {{(unsigned)threads, 1}}; for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x)"
-            f" for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) {name}({names}); }}"
-        )
-    (folder / "all.cpp").write_text("\n".join([HEAD, sources.JOINS, *texts, *runners]))
-    subprocess.run(
-        [COMPILER, "-O1", "-w", "-shared", "-fPIC", "-o", folder / "all.so", folder / "all.cpp"],
-        check=True,
-    )
-    return ctypes.CDLL(str(folder / "all.so"))
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory) -> Any:
     """All kernels that do not depend on sizes."""
-    return compiled(tmp_path_factory.mktemp("kernels"), *ALL)
-
-
-class Numbers(ctypes.Structure):
-    _fields_ = [("numbers", ctypes.c_int * 19)]
-
-
-class Places(ctypes.Structure):
-    _fields_ = [("numbers", ctypes.c_longlong * 3)]
-
-
-class Parts(ctypes.Structure):
-    _fields_ = [("numbers", ctypes.c_longlong * 32)]
-
-
-def run(library: Any, name: str, blocks: int, threads: int, *args: Any) -> None:
-    """Run a kernel; a Python int is a `long long`, an array its address."""
-    given: list[Any] = []
-    for x in args:
-        if x is None:
-            given.append(ctypes.c_void_p(0))
-        elif isinstance(x, np.ndarray):
-            given.append(ctypes.c_void_p(x.ctypes.data))
-        elif isinstance(x, bool):
-            given.append(ctypes.c_bool(x))
-        elif isinstance(x, int):
-            given.append(ctypes.c_longlong(x))
-        else:
-            given.append(ctypes.c_double(x) if isinstance(x, float) else x)
-    getattr(library, f"run_{name}")(blocks, threads, *given)
+    return compiled(tmp_path_factory.mktemp("kernels"), sources.JOINS, sources.OF_BLOCK, *ALL)
 
 
 def normal(*shape: int) -> Any:
@@ -123,35 +44,71 @@ def close(found: Any, expected: Any) -> None:
 
 
 def test_sums_of_rows(library):
-    x, out = normal(7, 45), np.empty(45)
-    run(library, "sum_of_rows", 2, 32, x, out, 7, 45)
-    close(out, x.sum(0))
+    x, out = normal(7, 45), normal(45)
     wide = np.empty((7, 45))
     run(library, "spread", 2, 256, out, wide, 45, wide.size)
     close(wide, np.broadcast_to(out, (7, 45)))
-    g, means, scales, by_weight, by_bias = normal(7, 45), normal(7), normal(7), np.empty(45), out
-    run(library, "layer_norm_sums", 2, 32, g, x, means, scales, by_weight, by_bias, 7, 45)
-    close(by_weight, (g * (x - means[:, None]) * scales[:, None]).sum(0))
-    close(by_bias, g.sum(0))
+    g, means, scales, by_weight, by_bias = (
+        normal(7, 45),
+        normal(7),
+        normal(7),
+        *np.empty((2, 2, 45)),
+    )
+    run(library, "layer_norm_sums", (2, 2), (32, 4), g, x, means, scales, by_weight, by_bias, 7, 45, 4)  # fmt: skip
+    close(by_weight.sum(0), (g * (x - means[:, None]) * scales[:, None]).sum(0))
+    close(by_bias[0], g[:4].sum(0))
+    close(by_bias[1], g[4:].sum(0))
 
 
-@pytest.mark.parametrize(("pack", "packs", "n"), [(1, 0, 7), (2, 8, 12), (1, 8, 7), (4, 2, 8)])
-def test_rows_in_memory_and_in_registers(pack, packs, n, tmp_path):
-    sizes = f"#undef EACH\n{sources.RAW}#define PACK {pack}\n#define PACKS {packs}\n"
+REDUCED = """
+#define HOW Plus
+#define NONE 0.0
+#define PUT(x) (x)
+#define PACK 2
+typedef double O;
+"""
+
+
+def test_reductions(tmp_path):
+    texts = sources.JOINS, sources.OF_BLOCK, sources.RAW, REDUCED, reduction_sources.REDUCE
+    library = compiled(tmp_path, *texts)
+    x = normal(3, 37, 10)
+    for parts, threads in ((1, (4, 64)), (4, (8, 32))):  # columns: blocks of 8 or 16
+        each, out = -(-37 // parts), np.empty((3, parts, 10))
+        grid = 3 * (-(-10 // (2 * threads[0]))), parts
+        run(library, "reduce_columns", grid, threads, x, out, 3, 37, 10, each, 2.0)
+        right = [x[:, p * each : (p + 1) * each].sum(1) / 2 for p in range(parts)]
+        close(out, np.stack(right, 1))
+    for parts, threads in ((1, (32, 8)), (3, (64, 1))):  # rows: a warp or a block for each
+        each, out = -(-370 // parts // 2) * 2, np.empty((3, parts))
+        grid = -(-3 // threads[1]), parts
+        run(library, "reduce_rows", grid, threads, x, out, 3, 370, 1, each, 2.0)
+        flat = x.reshape(3, 370)
+        right = [flat[:, p * each : (p + 1) * each].sum(1) / 2 for p in range(parts)]
+        close(out, np.stack(right, 1))
+
+
+@pytest.mark.parametrize(
+    ("pack", "packs", "n", "threads"),
+    [(1, 0, 7, (64, 1)), (2, 8, 28, (2, 16)), (4, 2, 260, (64, 1))],
+)
+def test_rows_in_memory_and_in_registers(pack, packs, n, threads, tmp_path):
+    sizes = f"#undef EACH\n{sources.JOINS}{sources.OF_BLOCK}{sources.RAW}#define PACK {pack}\n#define PACKS {packs}\n#define EXACT 1\n"
     library = compiled(tmp_path, sizes, row_sources.ROWS, row_sources.SOFTMAX, row_sources.LAYER_NORM)  # fmt: skip
     x, g, out, by_x = normal(3, n), normal(3, n), *np.empty((2, 3, n))
+    blocks = -(-3 // threads[1])
     for name, right in (("softmax", softmax.softmax(x, 1)), ("log_softmax", softmax.log_softmax(x, 1))):  # fmt: skip
-        run(library, name, 3, 1, x, out, n)
+        run(library, name, blocks, threads, x, out, n, 3)
         close(out, right)
-        run(library, f"{name}_backward", 3, 1, g, out, by_x, n)
+        run(library, f"{name}_backward", blocks, threads, g, out, by_x, n, 3)
         close(by_x, getattr(softmax, f"{name}_backward")(g, out, 1))
     weight, bias, means, scales = normal(n), normal(n), *np.empty((2, 3, 1))
     for w, b in ((weight, bias), (None, None)):
         right = norms.layer_norm(x, (n,), w, b, 1e-5)
-        run(library, "layer_norm", 3, 1, x, w, b, out, means, scales, 1e-5, n)
+        run(library, "layer_norm", blocks, threads, x, w, b, out, means, scales, 1e-5, n, 3)
         for found, each in zip((out, means, scales), right, strict=True):
             close(found, each)
-        run(library, "layer_norm_backward", 3, 1, g, x, w, means, scales, by_x, n)
+        run(library, "layer_norm_backward", blocks, threads, g, x, w, means, scales, by_x, n, 3)
         close(by_x, norms.layer_norm_backward(g, x, (n,), means, scales, w)[0])
 
 
@@ -184,7 +141,7 @@ def test_cross_entropy(library, weighted, smoothing):
         library,
         "cross_entropy",
         6,
-        1,
+        32,
         x,
         target,
         weight,
@@ -201,12 +158,12 @@ def test_cross_entropy(library, weighted, smoothing):
     close(sums, expected_sums)
     assert not wrong[0]
     out, count = np.empty(()), np.empty(())
-    run(library, "reduced", 1, 1, each, shares, out, count, 6, True)
+    run(library, "reduced", 1, 64, each, shares, out, count, 6, True)
     total = 5 if weight is None else weight[target[target >= 0]].sum()
     close([out, count], [expected.sum() / total, total])
     g, by_x = np.array(1.7), np.empty_like(x)
     args = (g, x, target, weight, sums, count, by_x, 5, -1, smoothing, True)
-    run(library, "cross_entropy_backward", 6, 1, *args)
+    run(library, "cross_entropy_backward", 6, 32, *args)
     rows = np.full(6, 1.7 / total)
     close(by_x, losses.cross_entropy_backward(rows, x, sums, target, weight, -1, smoothing))
     target[2] = 5
@@ -214,7 +171,7 @@ def test_cross_entropy(library, weighted, smoothing):
         library,
         "cross_entropy",
         6,
-        1,
+        32,
         x,
         target,
         weight,
@@ -295,7 +252,7 @@ def test_pooling(library, sizes, geometry):
 
 def test_means(library):
     x, out = normal(2, 3, 5, 4), np.empty((2, 3, 1, 1))
-    run(library, "mean_pool", 6, 1, x, out, 20)
+    run(library, "mean_pool", 6, 64, x, out, 20)
     close(out, x.mean((2, 3), keepdims=True))
     found = np.empty_like(x)
     run(library, "mean_pool_backward", 1, 256, out, found, 20, x.size)
@@ -318,7 +275,7 @@ def test_attention(library, causal):
     ints = [ctypes.c_int(n) for n in (4, 7, 6, 5, 3)]
     end = (*ints, 0.3, causal)
     where = [places(a) for a in (query, key, value)]
-    run(library, "attention", 56, 1, query, key, value, out, sums, *where, places(out), *end, ctypes.c_int(56))  # fmt: skip
+    run(library, "attention", 14, 128, query, key, value, out, sums, *where, places(out), *end, ctypes.c_int(56))  # fmt: skip
     expected, shares = attention.attention(query, key, value, None, 0.3, causal)
     close(out, expected)
     g, dots = normal(2, 4, 7, 3), np.empty((2, 4, 7))
@@ -328,10 +285,10 @@ def test_attention(library, causal):
         np.empty((2, 4, 6, 3)),
     )
     args = (g, query, key, value, sums, by_query, dots, places(g), *where, places(by_query), *end)
-    run(library, "attention_by_query", 56, 1, *args, ctypes.c_int(56))
+    run(library, "attention_by_query", 14, 128, *args, ctypes.c_int(56))
     to = places(by_key), places(by_value)
     args = (g, query, key, value, sums, dots, by_key, by_value, places(g), *where, *to, *end)
-    run(library, "attention_by_key", 48, 1, *args, ctypes.c_int(48))
+    run(library, "attention_by_key", 12, 128, *args, ctypes.c_int(48))
     right = attention.attention_backward(g, query, key, value, None, shares, 0.3, causal)
     for found, each in zip((by_query, by_key, by_value), right, strict=True):
         close(found, each)
@@ -342,13 +299,13 @@ def test_shares_of_long_sequences(library, causal):
     scores, d, shares, slopes = normal(2, 3, 7), normal(2, 3, 7), *np.empty((2, 2, 3, 7))
     first, sums = 4, np.zeros((2, 9, 2))  # queries 4 to 6 of 9
     end = 0.3, causal, *map(ctypes.c_int, (first, 9, 3, 7))
-    run(library, "shares_of", 6, 1, scores, shares, sums, *end)
+    run(library, "shares_of", 6, 64, scores, shares, sums, *end)
     hidden = np.arange(7) > np.arange(4, 7)[:, None] if causal else np.zeros((3, 7), bool)
     right = softmax.softmax(np.where(hidden, -np.inf, 0.3 * scores), 2)
     close(shares, right)
     close(np.exp(0.3 * scores - sums[:, 4:7, :1]).sum(2, where=~hidden), sums[:, 4:7, 1])
     shares[...] = 0
-    run(library, "slopes_of", 6, 1, scores, d, shares, slopes, sums, *end)
+    run(library, "slopes_of", 6, 64, scores, d, shares, slopes, sums, *end)
     close(shares, right)
     close(slopes, 0.3 * softmax.softmax_backward(d, right, 2))
 
@@ -381,14 +338,14 @@ def test_all_steps_of_a_layer(library):
     expected = [x.copy() for x in (gates, h, c, *arrays)]
     g, h2, c2, before, cells, tanhs, out = expected
     recurrent.lstm_steps(g, sizes, False, (w, bias, None), (h2, c2), (out, before, cells, tanhs))
-    run(library, "lstm_layer", 3, 1, gates, w.T.copy(), bias, h, c, *arrays, starts, *shape)
+    run(library, "lstm_layer", 3, 20, gates, w.T.copy(), bias, h, c, *arrays, starts, *shape)
     for found, each in zip((gates, h, c, *arrays), expected, strict=True):
         close(found, each)
     gy, dh, dc, slopes, right = normal(9, 5), normal(3, 5), normal(3, 5), *np.empty((2, 9, 20))
     dh2, dc2 = dh.copy(), dc.copy()
     recurrent.lstm_steps_backward(g, sizes, True, (w, None), (dh2, dc2), (gy, cells, tanhs), (right, None))  # fmt: skip
     back = np.ascontiguousarray(starts[::-1])
-    run(library, "lstm_layer_backward", 3, 1, gates, w, cells, tanhs, gy, dh, dc, slopes, back, *shape)  # fmt: skip
+    run(library, "lstm_layer_backward", 3, 20, gates, w, cells, tanhs, gy, dh, dc, slopes, back, *shape)  # fmt: skip
     for found, each in ((slopes, right), (dh, dh2), (dc, dc2)):
         close(found, each)
 

@@ -1,6 +1,6 @@
 """Attention on a GPU, which never stores all scores: a warp of threads for each query, and for each key.
 
-Long sequences are left to `long_attention.py`. A query keeps its largest score and the sum of exp(score - largest), from which the backward makes the shares again.
+Numbers of two bytes are left to `flash_attention.py`, other long sequences to `long_attention.py`. A query keeps its largest score and the sum of exp(score - largest), from which the backward makes the shares again.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import cupy  # pyright: ignore[reportMissingImports]
 import numpy as np
 
 from ..interface import Array
-from . import long_attention
-from .rows import BY_KIND, kernel_for
+from . import flash_attention, long_attention
 from .sources import ATTENTION
+from .typed_kernels import BY_KIND, kernel_for
 
 LANES = 32
 BLOCK = 128
@@ -93,6 +93,8 @@ def attention(
     if mask is not None or not _fits(query, key, value):
         return None
     out = _beside(query, query.shape[-2], value.shape[-1])
+    if scale > 0 and flash_attention.fits(query, key, value):
+        return out, flash_attention.forward(query, key, value, out, scale, causal)
     wide = np.float64 if query.dtype == np.float64 else np.float32
     sums = cupy.ndarray((*query.shape[:-1], 1, 2), wide)
     if _is_long(query, key):
@@ -114,6 +116,11 @@ def attention_backward(
     if grad.strides[-1] != grad.itemsize:
         grad = cupy.ascontiguousarray(grad)
     given = query, key, value
+    if shares.shape[-1] != 2:
+        grad = grad if flash_attention.fits(grad) else cupy.ascontiguousarray(grad)
+        made = [_beside(x, *x.shape[-2:]) for x in given]
+        flash_attention.backward(grad, given, shares, tuple(made), scale, causal)
+        return tuple(made)
     if _is_long(query, key):
         made = [cupy.ndarray(query.shape, query.dtype)]
         made += [cupy.zeros(x.shape, shares.dtype) for x in (key, value)]

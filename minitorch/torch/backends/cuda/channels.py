@@ -8,7 +8,7 @@ import cupy  # pyright: ignore[reportMissingImports]
 import numpy as np
 
 from ..interface import Array
-from .rows import fit, kernel_for, pointer
+from .typed_kernels import fit, kernel_for, pointer
 
 BLOCK = 512
 

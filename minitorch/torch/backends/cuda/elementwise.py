@@ -196,7 +196,7 @@ extern "C" __global__ void kernel({", ".join(params)}, {name}* out, long long si
 
 
 def _lined_loop(loads: list[tuple[int, str]], name: str, lines: str, each: int) -> str:
-    """Arrays in one row: a thread reads neighbours at once."""
+    """Arrays in one row: a thread reads neighbours at once. All loops are unrolled: a place known at run time would put registers into memory."""
     whole = " ".join(f"l{i}.all = ((const Some<{kind}>*)(a{i} + i))->all;" for i, kind in loads)
     parts = " ".join(f"l{i}.v[k] = a{i}[i + k];" for i, _ in loads)
     return f"""
@@ -204,13 +204,19 @@ def _lined_loop(loads: list[tuple[int, str]], name: str, lines: str, each: int) 
   if (i >= size) return;
   {" ".join(f"Some<{kind}> l{i};" for i, kind in loads)} Some<{name}> all;
   int left = size - i < {each} ? size - i : {each};
-  if (left == {each}) {{ {whole} }} else for (int k = 0; k < left; ++k) {{ {parts} }}
+  if (left == {each}) {{ {whole} }} else {{
+#pragma unroll
+    for (int k = 0; k < {each}; ++k) if (k < left) {{ {parts} }}
+  }}
 #pragma unroll
   for (int k = 0; k < {each}; ++k) {{
       {lines}
       all.v[k] = r;
   }}
-  if (left == {each}) ((Some<{name}>*)(out + i))->all = all.all; else for (int k = 0; k < left; ++k) out[i + k] = all.v[k];"""
+  if (left == {each}) ((Some<{name}>*)(out + i))->all = all.all; else {{
+#pragma unroll
+    for (int k = 0; k < {each}; ++k) if (k < left) out[i + k] = all.v[k];
+  }}"""
 
 
 def _strided_loop(loads: list[tuple[int, str]], dims: int, lines: str) -> str:

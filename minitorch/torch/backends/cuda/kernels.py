@@ -10,9 +10,10 @@ import cupy  # pyright: ignore[reportMissingImports]
 import numpy as np
 
 from ..interface import Array
-from . import attention, channels, losses, products, recurrent, rows, windows
+from . import attention, channels, losses, products, recurrent, reductions, rows, windows
 from .elementwise import elementwise
 from .sources import JOIN
+from .typed_kernels import kernel_for
 
 MOST_PARTS = 16
 """How many arrays are joined by one launch."""
@@ -67,14 +68,14 @@ def cat(*tensors: Array, dim: int) -> Array | None:
         size, more = prod(inner), [0] * (MOST_PARTS - len(tensors))
         parts = [*(x.data.ptr for x in tensors), *more, *(n * size for n in ends), *more]
         struct = np.array(parts, np.int64).view(f"V{16 * MOST_PARTS}")
-        kernel = rows.kernel_for(JOIN, "join", OF_SIZE[kind.itemsize])
+        kernel = kernel_for(JOIN, "join", OF_SIZE[kind.itemsize])
         kernel((-(-out.size // 256),), (256,), (struct, out, ends[-1] * size, out.size))
     return out
 
 
 KERNELS = {
     "clone": clone, "cat": cat, **rows.KERNELS, **channels.KERNELS, **products.KERNELS, **losses.KERNELS,
-    **windows.KERNELS, **attention.KERNELS,
+    **windows.KERNELS, **attention.KERNELS, **reductions.KERNELS,
 }  # fmt: skip
 """By the names of records."""
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..interface import Array
 from .products import multiply
-from .rows import kernel_for
 from .sources import SHARES
+from .typed_kernels import kernel_for
 
 BLOCK = 256
 MOST_BYTES = 1 << 28

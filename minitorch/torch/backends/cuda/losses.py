@@ -9,8 +9,8 @@ import numpy as np
 
 from ..interface import Array
 from .checks import check, note
-from .rows import fit, kernel_for, pointer
 from .sources import CROSS_ENTROPY, EMBEDDING
+from .typed_kernels import fit, kernel_for, pointer
 
 BLOCK = 256
 

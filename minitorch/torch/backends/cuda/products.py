@@ -11,8 +11,9 @@ from cupy_backends.cuda.libs import cublas  # pyright: ignore[reportMissingImpor
 
 from ...dtypes import bfloat16
 from ..interface import Array
-from .rows import BY_KIND, fit, kernel_for
-from .sources import SUMS_OF_ROWS
+from .reduction_sources import SUMS_OF_ROWS
+from .reductions import reduce_one
+from .typed_kernels import BY_KIND, fit, kernel_for
 
 FLOAT, DOUBLE, TF32 = 68, 70, 77  # cuBLAS's names of types to compute in
 KINDS = {
@@ -134,16 +135,9 @@ def linear_backward(
 
 def sum_of_rows(x: Array, out: Array | None = None) -> Array:
     """The sum of a matrix's rows, written into a new row, or into memory for one that is given."""
-    rows, columns = x.shape
     if out is None:
-        out = cupy.ndarray((columns,), x.dtype)
-    if rows > 1 << 14:
-        wide = np.float64 if x.dtype == np.float64 else np.float32
-        cupy.ravel(out)[...] = x.sum(axis=0, dtype=wide).astype(x.dtype, copy=False)
-        return out
-    kernel_for(SUMS_OF_ROWS, "sum_of_rows", x.dtype)(
-        (-(-columns // 32),), (32, 32), (x, out, rows, columns)
-    )
+        out = cupy.ndarray(x.shape[1:], x.dtype)
+    reduce_one(x, out, "sum", (1, *x.shape), 1.0)
     return out
 
 

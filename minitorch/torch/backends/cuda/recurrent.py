@@ -16,8 +16,8 @@ import numpy as np
 from ...formulas.recurrent import walk
 from ..interface import Array
 from .products import multiply
-from .rows import fit, kernel_for
 from .sources import RECURRENT
+from .typed_kernels import fit, kernel_for
 
 BLOCK = 256
 WIDEST = 256

@@ -1,49 +1,49 @@
 """The code of kernels in CUDA C++: those that go over rows, a block of threads for each (softmax and layer norm), and writes to places.
 
-HOLD reads a row, OF is one of its numbers, SET gives one to a row that MAKE made and GIVE writes; EACH goes over a thread's own. With
-PACKS, they are registers, PACKS times PACK neighbours for each thread; without, every OF reads memory. KEEP notes what KEPT
-needs again, if there are registers for it. Types are those of `sources.py`.
+A block is (threads of a row, rows). HOLD reads a row, OF is one of its numbers, SET gives one to a row that MAKE made and GIVE writes; EACH goes
+over a thread's own. With PACKS, they are registers, PACKS times PACK neighbours for each thread; without, every OF reads memory. KEEP notes
+what KEPT needs again, if it can be kept in registers and EXACT. A row that is not there has no numbers. Types are those of `sources.py`.
 """
 
 ROWS = """
+template <typename Join> __device__ T of_row(T own, T none, Join join) {
+  // one number of each thread of a row joined, and known to all of them
+  if (blockDim.x > 32) return of_block(own, none, join);
+  for (int d = blockDim.x / 2; d; d /= 2) own = join(own, __shfl_xor_sync(0xffffffff, own, d));
+  return own;
+}
+#define ROW(row) long long row = (long long)blockIdx.x * blockDim.y + threadIdx.y; if (row >= rows) row = n = 0;
 #if PACKS
 union Pack { E v[PACK]; Raw<sizeof(E) * PACK>::type all; };
-__device__ int place(int k) { return (k / PACK * (int)blockDim.x + (int)threadIdx.x) * PACK + k % PACK; }
-__device__ __forceinline__ void hold(const E* x, T* own, long long n) {
+__device__ int place(int p) { return (p * (int)blockDim.x + (int)threadIdx.x) * PACK; }  // of a pack; rows consist of whole ones
+__device__ __forceinline__ void hold(const E* x, Pack* own, long long n) {
 #pragma unroll
-  for (int p = 0; p < PACKS; ++p) if (place(p * PACK) < n) {
-    Pack pack;
-    pack.all = *(const Raw<sizeof(E) * PACK>::type*)(x + place(p * PACK));
-#pragma unroll
-    for (int e = 0; e < PACK; ++e) own[p * PACK + e] = READ(pack.v[e]);
-  }
+  for (int p = 0; p < PACKS; ++p) if (place(p) < n) own[p].all = *(const Raw<sizeof(E) * PACK>::type*)(x + place(p));
 }
-__device__ __forceinline__ void give(E* x, const T* own, long long n) {
+__device__ __forceinline__ void give(E* x, const Pack* own, long long n) {
 #pragma unroll
-  for (int p = 0; p < PACKS; ++p) if (place(p * PACK) < n) {
-    Pack pack;
-#pragma unroll
-    for (int e = 0; e < PACK; ++e) pack.v[e] = WRITE(own[p * PACK + e]);
-    *(Raw<sizeof(E) * PACK>::type*)(x + place(p * PACK)) = pack.all;
-  }
+  for (int p = 0; p < PACKS; ++p) if (place(p) < n) *(Raw<sizeof(E) * PACK>::type*)(x + place(p)) = own[p].all;
 }
-#define MAKE(x) T x##_own[PACKS * PACK];
+#define MAKE(x) Pack x##_own[PACKS];
 #define HOLD(x) MAKE(x) if (x) hold(x, x##_own, n);
-#define OF(x) x##_own[k]
-#define SET(x, value) x##_own[k] = value
-#define KEEP(x, value) x##_own[k] = value
-#define KEPT(x, value) x##_own[k]
+#define OF(x) READ(x##_own[p].v[e])
+#define SET(x, value) x##_own[p].v[e] = WRITE(value)
 #define GIVE(x) give(x, x##_own, n);
-#define EACH _Pragma("unroll") for (int k = 0; k < PACKS * PACK; ++k) if (place(k) < n)
+#define EACH _Pragma("unroll") for (int p = 0; p < PACKS; ++p) if (place(p) < n) _Pragma("unroll") for (int e = 0; e < PACK; ++e)
 #else
 #define MAKE(x)
 #define HOLD(x)
 #define OF(x) READ(x[i])
 #define SET(x, value) x[i] = WRITE(value)
-#define KEEP(x, value)
-#define KEPT(x, value) (value)
 #define GIVE(x)
 #define EACH for (long long i = threadIdx.x; i < n; i += blockDim.x)
+#endif
+#if PACKS && EXACT
+#define KEEP(x, value) x##_own[p].v[e] = value
+#define KEPT(x, value) x##_own[p].v[e]
+#else
+#define KEEP(x, value)
+#define KEPT(x, value) (value)
 #endif
 """
 
@@ -72,58 +72,69 @@ extern "C" __global__ void combine(E* target, const long long* places, const E* 
 """
 
 SOFTMAX = """
-extern "C" __global__ void softmax(const E* x, E* out, long long n) {
-  x += blockIdx.x * n; out += blockIdx.x * n;
+extern "C" __global__ void softmax(const E* x, E* out, long long n, long long rows) {
+  long long size = n;
+  ROW(row)
+  x += row * size; out += row * size;
   T top = -INFINITY, sum = 0;
   HOLD(x) MAKE(out)
   EACH top = Larger()(top, OF(x));
-  top = of_block(top, T(-INFINITY), Larger());
-  EACH { T share = exp(OF(x) - top); KEEP(out, share); sum += share; }
-  T part = T(1) / of_block(sum, T(0), Plus());
-  EACH SET(out, KEPT(out, exp(OF(x) - top)) * part);
+  top = of_row(top, T(-INFINITY), Larger());
+  EACH { T share = EXP(OF(x) - top); KEEP(out, share); sum += share; }
+  T part = T(1) / of_row(sum, T(0), Plus());
+  EACH SET(out, KEPT(out, EXP(OF(x) - top)) * part);
   GIVE(out)
 }
-extern "C" __global__ void log_softmax(const E* x, E* out, long long n) {
-  x += blockIdx.x * n; out += blockIdx.x * n;
+extern "C" __global__ void log_softmax(const E* x, E* out, long long n, long long rows) {
+  long long size = n;
+  ROW(row)
+  x += row * size; out += row * size;
   T top = -INFINITY, sum = 0;
   HOLD(x) MAKE(out)
   EACH top = Larger()(top, OF(x));
-  top = of_block(top, T(-INFINITY), Larger());
-  EACH sum += exp(OF(x) - top);
-  sum = log(of_block(sum, T(0), Plus()));
+  top = of_row(top, T(-INFINITY), Larger());
+  EACH sum += EXP(OF(x) - top);
+  sum = log(of_row(sum, T(0), Plus()));
   EACH SET(out, OF(x) - top - sum);
   GIVE(out)
 }
-extern "C" __global__ void softmax_backward(const E* g, const E* out, E* by_x, long long n) {
-  g += blockIdx.x * n; out += blockIdx.x * n; by_x += blockIdx.x * n;
+extern "C" __global__ void softmax_backward(const E* g, const E* out, E* by_x, long long n, long long rows) {
+  long long size = n;
+  ROW(row)
+  g += row * size; out += row * size; by_x += row * size;
   T sum = 0;
   HOLD(g) HOLD(out) MAKE(by_x)
   EACH sum += OF(g) * OF(out);
-  sum = of_block(sum, T(0), Plus());
+  sum = of_row(sum, T(0), Plus());
   EACH SET(by_x, OF(out) * (OF(g) - sum));
   GIVE(by_x)
 }
-extern "C" __global__ void log_softmax_backward(const E* g, const E* out, E* by_x, long long n) {
-  g += blockIdx.x * n; out += blockIdx.x * n; by_x += blockIdx.x * n;
+extern "C" __global__ void log_softmax_backward(const E* g, const E* out, E* by_x, long long n, long long rows) {
+  long long size = n;
+  ROW(row)
+  g += row * size; out += row * size; by_x += row * size;
   T sum = 0;
   HOLD(g) HOLD(out) MAKE(by_x)
   EACH sum += OF(g);
-  sum = of_block(sum, T(0), Plus());
-  EACH SET(by_x, OF(g) - exp(OF(out)) * sum);
+  sum = of_row(sum, T(0), Plus());
+  EACH SET(by_x, OF(g) - EXP(OF(out)) * sum);
   GIVE(by_x)
 }
 """
 
 LAYER_NORM = """
 extern "C" __global__ void layer_norm(
-    const E* x, const E* weight, const E* bias, E* out, T* means, T* scales, T eps, long long n) {
-  x += blockIdx.x * n; out += blockIdx.x * n;
+    const E* x, const E* weight, const E* bias, E* out, T* means, T* scales, T eps, long long n, long long rows) {
+  long long size = n;
+  ROW(row)
+  x += row * size; out += row * size;
   T sum = 0, squares = 0;
-  HOLD(x) HOLD(weight) HOLD(bias) MAKE(out)
+  HOLD(x) MAKE(out)
   EACH sum += OF(x);
-  T mean = of_block(sum, T(0), Plus()) / n;
+  T mean = of_row(sum, T(0), Plus()) / n;
   EACH { T d = OF(x) - mean; squares += d * d; }
-  T scale = T(1) / sqrt(of_block(squares, T(0), Plus()) / n + eps);
+  T scale = T(1) / sqrt(of_row(squares, T(0), Plus()) / n + eps);
+  HOLD(weight) HOLD(bias)
   EACH {
     T y = (OF(x) - mean) * scale;
     if (weight) y *= OF(weight);
@@ -131,16 +142,18 @@ extern "C" __global__ void layer_norm(
     SET(out, y);
   }
   GIVE(out)
-  if (threadIdx.x == 0) { means[blockIdx.x] = mean; scales[blockIdx.x] = scale; }
+  if (threadIdx.x == 0 && n) { means[row] = mean; scales[row] = scale; }
 }
 extern "C" __global__ void layer_norm_backward(
-    const E* g, const E* x, const E* weight, const T* means, const T* scales, E* by_x, long long n) {
-  g += blockIdx.x * n; x += blockIdx.x * n; by_x += blockIdx.x * n;
-  T mean = means[blockIdx.x], scale = scales[blockIdx.x], sum = 0, along = 0;
+    const E* g, const E* x, const E* weight, const T* means, const T* scales, E* by_x, long long n, long long rows) {
+  long long size = n;
+  ROW(row)
+  g += row * size; x += row * size; by_x += row * size;
+  T mean = means[row], scale = scales[row], sum = 0, along = 0;
   HOLD(g) HOLD(x) HOLD(weight) MAKE(by_x)
   EACH { T d = OF(g) * (weight ? OF(weight) : T(1)); sum += d; along += d * (OF(x) - mean) * scale; }
-  sum = of_block(sum, T(0), Plus()) / n;
-  along = of_block(along, T(0), Plus()) / n;
+  sum = of_row(sum, T(0), Plus()) / n;
+  along = of_row(along, T(0), Plus()) / n;
   EACH {
     T d = OF(g) * (weight ? OF(weight) : T(1));
     SET(by_x, scale * (d - sum - (OF(x) - mean) * scale * along));

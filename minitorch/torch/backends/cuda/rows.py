@@ -1,13 +1,13 @@
-"""Softmax and layer norm on a GPU: a block of threads for each row.
+"""Softmax and layer norm on a GPU: some threads for each row, part of a warp for short rows, a block for long ones.
 
-What a row needs in sum (its largest number, the sum of its exponentials, its mean) goes through shared
-memory. The threads hold a row of up to 8,192 numbers in registers, so that it is read from memory once
+What a row needs in sum (its largest number, the sum of its exponentials, its mean) goes from lane to lane, and in a block through shared
+memory. The threads hold a row of up to 8,192 numbers (of two bytes: 16,384) in registers, so that it is read from memory once
 and written once, in packs of neighbours; a longer one is read as often as it is needed.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Any
 
@@ -15,25 +15,13 @@ import cupy  # pyright: ignore[reportMissingImports]
 import numpy as np
 
 from ..interface import Array
-from .elementwise import HEAD, TYPES
+from .reduction_sources import SUMS_OF_ROWS
+from .reductions import FEW, reduce_one
 from .row_sources import COMBINE, LAYER_NORM, ROWS, SOFTMAX
-from .sources import JOINS, OF_BLOCK, RAW, SUMS_OF_ROWS
+from .sources import RAW
+from .typed_kernels import fit, kernel_for, pointer
 
 BLOCK = 256
-BY_KIND = {kind: names for kind, names in TYPES.items() if kind.kind != "b"}
-
-
-@cache
-def kernel_for(source: str, name: str, kind: Any) -> Any:
-    """A kernel for a type, which reads with READ, writes with WRITE and joins what threads found with of_block."""
-    memory, wide, read, write = BY_KIND[kind]
-    head = f"""{HEAD}
-typedef {memory} E;
-typedef {wide} T;
-#define READ(x) {read.format("(x)")}
-#define WRITE(x) {write.format("(x)")}
-{JOINS}{OF_BLOCK}"""
-    return cupy.RawKernel(head + source, name).kernel
 
 
 PACK = 16
@@ -44,22 +32,33 @@ MOST_PACKS = 8
 
 
 @cache
-def _source(source: str, pack: int, packs: int) -> str:
-    return f"{RAW}#define PACK {pack}\n#define PACKS {packs}\n{ROWS}{source}"
+def _source(source: str, pack: int, packs: int, exact: bool) -> str:
+    return f"{RAW}#define PACK {pack}\n#define PACKS {packs}\n#define EXACT {int(exact)}\n{ROWS}{source}"
+
+
+@lru_cache(maxsize=256)
+def _plan(n: int, itemsize: int, aligned: bool) -> tuple[int, int, int, int]:
+    """For rows of n numbers: how many neighbours make a pack, packs of a thread, threads of a row, rows of a block."""
+    pack = PACK // itemsize if aligned else 1
+    pack = 1 if n % pack else pack
+    packs_of_row = -(-n // pack)
+    threads = -(-packs_of_row // (32 * 4)) * 32
+    if threads == 32:
+        threads = min(32, 1 << (-(-packs_of_row // 4) - 1).bit_length())
+    threads = min(threads, BLOCK)
+    packs = 1 << (-(-packs_of_row // threads) - 1).bit_length()
+    if packs > MOST_PACKS or n >= 1 << 31:
+        return 1, 0, BLOCK, 1
+    return pack, packs, threads, 128 // threads if threads <= 32 else 1
 
 
 def _launch(source: str, name: str, first: Array, n: int, *args: Any) -> None:
-    """Let a block of threads compute each row of n numbers."""
+    """Let threads compute each row of n numbers."""
     aligned = all(type(x) is not cupy.ndarray or x.data.ptr % PACK == 0 for x in args)
-    pack = PACK // first.itemsize if aligned else 1
-    pack = 1 if n % pack else pack
-    packs_of_row = -(-n // pack)
-    threads = min(BLOCK, max(32, -(-packs_of_row // (4 * 32)) * 32))
-    packs = 1 << (-(-packs_of_row // threads) - 1).bit_length()
-    if packs > MOST_PACKS or n >= 1 << 31:
-        pack, packs, threads = 1, 0, BLOCK
-    kernel = kernel_for(_source(source, pack, packs), name, first.dtype)
-    kernel((first.size // n,), (threads,), (*args, n))
+    pack, packs, x, y = _plan(n, first.itemsize, aligned)
+    kernel = kernel_for(_source(source, pack, packs, first.itemsize > 2), name, first.dtype)
+    rows = first.size // n
+    kernel((-(-rows // y),), (x, y), (*args, n, rows))
 
 
 def _rows(*arrays: Array, dim: int) -> bool:
@@ -108,16 +107,6 @@ def layer_norm(
     return out, means, scales
 
 
-def fit(*arrays: Array) -> bool:
-    """Whether arrays are of one type and without gaps, and the first has elements."""
-    kind = arrays[0].dtype
-    return (
-        kind in BY_KIND
-        and bool(arrays[0].size)
-        and all(x._c_contiguous and x.dtype == kind for x in arrays)
-    )
-
-
 def layer_norm_backward(
     grad: Array, input: Array, weight: Array | None, mean: Array, r: Array, by: tuple[int, ...], eps: float
 ) -> tuple[Array, ...] | None:  # fmt: skip
@@ -129,16 +118,26 @@ def layer_norm_backward(
     out = cupy.ndarray(input.shape, input.dtype)
     args = (grad, input, pointer(weight), mean, r, out)
     _launch(LAYER_NORM, "layer_norm_backward", input, n, *args)
-    rows = input.size // n
-    if rows <= 1 << 14:
-        sums = [cupy.ndarray(by, input.dtype) for _ in range(2)]
-        args = (grad, input, mean, r, *sums, rows, n)
-        kernel_for(SUMS_OF_ROWS, "layer_norm_sums", input.dtype)((-(-n // 32),), (32, 32), args)
-        return out, *sums
-    normal = (input.astype(mean.dtype, copy=False) - mean) * r
-    outer = tuple(range(input.ndim - len(by)))
-    by_weight = (grad * normal).sum(axis=outer).astype(input.dtype, copy=False)
-    return out, by_weight, grad.sum(axis=outer, dtype=mean.dtype).astype(input.dtype, copy=False)
+    return out, *_sums(grad, input, mean, r, n, by)
+
+
+def _sums(grad: Array, input: Array, mean: Array, r: Array, n: int, by: tuple[int, ...]) -> list[Array]:  # fmt: skip
+    """The gradients of a layer norm by its weight and its bias: first of parts of all rows, if there are many."""
+    rows, columns = input.size // n, 32 if n >= 1 << 12 else 8
+    blocks = -(-n // columns)
+    parts = 1 if input.size < FEW else max(1, min(rows // 256, -(-512 // blocks), 65535))
+    each = -(-rows // parts)
+    sums = [cupy.ndarray((parts, *by) if parts > 1 else by, mean.dtype) for _ in range(2)]
+    args = (grad, input, mean, r, *sums, rows, n, each)
+    kernel_for(SUMS_OF_ROWS, "layer_norm_sums", input.dtype)(
+        (blocks, parts), (columns, 1024 // columns), args
+    )
+    if parts == 1 and mean.dtype == input.dtype:
+        return sums
+    made = [cupy.ndarray(by, input.dtype) for _ in sums]
+    for total, out in zip(sums, made, strict=True):
+        reduce_one(total, out, "sum", (1, parts, n), 1.0)
+    return made
 
 
 HOW = {"add": 0, "multiply": 1, "maximum": 2, "minimum": 3}
@@ -158,11 +157,6 @@ def combine(name: str, target: Array, places: Array, values: Array) -> bool:
 
 FORMULAS = {"combine": combine}
 """By the names of formulas."""
-
-
-def pointer(array: Array | None) -> Any:
-    """An array as a kernel takes it; none as the address 0."""
-    return np.uintp(0) if array is None else array
 
 
 KERNELS = {

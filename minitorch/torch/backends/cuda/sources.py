@@ -1,6 +1,6 @@
-"""The code of kernels in CUDA C++: sums of rows, arrays side by side, cross entropy, embeddings, windows of images, attention, recurrent steps.
+"""The code of kernels in CUDA C++: arrays side by side, cross entropy, embeddings, windows of images, attention, recurrent steps.
 
-Types: E as it lies in memory, read by READ and written by WRITE; T to compute in. `of_block` joins a
+Types: E as it lies in memory, read by READ and written by WRITE; T to compute in; EXP as exact as E needs. `of_block` joins a
 number of every thread of a block. All of it is plain C++ besides, so that it is compared with the formulas without a GPU.
 """
 
@@ -15,7 +15,8 @@ template <> struct Raw<32> { struct type { uint4 low, high; }; };
 """
 JOINS = """
 struct Plus { __device__ T operator()(T a, T b) { return a + b; } };
-struct Larger { __device__ T operator()(T a, T b) { return a != a ? a : (a > b || b != b ? (b != b ? b : a) : b); } };
+struct Smaller { __device__ T operator()(T a, T b) { return a < b || a != a ? a : b; } };
+struct Larger { __device__ T operator()(T a, T b) { return a > b || a != a ? a : b; } };  // NaN, if one is
 """
 OF_BLOCK = """
 template <typename Join> __device__ T of_block(T own, T none, Join join) {
@@ -28,41 +29,6 @@ template <typename Join> __device__ T of_block(T own, T none, Join join) {
   T all = none;
   for (int w = 0; w < blockDim.x / 32; ++w) all = join(all, parts[w]);
   return all;
-}
-"""
-
-SUMS_OF_ROWS = """
-extern "C" __global__ void spread(const E* row, E* out, long long columns, long long size) {
-  // out[r, c] = row[c]
-  long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < size) out[i] = row[i % columns];
-}
-extern "C" __global__ void sum_of_rows(const E* x, E* out, long long rows, long long columns) {
-  // 32 columns a block; the threads of a column take turns at its rows
-  __shared__ T parts[32][33];
-  long long c = (long long)blockIdx.x * 32 + threadIdx.x;
-  T sum = 0;
-  if (c < columns) for (long long r = threadIdx.y; r < rows; r += blockDim.y) sum += READ(x[r * columns + c]);
-  parts[threadIdx.y][threadIdx.x] = sum;
-  __syncthreads();
-  if (threadIdx.y || c >= columns) return;
-  for (int y = 1; y < blockDim.y; ++y) sum += parts[y][threadIdx.x];
-  out[c] = WRITE(sum);
-}
-extern "C" __global__ void layer_norm_sums(
-    const E* g, const E* x, const T* means, const T* scales, E* by_weight, E* by_bias, long long rows, long long columns) {
-  __shared__ T parts[32][33], others[32][33];
-  long long c = (long long)blockIdx.x * 32 + threadIdx.x;
-  T sum = 0, along = 0;
-  if (c < columns) for (long long r = threadIdx.y; r < rows; r += blockDim.y) {
-    T d = READ(g[r * columns + c]);
-    sum += d; along += d * (READ(x[r * columns + c]) - means[r]) * scales[r];
-  }
-  parts[threadIdx.y][threadIdx.x] = sum; others[threadIdx.y][threadIdx.x] = along;
-  __syncthreads();
-  if (threadIdx.y || c >= columns) return;
-  for (int y = 1; y < blockDim.y; ++y) { sum += parts[y][threadIdx.x]; along += others[y][threadIdx.x]; }
-  by_weight[c] = WRITE(along); by_bias[c] = WRITE(sum);
 }
 """
 

@@ -19,8 +19,8 @@ from ...formulas.geometry import Geometry
 from ...formulas.pool import max_pool_windows
 from ..interface import Array
 from .products import multiply, sum_of_rows
-from .rows import fit, kernel_for, pointer
 from .sources import WINDOWS
+from .typed_kernels import fit, kernel_for, pointer
 
 BLOCK = 256
 MOST_BYTES = 1 << 28
