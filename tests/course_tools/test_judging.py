@@ -12,7 +12,8 @@ import pytest
 from minitorch.course.checking import read_answer
 from minitorch.course.examining import read_questions
 from minitorch.course.judging import Reference, is_right, judge, read_answers
-from minitorch.course.questions import QUESTIONS, Question, draw_questions
+from minitorch.course.plain_answers import accepted_answers, plain_answers, write_answer
+from minitorch.course.questions import QUESTIONS, TIMES, Question, draw_questions
 from minitorch.course.recognition import ALL, key
 from minitorch.course.stubs import LIBRARY
 from minitorch.course.tasks import BY_NUMBER, TASKS
@@ -36,6 +37,20 @@ def stub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reference]:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reference]:
     workspace, _ = create(tmp_path_factory.mktemp("finished") / "w")
     workspace.put_solutions(TASKS)
+    with Reference(workspace.root) as made:
+        yield made
+
+
+@pytest.fixture(scope="module", params=[plain_answers, accepted_answers])
+def other(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Reference]:
+    """All tasks in another style: the guide's, or that of the original course where it has one."""
+    workspace, _ = create(tmp_path_factory.mktemp("other") / "w")
+    answers = plain_answers() | request.param()
+    for task in TASKS:
+        for place in task.places:
+            write_answer(workspace, place, answers[place.file, place.name])
     with Reference(workspace.root) as made:
         yield made
 
@@ -66,6 +81,15 @@ def test_a_stub_answers_wrong_and_a_solution_right(
     expected = reference.answers(drawn)
     assert not judge(drawn, expected, stub.ask(drawn)).complete
     verdict = judge(drawn, expected, finished.ask(drawn))
+    assert verdict.complete, verdict.note
+
+
+@pytest.mark.parametrize("number", list(QUESTIONS))
+def test_other_styles_answer_right(number: str, reference: Reference, other: Reference) -> None:
+    """One question of each kind, but for those that train."""
+    drawn = draw_questions(number, "other styles")
+    asked = [q for q in drawn if q.how != "learned"][:: 1 if number == "4.5" else TIMES]
+    verdict = judge(asked, reference.answers(asked), other.ask(asked))
     assert verdict.complete, verdict.note
 
 
