@@ -73,7 +73,7 @@ IMMUTABLE = (
     *PLAIN, enum.Enum, dtype, device, Generator, np.dtype, np.generic, re.Pattern, PurePath, Fraction,
     types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType,
     types.MemberDescriptorType, types.ClassMethodDescriptorType, types.MethodWrapperType, types.EllipsisType, types.NotImplementedType, CodeType,
-    np.ufunc, types.GenericAlias, types.UnionType, Composite,
+    np.ufunc, type(np.sum), types.GenericAlias, types.UnionType, Composite,
     type(vars(namedtuple("_", "field"))["field"]),
 )  # fmt: skip
 

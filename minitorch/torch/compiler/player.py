@@ -236,10 +236,7 @@ class Player:
         if isinstance(value, Constant):
             name = self.constant(value.array)
             return name if isinstance(value, Places) else f"{name}.copy()"
-        if type(value) in (tuple, list) and any(isinstance(v, Constant) for v in value):
-            items = "".join(f"{self.text(v)}, " for v in value)
-            return f"[{items}]" if isinstance(value, list) else f"({items})"
-        if next(slots_in(value), None) is None:
+        if not _has_parts(value):
             inline = value is None or type(value) in (bool, int, str)
             inline = inline or (type(value) is float and math.isfinite(value))
             return repr(value) if inline else self.constant(value)
@@ -248,6 +245,8 @@ class Player:
         if isinstance(value, slice):
             return f"slice({', '.join(map(self.text, (value.start, value.stop, value.step)))})"
         items = ", ".join(map(self.text, value))
+        if hasattr(value, "_fields"):
+            return f"{self.constant(type(value))}({items})"
         return f"[{items}]" if isinstance(value, list) else f"({items},)"
 
     def array(self, slot: Slot) -> str:
@@ -441,6 +440,17 @@ class _OnTensors(Player):
 
     def end(self) -> None:
         self.leave()
+
+
+def _has_parts(value: Any) -> bool:
+    """Whether a value has slots, or numbers of the program, in it."""
+    if isinstance(value, (tuple, list)):
+        return any(map(_has_parts, value))
+    if isinstance(value, dict):
+        return any(map(_has_parts, value.values()))
+    if isinstance(value, slice):
+        return _has_parts((value.start, value.stop, value.step))
+    return isinstance(value, (Slot, Constant))
 
 
 def _taken(waiting: list[Any], number: float) -> list[Any]:

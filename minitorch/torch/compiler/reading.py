@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ..fixed import codes
 from ..tensor import Tensor
 
 Place = tuple[str, int]
@@ -146,7 +147,6 @@ class Reading:
         codes: the code that ran outside operations
         reason: the first thing that a tape cannot have
         dynamic: whether attributes were looked up by names made at run time
-        lists: arrays of places that the program wrote down as lists, by their addresses
     """
 
     def __init__(self) -> None:
@@ -154,7 +154,6 @@ class Reading:
         self.codes: dict[CodeType, str] = {}
         self.reason: CannotTrace | None = None
         self.dynamic = False
-        self.lists: dict[int, Any] = {}
 
     def __enter__(self) -> Reading:
         self.collects = gc.isenabled()
@@ -170,6 +169,8 @@ class Reading:
 
     def _event(self, frame: FrameType, event: str, arg: Any) -> None:
         code = frame.f_code
+        if code in codes and event in ("call", "return"):
+            self.inside += 1 if event == "call" else -1
         if self.inside or self.reason is not None or code.co_filename.startswith(COMPILER):
             return
         if event == "call":
@@ -181,8 +182,6 @@ class Reading:
                 self._called(frame, code, owner)
         elif event == "c_call":
             self._called_c(frame, arg)
-        elif event == "return" and code.co_name == LISTED and arg is not None:
-            self.lists[id(arg)] = arg
 
     def _stop(self, frame: FrameType, why: str) -> None:
         self.reason = CannotTrace(why, place_of(frame))

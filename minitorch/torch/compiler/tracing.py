@@ -13,6 +13,7 @@ import numpy as np
 
 from ..autograd.graph import Node, modes, numbers
 from ..backends.interface import address_of
+from ..fixed import is_fixed
 from ..interpreters import Composite, Interpreter, Update
 from ..ops.creation import LIFT
 from ..ops.record import ELEMENTWISE, MOVEMENT, PRODUCT, REDUCTION
@@ -107,8 +108,6 @@ class Tracer(Interpreter):
     def begin_behind(self, tape: Tape, tensors: Sequence[Tensor]) -> None:
         """Let what another tape has be known here: its tensors, in the order of its slots, and its lists."""
         self.first_node = 0
-        for entry in tape.entries:
-            rebuilt((entry.inputs, entry.params), self._note_places)
         for tensor in tensors:
             self._new(tensor)
             self.owners.add(id(owner(tensor._array)))
@@ -228,7 +227,7 @@ class Tracer(Interpreter):
         """A value that is no tensor: an array that is one's memory as its slot."""
         if isinstance(value, np.ndarray):
             slot = self.arrays.get(id(value))
-            if slot is None and id(value) in self.reading.lists:
+            if slot is None and is_fixed(value):
                 return Places(value)
             if slot is None:
                 raise self._reason("an operation is given an array of NumPy")
@@ -244,7 +243,9 @@ class Tracer(Interpreter):
         slot = self._known(tensor)
         if slot is None:
             same = self.arrays.get(id(tensor._array))
-            if same is None or id(tensor) in self.found:
+            if same is None and is_fixed(tensor._array):
+                slot = self._fixed(tensor)
+            elif same is None or id(tensor) in self.found:
                 slot = self.source("tensor", tensor, tensor)
             else:
                 if tensor._requires_grad or tensor._base is not None:
@@ -256,6 +257,13 @@ class Tracer(Interpreter):
                 self._append(Entry(ALIAS, [same], {}, (slot,), (layout,), state, place))
         if tensor._requires_grad is not self.grads[slot]:
             self.unrecorded = "a tensor begins or ceases to require a gradient"
+        return slot
+
+    def _fixed(self, tensor: Tensor) -> Slot:
+        """A slot for a table that is the same at each play."""
+        slot, array, state = self._new(tensor), tensor._array, (modes.grad, modes.inference)
+        made = Entry(LIFT, [], {"data": Places(array)}, (slot,), (layout_of(array),), state, place_of(sys._getframe()), fresh=(False,))  # fmt: skip
+        self._append(made)
         return slot
 
     def source(self, kind: str, of: Any, tensor: Tensor) -> Slot:
@@ -280,11 +288,6 @@ class Tracer(Interpreter):
         self.arrays.setdefault(id(tensor._array), slot)
         self.grads[slot] = tensor._requires_grad
         return slot
-
-    def _note_places(self, value: Any) -> Any:
-        if isinstance(value, Places):
-            self.reading.lists[id(value.array)] = value.array
-        return value
 
     def _note_grad(self, tensor: Tensor) -> None:
         slot = self._known(tensor)
@@ -373,7 +376,7 @@ class Constant:
 
 
 class Places(Constant):
-    """An index that the program wrote down as a list, and nobody writes."""
+    """An index that the program wrote down as a list, or another table: nobody writes it."""
 
 
 PLAIN = frozenset((bool, int, float, complex, str, bytes))

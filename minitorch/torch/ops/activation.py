@@ -423,8 +423,8 @@ def gumbel_softmax(
             f"you specified {kind_name(logits._array)}"
         )
     drawn = logits.dtype if logits.dtype.kind == dtypes.FLOATING else dtypes.get_default_dtype()
-    noise = -np.log(sampling.exponential(logits._array.shape, drawn.numpy))
-    soft = softmax((logits + wrap_beside(noise, logits)) / tau, dim)
+    noise = logits.new_empty(logits.shape, dtype=drawn).exponential_().log().neg()
+    soft = softmax((logits + noise) / tau, dim)
     if not hard:
         return soft
     choice = soft.new_zeros(soft.shape).scatter(dim, soft.argmax(dim, keepdim=True), 1.0)

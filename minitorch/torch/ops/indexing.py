@@ -119,9 +119,11 @@ def _plain_part(part: Any) -> Any:
 
 
 def _listed_places(part: Any) -> Array:
-    """A list as an array of places or truth values. The compiler knows this function: nobody writes its result."""
-    array = np.asarray(part)
-    return array if array.size else np.empty(array.shape, np.int64)
+    """A list as an array of places or truth values, which nobody writes."""
+    array = np.array(part)
+    array = array if array.size else np.empty(array.shape, np.int64)
+    array.flags.writeable = False
+    return array
 
 
 def _checked_mask(mask: Array, shape: tuple[int, ...], d: int) -> Array:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..fixed import from_sizes
 from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .layout import as_image
@@ -209,6 +210,7 @@ _TABLES: dict[tuple[str, bool], Callable[..., Taps]] = {
 
 
 @lru_cache(maxsize=256)
+@from_sizes
 def _table(
     mode: str, antialias: bool, size: int, out: int, scale: float | None, align: bool, real: Any
 ) -> Taps:

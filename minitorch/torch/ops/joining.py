@@ -12,6 +12,7 @@ import numpy as np
 from .. import dtypes
 from ..backends.interface import as_numpy
 from ..environment import contiguous_format
+from ..fixed import from_sizes
 from ..tensor import Array, Tensor, wrap, wrap_beside
 from .layout import has_channels_last, in_order, laid_out, ordered
 from .movement import sizes_of, wrap_dim, wrap_dims
@@ -409,6 +410,12 @@ def _check_counts(counts: Array, size: int, dim: int) -> None:
         raise RuntimeError("repeats can not be negative")
 
 
+def _repeated(counts: Array, size: int, dim: int) -> Array:
+    """The places of a dimension, each as often as it is repeated."""
+    _check_counts(counts, size, dim)
+    return np.repeat(np.arange(size), np.broadcast_to(counts.reshape(-1), (size,)))
+
+
 def _check_total(count: int, output_size: int | None) -> None:
     if output_size is not None and count != output_size:
         raise RuntimeError(
@@ -432,13 +439,11 @@ def repeat_interleave(
         input, dim = input.reshape(-1), 0
     d = wrap_dim(dim, input.ndim)
     size = input._array.shape[d] if input.ndim else 1
-    counts = (
-        as_numpy(repeats._array)
-        if isinstance(repeats, Tensor)
-        else np.array(plain_integers(repeats, "repeat_interleave", "repeats"))
-    )
-    _check_counts(counts, size, d)
-    places = np.repeat(np.arange(size), np.broadcast_to(counts.reshape(-1), (size,)))
+    if isinstance(repeats, Tensor):
+        places = _repeated(as_numpy(repeats._array), size, d)
+    else:
+        counts = plain_integers(repeats, "repeat_interleave", "repeats")
+        places = from_sizes(_repeated)(np.array(counts), size, d)
     _check_total(len(places), output_size)
     return input.reshape(input.shape or (1,)).index_select(d, wrap_beside(places, input))
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..environment import channels_last
+from ..fixed import from_sizes
 from ..tensor import Array, Tensor, wrap_beside
 from .layout import as_image, has_channels_last
 from .promotion import exact_number
@@ -68,15 +69,18 @@ def _widths(pad: Sequence[int], ndim: int) -> Widths:
 # --- Modes that repeat the tensor's own elements ---------------------------------------------------
 
 
+@from_sizes
 def _reflected(size: int, before: int, after: int) -> Array:
     places = np.abs(np.arange(-before, size + after))
     return np.where(places >= size, 2 * (size - 1) - places, places)
 
 
+@from_sizes
 def _replicated(size: int, before: int, after: int) -> Array:
     return np.clip(np.arange(-before, size + after), 0, size - 1)
 
 
+@from_sizes
 def _circled(size: int, before: int, after: int) -> Array:
     if before > size or after > size:
         raise RuntimeError(

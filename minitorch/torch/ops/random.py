@@ -262,6 +262,8 @@ def drawn_for(input: Array, distribution: Callable[..., Array], *args: Any, **na
 
 def _bernoulli(input: Array, p: Any, generator: Any, by_memory: bool = False) -> Array:
     """0 or 1, drawn in the order of the elements, or in that of the input's memory."""
+    if p is None and ((input < 0) | (input > 1)).any():
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true")
     backend = backend_of(input)
     chances, where = input if p is None else p, backend.device_of(input)
     if not by_memory or input.flags.c_contiguous:
@@ -284,13 +286,10 @@ _BERNOULLI = Op("bernoulli", ("input", "p"), _bernoulli, {"input": _zeros, "p": 
 def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any = None) -> Tensor:
     """1 with the probability that each element says, or `p`; else 0."""
     array = input._array
-    if p is None:
-        if array.dtype.kind not in "fV" and array.size:
-            raise NotImplementedError(
-                f"\"bernoulli_tensor_cpu_p_\" not implemented for '{kind_name(array)}'"
-            )
-        if ((array < 0) | (array > 1)).any():
-            raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true")
+    if p is None and array.dtype.kind not in "fV" and array.size:
+        raise NotImplementedError(
+            f"\"bernoulli_tensor_cpu_p_\" not implemented for '{kind_name(array)}'"
+        )
     made = _BERNOULLI(input, p, generator=generator)
     return made if out is None else into(out, made, "bernoulli")
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..dtypes import dtype as dtype_type
+from ..fixed import from_sizes
 from ..tensor import Array, Tensor
 from .creation import new_tensor_of, ones_like
 from .joining import cat
@@ -174,6 +175,7 @@ def _spaced_kind(name: str, a: Any, b: Any, dtype: Any, out: Any) -> dtype_type:
     return dtypes.get_default_dtype()
 
 
+@from_sizes
 def _spaced(a: Any, b: Any, steps: int, kind: dtype_type) -> Array:
     """Counted from the nearer end, in the precision of the result, as Torch counts."""
     if steps == 0:
@@ -200,9 +202,8 @@ def linspace(
     """So many numbers from `start` to `end`, both included, evenly spaced."""
     _check_steps("linspace", steps)
     a, b = _number("linspace", start), _number("linspace", end)
-    made = new_tensor_of(
-        _spaced(a, b, steps, _spaced_kind("linspace", a, b, dtype, out)), place_of(out, device), requires_grad
-    )  # fmt: skip
+    numbers = _spaced(a, b, steps, _spaced_kind("linspace", a, b, dtype, out))
+    made = new_tensor_of(np.array(numbers), place_of(out, device), requires_grad)
     return made if out is None else _filled(out, made, "linspace")
 
 

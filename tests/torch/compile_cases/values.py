@@ -312,3 +312,39 @@ def gradients_that_are_written(compile):
             g.zero_()
             out.append(p.grad.clone())
     return out
+
+
+@way("played")
+def tables_that_follow_from_sizes(compile):
+    functional = torch.nn.functional
+
+    def f(x):
+        wider = functional.interpolate(x, scale_factor=2, mode="bilinear")
+        padded = functional.pad(functional.interpolate(x, size=3), (1, 1, 1, 1), mode="reflect")
+        return (wider.sum() + padded.square().sum() + x.repeat_interleave(2, 0).sum()) * torch.linspace(0, 1, 3)  # fmt: skip
+
+    f, out = compile(f), []
+    for i in range(12):
+        x = torch.full((1, 2, 4, 4 + i // 6), 0.1 * i, requires_grad=True)
+        f(x).sum().backward()
+        out.append(x.grad)
+    return out
+
+
+@way("played")
+def draws_by_the_values_of_others(compile):
+    functional = torch.nn.functional
+    f = compile(lambda x: (torch.bernoulli(x.sigmoid()), functional.gumbel_softmax(x, dim=0)))
+    return [f(torch.full((4,), float(i))) for i in range(8)]
+
+
+@way("played")
+def classes_that_are_counted(compile):
+    functional, out = torch.nn.functional, []
+    f = compile(lambda i: functional.one_hot(i, 3).float())
+    for i in range(10):
+        try:
+            out.append(f(torch.tensor([0, i % 4])))
+        except RuntimeError as error:
+            out.append(str(error))
+    return out
