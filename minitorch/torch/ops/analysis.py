@@ -226,7 +226,7 @@ binary("hypot", np.hypot,
        "The length of the vector (input, other).", numbers="none",
        numpy=not_for("hypot_cpu", "biuc", np.hypot))
 binary("nextafter", np.nextafter, (lambda g, input, other: g.masked_fill(input == other, 0), flat),
-       "The next number towards the second.", numbers="none")
+       "The next number towards the second.", numbers="none", numpy=not_for("nextafter_cpu", "biuc", np.nextafter))
 for _new, _old in [
     ("arcsin", "asin"), ("arccos", "acos"), ("arctan", "atan"), ("arcsinh", "asinh"), ("arccosh", "acosh"),
     ("arctanh", "atanh"), ("arctan2", "atan2"),

@@ -277,7 +277,9 @@ def _parsed(text: str) -> Signature:
 
 _ABSENT = object()
 _SINGLE = {Tensor, float, int, bool, str, type(None)}
-_TOO_LARGE = re.compile("array is too big|Maximum allowed dimension exceeded")
+_TOO_LARGE = re.compile(
+    "array is too big|Maximum allowed dimension exceeded|negative dimensions are not"
+)
 """What NumPy says of sizes whose product is no address."""
 
 

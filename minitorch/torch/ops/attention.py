@@ -14,7 +14,7 @@ from .dropout import dropout
 from .joining import cat
 from .linear import linear
 from .padding import pad
-from .precision import in_single, kind_name
+from .precision import in_single, kind_name, require_floats
 from .record import Op, bind
 from .softmax import SOFTMAX_BACKWARD
 from .twice import second_gradients
@@ -101,6 +101,7 @@ def scaled_dot_product_attention(
         enable_gqa: whether groups of query heads share a key and value head
     """
     _check_attention(query, key, value, attn_mask, is_causal)
+    require_floats("softmax_lastdim_kernel_impl", query._array)
     if enable_gqa:
         key, value = _shared_heads(query, key, value)
     factor = 1 / math.sqrt(query._array.shape[-1]) if scale is None else scale

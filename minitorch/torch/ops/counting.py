@@ -13,7 +13,7 @@ from ..backends.interface import as_array
 from ..tensor import Array, Tensor
 from .movement import wrap_dim
 from .precision import kind_name, require_floats, widened
-from .promotion import cast, exact_number, result_type
+from .promotion import cast, exact_number, plain_integer, plain_integers, result_type
 from .ranges import linspace
 from .record import Op, without_derivative
 from .results import named
@@ -40,7 +40,7 @@ UNIQUE = Op("unique", ("input",), _unique, {"input": None}, differentiable=1)
 
 
 def _distinct(input: Tensor, dim: int | None, consecutive: bool, wants: tuple[bool, bool]) -> Any:
-    d = None if dim is None else wrap_dim(dim, input.ndim)
+    d = None if dim is None else wrap_dim(plain_integer(dim, "unique", "dim"), input.ndim)
     require_floats("unique" if d is None else "unique_dim", input._array, "biufV")
     values, *counts = UNIQUE(input, dim=d, consecutive=consecutive)
     asked = [found for found, want in zip(counts, wants, strict=True) if want]
@@ -260,6 +260,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     sizes: tuple[Any, ...] = (shape,) if isinstance(shape, int) else tuple(shape)
     if not all(isinstance(s, int) for s in sizes):
         raise TypeError(f"expected 'shape' elements to be int, but got {sizes}")
+    sizes = plain_integers(sizes, "unravel_index", "shape")
     if any(s < 0 for s in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
     if indices._array.size and 0 in sizes:
@@ -345,8 +346,10 @@ def histc(
         )
     if bins <= 0:
         raise RuntimeError(f"torch.histc(): bins must be > 0, but got {bins}")
+    bins = plain_integer(bins, "histc", "bins")
     for bound in (min, max):
         exact_number(bound, input.dtype)
+    min, max = float(min), float(max)
     result = HISTC(input.detach(), bins=bins, min=min, max=max)
     return result if out is None else into(out, result, "histc")
 
@@ -358,7 +361,7 @@ def _edges_of(name: str, values: Tensor, bins: Any, limits: tuple[float, float] 
             raise RuntimeError(
                 f"{name}: bins should be a vector of the type of the input, but got {bins.dtype} of {list(bins.shape)}"
             )
-        if len(bins) == 1:
+        if len(bins) < 2:
             raise RuntimeError(f"{name}(): bins must be > 0, but got 0")
         return bins
     if bins <= 0:

@@ -440,7 +440,7 @@ def empty_strided(
         raise RuntimeError(f"empty_strided: a shape cannot have negative sizes: {list(size)}")
     steps = [(n - 1) * s for n, s in zip(size, stride, strict=True)]
     count = 1 + sum(steps) if all(size) else 0
-    if count and (min(steps, default=0) < 0 or count * kind.itemsize >= 2**63):
+    if all(size) and (min(steps, default=0) < 0 or count * kind.itemsize >= 2**63):
         raise RuntimeError(
             f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}"
         )

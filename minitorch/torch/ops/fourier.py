@@ -194,10 +194,10 @@ def _half_transform(name: str, input: Tensor, s: Any, dim: Any, norm: Any, forwa
 def _real_transform(name: str, input: Tensor, s: Any, dim: Any, norm: Any, forward: bool) -> Tensor:
     """irfftn, and hfftn: that of the conjugate under the normalization of the other direction."""
     x = _floating(name, input, to_complex=True)
-    last_given = s is not None and (s if isinstance(s, int) else [*s][-1]) != -1
     sizes, dims = _axes(name, x, s, dim)
     if not dims:
         raise RuntimeError(f"{name} must transform at least one axis")
+    last_given = s is not None and (s if isinstance(s, int) else [*s][-1]) != -1
     size = sizes[-1] if last_given else 2 * (x._array.shape[dims[-1]] - 1)
     _check_sizes(name, [size])
     x = resize(x, [*sizes[:-1], size // 2 + 1], dims)
@@ -265,6 +265,7 @@ def _frequencies(
     count: int,
     d: float,
     dtype: Any,
+    device: Any,
     requires_grad: bool,
     out: Any,
     make: Callable[[int], Array],
@@ -277,7 +278,7 @@ def _frequencies(
     if count < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {count}: [{count}]")
     step = math.nan if not n else 1.0 / (n * d) if d else math.copysign(math.inf, n * d)
-    result = tensor(make(n), dtype=kind) * step
+    result = tensor(make(n), dtype=kind, device=device) * step
     return into(out, result, name) if out is not None else result.requires_grad_(requires_grad)
 
 
@@ -290,7 +291,7 @@ def fftfreq(
     def whole(n: int) -> Array:
         return np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
 
-    return _frequencies("fftfreq", n, n, d, dtype, requires_grad, out, whole)
+    return _frequencies("fftfreq", n, n, d, dtype, device, requires_grad, out, whole)
 
 
 def rfftfreq(
@@ -300,7 +301,7 @@ def rfftfreq(
     """The frequencies of `rfft`'s results, for samples `d` apart."""
     count = int(n / 2) + 1
     return _frequencies(
-        "rfftfreq", n, count, d, dtype, requires_grad, out, lambda n: np.arange(count)
+        "rfftfreq", n, count, d, dtype, device, requires_grad, out, lambda n: np.arange(count)
     )
 
 

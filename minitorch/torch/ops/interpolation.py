@@ -318,12 +318,20 @@ def _target(
         )
     if scale is None:
         return [_whole(v) for v in values], [None] * dims
-    wanted = [float(n) * float(s) for n, s in zip(input._array.shape[2:], values, strict=True)]
+    factors = [_factor(s, recompute or area) for s in values]
+    wanted = [float(n) * s for n, s in zip(input._array.shape[2:], factors, strict=True)]
     if recompute or area:
         return [math.floor(n) for n in wanted], [None] * dims
     if not all(abs(n) < 2**63 for n in wanted):
         raise RuntimeError("value cannot be converted to type int64_t without overflow")
-    return [math.floor(n) for n in wanted], [float(s) for s in values]
+    return [math.floor(n) for n in wanted], [*factors]
+
+
+def _factor(value: Any, multiplied: bool) -> float:
+    """A factor; a tensor may only stand for one that sizes are multiplied by."""
+    if isinstance(value, (int, float, np.number)) or (multiplied and isinstance(value, Tensor)):
+        return float(value)
+    raise TypeError(f"expected scale_factor to be float, but got {type(value).__name__}")
 
 
 def _whole(value: Any) -> int:

@@ -384,6 +384,8 @@ def repeat(self: Tensor, *sizes: Any, **named: Any) -> Tensor:
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
         )
+    if any(n >= 2**63 for n in times):
+        raise TypeError(f"repeat(): argument 'repeats' is too large: {list(times)}")
     if any(n < 0 for n in times):
         raise RuntimeError(f"Trying to create tensor with negative dimension: {list(times)}")
     return REPEAT(self, times=times)

@@ -21,7 +21,7 @@ from ..tensor import Tensor, wrap_beside
 from .activation import logsigmoid
 from .comparison import where
 from .distance import pairwise_distance
-from .precision import kind_name
+from .precision import kind_name, require_floats
 from .promotion import broadcast_shapes, result_type
 from .surface import check_no_gradient, function
 from .writes import check_castable
@@ -305,6 +305,7 @@ def multilabel_margin_loss(
 ) -> Tensor:
     """How much wrong labels come closer than 1 to right ones; a target's labels end at the first -1."""
     how = how_reduced(reduction, size_average, reduce)
+    require_floats("multilabel_margin_loss_forward_out_frame", input._array)
     rows = _rows_of("multilabel_margin_loss", input)
     single = input._array.size == target._array.size == 1 and max(input.ndim, target.ndim) == 1
     if target._array.shape != input._array.shape and not single:

@@ -14,7 +14,7 @@ from ..tensor import Array, Tensor
 from .creation import made_by, made_like, memory_order_of
 from .layout import in_memory_order, memory_order
 from .movement import sizes_of
-from .precision import kind_name
+from .precision import kind_name, require_floats
 from .promotion import broadcast_shapes, exact_number, plain_integer, plain_number
 from .record import Op
 from .surface import (
@@ -165,6 +165,8 @@ def randint_like(
         low, high = *bounds, *([] if high is None else [high])
     elif bounds:
         high = bounds[0]
+    if isinstance(high, Tensor) and high.ndim:
+        raise RuntimeError("randint_like: high must be a scalar tensor and on CPU")
     more = {"generator": generator, **_bounds(low, high)}
     return made_like(_RANDINT, input, dtype, device, requires_grad, memory_format, **more)
 
@@ -226,6 +228,7 @@ def normal(
     if not shapes:
         raise TypeError("normal() received two numbers, and no size")
     broadcast_shapes("normal", *shapes)
+    require_floats("normal_kernel_cpu", (mean if isinstance(mean, Tensor) else std)._array, "fcV")
     if not isinstance(mean, Tensor):
         exact_number(mean, std.dtype)
     if isinstance(std, Tensor) and std.dtype.is_complex:
@@ -426,7 +429,7 @@ _declare_fill(_fill("log_normal", sampling.log_normal), {"mean": 1.0, "std": 2.0
 _declare_fill(_fill("exponential", sampling.exponential), {"lambd": 1.0}, "Fill with waiting times.",
               _only("fV", _no_continuum("Exponential")))  # fmt: skip
 _declare_fill(_fill("geometric", sampling.geometric), {"p": 0.5}, "Fill with numbers of trials until a success.",
-              _only("fViub", _no_kernel("geometric_cpu")))  # fmt: skip
+              _only("fViu", _no_kernel("geometric_cpu")))  # fmt: skip
 _declare_fill(_fill("cauchy", sampling.cauchy), {"median": 0.0, "sigma": 1.0}, "Fill with Cauchy-spread numbers.",
               _only("fV", _no_continuum("Cauchy"), True))  # fmt: skip
 
@@ -436,9 +439,11 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Fill with 1 with a probability, else 0."""
     if isinstance(p, Tensor) and self._array.size:
         p = p.expand(self._array.shape)
+        require_floats("bernoulli_tensor_cpu_p_", p._array)
     probability = p._array if isinstance(p, Tensor) else p
     if as_array((probability < 0) | (probability > 1)).any():
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    require_floats("bernoulli_scalar_cpu_", self._array, "biufV")
     if not self._array.size:
         p = 0.5  # of nothing, whatever its shape
     return bind_in_place(_BERNOULLI, self, (p,), {"generator": generator, "by_memory": True})

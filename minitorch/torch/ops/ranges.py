@@ -270,6 +270,9 @@ def _triangle(name: str, keep: Callable[..., Array], doc: str) -> Callable[..., 
             raise NotImplementedError(
                 f"\"{name}_indices\" not implemented for '{kind.type_name.removesuffix('Tensor')}'"
             )
+        row, col = (plain_integer(n, f"{name}_indices", "row and col") for n in (row, col))
+        if not col:
+            row = 0  # of no columns there may be any number of rows
         width = col if name == "triu" else max(min(col, row + offset), 0)  # no more is kept
         found = np.nonzero(keep(np.ones((row, width), bool), offset))
         places = np.stack(found).astype(kind.numpy)

@@ -132,6 +132,8 @@ def istft(
         raise RuntimeError("istft: cannot have onesided input for a complex output")
     norm = "ortho" if normalized else None
     shape = _window_of("istft", window, win_length, n_fft, input)
+    if shape.dtype is dtypes.bool_:
+        shape = shape.to(spectra.dtype.to_real())
     if return_complex:
         frames = TRANSFORMS["ifft"](spectra.mT, n_fft, norm=norm)
     else:  # of a whole spectrum, the first half says everything about a real signal

@@ -224,13 +224,14 @@ def kthvalue(
     input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None
 ) -> Any:
     """The k-th smallest element along a dimension, and where it is."""
-    _check_ordered("kthvalue", input)
+    if input.ndim:  # one number is of any rank, whatever its type
+        _check_ordered("kthvalue", input)
+        require_floats("kthvalue_cpu", input._array, "iufV")
     size = input.size(dim) if input.ndim else 1
     if not 1 <= k <= size:
         raise RuntimeError(
             f"kthvalue(): selected number k out of range for dimension {dim}: {k} of {size}"
         )
-    require_floats("kthvalue_cpu", input._array, "iufV")
     return _pick(KTHVALUE, "kthvalue", input, dim, keepdim, out, k=k)
 
 

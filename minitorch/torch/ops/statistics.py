@@ -357,7 +357,7 @@ def _slope(input: Tensor, space: Any, dim: int, edge_order: int) -> Tensor:
             )
         steps = space.reshape(-1).diff()
     else:
-        kind = dtypes.promote_types(_real_float(input), dtypes.of_number(space))
+        kind = dtypes.result_of(_real_float(input), None, dtypes.of_number(space))
         if isinstance(space, float) and abs(space) > dtypes.finfo(kind).max:
             space = math.copysign(math.inf, space)
         steps = full((size - 1,), space, dtype=kind, device=input.device)

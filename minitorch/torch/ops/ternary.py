@@ -177,9 +177,10 @@ LOGIT = Op("logit", ("input",), in_single(_logit), {"input": _logit_gradient}, k
 
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)), the inverse of sigmoid; `eps` keeps x away from 0 and 1."""
-    if eps is not None and input.dtype.is_floating_point:
-        exact_number(eps, input.dtype)
     check_tensor("logit", input)
+    if eps is not None and not input.dtype.is_complex:
+        floating = input.dtype.is_floating_point
+        exact_number(eps, input.dtype if floating else dtypes.get_default_dtype())
     return LOGIT(input, eps=eps)
 
 

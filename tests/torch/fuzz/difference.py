@@ -148,6 +148,13 @@ def is_singular(call: Call) -> bool:
     return False
 
 
+def is_deficient(call: Call) -> bool:
+    """Whether the first matrices have fewer independent rows than rows and columns."""
+    matrices = call.args[0].detach()
+    full = min(matrices.shape[-2:])
+    return bool(matrices.numel() and (real.linalg.matrix_rank(matrices) < full).any())
+
+
 def has_empty(call: Call) -> bool:
     return any(not t.numel() for t in leaves((call.args, call.kwargs)))
 

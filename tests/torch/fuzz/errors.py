@@ -285,7 +285,7 @@ ERRORS = (
         "PyTorch takes a whole number of at most eight bytes, and some functions not the smallest of them; here each is "
         "as good where it is only compared.",
         "accepted",
-        text="Overflow when unpacking long long|cannot be represented as a SymInt|int too big to convert|negative int to unsigned|attempted to promote (UInt64 and Long|Long and UInt64)",
+        text="Overflow when unpacking long long|cannot be represented as a SymInt|int too big to convert|negative int to unsigned|attempted to promote (UInt64 and (Long|Bool)|(Long|Bool) and UInt64)|only concrete integers",
         when=has_long,
     ),
     Difference(
@@ -296,11 +296,25 @@ ERRORS = (
         when=lambda call: not call.args[0].numel(),
     ),
     Difference(
-        "PyTorch's `special.round` has no kernel for whole numbers, which `round` has.",
+        "PyTorch's `round` has no kernel for whole numbers where `decimals` are given, be it 0 of them, nor has "
+        "`special.round`.",
         "accepted",
-        names=r"special\.round",
+        names=r"(special\.|Tensor\.)?round_?",
         text="round_vml_cpu",
-        instead=lambda call: replace(call, name="round"),
+        instead=lambda call: replace(call, name="round", args=call.args[:1], kwargs={}),
+    ),
+    Difference(
+        "PyTorch's derivative of `index_fill` by the number fails for places counted from the end.",
+        "gradient accepted",
+        names=r"(Tensor\.)?index_fill_?",
+        text="index out of range in self",
+    ),
+    Difference(
+        "PyTorch's `cummax` and `cummin` of no elements do not look at the dimension.",
+        "refused",
+        names=r"(Tensor\.)?cum(max|min)",
+        text="Dimension out of range",
+        when=has_empty,
     ),
     Difference(
         "PyTorch's `native_batch_norm` looks neither at the sizes of what it reads nor at a negative `eps`.",
@@ -440,10 +454,10 @@ ERRORS = (
         text="argument '(target|weight)' .* must be Tensor",
     ),
     Difference(
-        "PyTorch's attention takes a NaN for no dropout.",
+        "PyTorch's attention takes a NaN, or a negative number, for no dropout.",
         "refused",
         names=r"nn\.functional\.scaled_dot_product_attention",
-        text="dropout probability .* got nan",
+        text="dropout probability .* got (nan|-)",
     ),
     Difference(
         "PyTorch's `istft` of frames of one sample, centred, looks for the end of the signal at its start.",

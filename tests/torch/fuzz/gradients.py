@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import torch as real
+
 from ..oracle import leaves
 from .difference import (
     Difference,
     has_blank,
     has_nan_number,
+    has_type,
     has_zero,
     is_extreme,
     no_freedom,
@@ -15,6 +18,15 @@ from .difference import (
 from .judging import of_twin
 
 GRADIENTS = (
+    Difference(
+        "PyTorch's gradients of `binary_cross_entropy_with_logits`, and of `normalize` in two bytes, overflow before "
+        "they are scaled.",
+        "gradient values",
+        names=r"(nn\.functional\.)?(binary_cross_entropy_with_logits|normalize)",
+        text=r"\(-?\d[^)]*\), expected .*\(-?inf\)",
+        when=lambda call: is_extreme(call) or has_type(real.float16)(call),
+        finite=True,
+    ),
     Difference(
         "Where a derivative is 0 everywhere, one library says so with zeros and the other with None.",
         "gradient (there|missing)",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import mpmath
 import torch as real
 
 from ..oracle import leaves
+from .calls import Call
 from .difference import (
     MATRICES,
     Difference,
@@ -22,12 +24,21 @@ from .difference import (
     has_zero,
     in_order,
     is_complex,
+    is_deficient,
     is_extreme,
     is_large,
     is_singular,
     not_finite,
 )
 from .judging import without_out
+
+
+def _indices(call: Call) -> list[Any]:
+    """The indices of `put`, counted from the front."""
+    given = (*call.args[1:2], call.kwargs.get("index"))
+    size = max(call.args[0].numel(), 1) if call.args else 1
+    return [t % size for t in leaves(given)]
+
 
 VALUES = (
     Difference(
@@ -224,6 +235,19 @@ VALUES = (
         finite=True,
     ),
     Difference(
+        "Of elements that are put in one place, which one stays is not said.",
+        "(gradient |written )?values",
+        names=r"(Tensor\.)?put_?",
+        when=lambda call: any(t.unique().numel() < t.numel() for t in _indices(call)),
+    ),
+    Difference(
+        "`ldl_solve` with pivots that no factorization has (one of a pair of rows alone) is what each library's "
+        "routine reads.",
+        "(gradient )?values",
+        names=r"linalg\.ldl_solve",
+        when=lambda call: any(bool((t < 0).any()) for t in leaves(call.args[1:2])),
+    ),
+    Difference(
         "PyTorch's `isin` wraps a number around in the type of the elements that it looks among.",
         "values",
         names="isin",
@@ -283,7 +307,7 @@ VALUES = (
         "Which row is the pivot of a column with NaN, or of equal numbers, is each library's choice.",
         "values",
         names=r"(Tensor\.|linalg\.)?lu(_factor(_ex)?)?",
-        when=lambda call: not_finite(call) or has_equal(call),
+        when=lambda call: not_finite(call) or has_equal(call) or is_deficient(call),
     ),
     Difference(
         "PyTorch's `narrow_copy` writes into `out=` as if it lay in one row of memory.",

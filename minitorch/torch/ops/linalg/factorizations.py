@@ -238,6 +238,7 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     """The first columns of a product of reflections I - tau v vᴴ."""
     name = "torch.linalg.householder_product"
     _check_reflections(name, A, tau)
+    require_floats("orgqr_cpu", A._array, "fcV")
     m, n = A._array.shape[-2:]
     if m < n:
         raise RuntimeError(

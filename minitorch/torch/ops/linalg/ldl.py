@@ -72,6 +72,11 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     check_square("torch.linalg.ldl_solve", LD)
     check_matrix("torch.linalg.ldl_solve", B, "B")
     check_same_type("torch.linalg.ldl_solve", LD, B)
+    if B._array.shape[-2] != LD._array.shape[-1]:
+        raise RuntimeError(
+            "Incompatible matrix sizes for torch.linalg.ldl_solve: LD and B are "
+            f"{list(LD.shape)} and {list(B.shape)}"
+        )
     if pivots.dtype.kind != dtypes.INTEGRAL:
         raise RuntimeError(
             f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {pivots.dtype}"
