@@ -75,6 +75,17 @@ class Tensor(HasAttributes):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         register(cls, Tensor)
+        if getattr(cls, "__torch_dispatch__", None) is not None:
+            from .wrappers import register as register_class
+
+            register_class(cls)
+
+    @staticmethod
+    def _make_wrapper_subclass(cls: type[Tensor], size: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: PLW0211
+        """A tensor of a class with `__torch_dispatch__` that has no memory; `wrappers.py` says which arguments there are."""
+        from .wrappers import make_wrapper
+
+        return make_wrapper(cls, size, *args, **kwargs)
 
     __torch_function__ = of_subclasses(lambda *call: _answer_of_subclass(*call))
 

@@ -81,6 +81,8 @@ def __getattr__(name: str) -> Any:
     """Switches of Torch's script compiler do nothing: there is none."""
     if name == "_nn":
         return import_module(f"{__name__}._nn")
+    if name == "_DisableTorchDispatch":
+        return import_module("..wrappers", __name__).DisableTorchDispatch
     if name.startswith(("_jit_set_", "_jit_override_")):
         return lambda *_: None
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

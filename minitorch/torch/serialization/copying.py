@@ -20,6 +20,10 @@ from .rebuild import as_subclass, rebuild_meta_tensor_no_storage
 
 def reduce_tensor(tensor: Tensor) -> tuple[Any, tuple[Any, ...]]:
     """How Python's pickle makes a tensor again: the value of `Tensor.__reduce_ex__`."""
+    if type(tensor._array).__name__ == "WrapperArray":
+        from ..wrappers import reduced
+
+        return reduced(tensor)
     if tensor.is_meta:
         place = (tensor.dtype, tuple(tensor.shape), tensor.stride(), False)
         return remake_meta_tensor, (place, tensor.requires_grad, type(tensor), _attributes(tensor))
@@ -64,6 +68,11 @@ def deepcopy_tensor(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
             "protocol at the moment. If you were attempting to deepcopy a module, this may be "
             "because of a tensor that a forward pass left in it; detach it first."
         )
+    if type(tensor._array).__name__ == "WrapperArray":
+        from ..wrappers import copied
+
+        memo[id(tensor)] = made = copied(tensor, memo)
+        return made
     view = locate(tensor._array)
     made = wrap(_same_place(view, copy.deepcopy(_plain(view.root), memo), tensor._array.dtype))
     attributes = copy.deepcopy(_attributes(tensor), memo)
