@@ -41,35 +41,7 @@ def choose_plan() -> Plan | None:
     with st.expander(
         "More settings: points, noise, test, seed, batch, epochs, optimiser, activation"
     ):
-        rows = [st.columns(4), st.columns(5)]
-        points = rows[0][0].number_input("Points", 4, 400, 100, 2, key="p_n", bind="query-params")
-        noise = rows[0][1].number_input(
-            "Noise", 0.0, 0.5, 0.0, 0.01, key="p_noise", bind="query-params",
-            help="How far points are moved at random, after they got their labels.",
-        )  # fmt: skip
-        test = rows[0][2].number_input(
-            "Kept for testing, in %", 0, 80, 50, 10, key="p_test", bind="query-params",
-            help="These points are not trained on. They show what the network makes of new ones.",
-        )  # fmt: skip
-        seed = rows[0][3].number_input("Seed", 0, 10**6, 0, key="p_seed", bind="query-params")
-        batch = rows[1][0].number_input(
-            "Batch", 1, 400, 10, key="p_batch", bind="query-params", help="Points in each step."
-        )
-        epochs = rows[1][1].number_input(
-            "Epochs", 1, 5000, 500, 50, key="p_epochs", bind="query-params"
-        )
-        optimiser = rows[1][2].selectbox(
-            "Optimiser", list(OPTIMISERS), key="p_opt", bind="query-params",
-            help="The library's own SGD; or with a velocity; or each weight at its own pace.",
-        )  # fmt: skip
-        activation = rows[1][3].selectbox(
-            "Activation", list(ACTIVATIONS), key="p_act", bind="query-params",
-            help="What a hidden unit makes of its sum.",
-        )  # fmt: skip
-        falls = rows[1][4].toggle(
-            "The rate falls to 0", True, key="p_falls", bind="query-params",
-            help="In a straight line until the last epoch, as in the course's scripts.",
-        )  # fmt: skip
+        more = _more_settings()
     sizes = read_units(units or "")
     if sizes is None:
         st.warning(
@@ -78,10 +50,45 @@ def choose_plan() -> Plan | None:
         )
         return None
     return {
-        "data": data, "points": points, "noise": noise, "test": test / 100, "units": sizes,
-        "rate": rate, "falls": falls, "batch": batch, "optimiser": OPTIMISERS[optimiser],
-        "activation": ACTIVATIONS[activation],
-        "seed": seed, "epochs": epochs, "backend": BACKENDS[backend],
+        "data": data, "units": sizes, "rate": rate, "backend": BACKENDS[backend], **more,
+    }  # fmt: skip
+
+
+def _more_settings() -> Plan:
+    """The rest of a plan, from controls that are seldom looked at."""
+    rows = [st.columns(4), st.columns(5)]
+    points = rows[0][0].number_input("Points", 4, 400, 100, 2, key="p_n", bind="query-params")
+    noise = rows[0][1].number_input(
+        "Noise", 0.0, 0.5, 0.0, 0.01, key="p_noise", bind="query-params",
+        help="How far points are moved at random, after they got their labels.",
+    )  # fmt: skip
+    test = rows[0][2].number_input(
+        "Kept for testing, in %", 0, 80, 50, 10, key="p_test", bind="query-params",
+        help="These points are not trained on. They show what the network makes of new ones.",
+    )  # fmt: skip
+    seed = rows[0][3].number_input("Seed", 0, 10**6, 0, key="p_seed", bind="query-params")
+    batch = rows[1][0].number_input(
+        "Batch", 1, 400, 10, key="p_batch", bind="query-params", help="Points in each step."
+    )
+    epochs = rows[1][1].number_input(
+        "Epochs", 1, 5000, 500, 50, key="p_epochs", bind="query-params"
+    )
+    optimiser = rows[1][2].selectbox(
+        "Optimiser", list(OPTIMISERS), key="p_opt", bind="query-params",
+        help="The library's own SGD; or with a velocity; or each weight at its own pace.",
+    )  # fmt: skip
+    activation = rows[1][3].selectbox(
+        "Activation", list(ACTIVATIONS), key="p_act", bind="query-params",
+        help="What a hidden unit makes of its sum.",
+    )  # fmt: skip
+    falls = rows[1][4].toggle(
+        "The rate falls to 0", True, key="p_falls", bind="query-params",
+        help="In a straight line until the last epoch, as in the course's scripts.",
+    )  # fmt: skip
+    return {
+        "points": points, "noise": noise, "test": test / 100, "falls": falls, "batch": batch,
+        "optimiser": OPTIMISERS[optimiser], "activation": ACTIVATIONS[activation], "seed": seed,
+        "epochs": epochs,
     }  # fmt: skip
 
 

@@ -61,6 +61,23 @@ def add_commands(add: Add) -> None:
         "--first-seed", type=int, default=1, help="the first of them (default: 1)"
     )
     graded = add("grade", "mark submissions, each in a process of its own", run_grade)
+    _add_grading_options(graded)
+    variants = add(
+        "variants", "write question sheets with numbers of each student's own", run_variants
+    )
+    variants.add_argument("folder", metavar="DIR")
+    variants.add_argument("names", metavar="NAME", nargs="+")
+    variants.add_argument(
+        "--secret", metavar="TEXT", help="the same secret and name give the same sheet again"
+    )
+    variants.add_argument("--modules", metavar="N", type=int, nargs="+", default=[])
+    export = add("export", "write the files with which a service grades", run_export)
+    export.add_argument("service", choices=["github", "gradescope"])
+    export.add_argument("folder", metavar="DIR")
+    _add_tasks(export)
+
+
+def _add_grading_options(graded: argparse.ArgumentParser) -> None:
     graded.add_argument("folders", metavar="DIR", nargs="*")
     _add_tasks(graded)
     graded.add_argument("--csv", metavar="FILE", help="write a table, anew after each submission")
@@ -94,19 +111,6 @@ def add_commands(add: Add) -> None:
         default=[],
         help=f"layers of isolation that are not wanted: {', '.join(LAYERS)}",
     )
-    variants = add(
-        "variants", "write question sheets with numbers of each student's own", run_variants
-    )
-    variants.add_argument("folder", metavar="DIR")
-    variants.add_argument("names", metavar="NAME", nargs="+")
-    variants.add_argument(
-        "--secret", metavar="TEXT", help="the same secret and name give the same sheet again"
-    )
-    variants.add_argument("--modules", metavar="N", type=int, nargs="+", default=[])
-    export = add("export", "write the files with which a service grades", run_export)
-    export.add_argument("service", choices=["github", "gradescope"])
-    export.add_argument("folder", metavar="DIR")
-    _add_tasks(export)
 
 
 def _add_tasks(parser: argparse.ArgumentParser) -> None:

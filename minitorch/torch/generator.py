@@ -134,14 +134,23 @@ class Generator:
         Args:
             expected: about how many words will be drawn; for many, the loop is compiled
         """
-        kernels = compiled_loops(expected)
         with self.lock:
-            self._untouched &= expected == 0
+            yield self._draw if compiled_loops(expected) is None else self.words
+
+    def words(self, count: int) -> Array:
+        """The next 32-bit words."""
+        kernels = compiled_loops(count)
+        with self.lock:
             if kernels is None:
-                yield lambda count: self._twister.bits.random_raw(count).astype(np.uint32)
-            else:
-                fill, *memory = kernels.fill_words, self._twister.words, self._twister.cursor
-                yield lambda count: fill(np.empty(count, np.uint32), *memory)
+                return self._draw(count)
+            self._untouched &= count == 0
+            twister = self._twister
+            return kernels.fill_words(np.empty(count, np.uint32), twister.words, twister.cursor)
+
+    def _draw(self, count: int) -> Array:
+        """The same by NumPy."""
+        self._untouched &= count == 0
+        return self._twister.bits.random_raw(count).astype(np.uint32)
 
     @contextmanager
     def memory(self) -> Iterator[tuple[Array, Array]]:

@@ -105,9 +105,10 @@ def from_words(
 ) -> Array:
     """An array whose every element is read from its own `each` words."""
     dtype, count = np.dtype(dtype), math.prod(shape)
-    with chosen(generator).drawing(each * count) as draw:
-        if each * count <= CHUNK:
-            return stored_as(read(draw(each * count)), dtype).reshape(shape)
+    own = chosen(generator)
+    if each * count <= CHUNK:
+        return stored_as(read(own.words(each * count)), dtype).reshape(shape)
+    with own.drawing(each * count) as draw:
         out = np.empty(shape, dtype)
         flat, step = out.reshape(-1), CHUNK // each
         for start in range(0, count, step):

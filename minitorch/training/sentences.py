@@ -420,12 +420,7 @@ def run(args: argparse.Namespace) -> int:
         epochs=args.EPOCHS,
         points=len(data_train[0]),
         validation_points=len(data_val[0]),
-        settings={
-            "data": args.DATA,
-            "rate": args.RATE,
-            "batch": args.BATCH,
-            "decay": args.DECAY,
-        },
+        settings={"data": args.DATA, "rate": args.RATE, "batch": args.BATCH, "decay": args.DECAY},
         rate=args.RATE,
     )
 

@@ -179,35 +179,17 @@ def draw_cube(
         scale = 0.24 if flat or corners[0][0] != corners[3][0] else 0.34
         picture.text(across_to, down_to, shorten(words(index)), size=size * scale, color=DARK)
 
+    def quad(k: int, r: int, c: int, offsets: Sequence[Index]) -> list[tuple[float, float]]:
+        return [corner(k + d, r + a, c + b) for d, a, b in offsets]
+
     for k in reversed(range(slices)):
         for c in range(columns):
-            quad = [
-                corner(k, 0, c),
-                corner(k, 0, c + 1),
-                corner(k + 1, 0, c + 1),
-                corner(k + 1, 0, c),
-            ]
-            face((k, 0, c), quad)
+            face((k, 0, c), quad(k, 0, c, _TOP))
         for r in range(rows):
-            end = columns
-            quad = [
-                corner(k, r, end),
-                corner(k + 1, r, end),
-                corner(k + 1, r + 1, end),
-                corner(k, r + 1, end),
-            ]
-            face((k, r, columns - 1), quad)
+            face((k, r, columns - 1), quad(k, r, columns, _SIDE))
     for r in range(rows):
         for c in range(columns):
-            face(
-                (0, r, c),
-                [
-                    corner(0, r, c),
-                    corner(0, r, c + 1),
-                    corner(0, r + 1, c + 1),
-                    corner(0, r + 1, c),
-                ],
-            )
+            face((0, r, c), quad(0, r, c, _FRONT))
     for k, r, c in lit:
         near = [corner(k, r + a, c + b) for a, b in _AROUND]
         face((k, r, c), near[:-1])  # laid open: behind the front, another cell would seem boxed
@@ -217,3 +199,6 @@ def draw_cube(
 
 
 _AROUND = ((0, 0), (0, 1), (1, 1), (1, 0), (0, 0))
+_TOP = ((0, 0, 0), (0, 0, 1), (1, 0, 1), (1, 0, 0))
+_SIDE = ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0))
+_FRONT = ((0, 0, 0), (0, 0, 1), (0, 1, 1), (0, 1, 0))

@@ -174,15 +174,15 @@ def group_norm_backward(
 
 
 @partial(in_single, rounded=1)
-def batch_norm(x: Array, weight: Maybe, bias: Maybe, eps: float) -> tuple[Array, Array, Array]:
+def batch_norm(x: Array, weight: Maybe, bias: Maybe, eps: float) -> tuple[Array, ...]:
     """x (N, C, ...) with mean 0 and variance 1 over each channel, scaled.
 
     Returns:
-        the result, the means and the reciprocal standard deviations, of shape (C,)
+        the result, the means, the reciprocal standard deviations and the variances, of shape (C,)
     """
     variance, mean = reductions.var_mean(x, (0, *range(2, x.ndim)), correction=0)
     rstd = 1 / np.sqrt(variance + x.dtype.type(eps))
-    return _apply_statistics(x, mean, rstd, weight, bias), mean, rstd
+    return _apply_statistics(x, mean, rstd, weight, bias), mean, rstd, variance
 
 
 @in_single
@@ -197,8 +197,7 @@ def batch_norm_eval(
 def _apply_statistics(x: Array, mean: Array, rstd: Array, weight: Maybe, bias: Maybe) -> Array:
     scale = rstd if weight is None else rstd * weight
     shift = -mean * scale if bias is None else bias - mean * scale
-    scale, shift = (np.broadcast_to(v, x.shape[:2]) for v in (scale, shift))
-    return scale_rows(_rows(x), scale, shift).reshape(x.shape)
+    return scale_rows(_rows(x), scale[None], shift[None]).reshape(x.shape)
 
 
 @in_single
@@ -209,21 +208,19 @@ def batch_norm_backward(
 
     Unless `training`, mean and rstd were not taken from x but given.
     """
-    shape, channels = x.shape[:2], x.shape[1]
-    sums, products = (
-        np.add.reduce(v, axis=0) for v in row_sums(_rows(g), _rows(x), np.broadcast_to(mean, shape))
-    )
+    channels = x.shape[1]
+    sums, products = (np.add.reduce(v, axis=0) for v in row_sums(_rows(g), _rows(x), mean[None]))
     scale = rstd if weight is None else rstd * weight
     zero = np.zeros(channels, x.dtype, like=x)
     count = x.dtype.type(x.size // channels) if channels else x.dtype.type(1)
     slope = products * scale * rstd * rstd / count if training else zero
     level = sums * scale / count - mean * slope if training else zero
-    rows = [np.broadcast_to(v, shape) for v in (scale, slope, level)]
-    dx = combine_rows(_rows(g), _rows(x), *rows)
+    dx = combine_rows(_rows(g), _rows(x), scale[None], slope[None], level[None])
     return dx.reshape(x.shape), products * rstd, sums
 
 
 # --- Arithmetic on rows -------------------------------------------------------------------------------
+# Numbers of each sample's channels are (N, C), or (1, C) where all samples have the same.
 
 
 def _rows(x: Array) -> Array:

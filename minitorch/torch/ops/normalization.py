@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..formulas import norms, reductions
+from ..formulas import norms
 from ..interpreters import update
 from ..tensor import Array, Tensor, bump_version
 from .layout import as_image
 from .padding import pad
 from .pooling import avg_pool2d, avg_pool3d
-from .precision import is_half, require_floats, widened
+from .precision import is_half, require_floats
 from .record import Op, bind
 from .surface import FUNCTIONS, check_no_gradient, function
 
@@ -112,9 +112,7 @@ def _batch_norm_forward(
     input: Array, weight: Any, bias: Any, by: None, eps: float
 ) -> tuple[Array, ...]:
     """Also the variance, which the running one moves towards."""
-    var, mean = reductions.var_mean(widened(input), (0, *range(2, input.ndim)), correction=0)
-    out = norms.batch_norm_eval(input, mean, var, weight, bias, eps)
-    return out, mean, 1 / np.sqrt(var + var.dtype.type(eps)), var
+    return norms.batch_norm(input, weight, bias, eps)
 
 
 LAYER_NORM = normalization(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial, wraps
 from typing import Any
 
@@ -39,27 +39,27 @@ PATIENCE = {True: 300, False: 30_000}
 
 
 def dispatch(
-    formula: Function, kernel: Callable[[], Function], start: int, *, of: int | None = 0,
+    formula: Function, kernel: Callable[[], Function], start: int, *, of: int = 0,
     count: Callable[..., int] | None = None, rounded: int | None = None, any_type: bool = False,
-    in_place: Function | None = None, small: Callable[[], Function] | None = None,
+    small: Callable[[], Function] | None = None,
 ) -> Function:  # fmt: skip
     """Let a formula of NumPy's compute small arrays, and a kernel large ones.
 
     Args:
         formula: what defines the function
-        kernel: what gives the kernel, which may return NotImplemented for arguments that it does not take
+        kernel: what gives the kernel, as for `chooser`
         start: the size from which on the kernel is faster
-        of: which argument's size counts, and whose precision; None for the largest array
+        of: which argument's size counts, and whose precision
         count: what counts instead of a size, as a function of the positional arguments
         rounded: how many of several results are rounded to half precision; by default all
         any_type: whether the kernel takes arrays of every type, half precision as it is
-        in_place: what writes into `out=`, instead of either
         small: what gives a kernel for small arrays, which computes the formula to the bit, or calls it
     """
-    start, find, calls = kernels_from(start), cache(kernel), 0
+    start, calls = kernels_from(start), 0
+    choose = chooser(formula, kernel, rounded, any_type)
 
     def by_size(*args: Any, **options: Any) -> Any:
-        x = args[of]  # type: ignore[index]
+        x = args[of]
         if x.size >= start or x.itemsize == 2:
             return choose(x, x.size >= start, args, options)
         return few(*args, **options)
@@ -76,31 +76,38 @@ def dispatch(
     def by_count(*args: Any, **options: Any) -> Any:
         return choose(args[0], count(*args) >= start, args, options)  # type: ignore[misc]
 
-    def by_largest(*args: Any, out: Array | None = None) -> Any:
-        if out is not None and in_place is not None:
-            return in_place(*args, out=out)
-        for x in args:
-            if isinstance(x, np.ndarray) and (x.size >= start or x.itemsize == 2):
-                arrays = [v for v in args if isinstance(v, np.ndarray)]
-                return choose(arrays[0], any(v.size >= start for v in arrays), args, {}, out)
-        return _put(out, formula(*args))
-
-    def choose(x: Array, large: bool, args: Any, options: Any, out: Array | None = None) -> Any:
-        if x.itemsize == 2 and is_half(x) and not any_type:
-            result = apply(*map(widened, args), **options)
-            return _put(out, rounded_to(x.dtype, result, rounded))
-        if large and type(x) is np.ndarray and (any_type or _is_for_kernels(args, out)):
-            result = find()(*args, **options, **({} if out is None else {"out": out}))
-            if result is not NotImplemented:
-                return result
-        return _put(out, formula(*args, **options))
-
-    apply = by_count if count else by_largest if of is None else by_size
+    apply = by_count if count else by_size
     DISPATCHED.append(apply)
     return wraps(formula)(apply)
 
 
-def _is_for_kernels(args: tuple[Any, ...], out: Array | None) -> bool:
+def chooser(
+    formula: Function, kernel: Callable[[], Function], rounded: int | None = None, any_type: bool = False
+) -> Function:  # fmt: skip
+    """A function `choose(x, large, args, options, out=None)`: by the kernel, if x is large and all arguments are for it.
+
+    Args:
+        formula: what computes the rest
+        kernel: what gives the kernel, which may return NotImplemented for arguments that it does not take
+        rounded: as in `dispatch`
+        any_type: as in `dispatch`
+    """
+    find = cache(kernel)
+
+    def choose(x: Array, large: bool, args: Any, options: Any, out: Array | None = None) -> Any:
+        if x.itemsize == 2 and is_half(x) and not any_type:
+            result = choose(widened(x), large, [*map(widened, args)], options)
+            return put(out, rounded_to(x.dtype, result, rounded))
+        if large and type(x) is np.ndarray and (any_type or _is_for_kernels(args, out)):
+            result = find()(*args, **options, **({} if out is None else {"out": out}))
+            if result is not NotImplemented:
+                return result
+        return put(out, formula(*args, **options))
+
+    return choose
+
+
+def _is_for_kernels(args: Sequence[Any], out: Array | None) -> bool:
     """Whether all floating point numbers are of one type that there are kernels for."""
     found = None
     for x in (*args, out):
@@ -111,7 +118,7 @@ def _is_for_kernels(args: tuple[Any, ...], out: Array | None) -> bool:
     return found is not None and found in KERNEL_TYPES  # NumPy takes None for float64
 
 
-def _put(out: Array | None, result: Any) -> Any:
+def put(out: Array | None, result: Any) -> Any:
     """A result, written into an array if one is given."""
     if out is None:
         return result

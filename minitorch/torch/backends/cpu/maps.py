@@ -5,12 +5,13 @@ They take arrays of one type (and plain numbers) that broadcast together, and `o
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, wraps
 from types import FunctionType
+from typing import Any
 
 import numpy as np
 
-from .dispatch import Array, Function, dispatch
+from .dispatch import DISPATCHED, Array, Function, chooser, kernels_from, put
 from .primitives import ANGLES, CHEAP, LARGEST_ANGLE, start_of
 
 
@@ -21,9 +22,10 @@ def map_of(scalar: Function, formula: Function) -> Function | None:
         scalar: the function
         formula: the same for NumPy's arrays
     """
-    start = start_of(scalar)
-    if start is None or not _gives_numbers(scalar):
+    first = start_of(scalar)
+    if first is None or not _gives_numbers(scalar):
         return None
+    start = kernels_from(first)
 
     def kernel() -> Function:
         from .loops import elementwise
@@ -32,8 +34,20 @@ def map_of(scalar: Function, formula: Function) -> Function | None:
         return partial(_below_largest_angle, loop) if scalar in ANGLES else loop
 
     # NumPy writes what is cheap into an operand's memory without a detour by a block.
-    cheap = start >= CHEAP and isinstance(formula, np.ufunc)
-    return dispatch(formula, kernel, start, of=None, in_place=formula if cheap else None)
+    by_numpy = first >= CHEAP and isinstance(formula, np.ufunc)
+    choose = chooser(formula, kernel)
+
+    def by_largest(*args: Any, out: Array | None = None) -> Any:
+        if out is not None and by_numpy:
+            return formula(*args, out=out)
+        for x in args:
+            if isinstance(x, np.ndarray) and (x.size >= start or x.itemsize == 2):
+                arrays = [v for v in args if isinstance(v, np.ndarray)]
+                return choose(arrays[0], any(v.size >= start for v in arrays), args, {}, out)
+        return put(out, formula(*args))
+
+    DISPATCHED.append(by_largest)
+    return wraps(formula)(by_largest)
 
 
 def _gives_numbers(scalar: Function) -> bool:

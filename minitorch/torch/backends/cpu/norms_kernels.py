@@ -103,7 +103,7 @@ def _normalize_backward(centred: bool) -> Callable[..., None]:
     return kernel(normalize_backward)
 
 
-# --- Rows with numbers of their own: x is (N, C, rest), the numbers are (N, C) --------------------------
+# --- Rows with numbers of their own: x is (N, C, rest), the numbers (N, C) or (1, C) --------------------------
 
 
 def scale_rows(x: Array, scale: Array, shift: Array) -> Array:
@@ -111,7 +111,7 @@ def scale_rows(x: Array, scale: Array, shift: Array) -> Array:
     if x.shape[2] == 1:
         return NotImplemented
     out = np.empty_like(x)
-    _scale_rows(x.size, *_two(x), *_one(scale, shift), *_two(out))
+    _scale_rows(x.size, *_two(x), *_one(x, scale, shift), *_two(out))
     return out
 
 
@@ -120,7 +120,7 @@ def combine_rows(g: Array, x: Array, scale: Array, slope: Array, level: Array) -
     if x.shape[2] == 1:
         return NotImplemented
     out = np.empty_like(x)
-    _combine_rows(x.size, *_two(g, x), *_one(scale, slope, level), *_two(out))
+    _combine_rows(x.size, *_two(g, x), *_one(x, scale, slope, level), *_two(out))
     return out
 
 
@@ -129,7 +129,7 @@ def row_sums(g: Array, x: Array, mean: Array) -> Any:
     if x.shape[2] == 1:
         return NotImplemented
     sums, products = np.empty((2, *x.shape[:2]), x.dtype)
-    _row_sums(x.size, *_two(g, x), *_one(mean), sums.reshape(-1, 1), products.reshape(-1, 1))
+    _row_sums(x.size, *_two(g, x), *_one(x, mean), sums.reshape(-1, 1), products.reshape(-1, 1))
     return sums, products
 
 
@@ -137,8 +137,9 @@ def _two(*arrays: Array) -> list[Array]:
     return [v.reshape(-1, v.shape[2]) for v in arrays]
 
 
-def _one(*arrays: Array) -> list[Array]:
-    return [np.ascontiguousarray(v).reshape(-1) for v in arrays]
+def _one(x: Array, *arrays: Array) -> list[Array]:
+    """A number for each row of x."""
+    return [(v if len(v) == len(x) else v.repeat(len(x), axis=0)).reshape(-1) for v in arrays]
 
 
 @over_rows()

@@ -60,16 +60,16 @@ class PhiloxGenerator(Generator):
 
     @contextmanager
     def drawing(self, expected: int) -> Iterator[Callable[[int], Array]]:
-        """Give `draw(count)`, the next words of one thread, for numbers that the CPU makes."""
-
-        def draw(count: int) -> Array:
-            fours = -(-count // 4)
-            counter = np.arange(fours, dtype=np.uint64) + np.uint64(self.advance(4 * fours) // 4)
-            words = philox(self._seed, counter, np.zeros(fours, np.uint64))
-            return np.stack(words, axis=1).reshape(-1)[:count].astype(np.uint32)
-
+        """Give `draw(count)`, which returns the next words."""
         with self.lock:
-            yield draw
+            yield self.words
+
+    def words(self, count: int) -> Array:
+        """The next words of one thread, for numbers that the CPU makes."""
+        fours = -(-count // 4)
+        counter = np.arange(fours, dtype=np.uint64) + np.uint64(self.advance(4 * fours) // 4)
+        words = philox(self._seed, counter, np.zeros(fours, np.uint64))
+        return np.stack(words, axis=1).reshape(-1)[:count].astype(np.uint32)
 
     @contextmanager
     def memory(self) -> Iterator[tuple[Array, Array]]:
