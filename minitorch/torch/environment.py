@@ -12,6 +12,10 @@ from typing import Any
 
 from ..threads import get_num_threads as get_num_threads
 from ..threads import set_num_threads as set_num_threads
+from . import dtypes
+from .backends.interface import resolve
+from .device import CPU, where_new
+from .device import device as place
 
 if "NUMBA_NUM_THREADS" in os.environ and "OPENBLAS_NUM_THREADS" not in os.environ:
     set_num_threads(get_num_threads())  # for the BLAS, which does not know the first
@@ -112,7 +116,6 @@ def set_flush_denormal(mode: bool) -> bool:
 
 def set_default_device(device: Any) -> None:
     """Where new tensors go, in this thread, unless a call or `with torch.device(...)` says otherwise."""
-    from .backends.interface import resolve
     from .device import set_default
 
     set_default(None if device is None else resolve(device))
@@ -120,16 +123,12 @@ def set_default_device(device: Any) -> None:
 
 def get_default_device() -> Any:
     """Where new tensors go."""
-    from .device import CPU, where_new
-
     return where_new() or CPU
 
 
 def get_device_module(device: Any = None) -> Any:
     """The module of a kind of device: `torch.cpu`."""
     from importlib import import_module
-
-    from .device import device as place
 
     return import_module(f"{__package__}.{place(device or 'cpu').type}")
 
@@ -156,8 +155,6 @@ def is_vulkan_available() -> bool:
 
 def set_default_tensor_type(t: Any) -> None:
     """Set the default floating point type by an old tensor type's name."""
-    from . import dtypes
-
     name = t if isinstance(t, str) else getattr(t, "__name__", str(t))
     found = [d for d in dtypes.ALL if d.type_name == name.removeprefix("torch.")]
     if not found:

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from . import dtypes
-from .backends.interface import address_of, as_numpy
+from .backends.interface import address_of, as_numpy, resolve
 from .serialization.rebuild import make_boolean
 from .serialization.replacing import replacing
 from .serialization.storages import swap_bytes
@@ -370,8 +370,6 @@ class safe_open:  # noqa: N801
         device: Any = "cpu",
         backend: Any = None,
     ) -> None:
-        from .backends.interface import resolve
-
         if framework not in ("pt", "torch", "pytorch"):
             raise SafetensorError(f"framework {framework} is invalid: there is 'pt'")
         resolve(device)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .legacy import TYPES
+
 
 def is_available() -> bool:
     """Whether tensors can live on such a GPU."""
@@ -38,8 +40,6 @@ manual_seed_all = manual_seed
 
 def __getattr__(name: str) -> Any:
     """`xpu.FloatTensor` and its like: no tensor is one."""
-    from .legacy import TYPES
-
     if name in TYPES:
         return type(name, (), {"__module__": "torch.xpu", "__doc__": "No tensor is one."})
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,7 +9,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from ..accelerator import current_accelerator
 from ..autograd.graph import Node as _FunctionBase
+from ..backends import cudnn
+from ..cuda import current_stream
 from ..device import device
 from ..dtypes import dtype
 from ..environment import layout, memory_format
@@ -47,8 +50,6 @@ def _get_tracing_state() -> None:
 
 def _get_accelerator() -> device:
     """The accelerator of this machine, or the CPU."""
-    from ..accelerator import current_accelerator
-
     return current_accelerator() or device("cpu")
 
 
@@ -58,15 +59,11 @@ def _log_api_usage_once(name: str) -> None:
 
 def _cuda_getCurrentRawStream(device: int) -> int:
     """The address of the stream in use on a GPU."""
-    from ..cuda import current_stream
-
     return current_stream(device).cuda_stream
 
 
 def _get_cudnn_enabled() -> bool:
     """Whether NVIDIA's library of layers may be used."""
-    from ..backends import cudnn
-
     return cudnn.enabled
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ops.joining import stack
 from ..tensor import Tensor, edge_of, wrap
 from .graph import Edge, GradientEdge, Node, backward_pass, edge_behind, layout_at
 
@@ -166,8 +167,6 @@ def _batched(
         grad(outs, ins, [g[i] for g in gradients], True, create_graph, allow_unused=allow_unused)
         for i in range(len(gradients[0]))
     ]
-    from ..ops.joining import stack
-
     return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
 
 

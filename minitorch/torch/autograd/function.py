@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import from_numpy_dtype
+from ..ops.writes import rebase
 from ..tensor import Tensor, edge_of, make_view, tracks
 from .graph import Layout, Node, layout_at, modes
 from .saved import FREED, Saved, save
@@ -193,8 +194,6 @@ def _as_output(node: FunctionNode, n: int, out: Any, inputs: Sequence[Any]) -> A
     if not is_tensor or flat or out._array.dtype.kind not in "fcV":
         return out
     if any(out is d for d in node.ctx._dirty):
-        from ..ops.writes import rebase
-
         rebase(out, node)
         return out
     if any(out is x for x in inputs):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ops.joining import stack
 from ..tensor import Tensor, wrap
 from .backward import grad
 from .modes import enable_grad
@@ -94,8 +95,6 @@ def jacobian(
 
 
 def _stacked(rows: list[Tensor], x: Tensor) -> Tensor:
-    from ..ops.joining import stack
-
     return stack(rows) if rows else x.new_zeros((0, *x.shape))
 
 

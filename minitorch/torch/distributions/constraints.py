@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import dtypes
+from .. import dtypes, linalg
 from ..ops import joining
 from ..ops.comparison import isclose
 from ..ops.creation import full
@@ -302,8 +302,6 @@ class _PositiveDefinite(_Symmetric):
 
 def _named(name: str) -> Callable[..., Any]:
     """A function of linear algebra."""
-    from .. import linalg
-
     return getattr(linalg, name)
 
 

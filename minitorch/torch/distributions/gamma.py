@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from .. import dtypes
 from ..ops.creation import as_tensor
 from ..ops.reparametrized import _standard_gamma
+from ..special import gammainc
 from ..tensor import Size, Tensor
 from . import constraints
 from .distribution import validated
@@ -62,8 +63,6 @@ class Gamma(ExponentialFamily):
 
     @validated
     def cdf(self, value: Tensor) -> Tensor:
-        from ..special import gammainc
-
         return gammainc(self.concentration, self.rate * value)
 
     @property

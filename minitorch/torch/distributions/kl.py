@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.backward import grad
+from ..linalg import solve_triangular
+from ..nn.functional import softplus
 from ..ops.creation import full_like
 from ..ops.movement import broadcast_shapes
 from ..tensor import Tensor
@@ -80,8 +82,6 @@ def _infinite(like: Tensor) -> Tensor:
 
 @register_kl(Bernoulli, Bernoulli)
 def _bernoullis(p: Bernoulli, q: Bernoulli) -> Tensor:
-    from ..nn.functional import softplus
-
     ones = p.probs * (softplus(-q.logits) - softplus(-p.logits))
     ones = ones.masked_fill(q.probs.eq(0), math.inf).masked_fill(p.probs.eq(0), 0)
     zeros = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
@@ -179,8 +179,6 @@ def _laplaces(p: Laplace, q: Laplace) -> Tensor:
 
 @register_kl(MultivariateNormal, MultivariateNormal)
 def _multivariate_normals(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
-    from ..linalg import solve_triangular
-
     if p.event_shape != q.event_shape:
         raise ValueError(
             "KL-divergence between two Multivariate Normals with different event shapes cannot be computed"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
+from ..linalg import cholesky, solve_triangular
 from ..ops.movement import broadcast_tensors
 from ..ops.ranges import eye
 from ..tensor import Size, Tensor
@@ -49,8 +50,6 @@ class LowRankMultivariateNormal(Distribution):
     @lazy_property
     def _capacitance_tril(self) -> Tensor:
         """The Cholesky factor of Wᵀ D⁻¹ W + 1."""
-        from ..linalg import cholesky
-
         inner = self._scaled_factor @ self._unbroadcasted_cov_factor
         return cholesky(inner + eye(inner.shape[-1], dtype=inner.dtype))
 
@@ -80,15 +79,11 @@ class LowRankMultivariateNormal(Distribution):
     @lazy_property
     def scale_tril(self) -> Tensor:
         """The Cholesky factor of the covariance."""
-        from ..linalg import cholesky
-
         return cholesky(self.covariance_matrix)
 
     @lazy_property
     def precision_matrix(self) -> Tensor:
         """The inverse of the covariance."""
-        from ..linalg import solve_triangular
-
         a = solve_triangular(self._capacitance_tril, self._scaled_factor, upper=False)
         inverse = self._unbroadcasted_cov_diag.reciprocal().diag_embed() - a.mT @ a
         return self._whole(inverse, self._event_shape + self._event_shape)

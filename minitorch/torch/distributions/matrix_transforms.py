@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .. import dtypes
+from ..linalg import cholesky
 from ..nn.functional import pad, softplus
 from ..tensor import Tensor
 from . import constraints
@@ -79,6 +80,4 @@ class PositiveDefiniteTransform(Transform):
         return tril @ tril.mT
 
     def _inverse(self, y: Tensor) -> Tensor:
-        from ..linalg import cholesky
-
         return LowerCholeskyTransform().inv(cholesky(y))

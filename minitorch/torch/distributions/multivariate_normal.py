@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
+from .. import linalg
 from ..ops.linalg.factorizations import cholesky_inverse
 from ..ops.movement import broadcast_shapes
 from ..ops.ranges import eye
@@ -15,8 +16,6 @@ from .utils import lazy_property, standard_normal
 
 
 def _linalg() -> Any:
-    from .. import linalg
-
     return linalg
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
+from ..serialization import save
 from ..tensor import Tensor
 from .graph import Graph
 from .node import HERE
@@ -202,8 +203,6 @@ class GraphModule(Module):
 
     def to_folder(self, folder: Any, module_name: str = "FxModule") -> None:
         """Write the code and the weights into a folder."""
-        from ..serialization import save
-
         place = Path(folder)
         place.mkdir(exist_ok=True)
         save(self.state_dict(), place / "state_dict.pt")

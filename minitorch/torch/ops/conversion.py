@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, storage
 from ..autograd.graph import modes
 from ..backends.interface import as_numpy, move, others, resolve
 from ..device import CPU
 from ..device import device as device_type
 from ..dtypes import dtype as dtype_type
+from ..printing import tensor_text
+from ..serialization import deepcopy_tensor, reduce_tensor
 from ..tensor import Array, Tensor, tracks, wrap
 from .layout import has_channels_last, laid_out
 from .record import Op, bind
@@ -321,8 +323,6 @@ method("__array_interface__", property(lambda self: self.numpy().__array_interfa
 
 @only_method
 def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:  # noqa: N807
-    from ..printing import tensor_text
-
     node = self.grad_fn
     name = None if node is None else node.name().split("::")[-1]
     return tensor_text(
@@ -333,22 +333,16 @@ def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:  # noqa: N807
 
 @only_method
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:  # noqa: N807
-    from ..serialization import deepcopy_tensor
-
     return deepcopy_tensor(self, memo)
 
 
 @only_method
 def __reduce_ex__(self: Tensor, protocol: Any) -> Any:  # noqa: N807
-    from ..serialization import reduce_tensor
-
     return reduce_tensor(self)
 
 
 def _storage(name: str) -> None:
     def call(self: Tensor) -> Any:
-        from .. import storage
-
         return getattr(storage, name)(self)
 
     call.__name__, call.__doc__ = name, "The memory behind the tensor."

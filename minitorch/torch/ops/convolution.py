@@ -16,6 +16,7 @@ from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .elementwise import conj
 from .layout import as_image
+from .padding import pad
 from .precision import kind_name, require_floats
 from .promotion import plain_integers
 from .record import PRODUCT, Op, bind
@@ -169,8 +170,6 @@ def _same_padding(
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
     if any(t % 2 for t in total):
-        from .padding import pad
-
         input = pad(input, [v for t in reversed(total) for v in (0, t % 2)])
     return input, tuple(t // 2 for t in total)
 

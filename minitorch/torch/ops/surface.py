@@ -12,7 +12,7 @@ from ..autograd.graph import modes
 from ..dtypes import dtype, given_type
 from ..interpreters import update
 from ..overriding import NOBODY, answer, asking, is_plain, is_watched, watched
-from ..tensor import Tensor, bump_version, tracks
+from ..tensor import Tensor, bump_version, tracks, wrap
 from .promotion import NUMBERS
 from .record import Op, bind
 from .writes import before_write, bind_in_place, check_castable, check_writable
@@ -344,7 +344,5 @@ def answer_operator(shown: Any, again: Any, self: Tensor, other: Any) -> Any:
 def _foreign(self: Tensor, other: Any, again: Callable[[Tensor, Any], Any]) -> Any:
     """An operator with a NumPy array treats it as a tensor; anything else is not ours."""
     if isinstance(other, np.ndarray):
-        from ..tensor import wrap
-
         return again(self, wrap(other))
     return NotImplemented

@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import dtypes
 from ..autograd.modes import no_grad
+from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.modules.module import Module
 from ..ops.creation import tensor
 from ..tensor import Tensor
@@ -141,8 +142,6 @@ class AveragedModel(Module):
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     """Compute the running statistics of batch norms anew, from all batches of a loader."""
-    from ..nn.modules.batchnorm import _BatchNorm
-
     momenta: dict[Any, Any] = {}
     for module in model.modules():
         if isinstance(module, _BatchNorm):

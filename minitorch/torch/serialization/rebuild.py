@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..ops.creation import empty_strided
 from ..storage import TypedStorage, UntypedStorage, tensor_over
 from ..tensor import Tensor
 
@@ -75,8 +76,6 @@ def rebuild_meta_tensor_no_storage(
     dtype: Any, size: Any, stride: Any, requires_grad: Any
 ) -> Tensor:
     """A tensor without memory."""
-    from ..ops.creation import empty_strided
-
     if not isinstance(dtype, dtypes.dtype):
         raise UnpicklingError(f"a tensor needs a dtype, not a {type(dtype).__name__}")
     made = empty_strided(tuple(size), tuple(stride), dtype=dtype, device="meta")

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ..ops.conversion import from_numpy
 from ..storage import UntypedStorage
 from .archive import ArchiveReader, ArchiveWriter
 
@@ -43,8 +44,6 @@ class PyTorchFileReader:
 
     def get_storage_from_record(self, name: str, numel: int, dtype: Any) -> Any:
         """A record as a tensor of bytes; its storage is what counts."""
-        from ..ops.conversion import from_numpy
-
         return from_numpy(self._archive.read(name))
 
 

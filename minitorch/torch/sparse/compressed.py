@@ -14,6 +14,7 @@ from .. import environment
 from ..backends.interface import as_numpy
 from ..ops.creation import as_tensor
 from ..printing import sparse_text
+from ..serialization.rebuild import rebuild_sparse_tensor
 from ..tensor import Array, Tensor, wrap, wrap_beside
 from .coo import SparseTensor
 
@@ -122,8 +123,6 @@ class CompressedTensor(SparseTensor):
         )  # fmt: skip
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        from ..serialization.rebuild import rebuild_sparse_tensor
-
         plain = self._places[1 if self.layout in BY_ROWS else 0]
         parts = (wrap(self._starts()), wrap(plain), self._content.detach(), self._shape)
         return rebuild_sparse_tensor, (self.layout, parts)

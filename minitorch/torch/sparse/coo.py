@@ -23,6 +23,7 @@ from ..ops.joining import cat
 from ..ops.movement import wrap_dim, wrap_dims
 from ..ops.promotion import NUMBERS
 from ..printing import sparse_text
+from ..serialization.rebuild import rebuild_sparse_tensor
 from ..tensor import Array, Size, Tensor, wrap, wrap_beside
 from .dense_first import BESIDE_DENSE
 
@@ -206,8 +207,6 @@ class SparseTensor(Tensor):
         return copied
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        from ..serialization.rebuild import rebuild_sparse_tensor
-
         parts = (self._indices(), self._content.detach(), self._shape, self._sorted)
         return rebuild_sparse_tensor, (self.layout, parts)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..autograd.graph import saved_tensors_hooks
 from ..autograd.modes import enable_grad
+from ..generator import default_generator
 from ..tensor import Tensor
 
 
@@ -30,8 +31,6 @@ def checkpoint(
     Random numbers are the same in both calls. `use_reentrant` is accepted for Torch's sake:
     there is one way here, which nests and differentiates twice.
     """
-    from ..generator import default_generator
-
     state = default_generator.get_state() if preserve_rng_state else None
     memory = _Recomputed(function, args, kwargs, state)
     with saved_tensors_hooks(memory.forget, memory.recall):
@@ -69,8 +68,6 @@ class _Recomputed:
         return tensor
 
     def _compute_again(self) -> None:
-        from ..generator import default_generator
-
         now = default_generator.get_state()
         seen: list[Tensor] = []
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from .... import module as course
+from ...compiler import compile
 from ...handles import RemovableHandle, add_hook
 from ...ops.facts import typename
 from ...tensor import Tensor
@@ -246,8 +247,6 @@ class Module(Calls, States, Trees, Conversions, course.Module):
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """From now on, let calls of `forward` be played from tapes, as by `torch.compile`."""
-        from ...compiler import compile
-
         forward = type(self).forward.__get__(self)
         self.__dict__["forward"] = self.__dict__["_compiled_call_impl"] = compile(
             forward, *args, **kwargs

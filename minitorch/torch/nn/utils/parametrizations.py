@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import Any
 
+from ... import linalg
 from ...autograd.modes import no_grad
 from ...dtypes import finfo
 from ...ops.comparison import allclose
@@ -45,8 +46,6 @@ def _make_orthogonal(matrix: Tensor) -> Tensor:
 
 
 def _householder_product(reflectors: Tensor, tau: Tensor) -> Tensor:
-    from ... import linalg
-
     return linalg.householder_product(reflectors, tau)
 
 
@@ -92,8 +91,6 @@ class _Orthogonal(Module):
         if self.orthogonal_map is _OrthMaps.matrix_exp:
             q = matrix_exp(skew)
         else:
-            from ... import linalg
-
             identity = eye(rows, dtype=skew.dtype)
             q = linalg.solve(identity - 0.5 * skew, identity + 0.5 * skew)
         return q[..., :columns]
