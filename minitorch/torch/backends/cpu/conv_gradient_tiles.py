@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from .conv_tiles import SLACK, clear_lines, copy_lines, lay_out
-from .kernels import kernel, share
-from .vectors import add_totals, get, lanes, load, multiply_add, zero
+from .kernels import from_source, kernel, share
+from .vectors import VERBS, lanes
 
 ROWS = 3
-"""Rows of the gradient that meet four taps at once: twelve sums of vectors in registers."""
+"""Rows of the gradient that meet TAPS taps at once: twelve sums of vectors in registers."""
 
 PASS = 1024
 """How many positions are multiplied before the next ones."""
@@ -45,57 +45,37 @@ def lay_lines(
             clear_lines(lines, q + high * length, length, band - high, width)
 
 
-def multiply_three(
-    lines: Any, g: Any, sheet: Any, p: int, offsets: Any, taps: Any, starts: Any, walk: Any, sums: Any, s: int
-) -> None:  # fmt: skip
-    """Add the dot products of three rows of lines with what each tap meets, over some slices."""
-    (g0, g1, g2), (first, last, run, count) = g, walk
-    n = lanes(sheet)
-    for k in range(taps[0], taps[1], 4):
-        o0, o1 = get(offsets, k), get(offsets, k + 1)
-        o2, o3 = get(offsets, k + 2), get(offsets, k + 3)
-        a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = c0 = c1 = c2 = c3 = zero(sheet)
-        for m in range(first, last):
-            x, y = p + get(starts, m), m * run
-            for i in range(0, count, n):
-                y0, y1 = load(lines, g0 + y + i), load(lines, g1 + y + i)
-                y2 = load(lines, g2 + y + i)
-                v = load(sheet, o0 + x + i)
-                a0, b0 = multiply_add(v, y0, a0), multiply_add(v, y1, b0)
-                c0 = multiply_add(v, y2, c0)
-                v = load(sheet, o1 + x + i)
-                a1, b1 = multiply_add(v, y0, a1), multiply_add(v, y1, b1)
-                c1 = multiply_add(v, y2, c1)
-                v = load(sheet, o2 + x + i)
-                a2, b2 = multiply_add(v, y0, a2), multiply_add(v, y1, b2)
-                c2 = multiply_add(v, y2, c2)
-                v = load(sheet, o3 + x + i)
-                a3, b3 = multiply_add(v, y0, a3), multiply_add(v, y1, b3)
-                c3 = multiply_add(v, y2, c3)
-        add_totals(sums, s + k, a0, a1, a2, a3)
-        add_totals(sums, s + len(offsets) + k, b0, b1, b2, b3)
-        add_totals(sums, s + 2 * len(offsets) + k, c0, c1, c2, c3)
+TAPS = 4
+"""How many taps meet the gradient at once."""
 
 
-def multiply_one(
-    lines: Any, g: int, sheet: Any, p: int, offsets: Any, taps: Any, starts: Any, walk: Any, sums: Any, s: int
-) -> None:  # fmt: skip
-    """Add the dot products of one row of lines with what each tap meets, over some slices."""
-    first, last, run, count = walk
-    n = lanes(sheet)
-    for k in range(taps[0], taps[1], 4):
-        o0, o1 = get(offsets, k), get(offsets, k + 1)
-        o2, o3 = get(offsets, k + 2), get(offsets, k + 3)
-        a0 = a1 = a2 = a3 = zero(sheet)
-        for m in range(first, last):
-            x, y = p + get(starts, m), g + m * run
-            for i in range(0, count, n):
-                v = load(lines, y + i)
-                a0 = multiply_add(v, load(sheet, o0 + x + i), a0)
-                a1 = multiply_add(v, load(sheet, o1 + x + i), a1)
-                a2 = multiply_add(v, load(sheet, o2 + x + i), a2)
-                a3 = multiply_add(v, load(sheet, o3 + x + i), a3)
-        add_totals(sums, s + k, a0, a1, a2, a3)
+def _multiplying(rows: int) -> Any:
+    """A function that adds the dot products of so many rows of lines with what each tap meets, over some slices.
+
+    It is written out with a variable for each sum: those stay in registers.
+    """
+    tile = [(r, j) for j in range(TAPS) for r in range(rows)]
+    lines = [
+        "def multiply(lines, g, sheet, p, offsets, taps, starts, walk, sums, s):",
+        " first, last, run, count = walk",
+        " n = lanes(sheet)",
+        f" for k in range(taps[0], taps[1], {TAPS}):",
+        *(f"  tap_{j} = get(offsets, k + {j})" for j in range(TAPS)),
+        *(f"  sum_{r}_{j} = zero(sheet)" for r, j in tile),
+        "  for m in range(first, last):",
+        "   x, y = p + get(starts, m), m * run",
+        "   for i in range(0, count, n):",
+        *(f"    y_{r} = load(lines, g[{r}] + y + i)" for r in range(rows)),
+        *(f"    x_{j} = load(sheet, tap_{j} + x + i)" for j in range(TAPS)),
+        *(f"    sum_{r}_{j} = multiply_add(x_{j}, y_{r}, sum_{r}_{j})" for r, j in tile),
+    ]
+    for r in range(rows):
+        given = ", ".join(f"sum_{r}_{j}" for j in range(TAPS))
+        lines.append(f"  add_totals(sums, s + {r} * len(offsets) + k, {given})")
+    return from_source("\n".join(lines), **VERBS)
+
+
+multiply_three, multiply_one = _multiplying(ROWS), _multiplying(1)
 
 
 def gather_block(
@@ -121,7 +101,7 @@ def gather_block(
                     y1 = g + q + min(r + 1, rows - 1) * pitch
                     y2 = g + q + min(r + 2, rows - 1) * pitch
                     if rows == 1:
-                        multiply_one(lines, y0, sheet, p + q, offsets, some, starts, walk, sums, at)  # fmt: skip
+                        multiply_one(lines, (y0,), sheet, p + q, offsets, some, starts, walk, sums, at)  # fmt: skip
                     else:
                         multiply_three(lines, (y0, y1, y2), sheet, p + q, offsets, some, starts, walk, sums, at)  # fmt: skip
 

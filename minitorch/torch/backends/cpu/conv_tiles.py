@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .kernels import kernel, share
-from .vectors import evens, get, lanes, load, multiply_add, put, spread, store
+from .kernels import from_source, kernel, share
+from .vectors import VERBS, evens, get, lanes, load, put, store
 
 ROWS = 4
 """Rows of weights that meet three vectors of a sheet at once: twelve sums in registers."""
@@ -106,69 +106,31 @@ def pack(weight: Any, start: int, row: int, rows: int, tall: int, places: Any, p
 # --- Tiles of the product ------------------------------------------------------------------
 
 
-def store_three(out: Any, q: int, a: Any, b: Any, c: Any) -> None:
-    """Write three vectors, one after another."""
-    n = lanes(out)
-    store(out, q, a)
-    store(out, q + n, b)
-    store(out, q + 2 * n, c)
+def _multiplying(rows: int, wide: int) -> Any:
+    """A function that multiplies so many rows of weights by `count` positions of a sheet, in tiles of so many vectors.
+
+    It is written out with a variable for each sum: those stay in registers. The last tile may overlap the one before.
+    """
+    tile = [(r, v) for r in range(rows) for v in range(wide)]
+    lines = [
+        "def multiply(packed, w, bias, b, offsets, taps, sheet, p, out, pitch, count):",
+        " n = lanes(sheet)",
+        f" for t in range(0, count, {wide} * n):",
+        f"  t = max(0, min(t, count - {wide} * n))",
+        *(f"  sum_{r}_{v} = spread(bias, b + {r})" for r, v in tile),
+        "  q = w",
+        "  for k in range(taps[0], taps[1]):",
+        "   i = p + t + get(offsets, k)",
+        *(f"   x_{v} = load(sheet, i + {v} * n)" for v in range(wide)),
+        *(f"   w_{r} = spread(packed, q + {r})" for r in range(rows)),
+        *(f"   sum_{r}_{v} = multiply_add(w_{r}, x_{v}, sum_{r}_{v})" for r, v in tile),
+        f"   q += {rows}",
+        *(f"  store(out, t + {r} * pitch + {v} * n, sum_{r}_{v})" for r, v in tile),
+    ]
+    return from_source("\n".join(lines), **VERBS)
 
 
-def multiply_four(
-    packed: Any, w: int, bias: Any, b: int, offsets: Any, taps: Any, sheet: Any, p: int, out: Any, pitch: int, count: int
-) -> None:  # fmt: skip
-    """Four rows of weights times `count` positions of the sheet, in tiles of three vectors."""
-    n = lanes(sheet)
-    for t in range(0, count, 3 * n):
-        t = max(0, min(t, count - 3 * n))  # the last tile may overlap the one before
-        a0 = a1 = a2 = spread(bias, b)
-        b0 = b1 = b2 = spread(bias, b + 1)
-        c0 = c1 = c2 = spread(bias, b + 2)
-        d0 = d1 = d2 = spread(bias, b + 3)
-        q = w
-        for k in range(taps[0], taps[1]):
-            i = p + t + get(offsets, k)
-            x0, x1, x2 = load(sheet, i), load(sheet, i + n), load(sheet, i + 2 * n)
-            v = spread(packed, q)
-            a0, a1, a2 = multiply_add(v, x0, a0), multiply_add(v, x1, a1), multiply_add(v, x2, a2)
-            v = spread(packed, q + 1)
-            b0, b1, b2 = multiply_add(v, x0, b0), multiply_add(v, x1, b1), multiply_add(v, x2, b2)
-            v = spread(packed, q + 2)
-            c0, c1, c2 = multiply_add(v, x0, c0), multiply_add(v, x1, c1), multiply_add(v, x2, c2)
-            v = spread(packed, q + 3)
-            d0, d1, d2 = multiply_add(v, x0, d0), multiply_add(v, x1, d1), multiply_add(v, x2, d2)
-            q += ROWS
-        store_three(out, t, a0, a1, a2)
-        store_three(out, t + pitch, b0, b1, b2)
-        store_three(out, t + 2 * pitch, c0, c1, c2)
-        store_three(out, t + 3 * pitch, d0, d1, d2)
-
-
-def multiply_one(
-    packed: Any, w: int, bias: Any, b: int, offsets: Any, taps: Any, sheet: Any, p: int, out: Any, count: int
-) -> None:  # fmt: skip
-    """One row of weights times `count` positions of the sheet, in tiles of eight vectors."""
-    n = lanes(sheet)
-    for t in range(0, count, 8 * n):
-        t = max(0, min(t, count - 8 * n))
-        a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = spread(bias, b)
-        q = w
-        for k in range(taps[0], taps[1]):
-            i = p + t + get(offsets, k)
-            v = spread(packed, q)
-            a0 = multiply_add(v, load(sheet, i), a0)
-            a1 = multiply_add(v, load(sheet, i + n), a1)
-            a2 = multiply_add(v, load(sheet, i + 2 * n), a2)
-            a3 = multiply_add(v, load(sheet, i + 3 * n), a3)
-            a4 = multiply_add(v, load(sheet, i + 4 * n), a4)
-            a5 = multiply_add(v, load(sheet, i + 5 * n), a5)
-            a6 = multiply_add(v, load(sheet, i + 6 * n), a6)
-            a7 = multiply_add(v, load(sheet, i + 7 * n), a7)
-            q += 1
-        store_three(out, t, a0, a1, a2)
-        store_three(out, t + 3 * n, a3, a4, a5)
-        store(out, t + 6 * n, a6)
-        store(out, t + 7 * n, a7)
+multiply_four, multiply_one = _multiplying(ROWS, 3), _multiplying(1, 8)
 
 
 # --- Convolution, forward and transposed ---------------------------------------------------
@@ -212,7 +174,7 @@ def convolve_block(
             for r in range(0, rows, tall):
                 w = r * len(offsets) + taps[0] * tall
                 if tall == 1:
-                    multiply_one(packed, w, bias, r, offsets, taps, sheet, p, buffer, last - first)  # fmt: skip
+                    multiply_one(packed, w, bias, r, offsets, taps, sheet, p, buffer, pitch, last - first)  # fmt: skip
                 else:
                     multiply_four(packed, w, bias, r, offsets, taps, sheet, p, buffer, pitch, last - first)  # fmt: skip
                 some = min(tall, rows - r)

@@ -196,6 +196,12 @@ multiply_add: Any = intrinsic(_multiply_add)
 evens: Any = intrinsic(_evens)
 add_totals: Any = intrinsic(_add_totals)
 
+VERBS = {
+    "load": load, "store": store, "spread": spread, "get": get, "zero": zero, "lanes": lanes,
+    "multiply_add": multiply_add, "add_totals": add_totals,
+}  # fmt: skip
+"""What functions that are written out for a tile name."""
+
 
 def prefetch(array: Any, index: Any) -> None:
     """Bring array[index] near, to be read or written soon; plain Python has no need of that."""
