@@ -84,6 +84,11 @@ installed: list[Interpreter] = []
 _of_all_threads: list[Interpreter] = []
 
 
+def is_interpreted() -> bool:
+    """Whether an interpreter sees the operations of this thread."""
+    return bool(_thread.stack or _of_all_threads)
+
+
 class _Thread(threading.local):
     stack: tuple[Interpreter, ...] = ()  # those to ask, the first one last
 

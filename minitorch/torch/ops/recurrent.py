@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from ..formulas import recurrent as cpu
-from ..interpreters import composite, installed
+from ..interpreters import composite, is_interpreted
 from ..tensor import Tensor
 from .dropout import dropout as drop
 from .joining import cat, stack
@@ -297,7 +297,7 @@ def _one_step(
     _check_dimensions(op, input, 2)
     sizes, weights = [len(input)], (w_ih, w_hh, b_ih, b_hh, None)
     kinds = {x.dtype for x in (input, hx, c, *weights) if x is not None}
-    if len(kinds) > 1 and not installed:  # autocast, where it is, casts the products
+    if len(kinds) > 1 and not is_interpreted():  # autocast, where it is, casts the products
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {' != '.join(map(str, kinds))}"
         )
