@@ -47,6 +47,7 @@ from .checks import CHECKS as _CHECKS
 from .compiler import compile as compile
 from .cuda import amp as _cuda_amp  # noqa: F401
 from .device import OutOfMemoryError as OutOfMemoryError
+from .device import device as DeviceObjType  # noqa: F401, N812
 from .device import device as device
 from .dtypes import dtype as dtype
 from .dtypes import finfo as finfo
@@ -128,8 +129,9 @@ globals().update(_checked_functions("torch", globals()), **_CHECKS, **_FOREACH)
 _check_methods()
 
 _LATER = frozenset(
-    ("_C", "__config__", "_dynamo", "_inductor", "_tensor", "_tensor_str", "_utils", "distributed", "distributions", "export", "func", "futures",
-     "fx", "hub", "jit", "library", "masked", "onnx", "optim", "overrides", "profiler", "signal", "sparse", "testing", "torch_version", "types", "xpu")
+    ("_C", "__config__", "_dynamo", "_inductor", "_tensor", "_tensor_str", "_utils", "ao", "distributed", "distributions", "export", "func",
+     "futures", "fx", "hub", "jit", "library", "masked", "onnx", "optim", "overrides", "profiler", "quasirandom", "signal", "sparse", "testing",
+     "torch_version", "types", "xpu")
 )  # fmt: skip
 """Modules that load when they are first asked for."""
 

@@ -12,6 +12,7 @@ from .serialization.rebuild import rebuild_tensor as _rebuild_tensor
 from .serialization.rebuild import rebuild_tensor_v2 as _rebuild_tensor_v2
 from .serialization.rebuild import rebuild_tensor_v3 as _rebuild_tensor_v3
 from .tensor import Tensor
+from .utils.data._utils.worker import ExceptionWrapper
 
 
 def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
@@ -26,6 +27,6 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[T
 
 
 __all__ = [
-    "_flatten_dense_tensors", "_rebuild_parameter", "_rebuild_parameter_with_state", "_rebuild_sparse_tensor",
+    "ExceptionWrapper", "_flatten_dense_tensors", "_rebuild_parameter", "_rebuild_parameter_with_state", "_rebuild_sparse_tensor",
     "_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3", "_unflatten_dense_tensors",
 ]  # fmt: skip

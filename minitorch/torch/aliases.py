@@ -23,6 +23,7 @@ from types import ModuleType
 
 ALIASES = {
     "torch": "minitorch.torch",
+    "functorch": "minitorch.torch.functorch",
     "safetensors": "minitorch.torch.safetensors",
     "torchvision": "minitorch.torchvision",
 }

@@ -30,11 +30,13 @@ class _Folder:
 
 def get_dir() -> str:
     """Where what was fetched is kept: `TORCH_HOME` or the user's cache, and `hub` below it."""
-    if _Folder.chosen is not None:
-        return _Folder.chosen
+    return _Folder.chosen or os.path.join(_get_torch_home(), "hub")
+
+
+def _get_torch_home() -> str:
+    """Where files of programs are kept: `TORCH_HOME`, or `torch` in the user's cache."""
     cache = os.getenv("XDG_CACHE_HOME", "~/.cache")
-    home = os.getenv("TORCH_HOME", os.path.join(cache, "torch"))
-    return os.path.join(os.path.expanduser(home), "hub")
+    return os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch")))
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
@@ -171,3 +173,37 @@ def load_state_dict_from_url(
                 archive.extract(inside[0], folder)
                 kept = os.path.join(folder, inside[0].filename)
     return _load(kept, map_location=map_location, weights_only=weights_only)
+
+
+def __getattr__(name: str) -> Any:
+    """`tqdm`, the bar of another package, or one that counts without showing anything."""
+    if name != "tqdm":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from tqdm import tqdm
+    except ModuleNotFoundError:
+        return _Bar
+    return tqdm
+
+
+class _Bar:
+    """Counts what was done, and shows nothing."""
+
+    def __init__(self, total: int | None = None, **_: Any) -> None:
+        self.total, self.n = total, 0
+
+    def update(self, n: int) -> None:
+        """Count so many more."""
+        self.n += n
+
+    def set_description(self, *_: Any, **__: Any) -> None:
+        """Nothing is shown."""
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()

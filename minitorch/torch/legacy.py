@@ -10,7 +10,7 @@ from . import dtypes
 from .tensor import Size, Tensor, wrap
 
 
-class _TypedTensor(type):
+class TypedTensor(type):
     """A class whose instances are the tensors of one dtype."""
 
     dtype: dtypes.dtype
@@ -34,7 +34,7 @@ class _TypedTensor(type):
 
 
 TYPES: dict[str, Any] = {
-    d.type_name: _TypedTensor(
+    d.type_name: TypedTensor(
         d.type_name, (), {"dtype": d, "__module__": "torch", "__doc__": f"Tensors of {d}."}
     )
     for d in dtypes.ALL

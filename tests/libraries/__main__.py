@@ -1,23 +1,28 @@
 """Programs of other libraries on minitorch.torch and on PyTorch: they must print the same numbers.
 
 `make test-libraries`, or `python -m tests.libraries [names]`. The libraries are installed as they are into an
-environment of their own that has no PyTorch; each program of `programs/` runs there by `minitorch run`, and then with
-PyTorch, in the environment that this is called from. Numbers may differ by roundings, all other words must be equal.
+environment of their own that has no PyTorch; each program runs there by `minitorch run`, and then with PyTorch, in the
+environment that this is called from. Numbers may differ by roundings, all other words must be equal. Programs are the
+files of `programs/` and the functions of `areas/`, which are named by their libraries.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import itertools
 import os
 import subprocess
 import sys
 import venv
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+TORCHVISION = "torchvision==0.29.2"
+"""For the oracle only, and without the PyTorch that it would bring: here `torchvision` is ours."""
 RELATIVE, ABSOLUTE = 2e-4, 2e-5
 """How far numbers may be apart: training amplifies roundings."""
 
@@ -30,10 +35,11 @@ def prepared(folder: Path) -> Path:
         print(f"installing libraries into {folder}", flush=True)
         venv.create(folder, with_pip=True)
         pip = [str(python), "-m", "pip", "install", "--quiet"]
-        subprocess.run([*pip, "--editable", f"{ROOT}[train]"], check=True)
-        subprocess.run([*pip, "--requirement", str(HERE / "requirements-besides.txt")], check=True)
-        no_deps = [*pip, "--no-deps", "--requirement", str(HERE / "requirements.txt")]
-        subprocess.run(no_deps, check=True)
+        subprocess.run([*pip, "uv", "--editable", f"{ROOT}[train]"], check=True)
+        uv = [str(folder / "bin" / "uv"), "pip", "install", "--quiet", "--python", str(python)]
+        without = ["--override", str(HERE / "left-out.txt")]
+        subprocess.run([*uv, *without, "--requirement", str(HERE / "requirements.txt")], check=True)
+        subprocess.run([*uv, "--no-deps", TORCHVISION], check=True)
         done.touch()
     return python
 
@@ -70,6 +76,40 @@ def same(a: str, b: str) -> bool:
     return abs(x - y) <= ABSOLUTE + RELATIVE * abs(y)
 
 
+@dataclass(frozen=True)
+class Program:
+    """What is run: a file, with the name of one of its functions where it has several."""
+
+    name: str
+    command: list[str]
+    library: str
+
+
+def programs() -> list[Program]:
+    """All programs: files of `programs/`, and functions of files of `areas/`."""
+    found = []
+    for file in sorted((HERE / "programs").glob("*.py")):
+        libraries = sorted(imported(file), key=len, reverse=True)
+        own = next((name for name in libraries if file.stem.startswith(name)), file.stem)
+        found.append(Program(file.stem, [str(file)], own))
+    for file in sorted((HERE / "areas").glob("*.py")):
+        functions = [n for n in ast.parse(file.read_text()).body if isinstance(n, ast.FunctionDef)]
+        names = [f.name for f in functions if not ast.get_docstring(f)]
+        found += [Program(name, [str(file), name], name) for name in names]
+    return found
+
+
+def imported(file: Path) -> set[str]:
+    """The packages that a program imports."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {each.name.split(".")[0] for each in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.split(".")[0])
+    return found
+
+
 def main() -> int:
     """Run the programs and compare."""
     parser = argparse.ArgumentParser(prog="python -m tests.libraries", description=__doc__)
@@ -79,26 +119,20 @@ def main() -> int:
     python = prepared(args.environment)
     libraries = next((args.environment / "lib").glob("python*/site-packages"))
     path = os.pathsep.join([str(HERE / "oracle"), str(libraries)])
-    programs = sorted((HERE / "programs").glob("*.py"))
-    chosen = [p for p in programs if not args.names or p.stem in args.names]
+    chosen = [p for p in programs() if not args.names or p.name in args.names]
     failed = 0
     for program in chosen:
         ours: list[str] = []
         try:
-            ours = run([str(python), "-m", "minitorch.torch", "--no-check", str(program)])
-            theirs = run([sys.executable, str(program)], PYTHONPATH=path)
+            ours = run([str(python), "-m", "minitorch.torch", "--no-check", *program.command])
+            theirs = run([sys.executable, *program.command], PYTHONPATH=path)
             found = list(differences(ours, theirs)) or ([] if ours else ["    it printed nothing"])
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             found = [f"    {error}"]
         failed += bool(found)
         numbers = sum(len(line.split()) for line in ours) if not found else 0
-        print(
-            program.stem,
-            "DIFFERS" if found else f"the same {numbers} words",
-            *found,
-            sep="  ",
-            flush=True,
-        )
+        state = "DIFFERS" if found else f"the same {numbers} words"
+        print(program.name, state, *found, sep="  ", flush=True)
     print(f"{len(chosen) - failed} passed, {failed} failed")
     return 1 if failed or not chosen else 0
 

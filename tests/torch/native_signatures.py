@@ -66,6 +66,7 @@ CORRECTED: dict[str, list[Overload]] = {
     "Tensor.split": [["any split_size", "int dim="]],
     "Tensor.stft": [_STFT],
     "torch.stft": [["Tensor input", *_STFT]],
+    "Tensor.type": [["type|dtype|str? dtype=", "bool non_blocking="]],
     "torch.tensor": [
         [
             "any? data",
@@ -124,8 +125,7 @@ def native() -> dict[str, list[Overload]]:
             getattr(ours.Tensor, name, None)
         ):
             found[f"Tensor.{name}"] = [_with_numbers(name, _without_out(o)) for o in overloads]
-            if name.removesuffix("_") in ("add", "sub"):  # as functions still take them
-                found[f"Tensor.{name}"].append(["number alpha", "Tensor|number other"])
+            found[f"Tensor.{name}"] += _old_forms(name, found[f"Tensor.{name}"])
     for section in ("linalg", "fft", "special", "nn.functional"):
         found |= _from_schemas(section, functions)
     found |= _from_python() | CORRECTED
@@ -134,6 +134,19 @@ def native() -> dict[str, list[Overload]]:
         for name, overloads in found.items()
         if name.rpartition(".")[2][:1] != "_"
     }
+
+
+def _old_forms(name: str, overloads: list[Overload]) -> list[Overload]:
+    """Ways with numbers before tensors, which functions still show and methods take without saying so."""
+    plain = name.removesuffix("_")
+    if plain in ("add", "sub"):
+        return [["number alpha", "Tensor|number other"]]
+    tensors = overloads[0][:2]
+    if plain in ("addcmul", "addcdiv"):
+        return [["number value", *tensors]]
+    if plain in ("addmm", "addmv", "addr", "addbmm", "baddbmm"):
+        return [["number beta", *tensors], ["number beta", "number alpha", *tensors]]
+    return []
 
 
 def _with_sizes(name: str, overload: Overload) -> Overload:

@@ -1,182 +1,171 @@
-"""What libraries of others reach for: attributes of tensors, records of files, counts of operations, `torch.ops`."""
+"""Names that other people's libraries ask for: each does what PyTorch's does."""
 
 from __future__ import annotations
 
-import collections
-import copy
-import io
-import pickle
-from typing import Any
+import importlib
+from collections import OrderedDict, namedtuple
+from pathlib import Path
 
+import numpy as np
 import pytest
-import torch as real
-from torch.utils import _pytree as real_pytree
-from torch.utils.flop_counter import FlopCounterMode as RealCounter
+import torch
 
 import minitorch.torch as ours
-from minitorch.torch.utils import _pytree as pytree
-from minitorch.torch.utils.flop_counter import FlopCounterMode
-
-# --- Attributes ----------------------------------------------------------------------------------
+from minitorch.torch import quasirandom
+from minitorch.torch.nn.parallel.scatter_gather import gather, scatter, scatter_kwargs
 
 
-def use_attributes(torch: Any) -> list[Any]:
-    x = torch.ones(2, requires_grad=True)
-    seen: list[Any] = [dict(x.__dict__)]
-    x.a = 1
-    x.__dict__["b"] = 2
-    x.__dict__.update(c=3)
-    seen += [dict(vars(x)), x.b, x.__dict__.pop("a"), hasattr(x, "a")]
-    seen.append(x.__dict__.setdefault("d", 4) + x.d)
-    copied = copy.copy(x.__dict__)
-    copied["e"] = 5
-    seen += [hasattr(x, "e"), copy.deepcopy(x.__dict__), pickle.loads(pickle.dumps(x.__dict__))]
-    x.__dict__ = {"z": 1}
-    seen += [dict(x.__dict__), hasattr(x, "b"), x.tolist(), x.requires_grad]
-    y = torch.zeros(2)
-    y.other = True
-    torch.utils.swap_tensors(x, y)
-    return [*seen, dict(x.__dict__), dict(y.__dict__), x.tolist(), y.tolist(), y.requires_grad]
+@pytest.mark.parametrize(("scramble", "seed"), [(False, None), (True, 5), (True, None)])
+def test_sobol_points_are_pytorchs(scramble, seed):
+    torch.manual_seed(1)
+    ours.manual_seed(1)
+    theirs = torch.quasirandom.SobolEngine(7, scramble, seed)
+    mine = quasirandom.SobolEngine(7, scramble, seed)
+    assert repr(mine) == repr(theirs)
+    for call in (
+        lambda e: e.draw(1),
+        lambda e: e.draw(5),
+        lambda e: e.reset().draw_base2(3),
+        lambda e: e.fast_forward(4).draw(2),
+        lambda e: e.reset().fast_forward(4).draw(3),
+    ):
+        assert np.array_equal(call(mine).numpy(), call(theirs).numpy())
+    wide = mine.reset().draw(4, dtype=ours.float64)
+    assert np.array_equal(wide.numpy(), theirs.reset().draw(4, dtype=torch.float64).numpy())
+    out = ours.empty(0)
+    assert mine.reset().draw(4, out=out) is out
+    assert out.shape == (4, 7)
+    with pytest.raises(ValueError, match="power of 2"):
+        mine.draw_base2(3)
+    with pytest.raises(ValueError, match="at least"):
+        mine.reset().draw(0)
+    with pytest.raises(ValueError, match="range of dimensionality"):
+        quasirandom.SobolEngine(0)
 
 
-def test_dict_of_a_tensor_has_what_a_program_has_set() -> None:
-    assert use_attributes(ours) == use_attributes(real)
+OLD_FORMS = {
+    "addcmul_": lambda t, a, b, v: a.clone().addcmul_(0.5, a, b),
+    "addcdiv": lambda t, a, b, v: t.addcdiv(a, 0.5, a, b),
+    "addmm": lambda t, a, b, v: t.addmm(2, a, 3, a, b),
+    "addmm without alpha": lambda t, a, b, v: t.addmm(2, a, a, b),
+    "Tensor.addmm": lambda t, a, b, v: a.addmm(2, 3, a, b),
+    "addmv": lambda t, a, b, v: v.addmv(2, a, v),
+    "addr_": lambda t, a, b, v: a.clone().addr_(2, 3, v, v),
+    "baddbmm": lambda t, a, b, v: a[None].baddbmm(2, 3, a[None], b[None]),
+    "addbmm": lambda t, a, b, v: t.addbmm(2, a, 3, a[None], b[None]),
+}
 
 
-def asked(torch: Any) -> list[Any]:
-    """The functions that a subclass hears of, while it becomes a tensor and back."""
-    heard: list[Any] = []
-
-    class Watched(torch.Tensor):
-        @classmethod
-        def __torch_function__(
-            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            heard.append(func.__name__)
-            return super().__torch_function__(func, types, args, kwargs or {})
-
-    made = (torch.ones(2, requires_grad=True) * 2).as_subclass(Watched)
-    plain = made.as_subclass(torch.Tensor)
-    again = torch.Tensor.as_subclass(made, Watched)
-    return [*heard, type(plain) is torch.Tensor, type(again) is Watched, plain.requires_grad]
+@pytest.mark.filterwarnings("ignore:This overload")
+@pytest.mark.parametrize("name", OLD_FORMS)
+def test_numbers_may_stand_before_tensors_as_they_once_did(name):
+    given = np.arange(1.0, 5).reshape(2, 2), np.full((2, 2), 3.0), np.array([1.0, 2.0])
+    mine, theirs = (
+        OLD_FORMS[name](t, *(t.from_numpy(x.copy()) for x in given)).numpy() for t in (ours, torch)
+    )
+    assert np.allclose(mine, theirs, rtol=1e-14)
+    with pytest.raises(TypeError):
+        ours.ones(2, 2).addmm(2, ours.ones(2, 2), ours.ones(2, 2), beta=3)
 
 
-def test_as_subclass_asks_nobody() -> None:
-    assert asked(ours) == asked(real)
+def test_type_takes_the_classes_of_tensors():
+    assert ours.ones(2).type(ours.DoubleTensor).dtype is ours.float64
+    assert ours.ones(2).type(ours.int8).dtype is ours.int8
+    with pytest.raises(TypeError):
+        ours.ones(2).type(5)
 
 
-# --- Files ---------------------------------------------------------------------------------------
+def test_lists_of_tensors_are_grouped_by_device_and_type():
+    for t in (ours, torch):
+        module = importlib.import_module(f"{t.__name__}.utils._foreach_utils")
+        tensors = [t.ones(2), t.ones(1, dtype=t.float64), t.zeros(3)]
+        found = module._group_tensors_by_device_and_dtype([tensors, [None] * 3, []], True)
+        single = found[t.device("cpu"), t.float32]
+        assert single[1] == [0, 2]
+        assert [len(each) for each in single[0]] == [2, 2, 0]
+        assert found[t.device("cpu"), t.float64][1] == [1]
+        assert module._has_foreach_support(tensors, t.device("cpu"))
 
 
-def map_a_file(torch: Any, path: Any) -> list[Any]:
-    """A file's bytes as memory, of one's own and shared; tensors over parts of it."""
-    path.write_bytes(bytes(range(8)))
-    own = torch.UntypedStorage.from_file(str(path), False, 8)
-    part = torch.asarray(own[4:8], dtype=torch.uint8)
-    part[0] = 99
-    seen = [own.tolist(), path.read_bytes(), part.view(torch.int32).tolist()]
-    shared = torch.UntypedStorage.from_file(str(path), shared=True, nbytes=10)
-    shared[1] = 77
-    del shared
-    none = torch.asarray(own[4:4], dtype=torch.uint8).view(torch.float32)
-    return [*seen, path.read_bytes(), none.shape, len(torch.UntypedStorage.from_file(str(path)))]
+def test_arguments_are_cut_for_devices_and_joined_again():
+    Pair = namedtuple("Pair", "x y")
+    x = ours.arange(6.0).reshape(3, 2)
+    first, second = scatter(
+        (x, {"a": x}, 7, Pair(x, [x])), [ours.device("cpu"), ours.device("cpu")]
+    )
+    assert [tuple(each.shape) for each in (first[0], second[0])] == [(2, 2), (1, 2)]
+    assert first[2] == second[2] == 7
+    assert isinstance(second[3], Pair)
+    assert isinstance(second[3].y, list)
+    assert ours.equal(gather([first[3], second[3]], "cpu").y[0], x)
+    assert ours.equal(gather([OrderedDict(a=first[0]), OrderedDict(a=second[0])], "cpu")["a"], x)
+    assert gather([ours.tensor(1.0), ours.tensor(2.0)], "cpu").tolist() == [1, 2]
+    places, names = scatter_kwargs((x,), {"b": 1}, ["cpu", "cpu"])
+    assert len(places) == len(names) == 2
+    assert names[0] == {"b": 1}
+    with pytest.raises(ValueError, match="same number of keys"):
+        gather([{"a": x}, {}], "cpu")
 
 
-def test_a_file_is_the_memory_of_tensors(tmp_path: Any) -> None:
-    path = tmp_path / "bytes"
-    assert map_a_file(ours, path) == map_a_file(real, path)
+def test_switches_of_cudnn_are_set_for_a_while():
+    from minitorch.torch.backends import cudnn
+
+    before = cudnn.enabled, cudnn.benchmark
+    with cudnn.flags(enabled=True, benchmark=True):
+        assert cudnn.enabled
+        assert cudnn.benchmark
+    assert (cudnn.enabled, cudnn.benchmark) == before
 
 
-def test_records_of_a_file_can_be_read_and_written_one_by_one(tmp_path: Any) -> None:
-    path = str(tmp_path / "weights.pt")
-    real.save({"w": real.arange(6.0)}, path)
-    mine, theirs = ours.PyTorchFileReader(path), real.PyTorchFileReader(path)
-    assert sorted(mine.get_all_records()) == sorted(theirs.get_all_records())
-    assert mine.get_record("data.pkl") == theirs.get_record("data.pkl")
-    assert mine.has_record("data/0")
-    assert not mine.has_record("data/1")
-    memory = mine.get_storage_from_record("data/0", 24, ours.UntypedStorage)
-    assert bytes(memory.untyped_storage()) == real.arange(6.0).numpy().tobytes()
-    with pytest.raises(RuntimeError, match="data/1 is missing"):
-        mine.get_record("data/1")
+def test_stl10_reads_its_files(tmp_path):
+    from minitorch.torchvision.datasets import STL10
 
-    file = io.BytesIO()
-    writer = ours.PyTorchFileWriter(file)
-    writer.write_record("data.pkl", b"N.", 2)
-    writer.write_record("some", ours.ones(2).to(ours.uint8).untyped_storage(), 2)
-    writer.write_end_of_file()
-    file.seek(0)
-    written = real.PyTorchFileReader(file)
-    assert (written.get_record("data.pkl"), written.get_record("some")) == (b"N.", b"\x01\x01")
-
-
-# --- Counting operations ---------------------------------------------------------------------------
-
-
-def count(torch: Any, counter: Any) -> tuple[int, dict[str, int]]:
-    nn = torch.nn
-    model = nn.Sequential(
-        nn.Conv2d(4, 6, 3, stride=2), nn.ConvTranspose2d(6, 2, 2), nn.Flatten(), nn.Linear(32, 5)
-    )  # fmt: skip
-    x = torch.ones(3, 4, 8, 8, requires_grad=True)
-    with counter(display=False) as counted:
-        model(x).sum().backward()
-        torch.einsum("ij,jk->ik", torch.ones(2, 3), torch.ones(3, 4))
-        torch.baddbmm(torch.ones(1, 2, 2), torch.ones(1, 2, 3), torch.ones(1, 3, 2))
-    with counter(display=False) as forward:
-        model(x)
-    by_place = {k: sum(v.values()) for k, v in forward.get_flop_counts().items()}
-    return counted.get_total_flops(), by_place
+    folder = tmp_path / "stl10_binary"
+    folder.mkdir()
+    pixels = np.random.default_rng(0).integers(0, 256, (4, 3, 96, 96), np.uint8)
+    for part in ("train", "test", "unlabeled"):
+        pixels.tofile(folder / f"{part}_X.bin")
+        np.array([1, 2, 3, 10], np.uint8).tofile(folder / f"{part}_y.bin")
+    Path(folder, "fold_indices.txt").write_text("0 2 \n3 \n")
+    Path(folder, "class_names.txt").write_text("airplane\nbird\n")
+    image, label = STL10(tmp_path, "test")[3]
+    assert label == 9
+    assert image.size == (96, 96)
+    assert np.array_equal(np.asarray(image), pixels[3].transpose(2, 1, 0))
+    assert STL10(tmp_path, folds=1).labels.tolist() == [9]
+    both = STL10(tmp_path, "train+unlabeled")
+    assert len(both) == 8
+    assert both[5][1] == -1
+    assert both.classes == ["airplane", "bird"]
+    with pytest.raises(ValueError, match="argument split"):
+        STL10(tmp_path, "all")
+    with pytest.raises(ValueError, match="range"):
+        STL10(tmp_path, folds=10)
+    with pytest.raises(RuntimeError, match="not found"):
+        STL10(tmp_path / "elsewhere")
 
 
-def test_flop_counter_counts_as_torch_does() -> None:
-    total, places = count(ours, FlopCounterMode)
-    expected, their_places = count(real, RealCounter)
-    assert total == expected
-    assert places == their_places
+def test_functions_of_transforms_second_version():
+    functional = importlib.import_module("minitorch.torchvision.transforms.v2.functional")
+    gray = ours.arange(4, dtype=ours.uint8).reshape(1, 2, 2)
+    assert functional.grayscale_to_rgb(gray).shape == (3, 2, 2)
+    assert functional.to_dtype(gray, scale=True).max().item() == pytest.approx(3 / 255)
+    assert functional.to_image(np.zeros((4, 5, 3), np.uint8)).shape == (3, 4, 5)
+    assert functional.to_dtype("text") == "text"
 
 
-def test_flop_counter_takes_counts_of_others_and_prints(capsys: Any) -> None:
-    mapping = {ours.ops.aten.mm: lambda *inputs, out_val: 7}
-    with FlopCounterMode(custom_mapping=mapping) as counter:
-        ours.mm(ours.ones(2, 3), ours.ones(3, 4))
-    assert counter.get_flop_counts() == {"Global": {"mm": 7}}
-    assert "Global" in capsys.readouterr().out
-
-
-# --- Trees and operations by name ------------------------------------------------------------------
-
-
-def test_kinds_of_nodes_are_keys_of_the_table() -> None:
-    pair = collections.namedtuple("pair", "one two")
-    for tree in (pair(1, 2), (1,), [1], {"a": 1}, 3):
-        assert pytree._get_node_type(tree) is real_pytree._get_node_type(tree)
-        known = pytree._get_node_type(tree) in pytree.SUPPORTED_NODES
-        assert known is not pytree.tree_is_leaf(tree)
-        assert known is not real_pytree.tree_is_leaf(tree)
-
-
-ATEN: list[Any] = [
-    lambda torch, aten: aten.slice.Tensor(torch.arange(12).view(3, 4), 1, 1, 4, 2),
-    lambda torch, aten: aten.index.Tensor(
-        torch.arange(12).view(3, 4), [None, torch.tensor([0, 2])]
-    ),
-    lambda torch, aten: aten.alias.default(torch.arange(3)),
-    lambda torch, aten: aten._unsafe_view.default(torch.arange(6), [2, 3]),
-    lambda torch, aten: aten.add.Tensor(torch.ones(2), torch.ones(2), alpha=3),
-    lambda torch, aten: torch.tensor(aten._local_scalar_dense.default(torch.tensor(3))),
-]
-
-
-@pytest.mark.parametrize("call", ATEN)
-def test_operations_by_name_compute(call: Any) -> None:
-    assert call(ours, ours.ops.aten).tolist() == call(real, real.ops.aten).tolist()
-
-
-def test_ways_to_call_an_operation_are_objects_of_their_own() -> None:
-    for torch in (ours, real):
-        aten = torch.ops.aten
-        table = {aten.add.Tensor: 1, aten.add.Scalar: 2, aten.mul.Tensor: 3}
-        assert [table[aten.add.Tensor], table[aten.add.Scalar], len(table)] == [1, 2, 3]
-        assert aten.add.Tensor.overloadpacket is aten.add
-        assert aten.add.Tensor.name() == "aten::add.Tensor"
+def test_names_that_are_asked_for():
+    for name in (
+        "ao.quantization.ObserverBase", "_C.ScriptMethod", "distributions.transforms._InverseTransform",
+        "distributions.multivariate_normal._precision_to_scale_tril", "hub.tqdm", "utils.model_zoo.load_url",
+        "utils.data._utils.collate.np_str_obj_array_pattern", "utils.data.dataloader._collate_fn_t",
+        "distributed._tensor.experimental.implicit_replication", "distributed._composable.fsdp.FSDPModule",
+        "_utils.ExceptionWrapper", "distributions.kl._KL_REGISTRY", "utils.checkpoint.get_device_states",
+    ):  # fmt: skip
+        module, _, last = name.rpartition(".")
+        assert hasattr(importlib.import_module(f"minitorch.torch.{module}"), last)
+        assert hasattr(importlib.import_module(f"torch.{module}"), last)
+    for t in (ours, torch):
+        with pytest.raises(RuntimeError, match="NVTX"):
+            t.cuda.nvtx.mark("here")
+        assert t.utils.checkpoint.get_device_states(t.ones(2)) == ([], [])

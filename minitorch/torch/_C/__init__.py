@@ -40,6 +40,10 @@ class ScriptModule:
     """A compiled module: there are none."""
 
 
+class ScriptMethod:
+    """A method of such a module: there are none."""
+
+
 class TensorType:
     """The type of a tensor in such a graph: there are none."""
 
@@ -68,7 +72,7 @@ def _get_cudnn_enabled() -> bool:
 
 
 __all__: list[str] = [
-    "DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "Graph", "ScriptModule", "Size",
+    "DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "Graph", "ScriptMethod", "ScriptModule", "Size",
     "SymBool", "SymFloat", "SymInt", "TensorBase", "TensorType", "Value", "_FunctionBase", "_TensorBase",
     "_disabled_torch_function_impl", "device", "dtype", "layout", "memory_format",
 ]  # fmt: skip

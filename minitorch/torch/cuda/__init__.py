@@ -13,6 +13,7 @@ from typing import Any
 from ..backends.cuda.backend import Cuda, find_cuda, require_cuda
 from ..device import device as _device
 from . import amp as amp
+from . import nvtx as nvtx
 from .graphs import CUDAGraph as CUDAGraph
 from .graphs import graph as graph
 from .memory import empty_cache as empty_cache
@@ -167,3 +168,10 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
 
 def ipc_collect() -> None:
     """Give back memory that other processes no longer use: none is shared."""
+
+
+def __getattr__(name: str) -> Any:
+    """`_initialized`, which libraries read before they ask for the random numbers of GPUs."""
+    if name == "_initialized":
+        return is_initialized()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

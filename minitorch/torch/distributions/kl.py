@@ -38,7 +38,7 @@ from .utils import euler_constant, sum_rightmost
 
 Formula = Callable[[Any, Any], Tensor]
 
-_REGISTRY: dict[tuple[type, type], Formula] = {}
+_KL_REGISTRY: dict[tuple[type, type], Formula] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
@@ -48,7 +48,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
             raise TypeError(f"Expected {name} to be a Distribution subclass but got {kind}")
 
     def declare(formula: Formula) -> Formula:
-        _REGISTRY[type_p, type_q] = formula
+        _KL_REGISTRY[type_p, type_q] = formula
         return formula
 
     return declare
@@ -56,11 +56,11 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
 
 def _found(p: type, q: type) -> Formula | None:
     """The formula for the closest superclasses; a closer first one counts more."""
-    pairs = [pair for pair in _REGISTRY if issubclass(p, pair[0]) and issubclass(q, pair[1])]
+    pairs = [pair for pair in _KL_REGISTRY if issubclass(p, pair[0]) and issubclass(q, pair[1])]
     if not pairs:
         return None
     best = min(pairs, key=lambda pair: (p.__mro__.index(pair[0]), q.__mro__.index(pair[1])))
-    return _REGISTRY[best]
+    return _KL_REGISTRY[best]
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:

@@ -19,7 +19,7 @@ def _linalg() -> Any:
     return linalg
 
 
-def _from_precision(precision: Tensor) -> Tensor:
+def _precision_to_scale_tril(precision: Tensor) -> Tensor:
     """The Cholesky factor of the inverse of a matrix."""
     turned = _linalg().cholesky(precision.flip((-2, -1)))
     inverse = turned.flip((-2, -1)).mT
@@ -53,7 +53,11 @@ def factor_of(name: str, matrix: Tensor) -> Tensor:
     """The Cholesky factor of a covariance in one of its forms."""
     if name == "scale_tril":
         return matrix
-    return _linalg().cholesky(matrix) if name == "covariance_matrix" else _from_precision(matrix)
+    return (
+        _linalg().cholesky(matrix)
+        if name == "covariance_matrix"
+        else _precision_to_scale_tril(matrix)
+    )
 
 
 def squared_distance(tril: Tensor, apart: Tensor) -> Tensor:

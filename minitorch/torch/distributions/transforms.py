@@ -19,6 +19,7 @@ from .matrix_transforms import PositiveDefiniteTransform as PositiveDefiniteTran
 from .transform import ComposeTransform as ComposeTransform
 from .transform import IndependentTransform as IndependentTransform
 from .transform import Transform as Transform
+from .transform import _InverseTransform as _InverseTransform
 from .transform import identity_transform as identity_transform
 from .transform import wider
 from .utils import (

@@ -22,6 +22,7 @@ from ..device import device
 from ..dtypes import dtype
 from ..environment import layout, memory_format
 from ..generator import Generator
+from ..legacy import TypedTensor
 from ..overriding import NOBODY, answer, asking, function_modes, is_plain
 from ..tensor import Tensor
 
@@ -89,6 +90,7 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
     "dtype": lambda value: (
         isinstance(value, dtype) or (isinstance(value, type) and value in _PYTHON_TYPES)
     ),
+    "type": lambda value: isinstance(value, TypedTensor),
     "device": lambda value: isinstance(value, (device, str, int)) and not isinstance(value, bool),
     "layout": lambda value: isinstance(value, layout),
     "memory_format": lambda value: isinstance(value, memory_format),

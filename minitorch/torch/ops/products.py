@@ -285,7 +285,12 @@ def _plus_product(name: str, product: Any, *labels: str, wide: bool = True) -> N
     def call(
         input: Tensor, *factors: Tensor, beta: Any = 1, alpha: Any = 1, **named: Tensor
     ) -> Tensor:
-        factors += tuple(named[label] for label in labels[len(factors) :])
+        if len(factors) > len(labels):  # old programs write `addmm(beta, input, alpha, mat1, mat2)`
+            given: tuple[Any, ...] = input, *factors
+            input, *tensors = (each for each in given if isinstance(each, Tensor))
+            factors = tuple(tensors)
+            beta, alpha, *_ = *(each for each in given if not isinstance(each, Tensor)), 1
+        factors = *factors, *(named[label] for label in labels[len(factors) :])
         result = product(*factors)
         if name == "addr":
             input, result = _promoted(input, result, beta=beta, alpha=alpha)

@@ -256,16 +256,24 @@ def _factor(name: str, value: Any, tensors: tuple[Tensor, ...]) -> Any:
     return exact_number(value, wide_type(result_type(*tensors)))
 
 
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+def addcmul(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *rest: Tensor, value: Any = 1
+) -> Tensor:
     """`input + value * tensor1 * tensor2`."""
+    if rest:  # old programs write `addcmul(input, value, tensor1, tensor2)`
+        value, tensor1, tensor2 = tensor1, tensor2, *rest
     tensors = input, tensor1, tensor2
     if input.dtype is tensor1.dtype is tensor2.dtype is dtypes.bool_:
         raise NotImplementedError("\"addcmul_cpu_out\" not implemented for 'Bool'")
     return bind(ADDCMUL, tensors, {"constants": (_factor("addcmul", value, tensors),)})
 
 
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+def addcdiv(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *rest: Tensor, value: Any = 1
+) -> Tensor:
     """`input + value * tensor1 / tensor2`."""
+    if rest:  # old programs write `addcdiv(input, value, tensor1, tensor2)`
+        value, tensor1, tensor2 = tensor1, tensor2, *rest
     if all(t.dtype.kind < dtypes.FLOATING for t in (tensor1, tensor2)):
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, and in a future release addcdiv "

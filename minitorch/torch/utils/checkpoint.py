@@ -106,3 +106,27 @@ def checkpoint_sequential(
     for start, end in zip([0, *ends[:-1]], ends, strict=True):
         input = checkpoint(run(start, end), input, use_reentrant=use_reentrant, **kwargs)
     return run(ends[-1] if ends else 0, len(steps))(input)
+
+
+# --- Random numbers of devices ------------------------------------------------------------------------
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """The GPUs on which tensors among some arguments are, and where their random numbers stand."""
+    from ..cuda import get_rng_state
+    from ._pytree import tree_leaves
+
+    tensors = [each for each in tree_leaves(args) if isinstance(each, Tensor)]
+    devices = [each.get_device() for each in tensors if each.device.type not in ("cpu", "meta")]
+    return devices, [get_rng_state(number) for number in devices]
+
+
+def set_device_states(
+    devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None
+) -> None:
+    """Let the random numbers of GPUs go on from where they stood."""
+    from ..cuda import set_rng_state
+
+    if device_type != "meta":
+        for number, state in zip(devices, states, strict=False):
+            set_rng_state(state, number)

@@ -8,4 +8,5 @@ from .folder import ImageFolder as ImageFolder
 from .mnist import KMNIST as KMNIST
 from .mnist import MNIST as MNIST
 from .mnist import FashionMNIST as FashionMNIST
+from .stl10 import STL10 as STL10
 from .vision import VisionDataset as VisionDataset

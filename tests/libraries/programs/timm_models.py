@@ -1,7 +1,11 @@
-"""Two or more small models of every family of timm: the output of each for the same weights and image."""
+"""The three smallest models of every family of timm: the output of each for the same weights and image.
+
+With two numbers, only the families from the first to before the second.
+"""
 
 import logging
 import re
+import sys
 
 import timm
 import torch
@@ -55,8 +59,9 @@ def weights_of(name):
 families = {}
 for name in timm.list_models():
     families.setdefault(_registry._model_to_module[name], []).append(name)
-for family, names in sorted(families.items()):
-    for name in sorted(names, key=size)[:2]:
+chosen = slice(*map(int, sys.argv[1:3])) if len(sys.argv) > 2 else slice(None)
+for family, names in sorted(families.items())[chosen]:
+    for name in sorted(names, key=size)[:3]:
         if weights_of(name) > 30e6:
             continue
         torch.manual_seed(0)

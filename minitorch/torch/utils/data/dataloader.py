@@ -29,6 +29,9 @@ from .seeds import draw_seed
 
 _T_co = TypeVar("_T_co", covariant=True)
 
+_collate_fn_t = Callable[[list[Any]], Any]
+"""What makes a batch of samples, as libraries write it in their signatures."""
+
 FAREWELL = 5.0
 """How many seconds a worker has to end by itself."""
 

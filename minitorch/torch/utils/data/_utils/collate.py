@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any
 
@@ -16,6 +17,9 @@ from ....tensor import Tensor, wrap
 
 Collaters = dict[Any, Callable[..., Any]]
 """How samples of a type, or of some types, become a batch."""
+
+np_str_obj_array_pattern = re.compile("[SaUO]")
+"""The kinds of arrays, of texts and objects, that no tensor is made of."""
 
 default_collate_err_msg_format = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"

@@ -109,10 +109,10 @@ class Task:
         )
 
 
-def numpy_seed(base_seed: int, worker_id: int) -> Any:
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
     """The seed of NumPy's generator in a worker, from the loader's and the worker's number."""
     words = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
-    return np.random.SeedSequence(words).generate_state(4)
+    return np.random.SeedSequence(words).generate_state(4).tolist()
 
 
 def run_worker(task: Task, connection: Connection, others: list[Connection]) -> None:
@@ -126,7 +126,7 @@ def run_worker(task: Task, connection: Connection, others: list[Connection]) -> 
         seed = task.base_seed + task.worker_id
         random.seed(seed)
         manual_seed(seed)
-        np.random.seed(numpy_seed(task.base_seed, task.worker_id))  # noqa: NPY002
+        np.random.seed(_generate_state(task.base_seed, task.worker_id))  # noqa: NPY002
         _worker_info = WorkerInfo(task.worker_id, task.num_workers, seed, task.dataset)
         _serve(task, connection, parent)
     except (KeyboardInterrupt, EOFError, BrokenPipeError, ConnectionResetError):

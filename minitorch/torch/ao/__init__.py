@@ -1,0 +1,1 @@
+"""Where Torch keeps tools of quantization."""

@@ -1,0 +1,1 @@
+"""The old place of functions that change how modules work on ranks."""

@@ -1,0 +1,11 @@
+"""The old package of Torch's functions of functions: those of `torch.func`, under its name."""
+
+from .func import grad as grad
+from .func import grad_and_value as grad_and_value
+from .func import hessian as hessian
+from .func import jacfwd as jacfwd
+from .func import jacrev as jacrev
+from .func import jvp as jvp
+from .func import vjp as vjp
+from .func import vmap as vmap
+from .version import __version__ as __version__
