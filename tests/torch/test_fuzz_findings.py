@@ -418,6 +418,11 @@ FINDINGS = [
     row("logit", T([1, 2]), 1e300),
     row("Tensor.repeat", T(1.0), 2**63),
     row("repeat_interleave", real.ones(2, 2), 2**62, 1),
+    *[row("nn.functional.fractional_max_pool2d", real.ones(1, 9, 9), k, s) for k, s in (([4], 2), (2, [2]), (2, -1))],
+    *[row("nn.functional.fractional_max_pool2d", real.ones(1, 9, 9).to(k), 2, 2) for k in (real.bool, real.int64, real.complex64)],
+    *[row("Tensor.unflatten", real.ones(2, 6), d, s) for d, s in ((True, (-1, 3)), (1, None), (1, 0), (1, 0.0), (1, (2, 3)))],
+    row("nn.functional.ctc_loss", real.zeros(3, 1, 4), T(1), T([3]), T([1])),
+    *[row("Tensor.hsplit", real.ones(4, 4), T(v)) for v in (1, [1])],
     # NumPy's warnings
     row("kaiser_window", 3, True, INF),
     row("nn.functional.group_norm", leaf([[[INF, 1.0], [2.0, -INF], [1.0, 2.0], [3.0, 5.0]]]), 2, leaf([1.0, 2, 3, 4])),

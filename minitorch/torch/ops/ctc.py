@@ -172,6 +172,8 @@ def ctc_loss(
     steps = _lengths("input_lengths", input_lengths)
     wanted = _lengths("target_lengths", target_lengths)
     _check("ctc_loss", batched._array.shape, steps, wanted, blank)
+    if targets.ndim not in (1, 2):
+        raise RuntimeError(f"Expected 1 to 2 dimensions of targets, but got {list(targets.shape)}")
     params = {
         "targets": _padded(as_numpy(targets._array), wanted),
         "input_lengths": steps,

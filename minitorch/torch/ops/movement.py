@@ -18,6 +18,7 @@ from ..backends.interface import backend_of
 from ..tensor import Array, Size, Tensor, make_view
 from .copies import CLONE
 from .promotion import broadcast_shapes as shape_of
+from .promotion import plain_integer, plain_integers
 from .record import MOVEMENT, Op, bind
 from .surface import (
     alias,
@@ -393,9 +394,9 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """One dimension as several."""
     if not input.ndim:
         raise RuntimeError("unflatten: a tensor without dimensions cannot be unflattened")
-    d = wrap_dim(dim, input.ndim)
+    d = wrap_dim(plain_integer(dim, "unflatten", "dim"), input.ndim)
     shape = input._array.shape
-    sizes = tuple(sizes)
+    sizes = plain_integers(sizes, "unflatten", "sizes") if sizes else ()
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
     try:

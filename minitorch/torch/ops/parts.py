@@ -257,8 +257,8 @@ def _dimension_split(name: str, dim_of: Any, least: int) -> None:
                 f"{'s' if least > 1 else ''}, but got a tensor with {input.ndim} dimensions!"
             )
         count, size = indices_or_sections, input.shape[dim_of(input)]
-        if isinstance(count, Tensor) and count.numel() == 1:
-            count = indices_or_sections = count.item()
+        if isinstance(count, Tensor) and count.numel() == 1:  # with dimensions, a list of one place
+            count = indices_or_sections = [count.item()] if count.ndim else count.item()
         if isinstance(count, int) and (count <= 0 or size % count):
             raise RuntimeError(
                 f"torch.{name} attempted to split along dimension {dim_of(input)}, but the size of the "

@@ -326,12 +326,20 @@ def _declare_fractional(dims: int) -> tuple[Any, Any]:
         sizes = input._array.shape[-dims:]
         if len(sizes) < dims:
             raise IndexError(f"{name}: expected {dims} spatial dimensions, got {list(input.shape)}")
+        for what, given in (("kernel_size", kernel_size), ("output_size", output_size)):
+            if isinstance(given, (tuple, list)) and len(given) == 1:
+                raise RuntimeError(f"{name}: {what} must either be a single Int or tuple of Ints")
+        require_floats(f"{name}_out_frame", input._array)
         if output_size is None:
             ratios = (
                 output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * dims
             )
             output_size = tuple(int(n * r) for n, r in zip(sizes, ratios, strict=True))
         wanted = _sizes(name, "output_size", output_size, dims)
+        if min(wanted) < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension: {list(wanted)}")
+        if min(kernel) <= 0:
+            raise RuntimeError(f"{name}: a window has no elements: {list(kernel)}")
         spare = min(n - o - k + 1 for o, k, n in zip(wanted, kernel, sizes, strict=True))
         if spare < (dims == 3):  # one more is asked for in three dimensions
             raise RuntimeError(

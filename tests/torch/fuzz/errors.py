@@ -323,6 +323,19 @@ ERRORS = (
         text="should contain|eps must be non-negative",
     ),
     Difference(
+        "PyTorch's largest element of a window of `fractional_max_pool` without elements is -inf, at any place.",
+        "refused",
+        names=r"nn\.functional\.fractional_max_pool\dd(_with_indices)?",
+        text="a window has no elements|cannot be converted to type int",
+    ),
+    Difference(
+        "PyTorch's `adaptive_avg_pool` to one place takes a mean, of no elements if there are none.",
+        "refused",
+        names=r"(nn\.functional\.)?adaptive_avg_pool\dd",
+        text="with non-zero size for non-batch dimensions",
+        when=has_empty,
+    ),
+    Difference(
         "PyTorch's `bincount` forgets the imaginary parts of weights.",
         "refused",
         names=r"(Tensor\.)?bincount",
