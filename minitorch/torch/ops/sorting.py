@@ -29,8 +29,13 @@ def order_of(array: Array, dim: int, descending: bool = False, stable: bool = Tr
     if not descending:
         return np.argsort(keys, axis=dim, kind=kind)
     # What is reversed at the end is reversed at the beginning too, so that equal ones stay.
-    reverse = np.flip(np.argsort(np.flip(keys, dim), axis=dim, kind=kind), dim)
-    return array.shape[dim] - 1 - reverse
+    back = along(dim % array.ndim, slice(None, None, -1))
+    return array.shape[dim] - 1 - np.argsort(keys[back], axis=dim, kind=kind)[back]
+
+
+def along(dim: int, part: slice) -> tuple[slice, ...]:
+    """The index of part of a dimension, and all of those before it."""
+    return (*[slice(None)] * dim, part)
 
 
 _FEW = 16
@@ -96,20 +101,20 @@ def _largest(keys: Array, k: int, dim: int) -> Array:
     """The places of the k largest elements, in the order of their places."""
     size = keys.shape[dim]
     part = np.argpartition(keys, size - k, axis=dim)
-    return np.sort(np.take(part, range(size - k, size), axis=dim), axis=dim)
+    return np.sort(part[along(dim, slice(size - k, size))], axis=dim)
 
 
 def _smallest(keys: Array, k: int, dim: int) -> Array:
     """The places of the k smallest elements, in the order of their places."""
     part = np.argpartition(keys, k - 1, axis=dim)
-    return np.sort(np.take(part, range(k), axis=dim), axis=dim)
+    return np.sort(part[along(dim, slice(k))], axis=dim)
 
 
 @with_dimension
 def _topk(input: Array, dim: int, k: int, largest: bool) -> tuple[Array, Array]:
     size = input.shape[dim]
     if size <= _FEW or k in (0, size):
-        at = np.take(order_of(input, dim, largest), range(k), axis=dim)
+        at = order_of(input, dim, largest)[along(dim, slice(k))].copy()
     else:
         chosen = (_largest if largest else _smallest)(widened(input), k, dim)
         order = order_of(np.take_along_axis(input, chosen, dim), dim, largest)
