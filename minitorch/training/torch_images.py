@@ -7,6 +7,7 @@ What lesson 4 trains with its own tensors, this trains with `minitorch.torch`: `
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 from typing import Any
 
@@ -63,36 +64,43 @@ class TorchImageTrain:
         batch: how many images each step looks at
         decay: what the rate is multiplied by after each epoch
         device: where to train: cpu, cuda
+        compiles: whether a whole step is compiled
     """
 
     def __init__(
-        self, model: Any, rate: float, batch: int, decay: float, device: str = "cpu"
-    ) -> None:
-        from ..torch import optim
+        self, model: Any, rate: float, batch: int, decay: float, device: str = "cpu", compiles: bool = False
+    ) -> None:  # fmt: skip
+        from ..torch import compile, optim
 
         self.model = model.to(device)
         self.batch = batch
         self.device = device
         self.optimizer = optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
         self.schedule = optim.lr_scheduler.ExponentialLR(self.optimizer, decay)
+        self.learn = compile(self.step) if compiles else self.step
+
+    def step(self, x: Any, y: Any) -> tuple[Any, Any]:
+        """Learn from a batch: its loss, and how many of its images had the highest score for their own class."""
+        from ..torch.nn.functional import cross_entropy
+
+        self.optimizer.zero_grad()
+        scores = self.model(x)  # (batch, 10)
+        loss = cross_entropy(scores, y)
+        loss.backward()
+        self.optimizer.step()
+        return loss.detach(), (scores.argmax(1) == y).sum()
 
     def train(self, data: Any, held_out: Any, session: Session, start: int) -> None:
         """Go through all images in batches, in a new order each epoch; then validate on all."""
-        from ..torch import nn
-
         loader = self._batches(data, shuffle=True)
         for epoch in range(start, session.epochs + 1):
             self.model.train()
             total, correct = 0.0, 0
             for done, batch in enumerate(loader, 1):
                 x, y = (part.to(self.device) for part in batch)
-                self.optimizer.zero_grad()
-                scores = self.model(x)  # (batch, 10)
-                loss = nn.functional.cross_entropy(scores, y)
-                loss.backward()
-                self.optimizer.step()
+                loss, right = self.learn(x, y)
                 total += loss.item()
-                correct += int((scores.argmax(1) == y).sum())
+                correct += int(right)
                 session.within_epoch(done, len(loader))
             self.schedule.step()
             session.log(epoch, total, correct, validation=self.count_correct(held_out))
@@ -177,6 +185,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device", default="cpu", help="where to train: cpu, cuda (default: %(default)s)"
     )
+    parser.add_argument("--compile", action="store_true", help="learn by a compiled step")
     add_recipe_arguments(parser, RECIPE, "images")
 
 
@@ -196,8 +205,10 @@ def run(args: argparse.Namespace) -> int:
     set_seed(options.seed)  # not earlier: what reads the data may draw when it is imported
     manual_seed(options.seed)
     trainer = TorchImageTrain(
-        network(data[0][0].shape[-1]), args.RATE, args.BATCH, args.DECAY, args.device
+        network(data[0][0].shape[-1]), args.RATE, args.BATCH, args.DECAY, args.device, args.compile
     )
+    if args.compile:
+        logging.basicConfig(level=logging.INFO, format="%(message)s")  # which kernels are compiled
     session = Session(
         f"cnn-{args.data}",
         options,

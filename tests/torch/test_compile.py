@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import subprocess
 import sys
 import warnings
@@ -173,6 +174,27 @@ def test_modes_backends_and_what_is_refused():
     torch._inductor.config.triton.unique_kernel_names = True
     torch.compiler.cudagraph_mark_step_begin()
     assert torch.compiler.allow_in_graph(f) is f
+
+
+def test_settings_that_hold_for_a_while() -> None:
+    dynamo = importlib.import_module("minitorch.torch._dynamo.config")
+    inductor = importlib.import_module("minitorch.torch._inductor.config")
+    assert dynamo is torch._dynamo.config
+    with dynamo.patch(cache_size_limit=1), inductor.patch({"triton.cudagraphs": True}):
+        assert (dynamo.cache_size_limit, inductor.triton.cudagraphs) == (1, True)
+    assert (dynamo.cache_size_limit, inductor.triton.cudagraphs) == (8, False)
+    assert dynamo.patch("verbose", True)(lambda: dynamo.verbose)()
+    with pytest.raises(AttributeError, match=r"torch._dynamo.config.none does not exist"):  # noqa: SIM117
+        with dynamo.patch(none=1):
+            pass
+
+
+def test_the_names_of_settings_are_torchs() -> None:
+    for name in ("_dynamo", "_inductor"):
+        real = importlib.import_module(f"torch.{name}.config")
+        mine = vars(getattr(torch, name).config).items()
+        named = {n for n, v in mine if n[0] != "_" and not callable(v)}
+        assert named - {"plays_before_programs"} <= set(dir(real))
 
 
 def test_a_tape_reads_as_a_program():

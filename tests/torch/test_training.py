@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from minitorch import cli
+from minitorch.torch.compiler import config
 from minitorch.training.checkpoint import load_checkpoint
 
 pytestmark = pytest.mark.skipif(find_spec("sklearn") is None, reason="sklearn is not installed")
@@ -41,6 +42,19 @@ def test_resumed_equals_uninterrupted(tmp_path: Path) -> None:
     assert first.history.losses == second.history.losses
     for name, array in first.parameters.items():
         np.testing.assert_array_equal(array, second.parameters[name], err_msg=name)
+
+
+def test_a_compiled_step_learns_the_same(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """From one epoch to the next the rate falls, and the step goes on from its tape."""
+    with caplog.at_level("INFO"), config.patch(plays_before_programs=8):
+        for name in ("eager", "compiled"):
+            more = ["--compile"] if name == "compiled" else []
+            assert train(tmp_path / name, "--epochs", "4", *more) == 0
+    found = [
+        load_checkpoint(tmp_path / n / "checkpoint.npz").history for n in ("eager", "compiled")
+    ]
+    assert found[0].losses == pytest.approx(found[1].losses, rel=1e-4)
+    assert "kernels for 'TorchImageTrain.step'" in caplog.text
 
 
 def test_a_checkpoint_of_another_model_is_refused(

@@ -2,6 +2,10 @@
 
 from types import SimpleNamespace
 
+from ..compiler.settings import patch_of
+
+patch = patch_of(__name__, "torch._inductor.config")
+
 coordinate_descent_tuning: bool = False
 coordinate_descent_check_all_directions: bool = False
 epilogue_fusion: bool = True

@@ -10,7 +10,7 @@ from collections import OrderedDict, defaultdict, deque
 from types import ModuleType
 from typing import Any
 
-from .reading import PACKAGE
+from . import reading
 
 _OPEN = (OrderedDict, defaultdict)
 """Classes of Python's own library that are looked at as if a program had written them."""
@@ -42,7 +42,7 @@ def is_ours(cls: type) -> bool:
 
 def is_of_library(module: ModuleType | None) -> bool:
     """Whether a module is the library's."""
-    return (getattr(module, "__file__", None) or "").startswith(PACKAGE)
+    return reading.is_of_library(getattr(module, "__file__", None) or "")
 
 
 @functools.cache

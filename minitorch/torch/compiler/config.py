@@ -3,6 +3,10 @@
 What is set here and means nothing to us is kept, as in any module.
 """
 
+from .settings import patch_of
+
+patch = patch_of(__name__, "torch._dynamo.config")
+
 cache_size_limit: int = 8
 """How many tapes a function may have; calls that fit none of them are then eager."""
 

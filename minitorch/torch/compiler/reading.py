@@ -28,6 +28,8 @@ Place = tuple[str, int]
 
 COMPILER = str(Path(__file__).parent)
 PACKAGE = str(Path(__file__).parent.parent.parent)
+PROGRAMS = tuple(f"{PACKAGE}/{name}/" for name in ("app", "course", "training"))
+"""Where in the package there are programs that use the library."""
 STDLIB = sysconfig.get_paths()["stdlib"]
 KERNELS = tuple(
     f"{Path(np.__file__).parent.parent}/{name}/" for name in ("numpy", "numba", "llvmlite", "scipy")
@@ -60,7 +62,7 @@ def owner_of(code: CodeType, module: Any = None) -> str:
 
 
 def _owner(path: str, module: str) -> str:
-    if path.startswith(PACKAGE) or (path[:1] == "<" and module.startswith("minitorch")):
+    if is_of_library(path) or (path[:1] == "<" and module.startswith("minitorch")):
         return "library"
     if path.startswith(KERNELS) or module.startswith("namedtuple_"):
         return "kernels"
@@ -68,6 +70,11 @@ def _owner(path: str, module: str) -> str:
     if outside or (path.startswith(STDLIB) and "site-packages" not in path):
         return "stdlib"
     return "program"
+
+
+def is_of_library(path: str) -> bool:
+    """Whether a file is part of the library, and not of a program that comes with it."""
+    return path.startswith(PACKAGE) and not path.startswith(PROGRAMS)
 
 
 def place_of(frame: FrameType | None) -> Place:
