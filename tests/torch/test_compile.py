@@ -195,7 +195,7 @@ def test_the_names_of_settings_are_torchs() -> None:
     (folder,) = importlib.util.find_spec("torch").submodule_search_locations  # type: ignore[union-attr,misc]
     for name in ("_dynamo", "_inductor"):
         real = Path(folder, name, "config.py").read_text()  # to import it takes seconds
-        known = set(re.findall(r"^(?:class )?(\w+)[ :]", real, re.MULTILINE))
+        known = set(re.findall(r"^(?:class )?(\w+)[ :(]", real, re.MULTILINE))
         mine = vars(getattr(torch, name).config).items()
         named = {n for n, v in mine if n[0] != "_" and not callable(v)}
         assert named - {"plays_before_programs"} <= known
