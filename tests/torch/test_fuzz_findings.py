@@ -423,6 +423,13 @@ FINDINGS = [
     *[row("Tensor.unflatten", real.ones(2, 6), d, s) for d, s in ((True, (-1, 3)), (1, None), (1, 0), (1, 0.0), (1, (2, 3)))],
     row("nn.functional.ctc_loss", real.zeros(3, 1, 4), T(1), T([3]), T([1])),
     *[row("Tensor.hsplit", real.ones(4, 4), T(v)) for v in (1, [1])],
+    row("get_autocast_dtype", np.zeros(2)),
+    row("nn.functional.hardtanh_", real.ones(3, dtype=real.float16), 0, 2**31),
+    *[row("nn.functional.max_unpool1d", T([[[1, 1]]]).to(k), T([[[0, 1]]]), 2) for k in (real.int64, real.complex64)],
+    row("normal", 0.0, 1.0, (2,), dtype=real.int8),
+    row("scatter_reduce", T([1j]), 0, T([0]), T([1j]), "amin"),
+    row("index_reduce", T([1j]), 0, T([0]), T([1j]), "prod"),
+    row("nn.functional.batch_norm", T(1.0), None, None, training=True),
     # NumPy's warnings
     row("kaiser_window", 3, True, INF),
     row("nn.functional.group_norm", leaf([[[INF, 1.0], [2.0, -INF], [1.0, 2.0], [3.0, 5.0]]]), 2, leaf([1.0, 2, 3, 4])),

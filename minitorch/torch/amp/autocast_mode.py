@@ -174,6 +174,8 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def _check_device(device_type: str) -> None:
+    if not isinstance(device_type, str):
+        raise TypeError(f"argument 'device_type' must be str, not {type(device_type).__name__}")
     if device_type not in DEVICES:
         raise RuntimeError(f"unknown device type for autocast: {device_type}")
 

@@ -156,6 +156,8 @@ def _hardtanh_any(input: Tensor, min_val: float, max_val: float, inplace: bool) 
         raise RuntimeError("Bool inputs not supported for hardtanh")
     if input.dtype.kind == dtypes.INTEGRAL and not input.dtype.is_signed and int(min_val) < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    for bound in (min_val, max_val):
+        exact_number(bound, input.dtype)
     return _apply(HARDTANH, input, (min_val, max_val), inplace)
 
 

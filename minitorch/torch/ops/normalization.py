@@ -326,6 +326,8 @@ def update_running(
 
 
 def _need_several(shape: Shape) -> None:
+    if not shape:
+        raise IndexError("batch_norm: expected at least 2 dimensions, but got input of size []")
     if shape[0] * math.prod(shape[2:]) == 1:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size torch.Size({list(shape)})"

@@ -217,6 +217,7 @@ def _declare_unpool(dims: int) -> Callable[..., Tensor]:
         kernel = _sizes(name, "kernel_size", kernel_size, dims)
         steps, edges = _steps(name, kernel, stride), _sizes(name, "padding", padding, dims)
         _check_unpool(name, input, indices, dims)
+        require_floats(name, input._array)
         size = _unpooled_size(input._array.shape[-dims:], kernel, steps, edges, output_size)
         return bind(UNPOOL, (input, indices), {"size": size})
 

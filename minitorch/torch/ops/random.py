@@ -220,6 +220,9 @@ def normal(
     """Numbers normally spread around `mean`, which may be a tensor, as `std` may be."""
     if size is not None:
         kind = dtype or dtypes.get_default_dtype()
+        if kind.kind < dtypes.FLOATING:
+            name = kind.type_name.removesuffix("Tensor")
+            raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{name}'")
         shape = sizes_of((size,))
         _check_sizes(shape)
         params = _params(shape, kind, generator, mean=mean, std=std)

@@ -15,7 +15,7 @@ from ..tensor import Array, Tensor, wrap
 from .creation import zeros_like
 from .movement import wrap_dim
 from .parts import diagonal, select, slice_view
-from .precision import kind_name
+from .precision import kind_name, require_floats
 from .promotion import broadcast_shapes, exact_cast, exact_number, wide_type
 from .record import MOVEMENT, Op, bind
 from .scattering import (
@@ -246,8 +246,7 @@ def _as_scatter(
         )
     d = wrap_dim(dim, input.ndim)
     _check_source("index_reduce", input, d, index, source)
-    if input.dtype is dtypes.bool_:
-        raise NotImplementedError("\"index_func_\" not implemented for 'Bool'")
+    require_floats("index_func_", input._array, "iufV")
     return d, index.reshape([-1 if k == d else 1 for k in range(input.ndim)]).expand(source.shape)
 
 

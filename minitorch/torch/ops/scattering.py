@@ -18,6 +18,7 @@ from .creation import full_like, ones_like, zeros_like
 from .layout import in_order
 from .movement import wrap_dim
 from .parts import SLICE_BACKWARD
+from .precision import require_floats
 from .promotion import exact_number
 from .record import MOVEMENT, Op, bind
 from .surface import check_tensor, function_and_method, into, only_method
@@ -434,6 +435,8 @@ def _reduce_call(
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}."
         )
+    if reduce in ("amax", "amin"):
+        require_floats(f"scatter_gather_tensor_cpu_reduce_{reduce}", input._array, "biufV")
     d = wrap_dim(dim, input.ndim)
     _check_shapes("scatter_reduce", input, index, d, src)
     return (index, src), {"dim": d, "reduce": reduce, "include_self": include_self}
