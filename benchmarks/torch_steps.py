@@ -10,7 +10,7 @@ in processes of their own. With `--cpu-time`, on one core, processor time is mea
 of the clock's: on a machine that does other things at the same time, that is the fair one. With
 `--compile`, steps are measured as the `torch.compile` of both libraries runs them, too, and some of them as JAX's `jit` does
 if that is installed; ratios are then of our compiled step to PyTorch's eager one, and `times` says how many times as fast as
-the fastest of the others it is. With `--losses`, nothing is timed: losses of so many steps, eager and compiled, are compared.
+the fastest of the others it is. On a GPU, PyTorch's eager step captured by hand as one CUDA graph stands in its compiler's place. With `--losses`, nothing is timed: losses of so many steps, eager and compiled, are compared.
 """
 
 from __future__ import annotations
@@ -201,6 +201,33 @@ def compiled(step: Any, torch: Any) -> Step:
     return functools.partial(_loss_after, torch.compile(train))
 
 
+def captured(step: Any, torch: Any) -> Step:
+    """PyTorch's step as one CUDA graph, captured by hand as its documentation says."""
+    optimizer, loss_of = step.args[0].parts
+    for group in optimizer.param_groups:
+        if "capturable" in group:
+            group["capturable"] = True
+    whole: Any = _step(optimizer, loss_of)
+    train = whole.args[0]
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            train()
+    torch.cuda.current_stream().wait_stream(side)
+    optimizer.zero_grad(set_to_none=True)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss = train()
+
+    def replay() -> Any:
+        graph.replay()
+        return loss
+
+    vars(replay)["of"] = train  # whose tensors the graph reads
+    return functools.partial(_loss_after, replay)
+
+
 # --- Measuring --------------------------------------------------------------------------------------
 
 
@@ -235,7 +262,11 @@ def _all_prepared(
     steps, losses = {}, {}
     for label, torch in (("ours", ours), ("pytorch", real)):
         steps[label], losses[label] = prepared(name, torch, device=device)
-        if compiles:
+        if compiles and torch is real and device == "cuda":  # compiling would take minutes
+            real.manual_seed(0)
+            steps["pytorch graph"] = captured(MODELS[name](real, device), real)
+            losses[label] += [steps[label]() for _ in range(WARM_UP)]
+        elif compiles:
             also = f"{label} compiled"
             steps[also], losses[also] = prepared(name, torch, True, device)
             for each in (label, also):
@@ -259,13 +290,13 @@ def _agree(expected: list[float], found: list[float]) -> bool:
     return all(abs(a - b) <= ROUNDING * (1 + abs(a)) for a, b in pairs)
 
 
-def compare_losses(name: str, count: int) -> float:
+def compare_losses(name: str, count: int, device: str) -> float:
     """How far the losses of so many steps, eager and compiled, are apart at most, as a share of the loss."""
     import minitorch.torch as ours
 
     runs = []
     for compiles in (False, True):
-        step, losses = prepared(name, ours, compiles)
+        step, losses = prepared(name, ours, compiles, device)
         runs.append(losses + [step() for _ in range(count - len(losses))])
     return max(abs(a - b) / max(abs(a), 1e-3) for a, b in zip(*runs, strict=True))
 
@@ -330,7 +361,7 @@ def _shown(row: dict[str, Any]) -> str:
 
     return (
         f"{row['what']:18} ours {1e3 * row['ours']:8.2f}{more('ours compiled', 'compiled')}   PyTorch {1e3 * row['pytorch']:8.2f}"
-        f"{more('pytorch compiled', 'compiled')}{more('jax', '  JAX')}   ratio {row['ratio']:5.2f}   times {row['times']:5.2f}"
+        f"{more('pytorch compiled', 'compiled')}{more('pytorch graph', 'graph')}{more('jax', '  JAX')}   ratio {row['ratio']:5.2f}   times {row['times']:5.2f}"
         f"   losses apart {row['apart']:.1e}"
     )
 
@@ -357,7 +388,7 @@ def main(argv: list[str] | None = None) -> int:
         if options.only and not any(part in name for part in options.only):
             continue
         if options.losses:
-            apart = compare_losses(name, options.losses)
+            apart = compare_losses(name, options.losses, options.device)
             print(
                 f"{name:18} {options.losses} losses, eager and compiled, apart by {apart:.1e} of them at most",
                 flush=True,

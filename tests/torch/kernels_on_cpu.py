@@ -35,7 +35,7 @@ def compiled(folder: Any, *texts: str, head: str = HEAD) -> Any:
         names = ", ".join(re.findall(r"(\w+)(?=,|$)", params))
         runners.append(
             f'extern "C" void run_{name}(Place blocks, Place threads, {params}) {{ gridDim = blocks; blockDim = threads;'
-            " for (blockIdx.y = 0; blockIdx.y < blocks.y; ++blockIdx.y) for (blockIdx.x = 0; blockIdx.x < blocks.x; ++blockIdx.x)"
+            " for (blockIdx.z = 0; blockIdx.z < blocks.z; ++blockIdx.z) for (blockIdx.y = 0; blockIdx.y < blocks.y; ++blockIdx.y) for (blockIdx.x = 0; blockIdx.x < blocks.x; ++blockIdx.x)"
             f" threads::run_block([=] {{ {name}({names}); }}); }}"
         )
     (folder / "all.cpp").write_text("\n".join([THREADS, head, *texts, *runners]))

@@ -304,19 +304,6 @@ def test_optimizers_step_on_the_gpu(optimizer):
     assert _losses("cuda", *MODELS["mlp"], optimizer=cls) == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.filterwarnings("ignore:.*no form for the GPU")
-def test_compiled_functions_stay_eager_there():
-    x = torch.arange(6.0, device="cuda").reshape(2, 3)
-    with pytest.warns(UserWarning, match="stays eager, because a tensor is on another device"):
-        assert torch.compile(lambda x: (x * 2).sum())(x).item() == 30
-    with pytest.warns(UserWarning, match="stays eager, because"):
-        assert torch.compile(lambda: (x * 2).sum())().item() == 30
-    model = torch.compile(nn.Linear(3, 1).cuda())
-    with pytest.warns(UserWarning, match="stays eager, because"):
-        model(x).sum().backward()
-    assert model.weight.grad.tolist() == [[3, 5, 7]]
-
-
 # --- Memory, files, other libraries -----------------------------------------------------------------
 
 

@@ -192,7 +192,7 @@ def test_rows_of_tables(library):
     run(library, "embedding", 1, 32, table, places, out, wrong, 6, 4, out.size)
     close(out, table[places])
     g, by_table = normal(2, 3, 4), np.zeros((6, 4))
-    run(library, "embedding_backward", 1, 32, g, places, by_table, 5, 4, g.size)
+    run(library, "embedding_backward", 1, 32, g, places, by_table, 5, 6, 4, g.size)
     close(by_table, indexing.embedding_backward(g, places, 6, 5))
     places[0, 0] = 6
     run(library, "embedding", 1, 32, table, places, out, wrong, 6, 4, out.size)
@@ -222,7 +222,8 @@ def test_convolutions(library, sizes, geometry):
     outs = expected.shape[2:]
     taps, windows = int(np.prod(geometry.kernel)), int(np.prod(outs))
     columns, g = np.empty((2, 3 * taps, windows)), packed(3, sizes, outs, geometry)
-    run(library, "unroll", -(-columns.size // 256), 256, x, columns, g, columns.size)
+    threads = 2 * 3 * windows
+    run(library, "unroll", -(-threads // 256), 256, x, columns, g, threads)
     close((weight.reshape(4, -1) @ columns).reshape(expected.shape), expected)
     grad = normal(*expected.shape)
     rolled = np.ascontiguousarray(weight.reshape(4, -1).T @ grad.reshape(2, 4, -1))

@@ -29,6 +29,7 @@ class Backend:
         array: the class of its arrays
         only: the device, where there is one of the kind
         makes_views: whether records that make views can be called on its arrays as they are
+        is_traced: whether `torch.compile` may write tapes of what is done with its arrays
         kernels: what computes a record there in place of the record's `compute`, by its name
         formulas: what computes a function of `formulas/` there in its place, by its name
     """
@@ -37,6 +38,7 @@ class Backend:
     array: type
     only: device | None = None
     makes_views = True
+    is_traced = False
     kernels: Mapping[str, Callable[..., Any]] = {}
     formulas: Mapping[str, Callable[..., Any]] = {}
 
@@ -73,6 +75,14 @@ class Backend:
     def address(self, array: Array) -> int:
         """Where in memory an array begins."""
         return id(array)
+
+    def owner(self, array: Array) -> Any:
+        """What holds an array's memory: one object for all arrays that share it."""
+        return array if array.base is None else array.base
+
+    def fills(self, array: Array) -> bool:
+        """Whether an array's elements are all of the memory that its owner holds."""
+        return self.owner(array).nbytes == array.nbytes
 
     def strided(self, array: Array, shape: Shape, strides: Shape) -> Array:
         """A view of an array's memory, from where it begins, in any shape and strides (in bytes)."""
@@ -305,6 +315,11 @@ def implementation(op: Any, arrays: list[Any], method: str = "compute") -> Calla
             _check_same(where, ARRAYS[kind].device_of(x))
     kernel = backend.kernels.get(op.name) if method == "compute" else None
     return kernel or partial(getattr(backend, method), op, where)
+
+
+def computed(op: Any, arrays: list[Any], params: dict[str, Any]) -> Any:
+    """What a record computes from arrays of one device."""
+    return implementation(op, arrays)(*arrays, **params)
 
 
 def _check_same(where: device, other: device) -> None:

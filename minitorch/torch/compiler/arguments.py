@@ -95,14 +95,23 @@ class _Given:
 def facts_of(tensor: Tensor) -> tuple[Any, ...]:
     """What a tape depends on, of a tensor that is given to it."""
     array = tensor._array
-    layout: Layout | None = layout_of(array) if type(array) is np.ndarray else None
+    layout: Layout = layout_of(array)
+    where = None if type(array) is np.ndarray else tensor.device
     flags = tensor._is_inference, tensor._edge is None, tensor._made_as
     base = tensor._base
     whole = None
     if base is not None:
         whole = layout_of(base._array), base._requires_grad, offset_in(array, base._array)
     own = [(name, type(v), repr(v)) for name, v in attributes_of(tensor).items()]
-    return type(tensor), layout, tensor._requires_grad, flags, whole, tensor._grad is None, own
+    return (
+        type(tensor),
+        (layout, where),
+        tensor._requires_grad,
+        flags,
+        whole,
+        tensor._grad is None,
+        own,
+    )
 
 
 def attributes_of(tensor: Tensor) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.interface import ARRAYS, backend_of
 from ..tensor import Size, Tensor
 
 MISSING = object()
@@ -66,10 +67,26 @@ NO_HOOKS: tuple[list[Any], ...] = ()
 
 
 def owner(array: Any) -> Any:
-    """The array that holds an array's memory."""
+    """What holds an array's memory."""
+    if not isinstance(array, np.ndarray):
+        return backend_of(array).owner(array)
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
+
+
+def is_traced(array: Any) -> bool:
+    """Whether tapes may be written of what is done with an array."""
+    backend = ARRAYS.get(type(array))
+    return backend is not None and backend.is_traced
+
+
+def fills_memory(array: Any) -> bool:
+    """Whether an array's elements are all of the memory that its owner holds."""
+    if not isinstance(array, np.ndarray):
+        return backend_of(array).fills(array)
+    whole = owner(array)
+    return whole.nbytes == array.nbytes and whole.base is None
 
 
 def fits(expected: Any, now: Any) -> bool:

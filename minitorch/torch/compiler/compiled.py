@@ -16,6 +16,7 @@ from types import CodeType, MethodType
 from typing import Any
 
 from ..amp.autocast_mode import own_cache
+from ..backends.interface import address_of
 from ..generator import Generator
 from ..nn.modules import calls
 from ..tensor import Tensor, tracks
@@ -95,7 +96,7 @@ class Traced:
         if len(set(owners)) == len(owners) and found.isdisjoint(owners):
             return None
         first = [owners.index(o) for o in owners]
-        starts = [a.__array_interface__["data"][0] for a in arrays]
+        starts = [address_of(a) for a in arrays]
         alike = [next(i for i, other in enumerate(tensors) if other is t) for t in tensors]
         places = [
             (i, start if o in found else start - starts[i])

@@ -21,7 +21,7 @@ def same_tape(a: Tape, b: Tape) -> bool:
         and alike(a.result, b.result)
         and alike(a.gradients, b.gradients)
         and alike(a.written, b.written)
-        and a.freed == b.freed
+        and (a.freed, a.elsewhere) == (b.freed, b.elsewhere)
         and (a.recorded, a.inference, a.versions) == (b.recorded, b.inference, b.versions)
     )
 

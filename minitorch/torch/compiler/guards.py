@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from ..attributes import all_attributes
+from ..backends.interface import ARRAYS
 from ..device import device
 from ..dtypes import dtype
 from ..generator import Generator
@@ -56,6 +57,7 @@ from .comparing import (
     fits,
     hooks_of,
     is_number,
+    is_traced,
     owner,
     same,
     same_key,
@@ -201,7 +203,7 @@ class Surroundings:
         elif isinstance(value, IMMUTABLE):
             if has_own_attributes(value):
                 self._look_at_object(value)
-        elif isinstance(value, (IOBase, np.ndarray)):
+        elif isinstance(value, (IOBase, np.ndarray)) or type(value) in ARRAYS:
             self._refuse(f"{name or 'something'!r} is of the class {type(value).__name__}")
         elif type(value).__module__ == f"{__package__}.compiled":
             self._all((value.fn,))
@@ -251,8 +253,8 @@ class Surroundings:
         own = all_attributes(tensor)
         flags = tensor._requires_grad, tensor._base is not None and tensor._base._requires_grad
         self.tensors[id(tensor)] = tensor, own.get("_array"), flags, tensor._grad
-        if "_array" not in own or type(own["_array"]) is not np.ndarray:
-            self._refuse("a tensor has no memory of the CPU")
+        if "_array" not in own or not is_traced(own["_array"]):
+            self._refuse("a tensor has no memory of the CPU or a GPU")
         self.hooks.append((tensor, hooks_of(tensor)))
         self._all(hook for hooks in hooks_of(tensor) for hook in hooks)
         for key, each in own.items():

@@ -282,12 +282,6 @@ class NativePlayer(OnArrays):
         self._ensure(slot)
         return super().tensor(slot)
 
-    def _forget_gradients(self, number: float) -> None:
-        """Let go of gradients that are replaced before the entry of a number, and are not read."""
-        read = {int(s.of) for s in self.tape.sources.values() if s.kind == "gradient"}
-        due = {int(slot) for before, slot, _ in self.gradients if before <= number}
-        self.lines += [f"t{slot}._grad = None" for slot in sorted(due - read)]
-
     def _make(self, number: int, root: Root) -> None:
         """An array for what is left to the caller: the last one, if the machine, this name and the call have it."""
         name = f"v{int(root.slot)}"
@@ -382,7 +376,7 @@ class NativePlayer(OnArrays):
         numbers = [*plan.lowering.numbers, math.inf]
         end = segment[-1] + (not _is_checked(plan.lowering.steps[segment[-1]]))
         self.leave(numbers[segment[0]])
-        self._forget_gradients(numbers[end])
+        self.forget_gradients(numbers[end])
         for left, root in enumerate(plan.left):
             if root.first in segment:
                 self._make(left, root)

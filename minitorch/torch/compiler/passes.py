@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ..backends.interface import as_array
+from ..backends.interface import as_array, computed
 from ..ops.copies import CLONE
 from ..ops.creation import LIFT
 from ..ops.record import ELEMENTWISE, MOVEMENT, REDUCTION, Op
@@ -45,7 +45,7 @@ def with_constants(tape: Tape) -> tuple[Tape, dict[Slot, Any]]:
         if _is_constant(entry, arrays) and not exposed & {int(slot) for slot in entry.outputs}:
             values = partial(_value, arrays)
             given, params = rebuilt(entry.inputs, values), rebuilt(entry.params, values)
-            arrays[entry.outputs[0]] = as_array(entry.op.compute(*given, **params))
+            arrays[entry.outputs[0]] = as_array(computed(entry.op, given, params))
         else:
             entries.append(entry)
     return replace(tape, entries=entries), arrays

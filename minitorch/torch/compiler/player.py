@@ -55,10 +55,14 @@ def player_of(tape: Tape, native: bool = False) -> Callable[[Sequence[Tensor]], 
     if tape.recorded:
         return _OnTensors(tape).function()
     shorter, arrays = with_constants(tape)
-    if native:
+    if tape.elsewhere:
+        from .graph_player import OnDevice
+
+        player: OnArrays = OnDevice(shorter)
+    elif native:
         from .native_player import NativePlayer
 
-        player: OnArrays = NativePlayer(shorter, arrays)
+        player = NativePlayer(shorter, arrays)
     else:
         player = OnArrays(shorter)
     for slot, array in arrays.items():
@@ -72,10 +76,17 @@ def player_of(tape: Tape, native: bool = False) -> Callable[[Sequence[Tensor]], 
 
 
 def programs_of(tape: Tape) -> Callable[[Sequence[Tensor]], Any] | None:
-    """A native player of a tape that leaves no graph behind, which is noted on it; None, with a warning, if there is none."""
-    if not COMPILES:
+    """A native player of a tape that leaves no graph behind, which is noted on it; None, with a warning, if there is none.
+
+    On a GPU that is one graph.
+    """
+    if not COMPILES and not tape.elsewhere:
         return None
     try:
+        if tape.elsewhere:
+            from .graph_player import graph_of
+
+            return graph_of(tape, player_of(tape))
         from .listing import kernels_in, listing_of
 
         plan = _plan_of(tape)
@@ -84,16 +95,21 @@ def programs_of(tape: Tape) -> Callable[[Sequence[Tensor]], Any] | None:
         return player_of(tape, native=True)
     except Exception as error:
         warnings.warn(
-            f"torch.compile: {tape.name!r} is played by Python, because its program cannot be compiled: "
-            f"{type(error).__name__}: {error}",
+            f"torch.compile: {tape.name!r} is played by Python, because {_reason(tape, error)}",
             UserWarning, stacklevel=4,
         )  # fmt: skip
         return None
 
 
+def _reason(tape: Tape, error: Exception) -> str:
+    if tape.elsewhere:
+        return f"it cannot be one graph of the GPU: {error}"
+    return f"its program cannot be compiled: {type(error).__name__}: {error}"
+
+
 def listing(tape: Tape) -> list[str]:
-    """What a native player of a tape does, as text; nothing for one that leaves a graph behind."""
-    if tape.recorded:
+    """What a native player of a tape does, as text; nothing for one that leaves a graph behind, or is on a GPU."""
+    if tape.recorded or tape.elsewhere:
         return []
     from .listing import listing_of
 
@@ -191,6 +207,12 @@ class Player:
         for slot, gradient in due.items():
             value = None if gradient is None else self.tensor(gradient)
             self.lines.append(f"t{int(slot)}._grad = {value}")
+
+    def forget_gradients(self, number: float) -> None:
+        """Let go of gradients that are replaced before the entry of a number, and are not read."""
+        read = {int(s.of) for s in self.tape.sources.values() if s.kind == "gradient"}
+        due = {int(slot) for before, slot, _ in self.gradients if before <= number}
+        self.lines += [f"t{slot}._grad = None" for slot in sorted(due - read)]
 
     def tensor(self, slot: Slot) -> str:
         """A slot that is left behind, as a tensor."""
@@ -365,7 +387,7 @@ class OnArrays(Player):
             else:
                 wrapped[number] = f"wrap(v{number})"
         formula = getattr(entry.op, "formula", None)
-        if formula is not None:  # of an optimizer
+        if formula is not None and not self.tape.elsewhere:  # of an optimizer
             dtypes = {self.layouts[slot][2] for slot in slots_in(entry.inputs[:1])}
             for dtype in dtypes:
                 backend_for(CPU).expect_many_steps(formula, dtype)

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.interface import ARRAYS
 from ..fixed import codes
 from ..tensor import Tensor
 
@@ -32,7 +33,8 @@ PROGRAMS = tuple(f"{PACKAGE}/{name}/" for name in ("app", "course", "training"))
 """Where in the package there are programs that use the library."""
 STDLIB = sysconfig.get_paths()["stdlib"]
 KERNELS = tuple(
-    f"{Path(np.__file__).parent.parent}/{name}/" for name in ("numpy", "numba", "llvmlite", "scipy")
+    f"{Path(np.__file__).parent.parent}/{name}/"
+    for name in ("numpy", "numba", "llvmlite", "scipy", "cupy", "cupyx", "cupy_backends")
 )
 
 
@@ -95,6 +97,7 @@ READERS: dict[str, tuple[str, ...]] = {
     ),
     "ops/facts.py": ("data_ptr", "storage_offset", "is_set_to"),
     "ops/memory.py": ("set_", "resize_"),
+    "cuda/cupy_backend.py": ("to_numpy",), "cuda/simulated.py": ("to_numpy", "get", "__bool__", "__int__", "__float__"),
     "ops/dlpack.py": (), "printing.py": (), "storage.py": (), "serialization/": (), "generator.py": (),
     "torch/random.py": (), "safetensors.py": (), "multiprocessing/": (), "utils/data/": (), "torch/distributed/": (), "torch/sparse/": (),
     "handles.py": ("add_hook", "remove"),
@@ -213,7 +216,7 @@ class Reading:
     def _called_c(self, frame: FrameType, fn: Any) -> None:
         of = getattr(fn, "__self__", None)
         name = getattr(fn, "__name__", "")
-        if isinstance(of, (np.ndarray, np.ufunc, np.generic)):
+        if isinstance(of, (np.ndarray, np.ufunc, np.generic)) or type(of) in ARRAYS:
             if name not in _SHAPES_ONLY:
                 self._stop(frame, f"values are read from memory, by {name!r}")
             return

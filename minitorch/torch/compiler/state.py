@@ -11,7 +11,7 @@ from .. import interpreters
 from ..amp import autocast_mode
 from ..autograd.graph import modes
 from ..dtypes import get_default_dtype
-from ..environment import get_default_device
+from ..environment import get_default_device, get_float32_matmul_precision
 from ..overriding import function_modes
 from .reading import CannotTrace, Reading, place_of
 
@@ -38,7 +38,7 @@ def mode_state() -> tuple[Any, ...]:
     cast = autocast_mode._state
     return (
         modes.grad, modes.inference, modes.anomaly, modes.saving, cast.enabled["cpu"], cast.types["cpu"],
-        cast.caching, get_default_dtype(), get_default_device(),
+        cast.enabled["cuda"], cast.types["cuda"], cast.caching, get_float32_matmul_precision(), get_default_dtype(), get_default_device(),
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..device import device
 from ..tensor import Tensor
 
 Layout = tuple[tuple[int, ...], tuple[int, ...], np.dtype]
@@ -114,6 +115,7 @@ class Tape:
         inference: results that were made in inference mode
         versions: of results that were written after they were made
         program: what it was compiled to, as text
+        elsewhere: the devices of slots that are not on the CPU
         backwards: of results that have a history, the tapes of ways back
     """
 
@@ -129,6 +131,7 @@ class Tape:
     versions: dict[Slot, int] = field(default_factory=dict)
     program: list[str] = field(default_factory=list)
     backwards: list[Tape] = field(default_factory=list)
+    elsewhere: dict[Slot, device] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from ..autograd.graph import Node, modes, numbers
-from ..backends.interface import address_of
+from ..backends.interface import ARRAYS, address_of
 from ..fixed import is_fixed
 from ..interpreters import Composite, Interpreter, Update
 from ..ops.creation import LIFT
 from ..ops.record import ELEMENTWISE, MOVEMENT, PRODUCT, REDUCTION
 from ..tensor import Size, Tensor
-from .comparing import owner
+from .comparing import fills_memory, is_traced, owner
 from .names import is_caught
 from .reading import COMPILER, CannotTrace, Reading, is_of_program, place_of
 from .state import thread
@@ -203,14 +203,10 @@ class Tracer(Interpreter):
 
     def _fresh(self, arrays: list[Any]) -> tuple[bool, ...]:
         """Which of the arrays that an entry made have memory that nothing else has, all of it."""
-        owners = [owner(a) for a in arrays]
-        ids = [id(o) for o in owners]
+        ids = [id(owner(a)) for a in arrays]
         fresh = [
-            id(o) not in self.owners
-            and ids.count(id(o)) == 1
-            and o.nbytes == a.nbytes
-            and o.base is None
-            for o, a in zip(owners, arrays, strict=True)
+            own not in self.owners and ids.count(own) == 1 and fills_memory(a)
+            for own, a in zip(ids, arrays, strict=True)
         ]
         self.owners.update(ids)
         return tuple(fresh)
@@ -225,12 +221,12 @@ class Tracer(Interpreter):
 
     def _plain(self, value: Any) -> Any:
         """A value that is no tensor: an array that is one's memory as its slot."""
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray) or type(value) in ARRAYS:
             slot = self.arrays.get(id(value))
             if slot is None and is_fixed(value):
                 return Places(value)
             if slot is None:
-                raise self._reason("an operation is given an array of NumPy")
+                raise self._reason("an operation is given an array of NumPy or CuPy")
             return ArraySlot(slot)
         if isinstance(value, slice) and tensors_in((value.start, value.stop, value.step)):
             raise self._reason("a slice ends where a tensor says")
@@ -268,8 +264,8 @@ class Tracer(Interpreter):
 
     def source(self, kind: str, of: Any, tensor: Tensor) -> Slot:
         """A slot for a tensor from outside."""
-        if type(tensor._array) is not np.ndarray:
-            raise self._reason("a tensor is on another device")
+        if not is_traced(tensor._array):
+            raise self._reason(f"a tensor is on the device {tensor.device}")
         slot = self._new(tensor)
         self.owners.add(id(owner(tensor._array)))
         self.tape.sources[slot] = Source(kind, of, layout_of(tensor._array))
@@ -284,6 +280,8 @@ class Tracer(Interpreter):
             self.unrecorded = "a tensor takes over other memory"
         slot = Slot(len(self.kept))
         self.kept.append((tensor, tensor._array))
+        if type(tensor._array) is not np.ndarray:
+            self.tape.elsewhere[slot] = tensor.device
         self.tensors[id(tensor)] = slot, tensor, tensor._array
         self.arrays.setdefault(id(tensor._array), slot)
         self.grads[slot] = tensor._requires_grad
@@ -447,4 +445,4 @@ def _has_array(value: Any) -> bool:
 def _has_mask(params: dict[str, Any]) -> bool:
     key = params.get("key", ())
     parts = key if isinstance(key, tuple) else (key,)
-    return any(isinstance(p, np.ndarray) and p.dtype == np.bool_ for p in parts)
+    return any(type(p) in ARRAYS and p.dtype == np.bool_ for p in parts)

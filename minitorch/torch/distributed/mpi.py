@@ -29,6 +29,7 @@ from .store import Store
 INSTALL = "pip install 'minitorch[mpi]'"
 _RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK")
 _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
+_ALONE = "OMPI_MCA_ess_singleton_isolated"
 _LOCAL_RANKS = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK")
 _LOCAL_SIZES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
 
@@ -141,6 +142,7 @@ def _initialize(mpi: Any, rank: int, size: int, store: Store) -> None:
     if (launched_rank(), launched_size()) == (rank, size) or size == 1:
         if size == 1 and launched_size() != 1:
             _forget_launcher()
+            os.environ[_ALONE] = "1"  # one rank of Open MPI needs no daemon
         mpi.Init_thread(mpi.THREAD_MULTIPLE)
     else:
         if "MPICH" not in mpi.Get_library_version():
@@ -184,7 +186,9 @@ def _forget_launcher() -> None:
 
 def _library() -> ctypes.CDLL:
     """MPI's library, the one that mpi4py has loaded."""
-    return ctypes.CDLL(find_library() or "libmpi.so.12", ctypes.RTLD_GLOBAL)
+    lines = Path("/proc/self/maps").read_text().splitlines() if sys.platform == "linux" else []
+    loaded = [line.split()[-1] for line in lines if "/libmpi.so" in line]
+    return ctypes.CDLL((loaded or [find_library() or "libmpi.so.12"])[0], ctypes.RTLD_GLOBAL)
 
 
 failed: list[str] = []

@@ -18,6 +18,7 @@ class Cpu(Backend):
     """The memory that NumPy works on."""
 
     kind = "cpu"
+    is_traced = True
     array = np.ndarray
 
     def device_of(self, array: Array) -> device:

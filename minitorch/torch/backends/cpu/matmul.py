@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..interface import as_array
+from ..interface import as_array, formula_of
 
 Array = Any
 
@@ -25,15 +25,24 @@ MANY = 5 * LARGE
 
 def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
     """The product of two matrices, or of two stacks of them that broadcast, plus a bias in each row."""
-    if a.ndim == b.ndim == 2 and a.dtype is b.dtype and a.size * b.size <= LARGE:
+    if type(a) is not np.ndarray:
+        out = _on_device(a, b)
+    elif a.ndim == b.ndim == 2 and a.dtype is b.dtype and a.size * b.size <= LARGE:
         out = a.dot(b)  # the same, sooner
-    elif type(a) is np.ndarray and _by_kernel(a, b):
+    elif _by_kernel(a, b):
         return _large(a, b, bias)
     else:
         out = as_array(np.matmul(a, b))  # which says what is wrong, where something is
     if bias is not None:
         out += bias
     return out
+
+
+def _on_device(a: Array, b: Array) -> Array:
+    """The product of arrays that are not the CPU's."""
+    own = formula_of(a, "matmul")
+    out = None if own is None else own(a, b)
+    return as_array(np.matmul(a, b)) if out is None else out
 
 
 def _by_kernel(a: Array, b: Array) -> bool:

@@ -1,6 +1,7 @@
-"""Attention on a GPU, which never stores all scores: a warp of threads for each query, and for each key.
+"""Attention on a GPU, which never stores all scores: a block of threads for some queries, and for some keys.
 
-Numbers of two bytes are left to `flash_attention.py`, other long sequences to `long_attention.py`. A query keeps its largest score and the sum of exp(score - largest), from which the backward makes the shares again.
+Numbers of two bytes are left to `flash_attention.py`, other long sequences to `long_attention.py`; wide rows and float64 have a warp of threads for each
+query, and for each key. A query keeps its largest score and the sum of exp(score - largest), from which the backward makes the shares again.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from ..interface import Array
 from . import flash_attention, long_attention
 from .sources import ATTENTION
+from .tiled_sources import TILED
 from .typed_kernels import BY_KIND, kernel_for
 
 LANES = 32
@@ -28,6 +30,13 @@ LONG = 1 << 16
 _sources = {
     each: f"#define LANES {LANES}\n#define EACH {each}\n{ATTENTION}" for each in (1, 2, 4, 8)
 }
+
+
+TILE = 32
+TILED_WIDTHS = (32, 64)
+"""For how wide rows there are kernels that share rows among the threads of a block."""
+
+_tiled = {width: f"#define LANES {LANES}\n#define EACH 1\n#define WIDTH {width}\n{ATTENTION}{TILED}" for width in TILED_WIDTHS}  # fmt: skip
 
 
 def _places(x: Array) -> np.ndarray:
@@ -68,6 +77,13 @@ def _run(name: str, arrays: tuple[Any, ...], given: tuple[Array, ...], rows: int
         query.shape[-1],
         value.shape[-1],
     )
+    widest, heads = max(sizes[3:]), prod(outer)
+    if widest <= TILED_WIDTHS[-1] and query.itemsize <= 4 and heads < 1 << 16:
+        source = _tiled[next(w for w in TILED_WIDTHS if w >= widest)]
+        grid = -(-rows // TILE), heads, 2 if name == "attention_by_key" else 1
+        args = (*arrays, *map(np.int32, sizes), wide(scale), causal)
+        kernel_for(source, f"tiled_{name}", query.dtype)(grid, (256,), args)
+        return
     args = (*arrays, *map(np.int32, sizes), wide(scale), causal, np.int32(count))
     kernel = kernel_for(_sources[each], name, query.dtype)
     kernel((-(-count * LANES // BLOCK),), (BLOCK,), args)

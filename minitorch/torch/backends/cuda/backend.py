@@ -11,6 +11,7 @@ import math
 import os
 import traceback
 import warnings
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -21,6 +22,7 @@ from ...generator import Generator, chosen
 from ...sampling import check_multinomial, multinomial, normal
 from ...sampling import permutation as permutation_of_the_cpu
 from ..interface import Array, Backend, Shape, register
+from .graphs import Graph, recording, refuse_in_graph
 from .philox import EACH_P, RECIPES, Launch, Recipe, launch_of, numbers, permutation
 
 DRAWN_BY_THE_CPU = frozenset(("poisson", "binomial", "_standard_gamma", "_sample_dirichlet"))
@@ -39,6 +41,7 @@ class Cuda(Backend):
     """
 
     kind = "cuda"
+    is_traced = True
     first_seed: int | None = None
 
     def __init__(self) -> None:
@@ -82,6 +85,7 @@ class Cuda(Backend):
         except self.out_of_memory:
             raise
         except Exception as error:
+            refuse_in_graph(op.name, error)
             reason = error
         else:
             if type(result) is tuple:
@@ -107,6 +111,7 @@ class Cuda(Backend):
                 self._written.add(case)
                 return
             except Exception as error:
+                refuse_in_graph(op.name, error)
                 if before is not None:
                     target[...] = before
                 elif not isinstance(error, (NotImplementedError, AttributeError)):
@@ -197,6 +202,9 @@ class Cuda(Backend):
         if not n:
             return self.empty(shape, kind, where)
         launch = launch_of(recipe, n, kind, self._properties(where.index or 0))
+        if recording.graph is not None:
+            place = recording.graph.draw(generator, launch.words)
+            return self.fill_from_words(launch, recording.graph, place, kind, where).reshape(shape)
         seed, offset = generator.initial_seed(), generator.advance(launch.words)
         return self.fill_random(launch, seed, offset, kind, where).reshape(shape)
 
@@ -267,6 +275,31 @@ class Cuda(Backend):
     ) -> Array:
         """The numbers of a launch, in one row."""
         return self.from_numpy(numbers(launch, seed, offset, kind), where)
+
+    # --- Graphs ------------------------------------------------------------------------------------------
+
+    def new_graph(self, where: device) -> Graph:
+        """A graph of a GPU, in which nothing is captured yet."""
+        raise NotImplementedError
+
+    def fill_from_words(
+        self, launch: Launch, graph: Graph, place: int, kind: Any, where: device
+    ) -> Array:
+        """The numbers of a launch of a graph, whose words at a place are the seed and the counter."""
+        raise NotImplementedError
+
+    def update_from_words(
+        self, formula: Any, columns: Sequence[list[Array]], numbers: Sequence[float], graph: Graph, place: int
+    ) -> bool:  # fmt: skip
+        """A step of an optimizer in a graph, for parameters that share their numbers, which are words at a place.
+
+        Args:
+            numbers: as they are now; which of them are 0 stays so
+
+        Returns:
+            False where there is no kernel for it
+        """
+        raise NotImplementedError
 
     # --- Pinned memory -----------------------------------------------------------------------------------
 

@@ -8,51 +8,30 @@ import cupy  # pyright: ignore[reportMissingImports]
 import numpy as np
 
 from ..interface import Array
+from .channel_sources import PARTS, RUNNING, SOURCE
 from .typed_kernels import fit, kernel_for, pointer
 
 BLOCK = 512
-
-SOURCE = """
-#define EACH(i) for (long long k = threadIdx.x, i; k < n && (i = (k / rest * channels + blockIdx.x) * rest + k % rest, true); k += blockDim.x)
-extern "C" __global__ void batch_norm(
-    const E* x, const E* weight, const E* bias, E* out, T* means, T* scales, T* variances,
-    long long channels, long long rest, long long n, T eps) {
-  T sum = 0, squares = 0;
-  EACH(i) sum += READ(x[i]);
-  T mean = of_block(sum, T(0), Plus()) / n;
-  EACH(i) { T d = READ(x[i]) - mean; squares += d * d; }
-  T variance = of_block(squares, T(0), Plus()) / n, scale = T(1) / sqrt(variance + eps);
-  T factor = weight ? scale * READ(weight[blockIdx.x]) : scale, shift = bias ? READ(bias[blockIdx.x]) : T(0);
-  EACH(i) out[i] = WRITE((READ(x[i]) - mean) * factor + shift);
-  if (threadIdx.x == 0) { means[blockIdx.x] = mean; scales[blockIdx.x] = scale; variances[blockIdx.x] = variance; }
-}
-extern "C" __global__ void batch_norm_backward(
-    const E* g, const E* x, const E* weight, const T* means, const T* scales, E* by_x, T* by_weight, T* by_bias,
-    long long channels, long long rest, long long n) {
-  T mean = means[blockIdx.x], scale = scales[blockIdx.x], sum = 0, along = 0;
-  EACH(i) { T d = READ(g[i]); sum += d; along += d * (READ(x[i]) - mean) * scale; }
-  sum = of_block(sum, T(0), Plus());
-  along = of_block(along, T(0), Plus());
-  T factor = weight ? scale * READ(weight[blockIdx.x]) : scale;
-  EACH(i) by_x[i] = WRITE(factor * (READ(g[i]) - sum / n - (READ(x[i]) - mean) * scale * along / n));
-  if (threadIdx.x == 0) { by_weight[blockIdx.x] = along; by_bias[blockIdx.x] = sum; }
-}
-"""
-RUNNING = """
-extern "C" __global__ void move_running(
-    T* means, T* variances, const T* mean, const T* variance, T unbiased, T momentum, int channels) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= channels) return;
-  if (means) means[i] = momentum * mean[i] + (T(1) - momentum) * means[i];
-  if (variances) variances[i] = momentum * unbiased * variance[i] + (T(1) - momentum) * variances[i];
-}
-"""
+PART = 256
+"""How many threads share a part of a channel."""
 
 
 def _sizes(x: Array) -> tuple[int, int, int]:
     """How many channels there are, how many numbers of one a sample has, and how many all samples have."""
     channels = x.shape[1]
     return channels, x.size // (x.shape[0] * channels), x.size // channels
+
+
+def _parts(channels: int, rest: int, n: int) -> int:
+    """How many blocks share the numbers of a channel: as many as keep a GPU busy, each with enough to do."""
+    if channels * n >= 1 << 31:
+        return 1
+    return max(1, min(64, n // 1024, 1024 // channels))
+
+
+def _shared(count: int, channels: int, rest: int, n: int) -> list[np.uint32]:
+    """The sizes, and how many numbers of a channel each of its parts has."""
+    return [np.uint32(v) for v in (channels, rest, n, -(-n // count))]
 
 
 def batch_norm(
@@ -65,8 +44,17 @@ def batch_norm(
     sizes = _sizes(input)
     out = cupy.ndarray(input.shape, input.dtype)
     facts = [cupy.ndarray((sizes[0],), wide) for _ in range(3)]
-    args = (input, pointer(weight), pointer(bias), out, *facts, *sizes, wide.type(eps))
-    kernel_for(SOURCE, "batch_norm", input.dtype)((sizes[0],), (BLOCK,), args)
+    given = pointer(weight), pointer(bias), out, *facts
+    count = _parts(*sizes)
+    if count == 1:
+        args = (input, *given, *sizes, wide.type(eps))
+        kernel_for(SOURCE, "batch_norm", input.dtype)((sizes[0],), (BLOCK,), args)
+        return out, *facts
+    parts, shared = cupy.ndarray((sizes[0], count, 2), wide), _shared(count, *sizes)
+    grid = (count, sizes[0])
+    kernel_for(PARTS, "batch_norm_parts", input.dtype)(grid, (PART,), (input, parts, *shared))
+    args = (input, parts, *given, *shared, wide.type(eps))
+    kernel_for(PARTS, "batch_norm_of_parts", input.dtype)(grid, (PART,), args)
     return out, *facts
 
 
@@ -79,8 +67,17 @@ def batch_norm_backward(
     sizes = _sizes(input)
     out = cupy.ndarray(input.shape, input.dtype)
     sums = [cupy.ndarray((sizes[0],), mean.dtype) for _ in range(2)]
-    args = (grad, input, pointer(weight), mean, r, out, *sums, *sizes)
-    kernel_for(SOURCE, "batch_norm_backward", input.dtype)((sizes[0],), (BLOCK,), args)
+    count = _parts(*sizes)
+    if count == 1:
+        args = (grad, input, pointer(weight), mean, r, out, *sums, *sizes)
+        kernel_for(SOURCE, "batch_norm_backward", input.dtype)((sizes[0],), (BLOCK,), args)
+    else:
+        parts, shared = cupy.ndarray((sizes[0], count, 2), mean.dtype), _shared(count, *sizes)
+        grid = (count, sizes[0])
+        args = (grad, input, mean, r, parts, *shared)
+        kernel_for(PARTS, "batch_norm_backward_parts", input.dtype)(grid, (PART,), args)
+        args = (grad, input, pointer(weight), mean, r, parts, out, *sums, *shared)
+        kernel_for(PARTS, "batch_norm_backward_of_parts", input.dtype)(grid, (PART,), args)
     return out, *(v.astype(input.dtype, copy=False) for v in sums)
 
 

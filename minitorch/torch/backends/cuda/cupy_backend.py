@@ -13,6 +13,7 @@ from ...device import DeviceError, OutOfMemoryError, device
 from ...environment import get_float32_matmul_precision
 from ..interface import Array, Shape
 from .backend import Cuda
+from .graphs import refuse_reading, refuse_writing
 from .philox import BLOCK, code_of
 
 INSTALL = "pip install 'minitorch[cuda]' (for drivers of CUDA 12: pip install cupy-cuda12x)"
@@ -54,9 +55,11 @@ class CupyCuda(Cuda):
         self.only = device("cuda", 0) if self.number == 1 else None
         self._random: dict[Any, Any] = {}
         self.set_precision(get_float32_matmul_precision())
+        from .cupy_graph import raise_noted
         from .kernels import FORMULAS, by_kernel, compute_into
 
         self.by_kernel, self.compute_into, self.formulas = by_kernel, compute_into, FORMULAS
+        self.raise_noted = raise_noted
 
     def set_precision(self, precision: str) -> None:
         products = cupy._core._routines_linalg
@@ -91,31 +94,61 @@ class CupyCuda(Cuda):
             super().update(formula, columns, numbers)
 
     def fill_random(self, launch: Any, seed: int, offset: int, kind: Any, where: device) -> Array:
+        return self._fill("draw", launch, (np.uint64(seed), np.uint64(offset)), kind, where)
+
+    def _fill(self, name: str, launch: Any, state: Any, kind: Any, where: device) -> Array:
         from .elementwise import HEAD, TYPES
 
         if kind.kind == "c":
             raise TypeError(f"no random numbers of {kind}")
         memory, _, read, write = TYPES.get(kind) or (WHOLE[kind.name], "", "{}", "{}")
-        key = (
-            launch.recipe.code,
-            launch.recipe.base,
-            launch.each,
-            launch.together,
-            launch.wide,
-            kind,
-        )
+        recipe = launch.recipe
+        key = name, recipe.code, recipe.base, launch.each, launch.together, launch.wide, kind
         kernel = self._random.get(key)
         if kernel is None:
             source = HEAD + code_of(launch, memory, read, write)
-            kernel = self._random[key] = cupy.RawKernel(source, "draw").kernel
-        whole = launch.recipe.base in ("word", "pair")
-        a, b = launch.recipe.a, launch.recipe.b
-        numbers = [np.uint64(v % (1 << 64)) if whole else launch.wide.type(v) for v in (a, b)]
+            kernel = self._random[key] = cupy.RawKernel(source, name).kernel
+        whole = recipe.base in ("word", "pair")
+        numbers = [
+            np.uint64(v % (1 << 64)) if whole else launch.wide.type(v) for v in (recipe.a, recipe.b)
+        ]
         with self._on(where):
             out = cupy.ndarray((launch.n,), kind)
-            args = out, launch.n, np.uint64(seed), np.uint64(offset), *numbers
-            kernel((launch.blocks,), (BLOCK,), args)
+            kernel((launch.blocks,), (BLOCK,), (out, launch.n, *state, *numbers))
         return out
+
+    # --- Graphs ----------------------------------------------------------------------------------------
+
+    def new_graph(self, where: device) -> Any:
+        from .cupy_graph import CupyGraph
+
+        with self._on(where):
+            return CupyGraph()
+
+    def fill_from_words(
+        self, launch: Any, graph: Any, place: int, kind: Any, where: device
+    ) -> Array:
+        return self._fill("draw_from_words", launch, (graph.address(place),), kind, where)
+
+    def update_from_words(
+        self, formula: Any, columns: Any, numbers: Any, graph: Any, place: int
+    ) -> bool:
+        from .elementwise import update_from_words
+
+        return update_from_words(formula, columns, numbers, graph, place)
+
+    def owner(self, array: Array) -> Any:
+        return array.data.mem
+
+    def fills(self, array: Array) -> bool:
+        root = array
+        while root.base is not None:
+            root = root.base
+        memory = array.data.mem
+        rounded = -(-root.nbytes // 512) * 512  # as CuPy takes memory
+        return root.nbytes == array.nbytes > 0 and root.data.ptr == memory.ptr and memory.size in (root.nbytes, rounded)  # fmt: skip
+
+    # --- Arrays ----------------------------------------------------------------------------------------
 
     def empty(self, shape: Shape, dtype: Any, where: device) -> Array:
         with self._on(where):
@@ -129,6 +162,7 @@ class CupyCuda(Cuda):
         return cupy.ndarray(shape, array.dtype, array.data, strides)
 
     def from_numpy(self, array: np.ndarray, where: device) -> Array:
+        refuse_writing()
         with self._on(where):
             if self.is_pinned(array) and array.flags.c_contiguous:
                 made = cupy.ndarray(array.shape, array.dtype)
@@ -138,7 +172,10 @@ class CupyCuda(Cuda):
             return cupy.asarray(array, order="K")
 
     def to_numpy(self, array: Array) -> np.ndarray:
-        return cupy.asnumpy(array, order="A")
+        refuse_reading()
+        found = cupy.asnumpy(array, order="A")
+        self.raise_noted()
+        return found
 
     @contextmanager
     def _on(self, where: device) -> Iterator[None]:
@@ -162,6 +199,7 @@ class CupyCuda(Cuda):
 
     def synchronize(self, index: int) -> None:
         cupy.cuda.Device(index).synchronize()
+        self.raise_noted()
 
     def properties(self, index: int) -> Any:
         found = cupy.cuda.runtime.getDeviceProperties(index)

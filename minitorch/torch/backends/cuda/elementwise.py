@@ -268,12 +268,8 @@ def update(
         False where there is no kernel for it, and nothing was done
     """
     kind = columns[0][0].dtype
-    if kind.char not in "fd":
+    if not _fit_update(columns):
         return False
-    for column in columns:
-        for x in column:
-            if type(x) is not cupy.ndarray or x.dtype != kind or not x._c_contiguous:
-                return False
     groups: dict[Any, list[int]] = {}
     for k, own in enumerate(numbers):
         groups.setdefault(tuple(map(float, own)), []).append(k)
@@ -288,9 +284,41 @@ def update(
     return True
 
 
+def update_from_words(
+    formula: Callable[..., tuple[Any, ...]], columns: Sequence[list[Array]], numbers: Sequence[float], graph: Any, place: int
+) -> bool:  # fmt: skip
+    """A step of an optimizer in a graph, whose numbers are words at a place; False where there is no kernel for it."""
+    kind = columns[0][0].dtype
+    if not _fit_update(columns):
+        return False
+    key = formula, kind, len(columns), tuple(n != 0 for n in numbers), "from words"
+    launch = _kernels.get(key)
+    if launch is None:
+        name, own = TYPES[kind][0], tuple(numbers)
+        launch = _kernels[key] = _update_kernel(formula, name, len(columns), own, from_words=True)
+    if not launch:
+        return False
+    table, grid = _table_of(columns)
+    if grid:
+        args = graph.constant(table), np.int32(len(columns[0])), graph.address(place)
+        launch((grid,), (BLOCK,), args)
+    return True
+
+
+def _fit_update(columns: Sequence[list[Array]]) -> bool:
+    """Whether arrays are of one type that kernels compute in, without gaps."""
+    kind = columns[0][0].dtype
+    return kind.char in "fd" and all(
+        type(x) is cupy.ndarray and x.dtype == kind and x._c_contiguous
+        for column in columns
+        for x in column
+    )
+
+
 def _update_kernel(
-    formula: Callable[..., Any], kind: str, columns: int, numbers: tuple[float, ...]
-) -> Any:
+    formula: Callable[..., Any], kind: str, columns: int, numbers: tuple[float, ...], from_words: bool = False
+) -> Any:  # fmt: skip
+    """A kernel; its numbers are given to it, or are words in memory."""
     program = Program()
     elements = [program.variable(f"x{i}") for i in range(columns)]
     given = []
@@ -308,11 +336,17 @@ def _update_kernel(
         f"((T*)table[{i} * count + p])[i] = {r.name};"
         for i, r in zip(written, results, strict=True)
     )
+    given = "".join(f", T c{i}" for i in range(len(numbers)))
+    read = ""
+    if from_words:
+        given = ", const double* words"
+        read = " ".join(f"T c{i} = words[{i}];" for i in range(len(numbers)))
     source = f"""{HEAD}
 typedef {kind} T;
 {PRELUDE}
 extern "C" __global__ void kernel(
-    const long long* table, int count{"".join(f", T c{i}" for i in range(len(numbers)))}) {{
+    const long long* table, int count{given}) {{
+  {read}
   // the rows of the table after the arrays' addresses: sizes, and which block each array begins with
   const long long* sizes = table + {columns} * count;
   const long long* first = sizes + count;
@@ -334,17 +368,23 @@ extern "C" __global__ void kernel(
 _tables: dict[Any, tuple[Array, int]] = {}
 
 
+def _table_of(columns: Sequence[list[Array]]) -> tuple[np.ndarray, int]:
+    """What the kernel of a step reads: addresses, sizes and first blocks of arrays; and how many blocks there are."""
+    addresses = [x.data.ptr for column in columns for x in column]
+    sizes = [x.size for x in columns[0]]
+    blocks = [-(-n // (BLOCK * EACH)) for n in sizes]
+    first = [sum(blocks[:k]) for k in range(len(blocks))]
+    return np.array([*addresses, *sizes, *first], np.int64), sum(blocks)
+
+
 def _launch_update(launch: Any, columns: list[list[Array]], number: Any, numbers: Any) -> None:
     addresses = tuple([x.data.ptr for column in columns for x in column])
     found = _tables.get(addresses)
     if found is None:
-        sizes = [x.size for x in columns[0]]
-        blocks = [-(-n // (BLOCK * EACH)) for n in sizes]
-        first = [sum(blocks[:k]) for k in range(len(blocks))]
         if len(_tables) >= 256:
             _tables.clear()
-        table = cupy.asarray(np.array([*addresses, *sizes, *first], np.int64))
-        found = _tables[addresses] = table, sum(blocks)
+        table, grid = _table_of(columns)
+        found = _tables[addresses] = cupy.asarray(table), grid
     table, grid = found
     if grid:
         launch((grid,), (BLOCK,), (table, np.int32(len(columns[0])), *map(number, numbers)))

@@ -79,5 +79,5 @@ KERNELS = {
 }  # fmt: skip
 """By the names of records."""
 
-FORMULAS = {**recurrent.FORMULAS, **channels.FORMULAS, **rows.FORMULAS}
+FORMULAS = {**products.FORMULAS, **recurrent.FORMULAS, **channels.FORMULAS, **rows.FORMULAS}
 """By the names of formulas."""

@@ -89,7 +89,8 @@ def embedding_backward(
         return None
     columns = grad.shape[-1]
     out = cupy.zeros((rows, columns), kind)
-    args = grad, indices, out, -1 if padding_idx is None else padding_idx, columns, grad.size
+    padding = -1 if padding_idx is None else padding_idx
+    args = grad, indices, out, padding, rows, columns, grad.size
     kernel_for(EMBEDDING, "embedding_backward", kind)((-(-grad.size // BLOCK),), (BLOCK,), args)
     return out
 

@@ -355,7 +355,7 @@ __device__ void as_normal(const unsigned* w, double* x) {
 __device__ float LOG(float x) { return __logf(x); }
 __device__ double LOG(double x) { return log(x); }
 __device__ E made(X x, A a, A b) { return WRITE(CODE); }
-extern "C" __global__ void draw(E* out, long long n, Long seed, Long offset, A a, A b) {
+__device__ void drawn(E* out, long long n, Long seed, Long offset, A a, A b) {
   long long first = blockIdx.x * blockDim.x + threadIdx.x, threads = (long long)gridDim.x * blockDim.x;
   Philox state = {{(unsigned)seed, (unsigned)(seed >> 32)}, offset / 4, (Long)first};
   unsigned words[4];
@@ -373,6 +373,10 @@ extern "C" __global__ void draw(E* out, long long n, Long seed, Long offset, A a
     BASE(words, x);
     for (int k = 0; k < EACH; ++k) if (i + threads * k < n) out[i + threads * k] = made(x[k], a, b);
   }
+}
+extern "C" __global__ void draw(E* out, long long n, Long seed, Long offset, A a, A b) { drawn(out, n, seed, offset, a, b); }
+extern "C" __global__ void draw_from_words(E* out, long long n, const Long* words, A a, A b) {
+  drawn(out, n, words[0], words[1], a, b);
 }
 """
 """For types E of the result, X of what is drawn and A of the parameters; with CODE and the numbers of a launch."""

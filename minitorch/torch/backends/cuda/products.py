@@ -11,9 +11,12 @@ from cupy_backends.cuda.libs import cublas  # pyright: ignore[reportMissingImpor
 
 from ...dtypes import bfloat16
 from ..interface import Array
+from . import captured_products
+from .graphs import recording
+from .product_sources import PRODUCT
 from .reduction_sources import SUMS_OF_ROWS
 from .reductions import reduce_one
-from .typed_kernels import BY_KIND, fit, kernel_for
+from .typed_kernels import BY_KIND, fit, kernel_for, pointer
 
 FLOAT, DOUBLE, TF32 = 68, 70, 77  # cuBLAS's names of types to compute in
 KINDS = {
@@ -47,6 +50,9 @@ def multiply(
         to: the type of the result, where that is another one: float32 for products of two bytes
     """
     m, k, n = sizes
+    if is_small(m, k, n, batch) and to is None:
+        _multiply_small(sizes, a, b, None, out, kind, batch, add)
+        return
     wide = np.float64 if kind == np.float64 else np.float32
     compute = (
         DOUBLE if wide is np.float64 else precision["float32"] if kind == np.float32 else FLOAT
@@ -54,18 +60,64 @@ def multiply(
     zero = _ADDRESSES[wide]
     one = zero + wide(0).itemsize
     name, made = KINDS[kind], KINDS[kind if to is None else to]
-    handle, old = cupy.cuda.device.get_cublas_handle(), one if add else zero
+    old = one if add else zero
     # Of columns, which are rows of the transposed: outᵀ = bᵀ aᵀ.
     if batch == 1:
-        cublas.gemmEx(
-            handle, int(b[1]), int(a[1]), n, m, k, one, b[0], name, b[2], a[0], name, a[2], old, out[0], made, out[1],
+        args: tuple[Any, ...] = (
+            int(b[1]), int(a[1]), n, m, k, one, b[0], name, b[2], a[0], name, a[2], old, out[0], made, out[1],
             compute, -1,
         )  # fmt: skip
+        if recording.graph is None:
+            cublas.gemmEx(cupy.cuda.device.get_cublas_handle(), *args)
+        else:
+            captured_products.gemm(args)
         return
-    cublas.gemmStridedBatchedEx(
-        handle, int(b[1]), int(a[1]), n, m, k, one, b[0], name, b[2], b[3],
+    args = (
+        int(b[1]), int(a[1]), n, m, k, one, b[0], name, b[2], b[3],
         a[0], name, a[2], a[3], old, out[0], made, out[1], out[2], batch, compute, -1,
     )  # fmt: skip
+    if recording.graph is None:
+        cublas.gemmStridedBatchedEx(cupy.cuda.device.get_cublas_handle(), *args)
+    else:
+        captured_products.gemm_batched(args)
+
+
+SMALL = 1 << 20
+"""Up to so many multiplications, a kernel of our own computes a product."""
+
+DEEPEST = 1 << 9
+"""How long the sums of such a product may be."""
+
+MOST_SMALL = 1 << 14
+"""How many numbers such a product may have."""
+
+TILE = 16
+
+
+def is_small(m: int, k: int, n: int, batch: int = 1) -> bool:
+    """Whether a product is computed by our own kernel."""
+    if batch >= 8 and k >= 256:  # the gradients of a convolution's weight, of each sample
+        return m * n <= SMALL >> 8 and k <= 2 * DEEPEST
+    return m * k * n <= SMALL and k <= DEEPEST and m * n * batch <= MOST_SMALL
+
+
+def _multiply_small(
+    sizes: tuple[int, int, int], a: tuple[int, bool, int, int], b: tuple[int, bool, int, int], bias: Array | None,
+    out: tuple[int, int, int], kind: Any, batch: int, add: bool,
+) -> None:  # fmt: skip
+    """`multiply` by our own kernel, plus a number for each column."""
+    m, k, n = sizes
+    grid = -(-n // TILE), -(-m // TILE), batch
+    matrices = [_struct(x[0], *((1, x[2]) if x[1] else (x[2], 1)), x[3]) for x in (a, b)]
+    args = (
+        *matrices, pointer(bias), np.uintp(out[0]), np.int32(m), np.int32(k), np.int32(n), np.int32(out[1]), out[2], add,
+    )  # fmt: skip
+    kernel_for(PRODUCT, "small_product", kind)(grid, (TILE * TILE,), args)
+
+
+def _struct(address: int, row: int, column: int, following: int) -> np.ndarray:
+    """The structure `Matrix` of the kernel."""
+    return np.array([address, column << 32 | row, following], np.int64).view("V24")
 
 
 def product(a: Array, b: Array, out: Array) -> Array:
@@ -98,11 +150,14 @@ def linear(input: Array, weight: Array, bias: Array | None = None) -> Array | No
     rows = prod(input.shape[:-1])
     outputs, inputs = weight.shape
     out = cupy.ndarray((*input.shape[:-1], outputs), input.dtype)
+    a, b = (input.data.ptr, False, inputs, 0), (weight.data.ptr, True, inputs, 0)
+    target = out.data.ptr, outputs, 0
+    if is_small(rows, inputs, outputs):
+        _multiply_small((rows, inputs, outputs), a, b, bias, target, input.dtype, 1, False)
+        return out
     if bias is not None:
         spread = kernel_for(SUMS_OF_ROWS, "spread", input.dtype)
         spread((-(-out.size // 256),), (256,), (bias, out, outputs, out.size))
-    a, b = (input.data.ptr, False, inputs, 0), (weight.data.ptr, True, inputs, 0)
-    target = out.data.ptr, outputs, 0
     multiply((rows, inputs, outputs), a, b, target, input.dtype, add=bias is not None)
     return out
 
@@ -151,5 +206,46 @@ def matrices(input: Array, other: Array, left: bool = False, right: bool = False
     return product(a, b, cupy.ndarray((a.shape[0], b.shape[1]), a.dtype))
 
 
-KERNELS: dict[str, Any] = {"linear": linear, "linear_backward": linear_backward, "mm": matrices}
+def stacks(input: Array, other: Array, left: bool = False, right: bool = False) -> Array | None:
+    """The products of two stacks of matrices of the same length, which may be transposed first."""
+    a, b = input.swapaxes(-2, -1) if left else input, other.swapaxes(-2, -1) if right else other
+    outer = a.shape[:-2]
+    if a.dtype not in BY_KIND or a.dtype != b.dtype or b.shape[:-2] != outer:
+        return None
+    (m, k), (inner, n), batch = a.shape[-2:], b.shape[-2:], prod(outer)
+    if inner != k or not (m and n and k and batch):
+        return None
+    (a, first), (b, second) = _stack(a), _stack(b)
+    out = cupy.ndarray((*outer, m, n), a.dtype)
+    multiply((m, k, n), first, second, (out.data.ptr, n, m * n), a.dtype, batch)
+    return out
+
+
+def _stack(x: Array) -> tuple[Array, tuple[int, bool, int, int]]:
+    """A stack of matrices, or a copy without gaps, and where it is: as `multiply` takes it."""
+    size, (rows, columns) = x.itemsize, x.shape[-2:]
+    row, column = x.strides[-2:]
+    step = x.strides[-3] if x.ndim > 2 else 0
+    even = all(x.strides[d] == x.strides[d + 1] * x.shape[d + 1] for d in range(x.ndim - 3))
+    if even and column == size and row >= columns * size:
+        return x, (x.data.ptr, False, row // size, step // size)
+    if even and row == size and column >= rows * size:
+        return x, (x.data.ptr, True, column // size, step // size)
+    x = cupy.ascontiguousarray(x)
+    return x, (x.data.ptr, False, columns, rows * columns)
+
+
+def multiplied(a: Array, b: Array) -> Array | None:
+    """`matmul` of formulas/matmul.py; None where CuPy computes."""
+    if a.ndim < 2 or b.ndim < 2 or type(a) is not type(b):
+        return None
+    return stacks(a, b)
+
+
+KERNELS: dict[str, Any] = {
+    "linear": linear, "linear_backward": linear_backward, "mm": matrices, "bmm": stacks,
+}  # fmt: skip
 """By the names of records; where one returns None, the formula computes."""
+
+FORMULAS = {"matmul": multiplied}
+"""By the names of formulas."""

@@ -16,12 +16,16 @@ import numpy as np
 from ...formulas.recurrent import walk
 from ..interface import Array
 from .products import multiply
+from .recurrent_sources import HELD
 from .sources import RECURRENT
 from .typed_kernels import fit, kernel_for
 
 BLOCK = 256
 WIDEST = 256
 """How wide the state of a layer may be whose steps are one kernel."""
+
+HELD_WIDTHS = frozenset((8, 16, 32, 64))
+"""How wide the state of a layer may be whose weights threads hold in registers."""
 
 MOST_BYTES = 1 << 25
 """How many bytes of weights the blocks of such a kernel may read in a step, all together."""
@@ -72,7 +76,11 @@ class _Steps:
         """Let a block compute all steps of each sequence."""
         steps = _steps_on_gpu(tuple(walked[0]), walked[1], cupy.cuda.runtime.getDevice())
         sizes = np.int32(len(steps)), np.int32(self.hidden)
-        kernel = kernel_for(RECURRENT, name, self.kind)
+        if self.hidden in HELD_WIDTHS and self.kind.itemsize == 4:
+            source = f"{RECURRENT}\n#define HIDDEN {self.hidden}\n{HELD}"
+            kernel = kernel_for(source, f"held_{name}", self.kind)
+        else:
+            kernel = kernel_for(RECURRENT, name, self.kind)
         kernel((batch,), (min(self.units, 1024),), (*args, steps, *sizes))
 
     def rows(self, start: int, *arrays: Array) -> list[Any]:

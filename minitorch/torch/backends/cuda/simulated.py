@@ -8,7 +8,7 @@ what is refused, and whether each operation keeps to its device can be tested on
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +19,8 @@ from numpy.lib.stride_tricks import as_strided
 from ...device import device
 from ..interface import Array, Shape
 from .backend import Cuda
+from .graphs import Graph, recording, refuse_reading, refuse_writing
+from .philox import numbers
 
 LACKING = {
     "apply_over_axes", "as_strided", "block", "einsum_path", "geomspace", "histogram_bin_edges", "insert",
@@ -26,6 +28,12 @@ LACKING = {
     "sliding_window_view", "spacing", "svdvals", "unstack", "vecdot", "vecmat", "vector_norm",
 }  # fmt: skip
 """Functions of NumPy's that CuPy 14 does not have, or not for its own arrays."""
+
+WITH_KERNELS = frozenset(
+    ("cross_entropy_loss", "cross_entropy_loss_backward", "embedding", "embedding_backward", "max_pool1d_with_indices",
+     "max_pool2d_with_indices", "max_pool3d_with_indices", "max_pool_backward", "adaptive_avg_pool")
+)  # fmt: skip
+"""Records whose formulas look at values, or cannot compute on arrays of a GPU, and which have kernels there."""
 
 REDUCING = frozenset(("add", "multiply", "logical_and", "logical_or"))
 """The ufuncs whose `reduce` CuPy has."""
@@ -78,8 +86,10 @@ class SimulatedArray(NDArrayOperatorsMixin):
             return self._wrapped(found)
 
         def call(*args: Any, **named: Any) -> Any:
-            result = found(*self._memories(args), **self._memories(named))
-            return result if name in ("item", "tolist") else self._wrapped(result)
+            if name in ("item", "tolist"):
+                refuse_reading()
+                return found(*args)
+            return self._wrapped(found(*self._memories(args), **self._memories(named)))
 
         return call
 
@@ -121,12 +131,15 @@ class SimulatedArray(NDArrayOperatorsMixin):
         return len(self.memory)
 
     def __bool__(self) -> bool:
+        refuse_reading()
         return bool(self.memory)
 
     def __int__(self) -> int:
+        refuse_reading()
         return int(self.memory)
 
     def __float__(self) -> float:
+        refuse_reading()
         return float(self.memory)
 
     def __complex__(self) -> complex:
@@ -214,6 +227,68 @@ class SimulatedPinnedMemory(bytearray):
     """Bytes that a simulated GPU reads by itself."""
 
 
+class SimulatedGraph(Graph):
+    """Work that is done again at each play, on the arrays that it had when it was captured.
+
+    What it returned then is where its results are written. Capturing computes nothing on a GPU; here it does, and what
+    it wrote is put back.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.work: Callable[[], Any] | None = None
+        self.places: list[int] = []  # of words, in the order in which they were asked for
+        self.turn = 0
+
+    def room(self, count: int) -> int:
+        if self.work is None:
+            self.places.append(super().room(count))
+            return self.places[-1]
+        self.turn += 1
+        return self.places[self.turn - 1]
+
+    def add(self, part: Any) -> None:
+        if self.work is None:
+            super().add(part)
+
+    def constant(self, array: np.ndarray, where: Any) -> SimulatedArray:
+        return SimulatedArray(array.copy(), where.index or 0)
+
+    def capture(self, work: Callable[[], Any], written: Sequence[Any]) -> Any:
+        before = [array.memory.copy() for array in written]
+        recording.graph = self
+        try:
+            self.made = work()
+        finally:
+            recording.graph = None
+            for array, memory in zip(written, before, strict=True):
+                array.memory[...] = memory
+        self.work = work
+        return self.made
+
+    def play(self, copies: Sequence[tuple[Array, Array]]) -> None:
+        assert self.work is not None
+        for part in self.parts:
+            part.put(self.words)
+        for source, target in copies:
+            target.memory[...] = source.memory
+        self.turn, recording.graph = 0, self
+        try:
+            made = self.work()
+        finally:
+            recording.graph = None
+        for new, kept in zip(made, self.made, strict=True):
+            kept.memory[...] = new.memory
+        for part in self.parts:
+            part.done()
+
+    def memory_of(self, array: Any) -> Any:
+        memory = array.memory
+        while isinstance(memory.base, np.ndarray):
+            memory = memory.base
+        return memory
+
+
 class SimulatedCuda(Cuda):
     """Simulated GPUs."""
 
@@ -247,10 +322,38 @@ class SimulatedCuda(Cuda):
         return SimulatedArray(view, array.index, array if array.base is None else array.base)
 
     def from_numpy(self, array: np.ndarray, where: device) -> Array:
+        refuse_writing()
         return SimulatedArray(array.copy(), where.index or 0)
 
     def to_numpy(self, array: Array) -> np.ndarray:
+        refuse_reading()
         return array.memory.copy("A")
+
+    def by_kernel(self, op: Any, arrays: Any, params: dict[str, Any]) -> Any:
+        """In a graph, where nothing may be read or go to the CPU: what a kernel would compute."""
+        if recording.graph is None or not (op.scalar is not None or op.name in WITH_KERNELS):
+            return None
+        first = next(x for x in arrays if isinstance(x, SimulatedArray))
+        made = op.compute(*first._memories(tuple(arrays)), **first._memories(params))
+        if isinstance(made, tuple):
+            return tuple([SimulatedArray(m, first.index) for m in made])
+        return SimulatedArray(made, first.index)
+
+    def new_graph(self, where: device) -> SimulatedGraph:
+        return SimulatedGraph()
+
+    def fill_from_words(
+        self, launch: Any, graph: Graph, place: int, kind: Any, where: device
+    ) -> Array:
+        seed, offset = graph.words[place : place + 2].view(np.uint64).tolist()
+        return SimulatedArray(numbers(launch, seed, offset, kind), where.index or 0)
+
+    def update_from_words(
+        self, formula: Any, columns: Any, numbers: Any, graph: Graph, place: int
+    ) -> bool:
+        own = graph.words[place : place + len(numbers)].view(np.float64).tolist()
+        self.update(formula, columns, [own] * len(columns[0]))
+        return True
 
     # --- The device itself ---------------------------------------------------------------------------
 

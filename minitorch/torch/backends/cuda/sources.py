@@ -90,8 +90,9 @@ extern "C" __global__ void cross_entropy_backward(
     for (long long i = threadIdx.x; i < n; i += blockDim.x) total += READ(weight[i]);
     total = of_block(total, T(0), Plus());
   } else total = n;
-  T grad = target == ignored ? T(0) : READ(g[one ? 0 : blockIdx.x]) / count[0];
-  T at_target = grad * (T(1) - smoothing) * (weight && target != ignored ? READ(weight[target]) : T(1));
+  bool counts = target != ignored && target >= 0 && target < n;
+  T grad = counts ? READ(g[one ? 0 : blockIdx.x]) / count[0] : T(0);
+  T at_target = grad * (T(1) - smoothing) * (weight && counts ? READ(weight[target]) : T(1));
   T everywhere = grad * smoothing / n;
   for (long long i = threadIdx.x; i < n; i += blockDim.x) {
     T d = exp(READ(x[i]) - shift) * (at_target + everywhere * total);
@@ -111,10 +112,12 @@ extern "C" __global__ void embedding(
   out[i] = table[row * columns + i % columns];
 }
 extern "C" __global__ void embedding_backward(
-    const E* g, const long long* places, T* out, long long padding, long long columns, long long size) {
+    const E* g, const long long* places, T* out, long long padding, long long rows, long long columns, long long size) {
   long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= size || places[i / columns] == padding) return;
-  atomicAdd(out + places[i / columns] * columns + i % columns, READ(g[i]));
+  if (i >= size) return;
+  long long row = places[i / columns];
+  if (row == padding || row < 0 || row >= rows) return;
+  atomicAdd(out + row * columns + i % columns, READ(g[i]));
 }
 """
 
@@ -123,6 +126,12 @@ struct Geometry { int channels, sizes[3], outs[3], kernel[3], stride[3], padding
 __device__ int volume(const int* s) { return s[0] * s[1] * s[2]; }
 __device__ void split(int i, const int* sizes, int* parts) {
   for (int d = 2; d >= 0; --d) { parts[d] = i % sizes[d]; i /= sizes[d]; }
+}
+__device__ int window_of(int far, int stride, int outs) {
+  // which window's tap is so far from the first window's first place; -1: none's
+  if (far < 0 || (stride > 1 && far % stride)) return -1;
+  int out = stride > 1 ? far / stride : far;
+  return out < outs ? out : -1;
 }
 __device__ int place(const int* out, const int* tap, const Geometry& g) {
   // where in the input a window's tap is; -1 outside
@@ -135,31 +144,40 @@ __device__ int place(const int* out, const int* tap, const Geometry& g) {
   return at;
 }
 extern "C" __global__ void unroll(const E* x, E* columns, Geometry g, long long size) {
-  // columns (samples, channels, taps, windows) of x (samples, channels, places)
-  long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  // columns (samples, channels, taps, windows) of x (samples, channels, places): a thread for each window of a plane
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x, windows = volume(g.outs), plane = i / windows;
   if (i >= size) return;
-  int windows = volume(g.outs), taps = volume(g.kernel), out[3], tap[3];
-  split((int)(i % windows), g.outs, out);
-  split((int)(i / windows % taps), g.kernel, tap);
-  int at = place(out, tap, g);
-  columns[i] = at < 0 ? WRITE(T(0)) : x[i / windows / taps * volume(g.sizes) + at];
+  int out[3], first[3];
+  split(i % windows, g.outs, out);
+  for (int d = 0; d < 3; ++d) first[d] = out[d] * g.stride[d] - g.padding[d];
+  x += (long long)plane * volume(g.sizes);
+  columns += (long long)plane * volume(g.kernel) * windows + i % windows;
+  for (int a = 0, u = first[0]; a < g.kernel[0]; ++a, u += g.dilation[0])
+    for (int b = 0, v = first[1]; b < g.kernel[1]; ++b, v += g.dilation[1]) {
+      bool inside = u >= 0 && u < g.sizes[0] && v >= 0 && v < g.sizes[1];
+      const E* row = x + (u * g.sizes[1] + v) * g.sizes[2];
+      for (int c = 0, w = first[2]; c < g.kernel[2]; ++c, w += g.dilation[2], columns += windows)
+        *columns = inside && w >= 0 && w < g.sizes[2] ? row[w] : WRITE(T(0));
+    }
 }
 extern "C" __global__ void roll(const E* columns, const E* bias, E* x, Geometry g, long long size) {
   // what all windows give to each place, added up
-  long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x, places = volume(g.sizes), plane = i / places;
   if (i >= size) return;
-  int windows = volume(g.outs), taps = volume(g.kernel), here[3], tap[3];
-  long long plane = i / volume(g.sizes);
-  split((int)(i % volume(g.sizes)), g.sizes, here);
+  int windows = volume(g.outs), here[3];
+  split(i % places, g.sizes, here);
+  columns += (long long)plane * volume(g.kernel) * windows;
   T sum = bias ? READ(bias[plane % g.channels]) : T(0);
-  for (int k = 0; k < taps; ++k) {
-    split(k, g.kernel, tap);
-    int at = 0;
-    for (int d = 0; d < 3 && at >= 0; ++d) {
-      int far = here[d] + g.padding[d] - tap[d] * g.dilation[d], out = far / g.stride[d];
-      at = far < 0 || far % g.stride[d] || out >= g.outs[d] ? -1 : at * g.outs[d] + out;
+  for (int a = 0; a < g.kernel[0]; ++a) {
+    int u = window_of(here[0] + g.padding[0] - a * g.dilation[0], g.stride[0], g.outs[0]);
+    for (int b = 0; b < g.kernel[1]; ++b) {
+      int v = window_of(here[1] + g.padding[1] - b * g.dilation[1], g.stride[1], g.outs[1]);
+      const E* row = columns + (u * g.outs[1] + v) * g.outs[2];
+      for (int c = 0; c < g.kernel[2]; ++c, row += windows, columns += windows) {
+        int w = window_of(here[2] + g.padding[2] - c * g.dilation[2], g.stride[2], g.outs[2]);
+        if (u >= 0 && v >= 0 && w >= 0) sum += READ(row[w]);
+      }
     }
-    if (at >= 0) sum += READ(columns[(plane * taps + k) * windows + at]);
   }
   x[i] = WRITE(sum);
 }

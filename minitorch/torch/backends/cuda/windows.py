@@ -1,6 +1,6 @@
 """Convolution and pooling on a GPU.
 
-A convolution unrolls the windows of its input into columns, by one kernel, and multiplies them with the
+A convolution of few channels and many places is one kernel. Any other one unrolls the windows of its input into columns, by one kernel, and multiplies them with the
 weight, all samples in one call of cuBLAS. Its gradients are products with the same columns, and the
 gradient of columns is rolled up again by a kernel in which each place adds up what windows give it.
 """
@@ -17,7 +17,9 @@ import numpy as np
 from ...formulas.conv import conv_output_shape
 from ...formulas.geometry import Geometry
 from ...formulas.pool import max_pool_windows
+from ...ops.layout import has_channels_last
 from ..interface import Array
+from .direct_sources import DIRECT
 from .products import multiply, sum_of_rows
 from .sources import WINDOWS
 from .typed_kernels import fit, kernel_for, pointer
@@ -25,6 +27,15 @@ from .typed_kernels import fit, kernel_for, pointer
 BLOCK = 256
 MOST_BYTES = 1 << 28
 """How much memory columns may take; more samples are convolved one part after another."""
+
+CHANNELS, DIRECT_BLOCK = 8, 128
+"""How many channels a thread of the kernel without columns computes, and how many threads a block has."""
+
+DEEPEST = 640
+"""How many weights each of these channels may have."""
+
+MANY = 1 << 16
+"""How many threads are worth it."""
 
 Sizes = tuple[int, ...]
 
@@ -76,8 +87,36 @@ class _Convolution:
         if self.pointwise:
             return x, start
         out = cupy.ndarray((count * self.rows * self.windows,), self.kind)
-        _launch("unroll", self.kind, out.size, np.uintp(start), out, self.packed)
+        threads = count * self.channels * self.windows
+        _launch("unroll", self.kind, threads, np.uintp(start), out, self.packed)
         return out, out.data.ptr
+
+    def is_direct(self, given: int, made: int, places: int) -> bool:
+        """Whether one kernel computes so many channels of so many: its weights fit, and threads keep a GPU busy."""
+        taps, count = self.rows // max(self.channels, 1), self.samples * places
+        small = given * taps <= DEEPEST and self.kind.itemsize <= 4 and len(self.each_group) == 1
+        return small and count * -(-made // CHANNELS) >= MANY and count < 1 << 31
+
+    def direct(self, x: Array, weight: Array, bias: Array | None, out: Array, back: bool) -> None:
+        """The convolution, or back its gradient by the input, by one kernel."""
+        given, made = x.shape[1], out.shape[1]
+        count = out.size // made
+        depth = self.rows // self.channels * given
+        source = f"{WINDOWS}\n#define CHANNELS {CHANNELS}\n#define DEPTH {depth}\n{DIRECT}"
+        kernel = kernel_for(source, "direct", self.kind)
+        grid = -(-count // DIRECT_BLOCK), -(-made // CHANNELS)
+        args = (
+            x,
+            weight,
+            pointer(bias),
+            out,
+            self.packed,
+            np.int32(given),
+            np.int32(made),
+            back,
+            count,
+        )
+        kernel(grid, (DIRECT_BLOCK,), args)
 
     def outputs_at(self, x: Array, first: int) -> int:
         """Where the outputs of a sample begin."""
@@ -95,11 +134,17 @@ def _sized(
     return _Convolution(input, weight, output, steps, kind)
 
 
+def _in_order(x: Array) -> Array:
+    """An array, or a copy without gaps, unless its channels are innermost: then the result's are, too."""
+    return x if x._c_contiguous or has_channels_last(x) else cupy.ascontiguousarray(x)
+
+
 def convolution(
     input: Array, weight: Array, bias: Array | None, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Array | None:  # fmt: skip
     """Each window of the input times the weight."""
     given = (weight,) if bias is None else (weight, bias)
+    input = _in_order(input)
     if not fit(input, *given) or input.ndim > 5:
         return None
     shape = conv_output_shape(input.shape, weight.shape, stride, padding, dilation, groups)
@@ -107,6 +152,9 @@ def convolution(
     if conv is None:
         return None
     out = cupy.ndarray(shape, input.dtype)
+    if conv.is_direct(conv.channels, conv.outputs, conv.windows):
+        conv.direct(input, weight, bias, out, back=False)
+        return out
     sizes = conv.own_outputs, conv.own_rows, conv.windows
     for first, count in conv.parts:
         _memory, columns = conv.columns(input, first, count)
@@ -128,6 +176,7 @@ def transposed(
 ) -> Array | None:  # fmt: skip
     """A convolution's gradient by its input, whose shape is given: also the transposed convolution."""
     given = (weight,) if bias is None else (weight, bias)
+    input = _in_order(input)
     if (
         not fit(input, *given)
         or input.ndim > 5
@@ -140,6 +189,9 @@ def transposed(
     if conv is None or shape[1] != weight.shape[1] * groups or shape[0] != input.shape[0]:
         return None
     out = cupy.ndarray(shape, input.dtype)
+    if conv.is_direct(conv.outputs, conv.channels, conv.places):
+        conv.direct(input, weight, bias, out, back=True)
+        return out
     sizes = conv.own_rows, conv.own_outputs, conv.windows
     own = conv.channels * conv.places
     for first, count in conv.parts:
@@ -160,6 +212,7 @@ def by_weight(
     grad: Array, input: Array, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Array | None:  # fmt: skip
     """A convolution's gradient by its weight."""
+    grad, input = _in_order(grad), _in_order(input)
     if not fit(grad, input) or input.ndim > 5 or not prod(shape):
         return None
     steps = stride, padding, dilation, groups
