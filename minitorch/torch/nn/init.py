@@ -49,6 +49,8 @@ def trunc_normal_(
             "The distribution of values may be incorrect.",
             stacklevel=2,
         )
+    if tensor.is_meta:  # there are no numbers to look at
+        return tensor
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
 
     def draw_normal(into: Tensor) -> tuple[Tensor, Tensor]:

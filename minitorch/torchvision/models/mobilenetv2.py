@@ -14,7 +14,7 @@ STAGES = [
 ]  # fmt: skip
 
 
-def _rounded(channels: float, divisor: int = 8) -> int:
+def rounded(channels: float, divisor: int = 8) -> int:
     """A multiple of the divisor near a number, and not much below it."""
     near = max(divisor, int(channels + divisor / 2) // divisor * divisor)
     return near + divisor if near < 0.9 * channels else near
@@ -58,11 +58,11 @@ class MobileNetV2(nn.Module):
         self, num_classes: int = 1000, width_mult: float = 1.0, dropout: float = 0.2
     ) -> None:
         super().__init__()
-        channels = _rounded(32 * width_mult)
-        self.last_channel = _rounded(1280 * max(1.0, width_mult))
+        channels = rounded(32 * width_mult)
+        self.last_channel = rounded(1280 * max(1.0, width_mult))
         layers: list[nn.Module] = [_convolution(3, channels, 3, stride=2)]
         for widen, outputs, count, stride in STAGES:
-            outputs = _rounded(outputs * width_mult)
+            outputs = rounded(outputs * width_mult)
             for i in range(count):
                 layers.append(InvertedResidual(channels, outputs, 1 if i else stride, widen))
                 channels = outputs
@@ -72,7 +72,7 @@ class MobileNetV2(nn.Module):
             nn.Dropout(p=dropout), nn.Linear(self.last_channel, num_classes)
         )
         for module in self.modules():
-            _initialize(module)
+            initialize(module)
 
     def forward(self, x: Tensor) -> Tensor:
         """Scores of the classes."""
@@ -80,9 +80,12 @@ class MobileNetV2(nn.Module):
         return self.classifier(pooled.flatten(1))
 
 
-def _initialize(module: Any) -> None:
+def initialize(module: Any) -> None:
+    """The first weights of a layer of a MobileNet."""
     if isinstance(module, nn.Conv2d):
         nn.init.kaiming_normal_(module.weight, mode="fan_out")
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
     elif isinstance(module, nn.BatchNorm2d):
         nn.init.ones_(module.weight)  # type: ignore[arg-type]
         nn.init.zeros_(module.bias)  # type: ignore[arg-type]

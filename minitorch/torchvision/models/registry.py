@@ -11,6 +11,9 @@ from .weights import chosen
 MODELS: dict[str, Callable[..., Module]] = {}
 """What makes each model."""
 
+_WITH_WEIGHTS = {"googlenet": {"transform_input": True}, "inception_v3": {"transform_input": True}}
+"""How models are made whose published weights want it so."""
+
 
 def register(build: Callable[..., Module]) -> Callable[..., Module]:
     """Offer a function that makes a model; it takes `weights` and `progress` as torchvision's do."""
@@ -18,7 +21,7 @@ def register(build: Callable[..., Module]) -> Callable[..., Module]:
 
     def make(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> Module:
         wanted = chosen(name, weights, kwargs.pop("pretrained", False))
-        model = build(**kwargs)
+        model = build(**{**(_WITH_WEIGHTS.get(name, {}) if wanted else {}), **kwargs})
         if wanted is not None:
             model.load_state_dict(wanted.get_state_dict())
         return model

@@ -196,3 +196,10 @@ resnext50_32x4d = _declare(
     "resnext50_32x4d", Bottleneck, [3, 4, 6, 3], groups=32, width_per_group=4
 )
 wide_resnet50_2 = _declare("wide_resnet50_2", Bottleneck, [3, 4, 6, 3], width_per_group=128)
+resnext101_32x8d = _declare(
+    "resnext101_32x8d", Bottleneck, [3, 4, 23, 3], groups=32, width_per_group=8
+)
+resnext101_64x4d = _declare(
+    "resnext101_64x4d", Bottleneck, [3, 4, 23, 3], groups=64, width_per_group=4
+)
+wide_resnet101_2 = _declare("wide_resnet101_2", Bottleneck, [3, 4, 23, 3], width_per_group=128)

@@ -174,3 +174,5 @@ def _declare(name: str, patch: int, layers: int, heads: int, hidden: int, mlp: i
 vit_b_16 = _declare("vit_b_16", 16, 12, 12, 768, 3072)
 vit_b_32 = _declare("vit_b_32", 32, 12, 12, 768, 3072)
 vit_l_16 = _declare("vit_l_16", 16, 24, 16, 1024, 4096)
+vit_l_32 = _declare("vit_l_32", 32, 24, 16, 1024, 4096)
+vit_h_14 = _declare("vit_h_14", 14, 32, 16, 1280, 5120)

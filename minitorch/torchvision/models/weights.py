@@ -13,32 +13,11 @@ from typing import Any
 
 from ... import torch
 from ..datasets.files import DATA_VARIABLE
-from ..transforms import CenterCrop, Compose, Normalize, Resize, ToTensor
-
-# Model, the name of its enumeration, the codes in the files' names of the first and second version.
-_FILES = [
-    ("alexnet", "AlexNet", "7be5be79", None),
-    ("vgg11", "VGG11", "8a719046", None), ("vgg11_bn", "VGG11_BN", "6002323d", None),
-    ("vgg13", "VGG13", "19584684", None), ("vgg13_bn", "VGG13_BN", "abd245e5", None),
-    ("vgg16", "VGG16", "397923af", None), ("vgg16_bn", "VGG16_BN", "6c64b313", None),
-    ("vgg19", "VGG19", "dcbb9e9d", None), ("vgg19_bn", "VGG19_BN", "c79401a0", None),
-    ("resnet18", "ResNet18", "f37072fd", None), ("resnet34", "ResNet34", "b627a593", None),
-    ("resnet50", "ResNet50", "0676ba61", "11ad3fa6"),
-    ("resnet101", "ResNet101", "63fe2227", "cd907fc2"),
-    ("resnet152", "ResNet152", "394f9c45", "f82ba261"),
-    ("resnext50_32x4d", "ResNeXt50_32X4D", "7cdf4587", "1a0047aa"),
-    ("wide_resnet50_2", "Wide_ResNet50_2", "95faca4d", "9ba9bcbe"),
-    ("mobilenet_v2", "MobileNet_V2", "b0353104", "7ebf99e0"),
-    ("squeezenet1_0", "SqueezeNet1_0", "b66bff10", None), ("squeezenet1_1", "SqueezeNet1_1", "b8a52dc0", None),
-    ("densenet121", "DenseNet121", "a639ec97", None), ("densenet161", "DenseNet161", "8d451a50", None),
-    ("densenet169", "DenseNet169", "b2777c0a", None), ("densenet201", "DenseNet201", "c1103571", None),
-    ("vit_b_16", "ViT_B_16", "c867db91", None), ("vit_b_32", "ViT_B_32", "d86f8d99", None),
-    ("vit_l_16", "ViT_L_16", "852ce7e3", None),
-]  # fmt: skip
+from ..transforms import CenterCrop, Compose, InterpolationMode, Normalize, Resize, ToTensor
 
 
 class WeightsEnum(Enum):
-    """Weights of one model; each value is a file's name and the size pictures are resized to."""
+    """Weights of one model; each value is a file's name, and how pictures are resized: to which size, cut to which, by what mean."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}.{self.name}"
@@ -51,7 +30,7 @@ class WeightsEnum(Enum):
     def transforms(self) -> Compose:
         """What prepares pictures for the model."""
         return Compose([
-            Resize(self.value[1]), CenterCrop(224), ToTensor(),
+            Resize(self.value[1], InterpolationMode(self.value[3])), CenterCrop(self.value[2]), ToTensor(),
             Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
         ])  # fmt: skip
 
@@ -84,16 +63,20 @@ def _renamed(state: Any) -> Any:
     return state
 
 
-def _declare(model: str, name: str, first: str, second: str | None) -> Any:
-    stem = "alexnet-owt" if model == "alexnet" else model
-    members = {"IMAGENET1K_V1": (f"{stem}-{first}.pth", 242 if model == "vit_l_16" else 256)}
-    if second is not None:
-        members["IMAGENET1K_V2"] = f"{stem}-{second}.pth", 232
-    members["DEFAULT"] = members["IMAGENET1K_V2" if second is not None else "IMAGENET1K_V1"]
-    return WeightsEnum(f"{name}_Weights", members)
+def _declared() -> dict[str, Any]:
+    """The weights that `weights.txt` lists: model, enumeration, member, file, sizes, interpolation, and which is the default."""
+    members: dict[str, dict[str, Any]] = {}
+    names = {}
+    for line in Path(__file__).with_name("weights.txt").read_text().splitlines():
+        model, names[model], member, file, resized, cropped, interpolation, *default = line.split()
+        made = members.setdefault(model, {})
+        made[member] = file, int(resized), int(cropped), interpolation
+        if default:
+            made["DEFAULT"] = made[member]
+    return {model: WeightsEnum(f"{names[model]}_Weights", made) for model, made in members.items()}
 
 
-WEIGHTS: dict[str, Any] = {row[0]: _declare(*row) for row in _FILES}
+WEIGHTS: dict[str, Any] = _declared()
 """The weights of each model."""
 
 
