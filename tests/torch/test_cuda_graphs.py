@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 import minitorch.torch as torch
-from minitorch.torch.backends.cuda.backend import find_cuda
-from minitorch.torch.backends.interface import unregister
 from minitorch.torch.compiler import config
 
 nn: Any = torch.nn
@@ -21,19 +19,9 @@ pytestmark = [pytest.mark.cuda, pytest.mark.filterwarnings("ignore:.*no form for
 
 
 @pytest.fixture(autouse=True)
-def gpu(monkeypatch):
+def _early_graphs(gpu, monkeypatch):
     """A GPU, or one that is simulated; tapes become graphs after two plays."""
     monkeypatch.setattr(config, "plays_before_programs", 2)
-    find_cuda.cache_clear()
-    if not torch.cuda.is_available():
-        monkeypatch.setenv("MINITORCH_CUDA", "simulated")
-        find_cuda.cache_clear()
-    backend = find_cuda()[0]
-    assert backend is not None
-    yield backend
-    unregister(backend)
-    monkeypatch.undo()
-    find_cuda.cache_clear()
 
 
 def is_graph(compiled: Any) -> bool:
@@ -148,6 +136,27 @@ def test_what_is_kept_is_not_written_again():
         assert loss.item() == 3 * i
         assert more.tolist() == [i + 1.0] * 2
         assert gradient.tolist() == [i] * 3
+
+
+def test_clipped_gradients_stay_on_the_gpu():
+    def run(compiles: bool) -> list[float]:
+        torch.manual_seed(0)
+        model = nn.Linear(3, 2).cuda()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+        def step(x: Any) -> Any:
+            optimizer.zero_grad()
+            model(x).square().sum().backward()
+            norm = nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+            optimizer.step()
+            return norm
+
+        train = torch.compile(step) if compiles else step
+        found = [train(torch.full((4, 3), i / 4).cuda()).item() for i in range(8)]
+        assert not compiles or is_graph(train)
+        return found
+
+    assert run(True) == pytest.approx(run(False), rel=1e-5)
 
 
 def test_gradients_add_up():

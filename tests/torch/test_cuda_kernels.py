@@ -48,6 +48,8 @@ def test_sums_of_rows(library):
     wide = np.empty((7, 45))
     run(library, "spread", 2, 256, out, wide, 45, wide.size)
     close(wide, np.broadcast_to(out, (7, 45)))
+    run(library, "sum_of_rows", 6, (8, 4), x, out, 7, 45)
+    close(out, x.sum(0))
     g, means, scales, by_weight, by_bias = (
         normal(7, 45),
         normal(7),

@@ -18,6 +18,16 @@ __device__ T of_column(T own) {
   }
   return parts[at];
 }
+extern "C" __global__ void sum_of_rows(const E* x, E* out, long long rows, long long columns) {
+  // a block for some columns; the threads of a column take turns at its rows
+  long long c = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  T sum = 0;
+  if (c < columns)
+#pragma unroll 4
+    for (long long r = threadIdx.y; r < rows; r += blockDim.y) sum += READ(x[r * columns + c]);
+  sum = of_column(sum);
+  if (threadIdx.y == 0 && c < columns) out[c] = WRITE(sum);
+}
 extern "C" __global__ void layer_norm_sums(
     const E* g, const E* x, const T* means, const T* scales, T* by_weight, T* by_bias, long long rows, long long columns, long long each) {
   // a block for some columns of a part of the rows; the threads of a column take turns

@@ -22,7 +22,8 @@ Tensors = Tensor | Iterable[Tensor]
 
 def _total_norm(*tensors: Array, ord: float) -> Array:
     norms = [VECTOR_NORM.compute(t, ord, tuple(range(t.ndim)), False) for t in tensors]
-    return VECTOR_NORM.compute(np.array(norms), ord, (0,), False)
+    on_cpu = isinstance(tensors[0], np.ndarray)
+    return VECTOR_NORM.compute(np.array(norms) if on_cpu else np.stack(norms), ord, (0,), False)
 
 
 TOTAL_NORM = Op("_total_norm", ("*tensors",), _total_norm, {"tensors": None})
@@ -31,6 +32,10 @@ TOTAL_NORM = Op("_total_norm", ("*tensors",), _total_norm, {"tensors": None})
 @update(0)
 def _foreach_mul_(tensors: list[Tensor], factor: Tensor) -> None:
     """Multiply tensors, in place, by a number."""
+    if type(factor._array) is not np.ndarray:  # of a GPU, which is not waited for
+        for each in tensors:
+            each.mul_(factor)
+        return
     number = factor.item()
     if number == 1.0:
         return
