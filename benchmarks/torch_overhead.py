@@ -1,4 +1,4 @@
-"""What small operations and whole steps cost: here, in another checkout, and in PyTorch, turn by turn.
+"""What operations, most of them small, and whole steps cost: here, in another checkout, and in PyTorch, turn by turn.
 
     python benchmarks/torch_overhead.py [--only NAME ...] [--against FOLDER] [--rounds 6]
 
@@ -108,6 +108,19 @@ OPERATIONS: dict[str, tuple[tuple[int, ...], Function]] = {
     "sum(1) of 256 x 256": ((256, 256), lambda torch, f, x: x.sum(1)),
     "sum(0) of 256 x 256": ((256, 256), lambda torch, f, x: x.sum(0)),
     "add and backward": ((10, 10), lambda torch, f, x: (x.detach().requires_grad_() + x).sum().backward()),
+    "softmax of 512 x 512": ((512, 512), lambda torch, f, x: x.softmax(1)),
+    "softmax(0) of 512 x 512": ((512, 512), lambda torch, f, x: x.softmax(0)),
+    "layer_norm of 512 x 512": ((512, 512), lambda torch, f, x: f.layer_norm(x, (512,))),
+    "amax of 512 x 512": ((512, 512), lambda torch, f, x: x.amax()),
+    "amax(0) of 512 x 512": ((512, 512), lambda torch, f, x: x.amax(0)),
+    "argmax(0) of 512 x 512": ((512, 512), lambda torch, f, x: x.argmax(0)),
+    "cumsum(0) of 512 x 512": ((512, 512), lambda torch, f, x: x.cumsum(0)),
+    "gather of 512 x 512": ((512, 512), lambda torch, f, x: x.gather(0, (x * 511).long())),
+    "rows of 512 x 512": ((512, 512), lambda torch, f, x: x.index_select(0, (x[0] * 511).long())),
+    "columns of 512 x 512": ((512, 512), lambda torch, f, x: x.index_select(1, (x[0] * 511).long())),
+    "batch_norm of images": ((8, 32, 32, 32), lambda torch, f, x: f.batch_norm(x, None, None, training=True)),
+    "max_pool2d of images": ((8, 32, 32, 32), lambda torch, f, x: f.max_pool2d(x, 3, 2, 1)),
+    "conv2d of images": ((8, 32, 32, 32), lambda torch, f, x: f.conv2d(x, x[:, :, :3, :3], padding=1)),
     "scatter of 512 x 512": ((512, 512), lambda torch, f, x: x.scatter(1, (x * 511).long(), x.detach())),
 }  # fmt: skip
 STEPS = {f"step of {name}": make for name, make in MODELS.items()}

@@ -420,7 +420,7 @@ def over_columns(body: Callable[..., None]) -> Callable[..., None]:
         f"    for unit in range(first, last):\n"
         f"        b, c = unit // blocks, unit % blocks * COLUMNS\n"
         f"        body({', '.join(f'{n}[b]' for n in names)}, c, min(COLUMNS, after - c))\n",
-        share=share, body=body, COLUMNS=COLUMNS,
+        share=share, body=inline(body), COLUMNS=COLUMNS,
     ))  # fmt: skip
 
 
