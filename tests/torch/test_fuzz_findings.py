@@ -430,6 +430,14 @@ FINDINGS = [
     row("scatter_reduce", T([1j]), 0, T([0]), T([1j]), "amin"),
     row("index_reduce", T([1j]), 0, T([0]), T([1j]), "prod"),
     row("nn.functional.batch_norm", T(1.0), None, None, training=True),
+    *[row("arange", 2, dtype=k) for k in (real.bool, real.complex64)],
+    row("range", 0, 2, dtype=real.complex64),
+    row("rrelu", ONES, upper=1e300, training=True),
+    row("nn.functional.binary_cross_entropy", leaf([1e-300, 0.5]), leaf([0.7, 0.5])),
+    *[row(f"linalg.{n}", real.ones(2, 2, dtype=real.complex64), dtype=real.complex128, out=T(0.0, dtype=k))
+      for n in ("norm", "vector_norm", "matrix_norm") for k in (real.float64, real.complex128, real.float32)],
+    *[row("div", T([True]), o, rounding_mode=m) for o in (T([True]), True) for m in ("trunc", "floor")],
+    row("nanmean", ONES, dtype=real.complex64),
     # NumPy's warnings
     row("kaiser_window", 3, True, INF),
     row("nn.functional.group_norm", leaf([[[INF, 1.0], [2.0, -INF], [1.0, 2.0], [3.0, 5.0]]]), 2, leaf([1.0, 2, 3, 4])),

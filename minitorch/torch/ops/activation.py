@@ -393,6 +393,8 @@ def rrelu(
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
     require_floats("rrelu_with_noise_out_cpu", input._array)
+    for bound in (lower, upper):
+        exact_number(bound, input.dtype)
     slopes = np.ones(input._array.shape, input._array.dtype)
     down = as_numpy(input._array) <= 0
     slopes[down] = sampling.uniform((int(down.sum()),), np.float64, lower, upper)

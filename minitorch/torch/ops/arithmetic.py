@@ -66,9 +66,11 @@ def _refuse_bool(input: Any, other: Any) -> None:
 
 
 def _whole_division(compute: Callable[..., Array]) -> Callable[..., Array]:
-    """Whole numbers cannot be divided by 0; floating point ones can."""
+    """Whole numbers cannot be divided by 0; floating point ones can, and truth values by nothing."""
 
     def run(a: Array, b: Array) -> Array:
+        if a.dtype.kind == "b":
+            raise NotImplementedError("\"div_trunc_cpu\" not implemented for 'Bool'")
         if a.dtype.kind in "iu" and a.size and not np.all(b):
             raise RuntimeError("ZeroDivisionError")
         return compute(a, b)

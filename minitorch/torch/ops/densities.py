@@ -45,12 +45,16 @@ BINARY = Op(
 )  # fmt: skip
 
 
+_LEAST = float(np.float32(1e-12))
+"""What the product of two probabilities is no less than in a derivative, in all precisions."""
+
+
 def _binary_backward(grad: Array, input: Array, target: Array) -> Array:
-    return grad * ((input - target) / np.maximum((1 - input) * input, 1e-12))
+    return grad * ((input - target) / np.maximum((1 - input) * input, _LEAST))
 
 
 def _spread_of(x: Any) -> Any:
-    return (1 - x) * x + 1e-12
+    return (1 - x) * x + _LEAST
 
 
 BINARY_BACKWARD = Op(

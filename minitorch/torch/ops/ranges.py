@@ -78,8 +78,17 @@ def _in_eight_bytes(number: float) -> int:
     return int(number)
 
 
+def _check_countable(name: str, kind: dtype_type) -> None:
+    """NotImplementedError for types that have no next number."""
+    if kind.is_complex or kind is dtypes.bool_:
+        raise NotImplementedError(
+            f"\"{name}_cpu\" not implemented for '{kind.type_name.removesuffix('Tensor')}'"
+        )
+
+
 def _counted(start: Any, end: Any, step: Any, kind: dtype_type) -> Array:
     """Whole numbers are counted in int64; how many there are, only if they are int64, too."""
+    _check_countable("arange", kind)
     first, last, width = start, end, step
     if kind.kind == dtypes.INTEGRAL:
         first, last, width = (_in_eight_bytes(v) for v in (start, end, step))
@@ -133,6 +142,7 @@ def inclusive_range(
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     kind = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)
+    _check_countable("range", kind)
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if step == step and kind.kind < dtypes.FLOATING:

@@ -213,6 +213,8 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
     """The sum of elements, NaN counting as 0."""
     if input.dtype.is_complex:
         raise RuntimeError("nansum does not support complex inputs")
+    if dtype is not None and dtypes.given_type(dtype).is_complex:
+        raise NotImplementedError('"nansum_cpu" not implemented for complex types')
     whole = input.dtype.kind < dtypes.FLOATING
     there = input if whole else input.masked_fill(input.isnan(), 0)
     return there.sum(dim, keepdim, dtype=dtype)

@@ -78,11 +78,12 @@ def alias(new: str, old: str) -> None:
             method(new + suffix, getattr(Tensor, old + suffix))
 
 
-def with_out(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a function the keyword `out=`."""
+def with_out(fn: Callable[..., Any], of_type: bool = True) -> Callable[..., Any]:
+    """Give a function the keyword `out=`; its `dtype=`, if any, is the result's type unless said otherwise."""
 
     def call(*args: Any, out: Tensor | None = None, **kwargs: Any) -> Any:
-        check_given_type(kwargs.get("dtype"), out)
+        if of_type:
+            check_given_type(kwargs.get("dtype"), out)
         result = fn(*args, **kwargs)
         if out is None:
             return result

@@ -441,9 +441,9 @@ ERRORS = (
         when=has_empty,
     ),
     Difference(
-        "PyTorch's derivative of `adaptive_avg_pool1d` to no places fails.",
+        "PyTorch's derivatives of `adaptive_avg_pool1d` and `adaptive_max_pool3d` to no places fail.",
         "gradient accepted",
-        names=r"(nn\.functional\.)?adaptive_avg_pool\dd",
+        names=r"(nn\.functional\.)?adaptive_(avg|max)_pool\dd(_with_indices)?",
         text="Expected grad_output to have non-zero size",
     ),
     Difference(

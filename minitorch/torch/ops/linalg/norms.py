@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -121,7 +122,7 @@ def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
     return wrapped if ndim else ()
 
 
-@with_out
+@partial(with_out, of_type=False)
 def vector_norm(
     x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
@@ -151,7 +152,7 @@ def vector_norm(
 # --- Of matrices ---------------------------------------------------------------------------------
 
 
-@with_out
+@partial(with_out, of_type=False)
 def matrix_norm(
     A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
@@ -200,7 +201,7 @@ def _extreme(x: Tensor, dim: int, largest: bool, keepdim: bool = False) -> Tenso
     return x.amin(dim, keepdim)
 
 
-@with_out
+@partial(with_out, of_type=False)
 def norm(
     A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
