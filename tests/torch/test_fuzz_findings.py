@@ -438,6 +438,9 @@ FINDINGS = [
       for n in ("norm", "vector_norm", "matrix_norm") for k in (real.float64, real.complex128, real.float32)],
     *[row("div", T([True]), o, rounding_mode=m) for o in (T([True]), True) for m in ("trunc", "floor")],
     row("nanmean", ONES, dtype=real.complex64),
+    row("polygamma", 1, T([1j])),
+    row("Tensor.split", CUBE, T([1.5])),
+    row("Tensor.split", CUBE, T([1, 1])),
     # NumPy's warnings
     row("kaiser_window", 3, True, INF),
     row("nn.functional.group_norm", leaf([[[INF, 1.0], [2.0, -INF], [1.0, 2.0], [3.0, 5.0]]]), 2, leaf([1.0, 2, 3, 4])),

@@ -157,6 +157,8 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     d = wrap_dim(plain_integer(dim, "split", "dim"), input.ndim)
     size = input._array.shape[d]
+    if isinstance(split_size_or_sections, Tensor) and split_size_or_sections.numel() == 1:
+        split_size_or_sections = int(split_size_or_sections)
     if isinstance(split_size_or_sections, (tuple, list)):
         sizes = list(plain_integers(split_size_or_sections, "split_with_sizes", "split_sizes"))
         if sum(sizes) != size or any(s < 0 for s in sizes):

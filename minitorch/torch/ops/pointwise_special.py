@@ -15,7 +15,7 @@ from .. import dtypes, scalars
 from ..backends.interface import as_array
 from ..tensor import Array, Tensor
 from .elementwise import binary, conj, not_for, unary, unknown
-from .precision import in_single, kind_name
+from .precision import in_single, kind_name, require_floats
 from .promotion import broadcast_shapes, plain_integer, result_type
 from .record import Op
 from .results import named
@@ -111,6 +111,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     """The n-th derivative of digamma."""
     if plain_integer(n, "polygamma", "n") < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
+    require_floats("polygamma", input._array, "biufV")
     return input.digamma() if n == 0 else POLYGAMMA(_as_float(input), n=n)
 
 
