@@ -116,3 +116,5 @@ def install() -> None:
         if real_name(name) is not None and module is not sys.modules.get(real_name(name) or ""):
             del sys.modules[name]
     sys.meta_path.insert(0, AliasFinder())
+    for module, kind in (("torch", "Tensor"), ("torch.nn.parameter", "Parameter")):
+        getattr(find_module(module), kind).__module__ = module  # libraries tell tensors by it

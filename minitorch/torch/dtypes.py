@@ -73,6 +73,21 @@ class dtype:  # noqa: N801
         return "bool_" if self.name == "bool" else self.name
 
 
+class _NamedOnly(dtype):
+    """A type that programs name and compare with; no tensor is of it."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, kind: int = INTEGRAL, itemsize: int = 1) -> None:
+        self.name, self.c_name, self.kind, self.rank, self.type_name = name, name, kind, -1, name
+        self.itemsize = itemsize
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "numpy":
+            raise AttributeError(f"'torch.dtype' object has no attribute '{name}'")
+        raise TypeError(f"tensors of {self!r} are not supported by minitorch.torch")
+
+
 # Names, C's names, kinds, ranks within a kind, names of the old tensor types.
 bool_ = dtype("bool", "bool", BOOL, 0, "BoolTensor")
 uint8 = dtype("uint8", "unsigned char", INTEGRAL, 0, "ByteTensor")
@@ -105,13 +120,21 @@ float8_e8m0fnu = dtype(
 FLOAT8 = (float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu)
 """Types to keep numbers in and to convert from and to; there is no arithmetic on them."""
 
+NAMED_ONLY = (
+    _NamedOnly("complex32", COMPLEX, 4), _NamedOnly("qint32", itemsize=4),
+    *map(_NamedOnly, ("qint8", "quint8", "quint4x2", "quint2x4")),
+    *(_NamedOnly(f"{sign}int{bits}") for sign in ("", "u") for bits in range(1, 8)),
+)  # fmt: skip
+"""Half-precision complex numbers, quantized types and integers of less than a byte."""
+
 ALL = (
     bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64,
     float16, bfloat16, float32, float64, complex64, complex128,
 )  # fmt: skip
-NAMES = {d.name: d for d in (*ALL, *FLOAT8)} | {
+NAMES = {d.name: d for d in (*ALL, *FLOAT8, *NAMED_ONLY)} | {
     "half": float16, "float": float32, "double": float64, "short": int16, "int": int32,
     "long": int64, "cfloat": complex64, "cdouble": complex128,
+    "chalf": NAMED_ONLY[0],
 }  # fmt: skip
 """What `minitorch.torch` calls them."""
 _FROM_NUMPY: dict[Any, dtype] = {d.numpy: d for d in ALL if not d.is_extension}

@@ -29,12 +29,13 @@ _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 @dataclass(frozen=True, order=True)
 class Missing:
-    """A name that is not here, and the line that needs it."""
+    """A name that is not here, and the line that needs it, if the line is certain to run or not."""
 
     file: Path
     line: int
     name: str
     text: str
+    certain: bool = True
 
 
 def missing_names(script: Path, root: Path | None = None) -> list[Missing]:
@@ -48,13 +49,13 @@ def missing_names(script: Path, root: Path | None = None) -> list[Missing]:
         done.add(path)
         source = _Source.read(path, root)
         if source is not None:
-            found.update(source.missing())
+            found.update(each for each in source.missing() if each.certain)
             waiting.extend(source.local_modules)
     return sorted(found)
 
 
 def names_in(file: Path) -> list[Missing]:
-    """What one file needs and what is not here."""
+    """What one file needs or may need, and what is not here."""
     source = _Source.read(file, file.parent)
     return [] if source is None else sorted(set(source.missing()))
 
@@ -88,7 +89,7 @@ class _Source(ast.NodeVisitor):
         self.lines = text.decode("utf-8", "replace").splitlines()
         self.local_modules: list[Path] = []
         self._guards = 0
-        self._uses: list[tuple[str, int]] = []
+        self._uses: list[tuple[str, int, bool]] = []
         self._postponed = any(
             isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body
         )
@@ -107,16 +108,15 @@ class _Source(ast.NodeVisitor):
             return None
 
     def missing(self) -> Iterator[Missing]:
-        """The names that the file is certain to need and that are not here."""
+        """The names that the file takes and that are not here."""
         self.visit(self.tree)
-        for name, line in self._uses:
+        for name, line, certain in self._uses:
             lacking = first_missing(name)
             if lacking is not None and lacking not in self._set:
-                yield Missing(self.path, line, lacking, self.lines[line - 1].strip())
+                yield Missing(self.path, line, lacking, self.lines[line - 1].strip(), certain)
 
     def _use(self, name: str, node: ast.AST) -> None:
-        if not self._guards:
-            self._uses.append((name, getattr(node, "lineno", 1)))
+        self._uses.append((name, getattr(node, "lineno", 1), not self._guards))
 
     @contextmanager
     def _guarded(self, guarded: bool = True) -> Iterator[None]:

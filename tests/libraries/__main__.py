@@ -19,6 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import record
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 TORCHVISION = "torchvision==0.29.2"
@@ -115,6 +117,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.libraries", description=__doc__)
     parser.add_argument("names", nargs="*", help="programs to run; all if none is named")
     parser.add_argument("--environment", type=Path, default=ROOT / ".venv-libraries")
+    parser.add_argument("--record", action="store_true", help="keep what is found in docs/results")
     args = parser.parse_args()
     python = prepared(args.environment)
     libraries = next((args.environment / "lib").glob("python*/site-packages"))
@@ -132,6 +135,9 @@ def main() -> int:
         failed += bool(found)
         numbers = sum(len(line.split()) for line in ours) if not found else 0
         state = "DIFFERS" if found else f"the same {numbers} words"
+        if args.record:
+            row = record.row_of(python, program.library, program.name, state)
+            record.write({program.name: row})
         print(program.name, state, *found, sep="  ", flush=True)
     print(f"{len(chosen) - failed} passed, {failed} failed")
     return 1 if failed or not chosen else 0

@@ -154,6 +154,46 @@ def test_functions_of_transforms_second_version():
     assert functional.to_dtype("text") == "text"
 
 
+def test_classes_are_told_of_einsums_tensors_one_by_one():
+    for t in (ours, torch):
+        told = []
+
+        class Told(t.Tensor):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None, told=told, t=t):
+                told.append(args)
+                with t._C.DisableTorchFunctionSubclass():
+                    return func(*args, **(kwargs or {}))
+
+        x = t.ones(2, 2).as_subclass(Told)
+        t.einsum("ij,jk->ik", [x, x])
+        assert [len(args) for args in told] == [3]
+
+
+def test_tensors_have_no_tangents():
+    x = ours.ones(2)
+    assert ours.autograd.forward_ad.unpack_dual(x) == (x, None)
+    with pytest.raises(NotImplementedError, match="jvp"):
+        ours.autograd.forward_ad.make_dual(x, x)
+    assert not ours._C._are_functorch_transforms_active()
+
+
+def test_types_that_are_only_named():
+    for name in "complex32 chalf qint8 quint8 qint32 quint4x2 quint2x4 uint1 int7".split():
+        mine, theirs = getattr(ours, name), getattr(torch, name)
+        assert isinstance(mine, ours.dtype)
+        assert (repr(mine), mine.itemsize) == (repr(theirs), theirs.itemsize)
+        assert mine.is_complex == theirs.is_complex
+        with pytest.raises(TypeError, match="not supported"):
+            ours.zeros(2, dtype=mine)
+
+
+def test_functions_have_their_second_place():
+    module = importlib.import_module("minitorch.torch.functional")
+    for name in torch.functional.__all__:
+        assert getattr(module, name) is getattr(ours, name)
+
+
 def test_names_that_are_asked_for():
     for name in (
         "ao.quantization.ObserverBase", "_C.ScriptMethod", "distributions.transforms._InverseTransform",

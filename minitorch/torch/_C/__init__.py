@@ -52,6 +52,18 @@ def _get_tracing_state() -> None:
     """What Torch's script compiler traces just now: nothing, ever."""
 
 
+def _are_functorch_transforms_active() -> bool:
+    """Whether a function is just now called on a batch of examples."""
+    from ..func.vmapping import active
+
+    return bool(active)
+
+
+def _is_tracing() -> bool:
+    """Whether Torch's script compiler traces: never."""
+    return False
+
+
 def _get_accelerator() -> device:
     """The accelerator of this machine, or the CPU."""
     return current_accelerator() or device("cpu")

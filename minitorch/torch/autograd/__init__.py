@@ -26,6 +26,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "profiler":  # loads when it is first asked for
-        return _import_module(f"{__name__}.profiler")
+    if name in ("forward_ad", "profiler"):  # load when they are first asked for
+        return _import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

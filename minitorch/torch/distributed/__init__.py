@@ -84,7 +84,7 @@ from .world import supports_complex as supports_complex
 all_gather_single, reduce_scatter_single = all_gather_into_tensor, reduce_scatter_tensor
 
 _LATER = frozenset(
-    ("algorithms", "checkpoint", "device_mesh", "distributed_c10d", "elastic", "fsdp", "nn", "optim", "rpc", "run", "tensor")
+    ("algorithms", "autograd", "checkpoint", "device_mesh", "distributed_c10d", "elastic", "fsdp", "nn", "optim", "rpc", "run", "tensor")
 )  # fmt: skip
 """Modules that load when they are first asked for."""
 _NAMES_LATER = {

@@ -99,6 +99,9 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
 }
 """Whether a value is of a kind."""
 
+ONE_BY_ONE = frozenset({"einsum"})
+"""Functions whose tensors may come in one list; classes and modes are told of them one by one."""
+
 NUMPY_NAMES = {
     "axis": "dim",
     "keepdims": "keepdim",
@@ -365,6 +368,8 @@ class Check:
         They have the names that the function knows. TypeError if they do not fit. Classes that
         need no second look are remembered.
         """
+        if self.name in ONE_BY_ONE and len(args) == 2 and isinstance(args[1], (list, tuple)):
+            args = args[0], *args[1]
         result = answer(call, args, kwargs)
         if result is not NOBODY:
             return result, args, kwargs

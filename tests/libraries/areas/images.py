@@ -215,11 +215,11 @@ def monai():
     from monai.transforms import Compose, RandFlip, RandGaussianNoise, ScaleIntensity
 
     torch.manual_seed(0)
-    x, y = torch.randn(1, 1, 16, 16), torch.randint(0, 2, (1, 1, 16, 16))
+    x, y = torch.randn(1, 1, 32, 32), torch.randint(0, 2, (1, 1, 32, 32))
     net = BasicUNet(spatial_dims=2, in_channels=1, out_channels=2, features=(4, 4, 8, 8, 8, 4))
     loss = DiceCELoss(to_onehot_y=True, softmax=True)
     train(net, x, loss=lambda out: loss(out, y))
-    net = UNETR(1, 2, img_size=16, feature_size=4, hidden_size=16, mlp_dim=16, num_heads=2, spatial_dims=2)  # fmt: skip
+    net = UNETR(1, 2, img_size=32, feature_size=4, hidden_size=16, mlp_dim=16, num_heads=2, spatial_dims=2)  # fmt: skip
     train(net, x, loss=lambda out: loss(out, y), steps=1)
     metric = DiceMetric(include_background=True)
     print(f"{metric(y.float(), (x > 0).float()).item():.5f}")

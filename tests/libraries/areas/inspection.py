@@ -161,26 +161,6 @@ def torchrl():
     print(f"{TanhNormal(torch.zeros(2), torch.ones(2)).log_prob(torch.tensor([0.1, -0.3])).sum().item():.6f}")  # fmt: skip
 
 
-def catalyst():
-    from catalyst import dl
-
-    torch.manual_seed(0)
-    data = torch.utils.data.TensorDataset(torch.randn(40, 6), torch.randint(0, 3, (40,)))
-    loader = torch.utils.data.DataLoader(data, batch_size=8)
-    model = torch.nn.Linear(6, 3)
-    runner = dl.SupervisedRunner()
-    runner.train(
-        model=model,
-        criterion=torch.nn.CrossEntropyLoss(),
-        optimizer=torch.optim.Adam(model.parameters(), 0.02),
-        loaders={"train": loader, "valid": loader},
-        num_epochs=2,
-        callbacks=[dl.AccuracyCallback("logits", "targets", num_classes=3)],
-        verbose=False,
-    )
-    print(*(f"{v:.6f}" for v in runner.loader_metrics.values()))
-
-
 def safetensors():
     from pathlib import Path
     from tempfile import TemporaryDirectory

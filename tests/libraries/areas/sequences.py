@@ -130,9 +130,9 @@ def tab_transformer_pytorch():
     from tab_transformer_pytorch import FTTransformer, TabTransformer
 
     torch.manual_seed(0)
-    given = dict(categories=(4, 3, 5), num_continuous=3, dim=8, dim_out=1, depth=2, heads=2)  # noqa: C408
-    for kind in (TabTransformer, FTTransformer):
-        model = kind(**given, attn_dropout=0.1, ff_dropout=0.1)
+    sizes = {"categories": (4, 3, 5), "num_continuous": 3, "dim": 8, "dim_out": 1, "depth": 2, "heads": 2}  # fmt: skip
+    for kind, more in ((TabTransformer, {"mlp_act": torch.nn.ReLU()}), (FTTransformer, {})):
+        model = kind(**sizes, attn_dropout=0.1, ff_dropout=0.1, **more)
         train(model, torch.randint(0, 3, (4, 3)), torch.randn(4, 3))
 
 
@@ -186,7 +186,7 @@ def byol_pytorch():
         projection_hidden_size=32,
         augment_fn=torch.nn.Identity(),
     )
-    optimizer = torch.optim.Adam(learner.parameters(), lr=1e-4)
+    optimizer = torch.optim.SGD(learner.parameters(), lr=1e-3)
     images = torch.randn(4, 3, 32, 32)
     for _ in range(2):
         loss = learner(images)

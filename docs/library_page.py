@@ -1,0 +1,50 @@
+"""Write `docs/libraries.md`: which libraries that were written for PyTorch run here, and with what numbers.
+
+Run `python docs/library_page.py` after `python -m tests.libraries --record`, which keeps what it found.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+PAGE = Path(__file__).parent / "libraries.md"
+COMMAND = "python docs/library_page.py"
+
+
+def render() -> str:
+    """The page."""
+    from tests.libraries.record import read
+
+    rows: dict[str, list] = {}
+    for row in sorted(read().values()):
+        rows.setdefault(row.library, []).append(row)
+    same = [name for name, found in rows.items() if all("same" in row.state for row in found)]
+    lines = [
+        "# Libraries written for PyTorch",
+        "",
+        f"Of {len(rows)} libraries, as they are on PyPI, {len(same)} print PyTorch's numbers here: small programs "
+        "(`tests/libraries`) train a model or two with each, by `minitorch run` in an environment without PyTorch, and "
+        "again with PyTorch 2.13. All words that they print must be equal, and all numbers to 2e-4.",
+        f"This page is written by `{COMMAND}`.",
+        "",
+        "*Lacking* are names of Torch's that a library mentions somewhere and that are not here, as "
+        "`minitorch run --check LIBRARY` lists them with their lines; after the plus, those behind a question about "
+        "versions, devices or packages.",
+        "",
+        "| library | version | programs | state | lacking |",
+        "|---|---|---|---|---:|",
+    ]
+    for library, found in rows.items():
+        programs = ", ".join(f"`{row.program}`" for row in found)
+        states = "; ".join(dict.fromkeys(row.state for row in found))
+        first = found[0]
+        lines.append(
+            f"| {library} | {first.version} | {programs} | {states} | {first.lacking} + {first.perhaps} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(PAGE.parent.parent))
+    PAGE.write_text(render())
