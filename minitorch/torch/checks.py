@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .overriding import NOBODY, answer
 from .tensor import Tensor
 
 Message = Callable[[], object] | None
@@ -70,8 +71,9 @@ def _check_tensor_all_with(error_type: type[Exception], cond: Any, message: Mess
 
 
 def _assert(condition: Any, message: str) -> None:
-    """Raise AssertionError if a condition does not hold."""
-    assert condition, message
+    """Raise AssertionError if a condition does not hold; a class of its own may answer for it."""
+    if type(condition) is bool or answer(_assert, (condition, message), {}, (condition,)) is NOBODY:
+        assert condition, message
 
 
 def _assert_async(input: Tensor, assert_msg: str = "") -> None:

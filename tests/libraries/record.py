@@ -41,7 +41,7 @@ def write(rows: dict[str, Row]) -> None:
     """Keep rows beside those of other programs."""
     merged = sorted({**read(), **rows}.values())
     head = [field.name for field in fields(Row)]
-    lines = ["\t".join(each) for each in (head, *map(astuple, merged))]
+    lines = ["\t".join(each) for each in (head, *(astuple(row) for row in merged))]
     FILE.write_text("\n".join(lines) + "\n")
 
 
