@@ -288,6 +288,21 @@ def test_a_model_apart_from_its_step():
     assert compiled(x).tolist() == model(x).tolist()
 
 
+def test_a_graph_that_is_needed_after_all_has_the_numbers_that_were_drawn():
+    model = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Dropout(0.5)).cuda()
+    compiled = torch.compile(model)
+    x = torch.ones(2, 3).cuda()
+    for _ in range(8):
+        compiled(x).sum().backward()
+    found = []
+    for call in (compiled, model):
+        torch.manual_seed(5)
+        out = call(x).square().sum()
+        (slope,) = torch.autograd.grad(out, model[0].weight, create_graph=True)
+        found.append(torch.autograd.grad(slope.square().sum(), model[0].weight)[0].cpu())
+    close(*found)
+
+
 def test_a_changed_network_has_another_graph():
     model = nn.Linear(2, 2).cuda()
 

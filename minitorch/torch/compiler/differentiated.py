@@ -18,6 +18,7 @@ import numpy as np
 
 from ..autograd.graph import Edge, Node, backward_pass, modes, numbers, reachable
 from ..autograd.saved import FREED, written_since
+from ..backends.cuda.backend import require_cuda
 from ..generator import Generator, default_generator
 from ..tensor import Tensor, bump_version, counter_of, edge_of, tracks, wrap
 from . import config
@@ -430,9 +431,11 @@ def _written_owners(tape: Tape, owners: list[int]) -> set[int]:
 
 
 def _generators(tape: Tape) -> list[Generator]:
-    """The generators that a tape is given."""
-    found = {id(v): v for e in tape.entries for v in e.params.values() if isinstance(v, Generator)}
-    return list(found.values())
+    """The generators that a tape is given, and those of the GPUs that it uses."""
+    given = [v for e in tape.entries for v in e.params.values() if isinstance(v, Generator)]
+    devices = dict.fromkeys(tape.elsewhere.values())
+    given += [require_cuda().generator(device.index or 0) for device in devices]
+    return list({id(each): each for each in given}.values())
 
 
 def _source(source: Source, given: Sequence[Tensor]) -> Tensor:
