@@ -124,11 +124,21 @@ class _Attempt:
             try:
                 process.wait(0.1)
             except subprocess.TimeoutExpired:
+                self._look_for_ends()
                 if self.failed_at is not None and time.monotonic() > self.failed_at + NOTICE:
                     break
         code = process.poll()
         reported = self._reported_code()
         return reported if reported is not None else 128 - code if code and code < 0 else code or 0
+
+    def _look_for_ends(self) -> None:
+        """Notice ranks that have failed before they could say that they are there."""
+        if self.server is None or self.failed_at is not None:
+            return
+        for rank in set(range(self.job.size)) - self.server.known:
+            if self.server.values.check([f"exit/{rank}"]):
+                code = self.server.values.get(f"exit/{rank}").decode()
+                self._note(rank, f"it ended with exit code {code} before it had met the others")
 
     def _note(self, rank: int, reason: str) -> None:
         """Remember when a rank failed, and say so of the first."""
@@ -149,8 +159,13 @@ class _Attempt:
         job = self.job
         mpiexec = mpi.find_mpiexec() or "mpiexec"
         flags = ["-n", str(job.here), *mpi.flags(mpiexec)]
-        if mpi.is_open_mpi(mpiexec):
-            flags += ["--hostfile", job.hostfile] if job.hostfile else []
+        if mpi.open_mpi_version(mpiexec) is not None:
+            if (
+                job.hostfile
+            ):  # whose machines Open MPI gives no variables but those that it is told of
+                named = [name for name in self._environment() if _travels(name)]
+                flags += ["--hostfile", job.hostfile, "--map-by", f"ppr:{job.ranks_per_node}:node"]
+                flags += [word for name in named for word in ("-x", name)]
         else:
             flags += ["-f", job.hostfile, "-ppn", str(job.ranks_per_node)] if job.hostfile else []
         worker = [sys.executable, str(Path(__file__).with_name("supervise.py"))]
@@ -184,6 +199,22 @@ class _Attempt:
             "TORCHELASTIC_RUN_ID": "minitorch",
             "TORCHELASTIC_USE_AGENT_STORE": "True",
         }
+
+
+def _travels(name: str) -> bool:
+    """Whether a variable is for other machines, too."""
+    of_this_machine = (
+        "OMPI_",
+        "PMIX_",
+        "PRTE_",
+        "OPAL_",
+        "SSH_",
+        "BASH_FUNC",
+        "HOSTNAME",
+        "DISPLAY",
+        "_",
+    )
+    return name.isidentifier() and not name.startswith(of_this_machine)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

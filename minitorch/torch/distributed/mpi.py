@@ -12,6 +12,7 @@ import atexit
 import ctypes
 import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -53,17 +54,28 @@ def find_mpiexec() -> str | None:
 
 
 @functools.cache
-def is_open_mpi(mpiexec: str) -> bool:
-    """Whether an `mpiexec` is Open MPI's."""
+def open_mpi_version(mpiexec: str) -> int | None:
+    """Which Open MPI an `mpiexec` belongs to; None: it is MPICH's."""
     said = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=False)
-    return any(name in said.stdout + said.stderr for name in ("Open MPI", "OpenRTE", "prte"))
+    text = said.stdout + said.stderr
+    if not any(name in text for name in ("Open MPI", "OpenRTE", "prte")):
+        return None
+    version = re.search(r"(\d+)\.\d+", text)
+    return int(version[1]) if version and "prte" not in text else 5
 
 
 def flags(mpiexec: str) -> list[str]:
-    """What an `mpiexec` must be told: more ranks than cores are fine, and one that ends ends no other."""
-    if not is_open_mpi(mpiexec):
+    """What an `mpiexec` must be told: more ranks than cores are fine, and one that fails ends no other before it can say so."""
+    version = open_mpi_version(mpiexec)
+    if version is None:
         return ["-disable-auto-cleanup"]
-    return ["--oversubscribe", *(["--allow-run-as-root"] if os.getuid() == 0 else [])]
+    stays = (
+        ["--mca", "orte_abort_on_non_zero_status", "0"]
+        if version < 5
+        else ["--prtemca", "state_base_error_non_zero_exit", "0"]
+    )
+    root = ["--allow-run-as-root"] if os.getuid() == 0 else []
+    return ["--oversubscribe", "--bind-to", "none", *stays, *root]
 
 
 def _search_path() -> str:

@@ -108,8 +108,10 @@ class ProcessGroup:
             return
         if not lost:
             lost = {0: "the process that keeps the store has ended"}
-        which = "; ".join(f"rank {r} is gone: {why}" for r, why in sorted(lost.items()))
-        raise DistBackendError(f"{name} on rank {self.ranks[self._rank]} cannot complete. {which}")
+        (rank, why), *after = lost.items()
+        then = f" Then: {', '.join(str(r) for r, _ in after)}." if after else ""
+        here = self.ranks[self._rank]
+        raise DistBackendError(f"{name} on rank {here} cannot complete. rank {rank} is gone: {why}{then}")  # fmt: skip
 
     def _tell(self, name: str) -> None:
         with suppress(DistError):  # the store is gone, which is noticed elsewhere

@@ -7,6 +7,8 @@ import os
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 
 from ..runner import report_missing
 from .jobs import Job, launch
@@ -69,7 +71,7 @@ def job_from(args: argparse.Namespace, command: Sequence[str], module: bool, che
         )
     if node_rank is not None and nodes > 1 and not (address and (args.master_port or port)):
         raise ValueError("--node_rank needs --master_addr and --master_port")
-    own = socket.gethostname() if args.hostfile else "127.0.0.1"
+    own = _own_address(args.hostfile) if args.hostfile else "127.0.0.1"
     return Job(
         command,
         _ranks(args.nproc_per_node),
@@ -82,6 +84,22 @@ def job_from(args: argparse.Namespace, command: Sequence[str], module: bool, che
         module,
         check,
     )
+
+
+def _own_address(hostfile: str) -> str:
+    """The address by which other machines of a hostfile reach this one; ValueError where there is no such file."""
+    try:
+        lines = Path(hostfile).read_text().splitlines()
+    except OSError as error:
+        raise ValueError(f"the hostfile cannot be read: {error}") from None
+    hosts = [line.split()[0].partition(":")[0] for line in lines if line.split("#")[0].strip()]
+    for host in hosts:
+        with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect((host, 9))  # sends nothing: it chooses a route
+            own, other = probe.getsockname()[0], probe.getpeername()[0]
+            if own != other and not own.startswith("127."):
+                return own
+    return socket.gethostname()
 
 
 def _ranks(text: str) -> int:

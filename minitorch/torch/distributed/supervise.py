@@ -11,10 +11,14 @@ import ctypes
 import os
 import runpy
 import signal
+import socket
+import struct
 import sys
+from contextlib import suppress
 from types import FrameType
 
 _PR_SET_PDEATHSIG = 1
+_RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK")
 
 
 def main() -> None:
@@ -38,7 +42,22 @@ def main() -> None:
         os.close(int(os.environ["PMI_FD"]))  # the rank's line to mpiexec
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
-    os._exit(128 - code if code < 0 else code)
+    code = 128 - code if code < 0 else code
+    if code:
+        _report(code)
+    os._exit(code)
+
+
+def _report(code: int) -> None:
+    """Tell the launcher's store, in its own messages, how the rank has ended: not every `mpiexec` does."""
+    found = next((os.environ[name] for name in _RANKS if name in os.environ), "0")
+    rank = int(found) + int(os.environ["GROUP_RANK"]) * int(os.environ["LOCAL_WORLD_SIZE"])
+    parts = b"set", f"exit/{rank}".encode(), str(code).encode()
+    message = struct.pack("<4I", len(parts), *map(len, parts)) + b"".join(parts)
+    address = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+    with suppress(OSError), socket.create_connection(address, timeout=2) as connection:
+        connection.sendall(message)
+        connection.recv(64)  # the answer: it is there
 
 
 def _die_with_parent() -> None:

@@ -63,6 +63,7 @@ class Server(socketserver.ThreadingTCPServer):
         self.values = HashStore()
         self.changed = threading.Condition()
         self.present: dict[int, socket.socket] = {}
+        self.known: set[int] = set()  # ranks that are, or were, present
         self.lost: dict[int, str] = {}
         self.on_loss: Callable[[int, str], None] | None = None
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
@@ -158,6 +159,7 @@ class _Connection(socketserver.BaseRequestHandler):
         server = self.server
         with server.changed:
             server.present[rank] = self.request
+            server.known.add(rank)
             known = list(server.lost.items())
         for other, reason in known:
             _tell(self.request, other, reason)
