@@ -1,7 +1,7 @@
 """Every collective, and DDP, with NCCL on GPUs: `python -m tests.torch.nccl_check [BACKEND]`.
 
-Each rank knows what all ranks give, so it knows what it must get. One rank needs one GPU, which this
-process uses. More ranks are started with `minitorch run --nproc RANKS tests/torch/nccl_check.py`, a GPU each; `MINITORCH_CUDA=simulated`
+Each rank knows what all ranks give, so it knows what it must get. Started so, without `mpiexec` or a launcher, this process is the only
+rank, on one GPU; it needs mpi4py with any MPI library, and no `ssh`. More ranks are started with `minitorch run --nproc RANKS tests/torch/nccl_check.py`, a GPU each; `MINITORCH_CUDA=simulated`
 simulates them, and NCCL over MPI.
 """
 

@@ -244,6 +244,46 @@ def test_ctrl_c_ends_all_ranks(jobs: Any) -> None:
     assert process.returncode == 130
 
 
+def test_a_port_that_is_taken_is_said_before_ranks_start(capfd: Any) -> None:
+    from minitorch.torch.distributed.run import main
+
+    with socket.socket() as taken:
+        taken.bind(("", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        assert main(["--nproc_per_node", "2", "--master_port", port, str(PROGRAM)]) == 1
+    assert f"ranks cannot meet on port {port}: Address already in use" in capfd.readouterr().err
+
+
+def test_a_hostfile_names_machines(tmp_path: Path, capfd: Any) -> None:
+    from minitorch.torch.distributed.run import main
+
+    missing = ["--nnodes", "2", "--hostfile", str(tmp_path / "none"), str(PROGRAM)]
+    assert main(missing) == 2
+    assert "the hostfile cannot be read" in capfd.readouterr().err
+    assert main(["--nnodes", "2", str(PROGRAM)]) == 2
+    assert "more than one machine needs --hostfile FILE" in capfd.readouterr().err
+
+
+def test_the_plan_on_paper_is_the_guides(capsys: Any) -> None:
+    from benchmarks import rank_plan
+
+    network = rank_plan.Network(0.001, 1e6)
+    assert network.all_reduce(4000, 4) == pytest.approx(6 * (0.001 + 0.001))
+    found = rank_plan.fitted({n: network.all_reduce(n, 4) for n in rank_plan.SIZES}, 4)
+    assert (found.latency, found.bandwidth) == pytest.approx((0.001, 1e6), rel=1e-6)
+    layers = [rank_plan.Layer(4000, 0.5), rank_plan.Layer(4000, 1.0)]
+    step = rank_plan.Step(0.5, 1.0, layers)
+    assert rank_plan.step_seconds(step, network, 1, 1) == 1.5
+    assert rank_plan.step_seconds(step, network, 4, 1) == pytest.approx(
+        1.5 + 0.012
+    )  # hidden but for the last
+    assert rank_plan.step_seconds(step, network, 4, 1, False) == pytest.approx(1.5 + 0.024)
+    assert rank_plan.step_seconds(step, network, 4, 1e9) == pytest.approx(1.5 + 0.018)  # one bucket
+    rank_plan.plan()
+    assert f"```\n{capsys.readouterr().out}```" in (ROOT / "docs/guide/ranks.md").read_text()
+
+
 # --- GPUs -------------------------------------------------------------------------------------
 
 

@@ -98,7 +98,11 @@ class _Attempt:
 
     def run(self) -> int:
         if not self.job.node_rank:
-            self.server = Server(("", self.job.master_port))
+            try:
+                self.server = Server(("", self.job.master_port))
+            except OSError as error:
+                _say(f"ranks cannot meet on port {self.job.master_port}: {error.strerror}. Choose another, or none")  # fmt: skip
+                return 1
             self.server.on_loss = self._note
         handlers = {s: signal.signal(s, _stop_on) for s in (signal.SIGINT, signal.SIGTERM)}
         process = subprocess.Popen(
@@ -129,6 +133,8 @@ class _Attempt:
                     break
         code = process.poll()
         reported = self._reported_code()
+        if reported is not None and reported > 128:
+            _say(f"rank {self.first} was ended by {_signal_name(reported - 128)}")
         return reported if reported is not None else 128 - code if code and code < 0 else code or 0
 
     def _look_for_ends(self) -> None:
@@ -199,6 +205,14 @@ class _Attempt:
             "TORCHELASTIC_RUN_ID": "minitorch",
             "TORCHELASTIC_USE_AGENT_STORE": "True",
         }
+
+
+def _signal_name(number: int) -> str:
+    """What a signal is called, and what it may mean."""
+    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+    return (
+        f"{name}: is /dev/shm full, which ranks of a machine share?" if name == "SIGBUS" else name
+    )
 
 
 def _travels(name: str) -> bool:

@@ -149,6 +149,19 @@ def world(rank: int, size: int, store: Store) -> Any:
     return comm
 
 
+launched_as: list[tuple[int, int]] = []
+"""Of a process that the launcher has started as a rank: which rank, of how many."""
+
+
+def check_rank(rank: int, size: int) -> None:
+    """RuntimeError if the launcher has started this process as another rank."""
+    if launched_as and size > 1 and launched_as[0] != (rank, size):
+        known = "rank {} of {}".format(*launched_as[0])
+        raise RuntimeError(
+            f"This process was started as {known}, and cannot be rank {rank} of {size}: RANK and WORLD_SIZE are the launcher's"
+        )
+
+
 def _initialize(mpi: Any, rank: int, size: int, store: Store) -> None:
     """Start MPI; its calls may come from several threads."""
     if (launched_rank(), launched_size()) == (rank, size) or size == 1:

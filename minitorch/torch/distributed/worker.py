@@ -25,6 +25,7 @@ def main(argv: Sequence[str]) -> int:
     rank = _set_variables()
     if "--local-rank" in options:
         args.insert(1, f"--local-rank={os.environ['LOCAL_RANK']}")
+    mpi.launched_as[:] = [(rank, int(os.environ["WORLD_SIZE"]))]
     world.presence = Presence(_store(), rank)
     world.presence.on_store_gone = lambda: os._exit(1)
     run = run_module if "--module" in options else run_script

@@ -12,6 +12,7 @@ from typing import Any
 from ..device import device
 from . import mpi
 from .debug import DebugLevel, get_debug_level
+from .errors import DistStoreError
 from .process_group import ProcessGroup, ProcessGroupMPI
 from .rendezvous import rendezvous
 from .store import PrefixStore, Store
@@ -130,12 +131,14 @@ def _check_ranks(rank: int, size: int) -> None:
 
 def _join(backend: str, store: Store | None, rank: int, size: int, limit: timedelta) -> None:
     """Be a rank: of MPI, and one whose end the others hear of."""
+    mpi.check_rank(rank, size)
     world.starts += 1
     if store is None:
         comm = mpi.world(rank, size, _no_store)
         shared = _share_through_mpi(comm, rank)
     else:
         shared = _reachable_store(store, rank, size)
+        _meet(shared, rank, size)
         comm = mpi.world(rank, size, shared)
     if world.presence is None and size > 1:
         world.presence = Presence(shared, rank)
@@ -145,6 +148,21 @@ def _join(backend: str, store: Store | None, rank: int, size: int, limit: timede
     world.default = group.WORLD = GroupMember.WORLD = made
     world.groups = [made]
     world.names = 1
+
+
+def _meet(store: Store, rank: int, size: int) -> None:
+    """Wait until all ranks are there; the error names those that did not come. (MPI would wait without end.)"""
+    keys = [f"here{world.starts}/{each}" for each in range(size)]
+    store.set(keys[rank], "")
+    try:
+        store.wait(keys)
+    except DistStoreError:
+        missing = [str(i) for i, key in enumerate(keys) if not store.check([key])]
+        seconds = store.timeout.total_seconds()
+        raise DistStoreError(
+            f"Timed out after {seconds:g} seconds waiting for clients. {size - len(missing)}/{size} clients joined; "
+            f"not rank {', '.join(missing)}."
+        ) from None
 
 
 class _NoStore(Store):

@@ -59,13 +59,14 @@ class GradBucket:
         """Whether there is no bucket after it."""
         return self._last
 
-    def fill(self) -> None:
-        """Put the parameters' gradients into the buffer, where they are not; zeros where there are none."""
+    def fill(self, factor: float) -> None:
+        """Put the parameters' gradients, times a number, into the buffer; zeros where there are none."""
+        number = self._own._array.dtype.type(factor)
         for parameter, view in zip(self._parameters, self._views, strict=True):
             if parameter._grad is None:
                 view._array[...] = 0
-            elif parameter._grad is not view:
-                view._array[...] = parameter._grad._array
+            elif parameter._grad is not view or factor != 1:
+                np.multiply(parameter._grad._array, number, out=view._array)
 
     def clear(self) -> None:
         """Have gradients of zero: those of a rank that has no more inputs."""
@@ -141,13 +142,18 @@ class Reducer:
         for bucket in self.buckets:
             bucket.waiting, bucket.work = len(bucket._parameters), None
         self.used = None
-        if self.find_unused:
+        if self.find_unused and not self.alone:
             reached = leaves_of(outputs)
             unused = [p for p in self.parameters if id(p) not in reached]
             numbers = np.array([id(p) in reached for p in self.parameters], np.int32)
             self.used = wrap(numbers)
             for parameter in unused:
                 self._mark(parameter)
+
+    @property
+    def alone(self) -> bool:
+        """Whether gradients are averages as they are."""
+        return self.size == 1 and self.hook is None and not self.views
 
     def check_finished(self) -> None:
         """RuntimeError if a backward has not reached all parameters."""
@@ -173,7 +179,7 @@ class Reducer:
 
     def _arrived(self, parameter: Tensor) -> None:
         """A gradient was accumulated."""
-        if self.active:
+        if self.active and not self.alone:
             if id(parameter) in self.ready:
                 raise RuntimeError(
                     "Expected to mark a variable ready only once. This error is caused by one of the "
@@ -190,7 +196,7 @@ class Reducer:
             if bucket.waiting:
                 return
             self.next_bucket += 1
-            bucket.fill()
+            bucket.fill(1.0 if self.hook is not None else 1 / self.divisor)
             self._start(bucket)
         self._finish()
 
@@ -200,9 +206,6 @@ class Reducer:
             state, hook = self.hook
             bucket.work = hook(state, bucket)
             return
-        if self.divisor != 1:
-            buffer = bucket._buffer._array
-            buffer *= buffer.dtype.type(1 / self.divisor)
         bucket.work = dist.all_reduce(bucket._buffer, group=self.group, async_op=True)
 
     def _wait(self, bucket: GradBucket) -> list[Tensor]:
