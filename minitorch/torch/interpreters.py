@@ -178,7 +178,7 @@ def composite(fn: Callable[..., Any], name: str = "") -> Callable[..., Any]:
 
 
 def update(*writes: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Let interpreters see a function that writes into some of its inputs, given by their places."""
+    """Let interpreters see a function that writes into some of its inputs, given by their places; without any, one that checks values."""
     return lambda fn: _shown(Update(fn.__name__, fn, writes))
 
 

@@ -17,7 +17,8 @@ import numpy as np
 
 from ...threads import get_num_threads, numpy_on_one_thread, running
 from ..backends.cpu.matmul import LARGE
-from ..backends.interface import address_of
+from ..backends.interface import address_of, backend_for
+from ..device import CPU
 from ..tensor import bump_versions
 from .kernel_forms import Kernel
 from .loops import Loop, Text
@@ -25,7 +26,7 @@ from .lowering import Call, Lowering, Update
 from .memory import LEFT, MADE, OUTSIDE, OWN, PARALLEL, Place, Root, compact_layout, new_array
 from .player import OnArrays
 from .product_forms import Product, leading
-from .tape import Slot, Tape
+from .tape import Entry, Slot, Tape, slots_in
 
 PRODUCTS = 10
 """How many multiplications of a product take as long as an element of a loop."""
@@ -273,6 +274,13 @@ class NativePlayer(OnArrays):
                 self._start(segments[k])
         for number in sorted(self.returned):
             self._ensure(Slot(number))
+
+    def _update(self, entry: Entry) -> None:
+        formula = getattr(entry.op, "formula", None)
+        if formula is not None:  # of an optimizer: many steps will follow
+            for dtype in {self.layouts[slot][2] for slot in slots_in(entry.inputs[:1])}:
+                backend_for(CPU).expect_many_steps(formula, dtype)
+        super()._update(entry)
 
     def end(self) -> None:
         super().end()

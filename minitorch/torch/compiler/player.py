@@ -19,8 +19,7 @@ import numpy as np
 from ..autograd.graph import Node, modes, numbers
 from ..autograd.saved import FREED
 from ..backends.cpu.dispatch import COMPILES
-from ..backends.interface import as_array, backend_for
-from ..device import CPU
+from ..backends.interface import as_array
 from ..ops.record import OPAQUE, bind
 from ..ops.writes import InPlace, bind_in_place
 from ..tensor import Tensor, bump_version, mark_inference, wrap
@@ -339,7 +338,7 @@ class OnArrays(Player):
             self.lines.append(f"{made[0]} = {self.text(entry.inputs[0])}")
         elif isinstance(op, InPlace):
             self._write(op.op, entry)
-        elif op.writes:
+        elif op.writes or not entry.outputs:
             self._update(entry)
         else:
             call = self.call(op.compute, entry.inputs, entry.params)
@@ -386,11 +385,6 @@ class OnArrays(Player):
                 wrapped[number] = self.tensor(slot)
             else:
                 wrapped[number] = f"wrap(v{number})"
-        formula = getattr(entry.op, "formula", None)
-        if formula is not None and not self.tape.elsewhere:  # of an optimizer
-            dtypes = {self.layouts[slot][2] for slot in slots_in(entry.inputs[:1])}
-            for dtype in dtypes:
-                backend_for(CPU).expect_many_steps(formula, dtype)
         variable = self.variable
         self.variable = lambda slot: wrapped[int(slot)]  # type: ignore[method-assign]
         self.lines.append(self.call(entry.op.compute, entry.inputs, entry.params))
@@ -446,7 +440,7 @@ class _OnTensors(Player):
             given = "".join(f"{x}, " for x in others)
             record, params = self.constant(op.op), self._params(entry)
             self.lines.append(f"bind_in_place({record}, {target}, ({given}), {params}, True)")
-        elif op.writes:
+        elif op.writes or not entry.outputs:
             self.lines.append(self.call(op.compute, entry.inputs, entry.params))
         else:
             given = "".join(f"{self.text(x)}, " for x in entry.inputs)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import dtypes, scalars
 from ..autograd.modes import no_grad
-from ..interpreters import composite
+from ..interpreters import composite, update
 from ..tensor import Array, Tensor
 from .activation import logsigmoid
 from .elementwise import on_arrays
@@ -195,6 +195,13 @@ def poisson_nll_loss(
     return reduced(loss, reduction, size_average, reduce)
 
 
+@update()
+def _check_variances(var: Tensor) -> None:
+    """ValueError if one is negative: part of what is computed, since it depends on values."""
+    if (var._array < 0).any():
+        raise ValueError("var has negative entry/entries")
+
+
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -208,8 +215,7 @@ def gaussian_nll_loss(
         var = input.new_full(input.shape, var)
     elif not isinstance(var, Tensor):
         raise TypeError(f"var must be a Tensor or a float, not {type(var).__name__}")
-    if (var._array < 0).any():
-        raise ValueError("var has negative entry/entries")
+    _check_variances(var)
     if var.shape != input.shape:
         odd = [b for a, b in zip(input.shape, var.shape, strict=False) if a != b]
         if input.shape[:-1] == var.shape:

@@ -348,3 +348,14 @@ def classes_that_are_counted(compile):
         except RuntimeError as error:
             out.append(str(error))
     return out
+
+
+@way("played")
+def variances_that_are_checked(compile):
+    f, out = compile(lambda x, v: torch.nn.functional.gaussian_nll_loss(x, x * 0, v)), []
+    for i in range(10):
+        try:
+            out.append(f(torch.full((2,), float(i)), torch.tensor([1.0, -1.0 if i == 7 else 2.0])))
+        except ValueError as error:
+            out.append(str(error))
+    return out

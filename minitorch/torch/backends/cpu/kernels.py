@@ -25,7 +25,6 @@ from typing import Any
 
 import numpy as np
 from numba import (
-    carray,  # pyright: ignore[reportPrivateImportUsage]
     int64,
     prange,
     typeof,
@@ -38,6 +37,7 @@ from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.imputils import impl_ret_borrowed
 from numba.core.untyped_passes import FixupArgs
 from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
 from numba.np.numpy_support import from_dtype
 
 from ....jit import compile_kernel, compile_part
@@ -233,16 +233,19 @@ def run_at(real: Any) -> Any:
     number = from_dtype(np.dtype(real))
 
     @intrinsic
-    def pointer_at(typing_context: Any, address: Any) -> Any:
+    def run(typing_context: Any, address: Any, count: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
+            start, n = args
+            array = context.make_array(signature.return_type)(context, builder)
+            element = context.get_data_type(number)
+            size = context.get_constant(types.intp, context.get_abi_sizeof(element))
+            data = builder.inttoptr(start, element.as_pointer())
+            populate_array(array, data, [n], [size], size, None)
+            return array._getvalue()
 
-        return types.CPointer(number)(int64), generate
+        return types.Array(number, 1, "C")(int64, int64), generate
 
-    def run(address: int, count: int) -> Any:
-        return carray(pointer_at(address), (count,))  # pyright: ignore[reportCallIssue]
-
-    return compile_part(run, EXACT, forceinline=True, **INSIDE)
+    return run
 
 
 numbers_at: Any = by_type(run_at)
