@@ -15,11 +15,18 @@ import pytest
 
 ON_CPU = {
     "test_compile", "test_compile_sound", "test_compiled_programs", "test_counting", "test_coverage", "test_cpu_conv", "test_cpu_kernels",
-    "test_cuda_flash", "test_cuda_kernels", "test_cuda_source", "test_data", "test_distributed", "test_dlpack", "test_seam", "test_distributed_shards", "test_fuzz", "test_library_names",
+    "test_cuda_flash", "test_cuda_kernels", "test_cuda_source", "test_data", "test_distributed", "test_dlpack", "test_layouts", "test_seam", "test_distributed_shards", "test_fuzz", "test_library_names",
     "test_machines", "test_multiprocessing", "test_names", "test_native", "test_new_operation", "test_numpy_warnings", "test_runner", "test_scalars",
     "test_threads", "test_torchvision", "test_transformer_floors", "test_without_compiler", "test_wrong_calls",
 }  # fmt: skip
 """Files about kernels, memory and processes of the CPU, or about names."""
+
+NAMING_THE_CPU = {
+    "test_libraries_of_operations", "test_map_location", "test_safe_open", "test_a_model_computes_the_same_in_the_other_library",
+    "test_devices_are_contexts", "test_what_pytorch_can_override_can_be_here", "test_a_sparse_product_is_the_dense_one",
+    "test_modules_without_memory", "test_autocast_reaches_functions_held_anywhere_and_replaces_nothing",
+}  # fmt: skip
+"""Tests that make tensors on the CPU by name, or look at what this file replaces."""
 
 OWN = {"test_cuda", "test_cuda_places", "test_examples"}
 """Files that choose their devices."""
@@ -43,7 +50,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent != Path(__file__).parent:
             continue
-        if item.path.stem in ON_CPU:
+        name = getattr(item, "originalname", item.name)
+        if item.path.stem in ON_CPU or name in NAMING_THE_CPU:
             item.add_marker(pytest.mark.skip(reason="of the CPU"))
         elif item.path.stem not in OWN:
             item.add_marker(pytest.mark.cuda)

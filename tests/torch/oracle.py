@@ -14,7 +14,7 @@ import numpy as np
 import torch as real
 
 import minitorch.torch as ours
-from minitorch.torch.backends.interface import as_numpy, from_numpy, resolve
+from minitorch.torch.backends.interface import as_numpy, backend_for, from_numpy, resolve
 from minitorch.torch.generator import default_generator as our_generator
 from minitorch.torch.tensor import wrap
 
@@ -97,7 +97,9 @@ def _on_device(plain: Any, array: np.ndarray, memories: dict[Any, Any]) -> Any:
         memory = memories[start][1]
         memory = memory[: len(memory) // array.itemsize * array.itemsize].view(array.dtype)
         whole = memories[start, array.dtype] = from_numpy(memory, where)
-    return wrap(whole).as_strided(tuple(plain.shape), plain.stride(), plain.storage_offset())
+    if plain.storage_offset():  # a view of memory that begins earlier
+        return wrap(whole).as_strided(tuple(plain.shape), plain.stride(), plain.storage_offset())
+    return wrap(backend_for(where).strided(whole, array.shape, array.strides))
 
 
 def array_like(plain: Any, kind: Any, memories: dict[Any, Any]) -> np.ndarray:

@@ -92,3 +92,16 @@ def test_chances_on_a_gpu_decide_in_any_order_of_memory():
     assert x.bernoulli_(torch.eye(4, 3, device="cuda")).equal(torch.eye(4, 3, device="cuda"))
     with pytest.raises(RuntimeError, match=r"in \[0, 1\]"):
         x.bernoulli_(torch.full((4, 3), 1.5, device="cuda"))
+
+
+def test_what_no_memory_could_hold_is_refused_and_work_goes_on():
+    x = torch.ones(1, 1, dtype=torch.int8, device="cuda")
+    for call in (
+        lambda: x.expand(2**57, 1) + 1,
+        lambda: x.expand(2**40, 1) * x.expand(1, 2**40),
+        lambda: torch.vander(torch.arange(4.0, device="cuda"), 2**62),
+        lambda: torch.empty(2**62, 4, device="cuda"),
+    ):
+        with pytest.raises((RuntimeError, MemoryError)):
+            call()
+    assert (x + 1).item() == 2

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.interface import as_numpy
 from ..compiler.exceptions import UserError
 from ..fx.graph import Graph
 from ..fx.node import Node
@@ -112,6 +113,7 @@ def _counting(array: Any) -> tuple[int, int, int] | None:
     """Start, end and step of whole numbers that count up or down."""
     if array.ndim != 1 or array.dtype.kind not in "iuf" or len(array) < 1:
         return None
+    array = as_numpy(array)
     start = array[0].item()
     step = (array[1] - array[0]).item() if len(array) > 1 else 1
     if start != int(start) or step != int(step) or step == 0:

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.interface import as_numpy
+
 DATA_TYPES = {
     "float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9, "float16": 10,
     "float64": 11, "uint32": 12, "uint64": 13, "complex64": 14, "complex128": 15, "bfloat16": 16,
@@ -58,7 +60,7 @@ def many(field: int, values: Iterable[bytes | str]) -> bytes:
 def tensor(name: str, array: np.ndarray, kind: str) -> bytes:
     """TensorProto: an array with its type and shape."""
     dims = b"".join(number(1, size) for size in array.shape)
-    return dims + number(2, DATA_TYPES[kind]) + data(8, name) + data(9, np.ascontiguousarray(array).tobytes())  # fmt: skip
+    return dims + number(2, DATA_TYPES[kind]) + data(8, name) + data(9, np.ascontiguousarray(as_numpy(array)).tobytes())  # fmt: skip
 
 
 def attribute(name: str, value: Any) -> bytes:

@@ -102,6 +102,11 @@ def _beside(x: Array, length: int, width: int) -> Array:
     return cupy.ndarray((batch, length, heads, width), x.dtype).transpose(0, 2, 1, 3)
 
 
+def _like(x: Array) -> Array:
+    """Memory for the gradient of x, in the same order, if that is one of the two that are usual."""
+    return cupy.ndarray(x.shape, x.dtype) if x._c_contiguous else _beside(x, *x.shape[-2:])
+
+
 def attention(
     query: Array, key: Array, value: Array, mask: Array | None, scale: float, causal: bool
 ) -> tuple[Array, Array] | None:
@@ -134,7 +139,7 @@ def attention_backward(
     given = query, key, value
     if shares.shape[-1] != 2:
         grad = grad if flash_attention.fits(grad) else cupy.ascontiguousarray(grad)
-        made = [_beside(x, *x.shape[-2:]) for x in given]
+        made = [_like(x) for x in given]
         flash_attention.backward(grad, given, shares, tuple(made), scale, causal)
         return tuple(made)
     if _is_long(query, key):
@@ -142,7 +147,7 @@ def attention_backward(
         made += [cupy.zeros(x.shape, shares.dtype) for x in (key, value)]
         long_attention.backward(grad, given, shares, tuple(made), scale, causal)
         return tuple(x.astype(query.dtype, copy=False) for x in made)
-    by_query, by_key, by_value = (_beside(x, *x.shape[-2:]) for x in given)
+    by_query, by_key, by_value = map(_like, given)
     dots = cupy.ndarray(query.shape[:-1], shares.dtype)
     inputs = [_places(x) for x in (grad, *given)]
     arrays = (grad, *given, shares, by_query, dots, *inputs, _places(by_query))

@@ -13,6 +13,7 @@ import traceback
 import warnings
 from collections.abc import Sequence
 from functools import cache
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,9 @@ from .philox import EACH_P, RECIPES, Launch, Recipe, launch_of, numbers, permuta
 
 DRAWN_BY_THE_CPU = frozenset(("poisson", "binomial", "_standard_gamma", "_sample_dirichlet"))
 """Distributions by rejection: the CPU makes them of words of the GPU's generator."""
+
+MOST = 1 << 56
+"""No GPU holds so many elements; the bytes of more might be a small number again, in 64 bits."""
 
 Case = tuple[str, Any]
 """A record's name, and the type of its first array."""
@@ -76,6 +80,11 @@ class Cuda(Backend):
             raise OutOfMemoryError(f"CUDA out of memory. {error}") from None
 
     def _by_formula(self, op: Any, where: device, arrays: Any, params: dict[str, Any]) -> Any:
+        shapes = [x.shape for x in arrays if isinstance(x, self.array)]
+        check_size(max(map(math.prod, shapes), default=0))
+        if op.scalar is not None:
+            reverse = (shape[::-1] for shape in shapes)
+            check_size(math.prod(max(sizes) for sizes in zip_longest(*reverse, fillvalue=1)))
         if op.name in DRAWN_BY_THE_CPU:
             return self._on_cpu(op, where, arrays, params)
         if self.on_cpu and _case(op.name, arrays) in self.on_cpu:
@@ -384,6 +393,14 @@ class Cuda(Backend):
     def milliseconds(self, start: Any, end: Any) -> float:
         """The time between two moments."""
         raise NotImplementedError
+
+
+def check_size(n: int) -> None:
+    """OutOfMemoryError if an array of n elements cannot be."""
+    if n > MOST:
+        raise OutOfMemoryError(
+            f"CUDA out of memory. An array of {n} elements or more is asked for."
+        )
 
 
 def _case(name: str, arrays: Any) -> Case:

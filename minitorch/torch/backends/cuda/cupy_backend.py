@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import prod
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from ...device import DeviceError, OutOfMemoryError, device
 from ...environment import get_float32_matmul_precision
 from ..interface import Array, Shape
-from .backend import Cuda
+from .backend import Cuda, check_size
 from .graphs import refuse_reading, refuse_writing
 from .philox import BLOCK, code_of
 
@@ -151,14 +152,18 @@ class CupyCuda(Cuda):
     # --- Arrays ----------------------------------------------------------------------------------------
 
     def empty(self, shape: Shape, dtype: Any, where: device) -> Array:
+        check_size(prod(shape))
         with self._on(where):
             return cupy.ndarray(shape, dtype)
 
     def zeros(self, shape: Shape, dtype: Any, where: device) -> Array:
+        check_size(prod(shape))
         with self._on(where):
             return cupy.zeros(shape, dtype)
 
     def strided(self, array: Array, shape: Shape, strides: Shape) -> Array:
+        if prod(shape) * array.itemsize >= 1 << 63:  # CuPy would count them in 64 bits
+            raise ValueError("array is too big")
         return cupy.ndarray(shape, array.dtype, array.data, strides)
 
     def from_numpy(self, array: np.ndarray, where: device) -> Array:

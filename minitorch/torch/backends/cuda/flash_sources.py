@@ -42,6 +42,7 @@ FLASH = """
 #define WARPS (8 / GROUPS)
 #define ROWS 128
 #define TILE 64
+#define STEP 64
 #define FEW 32
 #define CHUNKS (WIDTH / 8)
 #define LOG2E 1.4426950408889634f
@@ -152,43 +153,46 @@ extern "C" __global__ void MOST_THREADS(BLOCKS) flash(
   for (int t = 0; t < tiles; ++t) {
     wait_for_copies();
     __syncthreads();
-    int now = t % 2 * TILE * WIDTH, next = TILE * WIDTH - now, column = t * TILE + lane % 4 * 2;
+    int now = t % 2 * TILE * WIDTH, next = TILE * WIDTH - now;
     if (t + 1 < tiles) {
       copy_tile(keys + next, TILE, key, k.row, (t + 1) * TILE, size.keys, size.width);
       copy_tile(values + next, TILE, value, v.row, (t + 1) * TILE, size.keys, size.wide);
     }
-    Sums scores[GROUPS][TILE / 8];
-    by_rows<TILE>(scores, queries, row, keys + now);
-    if ((t + 1) * TILE > size.keys || (causal && (t + 1) * TILE > first + row + 1)) {
+#pragma unroll
+    for (int part = 0; part < TILE; part += STEP) {
+      Sums scores[GROUPS][STEP / 8];
+      by_rows<STEP>(scores, queries, row, keys + now + part * WIDTH);
+      if ((t + 1) * TILE > size.keys || (causal && (t + 1) * TILE > first + row + 1)) {
+#pragma unroll
+        for (int m = 0; m < GROUPS; ++m)
+#pragma unroll
+          for (int n = 0; n < STEP / 8; ++n)
+#pragma unroll
+            for (int e = 0; e < 4; ++e) {
+              int j = t * TILE + part + lane % 4 * 2 + 8 * n + e % 2;
+              if (j >= size.keys || (causal && j > mine + 16 * m + e / 2 * 8)) scores[m][n][e] = -INFINITY;
+            }
+      }
 #pragma unroll
       for (int m = 0; m < GROUPS; ++m)
 #pragma unroll
-        for (int n = 0; n < TILE / 8; ++n)
+        for (int half = 0; half < 2; ++half) {
+          float higher = top[m][half];
 #pragma unroll
-          for (int e = 0; e < 4; ++e) {
-            int j = column + 8 * n + e % 2;
-            if (j >= size.keys || (causal && j > mine + 16 * m + e / 2 * 8)) scores[m][n][e] = -INFINITY;
-          }
+          for (int n = 0; n < STEP / 8; ++n) higher = fmaxf(higher, fmaxf(scores[m][n][2 * half], scores[m][n][2 * half + 1]));
+          higher = top_of_four(higher);
+          float base = higher == -INFINITY ? 0.0f : higher * factor, old = power_of_two(top[m][half] * factor - base), all = 0;
+          top[m][half] = higher;
+#pragma unroll
+          for (int n = 0; n < STEP / 8; ++n)
+#pragma unroll
+            for (int e = 2 * half; e < 2 * half + 2; ++e) all += scores[m][n][e] = power_of_two(scores[m][n][e] * factor - base);
+          sum[m][half] = sum[m][half] * old + all;
+#pragma unroll
+          for (int n = 0; n < WIDTH / 8; ++n) { mixed[m][n][2 * half] *= old; mixed[m][n][2 * half + 1] *= old; }
+        }
+      add_mixed<STEP>(mixed, scores, values + now + part * WIDTH);
     }
-#pragma unroll
-    for (int m = 0; m < GROUPS; ++m)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        float higher = top[m][half];
-#pragma unroll
-        for (int n = 0; n < TILE / 8; ++n) higher = fmaxf(higher, fmaxf(scores[m][n][2 * half], scores[m][n][2 * half + 1]));
-        higher = top_of_four(higher);
-        float base = higher == -INFINITY ? 0.0f : higher * factor, old = power_of_two(top[m][half] * factor - base), all = 0;
-        top[m][half] = higher;
-#pragma unroll
-        for (int n = 0; n < TILE / 8; ++n)
-#pragma unroll
-          for (int e = 2 * half; e < 2 * half + 2; ++e) all += scores[m][n][e] = power_of_two(scores[m][n][e] * factor - base);
-        sum[m][half] = sum[m][half] * old + all;
-#pragma unroll
-        for (int n = 0; n < WIDTH / 8; ++n) { mixed[m][n][2 * half] *= old; mixed[m][n][2 * half + 1] *= old; }
-      }
-    add_mixed<TILE>(mixed, scores, values + now);
   }
   int columns = 2 + size.wide / 2;
   sums += (long long)blockIdx.y * size.queries * columns;
