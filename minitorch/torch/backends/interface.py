@@ -274,6 +274,14 @@ def as_array(value: Any) -> Array:
     return value if type(value) in ARRAYS else np.asarray(value)
 
 
+def strided(array: Array, shape: Shape, strides: Shape) -> Array:
+    """A view of an array's memory, from where it begins, in any shape and strides (in bytes)."""
+    has_numbers = type(array) is np.ndarray and array.size and array.dtype.kind != "V"
+    if has_numbers and array.flags.c_contiguous:
+        return np.ndarray(shape, array.dtype, array, 0, strides)  # much cheaper than the other
+    return backend_of(array).strided(array, shape, strides)
+
+
 _METHODS = {
     np.maximum: "max", np.minimum: "min", np.logical_and: "all", np.logical_or: "any",
     np.add: "sum", np.multiply: "prod",

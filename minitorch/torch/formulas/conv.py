@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.interface import accelerated, backend_of
+from ..backends.interface import accelerated, strided
 from .geometry import Geometry, Sizes, by
 from .matmul import matmul
 
@@ -206,7 +206,7 @@ def unroll(x: Array, geometry: Geometry, places: Sizes) -> Array:
     strides = [d * s for d, s in zip(geometry.dilation, steps, strict=True)]
     strides += [d * s for d, s in zip(geometry.stride, steps, strict=True)]
     shape = (*x.shape[:2], *geometry.kernel, *places)
-    return backend_of(x).strided(x, shape, (*x.strides[:2], *strides))
+    return strided(x, shape, (*x.strides[:2], *strides))
 
 
 def _inside(geometry: Geometry, sizes: Sizes) -> tuple[Any, ...]:

@@ -86,7 +86,7 @@ def var(x: Array, dims: Dims = None, correction: float = 1, keepdim: bool = Fals
 
 def _divided(squares: Any, count: int, correction: float) -> Array:
     """The variance from the sum of squared distances."""
-    return as_array(squares / squares.dtype.type(max(count - correction, 0) if count else 0))
+    return as_array(squares / (float(max(count - correction, 0)) if count else 0.0))
 
 
 @accelerated
@@ -98,7 +98,7 @@ def moments(x: Array, dims: Dims, keepdim: bool) -> tuple[Array, Array, int]:
     whole = not keepdim and (dims is None or len(dims) == x.ndim)
     total = _total(x, dims, not whole)
     count = x.size // total.size if total.size else 0
-    centre = total / x.dtype.type(count or np.nan)
+    centre = total / (float(count) or np.nan)  # a plain number: sooner than one of the type
     squares = _total(_squares(x - centre), dims, keepdim)
     return squares, centre, count
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.interface import backend_for, from_numpy, others, resolve
+from ..backends.interface import backend_for, from_numpy, others, resolve, strided
 from ..device import CPU, chosen, where_new
 from ..dtypes import dtype as dtype_type
 from ..environment import preserve_format
 from ..tensor import Array, Tensor
 from .copies import order_of_memory
 from .layout import memory_order
-from .movement import sizes_of, strided
+from .movement import sizes_of
 from .promotion import exact_cast, exact_number, plain_number
 from .record import Op, bind
 from .surface import FUNCTIONS, check_given_type, check_tensor, function, into, method, only_method

@@ -10,11 +10,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.lib.stride_tricks import as_strided as strided_view
-
 from .. import dtypes
-from ..backends.interface import backend_of
+from ..backends.interface import strided
 from ..tensor import Array, Size, Tensor, make_view
 from .copies import CLONE
 from .promotion import broadcast_shapes as shape_of
@@ -95,15 +92,6 @@ def _inferred(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
 
 
 # --- Views -----------------------------------------------------------------------------------
-
-
-def strided(array: Array, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
-    """A view of an array's memory, from where it begins, in any shape and strides."""
-    if type(array) is not np.ndarray:
-        return backend_of(array).strided(array, shape, strides)
-    if array.flags.c_contiguous and array.size and array.dtype.kind != "V":
-        return np.ndarray(shape, array.dtype, array, 0, strides)  # much cheaper than the other
-    return strided_view(array, shape, strides)
 
 
 def _reshaped(array: Array, shape: tuple[int, ...]) -> Array | None:

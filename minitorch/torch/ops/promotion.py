@@ -29,6 +29,8 @@ def plain_number(value: Any, name: str, argument: str) -> Any:
 
 def plain_integer(value: Any, name: str, argument: str) -> int:
     """One of Python's whole numbers, also where it is given as NumPy's or as a tensor of one element."""
+    if type(value) is int and -(1 << 63) <= value < 1 << 63:
+        return value
     try:
         if isinstance(value, (bool, np.bool_)):
             raise TypeError

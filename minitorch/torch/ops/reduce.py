@@ -379,7 +379,8 @@ def _moment_arguments(
 ) -> tuple[Dims, float]:
     """The dimensions, and what is subtracted from the count."""
     check_tensor(name, input)
-    if input.dtype.kind < dtypes.FLOATING:
+    array = input._array
+    if array.dtype.kind in "biu":
         raise RuntimeError(f"{name} only support floating point and complex dtypes")
     if isinstance(dim, bool):
         dim, unbiased = None, dim
@@ -387,7 +388,7 @@ def _moment_arguments(
         correction = 1 if unbiased else 0
     if isinstance(correction, complex):
         raise RuntimeError(f"{name}: value cannot be converted to type double without overflow")
-    return dims_of(dim, input.ndim), 1 if correction is None else correction
+    return dims_of(dim, array.ndim), 1 if correction is None else correction
 
 
 def _declare_moment(op: Op) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.interface import strided
 from ..tensor import Array, Tensor, offset_in, wrap, wrap_beside
-from .movement import strided, wrap_dim
+from .movement import wrap_dim
 from .promotion import plain_integer, plain_integers
 from .record import MOVEMENT, Op
 from .surface import function_and_method, only_method
