@@ -441,7 +441,10 @@ FINDINGS = [
     row("polygamma", 1, T([1j])),
     row("Tensor.split", CUBE, T([1.5])),
     row("Tensor.split", CUBE, T([1, 1])),
+    row("Tensor.uniform_", real.ones(2), 1, T(1j)),
     # NumPy's warnings
+    row("logspace", -INF, 0.5, steps=2),
+    row("linspace", -INF, 0.5, steps=3),
     row("kaiser_window", 3, True, INF),
     row("nn.functional.group_norm", leaf([[[INF, 1.0], [2.0, -INF], [1.0, 2.0], [3.0, 5.0]]]), 2, leaf([1.0, 2, 3, 4])),
 ]  # fmt: skip

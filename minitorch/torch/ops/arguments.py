@@ -153,6 +153,8 @@ class Parameter(NamedTuple):
             value = value.item()
         elif isinstance(value, Tensor) and not {"Tensor", "any"}.intersection(self.kinds):
             value = value.__index__() if {"int", "index"}.intersection(self.kinds) else value.item()
+            if isinstance(value, complex) and self.kinds == _FLOAT:
+                raise RuntimeError("value cannot be converted to type double without overflow")
         return float(value) if isinstance(value, bool) and self.kinds == _FLOAT else value
 
 

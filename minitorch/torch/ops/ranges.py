@@ -197,11 +197,12 @@ def _spaced(a: Any, b: Any, steps: int, kind: dtype_type) -> Array:
             return np.full(1, first).astype(kind.numpy)
     a, b = exact_number(a, kind), exact_number(b, kind)
     work = np.float64 if whole else np.float32 if kind.itemsize == 2 else kind.numpy.type
-    step = (work(b) - work(a)) / work(max(steps - 1, 1))
-    count = np.arange(steps)
-    up = work(a) + count.astype(work) * step
-    down = work(b) - count[::-1].astype(work) * step
-    return np.where(count < steps // 2, up, down).astype(kind.numpy)
+    with np.errstate(invalid="ignore"):  # infinity less infinity
+        step = (work(b) - work(a)) / work(max(steps - 1, 1))
+        count = np.arange(steps)
+        up = work(a) + count.astype(work) * step
+        down = work(b) - count[::-1].astype(work) * step
+        return np.where(count < steps // 2, up, down).astype(kind.numpy)
 
 
 @function

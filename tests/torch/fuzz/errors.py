@@ -14,9 +14,8 @@ from .difference import (
     has_long,
     is_complex,
     is_extreme,
-    not_finite,
 )
-from .judging import in_wider_types, of_twin
+from .judging import in_wider_types
 
 _CLEAN = r"raised (Type|Device|Runtime|Index|Value|NotImplemented|LinAlg|Memory)Error\("
 """An error that the library raised on purpose."""
@@ -27,20 +26,6 @@ ERRORS = (
         "(gradient )?accepted",
         text=r"not implemented for '|not supported for|dtype .*not supported|Could not run 'aten::|Promotion for uint16",
         instead=in_wider_types,
-    ),
-    Difference(
-        "PyTorch has no derivative of some in-place functions whose plain twins have one (`asinh_`, `atanh_`, of "
-        "types that are promoted).",
-        "gradient accepted",
-        names=r"(Tensor\.)?(a|arc)(sinh|cosh|tanh)_",
-        text="inplace version of",
-        instead=of_twin(""),
-    ),
-    Difference(
-        "PyTorch fails inside its derivative: whole numbers in `nansum`, `addcdiv` and `addr` beside floating point, "
-        "targets of losses that are of another type.",
-        "gradient accepted",
-        text="Expected isFloatingType|torch boolean negative|Found dtype|can't be cast to the desired output|must have the same dtype",
     ),
     Difference(
         "PyTorch's autograd refuses some types that we differentiate: unsigned whole numbers beside floating point, "
@@ -86,12 +71,6 @@ ERRORS = (
         when=is_extreme,
     ),
     Difference(
-        "PyTorch has no derivative of a function that has one here (0, of drawn numbers).",
-        "gradient accepted",
-        names=r"(Tensor\.)?(bernoulli|binomial|multinomial|normal|poisson|rrelu\w*|\w*dropout)_?",
-        text="derivative for .* is not implemented",
-    ),
-    Difference(
         "`addbmm_` gives its tensor the shape of the product, in PyTorch; here a write keeps the shape.",
         "refused",
         names=r"Tensor\.addbmm_",
@@ -125,18 +104,6 @@ ERRORS = (
         "PyTorch fails an assertion of its own, and asks to report a bug.",
         "(gradient )?(accepted|error class)",
         text="INTERNAL ASSERT FAILED",
-    ),
-    Difference(
-        "PyTorch's gradient of `vander` fails: it has written over what it needs.",
-        "gradient accepted",
-        names="vander",
-        text="modified by an inplace operation",
-    ),
-    Difference(
-        "PyTorch has a gradient by the source of a scatter only where the index is of the source's shape.",
-        "gradient (accepted|error class)",
-        names=r"(Tensor\.)?scatter\w*",
-        text="returned an invalid gradient",
     ),
     Difference(
         "Some of PyTorch's functions fail where memory cannot be seen in one row: `isin` of unique elements, "
@@ -196,19 +163,6 @@ ERRORS = (
         text="weight or bias type",
     ),
     Difference(
-        "PyTorch has no derivative of `scatter` that multiplies, `native_channel_shuffle` and the remainder of a number "
-        "by a tensor; here they have one.",
-        "gradient accepted",
-        names=r"(Tensor\.)?(scatter_?|native_channel_shuffle|__rmod__|remainder)|nn\.functional\.native_channel_shuffle",
-        text="derivative for .* is not implemented",
-    ),
-    Difference(
-        "PyTorch has no derivative of `elu_`, `celu_` and `leaky_relu_` with a negative slope, since it keeps the result "
-        "alone.",
-        "gradient accepted",
-        text="In-place (elu|leakyReLu) backward calculation is triggered with a negative slope",
-    ),
-    Difference(
         "Laguerre's and Legendre's polynomials of degrees above a million are refused; PyTorch computes for minutes.",
         "refused",
         names=r"special\.\w*polynomial_\w",
@@ -221,34 +175,10 @@ ERRORS = (
         text="expected pivots of shape",
     ),
     Difference(
-        "PyTorch's derivative of `celu` takes `alpha` for a number of four bytes, and that of `elu_` with a negative "
-        "`scale`, or of `celu_` with an infinite `alpha`, is of another number than was given.",
-        "gradient (accepted|values)",
-        names=r"(nn\.functional\.)?(celu|elu)_?",
-        when=lambda call: any(
-            isinstance(v, (int, float)) and (v < 0 or float(real.tensor(v).float()) != v)
-            for v in (*call.args, *call.kwargs.values())
-        ),
-    ),
-    Difference(
-        "PyTorch's derivatives of `clamp` and `binary_cross_entropy_with_logits` fail where the bounds, or the target, "
-        "are larger than the input.",
-        "gradient accepted",
-        names=r"(Tensor\.)?(clamp|clip)\w*|binary_cross_entropy_with_logits",
-        text="doesn't match the broadcast shape",
-    ),
-    Difference(
         "PyTorch fails inside `index_put` without an index, and inside the derivative of `channel_shuffle` into no "
         "groups.",
         "(gradient )?accepted",
         text="called on an undefined Tensor|mask with dtype nullptr|groups to divide channels in must be positive",
-    ),
-    Difference(
-        "PyTorch's gradient of `cholesky` of matrices without elements that are not square fails.",
-        "gradient accepted",
-        names=r"(Tensor\.)?cholesky",
-        text="must be batches of square matrices",
-        when=has_empty,
     ),
     Difference(
         "PyTorch's `fill_diagonal_` goes on past the end of memory that a tensor shows more than once.",
@@ -262,12 +192,6 @@ ERRORS = (
         "refused",
         names=r"(nn\.functional\.)?instance_norm",
         text="mixed dtype",
-    ),
-    Difference(
-        "PyTorch's derivative of `dist` with p = 0 fails.",
-        "gradient accepted",
-        names=r"(Tensor\.)?dist",
-        text="Expected a proper Tensor but got None",
     ),
     Difference(
         "PyTorch lets a negative `label_smoothing` pass, and does nothing about it.",
@@ -304,12 +228,6 @@ ERRORS = (
         instead=lambda call: replace(call, name="round", args=call.args[:1], kwargs={}),
     ),
     Difference(
-        "PyTorch's derivative of `index_fill` by the number fails for places counted from the end.",
-        "gradient accepted",
-        names=r"(Tensor\.)?index_fill_?",
-        text="index out of range in self",
-    ),
-    Difference(
         "PyTorch's `cummax` and `cummin` of no elements do not look at the dimension.",
         "refused",
         names=r"(Tensor\.)?cum(max|min)",
@@ -333,6 +251,19 @@ ERRORS = (
         "refused",
         names=r"(nn\.functional\.)?adaptive_avg_pool\dd",
         text="with non-zero size for non-batch dimensions",
+        when=has_empty,
+    ),
+    Difference(
+        "PyTorch's `split` takes no whole number of NumPy's, which its other functions take.",
+        "accepted",
+        names=r"(Tensor\.)?split",
+        text="not numpy.int64",
+    ),
+    Difference(
+        "PyTorch's attention of no queries does not look at the mask.",
+        "refused",
+        names=r"nn\.functional\.scaled_dot_product_attention",
+        text="do not broadcast",
         when=has_empty,
     ),
     Difference(
@@ -385,20 +316,6 @@ ERRORS = (
         text="one `x` value for each sample point",
     ),
     Difference(
-        "PyTorch has no derivative of some in-place functions whose plain twins have one (`asinh_`, `atanh_`, of "
-        "types that are promoted).",
-        "gradient accepted",
-        names=r"(Tensor\.)?(a|arc)(sinh|cosh|tanh)_",
-        text="inplace version of",
-        when=lambda call: is_complex(call) and not_finite(call),
-    ),
-    Difference(
-        "PyTorch's derivative of `lu_unpack` fails if nothing was unpacked.",
-        "gradient accepted",
-        names="lu_unpack",
-        text="triu: input tensor must have at least 2 dimensions",
-    ),
-    Difference(
         "PyTorch's `cov` of one number with weights writes into that number, which is refused if it is a leaf.",
         "accepted",
         names=r"(Tensor\.)?cov",
@@ -424,14 +341,12 @@ ERRORS = (
         when=lambda call: isinstance(call.kwargs.get("out"), (int, float)),
     ),
     Difference(
-        "PyTorch's `linear` takes a bias of another type, and casts it, where it does not lie in one row of memory; we "
-        "refuse, as it does elsewhere.",
+        "PyTorch's `linear` takes a bias of another type, and casts it, where it or the input does not lie in one row of "
+        "memory; we refuse, as it does elsewhere.",
         "refused",
         names=r"nn\.functional\.(linear|multi_head_attention_forward)",
         text="must have the same dtype",
-        when=lambda call: any(
-            t.ndim == 1 and not t.is_contiguous() for t in leaves((call.args, call.kwargs))
-        ),
+        when=lambda call: any(not t.is_contiguous() for t in leaves((call.args, call.kwargs))),
     ),
     Difference(
         "Where there are no elements, some of PyTorch's functions do not look at types and values that they refuse "
@@ -439,12 +354,6 @@ ERRORS = (
         "refused",
         text="not implemented for|Low precision|without pivoting|pivots must|Expected a floating point|Sort currently|expects p to be|uniform_ expects|can't be cast to the desired output type|must have the same last size",
         when=has_empty,
-    ),
-    Difference(
-        "PyTorch's derivatives of `adaptive_avg_pool1d` and `adaptive_max_pool3d` to no places fail.",
-        "gradient accepted",
-        names=r"(nn\.functional\.)?adaptive_(avg|max)_pool\dd(_with_indices)?",
-        text="Expected grad_output to have non-zero size",
     ),
     Difference(
         "PyTorch's `logsumexp` of complex numbers casts to a real `out=`; most functions do not, nor does ours.",
@@ -477,17 +386,6 @@ ERRORS = (
         "accepted",
         names=r"(Tensor\.)?istft",
         text=r"min\(\): Expected reduction dim",
-    ),
-    Difference(
-        "PyTorch has no derivative of `embedding` that is both sparse and scaled by frequency.",
-        "gradient accepted",
-        text="scale_grad_by_freq not supported with sparse",
-    ),
-    Difference(
-        "PyTorch's derivative of `lerp` by a weight that is True or False fails.",
-        "gradient accepted",
-        names=r"(Tensor\.)?lerp_?",
-        text="Subtraction, the `-` operator, with two bool tensors",
     ),
     Difference(
         "PyTorch's `batch_norm` of no channels looks for the first weight.",

@@ -1,4 +1,4 @@
-"""Known differences in the gradients of what both libraries answer."""
+"""Known differences in the gradients of calls that both libraries answer."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from ..oracle import leaves
 from .difference import (
     Difference,
     has_blank,
+    has_empty,
     has_nan_number,
     has_type,
     has_zero,
+    is_complex,
     is_extreme,
     no_freedom,
     not_finite,
@@ -18,6 +20,127 @@ from .difference import (
 from .judging import of_twin
 
 GRADIENTS = (
+    Difference(
+        "PyTorch has no derivative of some in-place functions whose plain twins have one (`asinh_`, `atanh_`, of "
+        "types that are promoted).",
+        "gradient accepted",
+        names=r"(Tensor\.)?(a|arc)(sinh|cosh|tanh)_",
+        text="inplace version of",
+        instead=of_twin(""),
+    ),
+    Difference(
+        "PyTorch fails inside its derivative: whole numbers in `nansum`, `addcdiv` and `addr` beside floating point, "
+        "targets of losses that are of another type.",
+        "gradient accepted",
+        text="Expected isFloatingType|torch boolean negative|Found dtype|can't be cast to the desired output|must have the same dtype",
+    ),
+    Difference(
+        "PyTorch has no derivative of a function that has one here (0, of drawn numbers).",
+        "gradient accepted",
+        names=r"(Tensor\.)?(bernoulli|binomial|multinomial|normal|poisson|rrelu\w*|\w*dropout)_?",
+        text="derivative for .* is not implemented",
+    ),
+    Difference(
+        "PyTorch's gradient of `vander` fails: it has written over what it needs.",
+        "gradient accepted",
+        names="vander",
+        text="modified by an inplace operation",
+    ),
+    Difference(
+        "PyTorch has a gradient by the source of a scatter only where the index is of the source's shape.",
+        "gradient (accepted|error class)",
+        names=r"(Tensor\.)?scatter\w*",
+        text="returned an invalid gradient",
+    ),
+    Difference(
+        "PyTorch has no derivative of `scatter` that multiplies, `native_channel_shuffle` and the remainder of a number "
+        "by a tensor; here they have one.",
+        "gradient accepted",
+        names=r"(Tensor\.)?(scatter_?|native_channel_shuffle|__rmod__|remainder)|nn\.functional\.native_channel_shuffle",
+        text="derivative for .* is not implemented",
+    ),
+    Difference(
+        "PyTorch has no derivative of `elu_`, `celu_` and `leaky_relu_` with a negative slope, since it keeps the result "
+        "alone.",
+        "gradient accepted",
+        text="In-place (elu|leakyReLu) backward calculation is triggered with a negative slope",
+    ),
+    Difference(
+        "PyTorch's derivative of `celu` takes `alpha` for a number of four bytes, and that of `elu_` with a negative "
+        "`scale`, or of `celu_` with an infinite `alpha`, is of another number than was given.",
+        "gradient (accepted|values)",
+        names=r"(nn\.functional\.)?(celu|elu)_?",
+        when=lambda call: any(
+            isinstance(v, (int, float)) and (v < 0 or float(real.tensor(v).float()) != v)
+            for v in (*call.args, *call.kwargs.values())
+        ),
+    ),
+    Difference(
+        "PyTorch's derivatives of `clamp` and `binary_cross_entropy_with_logits` fail where the bounds, or the target, "
+        "are larger than the input.",
+        "gradient accepted",
+        names=r"(Tensor\.)?(clamp|clip)\w*|binary_cross_entropy_with_logits",
+        text="doesn't match the broadcast shape",
+    ),
+    Difference(
+        "PyTorch's gradient of `cholesky` of matrices without elements that are not square fails.",
+        "gradient accepted",
+        names=r"(Tensor\.)?cholesky",
+        text="must be batches of square matrices",
+        when=has_empty,
+    ),
+    Difference(
+        "PyTorch's derivative of `dist` with p = 0 fails.",
+        "gradient accepted",
+        names=r"(Tensor\.)?dist",
+        text="Expected a proper Tensor but got None",
+    ),
+    Difference(
+        "PyTorch's derivative of `index_fill` by the number fails for places counted from the end.",
+        "gradient accepted",
+        names=r"(Tensor\.)?index_fill_?",
+        text="index out of range in self",
+    ),
+    Difference(
+        "PyTorch has no derivative of some in-place functions whose plain twins have one (`asinh_`, `atanh_`, of "
+        "types that are promoted).",
+        "gradient accepted",
+        names=r"(Tensor\.)?(a|arc)(sinh|cosh|tanh)_",
+        text="inplace version of",
+        when=lambda call: is_complex(call) and not_finite(call),
+    ),
+    Difference(
+        "PyTorch's derivative of `lu_unpack` fails if nothing was unpacked.",
+        "gradient accepted",
+        names="lu_unpack",
+        text="triu: input tensor must have at least 2 dimensions",
+    ),
+    Difference(
+        "PyTorch's derivatives of `adaptive_avg_pool1d` and `adaptive_max_pool3d` to no places fail.",
+        "gradient accepted",
+        names=r"(nn\.functional\.)?adaptive_(avg|max)_pool\dd(_with_indices)?",
+        text="Expected grad_output to have non-zero size",
+    ),
+    Difference(
+        "PyTorch has no derivative of `embedding` that is both sparse and scaled by frequency.",
+        "gradient accepted",
+        text="scale_grad_by_freq not supported with sparse",
+    ),
+    Difference(
+        "PyTorch's derivative of `lerp` by a weight that is True or False fails.",
+        "gradient accepted",
+        names=r"(Tensor\.)?lerp_?",
+        text="Subtraction, the `-` operator, with two bool tensors",
+    ),
+    Difference(
+        "PyTorch's derivatives of `xlogy` and `xlog1py` take the logarithm of a whole number in four bytes.",
+        "gradient values",
+        names=r"(Tensor\.|special\.)?xlog(1p)?y_?",
+        when=lambda call: any(
+            not (t.is_floating_point() or t.is_complex()) for t in leaves((call.args, call.kwargs))
+        ),
+        finite=True,
+    ),
     Difference(
         "PyTorch's gradients of `binary_cross_entropy_with_logits`, and of `normalize` in two bytes, overflow before "
         "they are scaled.",
@@ -190,4 +313,4 @@ GRADIENTS = (
         when=lambda call: call.kwargs.get("scale_grad_by_freq", True) is True,
     ),
 )
-"""Known differences in the gradients of what both libraries answer."""
+"""Known differences in the gradients of calls that both libraries answer."""

@@ -277,9 +277,10 @@ VALUES = (
         when=lambda call: 0 in call.args[0].stride(),
     ),
     Difference(
-        "PyTorch's norm of one number squares it in `pairwise_distance`: beyond the root of the largest it is infinite.",
+        "PyTorch's norm of one number squares it in `pairwise_distance` and `triplet_margin_loss`: beyond the root of "
+        "the largest it is infinite.",
         "(gradient )?values",
-        names=r"(nn\.functional\.)?pairwise_distance",
+        names=r"(nn\.functional\.)?(pairwise_distance|triplet_margin_loss)",
         text=r"expected .*inf",
         when=lambda call: is_extreme(call) and all(not t.ndim for t in leaves(call.args)),
     ),
