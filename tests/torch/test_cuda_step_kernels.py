@@ -11,6 +11,7 @@ import pytest
 from minitorch.torch.backends.cuda import (
     channel_sources,
     direct_sources,
+    grouped_sources,
     product_sources,
     recurrent_sources,
     sources,
@@ -148,3 +149,23 @@ def test_all_steps_of_a_layer_with_weights_in_registers(tmp_path):
     run(library, "held_lstm_layer_backward", 3, 32, gates, w, cells, tanhs, gy, dh, dc, slopes, back, *shape)  # fmt: skip
     for found, each in ((slopes, right), (dh, dh2), (dc, dc2)):
         close(found, each)
+
+
+@pytest.mark.parametrize(("sizes", "geometry"), GEOMETRIES[:2])
+def test_convolutions_of_many_groups(sizes, geometry, tmp_path):
+    library = compiled(tmp_path, *COMMON, sources.WINDOWS, grouped_sources.GROUPED)
+    groups, given, made = 3, 2, 4
+    x, weight = normal(2, 6, *sizes), normal(12, given, *geometry.kernel)
+    bias, back = normal(12), normal(6)
+    steps = geometry.stride, geometry.padding, geometry.dilation, groups
+    expected = conv.conv_forward(x, weight, bias, *steps)
+    out, g = np.empty(expected.shape), packed(6, sizes, expected.shape[2:], geometry)
+    ints = [*map(ctypes.c_int, (12, given, made))]
+    run(library, "grouped", -(-out.size // 64), 64, x, weight, bias, out, g, *ints, out.size)
+    close(out, expected)
+    grad, by_x, by_weight = normal(*out.shape), np.empty_like(x), np.empty_like(weight)
+    run(library, "grouped_by_input", -(-x.size // 64), 64, grad, weight, back, by_x, g, *ints, x.size)  # fmt: skip
+    right = conv.conv_input_gradient(grad, weight, x.shape, *steps)
+    close(by_x, right + back.reshape(-1, *(1,) * len(sizes)))
+    run(library, "grouped_by_weight", weight.size, 64, grad, x, by_weight, g, *ints, 2)
+    close(by_weight, conv.conv_weight_gradient(grad, x, weight.shape, *steps))

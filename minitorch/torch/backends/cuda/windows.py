@@ -1,6 +1,6 @@
 """Convolution and pooling on a GPU.
 
-A convolution of few channels and many places is one kernel. Any other one unrolls the windows of its input into columns, by one kernel, and multiplies them with the
+A convolution of few channels and many places is one kernel, and so is one of many groups. Any other one unrolls the windows of its input into columns, by one kernel, and multiplies them with the
 weight, all samples in one call of cuBLAS. Its gradients are products with the same columns, and the
 gradient of columns is rolled up again by a kernel in which each place adds up what windows give it.
 """
@@ -20,6 +20,7 @@ from ...formulas.pool import max_pool_windows
 from ...ops.layout import has_channels_last
 from ..interface import Array
 from .direct_sources import DIRECT
+from .grouped_sources import GROUPED
 from .products import multiply, sum_of_rows
 from .sources import WINDOWS
 from .typed_kernels import fit, kernel_for, pointer
@@ -27,6 +28,9 @@ from .typed_kernels import fit, kernel_for, pointer
 BLOCK = 256
 MOST_BYTES = 1 << 28
 """How much memory columns may take; more samples are convolved one part after another."""
+
+MOST_GROUPS = 16
+"""Of so many groups at most, each has products of its own."""
 
 CHANNELS, DIRECT_BLOCK = 8, 128
 """How many channels a thread of the kernel without columns computes, and how many threads a block has."""
@@ -118,6 +122,18 @@ class _Convolution:
         )
         kernel(grid, (DIRECT_BLOCK,), args)
 
+    @property
+    def has_many_groups(self) -> bool:
+        """Whether a product for each group would take longer than a kernel for all of them."""
+        return len(self.each_group) > MOST_GROUPS
+
+    def grouped(self, name: str, blocks: int, *args: Any) -> None:
+        """Start a kernel for all groups; the last of its arguments is how many numbers there are."""
+        groups = len(self.each_group)
+        sizes = map(np.int32, (self.outputs, self.channels // groups, self.own_outputs))
+        kernel = kernel_for(WINDOWS + GROUPED, name, self.kind)
+        kernel((blocks,), (BLOCK,), (*args[:-1], self.packed, *sizes, args[-1]))
+
     def outputs_at(self, x: Array, first: int) -> int:
         """Where the outputs of a sample begin."""
         return x.data.ptr + first * self.outputs * self.windows * self.kind.itemsize
@@ -129,7 +145,7 @@ def _sized(
 ) -> _Convolution | None:
     """What there is to know of a convolution of such sizes; None where there is no kernel for it."""
     large = prod(input) >= 1 << 31 or prod(output) >= 1 << 31
-    if steps[3] > 16 or large or not prod(output):
+    if large or not prod(output):
         return None
     return _Convolution(input, weight, output, steps, kind)
 
@@ -152,6 +168,9 @@ def convolution(
     if conv is None:
         return None
     out = cupy.ndarray(shape, input.dtype)
+    if conv.has_many_groups:
+        conv.grouped("grouped", -(-out.size // BLOCK), input, weight, pointer(bias), out, out.size)
+        return out
     if conv.is_direct(conv.channels, conv.outputs, conv.windows):
         conv.direct(input, weight, bias, out, back=False)
         return out
@@ -189,6 +208,10 @@ def transposed(
     if conv is None or shape[1] != weight.shape[1] * groups or shape[0] != input.shape[0]:
         return None
     out = cupy.ndarray(shape, input.dtype)
+    if conv.has_many_groups:
+        args = input, weight, pointer(bias), out, out.size
+        conv.grouped("grouped_by_input", -(-out.size // BLOCK), *args)
+        return out
     if conv.is_direct(conv.outputs, conv.channels, conv.places):
         conv.direct(input, weight, bias, out, back=True)
         return out
@@ -223,6 +246,9 @@ def by_weight(
     size = conv.outputs * sizes[2]
     several = len(conv.parts) > 1
     out = cupy.ndarray(shape, input.dtype)
+    if conv.has_many_groups:
+        conv.grouped("grouped_by_weight", out.size, grad, input, out, input.shape[0])
+        return out
     sums = cupy.ndarray((len(conv.parts), size), input.dtype) if several else None
     for part, (first, count) in enumerate(conv.parts):
         _memory, columns = conv.columns(input, first, count)
