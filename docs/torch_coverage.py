@@ -27,7 +27,8 @@ SECTIONS = (
     "torch.cuda", "torch.accelerator", "torch.jit", "torch.fx", "torch.nn", "torch.nn.init",
     "torch.nn.utils", "torch.nn.utils.rnn", "torch.optim", "torch.optim.lr_scheduler", "torch.amp",
     "torch.func", "torch.compiler", "torch.distributions", "torch.distributed", "torch.overrides",
-    "torch.profiler", "torch.hub",
+    "torch.profiler", "torch.hub", "torch.export", "torch.onnx", "torch.nested", "torch.nn.attention", "torch.nn.attention.bias",
+    "torch.utils.benchmark",
 )  # fmt: skip
 
 _AS_IT_IS = "returns what it is given, and says so by a warning"
@@ -72,8 +73,23 @@ PARTLY: dict[str, dict[str, str]] = {
     },
     "torch.func": {
         "jacfwd": "the numbers of `jacrev`, found the same way",
-        "vmap": "one call for each example",
+        "vmap": "at once where a record's formula takes stacks, else one call for each example",
     },
+    "torch.export": {
+        "export": "sizes that may change are found by comparing three traces; each value that a program reads is an error",
+        "draft_export": "the same as export",
+        "save": "a format of its own: JSON and tensors",
+        "load": "files of its own format",
+    },
+    "torch.onnx": {
+        "export": "operator sets 18 to 23; an operation without a form is an error that names it",
+        "ONNXProgram": "weights are part of the file; running it needs onnxruntime",
+    },
+    "torch.nested": {
+        "nested_tensor": "functions of a table, others are errors; both layouts",
+        "as_nested_tensor": "functions of a table, others are errors; both layouts",
+    },
+    "torch.nn.attention": {"sdpa_kernel": _NOTED},
     "torch.hub": {
         "load": "from a local folder; no code is fetched",
         "list": "from a local folder; no code is fetched",

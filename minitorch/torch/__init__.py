@@ -130,7 +130,7 @@ _check_methods()
 
 _LATER = frozenset(
     ("_C", "__config__", "_dynamo", "_inductor", "_tensor", "_tensor_str", "_utils", "ao", "distributed", "distributions", "export", "func",
-     "functional", "futures", "fx", "hub", "jit", "library", "masked", "nested", "onnx", "optim", "overrides", "profiler", "quasirandom", "signal", "sparse", "testing",
+     "functional", "futures", "fx", "hub", "jit", "library", "masked", "nested", "onnx", "optim", "overrides", "profiler", "quasirandom", "return_types", "signal", "sparse", "testing",
      "torch_version", "types", "xpu")
 )  # fmt: skip
 """Modules that load when they are first asked for."""

@@ -5,7 +5,9 @@ from typing import Any
 
 from ..tensor import Tensor as Variable
 from . import functional as functional
+from . import grad_mode as grad_mode
 from . import graph as graph
+from . import variable as variable
 from .backward import backward as backward
 from .backward import grad as grad
 from .function import Function as Function

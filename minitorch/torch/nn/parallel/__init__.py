@@ -11,4 +11,8 @@ def __getattr__(name: str) -> Any:
         from .distributed import DistributedDataParallel
 
         return DistributedDataParallel
+    if name in ("gather", "scatter"):
+        from . import scatter_gather
+
+        return getattr(scatter_gather, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
