@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -176,6 +177,34 @@ def test_modes_backends_and_what_is_refused():
     torch._inductor.config.triton.unique_kernel_names = True
     torch.compiler.cudagraph_mark_step_begin()
     assert torch.compiler.allow_in_graph(f) is f
+
+
+def test_when_each_step_ran(tmp_path: Path) -> None:
+    model = network()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    @torch.compile
+    def step(x):
+        optimizer.zero_grad()
+        loss = model(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    x = torch.ones(2, 3)
+    with pytest.raises(RuntimeError, match="has no tape"):
+        step.timeline(x)
+    before = [step(x).item() for _ in range(6)][-1]
+    timeline = step.timeline(x)
+    assert timeline.result.item() < before
+    assert step(x).item() < timeline.result.item()
+    assert all(event.end >= event.start for event in timeline.events)
+    assert "sgd_ of 4 parameters" in str(timeline)
+    timeline.save(tmp_path / "trace.json")
+    rows = json.loads((tmp_path / "trace.json").read_text())["traceEvents"][1:]
+    assert len(rows) == len(timeline.events)
+    assert rows[-1]["name"] == "sgd_ of 4 parameters"
+    assert __file__ in rows[0]["args"]["lines"][0]
 
 
 def test_settings_that_hold_for_a_while() -> None:

@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from types import CodeType, MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..amp.autocast_mode import own_cache
 from ..backends.interface import address_of
@@ -33,6 +33,9 @@ from .reading import CannotTrace, Reading
 from .state import compiled, is_watched, mode_state, thread
 from .tape import Entry, Slot, Tape, layout_of, slots_in
 from .tracing import Tracer, check_containers
+
+if TYPE_CHECKING:
+    from .timeline import Timeline
 
 
 def _not_yet(tensors: list[Tensor]) -> Any:
@@ -158,6 +161,17 @@ class Compiled:
             self._note_limit()
             return self.fn(*args, **kwargs)
         return self._trace(args, kwargs, state)
+
+    def timeline(self, *args: Any, **kwargs: Any) -> Timeline:
+        """Call the function once more, from its tape, and say how long each step of the program took."""
+        from .timeline import Timeline
+
+        state = mode_state()
+        for each in self.traced:
+            tensors = each.holds(args, kwargs, state)
+            if tensors is not None and not each.tape.recorded and not each.tape.elsewhere:
+                return Timeline(each.tape, tensors)
+        raise RuntimeError(f"{self.name!r} has no tape on the CPU that fits this call and leaves no graph behind; call it a few times before")  # fmt: skip
 
     def __deepcopy__(self, memo: Any) -> Compiled:
         return Compiled(copy.deepcopy(self.fn, memo), self.fullgraph, self.name)

@@ -27,7 +27,7 @@ def listing_of(plan: Plan) -> list[str]:
     known: dict[str, str] = {}
     for k, step in enumerate(steps):
         names = ", ".join(f"{slot!r}{_where(plan, slot)}" for slot in step.written())
-        lines.append(f"  {names + ' = ' if names else ''}{_step(plan, k, step, known)}")
+        lines.append(f"  {names + ' = ' if names else ''}{step_text(plan, k, step, known)}")
     for source, name in known.items():
         lines += ["", *source.rstrip().replace("def loop", f"def {name}", 1).splitlines()]
     return lines
@@ -45,7 +45,8 @@ def _where(plan: Plan, slot: Slot) -> str:
     return f"[{root.offset:,}]" if root.whose == OWN else " (left)" if root.whose == LEFT else ""
 
 
-def _step(plan: Plan, k: int, step: Any, known: dict[str, str]) -> str:
+def step_text(plan: Plan, k: int, step: Any, known: dict[str, str]) -> str:
+    """A step as a line; loops get names, which are noted by their sources."""
     bytes_of = plan.lowering.memory.place
     moved = sum(
         math.prod(p.layout[0]) * p.layout[2].itemsize

@@ -47,6 +47,10 @@ class OptimizedModule(Module):
         """The original, from a tape where that is possible."""
         return self._compiled(*args, **kwargs)
 
+    def timeline(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the module once more, from its tape, and say how long each step of the program took."""
+        return self._compiled.timeline(*args, **kwargs)
+
     @property
     def tape(self) -> Any:
         """The tape that was played or traced last."""

@@ -346,26 +346,34 @@ class NativePlayer(OnArrays):
         if unless is not None:
             self._ensure(unless)
         with self.chosen(unless, ()):
-            self._run(number)
+            self.start_program(number)
         self._look_at_errors(segment[-1])
 
-    def _run(self, number: int) -> None:
+    def start_program(self, number: int) -> None:
         """Count, and start a program."""
-        plan = self.native
-        segment = plan.segments[number]
+        segment = self.native.segments[number]
         for k in segment:
-            step = plan.lowering.steps[k]
-            if isinstance(step, Update):
-                given = [[f"t{int(s)}" for s in column] for column in step.entry.inputs]
-                prepare = self.constant(_Preparation(k, step))
-                counts = given[2 + len(step.entry.op.state) :]
-                changed = [given[i] for i in step.entry.op.writes]
-                self.lines.append(
-                    f"{prepare}(machine, {_listed(counts)}, {_listed(changed)}, {self.constant(step.entry.params['options'])})"
-                )  # fmt: skip
-            elif isinstance(step, Kernel):
-                self.lines += [f"bump_version(t{int(slot)})" for slot in step.counted]
-        run = f"{self.constant(_runner())}(*machine.runs[{number}], {{}}, {{}})"
+            self.prepare(k)
+        self.call_program(f"machine.runs[{number}]", segment)
+
+    def prepare(self, k: int) -> None:
+        """What Python does before a step: it counts."""
+        step = self.native.lowering.steps[k]
+        if isinstance(step, Update):
+            given = [[f"t{int(s)}" for s in column] for column in step.entry.inputs]
+            prepare = self.constant(_Preparation(k, step))
+            counts = given[2 + len(step.entry.op.state) :]
+            changed = [given[i] for i in step.entry.op.writes]
+            self.lines.append(
+                f"{prepare}(machine, {_listed(counts)}, {_listed(changed)}, {self.constant(step.entry.params['options'])})"
+            )  # fmt: skip
+        elif isinstance(step, Kernel):
+            self.lines += [f"bump_version(t{int(slot)})" for slot in step.counted]
+
+    def call_program(self, given: str, segment: list[int]) -> None:
+        """Let the loop run some steps, on all threads where that is worth it."""
+        plan = self.native
+        run = f"{self.constant(_runner())}(*{given}, {{}}, {{}})"
         parallel = any(plan.is_parallel(k) for k in segment)
         blas = plan.asks_blas(segment)
         if not parallel and not blas:

@@ -49,8 +49,13 @@ class FreedNode(Node):
         raise RuntimeError(FREED)
 
 
-def player_of(tape: Tape, native: bool = False) -> Callable[[Sequence[Tensor]], Any]:
-    """A function that plays a tape for the tensors of its arguments; a native one is compiled first."""
+def player_of(
+    tape: Tape, native: bool = False, timed: list[Any] | None = None
+) -> Callable[[Sequence[Tensor]], Any]:
+    """A function that plays a tape for the tensors of its arguments; a native one is compiled first.
+
+    One that is to be timed calls `mark` after each step; texts about its steps are appended to `timed`.
+    """
     if tape.recorded:
         return _OnTensors(tape).function()
     shorter, arrays = with_constants(tape)
@@ -60,8 +65,9 @@ def player_of(tape: Tape, native: bool = False) -> Callable[[Sequence[Tensor]], 
         player: OnArrays = OnDevice(shorter)
     elif native:
         from .native_player import NativePlayer
+        from .timeline import TimedPlayer
 
-        player = NativePlayer(shorter, arrays)
+        player = NativePlayer(shorter, arrays) if timed is None else TimedPlayer(shorter, arrays, timed)  # fmt: skip
     else:
         player = OnArrays(shorter)
     for slot, array in arrays.items():
