@@ -7,6 +7,8 @@ back within it. After each call, all tensors, their histories and versions, and 
     python -m tests.torch.compiled_programs 2000          # the programs 0 to 1,999
     python -m tests.torch.compiled_programs 2000 100000   # others
     python -m tests.torch.compiled_programs 200 --native   # compiled before the first play, and compared to rounding
+
+With `MINITORCH_TEST_DEVICE=cuda` they run on a GPU, where tapes become graphs (`MINITORCH_CUDA=simulated` simulates one).
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from minitorch.torch.compiler import config
 from minitorch.torch.compiler.compiled import Compiled
 
 from .compile_cases.ways import Numbers, agree
+from .oracle import DEVICE
 from .programs import ACTIONS, DTYPES, SHAPES, Step, _history, random_program, strides_in_use
 
 Move = tuple[Callable[..., Any], int, int, int, int]
@@ -35,8 +38,9 @@ def leaf(a: int, b: int, seed: int) -> Any:
     shape, kind = SHAPES[a % len(SHAPES)], DTYPES[b % len(DTYPES)]
     values = np.random.default_rng((a * 31 + b, seed)).uniform(-2, 2, shape)
     made: Any = ours.as_tensor(np.round(values, 1) if b % 2 else values).to(getattr(ours, kind))
+    made = made.to(DEVICE)
     if b % 5 == 4 and made.ndim == 2:
-        made = ours.empty_strided(made.shape, (1, made.shape[0]), dtype=made.dtype).copy_(made)
+        made = made.new_empty_strided(made.shape, (1, made.shape[0])).copy_(made)
     return made.requires_grad_() if kind.startswith("float") and b % 4 != 3 else made
 
 
@@ -75,7 +79,7 @@ def function_of(moves: list[Move], kind: int) -> Callable[..., Any]:
             return world
         if kind == 2:
             return [t for t in world[len(leaves) :] if t._base is None]
-        total: Any = ours.zeros((), dtype=ours.float64)
+        total: Any = ours.zeros((), dtype=ours.float64, device=DEVICE)
         for t in world:
             if t.requires_grad and not t.is_leaf:
                 total = total + t.sum().to(ours.float64)
@@ -95,7 +99,7 @@ def walk_back(leaves: list[Any], roots: list[Any], way: int) -> list[Any]:
         again = [
             g.square().sum().to(ours.float64) for g in first if g is not None and g.requires_grad
         ]
-        twice: Any = sum(again, ours.zeros((), requires_grad=True))
+        twice: Any = sum(again, ours.zeros((), requires_grad=True, device=DEVICE))
         twice.backward()
         return [None if g is None else Numbers(g) for g in first]
     if way in (1, 2):

@@ -10,6 +10,9 @@ import pytest
 import minitorch.torch as torch
 from minitorch.torch.compiler import config
 
+from .compile_cases.ways import CASES, agree
+from .test_compile_sound import outcome
+
 nn: Any = torch.nn
 F: Any = torch.nn.functional
 close: Any = torch.testing.assert_close
@@ -320,3 +323,19 @@ def test_a_changed_network_has_another_graph():
         x = torch.ones(2, 2).cuda()
         close(f(x).cpu(), model(x).cpu())
     assert len(f.tapes) >= 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["arguments_that_overlap", "random_draws", "an_index_that_is_caught", "threads_that_play_one_tape"],
+)  # fmt: skip
+def test_ways_to_break_a_tape_there(name):
+    case = CASES[name][0]
+    torch.set_default_device("cuda")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found, expected = (outcome(case, form) for form in (torch.compile, lambda fn, **_: fn))
+    finally:
+        torch.set_default_device(None)
+    assert agree(found, expected, False)

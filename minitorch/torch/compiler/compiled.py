@@ -254,15 +254,24 @@ class Compiled:
             self.candidates.append(traced)
             if len(self.candidates) > 4 * config.cache_size_limit:
                 raise CannotTrace("it is called in another way each time", None)
+        elif not self._take(partner):
+            return
         elif same_tape(partner.tape, traced.tape):
-            self.candidates.remove(partner)
             traced.prepare(tracer)
             self.tape = traced.tape
             self.traced.append(traced)
             self.unstable = 0
         else:
-            self.candidates[self.candidates.index(partner)] = traced
+            self.candidates.append(traced)
             self._note_unstable("it does something else each time")
+
+    def _take(self, candidate: Traced) -> bool:
+        """Take a candidate; False if another thread has done so."""
+        try:
+            self.candidates.remove(candidate)
+        except ValueError:
+            return False
+        return True
 
     def _note_unstable(self, why: str) -> None:
         self.unstable += 1
@@ -351,6 +360,7 @@ def finish(traced: Traced, tracer: Tracer) -> None:
     tape.written = _written(tape, tracer)
     slots = [slot for slot, source in tape.sources.items() if source.kind == "gradient"]
     traced.shared = traced.memory(tensors, [tracer.kept[slot][1] for slot in slots])
+    tape.entangled = traced.shared is not None
 
 
 def _source_of(tensor: Tensor, tracer: Tracer) -> Slot:

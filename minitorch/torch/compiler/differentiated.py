@@ -18,14 +18,13 @@ import numpy as np
 
 from ..autograd.graph import Edge, Node, backward_pass, modes, numbers, reachable
 from ..autograd.saved import FREED, written_since
-from ..backends.cuda.backend import require_cuda
-from ..generator import Generator, default_generator
+from ..generator import default_generator
 from ..tensor import Tensor, bump_version, counter_of, edge_of, tracks, wrap
 from . import config
 from .comparing import owner
 from .equality import same_tape
 from .passes import without_idle_copies
-from .player import player_of, programs_of
+from .player import generators_of, player_of, programs_of
 from .reading import CannotTrace, Reading
 from .state import is_watched, mode_state, thread
 from .tape import Slot, Source, Tape, layout_of, rebuilt, slots_in
@@ -219,7 +218,7 @@ class Differentiated:
         self.owners = [id(owner(array)) for _, array in tracer.kept]
         changed = _written_owners(tape, self.owners)
         self.changed = [i for i, slot in enumerate(self.order) if self.owners[slot] in changed]
-        self.generators = _generators(tape)
+        self.generators = generators_of(tape)
         self.ways: dict[Any, WayBack] = {}
         self.candidates: dict[Any, WayBack] = {}
         self.made: list[Slot] = []
@@ -428,14 +427,6 @@ def _written_owners(tape: Tape, owners: list[int]) -> set[int]:
     """The memory that a tape writes into."""
     inputs = [e.inputs[i : i + 1] for e in tape.entries for i in e.op.writes]
     return {owners[slot] for slot in slots_in(inputs)}
-
-
-def _generators(tape: Tape) -> list[Generator]:
-    """The generators that a tape is given, and those of the GPUs that it uses."""
-    given = [v for e in tape.entries for v in e.params.values() if isinstance(v, Generator)]
-    devices = dict.fromkeys(tape.elsewhere.values())
-    given += [require_cuda().generator(device.index or 0) for device in devices]
-    return list({id(each): each for each in given}.values())
 
 
 def _source(source: Source, given: Sequence[Tensor]) -> Tensor:

@@ -25,7 +25,7 @@ from ..ops.creation import LIFT
 from ..ops.writes import InPlace
 from ..optim.elementwise import Step
 from ..tensor import Tensor
-from .player import OnArrays
+from .player import OnArrays, generators_of
 from .tape import ALIAS, Entry, Layout, Slot, Tape, slots_in
 
 MOST_CAPTURES = 8
@@ -189,6 +189,8 @@ def refusal(tape: Tape) -> str:
     """Why the entries of a tape cannot be work of one GPU; "" if they can."""
     if len(set(tape.elsewhere.values())) != 1:
         return "it uses several devices"
+    if tape.entangled and any(entry.op.writes for entry in tape.entries):
+        return "it writes while arguments share memory"
     for entry in tape.entries:
         slots = [*entry.slots(), *entry.outputs]
         if isinstance(entry.op, Step):
@@ -246,7 +248,13 @@ class Captured:
         self.buffers = [self._buffer(sources[slot].layout) for slot in self.changing]
         fixed = [s.of._array for s in sources.values() if s.kind == "tensor"]
         outside = [x for x in fixed if type(x) is self.backend.array] + self.buffers
-        self.made = list(graph.capture(partial(recorder.function(), self.buffers), outside))
+        generators = generators_of(self.tape)
+        states = [generator.state_array() for generator in generators]
+        try:
+            self.made = list(graph.capture(partial(recorder.function(), self.buffers), outside))
+        finally:  # what could not be captured may have drawn
+            for generator, state in zip(generators, states, strict=True):
+                generator.set_state_array(state)
         self.memories = [graph.memory_of(array) for array in self.made]
         self.graph = graph
         self.free = self._references()

@@ -19,7 +19,9 @@ import numpy as np
 from ..autograd.graph import Node, modes, numbers
 from ..autograd.saved import FREED
 from ..backends.cpu.dispatch import COMPILES
+from ..backends.cuda.backend import require_cuda
 from ..backends.interface import as_array
+from ..generator import Generator
 from ..ops.record import OPAQUE, bind
 from ..ops.writes import InPlace, bind_in_place
 from ..tensor import Tensor, bump_version, mark_inference, wrap
@@ -126,6 +128,14 @@ def _plan_of(tape: Tape) -> Plan:
 
     shorter, arrays = with_constants(tape)
     return Plan(shorter, arrays, OnArrays(shorter).returned)
+
+
+def generators_of(tape: Tape) -> list[Generator]:
+    """The generators that a tape is given, and those of the GPUs that it uses."""
+    given = [v for e in tape.entries for v in e.params.values() if isinstance(v, Generator)]
+    devices = dict.fromkeys(tape.elsewhere.values())
+    given += [require_cuda().generator(device.index or 0) for device in devices]
+    return list({id(each): each for each in given}.values())
 
 
 class Player:

@@ -116,6 +116,7 @@ class Tape:
         versions: of results that were written after they were made
         program: what it was compiled to, as text
         elsewhere: the devices of slots that are not on the CPU
+        entangled: whether arguments or gradients share memory, with each other or with tensors that were found
         backwards: of results that have a history, the tapes of ways back
     """
 
@@ -132,6 +133,7 @@ class Tape:
     program: list[str] = field(default_factory=list)
     backwards: list[Tape] = field(default_factory=list)
     elsewhere: dict[Slot, device] = field(default_factory=dict)
+    entangled: bool = False
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -439,7 +439,7 @@ def _has_array(value: Any) -> bool:
         return any(map(_has_array, value))
     if isinstance(value, dict):
         return any(map(_has_array, value.values()))
-    return isinstance(value, np.ndarray)
+    return isinstance(value, np.ndarray) or type(value) in ARRAYS
 
 
 def _has_mask(params: dict[str, Any]) -> bool:

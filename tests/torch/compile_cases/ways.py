@@ -30,7 +30,7 @@ class Numbers:
     """The elements of a tensor, which agree to the bit, or nearly."""
 
     def __init__(self, tensor: Any) -> None:
-        array = tensor.detach()
+        array = tensor.detach().cpu()
         self.array = (array.float() if array.dtype is torch.bfloat16 else array).numpy().copy()
 
     def agrees(self, other: Numbers, exactly: bool) -> bool:
