@@ -460,6 +460,11 @@ def histogramdd(
         raise RuntimeError(
             f"torch.histogramdd: The size of bins must be equal to the innermost dimension of the input: {len(each)} and {len(columns)}"
         )
+    if range is not None and len(range) != 2 * len(columns):
+        raise RuntimeError(
+            f"torch.histogramdd: for a {len(columns)}-dimensional histogram range should have {2 * len(columns)} "
+            f"elements, but got {len(range)}"
+        )
     limits = (
         [None] * len(columns) if range is None else list(zip(range[::2], range[1::2], strict=True))
     )

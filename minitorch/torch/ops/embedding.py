@@ -11,6 +11,7 @@ from ..backends.interface import as_numpy
 from ..formulas import indexing
 from ..tensor import Array, Tensor, wrap, wrap_beside
 from .precision import is_half, widened
+from .promotion import plain_number
 from .ranges import arange
 from .record import MOVEMENT, Op, bind
 from .surface import FUNCTIONS
@@ -129,6 +130,7 @@ def _check_indices(weight: Tensor, indices: Tensor) -> None:
 def renorm_rows(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
     """Shorten rows that are used and longer than `max_norm`, in the table itself."""
     check_writable(weight.detach(), False)
+    norm_type = plain_number(norm_type, "embedding_renorm_", "norm_type")
     used = np.unique(indices._array)
     rows = widened(weight._array[used])
     norms = np.linalg.norm(rows, ord=norm_type, axis=1)

@@ -384,6 +384,8 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
         raise RuntimeError("unflatten: a tensor without dimensions cannot be unflattened")
     d = wrap_dim(plain_integer(dim, "unflatten", "dim"), input.ndim)
     shape = input._array.shape
+    if sizes and not isinstance(sizes, (tuple, list)):
+        raise TypeError(f"unflatten(): argument 'sizes' must be tuple of ints, not {sizes}")
     sizes = plain_integers(sizes, "unflatten", "sizes") if sizes else ()
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")

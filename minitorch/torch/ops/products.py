@@ -408,7 +408,7 @@ def _inner(input: Tensor, other: Tensor) -> Tensor:
 def _contracted(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
     """The dimensions of each tensor that are summed."""
     if isinstance(dims, Tensor):
-        dims = dims.tolist()
+        dims = int(dims) if dims.numel() == 1 else dims.tolist()
     if isinstance(dims, int):
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")

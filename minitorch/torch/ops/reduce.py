@@ -325,7 +325,8 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
 
 
 def _var(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
-    return ordered(reductions.var(input, dim, correction, keepdim))
+    less = math.inf if correction != correction else correction  # which leaves as little
+    return ordered(reductions.var(input, dim, less, keepdim))
 
 
 def _reach_infinity(squares: Array) -> bool:

@@ -30,6 +30,7 @@ from .solving import SOLVE_TRIANGULAR, triangular_solution
 # --- Cholesky --------------------------------------------------------------------------------
 
 
+@np.errstate(all="ignore")
 def _cholesky(A: Array, upper: bool) -> tuple[Array, Array]:
     """The factor, and for each matrix the order of the first minor that is not positive, or 0."""
     try:
@@ -145,6 +146,7 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
 _MODES = ("reduced", "complete", "r")
 
 
+@np.errstate(all="ignore")
 def _qr(A: Array, mode: str) -> tuple[Array, Array]:
     if mode == "r":
         return np.empty(0, A.dtype), np.linalg.qr(A, mode="r")

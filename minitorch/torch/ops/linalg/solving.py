@@ -307,6 +307,7 @@ def _regular(A: Array, info: Array) -> Array:
     return np.where((info == 0)[..., None, None], A, np.eye(A.shape[-1], dtype=A.dtype))
 
 
+@np.errstate(all="ignore")
 def _solve(A: Array, B: Array) -> tuple[Array, Array]:
     """The solutions, and for each matrix its first zero pivot or 0."""
     try:
@@ -317,6 +318,7 @@ def _solve(A: Array, B: Array) -> tuple[Array, Array]:
         return np.where((info == 0)[..., None, None], X, X.dtype.type(np.nan)), info
 
 
+@np.errstate(all="ignore")
 def _inv(A: Array) -> tuple[Array, Array]:
     try:
         return np.linalg.inv(A), np.zeros(A.shape[:-2], np.int32)

@@ -24,6 +24,7 @@ from .solving import SOLVE
 # --- Singular values ------------------------------------------------------------------------------
 
 
+@np.errstate(all="ignore")
 def _finite_svd(A: Array, **options: Any) -> Any:
     """NumPy's decomposition, which may never end on infinite numbers: these make NaN, and NaN an error."""
     if np.isnan(A).any():
@@ -143,6 +144,7 @@ def _legacy_svd(
 # --- Eigenvalues -------------------------------------------------------------------------------------
 
 
+@np.errstate(all="ignore")
 def _eig(A: Array) -> tuple[Array, Array]:
     if not np.isfinite(A).all():
         raise LinAlgError(
@@ -153,6 +155,7 @@ def _eig(A: Array) -> tuple[Array, Array]:
     return L.astype(kind, copy=False), V.astype(kind, copy=False)
 
 
+@np.errstate(all="ignore")
 def _eigh(A: Array, UPLO: str) -> tuple[Array, Array]:
     try:
         L, V = np.linalg.eigh(A, UPLO)  # type: ignore[arg-type]
@@ -193,10 +196,17 @@ EIGH = Op("linalg_eigh", ("A",), _eigh, {"A": _eigh_gradient})
 EIGVALS = Op(
     "linalg_eigvals",
     ("A",),
-    lambda A: np.linalg.eigvals(A).astype(np.result_type(A.dtype, np.complex64)),
+    np.errstate(all="ignore")(
+        lambda A: np.linalg.eigvals(A).astype(np.result_type(A.dtype, np.complex64))
+    ),
     {"A": None},
 )
-EIGVALSH = Op("linalg_eigvalsh", ("A",), lambda A, UPLO: np.linalg.eigvalsh(A, UPLO), {"A": None})
+EIGVALSH = Op(
+    "linalg_eigvalsh",
+    ("A",),
+    np.errstate(all="ignore")(lambda A, UPLO: np.linalg.eigvalsh(A, UPLO)),
+    {"A": None},
+)
 
 
 @with_out
