@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -171,19 +171,20 @@ def jvp(
         backwards = _zeros_for_none(
             grad(outs, xs, dummies, create_graph=True, allow_unused=True), xs, strict, "output"
         )
-        linked = [(b, w) for b, w in zip(backwards, vectors, strict=True) if b.requires_grad]
-        if linked:
-            found = grad(
-                [b for b, _ in linked],
-                dummies,
-                [w for _, w in linked],
-                create_graph=create_graph,
-                allow_unused=True,
-            )
-        else:
-            found = [None] * len(outs)
+        found = _grad_of_linked(backwards, dummies, vectors, create_graph)
         products = _zeros_for_none(found, outs, strict, "output")
     return _finish(result, create_graph), _finish(_like(products, result), create_graph)
+
+
+def _grad_of_linked(
+    outs: Sequence[Tensor], inputs: Sequence[Tensor], vectors: Sequence[Tensor], create_graph: bool
+) -> Sequence[Tensor | None]:
+    """The gradients of those outputs that have a history, times vectors; None for each input where none has."""
+    linked = [(out, v) for out, v in zip(outs, vectors, strict=True) if out.requires_grad]
+    if not linked:
+        return [None] * len(inputs)
+    given, weights = zip(*linked, strict=True)
+    return grad(given, inputs, weights, create_graph=create_graph, allow_unused=True)
 
 
 def vhp(
@@ -199,16 +200,7 @@ def vhp(
         vectors = _vector(v, xs, "the input")
         out = _call(func, xs)
         first = _grad_or_zeros(out, xs, None, True, strict)
-        linked = [(f, w) for f, w in zip(first, vectors, strict=True) if f.requires_grad]
-        found: Any = [None] * len(xs)
-        if linked:
-            found = grad(
-                [f for f, _ in linked],
-                xs,
-                [w for _, w in linked],
-                create_graph=create_graph,
-                allow_unused=True,
-            )
+        found = _grad_of_linked(first, xs, vectors, create_graph)
         products = _zeros_for_none(found, xs, strict, "gradient")
     return _finish(out, create_graph), _finish(_like(products, inputs), create_graph)
 

@@ -3,58 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
 
-from ..ops.comparison import where
-from ..ops.creation import zeros_like
 from ..tensor import Tensor
-from . import constraints
-from .distribution import validated
+from .half import HalfDistribution
 from .normal import Normal
-from .transformed_distribution import TransformedDistribution
-from .transforms import AbsTransform
 
 
-class HalfNormal(TransformedDistribution):
+class HalfNormal(HalfDistribution):
     """The size of a normal number around 0."""
 
-    arg_constraints: ClassVar = {"scale": constraints.positive}
-    support = constraints.nonnegative
-    has_rsample = True
-    base_dist: Normal
-
-    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
-        base = Normal(0, scale, validate_args=False)
-        super().__init__(base, AbsTransform(), validate_args=validate_args)
-
-    @property
-    def scale(self) -> Tensor:
-        """The width of the whole curve."""
-        return self.base_dist.scale
+    whole = Normal
 
     @property
     def mean(self) -> Tensor:
         return self.scale * math.sqrt(2 / math.pi)
 
     @property
-    def mode(self) -> Tensor:
-        return zeros_like(self.scale)
-
-    @property
     def variance(self) -> Tensor:
         return self.scale.pow(2) * (1 - 2 / math.pi)
-
-    @validated
-    def log_prob(self, value: Tensor) -> Tensor:
-        inner = self.base_dist.log_prob(value) + math.log(2)
-        return where(value >= 0, inner, -math.inf)
-
-    @validated
-    def cdf(self, value: Tensor) -> Tensor:
-        return 2 * self.base_dist.cdf(value) - 1
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return self.base_dist.icdf((value + 1) / 2)
-
-    def entropy(self) -> Tensor:
-        return self.base_dist.entropy() - math.log(2)
