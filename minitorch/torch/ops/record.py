@@ -180,9 +180,11 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any], asked: bool = Fa
         else:
             arrays.append(x)
     compute = implementation(op, arrays) if others else op.compute
-    filters = warnings.filters
-    if not filters or filters[0] is not SILENCE:
-        silence()
+    view = op.view
+    if not view:  # what only looks at memory has no numbers to warn of
+        filters = warnings.filters
+        if not filters or filters[0] is not SILENCE:
+            silence()
     try:
         result = compute(*arrays, **params) if params else compute(*arrays)
     except TypeError as error:
@@ -194,7 +196,7 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any], asked: bool = Fa
         if type(result) is tuple:
             return _several(op, inputs, params, result, tracked and modes.grad)
         result = as_array(result)
-    if op.view:
+    if view:
         out = make_view(result, inputs[0])
     else:
         out = blank(Tensor)
