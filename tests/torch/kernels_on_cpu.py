@@ -40,7 +40,7 @@ def compiled(folder: Any, *texts: str, head: str = HEAD) -> Any:
         )
     (folder / "all.cpp").write_text("\n".join([THREADS, head, *texts, *runners]))
     subprocess.run(
-        [COMPILER, "-O1", "-w", "-shared", "-fPIC", "-o", folder / "all.so", folder / "all.cpp"],
+        [COMPILER, "-O0", "-w", "-shared", "-fPIC", "-o", folder / "all.so", folder / "all.cpp"],
         check=True,
     )
     return ctypes.CDLL(str(folder / "all.so"))
