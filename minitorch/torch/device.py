@@ -34,6 +34,8 @@ class device:  # noqa: N801
             if not number.isdigit() or index is not None:
                 raise RuntimeError(f"Invalid device string: '{name}:{number}'")
             index = int(number)
+        if index is not None and index < 0:
+            raise RuntimeError("Device index must not be negative")
         if name not in KINDS:
             raise RuntimeError(
                 f"Expected one of {', '.join(sorted(KINDS))} device type at start of device string: {name}"

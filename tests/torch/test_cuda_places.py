@@ -105,3 +105,15 @@ def test_what_no_memory_could_hold_is_refused_and_work_goes_on():
         with pytest.raises((RuntimeError, MemoryError)):
             call()
     assert (x + 1).item() == 2
+
+
+@pytest.mark.parametrize("place", [(-1,), ("cuda", -1)])
+def test_a_device_has_no_negative_number(place):
+    with pytest.raises(RuntimeError, match="Device index must not be negative"):
+        torch.device(*place)
+
+
+def test_copies_keep_the_order_of_memory():
+    x = torch.ones(2, 3, 4).permute(2, 0, 1)
+    moved = x.cuda()
+    assert (moved.stride(), moved.cpu().stride()) == (x.stride(), x.stride())

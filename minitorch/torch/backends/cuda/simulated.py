@@ -252,7 +252,7 @@ class SimulatedGraph(Graph):
             super().add(part)
 
     def constant(self, array: np.ndarray, where: Any) -> SimulatedArray:
-        return SimulatedArray(array.copy(), where.index or 0)
+        return SimulatedArray(array.copy("K"), where.index or 0)
 
     def capture(self, work: Callable[[], Any], written: Sequence[Any]) -> Any:
         before = [array.memory.copy() for array in written]
@@ -323,7 +323,7 @@ class SimulatedCuda(Cuda):
 
     def from_numpy(self, array: np.ndarray, where: device) -> Array:
         refuse_writing()
-        return SimulatedArray(array.copy(), where.index or 0)
+        return SimulatedArray(array.copy("K"), where.index or 0)
 
     def to_numpy(self, array: Array) -> np.ndarray:
         refuse_reading()
