@@ -39,9 +39,8 @@ def render() -> str:
         programs = ", ".join(f"`{row.program}`" for row in found)
         states = "; ".join(dict.fromkeys(row.state for row in found))
         first = found[0]
-        lines.append(
-            f"| {library} | {first.version} | {programs} | {states} | {first.lacking} + {first.perhaps} |"
-        )
+        lacking = f"{first.lacking} + {first.perhaps}" if first.lacking else ""
+        lines.append(f"| {library} | {first.version} | {programs} | {states} | {lacking} |")
     return "\n".join(lines) + "\n"
 
 

@@ -46,6 +46,7 @@ def auraloss():
 
 
 def captum():
+    import numpy as np
     from captum.attr import (  # fmt: skip
         DeepLift,
         FeatureAblation,
@@ -57,6 +58,7 @@ def captum():
     )
 
     torch.manual_seed(0)
+    np.random.seed(0)  # noqa: NPY002
     model = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
     x = torch.randn(4, 6)
     for make in (IntegratedGradients, Saliency, DeepLift, FeatureAblation):
