@@ -65,11 +65,11 @@ def on_device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         yield
         return
     import minitorch.torch as torch
-    from minitorch.torch import printing
     from minitorch.torch.backends.cuda import backend as gpus
     from minitorch.torch.backends.cuda.backend import Cuda, require_cuda
     from minitorch.torch.backends.interface import Backend
     from minitorch.torch.generator import default_generator
+    from minitorch.torch.ops import conversion
 
     def draw(self: Cuda, distribution: Any, shape: Any, kind: Any, where: Any, *args: Any, **named: Any) -> Any:  # fmt: skip
         args = tuple(map(self._downloaded, args))
@@ -84,12 +84,12 @@ def on_device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     drawn = gpus.DRAWN_BY_THE_CPU | {"multinomial", "normal"}
     monkeypatch.setattr(gpus, "DRAWN_BY_THE_CPU", drawn)
     monkeypatch.setattr(tensor, "numpy", lambda self, *, force=False: to_numpy(self.cpu(), force=force))  # fmt: skip
-    shown = printing.tensor_text
+    shown = conversion.tensor_text
 
     def text(array: Any, *, device: str = "cpu", **named: Any) -> str:
         return shown(array, device="cpu" if device.startswith(where) else device, **named)
 
-    monkeypatch.setattr(printing, "tensor_text", text)
+    monkeypatch.setattr(conversion, "tensor_text", text)
     torch.set_default_device(where)
     yield
     torch.set_default_device(None)
