@@ -369,3 +369,30 @@ def test_pictures_of_files(tmp_path):
         torchvision.io.encode_png(read.float())
     with pytest.raises(FileNotFoundError):
         torchvision.io.read_image(tmp_path / "none.png")
+
+
+# Sums of three pictures and the first one's labels, from seed 3 (noted from torchvision 0.29).
+MIXED = {
+    ("MixUp", 1.0): ([1054.798, 1025.101, 1925.101], [0.6557, 0.3443, 0.0]),
+    ("MixUp", 0.3): ([538.415, 1283.292, 2183.292], [0.9425, 0.0575, 0.0]),
+    ("CutMix", 1.0): ([675.0, 1215.0, 2115.0], [0.8667, 0.1333, 0.0]),
+    ("CutMix", 0.3): ([435.0, 1335.0, 2235.0], [1.0, 0.0, 0.0]),
+}
+
+
+@pytest.mark.parametrize(("name", "alpha"), MIXED)
+def test_mixed_batches_are_torchvisions(name, alpha):
+    images = torch.arange(90.0).view(3, 1, 6, 5)
+    labels = torch.arange(3)[[0, 2, 1]]
+    mix = getattr(T.v2, name)(alpha=alpha, num_classes=3)
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        mixed, shares = mix(images, labels)
+    sums, first = MIXED[name, alpha]
+    assert mixed.sum((1, 2, 3)).tolist() == pytest.approx(sums, rel=1e-5)
+    assert shares[0].tolist() == pytest.approx(first, abs=1e-4)
+    assert isinstance(mix([images, labels]), list)
+    with pytest.raises(ValueError, match="num_classes"):
+        getattr(T.v2, name)()(images, labels)
+    with pytest.raises(ValueError, match="as many labels"):
+        mix(images[0], labels)

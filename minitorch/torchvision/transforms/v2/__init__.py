@@ -1,4 +1,4 @@
-"""The names of torchvision's second version that the first one's transforms answer too."""
+"""The names of torchvision's second version: what the first one's transforms answer too, and batches that are mixed."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ from ..transforms import ToPILImage as ToPILImage
 from ..transforms import ToTensor as ToTensor
 from ..transforms import Transform as Transform
 from . import functional as functional
+from .mixing import CutMix as CutMix
+from .mixing import MixUp as MixUp
 
 
 class ToImage(Transform):
