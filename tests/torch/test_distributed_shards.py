@@ -131,3 +131,29 @@ def test_what_does_not_fit_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / ".metadata").write_bytes(b"[]")
     with pytest.raises(dcp.CheckpointException, match="is no index of a checkpoint"):
         dcp.load(state, checkpoint_id=tmp_path)
+
+
+def test_parts_of_a_model_compute_their_activations_again() -> None:
+    import importlib
+
+    import torch
+
+    def run(lib: Any) -> Any:
+        name = f"{lib.__name__}.distributed.algorithms._checkpoint.checkpoint_wrapper"
+        wrapper = importlib.import_module(name)
+        lib.manual_seed(0)
+        nn = lib.nn
+        model = nn.Sequential(nn.Linear(3, 4), nn.Sequential(nn.Linear(4, 4), nn.Tanh()))
+        calls: list[str] = []
+        model[0].register_forward_pre_hook(lambda *_: calls.append("again"))
+        choose = {"check_fn": lambda part: isinstance(part, nn.Linear)}
+        wrapper.apply_activation_checkpointing(model, **choose)
+        x = lib.ones(2, 3, requires_grad=True)
+        model(x).square().sum().backward()
+        names = list(model.state_dict()), [n for n, _ in model[0].named_parameters()]
+        loaded = str(model.load_state_dict({k: v * 2 for k, v in model.state_dict().items()}))
+        numbers = [p.grad.tolist() for p in model.parameters()], x.grad.tolist(), model(x).tolist()
+        return names, type(model[0]).__name__, model[0].in_features, calls, loaded, numbers
+
+    with mt.random.fork_rng():
+        assert same(run(torch), run(mt), 1e-6)
