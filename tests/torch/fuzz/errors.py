@@ -294,7 +294,7 @@ ERRORS = (
         "refused",
         names=r"linalg\.vecdot",
         text="Dimension out of range",
-        when=lambda call: all(t.ndim == 1 for t in leaves((call.args, call.kwargs))),
+        when=lambda call: all(t.ndim == 1 for t in leaves(call.args)),
     ),
     Difference(
         "PyTorch's `solve_triangular` casts B to A's type; we refuse, as all its other solvers do.",

@@ -256,6 +256,18 @@ VALUES = (
         finite=True,
     ),
     Difference(
+        "A sum that overflows on the way is infinite or NaN by the order in which it is taken.",
+        "values",
+        names=r"(Tensor\.)?(nan)?(sum|mean)",
+        text=r"\((-?inf|nan)\), expected .*\((-?inf|nan)\)",
+        when=lambda call: any(
+            bool((t.detach().abs().nan_to_num(0, 0, 0) > real.finfo(t.dtype).max / 4).any())
+            for t in leaves(call.args[:1])
+            if t.is_floating_point()
+        ),
+        finite=True,
+    ),
+    Difference(
         "PyTorch's `isin` wraps a number around in the type of the elements that it looks among.",
         "values",
         names="isin",

@@ -385,7 +385,9 @@ def svd_lowrank(
     centered = A if M is None else A - M.broadcast_to(A.shape)
     turned = m < n
     X = centered.mH if turned else centered
-    Q = _range_of(X, 6 if q is None else int(q), 2 if niter is None else niter)
+    Q = _range_of(
+        X, 6 if q is None else int(q) if isinstance(q, bool) else q, 2 if niter is None else niter
+    )
     U, S, Vh = svd(Q.mH @ X, full_matrices=False)
     U, V = Q @ U, Vh.mH
     return (V, S, U) if turned else (U, S, V)
