@@ -117,3 +117,17 @@ def test_copies_keep_the_order_of_memory():
     x = torch.ones(2, 3, 4).permute(2, 0, 1)
     moved = x.cuda()
     assert (moved.stride(), moved.cpu().stride()) == (x.stride(), x.stride())
+
+
+@pytest.mark.parametrize("name", ["Adam", "Adagrad", "RMSprop", "SGD"])
+def test_complex_parameters_are_trained_as_on_the_cpu(name):
+    def trained(where: str) -> torch.Tensor:
+        p = torch.asarray([1 + 2j, -0.5 + 0.3j]).to(where).requires_grad_()
+        optimizer = getattr(torch.optim, name)([p], lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            (p * p * p.conj()).abs().sum().backward()
+            optimizer.step()
+        return p.detach().cpu()
+
+    torch.testing.assert_close(trained("cuda"), trained("cpu"))

@@ -152,9 +152,14 @@ class Backend:
             columns: the parameters, their gradients, and what is remembered of each
             numbers: those of each parameter
         """
-        for (p, g, *kept), own in zip(zip(*columns, strict=True), numbers, strict=True):
-            for old, new in zip((p, *kept), formula(np, p, g, *kept, *own), strict=True):
-                old[...] = new
+        for arrays, own in zip(zip(*columns, strict=True), numbers, strict=True):
+            if arrays[0].dtype.kind == "c":  # a complex number is two
+                parts = [[x.real for x in arrays], [x.imag for x in arrays]]
+            else:
+                parts = [arrays]
+            for p, g, *kept in parts:
+                for old, new in zip((p, *kept), formula(np, p, g, *kept, *own), strict=True):
+                    old[...] = new
 
     def is_pinned(self, array: np.ndarray) -> bool:
         """Whether an array of the CPU is in memory that the device reads by itself."""
