@@ -21,6 +21,7 @@ ROOMS = (
     "minitorch",
     "minitorch/torch",
     "minitorch/torch/backends",
+    "minitorch/torch/backends/cpu",
     "minitorch/torch/formulas",
     "minitorch/torch/ops",
 )
