@@ -81,11 +81,11 @@ class Tensor(HasAttributes):
             register_class(cls)
 
     @staticmethod
-    def _make_wrapper_subclass(cls: type[Tensor], size: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: PLW0211
+    def _make_wrapper_subclass(subclass: type[Tensor], size: Any, *args: Any, **kwargs: Any) -> Any:
         """A tensor of a class with `__torch_dispatch__` that has no memory; `wrappers.py` says which arguments there are."""
         from .wrappers import make_wrapper
 
-        return make_wrapper(cls, size, *args, **kwargs)
+        return make_wrapper(subclass, size, *args, **kwargs)
 
     __torch_function__ = of_subclasses(lambda *call: _answer_of_subclass(*call))
 

@@ -158,7 +158,7 @@ def test_what_is_not_there_says_so():
     with pytest.raises(NotImplementedError, match="unbind"):
         nested.cumsum(1)
     with pytest.raises(RuntimeError, match="different sizes"):
-        nested + ours.nested.nested_tensor(
+        _ = nested + ours.nested.nested_tensor(
             [ours.ones(3, 4), ours.ones(2, 4), ours.ones(1, 4)], layout=ours.jagged
         )
     with pytest.raises(RuntimeError, match="same dimension"):
