@@ -809,6 +809,24 @@ def test_python_pickles(protocol: int) -> None:
     assert second._array[2, 0] == 5
 
 
+DEEP = b"]" * 5000 + b"a" * 4999
+"""A list of a list of a list, 5,000 deep, as a pickle has it."""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        b"c_codecs\nencode\n(X\x00\x00\x00\x00" + DEEP + b"tR.",
+        b"ctorch.serialization\n_get_layout\n(" + DEEP + b"tR.",
+        b"ctorch._utils\n_rebuild_sparse_tensor\n(" + DEEP + b"NtR.",
+    ],
+)
+def test_messages_about_deep_values_are_short(call: bytes) -> None:
+    with pytest.raises(pickle.UnpicklingError) as caught:
+        load(archive_with(b"\x80\x02" + call))
+    assert len(str(caught.value)) < 200
+
+
 @pytest.mark.usefixtures("picklable")
 def test_deep_copies() -> None:
     base = wrap(np.arange(12.0).reshape(3, 4)).requires_grad_()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from pickle import UnpicklingError
+from reprlib import repr as brief
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def load_legacy(data: memoryview, read_pickle: ReadPickle, map_location: MapLoca
             raise UnpicklingError("Invalid magic number; corrupt file?")
     _, version, system, obj, keys = parts
     if version != PROTOCOL:
-        raise RuntimeError(f"Invalid protocol version: {version}")
+        raise RuntimeError(f"Invalid protocol version: {brief(version)}")
     foreign = isinstance(system, dict) and system.get("little_endian") is False
     storages.fill(keys, data[position:], foreign)
     return obj

@@ -13,6 +13,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pickle import UnpicklingError
+from reprlib import repr as brief
 from typing import Any
 
 from .. import dtypes
@@ -49,7 +50,9 @@ CONSTANTS: dict[str, Any] = {
 def latin1_bytes(text: Any = "", encoding: Any = "latin1") -> bytes:
     """Bytes, which old pickles write as text."""
     if encoding not in ("latin1", "latin-1") or not isinstance(text, (str, bytes)):
-        raise UnpicklingError(f"a pickle cannot make bytes from {type(text).__name__} ({encoding})")
+        raise UnpicklingError(
+            f"a pickle cannot make bytes from {type(text).__name__} ({brief(encoding)})"
+        )
     return text if isinstance(text, bytes) else text.encode("latin1")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pickle import UnpicklingError
+from reprlib import repr as brief
 from typing import Any
 
 import numpy as np
@@ -138,7 +139,7 @@ def rebuild_from_type_v2(function: Any, kind: Any, args: Any, state: Any) -> Ten
         raise UnpicklingError("a tensor can be rebuilt only by one of Torch's own functions")
     tensor = function(*args)
     if not (isinstance(kind, type) and issubclass(kind, Tensor)):
-        raise UnpicklingError(f"{kind} is no kind of tensor")
+        raise UnpicklingError(f"{brief(kind)} is no kind of tensor")
     if type(tensor) is not kind:
         tensor = as_subclass(tensor, kind)
     return _set_attributes(tensor, state)
@@ -173,7 +174,7 @@ def _set_attributes(tensor: Tensor, state: Any) -> Tensor:
         )
     for name, value in state.items():
         if not _is_free(tensor, name):
-            raise UnpicklingError(f"a file cannot set the attribute {name!r} of a tensor")
+            raise UnpicklingError(f"a file cannot set the attribute {brief(name)} of a tensor")
         setattr(tensor, name, value)
     return tensor
 
@@ -197,7 +198,7 @@ _LAYOUTS = ("torch.strided", "torch.sparse_coo", *_COMPRESSED)
 def layout(name: Any) -> Any:
     """A layout by name, such as `torch.sparse_coo`."""
     if name not in _LAYOUTS:
-        raise UnpicklingError(f"tensors of the layout {name} cannot be loaded")
+        raise UnpicklingError(f"tensors of the layout {brief(name)} cannot be loaded")
     import minitorch.torch as torch
 
     return getattr(torch, name.removeprefix("torch."))
@@ -207,13 +208,13 @@ def rebuild_sparse_tensor(kind: Any, data: Any) -> Any:
     """A sparse tensor from its indices, values and size."""
     import minitorch.torch as torch
 
-    if str(kind) in _COMPRESSED:
+    if kind in [layout(name) for name in _COMPRESSED]:
         *parts, size = data
         if not all(isinstance(part, Tensor) for part in parts):
             raise UnpicklingError("a sparse tensor needs tensors of indices and values")
         return torch.sparse_compressed_tensor(*parts, size, layout=kind)  # type: ignore[attr-defined]
     if kind is not layout("torch.sparse_coo"):
-        raise UnpicklingError(f"tensors of the layout {kind} cannot be loaded")
+        raise UnpicklingError(f"tensors of the layout {brief(kind)} cannot be loaded")
     indices, values, size, *coalesced = data
     if not (isinstance(indices, Tensor) and isinstance(values, Tensor)):
         raise UnpicklingError("a sparse tensor needs tensors of indices and values")
