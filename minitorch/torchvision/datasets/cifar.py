@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from pickle import UnpicklingError
@@ -133,12 +132,7 @@ class CIFAR10(VisionDataset):
 
     def download(self) -> None:
         """Get the archive, unless it is there, and unpack it."""
-        archive = Path(os.fspath(self.root), self.filename)
-        if not archive.is_file():
-            files.download(archive, [self.url], self.tgz_md5)
-        files.check(archive, self.tgz_md5)
-        with tarfile.open(archive) as packed:
-            packed.extractall(self.root, filter="data")
+        files.unpack(Path(os.fspath(self.root), self.filename), self.url, self.tgz_md5)
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         return self._transformed(picture(self.data[index], "RGB"), self.targets[index])

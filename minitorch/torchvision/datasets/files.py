@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tarfile
 import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
@@ -69,3 +70,12 @@ def missing(name: str, root: str) -> RuntimeError:
         f"below {root} and in the folder that the variable {DATA_VARIABLE} names, now "
         f"{os.environ.get(DATA_VARIABLE) or 'not set'}.)"
     )
+
+
+def unpack(archive: Path, url: str, md5: str) -> None:
+    """Unpack a tar file where it lies; it is downloaded first unless it is there."""
+    if not archive.is_file():
+        download(archive, [url], md5)
+    check(archive, md5)
+    with tarfile.open(archive) as packed:
+        packed.extractall(archive.parent, filter="data")
