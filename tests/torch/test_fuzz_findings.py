@@ -447,6 +447,27 @@ FINDINGS = [
     row("nn.functional.embedding", T([0]), real.ones(3, 2), max_norm=1.0, norm_type=(0, 0)),
     row("histogramdd", real.ones(3, 1), 2, ()),
     row("tensordot", real.ones(2, 2), real.ones(2, 2), dims=T(1.5)),
+    # Windows, bags and dropout
+    *[row(f"nn.functional.adaptive_avg_pool{d}d", real.ones(2, *[3] * d).to(k), [0] * d) for d in (1, 2, 3) for k in (real.bool, real.int16)],
+    *[row(f"nn.functional.max_unpool{d}d", real.ones(1, 1, *[2] * d), real.arange(2**d).reshape(1, 1, *[2] * d), 2, s)
+      for d in (1, 2, 3) for s in ((), [], [2] * (d - 1), [2] * d)],
+    *[row(f"nn.functional.conv{d}d", real.ones(1, 2, *[3] * d), real.ones(2, 2, *[3] * d), T([2.5, 1]).to(k), padding=p)
+      for d in (1, 2, 3) for p in ("same", "valid") for k in (real.int64, real.float64, real.complex64)],
+    row("conv2d", real.ones(1, 2, 3, 3, dtype=real.bfloat16), real.ones(2, 2, 3, 3, dtype=real.bfloat16), real.ones(2), padding="same"),
+    *[row(f"conv{d}d", real.ones(*n, 0, *[3] * d), real.ones(2, 0, *[3] * d)) for d in (1, 2, 3) for n in ((), (2,))],
+    row("nn.functional.ctc_loss", real.zeros(3, 1, 4), T([[1, 2]], dtype=real.complex64), T([3]), T([2])),
+    *[row(f"nn.functional.avg_pool{d}d", real.ones(1, 2, *[4] * d), 2, out=o) for d in (2, 3) for o in (None, real.zeros(1, 2, *[2] * d))],
+    *[row("nn.functional.embedding", T([0, 1]), T([[INF, 0.0], [3e4, 3e4]], dtype=k), max_norm=1.0, norm_type=p)
+      for k in (real.float16, real.bfloat16, real.float32) for p in (1.0, 2.0, 3.0)],
+    row("nn.functional.embedding", T([0, 9]), T([[1, 2], [3, 4]]), max_norm=1.0),
+    row("nn.functional.embedding_bag", T([1, 0, 1]), T([[INF, 1.0], [2.0, 3.0]]), T([0, 2]), max_norm=1.0),
+    row("nn.functional.embedding_bag", T([1, 0, 1]), real.ones(2, 2), T([0, 2, 1]), mode="sum"),
+    row("nn.functional.dropout", ONES, training=False, inplace=real.ones(2)),
+    *[row(f"nn.functional.dropout{d}d", real.ones(2, *[3] * d), inplace=real.ones(2)) for d in (1, 2, 3)],
+    row("nn.functional.lp_pool1d", CUBE, np.zeros(2), 2),
+    row("nn.functional.fractional_max_pool3d", real.ones(1, 3, 3, 3), 2, output_ratio=b"x"),
+    row("nn.functional.soft_margin_loss", ONES, real.ones(3, dtype=real.complex64)),
+    *[row("nn.functional.multi_margin_loss", T([[1, 2]]).to(k), T([0])) for k in (real.int16, real.int64)],
     # NumPy's warnings
     row("inverse", T([[1e-39]])),
     row("linalg.svdvals", real.full((2, 2), 3e38)),

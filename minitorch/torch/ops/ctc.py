@@ -233,7 +233,7 @@ def _padded(targets: Array, lengths: Array) -> Array:
             )
         rows = [row[:n] for row, n in zip(targets, lengths, strict=True)]
     for i, row in enumerate(rows):
-        out[i, : len(row)] = row
+        out[i, : len(row)] = row.real
     return out
 
 

@@ -102,7 +102,7 @@ def _alpha_dropped(
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Each element zeroed with probability p in training, the rest enlarged."""
     p = _probability(p)
-    return _dropped(input, p, training, False, inplace)
+    return _dropped(input, p, training, False, bool(inplace))
 
 
 def alpha_dropout(
@@ -149,8 +149,10 @@ def _declare_features(dims: int) -> Callable[..., Tensor]:
         given = input.unsqueeze(0) if unbatched else input
         if training and p not in (0, 1) and input._array.size:
             _need_channels(name, given)
-        out = _dropped(given, p, training, True, inplace)
-        return input if inplace else out.squeeze(0) if unbatched else out
+        out = _dropped(given, p, training, True, bool(inplace))
+        if unbatched:
+            return out.squeeze_(0) if inplace else out.squeeze(0)
+        return out
 
     call.__name__, call.__doc__ = (
         name,

@@ -10,7 +10,7 @@ from .. import dtypes
 from ..backends.interface import as_numpy
 from ..formulas import indexing
 from ..tensor import Array, Tensor, wrap, wrap_beside
-from .precision import is_half, widened
+from .precision import is_half
 from .promotion import plain_number
 from .ranges import arange
 from .record import MOVEMENT, Op, bind
@@ -131,13 +131,20 @@ def renorm_rows(weight: Tensor, indices: Tensor, max_norm: float, norm_type: flo
     """Shorten rows that are used and longer than `max_norm`, in the table itself."""
     check_writable(weight.detach(), False)
     norm_type = plain_number(norm_type, "embedding_renorm_", "norm_type")
-    used = np.unique(indices._array)
-    rows = widened(weight._array[used])
-    norms = np.linalg.norm(rows, ord=norm_type, axis=1)
-    long = norms > max_norm
-    factors = (max_norm / (norms[long] + 1e-7)).astype(rows.dtype)
+    used = wrap_beside(np.unique(as_numpy(indices._array)), indices)
     table = weight.detach()
-    table[wrap(used[long])] = wrap((rows[long] * factors[:, None]).astype(weight._array.dtype))
+    if not used.numel():
+        return
+    if not (weight.dtype.is_floating_point or weight.dtype.is_complex):
+        raise RuntimeError(
+            f"norm(): input dtype should be either floating point or complex, got {weight.dtype}"
+        )
+    norms = table[used].norm(norm_type, 1).double()
+    long = norms > max_norm
+    rows = table[used[long]]
+    wide = rows.float() if is_half(rows._array) else rows
+    factors = (max_norm / (norms[long] + 1e-7)).to(wide.dtype)
+    table[used[long]] = (wide * factors.unsqueeze(1)).to(rows.dtype)
 
 
 def embedding_bag(
@@ -236,6 +243,8 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[Ar
         raise RuntimeError(
             f"offsets[-1] can not be greater than input's length({input.numel()}) but got offsets[-1] of {starts[-1]}"
         )
+    if (starts[1:] < starts[:-1]).any():
+        raise RuntimeError(f"embedding_bag: offsets must be in order, got {starts.tolist()}")
     count = max(starts.size - 1, 0) if include_last else starts.size
     bag = np.searchsorted(starts[:count], np.arange(input.numel()), side="right") - 1
     return bag, count

@@ -167,9 +167,10 @@ def soft_margin_loss(
 ) -> Tensor:
     """log(1 + exp(-target input)), for targets 1 and -1."""
     check_no_gradient("soft_margin_loss", target=target)
-    if input.dtype.kind < dtypes.FLOATING:
+    if input.dtype.kind < max(dtypes.FLOATING, target.dtype.kind):
+        kind = "ComplexFloat" if target.dtype.is_complex else "Float"
         raise RuntimeError(
-            f"result type Float can't be cast to the desired output type {kind_name(input._array)}"
+            f"result type {kind} can't be cast to the desired output type {kind_name(input._array)}"
         )
     if broadcast_shapes("soft_margin_loss", input._array.shape, target._array.shape) != input.shape:
         raise RuntimeError(
@@ -274,6 +275,7 @@ def multi_margin_loss(
         )
     if target.numel() and not (target._array.min() >= 0 and target._array.max() < rows.shape[1]):
         raise RuntimeError("target out of range")
+    require_floats("multi_margin_loss_cpu_kernel", input._array)
     losses = margin - rows.gather(1, classes) + rows
     losses = losses.masked_fill(~(losses > 0), 0)
     losses = losses if p == 1 else losses * losses

@@ -6,7 +6,7 @@ Each family is declared once, for one, two and three spatial dimensions.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from .layout import as_image
 from .precision import require_floats
 from .promotion import plain_integer, plain_integers
 from .record import Op, bind
-from .surface import FUNCTIONS, check_tensor, function
+from .surface import FUNCTIONS, check_tensor, function, with_out
 
 Sizes = tuple[int, ...]
 
@@ -215,6 +215,8 @@ def _declare_unpool(dims: int) -> Callable[..., Tensor]:
         if any(isinstance(v, Tensor) for v in (kernel_size, stride, padding)):
             raise TypeError(f"{name}(): kernel_size, stride and padding must be ints, not Tensor")
         kernel = _sizes(name, "kernel_size", kernel_size, dims)
+        if isinstance(stride, (tuple, list)) and len(stride) < dims:
+            raise IndexError(f"{name}: a stride for each dimension is expected, got {stride}")
         steps, edges = _steps(name, kernel, stride), _sizes(name, "padding", padding, dims)
         _check_unpool(name, input, indices, dims)
         require_floats(name, input._array)
@@ -314,6 +316,14 @@ FRACTIONAL_MAX = Op(
 )  # fmt: skip
 
 
+def _ratios(name: str, given: Any, dims: int) -> tuple[Any, ...]:
+    """A ratio for each dimension, from one for all or one for each."""
+    ratios = tuple(given) if isinstance(given, Iterable) else (given,) * dims
+    if len(ratios) < dims:
+        raise IndexError(f"{name}: output_ratio must be one number or {dims}, not {given}")
+    return ratios
+
+
 def _declare_fractional(dims: int) -> tuple[Any, Any]:
     name = f"fractional_max_pool{dims}d"
 
@@ -332,10 +342,9 @@ def _declare_fractional(dims: int) -> tuple[Any, Any]:
                 raise RuntimeError(f"{name}: {what} must either be a single Int or tuple of Ints")
         require_floats(f"{name}_out_frame", input._array)
         if output_size is None:
-            ratios = (
-                output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * dims
+            output_size = tuple(
+                int(n * r) for n, r in zip(sizes, _ratios(name, output_ratio, dims), strict=False)
             )
-            output_size = tuple(int(n * r) for n, r in zip(sizes, ratios, strict=True))
         wanted = _sizes(name, "output_size", output_size, dims)
         if min(wanted) < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension: {list(wanted)}")
@@ -393,7 +402,7 @@ def _declare_avg_pool(dims: int) -> Callable[..., Tensor]:
 
     call.__name__, call.__doc__ = name, "The mean of each window."
     call = composite(call)
-    return function(call) if dims == 1 else call
+    return function(call) if dims == 1 else with_out(call)
 
 
 def _declare_adaptive_avg(dims: int) -> Callable[..., Tensor]:
@@ -403,7 +412,8 @@ def _declare_adaptive_avg(dims: int) -> Callable[..., Tensor]:
         size = _target_sizes(name, input, output_size, dims)
         if input.dtype.is_complex and set(size) == {1}:
             return input.mean(tuple(range(-dims, 0)), keepdim=True)
-        require_floats(name, input._array)
+        if dims == 3 or 0 not in size:
+            require_floats(name, input._array)
         return bind(ADAPTIVE_AVG, (input,), {"size": size})
 
     call.__name__, call.__doc__ = name, "The mean of each of so many windows."
@@ -419,6 +429,10 @@ def _declare_lp_pool(dims: int, average: Any, largest: Any) -> Callable[..., Ten
         stride: Any = None,
         ceil_mode: bool = False,
     ) -> Tensor:
+        if isinstance(norm_type, np.ndarray):
+            raise TypeError(
+                f"lp_pool{dims}d(): argument 'norm_type' must be a number, not an array"
+            )
         if norm_type == math.inf:
             return largest(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
         if norm_type == -math.inf:
