@@ -172,6 +172,10 @@ class Update(Composite):
         self.writes = writes
 
 
+class Exchange(Update):
+    """An update in which other ranks take part: it is done once, and in the same order on all of them."""
+
+
 def composite(fn: Callable[..., Any], name: str = "") -> Callable[..., Any]:
     """Let interpreters see a function of tensors as a whole, before they see what it is made of."""
     return _shown(Composite(name or fn.__name__, fn))
@@ -180,6 +184,11 @@ def composite(fn: Callable[..., Any], name: str = "") -> Callable[..., Any]:
 def update(*writes: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Let interpreters see a function that writes into some of its inputs, given by their places; without any, one that checks values."""
     return lambda fn: _shown(Update(fn.__name__, fn, writes))
+
+
+def exchange(*writes: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let interpreters see a function that exchanges tensors with other ranks, and writes into some of its inputs."""
+    return lambda fn: _shown(Exchange(fn.__name__, fn, writes))
 
 
 def _shown(record: Composite) -> Callable[..., Any]:

@@ -80,6 +80,12 @@ def is_optimizer(value: Any) -> bool:
     return module is not None and isinstance(value, module.Optimizer)
 
 
+def is_group(value: Any) -> bool:
+    """Whether a value is a group of ranks, which counts its collectives and else stays as it is."""
+    module = sys.modules.get("minitorch.torch.distributed.process_group")
+    return module is not None and isinstance(value, module.ProcessGroup)
+
+
 def is_elementwise(value: Any) -> bool:
     """Whether a value is an optimizer of the library whose step is one formula."""
     module = sys.modules.get("minitorch.torch.optim.elementwise")

@@ -210,9 +210,9 @@ class Differentiated:
         tensors = [tensor for tensor, _ in tracer.kept]
         self.tape = tape
         self.order = list(tape.sources)
-        self.wanted = [i for i, slot in enumerate(self.order) if tracks(tensors[slot])]
         slots = dict.fromkeys(slots_in(tape.result))
         self.live = [s for s in slots if s not in tape.sources and tracks(tensors[s])]
+        self.wanted = _differentiated_places(tensors, self.order, self.live)
         arrays = [tensors[s]._array for s in self.live]
         self.layouts = [(a.shape, a.dtype) for a in arrays]
         self.owners = [id(owner(array)) for _, array in tracer.kept]
@@ -421,6 +421,14 @@ def differentiated(tape: Tape, tracer: Tracer) -> Differentiated | None:
     if not wanted or _written_owners(tape, owners) & tracked:
         return None
     return Differentiated(tape, tracer)
+
+
+def _differentiated_places(tensors: list[Tensor], order: list[Slot], live: list[Slot]) -> list[int]:
+    """The places of sources that results with a history were made of."""
+    ends = [edge[0] for slot in live if (edge := edge_of(tensors[slot])) is not None]
+    reached = set(map(id, reachable(ends)))
+    edges = [edge_of(tensors[slot]) for slot in order]
+    return [i for i, edge in enumerate(edges) if edge is not None and id(edge[0]) in reached]
 
 
 def _written_owners(tape: Tape, owners: list[int]) -> set[int]:

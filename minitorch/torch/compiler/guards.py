@@ -43,6 +43,7 @@ from .classes import (
     has_own_attributes,
     hides_state,
     is_elementwise,
+    is_group,
     is_of_library,
     is_of_program,
     is_optimizer,
@@ -200,7 +201,7 @@ class Surroundings:
             self._look_at_class(value)
         elif isinstance(value, ModuleType):
             self._look_at_module(value)
-        elif isinstance(value, IMMUTABLE):
+        elif isinstance(value, IMMUTABLE) or is_group(value):
             if has_own_attributes(value):
                 self._look_at_object(value)
         elif isinstance(value, (IOBase, np.ndarray)) or type(value) in ARRAYS:

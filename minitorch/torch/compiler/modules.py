@@ -41,11 +41,16 @@ class OptimizedModule(Module):
         mod = self._modules["_orig_mod"]
         fullgraph, name, plays = self.__dict__["_settings"]
         call: Callable[..., Any] = MethodType(type(mod).__call__, mod)
-        self.__dict__["_compiled"] = Compiled(call, fullgraph, name) if plays else call
+        self.__dict__["_called"] = self.__dict__["_compiled"] = call
+        if plays and hasattr(mod, "_compiled_module"):  # ranks exchange around the module's calls
+            mod.compile(fullgraph=fullgraph, name=name)
+            self.__dict__["_compiled"] = mod._compiled_module
+        elif plays:
+            self.__dict__["_called"] = self.__dict__["_compiled"] = Compiled(call, fullgraph, name)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The original, from a tape where that is possible."""
-        return self._compiled(*args, **kwargs)
+        return self._called(*args, **kwargs)
 
     def timeline(self, *args: Any, **kwargs: Any) -> Any:
         """Call the module once more, from its tape, and say how long each step of the program took."""
@@ -93,6 +98,7 @@ class OptimizedModule(Module):
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         state.pop("_compiled", None)
+        state.pop("_called", None)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

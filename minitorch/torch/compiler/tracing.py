@@ -14,7 +14,7 @@ import numpy as np
 from ..autograd.graph import Node, modes, numbers
 from ..backends.interface import ARRAYS, address_of
 from ..fixed import is_fixed
-from ..interpreters import Composite, Interpreter, Update
+from ..interpreters import Composite, Exchange, Interpreter, Update
 from ..ops.creation import LIFT
 from ..ops.record import ELEMENTWISE, MOVEMENT, PRODUCT, REDUCTION
 from ..tensor import Size, Tensor
@@ -319,6 +319,11 @@ class Tracer(Interpreter):
             if (base is not None or self._is_alias(slot)) and owners[id(owner(tensor._array))] > 1:
                 tape.recorded = True  # who writes into one must reach the other
         tape.recorded = tape.recorded or bool(live)
+        if (tape.recorded or tape.elsewhere) and any(
+            isinstance(e.op, Exchange) for e in tape.entries
+        ):
+            where = "on a GPU" if tape.elsewhere else "and returns a graph"
+            raise CannotTrace(f"it exchanges tensors with other ranks, {where}", None)
         if tape.recorded and any(entry.unless is not None for entry in tape.entries):
             raise CannotTrace("it returns a graph, and a tensor decides what is done", None)
         if tape.recorded and self.unrecorded:

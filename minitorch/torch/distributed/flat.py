@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ..interpreters import exchange
 from ..tensor import Tensor, bump_version, wrap
+from .collectives import all_reduce, broadcast
+from .world import get_rank
 
 
 def joined(tensors: Sequence[Tensor]) -> Tensor:
@@ -26,15 +29,21 @@ def spread(values: Tensor, tensors: Sequence[Tensor]) -> None:
         start += size
 
 
-def tensors_in(output: Any) -> Iterator[Tensor]:
-    """The tensors in an output, also those in lists, tuples, dictionaries and dataclasses."""
-    if isinstance(output, Tensor):
-        yield output
-    elif isinstance(output, dict):
-        for value in output.values():
-            yield from tensors_in(value)
-    elif isinstance(output, (list, tuple)):
-        for value in output:
-            yield from tensors_in(value)
-    elif hasattr(output, "__dataclass_fields__"):
-        yield from tensors_in(vars(output))
+def used_by_any_rank(used: Sequence[bool], group: Any) -> list[bool]:
+    """Of each of some things, whether a rank has used it."""
+    counts = wrap(np.array(used, np.int32))
+    all_reduce(counts, group=group)
+    return [bool(count) for count in counts._array]
+
+
+@exchange(0)
+def copy_from(tensors: Sequence[Tensor], group: Any, source: int = 0) -> None:
+    """Give all ranks the tensors of one, those of one type in one message."""
+    by_type: dict[Any, list[Tensor]] = {}
+    for tensor in tensors:
+        by_type.setdefault(tensor._array.dtype, []).append(tensor)
+    for several in by_type.values():
+        values = joined(several)
+        broadcast(values, group=group, group_src=source)
+        if get_rank(group) != source:
+            spread(values, several)

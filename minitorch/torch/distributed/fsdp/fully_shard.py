@@ -12,8 +12,8 @@ from typing import Any
 
 from ...autograd.graph import modes
 from ...nn.modules.module import Module
+from ...nn.parallel.buckets import tensors_in
 from ...tensor import Tensor
-from ..flat import tensors_in
 from ..tensor.dtensor import mesh_of
 from .parameters import ParameterGroup, Places, SpreadParameter
 

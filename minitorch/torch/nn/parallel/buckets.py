@@ -8,13 +8,15 @@ collectives in the same order, and all are over when `backward` returns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ... import distributed as dist
 from ...autograd.graph import Node
+from ...distributed.flat import used_by_any_rank
+from ...interpreters import exchange
 from ...tensor import Tensor, edge_of, wrap
 
 FIRST_BUCKET = 1 << 20
@@ -31,7 +33,6 @@ class GradBucket:
         self._own = self._buffer = wrap(np.zeros_like(first, shape=(size,), order="C"))
         self._views = self.gradients()
         self.work: Any = None
-        self.waiting = 0
 
     def index(self) -> int:
         """Which bucket it is."""
@@ -59,22 +60,28 @@ class GradBucket:
         """Whether there is no bucket after it."""
         return self._last
 
-    def fill(self, factor: float) -> None:
-        """Put the parameters' gradients, times a number, into the buffer; zeros where there are none."""
+    def fill(self, gradients: Sequence[Tensor | None], factor: float) -> None:
+        """Put gradients, times a number, into the buffer; zeros where there are none."""
         number = self._own._array.dtype.type(factor)
-        for parameter, view in zip(self._parameters, self._views, strict=True):
-            if parameter._grad is None:
+        for gradient, view in zip(gradients, self._views, strict=True):
+            if gradient is None:
                 view._array[...] = 0
-            elif parameter._grad is not view or factor != 1:
-                np.multiply(parameter._grad._array, number, out=view._array)
+            elif gradient is not view or factor != 1:
+                np.multiply(gradient._array, number, out=view._array)
 
     def clear(self) -> None:
         """Have gradients of zero: those of a rank that has no more inputs."""
         self._own._array[...] = 0
 
-    def averages(self) -> list[Tensor]:
+    def wait(self) -> list[Tensor]:
         """The gradients after the exchange, as views of the bucket's own memory."""
-        if self._buffer is not self._own:  # a hook has made another tensor
+        result = self.work.wait()
+        self.work = None
+        if isinstance(result, (list, tuple)):
+            result = result[0]
+        if isinstance(result, Tensor):  # a hook has made another tensor
+            self.set_buffer(result)
+        if self._buffer is not self._own:
             self._own._array[...] = self._buffer._array.reshape(-1)
             self._buffer = self._own
         return self._views
@@ -93,7 +100,21 @@ def make_buckets(parameters: Sequence[Tensor], limit: int) -> list[GradBucket]:
     return [GradBucket(i, group, i == len(groups) - 1) for i, group in enumerate(groups)]
 
 
-def leaves_of(outputs: Sequence[Tensor]) -> set[int]:
+def tensors_in(output: Any) -> Iterator[Tensor]:
+    """The tensors in an output, also those in lists, tuples, dictionaries and dataclasses."""
+    if isinstance(output, Tensor):
+        yield output
+    elif isinstance(output, dict):
+        for value in output.values():
+            yield from tensors_in(value)
+    elif isinstance(output, (list, tuple)):
+        for value in output:
+            yield from tensors_in(value)
+    elif hasattr(output, "__dataclass_fields__"):
+        yield from tensors_in(vars(output))
+
+
+def leaves_of(outputs: Iterable[Tensor]) -> set[int]:
     """The identities of all leaves that some tensors were made of."""
     found: set[int] = set()
     seen: set[Node] = set()
@@ -106,6 +127,43 @@ def leaves_of(outputs: Sequence[Tensor]) -> set[int]:
             seen.add(end)
             stack.extend(edge[0] for edge in end.edges if edge is not None)
     return found
+
+
+@exchange(0)
+def send(buffer: Tensor, gradients: Sequence[Tensor | None], bucket: GradBucket, factor: float, group: Any) -> None:  # fmt: skip
+    """Send gradients, times a number, on their way in a bucket's buffer."""
+    bucket.fill(gradients, factor)
+    bucket.work = dist.all_reduce(buffer, group=group, async_op=True)
+
+
+@exchange(0)
+def receive(gradients: Sequence[Tensor], buffer: Tensor, bucket: GradBucket) -> None:
+    """Wait for the sums of a bucket, and put them in the place of gradients."""
+    for gradient, average in zip(gradients, bucket.wait(), strict=True):
+        gradient._array[...] = average._array
+
+
+@exchange()
+def say_all_used(count: int, group: Any) -> None:
+    """Tell the other ranks that this one has used all parameters."""
+    used_by_any_rank([True] * count, group)
+
+
+class Round:
+    """One walk back: which gradients have come, and which buckets are on their way.
+
+    Attributes:
+        ready: the identities of parameters whose gradients are there, or will not come
+        waiting: how many gradients each bucket waits for
+        next_bucket: the first one that is not on its way
+        used: of each parameter, whether it was used; None: nobody asks
+    """
+
+    def __init__(self, buckets: Sequence[GradBucket], used: list[bool] | None) -> None:
+        self.ready: set[int] = set()
+        self.waiting = [len(bucket._parameters) for bucket in buckets]
+        self.next_bucket = 0
+        self.used = used
 
 
 class Reducer:
@@ -128,27 +186,23 @@ class Reducer:
         self.size = self.divisor = dist.get_world_size(group)
         self.buckets = make_buckets(parameters, limit)
         self.bucket_of = {id(p): b for b in self.buckets for p in b._parameters}
-        self.active = False  # between a forward and the end of its backward
+        self.round: Round | None = None  # between a forward and the end of its backward
         self.hook: tuple[Any, Hook] | None = None
-        self.ready: set[int] = set()
-        self.used: Any = None
         for parameter in parameters:
             parameter.register_post_accumulate_grad_hook(self._arrived)
 
-    def prepare(self, outputs: Sequence[Tensor]) -> None:
-        """Expect a backward: of all parameters, or of those that the outputs were made of."""
-        self.active, self.ready = True, set()
-        self.next_bucket = 0
-        for bucket in self.buckets:
-            bucket.waiting, bucket.work = len(bucket._parameters), None
-        self.used = None
-        if self.find_unused and not self.alone:
-            reached = leaves_of(outputs)
-            unused = [p for p in self.parameters if id(p) not in reached]
-            numbers = np.array([id(p) in reached for p in self.parameters], np.int32)
-            self.used = wrap(numbers)
-            for parameter in unused:
-                self._mark(parameter)
+    def prepare(self, output: Any) -> None:
+        """Expect a backward: of all parameters, or of those that an output was made of."""
+        if self.alone:
+            return
+        used = None
+        if self.find_unused:
+            reached = leaves_of(tensors_in(output))
+            used = [id(p) in reached for p in self.parameters]
+        self.round = Round(self.buckets, used)
+        for parameter, is_used in zip(self.parameters, used or (), strict=False):
+            if not is_used:
+                self._mark(parameter, self.round)
 
     @property
     def alone(self) -> bool:
@@ -157,8 +211,9 @@ class Reducer:
 
     def check_finished(self) -> None:
         """RuntimeError if a backward has not reached all parameters."""
-        if self.active and self.ready and len(self.ready) < len(self.parameters):
-            missing = [n for n, p in zip(self.names, self.parameters, strict=True) if id(p) not in self.ready]  # fmt: skip
+        ready = () if self.round is None else self.round.ready
+        if ready and len(ready) < len(self.parameters):
+            missing = [n for n, p in zip(self.names, self.parameters, strict=True) if id(p) not in ready]  # fmt: skip
             raise RuntimeError(
                 "Expected to have finished reduction in the prior iteration before starting a new one. "
                 "This error indicates that your module has parameters that were not used in producing "
@@ -171,68 +226,68 @@ class Reducer:
         """Take part in the other ranks' averages, with gradients of zero, and keep none of them."""
         for bucket in self.buckets:
             bucket.clear()
-            self._start(bucket)
+            self._start(bucket, [None] * len(bucket._parameters))
         if self.find_unused:
-            dist.all_reduce(wrap(np.zeros(len(self.parameters), np.int32)), group=self.group)
+            used_by_any_rank([False] * len(self.parameters), self.group)
         for bucket in self.buckets:
-            self._wait(bucket)
+            bucket.wait()
 
     def _arrived(self, parameter: Tensor) -> None:
         """A gradient was accumulated."""
-        if self.active and not self.alone:
-            if id(parameter) in self.ready:
+        if self.round is not None:
+            if id(parameter) in self.round.ready:
                 raise RuntimeError(
                     "Expected to mark a variable ready only once. This error is caused by one of the "
                     "following reasons: 1) Use of a module parameter outside the `forward` function. "
                     "2) Reused parameters in multiple reentrant backward passes."
                 )
-            self._mark(parameter)
+            self._mark(parameter, self.round)
 
-    def _mark(self, parameter: Tensor) -> None:
-        self.ready.add(id(parameter))
-        self.bucket_of[id(parameter)].waiting -= 1
-        while self.next_bucket < len(self.buckets):
-            bucket = self.buckets[self.next_bucket]
-            if bucket.waiting:
+    def _mark(self, parameter: Tensor, current: Round) -> None:
+        current.ready.add(id(parameter))
+        current.waiting[self.bucket_of[id(parameter)]._number] -= 1
+        while current.next_bucket < len(self.buckets):
+            if current.waiting[current.next_bucket]:
                 return
-            self.next_bucket += 1
-            bucket.fill(1.0 if self.hook is not None else 1 / self.divisor)
-            self._start(bucket)
-        self._finish()
+            bucket = self.buckets[current.next_bucket]
+            current.next_bucket += 1
+            self._start(bucket, [p._grad for p in bucket._parameters])
+        self._finish(current)
 
-    def _start(self, bucket: GradBucket) -> None:
+    def _start(self, bucket: GradBucket, gradients: Sequence[Tensor | None]) -> None:
         """Send a bucket on its way."""
-        if self.hook is not None:
-            state, hook = self.hook
-            bucket.work = hook(state, bucket)
+        if self.hook is None:
+            send(bucket._own, gradients, bucket, 1 / self.divisor, self.group)
             return
-        bucket.work = dist.all_reduce(bucket._buffer, group=self.group, async_op=True)
+        state, hook = self.hook
+        bucket.fill(gradients, 1.0)
+        bucket.work = hook(state, bucket)
 
-    def _wait(self, bucket: GradBucket) -> list[Tensor]:
-        """The averages of a bucket."""
-        result = bucket.work.wait()
-        bucket.work = None
-        if self.hook is not None:
-            bucket.set_buffer(result[0] if isinstance(result, (list, tuple)) else result)
-        return bucket.averages()
-
-    def _finish(self) -> None:
-        """Wait for all averages, and give each parameter its own."""
-        kept: set[int] = set()  # no rank has used these: what was there before stays
-        if self.used is not None:
-            dist.all_reduce(self.used, group=self.group)
-            pairs = zip(self.parameters, self.used._array, strict=True)
-            kept = {id(p) for p, count in pairs if not count}
+    def _finish(self, current: Round) -> None:
+        """Wait for all averages, and give each parameter its own; what no rank has used keeps what it had."""
+        anyone = [True] * len(self.parameters)
+        if current.used is not None and all(current.used):
+            say_all_used(len(self.parameters), self.group)
+        elif current.used is not None:
+            anyone = used_by_any_rank(current.used, self.group)
+        kept = {id(p) for p, used in zip(self.parameters, anyone, strict=True) if not used}
         for bucket in self.buckets:
-            for parameter, average in zip(bucket._parameters, self._wait(bucket), strict=True):
-                if id(parameter) not in kept:
-                    self._give(parameter, average)
-        self.active = False
+            self._give(bucket, kept)
+        self.round = None
 
-    def _give(self, parameter: Tensor, average: Tensor) -> None:
-        if self.views:
-            parameter._grad = average
-        elif parameter._grad is None:
-            parameter._grad = average.detach().clone()
-        else:
-            parameter._grad._array[...] = average._array
+    def _give(self, bucket: GradBucket, kept: set[int]) -> None:
+        """Give the parameters of a bucket their averages."""
+        parameters = bucket._parameters
+        gradients = [p._grad for p in parameters if p._grad is not None]
+        if len(gradients) == len(parameters) and not (kept or self.views or self.hook):
+            receive(gradients, bucket._own, bucket)
+            return
+        for parameter, average in zip(parameters, bucket.wait(), strict=True):
+            if id(parameter) in kept:
+                continue
+            if self.views:
+                parameter._grad = average
+            elif parameter._grad is None:
+                parameter._grad = average.detach().clone()
+            else:
+                parameter._grad._array[...] = average._array

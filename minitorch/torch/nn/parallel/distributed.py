@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import MethodType
 from typing import Any
 
 from ... import distributed as dist
 from ...autograd.graph import modes
+from ...compiler import compile
 from ...distributed.algorithms.join import Join, Joinable, JoinHook, _JoinConfig
-from ...distributed.flat import joined, spread, tensors_in
+from ...distributed.flat import copy_from
 from ...ops.creation import full
 from ...tensor import Tensor
 from ..modules.module import Module
@@ -64,6 +66,7 @@ class DistributedDataParallel(Module, Joinable):
         if process_group is not None and device_mesh is not None:
             raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")
         self.module = module
+        self._compiled_module: Any = None  # what is called in its place
         self.device_mesh = device_mesh
         chosen = process_group if device_mesh is None else device_mesh.get_group(0)
         self.process_group = chosen or dist.group.WORLD
@@ -78,7 +81,7 @@ class DistributedDataParallel(Module, Joinable):
         if init_sync:
             _check_same(parameters, self.process_group)
             both = [*module.named_parameters(), *module.named_buffers()]
-            self._copy_from([tensor for name, tensor in both if name not in ignored])
+            copy_from([tensor for name, tensor in both if name not in ignored], self.process_group)
         limit = int((25 if bucket_cap_mb is None else bucket_cap_mb) * (1 << 20))
         unused = find_unused_parameters or static_graph
         self.reducer = Reducer(
@@ -95,14 +98,14 @@ class DistributedDataParallel(Module, Joinable):
         if self.require_forward_param_sync and self.broadcast_buffers:
             buffers = list(self.module.buffers())
             if buffers:
-                self._copy_from(buffers, self._last_rank(True) if joining else 0)
+                copy_from(buffers, self.process_group, self._last_rank(True) if joining else 0)
         if joining:
             self._anyone_syncs(syncs)
-        output = self.module(*inputs, **kwargs)
-        self.reducer.active = False
+        output = (self._compiled_module or self.module)(*inputs, **kwargs)
+        self.reducer.round = None
         if syncs:
             self.require_forward_param_sync = True
-            self.reducer.prepare(list(tensors_in(output)) if self.reducer.find_unused else [])
+            self.reducer.prepare(output)
         elif modes.grad:
             self.require_forward_param_sync = False
         return output
@@ -117,22 +120,16 @@ class DistributedDataParallel(Module, Joinable):
         finally:
             self.require_backward_grad_sync = before
 
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """From now on, let calls of the module be played from tapes; ranks exchange between them, as ever."""
+        module = self.module
+        self._compiled_module = compile(MethodType(type(module).__call__, module), *args, **kwargs)
+
     def register_comm_hook(self, state: Any, hook: Callable[[Any, Any], Any]) -> None:
         """Average a bucket by `hook(state, bucket)`, which returns a future of the averages."""
         if not callable(hook):
             raise TypeError("Communication hook must be callable.")
         self.reducer.hook = state, hook
-
-    def _copy_from(self, tensors: Sequence[Tensor], source: int = 0) -> None:
-        """Give all ranks the tensors of one, those of one type in one message."""
-        by_type: dict[Any, list[Tensor]] = {}
-        for tensor in tensors:
-            by_type.setdefault(tensor._array.dtype, []).append(tensor)
-        for several in by_type.values():
-            values = joined(several)
-            dist.broadcast(values, group=self.process_group, group_src=source)
-            if dist.get_rank(self.process_group) != source:
-                spread(values, several)
 
     # --- Ranks with fewer inputs ----------------------------------------------------------
 
@@ -206,7 +203,7 @@ class _Shadow(JoinHook):
         if parallel.require_forward_param_sync and parallel.broadcast_buffers:
             buffers = list(parallel.module.buffers())
             if buffers:
-                parallel._copy_from(buffers, parallel._last_rank(False))
+                copy_from(buffers, parallel.process_group, parallel._last_rank(False))
         parallel.require_forward_param_sync = parallel._anyone_syncs(False)
         if parallel.require_forward_param_sync:
             parallel.reducer.take_part()
@@ -215,7 +212,8 @@ class _Shadow(JoinHook):
         """Give all ranks the module of one that had inputs to the end."""
         parallel = self.parallel
         last = parallel._last_rank(is_last_joiner)
-        parallel._copy_from([*parallel.module.parameters(), *parallel.module.buffers()], last)
+        both = [*parallel.module.parameters(), *parallel.module.buffers()]
+        copy_from(both, parallel.process_group, last)
         parallel.reducer.divisor = parallel.reducer.size
         parallel._divide_by_initial_world_size = True
 
