@@ -2,18 +2,20 @@
 
 Numba starts a Python thread for each CUDA thread, lets them all run at once, and asks each over and
 over whether it waits at a barrier. A thousand threads that want Python's one lock keep a busy machine
-from doing anything else. Here one runs at a time, in order, up to its next barrier, and nobody asks.
-A missing barrier then shows every time, and a block without barriers needs one Python thread.
+from doing anything else. Here one runs at a time, in order, up to its next barrier, and wakes the next.
+A missing barrier then shows every time, a block without barriers needs one Python thread, and the
+threads of one block serve the next.
 
 Shared memory is found by the line that asks for it, without reading source files.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import deque
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numba import types
@@ -22,6 +24,9 @@ from numba.cuda.simulator.kernelapi import Dim3, FakeCUDAShared
 from numba.np.numpy_support import as_dtype
 
 Point = tuple[int, ...]
+
+KEPT = 64
+"""How many Python threads wait for the next block: about as many as one has."""
 
 _dynamic_array = FakeCUDAShared.array
 
@@ -38,70 +43,109 @@ def _shared_array(self: Any, shape: Any, dtype: Any) -> Any:
     return self._allocations[line]
 
 
+class _BlockEnded(BaseException):
+    """Raised at the barrier where a thread waits when an error of another one ends their block."""
+
+
 class _Thread(kernel.BlockThread):
-    """Runs the next CUDA threads of a block, up to one that waits at a barrier."""
+    """Runs the next CUDA threads of a block, up to one that waits at a barrier; then another block's."""
 
-    def __init__(self, block: _Block, grid_point: Point, arguments: tuple[Any, ...]) -> None:
-        super().__init__(self._run_pending, block, grid_point, (0, 0, 0), block._debug)
-        self.block, self.arguments = block, arguments
-        self.waits = False
-        self.turns: SimpleQueue[bool] = SimpleQueue()
-        """True: go on. False: give up."""
+    idle: ClassVar[list[_Thread]] = []
+    """Those without work: to start one takes longer than most kernels run in it."""
 
-    def _run_pending(self) -> None:
-        width, height, _ = self.block._block_dim
-        while self.block.pending:
-            x, y, z = self.block.pending.popleft()
-            self.threadIdx, self.thread_id = Dim3(x, y, z), x + width * (y + height * z)
-            self.block._f(*self.arguments)
+    def __init__(self, block: _Block) -> None:
+        super().__init__(None, block, (0, 0, 0), (0, 0, 0), block._debug)
+        self.turns: SimpleQueue[_Block | bool] = SimpleQueue()
+        """A block: work for it. At a barrier, True: go on. False: give up."""
 
     def run(self) -> None:
-        """Called in the new thread."""
+        """Called in the new thread: work for one block after the other."""
+        while isinstance(block := self.turns.get(), _Block):
+            error = self._run_pending(block)
+            kept = len(self.idle) < KEPT
+            if kept:
+                self.idle.append(self)
+            if not isinstance(error, _BlockEnded):
+                block.pass_on(error)
+            del block, error
+            if not kept:
+                return
+
+    def _run_pending(self, block: _Block) -> BaseException | None:
+        """Run threads until none is left to begin; what went wrong in one."""
+        self._manager, self.blockIdx = block, block.place
+        width, height, _ = block._block_dim
         try:
-            super().run()
-        finally:
-            self.block.stops.put(None)
+            with np.errstate(divide="raise" if block._debug else "warn"):
+                while block.pending:
+                    x, y, z = block.pending.popleft()
+                    self.threadIdx, self.thread_id = Dim3(x, y, z), x + width * (y + height * z)
+                    block._f(*block.arguments)
+        except BaseException as error:
+            return error if isinstance(error, _BlockEnded) else self._named(error)
+        return None
+
+    def _named(self, error: BaseException) -> BaseException:
+        """An error whose message says which thread it was."""
+        place = f"tid={list(self.threadIdx)} ctaid={list(self.blockIdx)}"
+        try:
+            named = type(error)(f"{place}: {error}" if str(error) else place)
+        except TypeError:  # not made of one text
+            return error
+        return named.with_traceback(error.__traceback__)
 
     def syncthreads(self) -> None:
         """Wait until all threads of the block have come to a barrier or to their end."""
-        self.waits = True
-        self.block.stops.put(None)
+        block = self._manager
+        block.waiting.append(self)
+        block.pass_on()
         if not self.turns.get():
-            raise RuntimeError("the block has ended")
-        self.waits = False
+            raise _BlockEnded
 
 
 class _Block(kernel.BlockManager):
-    """A block whose threads run one at a time."""
+    """A block whose threads run one at a time: the one that stops lets the next one run."""
 
     def run(self, grid_point: Point, *args: Any) -> None:
         """Run all threads from barrier to barrier; the first error ends the block."""
+        self.place, self.arguments = Dim3(*grid_point), args
         self.pending = deque(np.ndindex(*self._block_dim))
-        self.stops: SimpleQueue[None] = SimpleQueue()
-        waiting: list[_Thread] = []
+        self.waiting: deque[_Thread] = deque()
+        """Those at a barrier. The first goes on when all others have come to it, or have ended."""
+        self.ended: SimpleQueue[BaseException | None] = SimpleQueue()
+        self.pass_on()
         try:
-            while self.pending:
-                thread = _Thread(self, grid_point, args)
-                thread.start()
-                waiting.append(thread)
-                self._wait_for(thread)
-            while waiting := [thread for thread in waiting if thread.waits]:
-                for thread in waiting:
-                    thread.turns.put(True)
-                    self._wait_for(thread)
+            if error := self.ended.get():
+                raise error
         finally:
-            for thread in waiting:
+            self.pending.clear()
+            self.arguments = ()  # idle threads still know this block
+            for thread in self.waiting:
                 thread.turns.put(False)
 
-    def _wait_for(self, thread: _Thread) -> None:
-        """Wait until a thread stops, at a barrier or at its end."""
-        self.stops.get()
-        if thread.exception:
-            error, trace = thread.exception
-            raise error.with_traceback(trace)
+    def pass_on(self, error: BaseException | None = None) -> None:
+        """Let the next thread run, or the launch go on after the last one or an error."""
+        if error is not None:
+            self.ended.put(error)
+        elif self.pending:
+            self._worker().turns.put(self)
+        elif self.waiting:
+            self.waiting.popleft().turns.put(True)
+        else:
+            self.ended.put(None)
+
+    def _worker(self) -> _Thread:
+        try:
+            return _Thread.idle.pop()
+        except IndexError:
+            thread = _Thread(self)
+            thread.start()
+            return thread
 
 
 def mend() -> None:
     """Let the simulator run blocks this way."""
     FakeCUDAShared.array = _shared_array
     kernel.BlockManager = _Block
+    if hasattr(os, "register_at_fork"):  # a fork has none of these threads
+        os.register_at_fork(after_in_child=_Thread.idle.clear)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
+import weakref
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,8 @@ from numba import float64
 
 from minitorch import cuda_device
 from minitorch.cuda_device import cuda
+
+from ..waiting import wait
 
 pytestmark = pytest.mark.skipif(not cuda_device.SIMULATED, reason="there is a GPU")
 
@@ -90,17 +95,77 @@ def test_threads_vote_at_a_barrier() -> None:
 
 @pytest.mark.parametrize("barriers", [0, 1, 2])
 def test_an_error_names_its_thread_and_ends_the_block(barriers: int) -> None:
-    before = set(threading.enumerate())
+    given_up: list[int] = []
 
     def kernel() -> None:
-        for _ in range(barriers):
+        i = cuda.threadIdx.x
+        try:
+            for _ in range(barriers):
+                cuda.syncthreads()
+            if i == 2:
+                raise IndexError("past the end")
             cuda.syncthreads()
-        if cuda.threadIdx.x == 2:
-            raise IndexError("past the end")
-        cuda.syncthreads()
+        finally:
+            given_up.append(i)
 
     with pytest.raises(IndexError, match=r"tid=\[2, 0, 0\] ctaid=\[0, 0, 0\]: past the end"):
         launch(kernel, 5)
-    for thread in set(threading.enumerate()) - before:
-        thread.join(10)
-        assert not thread.is_alive()
+    begun = {0, 1, 2, 3, 4} if barriers else {0, 1, 2}
+    wait(lambda: set(given_up) == begun)
+
+
+def test_an_error_that_is_not_made_of_one_text_is_not_lost() -> None:
+    def kernel() -> None:
+        raise UnicodeDecodeError("utf-8", b"", 0, 1, "no text")
+
+    with pytest.raises(UnicodeDecodeError, match="no text"):
+        launch(kernel, 2)
+
+
+def test_blocks_share_python_threads() -> None:
+    """Starting a thread takes longer than most kernels run in it."""
+    ran_in: set[threading.Thread] = set()
+
+    def kernel() -> None:
+        ran_in.add(threading.current_thread())
+        cuda.syncthreads()
+
+    for _ in range(3):
+        cuda_device.jit(kernel)[4, 8]()
+    assert len(ran_in) <= 8
+
+
+def test_many_threads_do_not_stay() -> None:
+    def kernel() -> None:
+        cuda.syncthreads()
+
+    launch(kernel, 300)
+    wait(lambda: threading.active_count() < 200)
+
+
+def test_blocks_do_not_keep_their_arguments() -> None:
+    held = np.zeros(3)
+    known = weakref.ref(held)
+
+    def kernel(held: Any) -> None:
+        cuda.syncthreads()
+
+    launch(kernel, 4, held)
+    del held
+    wait(lambda: known() is None)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_a_fork_has_threads_of_its_own() -> None:
+    def kernel(out: Any) -> None:
+        cuda.syncthreads()
+        out[cuda.threadIdx.x] = 1.0
+
+    out = np.zeros(4)
+    launch(kernel, 4, out)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        launch(kernel, 4, out)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
