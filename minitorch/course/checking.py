@@ -45,6 +45,8 @@ class Test:
     where: str = ""
     unwritten: str | None = None
     printed: str = ""
+    drawn: str = ""
+    """What it took from the run's seed: examples or numbers; "" if it is the same with any seed."""
 
     @property
     def name(self) -> str:

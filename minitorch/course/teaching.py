@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from ..files import replacing
+from .checking import Test
 from .commands import say
 from .grading import grade
 from .isolation import MODES, choose, describe, missing
@@ -225,6 +226,8 @@ def _verify_seeds(tasks: list[Task], numbers: Sequence[int]) -> int:
     began = time.monotonic()
     runs = wrong = 0
     for seed, result in seeds(tasks, numbers):
+        if seed == numbers[0]:
+            _say_what_is_drawn(result.tests)
         runs += result.count("passed", "failed", "error", "extra")
         for test in result.tests:
             if test.outcome in ("passed", "skipped"):
@@ -240,6 +243,18 @@ def _verify_seeds(tasks: list[Task], numbers: Sequence[int]) -> int:
         )
     say(f"{len(numbers)} seeds, {len(tasks)} tasks: {wrong} failures in {runs} checks.")
     return 1 if wrong else 0
+
+
+def _say_what_is_drawn(tests: Sequence[Test]) -> None:
+    by_file: dict[str, list[str]] = {}
+    for test in tests:
+        by_file.setdefault(test.id.split("::")[0], []).append(test.drawn)
+    for file, drawn in [*by_file.items(), ("all", [test.drawn for test in tests])]:
+        fixed = drawn.count("")
+        say(
+            f"  {file}: with every seed {drawn.count('examples')} checks of drawn examples and "
+            f"{drawn.count('numbers')} of random numbers; with the first {fixed} that draw nothing"
+        )
 
 
 def run_grade(args: argparse.Namespace) -> int:

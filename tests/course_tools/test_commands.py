@@ -15,7 +15,7 @@ from minitorch.course.commands import named_tasks
 from minitorch.course.progress import explain
 from minitorch.course.stubs import solution_file
 from minitorch.course.tasks import TASKS, find_task
-from minitorch.course.verifying import mistakes, round_trips
+from minitorch.course.verifying import mistakes, round_trips, seeds
 from minitorch.course.workspace import Workspace, create
 
 Captured = pytest.CaptureFixture[str]
@@ -116,6 +116,16 @@ def test_no_failure_by_chance(capsys: Captured) -> None:
     """All tasks: minitorch course verify --seeds 200."""
     assert course("verify", "--tasks", "1.1", "1.3", "--seeds", "2") == 0
     assert re.search(r"2 seeds, 2 tasks: 0 failures in [1-9]\d checks", capsys.readouterr().out)
+
+
+def test_checks_that_draw_nothing_run_with_the_first_seed_alone() -> None:
+    first, second = (result for _, result in seeds([find_task("2.1"), find_task("2.4")], [1, 2]))
+    drawn = {test.name.partition("[")[0]: test.drawn for test in first.tests}
+    assert drawn["test_index_functions_can_be_compiled"] == ""
+    assert drawn["test_every_index_reads_its_own_place"] == "examples"
+    assert drawn["test_gradient_of_one_argument"] == "numbers"  # NumPy's or Python's generator
+    assert {t.id for t in second.tests} == {t.id for t in first.tests if t.drawn}
+    assert all(test.drawn for test in second.tests)
 
 
 def test_a_warm_process_recognises_mistakes(workspace: Workspace) -> None:

@@ -55,7 +55,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
             if result["error"] is None:
                 if request.get("arguments") is not None:
                     result["tests"], result["status"] = _run_tests(
-                        request["arguments"], request.get("about", "")
+                        request["arguments"], request.get("about", ""), request.get("only")
                     )
                 if request.get("task"):
                     result["probes"] = _run_probes(request["task"])
@@ -103,10 +103,12 @@ def _short(path: str) -> str:
     return "/".join(parts[-2:])
 
 
-def _run_tests(arguments: list[str], about: str = "") -> tuple[list[dict[str, Any]], int]:
+def _run_tests(
+    arguments: list[str], about: str = "", only: list[str] | None = None
+) -> tuple[list[dict[str, Any]], int]:
     import pytest
 
-    plugin = Collector(about)
+    plugin = Collector(about, only)
     status = pytest.main(arguments, plugins=[plugin])
     return list(plugin.tests.values()), int(status)
 
@@ -115,15 +117,18 @@ class Collector:
     """A pytest plugin that keeps what became of each test.
 
     Tests whose names share words with `about` run first, and those marked `extra` last: these ask for
-    more than the task, and one that fails keeps nobody from passing.
+    more than the task, and one that fails keeps nobody from passing. With `only`, others do not run.
     """
 
-    def __init__(self, about: str = "") -> None:
+    def __init__(self, about: str = "", only: list[str] | None = None) -> None:
         self.tests: dict[str, dict[str, Any]] = {}
         self.about = _words(about)
+        self.only = None if only is None else set(only)
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         """Put first what is likeliest to fail."""
+        if self.only is not None:
+            items[:] = [item for item in items if item.nodeid in self.only]
         items.sort(key=lambda item: (_is_extra(item), -len(self.about & _words(item.name))))
 
     def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
@@ -146,6 +151,10 @@ class Collector:
         }
         if _is_extra(item) and entry["unwritten"] is None:
             entry["outcome"] = "extra"
+
+    def pytest_runtest_teardown(self, item: Any) -> None:
+        """Keep whether another seed would have made it another test."""
+        self.tests[item.nodeid]["drawn"] = _drawn(item)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Keep what was printed meanwhile."""
@@ -174,6 +183,27 @@ class Collector:
 
 def _is_extra(item: Any) -> bool:
     return item.get_closest_marker("extra") is not None
+
+
+def _drawn(item: Any) -> str:
+    """What a test took from the run's seed: examples of Hypothesis, or numbers; "" if nothing.
+
+    One that sets a seed of its own counts too: it may have drawn before.
+    """
+    import random
+
+    import numpy as np
+
+    if hasattr(getattr(item, "function", None), "hypothesis"):
+        return "examples"
+    seed = item.config.getoption("--seed", None) or 0
+    kind, keys, *rest = np.random.get_state()  # noqa: NPY002
+    fresh_kind, fresh_keys, *fresh = np.random.RandomState(seed).get_state()  # noqa: NPY002
+    same = random.getstate() == random.Random(seed).getstate() and (kind, rest) == (
+        fresh_kind,
+        fresh,
+    )
+    return "" if same and np.array_equal(keys, fresh_keys) else "numbers"
 
 
 def _words(text: str) -> set[str]:
