@@ -25,6 +25,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -353,6 +354,32 @@ def peak_memory(name: str, library: str, compiles: bool = False) -> float:
     return int(done.stdout) / 1024
 
 
+def compile_times(name: str) -> str:
+    """What tracing and compiling a step add to its first calls in a new process, twice: nothing is on disk, then all is."""
+    code = (
+        f"import sys, time; sys.path.insert(0, {str(ROOT / 'benchmarks')!r})\n"
+        "import minitorch.torch as torch, torch_steps\n"
+        "clocks = time.perf_counter, time.process_time\n"
+        "moments = [[clock() for clock in clocks]]\n"
+        f"step, losses = torch_steps.prepared({name!r}, torch, True)\n"
+        f"for _ in range({WARM_UP}): step(); moments.append([clock() for clock in clocks])\n"
+        "for several in zip(*moments):\n"
+        "    took = sorted(b - a for a, b in zip(several, several[1:]))\n"
+        "    print(sum(took) - (len(losses) + len(took)) * took[0])\n"
+        "print(time.process_time())"
+    )
+    texts = []
+    with tempfile.TemporaryDirectory() as cache:
+        for state in ("cold", "warm"):
+            done = subprocess.run(
+                [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True,
+                env=os.environ | {"NUMBA_CACHE_DIR": cache},
+            )  # fmt: skip
+            wall, cpu, whole = map(float, done.stdout.split())
+            texts.append(f"{state} {wall:5.2f} s, of the processor {cpu:5.2f} (whole process {whole:5.2f})")  # fmt: skip
+    return f"{name:18} {'; '.join(texts)}"
+
+
 def _shown(row: dict[str, Any]) -> str:
     """A row of the table."""
 
@@ -374,6 +401,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--compile", action="store_true", help="compiled steps, too")
     parser.add_argument("--cpu-time", action="store_true", help="processor time of one core")
     parser.add_argument("--losses", type=int, default=0, help="compare so many steps' losses")
+    parser.add_argument("--compile-times", action="store_true", help="how long first programs take")
     parser.add_argument("--device", default="cpu", help="where both compute: cpu, cuda (cpu)")
     options = parser.parse_args(argv)
     if options.cpu_time:
@@ -386,6 +414,9 @@ def main(argv: list[str] | None = None) -> int:
     rows = []
     for name in MODELS:
         if options.only and not any(part in name for part in options.only):
+            continue
+        if options.compile_times:
+            print(compile_times(name), flush=True)
             continue
         if options.losses:
             apart = compare_losses(name, options.losses, options.device)
@@ -403,7 +434,7 @@ def main(argv: list[str] | None = None) -> int:
     memory = {}
     if (
         options.device == "cpu"
-        and not options.losses
+        and not (options.losses or options.compile_times)
         and (not options.only or "GPT" in options.only)
     ):
         memory = {label: peak_memory("GPT", label) for label in ("minitorch.torch", "torch")}
