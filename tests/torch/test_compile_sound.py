@@ -14,10 +14,12 @@ import numpy as np
 import pytest
 
 import minitorch.torch as torch
+from minitorch.torch.compiler import watching
 from minitorch.torch.compiler.compiled import Compiled
 
 from .compile_cases import (
     arguments,
+    dictionaries,
     edges,
     gradients,
     lookups,
@@ -29,7 +31,9 @@ from .compile_cases import (
 )
 from .compile_cases.ways import CASES, agree, seen
 
-FILES = arguments, edges, gradients, lookups, modules, results, surroundings, training_steps, values
+FILES = (
+    arguments, dictionaries, edges, gradients, lookups, modules, results, surroundings, training_steps, values,
+)  # fmt: skip
 """They note their cases when they are loaded."""
 
 
@@ -67,7 +71,14 @@ def test_a_way_to_break_a_tape(name: str) -> None:
         assert all(each.eager for each in made), [each.unstable for each in made]
 
 
+@pytest.mark.parametrize("name", [n for n, (c, *_) in CASES.items() if c.__module__ == dictionaries.__name__])  # fmt: skip
+def test_dictionaries_without_versions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a Python that does not number the versions of dictionaries."""
+    monkeypatch.setattr(watching, "NUMBERED", False)
+    test_a_way_to_break_a_tape(name)
+
+
 def test_there_are_cases_in_all_files() -> None:
     """None was left out, and there are as many ways as were asked for."""
     assert {case.__module__ for case, _, _ in CASES.values()} == {f.__name__ for f in FILES}
-    assert len(CASES) >= 190
+    assert len(CASES) >= 220

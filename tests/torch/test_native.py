@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,57 @@ def test_results_that_are_views_are_never_used_again() -> None:
         results: list[Any] = [compiled(x) for x in given]
         wanted = torch.stack([layer(x).squeeze(-1) for x in given])
         assert torch.allclose(torch.stack(results), wanted)
+
+
+KEPT: dict[str, Callable[[Any], Any]] = {
+    "tensor": lambda gradient: gradient,
+    "view": lambda gradient: gradient[0],
+    "detached": lambda gradient: gradient.detach(),
+    "array": lambda gradient: gradient.numpy(),
+    "view of the array": lambda gradient: gradient.numpy()[0],
+    "memoryview": lambda gradient: memoryview(gradient.numpy()),
+}
+
+
+@pytest.mark.parametrize("kept", KEPT)
+def test_gradients_that_somebody_keeps_are_not_written_again(kept: str) -> None:
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def step(x: Any) -> None:
+        optimizer.zero_grad()
+        model(x).square().sum().backward()
+        optimizer.step()
+
+    compiled = torch.compile(step)
+    given = [torch.randn(5, 3) for _ in range(8)]
+    all_kept, copies = [], []
+    for i, x in enumerate(given):
+        compiled(x)
+        if i != 6:  # and memory that nobody keeps is used again
+            found = [KEPT[kept](p.grad) for p in model.parameters()]
+            all_kept += found
+            copies += [
+                np.array(each.detach() if hasattr(each, "detach") else each) for each in found
+            ]
+    assert compiled.traced
+    for each, copy in zip(all_kept, copies, strict=True):
+        np.testing.assert_array_equal(each, copy)
+
+
+def test_memory_of_gradients_is_used_again() -> None:
+    layer: Any = nn.Linear(3, 2)
+
+    def step(x: Any) -> None:
+        layer.zero_grad()
+        layer(x).sum().backward()
+
+    compiled, x = torch.compile(step), torch.randn(5, 3)
+    places = []
+    for _ in range(8):
+        compiled(x)
+        places.append((layer.weight.grad.data_ptr(), layer.bias.grad.data_ptr()))
+    assert len(set(places[-4:])) == 1
 
 
 def test_a_training_step_is_one_program() -> None:

@@ -31,7 +31,7 @@ from .passes import without_idle_copies
 from .player import player_of, programs_of
 from .reading import CannotTrace, Reading
 from .state import compiled, is_watched, mode_state, thread
-from .tape import Entry, Slot, Tape, layout_of, slots_in
+from .tape import Entry, Slot, Source, Tape, layout_of, slots_in
 from .tracing import Tracer, check_containers
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class Traced:
         self.play: Callable[..., Any] = _not_yet
         self.plays = 0
         self.shared: Any = None
+        self.gradients: list[Source] = []  # that the tape reads
 
     def prepare(self, tracer: Tracer) -> None:
         """Make the player of a tape that may be played."""
@@ -81,19 +82,19 @@ class Traced:
     def _gradients(self, tensors: list[Tensor]) -> list[Any] | None:
         """The arrays of the gradients that the tape reads, if they lie in memory as they did."""
         arrays = []
-        sources = self.tape.sources
-        for source in sources.values():
-            if source.kind == "gradient":
-                of = sources[source.of]
-                gradient = (of.of if of.kind == "tensor" else tensors[of.of])._grad
-                if layout_of(gradient._array) != source.layout or gradient._requires_grad:
-                    return None
-                arrays.append(gradient._array)
+        for source in self.gradients:
+            of = self.tape.sources[source.of]
+            gradient = (of.of if of.kind == "tensor" else tensors[of.of])._grad
+            if layout_of(gradient._array) != source.layout or gradient._requires_grad:
+                return None
+            arrays.append(gradient._array)
         return arrays
 
     def memory(self, tensors: list[Tensor], gradients: list[Any]) -> Any:
         """Which arguments and gradients share memory, with each other and with what was found."""
         arrays = [*(t._array for t in tensors), *gradients]
+        if not arrays:
+            return None
         owners = [id(owner(a)) for a in arrays]
         found = self.around.owners
         if len(set(owners)) == len(owners) and found.isdisjoint(owners):
@@ -359,6 +360,7 @@ def finish(traced: Traced, tracer: Tracer) -> None:
     _check_params(tape, around)
     tape.written = _written(tape, tracer)
     slots = [slot for slot, source in tape.sources.items() if source.kind == "gradient"]
+    traced.gradients = [tape.sources[slot] for slot in slots]
     traced.shared = traced.memory(tensors, [tracer.kept[slot][1] for slot in slots])
     tape.entangled = traced.shared is not None
 

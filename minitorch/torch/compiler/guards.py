@@ -11,7 +11,7 @@ from __future__ import annotations
 import builtins
 import enum
 import functools
-import math
+import gc
 import re
 import sys
 import threading
@@ -22,8 +22,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from importlib.util import resolve_name
 from io import IOBase
-from itertools import chain
-from operator import is_
+from operator import attrgetter, is_
 from pathlib import PurePath
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -55,16 +54,16 @@ from .comparing import (
     PLAIN,
     Free,
     contents_of,
-    fits,
     hooks_of,
     is_number,
     is_traced,
     owner,
     same,
-    same_key,
 )
+from .facts import DictFacts, TensorFacts, same_gradients, tensor_change
 from .names import names_in, nested
 from .reading import owner_of
+from .watching import Watch
 
 _BACKENDS = f"{__name__.rpartition('.compiler.')[0]}.backends."
 """Functions of devices keep counts and choices in their variables; what they compute does not depend on these."""
@@ -88,14 +87,13 @@ class Surroundings:
     """What code that ran can see from a function, as it is now.
 
     Attributes:
-        dicts: dictionaries, all their keys in order, and what is at some of them
+        dicts: facts about dictionaries
         lists: lists and their items
         cells: variables of enclosing functions and their values
         attributes: objects, names, and what `getattr` gives
-        tensors: each with its array, gradient and flags
-        hooks: of each tensor
+        tensors: facts about tensors, by their addresses
         typed: objects whose class must stay, and these classes
-        caches: functions that keep results, and how many they had computed
+        holders: objects with attributes of their own, and the dictionaries of these
         opaque: the first thing that cannot be followed
         of_gradients: whether code looks at gradients
     """
@@ -107,25 +105,16 @@ class Surroundings:
         self.own_names = frozenset().union(*[each.attributes for each in programs])
         self.dynamic = dynamic = dynamic or any(each.looks_up for each in programs)
         self.of_gradients = dynamic or "_grad" in self.names or "grad" in self.own_names
-        self.dicts: list[tuple[Any, list[Any], list[tuple[Any, Any]]]] = []
+        self.dicts: list[DictFacts] = []
         self.lists: list[tuple[Any, tuple[Any, ...]]] = []
         self.cells: list[tuple[Any, Any]] = []
-        self.empty: list[Any] = []  # the facts once more, as they are looked at quickest
-        self.sized: list[Any] = []  # whatever has a length, and these lengths
-        self.lengths: list[int] = []
-        self.keyed: list[Any] = []  # dictionaries, and all their keys, which are strings
-        self.keys: list[Any] = []
-        self.objects: list[Any] = []  # things to go through, and what is found there
-        self.expected: list[Any] = []
-        self.parts: list[tuple[Any, list[tuple[Any, Any]]]] = []
-        self.contents: list[tuple[Any, str, Any]] = []
         self.attributes: list[tuple[Any, str, Any]] = []
         self.places: list[tuple[Any, str, Any]] = []  # of dictionaries: one key each
-        self.tensors: dict[int, tuple[Tensor, Any, tuple[bool, bool], Any]] = {}
-        self.hooks: list[tuple[Tensor, Any]] = []
+        self.tensors: dict[int, TensorFacts] = {}
         self.typed: list[Any] = []
         self.types: list[type] = []
-        self.caches: list[tuple[Any, float]] = []
+        self.holders: list[Any] = []
+        self.owned: list[dict[str, Any]] = []
         self.opaque = ""
         self.seen: set[int] = set()
         self.kept: list[Any] = []
@@ -154,39 +143,12 @@ class Surroundings:
 
     def close(self) -> None:
         """Note code that ran, and was found nowhere."""
-        self.empty = [where for where, keys, _ in self.dicts if not keys]
-        for where, keys, items in self.dicts:
-            if keys:
-                self._flatten(where, keys, items)
-        for where, items in self.lists:
-            self.sized.append(where)
-            self.lengths.append(len(items))
-            self._expect(where, items)
-        self.contents = [(cell, "cell_contents", value) for cell, value in self.cells]
-        self.owners = frozenset(id(owner(array)) for _, array, _, _ in self.tensors.values())
+        self.owners = frozenset(id(owner(array)) for _, array, *_ in self.tensors.values())
+        self.watch = Watch(self)
         for code, whose in self.codes.items():
             if whose == "program" and code not in self.covered:
                 line = f"{code.co_filename}:{code.co_firstlineno}"
                 self._refuse(f"{code.co_name!r} ({line}) ran, and cannot be found again")
-
-    def _flatten(self, where: Any, keys: list[Any], items: list[tuple[Any, Any]]) -> None:
-        """Note a dictionary so that all of them are looked at in one pass."""
-        self.sized.append(where)
-        self.lengths.append(len(keys))
-        if all(type(key) is str for key in keys):
-            self.keyed.append(where)
-            self.keys += keys
-        else:
-            self._expect(where, keys)
-        values = [value for _, value in items]
-        if len(items) == len(keys) and not any(type(v) is Free for v in values):
-            self._expect(where.values(), values)
-        else:
-            self.parts.append((where, items))
-
-    def _expect(self, where: Any, values: Iterable[Any]) -> None:
-        self.objects.append(where)
-        self.expected += values
 
     # --- By type ---------------------------------------------------------------------------------
 
@@ -216,8 +178,7 @@ class Surroundings:
             self._all((value.func, value.args, value.keywords))
             self._look_at_attributes(value)
         elif isinstance(value, functools._lru_cache_wrapper):
-            self._all((value.__wrapped__,))
-            self.caches.append((value, value.cache_info().misses))
+            self._look_at_cache(value)
         elif isinstance(value, (dict, types.MappingProxyType)):
             self._look_at_dict(value)
             self._look_at_subclass(value)
@@ -246,22 +207,32 @@ class Surroundings:
 
     def _look_at_dict(self, value: Any) -> None:
         items = list(value.items())
-        self.dicts.append((value, list(value), items))
+        self.dicts.append(DictFacts(value, list(value), items))
         self._all(key for key, _ in items if type(key) is not str)
         self.waiting += [(each, str(key)) for key, each in items]
 
     def _look_at_tensor(self, tensor: Tensor) -> None:
         own = all_attributes(tensor)
-        flags = tensor._requires_grad, tensor._base is not None and tensor._base._requires_grad
-        self.tensors[id(tensor)] = tensor, own.get("_array"), flags, tensor._grad
+        of_base = tensor._base is not None and tensor._base._requires_grad
+        hooks = hooks_of(tensor)
+        self.tensors[id(tensor)] = TensorFacts(
+            tensor, own.get("_array"), tensor._requires_grad, of_base, tensor._grad, hooks
+        )
         if "_array" not in own or not is_traced(own["_array"]):
             self._refuse("a tensor has no memory of the CPU or a GPU")
-        self.hooks.append((tensor, hooks_of(tensor)))
-        self._all(hook for hooks in hooks_of(tensor) for hook in hooks)
+        self._all(hook for each in hooks for hook in each)
         for key, each in own.items():
             if key not in Tensor.__annotations__ and (key in self.names or self.dynamic):
                 self.places.append((own, key, each))
                 self._all((each,), key)
+
+    def _look_at_cache(self, value: Any) -> None:
+        """A function that keeps results: those that it has must stay the ones that they are."""
+        self._all((value.__wrapped__,))
+        own = vars(value)
+        kept = [each for each in gc.get_referents(value) if type(each) is dict and each is not own]
+        for results in kept:
+            self.places += [(results, key, each) for key, each in results.items()]
 
     def _look_at_object(self, value: Any, everything: bool = False) -> None:
         if hides_state(type(value)):
@@ -287,7 +258,9 @@ class Surroundings:
             for key, each in own.items()
             if everything or key in self.names or key in _ALWAYS
         ]
-        self.dicts.append((own, list(own), items))
+        self.dicts.append(DictFacts(own, list(own), items))
+        self.holders.append(value)
+        self.owned.append(own)
         self.waiting += [(each, key) for key, each in items]
 
     def _look_at_subclass(self, value: Any) -> None:
@@ -307,7 +280,7 @@ class Surroundings:
         """An optimizer: the numbers of its groups are read at each step, unless the program reads them."""
         own = vars(value)
         kept = [(key, each) for key, each in own.items() if key not in ("param_groups", "defaults")]
-        self.dicts.append((own, list(own), list(own.items())))
+        self.dicts.append(DictFacts(own, list(own), list(own.items())))
         self.waiting += [(each, key) for key, each in kept]
         self._all((type(value),))
         groups = value.param_groups
@@ -318,7 +291,7 @@ class Surroundings:
                 (key, Free(each) if free and is_number(each) else each)
                 for key, each in group.items()
             ]
-            self.dicts.append((group, list(group), items))
+            self.dicts.append(DictFacts(group, list(group), items))
             self.waiting += [(each, key) for key, each in group.items()]
 
     def _look_at_function(self, value: FunctionType) -> None:
@@ -399,40 +372,21 @@ class Surroundings:
 
     def hold(self) -> bool:
         """Whether all is as it was, gradients included: by looking at objects, and only then at values."""
-        return (not self.of_gradients or self.same_gradients()) and (
-            self._same_objects() or not self.change()
-        )
+        watch = self.watch
+        if not self.same_gradients(watch.tensors):
+            return False
+        return watch.holds() or (not self.change() and self.same_gradients(self.tensors.values()))
 
-    def _same_objects(self) -> bool:
-        """Whether every object is the one that it was: quick, and more than is needed."""
-        if any(self.empty) or list(map(len, self.sized)) != self.lengths:
-            return False
-        if list(chain.from_iterable(self.keyed)) != self.keys:
-            return False
-        if not all(map(is_, chain.from_iterable(self.objects), self.expected)):
-            return False
-        for where, items in self.parts:
-            for key, value in items:
-                now = where[key]
-                if now is not value and not (type(value) is Free and value.fits(now)):
-                    return False
-        for where, name, value in self.places:
-            if where.get(name, MISSING) is not value:
-                return False
-        for holder, name, value in (*self.attributes, *self.contents):
-            if getattr(holder, name, MISSING) is not value:
-                return False
-        return not (self._changed_class() or self._changed_tensor())
+    def same_gradients(self, tensors: Iterable[TensorFacts]) -> bool:
+        """Whether code does not look at gradients, or these tensors have them where they had."""
+        return not self.of_gradients or same_gradients(tensors)
 
     def change(self) -> str:
         """What is no longer as it was; "" if nothing."""
-        for where, keys, items in self.dicts:
-            if len(where) != len(keys) or not all(map(same_key, where, keys)):
-                return f"the names in {_shown(where)}"
-            for key, value in items:
-                now = where[key]
-                if now is not value and not fits(value, now):
-                    return f"{key!r}"
+        for facts in self.dicts:
+            changed = facts.change()
+            if changed:
+                return changed
         for where, name, value in self.places:
             now = where.get(name, MISSING)
             if now is not value and not same(now, value):
@@ -448,42 +402,18 @@ class Surroundings:
             now = getattr(holder, name, MISSING)
             if now is not value and not same(now, value):
                 return f"{name!r}"
-        return self._changed_class() or self._changed_tensor()
+        return self.changed_class() or tensor_change(self.tensors.values())
 
-    def _changed_class(self) -> str:
+    def changed_class(self) -> str:
+        """Whether an object has another class, or another dictionary of attributes."""
         if list(map(type, self.typed)) != self.types:
             return "the class of an object"
-        for i, (function, misses) in enumerate(self.caches):
-            if function.cache_info().misses < misses:
-                self.caches[i] = function, math.inf  # for good: what it had is not there any more
-                return "the cache of a function"
+        if not all(map(is_, map(_dict_of, self.holders), self.owned)):
+            return "all attributes of an object"
         return ""
 
-    def _changed_tensor(self) -> str:
-        for tensor, array, flags, _ in self.tensors.values():
-            base = tensor._base
-            if tensor._array is not array:
-                return "the memory of a tensor"
-            if tensor._requires_grad is not flags[0] or (
-                base is not None and base._requires_grad is not flags[1]
-            ):
-                return "requires_grad of a tensor"
-        for tensor, hooks in self.hooks:
-            if hooks_of(tensor) != hooks:
-                return "the hooks of a tensor"
-        return ""
 
-    def same_gradients(self) -> bool:
-        """Whether the tensors that had a gradient have one, and no others do."""
-        return all(
-            (tensor._grad is None) is (gradient is None)
-            for tensor, _, _, gradient in self.tensors.values()
-        )
-
-
-def _shown(where: Any) -> str:
-    return f"a dictionary of {len(where)}"
-
+_dict_of = attrgetter("__dict__")
 
 _ALWAYS = frozenset(
     ("_parameters", "_buffers", "_modules", "training", "_forward_hooks", "_forward_pre_hooks",

@@ -293,10 +293,7 @@ class NativePlayer(OnArrays):
     def _make(self, number: int, root: Root) -> None:
         """An array for what is left to the caller: the last one, if the machine, this name and the call have it."""
         name = f"v{int(root.slot)}"
-        places = self.native.lowering.memory.places
-        lying = [s for s in self.returned if s in places and places[s].root is root]
-        whole = root.layout == compact_layout(root.layout[0], root.layout[2])
-        if whole and lying == [int(root.slot)]:  # all who have a view of it refer to it
+        if root.layout == compact_layout(root.layout[0], root.layout[2]):  # views of it refer to it
             self.names.setdefault("references", sys.getrefcount)
             self.lines.append(f"{name} = machine.left[{number}]")
             self.lines.append(
@@ -427,6 +424,7 @@ class _Preparation:
         table, numbers = machine.tables[self.k]
         if counts:
             own, after = self.op._count(options, self.params, counts)
+            own = own[:1] if own[0] is own[-1] else own  # all have one count
         else:
             own, after = (self.op.numbers(options)[0],), ()
         if own != machine.numbers.get(self.k):

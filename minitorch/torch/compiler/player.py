@@ -24,7 +24,7 @@ from ..backends.interface import as_array
 from ..generator import Generator
 from ..ops.record import OPAQUE, bind
 from ..ops.writes import InPlace, bind_in_place
-from ..tensor import Tensor, bump_version, mark_inference, wrap
+from ..tensor import Tensor, blank, bump_version, mark_inference, wrap
 from .passes import with_constants
 from .tape import ALIAS, Entry, Layout, Slot, Tape, layout_of, slots_in
 from .tracing import Constant, Places
@@ -144,7 +144,7 @@ class Player:
     def __init__(self, tape: Tape) -> None:
         self.tape = tape
         self.names: dict[str, Any] = {
-            "__name__": __name__, "as_array": as_array, "ndarray": np.ndarray, "wrap": wrap, "bump_version": bump_version, "bind": bind,
+            "__name__": __name__, "as_array": as_array, "ndarray": np.ndarray, "wrap": wrap, "blank": blank, "Tensor": Tensor, "bump_version": bump_version, "bind": bind,
             "bind_in_place": bind_in_place, "modes": modes, "copyto": np.copyto, "refuse": _refuse,
         }  # fmt: skip
         self.lines: list[str] = []
@@ -153,6 +153,7 @@ class Player:
         self.wrapped: set[int] = set()  # slots of these that are tensors already
         self.fixed: set[int] = set()  # slots whose arrays are kept from play to play
         self.gradients = list(tape.gradients)
+        self.cleared: set[int] = set()  # slots whose gradients are known to be None
         self.layouts: dict[Slot, Layout] = {s: of.layout for s, of in tape.sources.items()}
         for entry in tape.entries:
             self.layouts.update(zip(entry.outputs, entry.layouts, strict=True))
@@ -220,14 +221,23 @@ class Player:
         """Leave gradients as they are before the entry of a number: an error there finds them."""
         due = {slot: gradient for _, slot, gradient in _taken(self.gradients, number)}
         for slot, gradient in due.items():
-            value = None if gradient is None else self.tensor(gradient)
-            self.lines.append(f"t{int(slot)}._grad = {value}")
+            if gradient is None:
+                self._clear(int(slot))
+            else:
+                self.lines.append(f"t{int(slot)}._grad = {self.tensor(gradient)}")
+                self.cleared.discard(int(slot))
 
     def forget_gradients(self, number: float) -> None:
         """Let go of gradients that are replaced before the entry of a number, and are not read."""
         read = {int(s.of) for s in self.tape.sources.values() if s.kind == "gradient"}
         due = {int(slot) for before, slot, _ in self.gradients if before <= number}
-        self.lines += [f"t{slot}._grad = None" for slot in sorted(due - read)]
+        for slot in sorted(due - read):
+            self._clear(slot)
+
+    def _clear(self, slot: int) -> None:
+        if slot not in self.cleared:
+            self.lines.append(f"t{slot}._grad = None")
+            self.cleared.add(slot)
 
     def tensor(self, slot: Slot) -> str:
         """A slot that is left behind, as a tensor."""
@@ -337,7 +347,7 @@ class OnArrays(Player):
     def tensor(self, slot: Slot) -> str:
         number = int(slot)
         if slot not in self.tape.sources and number not in self.wrapped:
-            self.lines.append(f"t{number} = wrap(v{number})")
+            self.lines += [f"t{number} = blank(Tensor)", f"t{number}._array = v{number}"]
             self.wrapped.add(number)
         return f"t{number}"
 

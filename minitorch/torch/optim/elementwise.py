@@ -80,11 +80,12 @@ class Step(Update):
         """The numbers of each parameter, and lists of the new counts."""
         if not counts:
             return [self.numbers(options)[0]] * params, ()
-        values = [[as_numpy(tensor._array)[()] for tensor in tensors] for tensors in counts]
-        now = list(zip(*values, strict=True))
-        if now.count(now[0]) == params:
-            numbers, after = self.numbers(options, *now[0])
+        values = [[tensor._array.item() for tensor in tensors] for tensors in counts]
+        if all(column.count(column[0]) == params for column in values):
+            shared = [as_numpy(tensors[0]._array)[()] for tensors in counts]
+            numbers, after = self.numbers(options, *shared)
             return [numbers] * params, [[value] * params for value in after]
+        now = zip(*[[as_numpy(t._array)[()] for t in tensors] for tensors in counts], strict=True)
         numbers, after = zip(*[self.numbers(options, *each) for each in now], strict=True)
         return numbers, zip(*after, strict=True)
 
