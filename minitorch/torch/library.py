@@ -10,6 +10,8 @@ without that, they are those of the operations that it is made of.
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -38,6 +40,7 @@ class CustomOpDef:
         self.__name__ = name.rpartition("::")[2]
         self._kernels: dict[str | None, Callable[..., Any]] = {} if fn is None else {None: fn}
         self._function: type[Function] | None = None
+        self.mutates_args: str | Iterable[str] = "unknown"
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._name})>"
@@ -60,15 +63,25 @@ class CustomOpDef:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tensors = [x for x in tree_leaves((args, kwargs)) if isinstance(x, Tensor)]
         if self._function is not None and modes.grad and any(t.requires_grad for t in tensors):
-            return self._function.apply(*args, *kwargs.values())
+            return self._function.apply(*self._all_arguments(tensors, args, kwargs))
         return self._perform(tensors, *args, **kwargs)
 
+    def _all_arguments(self, tensors: list[Tensor], args: Any, kwargs: Any) -> tuple[Any, ...]:
+        """What a call passes, in order, with the defaults of what it leaves out."""
+        given = inspect.signature(self.kernel(tensors)).bind(*args, **kwargs)
+        given.apply_defaults()
+        return (*given.args, *given.kwargs.values())
+
     def _perform(self, tensors: list[Tensor], *args: Any, **kwargs: Any) -> Any:
+        return self.kernel(tensors)(*args, **kwargs)
+
+    def kernel(self, tensors: list[Tensor]) -> Callable[..., Any]:
+        """The function that performs it on the device of these tensors."""
         kind = tensors[0].device.type if tensors else "cpu"
         fn = self._kernels.get(kind) or self._kernels.get(None)
         if fn is None:
             raise NotImplementedError(f"Could not run '{self._name}' with arguments on '{kind}'")
-        return fn(*args, **kwargs)
+        return fn
 
     # --- What is known of it ---------------------------------------------------------------
 
@@ -150,6 +163,7 @@ def custom_op(
     def declare(fn: Callable[..., Any]) -> CustomOpDef:
         made = _OPERATIONS[name] = CustomOpDef(name)
         made.__doc__ = fn.__doc__
+        made.mutates_args = mutates_args
         made.register_kernel(device_types, fn)
         return made
 
@@ -209,6 +223,26 @@ class Library:
         key = dispatch_key or self.dispatch_key
         name = getattr(op_name, "_name", None) or f"{self.ns}::{op_name}"
         _operation(name).register_kernel("meta" if key == "Meta" else _KEYS.get(key), fn)
+
+
+@contextlib.contextmanager
+def _scoped_library(ns: str, kind: str, dispatch_key: str = "") -> Iterator[Library]:
+    """A package whose operations are there within `with` only."""
+    before = set(_OPERATIONS)
+    try:
+        yield Library(ns, kind, dispatch_key)
+    finally:
+        for name in set(_OPERATIONS) - before:
+            del _OPERATIONS[name]
+
+
+def opcheck(
+    op: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, **options: Any
+) -> dict[str, Any]:
+    """Whether an operation does what was said of it, on these arguments (`opcheck.py`)."""
+    from .opcheck import check
+
+    return check(_operation(op), args, kwargs or {}, **options)
 
 
 # --- Calling by name -----------------------------------------------------------------------------------

@@ -6,6 +6,9 @@ from typing import Any
 
 from .. import torch
 from ..torch import Tensor
+from .drawing import draw_bounding_boxes as draw_bounding_boxes
+from .drawing import draw_keypoints as draw_keypoints
+from .drawing import draw_segmentation_masks as draw_segmentation_masks
 from .pillow import picture
 
 

@@ -1,9 +1,10 @@
-"""Programs of other libraries on minitorch.torch and on PyTorch: they must print the same numbers.
+"""Programs of other libraries, and PyTorch's tutorials, on minitorch.torch and on PyTorch: they must print the same numbers.
 
 `make test-libraries`, or `python -m tests.libraries [names]`. The libraries are installed as they are into an
 environment of their own that has no PyTorch; each program runs there by `minitorch run`, and then with PyTorch, in the
 environment that this is called from. Numbers may differ by roundings, all other words must be equal. Programs are the
-files of `programs/` and the functions of `areas/`, which are named by their libraries.
+files of `programs/`, the functions of `areas/`, which are named by their libraries, and those of `tutorials/`: the
+programs that PyTorch's own tutorials consist of, small and without downloads.
 """
 
 from __future__ import annotations
@@ -95,10 +96,19 @@ def programs() -> list[Program]:
         own = next((name for name in libraries if file.stem.startswith(name)), file.stem)
         found.append(Program(file.stem, [str(file)], own))
     for file in sorted((HERE / "areas").glob("*.py")):
-        functions = [n for n in ast.parse(file.read_text()).body if isinstance(n, ast.FunctionDef)]
-        names = [f.name for f in functions if not ast.get_docstring(f)]
-        found += [Program(name, [str(file), name], name) for name in names]
+        found += [Program(name, [str(file), name], name) for name in functions_of(file)]
+    for file in sorted((HERE / "tutorials").glob("*.py")):
+        found += [
+            Program(name, [str(file), name], f"{file.stem} tutorials")
+            for name in functions_of(file)
+        ]
     return found
+
+
+def functions_of(file: Path) -> list[str]:
+    """The programs of a file: functions without a docstring, which its helpers have."""
+    functions = [n for n in ast.parse(file.read_text()).body if isinstance(n, ast.FunctionDef)]
+    return [f.name for f in functions if not ast.get_docstring(f)]
 
 
 def imported(file: Path) -> set[str]:

@@ -213,3 +213,17 @@ def test_a_batch_is_computed_at_once() -> None:
 def test_a_write_into_what_is_no_view_of_a_batch_is_refused() -> None:
     with pytest.raises(ValueError, match="read-only"):
         ours.vmap(lambda a: a.clone().diagonal().fill_(0))(ours.ones(2, 3, 3))
+
+
+def test_tangents_of_a_batch_are_each_their_own() -> None:
+    """`jvp` of what is the same for all examples, with tangents that are not: nothing may be summed over the batch."""
+    found = []
+    for lib in (ours, real):
+        weight, x, tangents = data(lib, 3, 4), data(lib, 4), data(lib, 5, 3, 4)
+
+        def along(t: Any, lib: Any = lib, weight: Any = weight, x: Any = x) -> Any:
+            return lib.func.jvp(lambda v: (v @ x).tanh(), (weight,), (t,))[1]
+
+        found.append(lib.vmap(along)(tangents).numpy())
+        np.testing.assert_allclose(found[-1], np.stack([along(t).numpy() for t in tangents]))
+    np.testing.assert_allclose(*found)

@@ -17,7 +17,8 @@ import traceback
 import warnings
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..dtypes import from_numpy_dtype
@@ -45,6 +46,7 @@ class _Modes(threading.local):
     anomaly = False
     check_nan = True
     saving: tuple[Callable[..., Any], Callable[..., Any]] | None = None  # pack and unpack
+    hooks_refused: str | None = None  # why a program may not set the above
 
 
 modes = _Modes()
@@ -130,10 +132,22 @@ class saved_tensors_hooks:  # noqa: N801
         self.hooks = pack_hook, unpack_hook
 
     def __enter__(self) -> None:
+        if modes.hooks_refused is not None:
+            raise RuntimeError(modes.hooks_refused)
         self.before, modes.saving = modes.saving, self.hooks
 
     def __exit__(self, *_: object) -> None:
         modes.saving = self.before
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Within `with`, asking for `saved_tensors_hooks` is an error with this message."""
+    before, modes.hooks_refused = modes.hooks_refused, error_message
+    try:
+        yield
+    finally:
+        modes.hooks_refused = before
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801

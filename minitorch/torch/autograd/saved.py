@@ -112,6 +112,24 @@ class Packed(Saved):
         return tensor if self.output is None else attached(tensor, node, self.output)
 
 
+class SavedTensor:
+    """What a node saved, before it is looked at: a program may give it hooks of its own."""
+
+    def __init__(self, node: Any, place: int) -> None:
+        self.node, self.place = node, place
+
+    def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
+        """Keep it as `pack_hook(tensor)` from now on, and as `unpack_hook` of that in backward."""
+        kept = self.node.saved[self.place]
+        if isinstance(kept, Packed):
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set."
+            )
+        output = kept.output if isinstance(kept, SavedOutput) else None
+        hooks = pack_hook, unpack_hook
+        self.node.saved[self.place] = Packed(kept.unpack(self.node), output, hooks)
+
+
 def save(tensor: Any, output: int | None = None) -> Any:
     """Keep a tensor for backward, or an output by its number; anything else as it is."""
     if not isinstance(tensor, Tensor):

@@ -198,7 +198,7 @@ def jvp(func: Function, primals: Any, tangents: Any, *, has_aux: bool = False) -
         if has_aux:
             output, aux = output
         outputs, spec = tree_flatten(output)
-        weights = [zeros_like(y).requires_grad_() for y in outputs]
+        weights = [in_batches(zeros_like(y)).detach().requires_grad_() for y in outputs]
         back = _products(outputs, inputs, weights)
         found = _products(
             back, weights, [t.to(x.dtype) for t, x in zip(given, inputs, strict=True)]

@@ -9,7 +9,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.graph import Edge, Layout, Node, modes, numbers
-from ..autograd.saved import FREED, Saved, SavedOutputs, save
+from ..autograd.saved import FREED, Saved, SavedOutputs, SavedTensor, save
 from ..dtypes import from_numpy_dtype
 from ..tensor import Tensor, blank, edge_of
 
@@ -241,14 +241,22 @@ class OpNode(Node):
             return [v.unpack(self) if isinstance(v, Saved) else v for v in value]
         return value
 
-    def kept(self, name: str) -> Any:
-        """What was saved under a name."""
+    def place_of(self, name: str) -> int:
+        """Where what was saved under a name lies."""
         if self.saved is None:
             raise RuntimeError(FREED)
         if name not in self.plan.saved[: len(self.saved)]:
             raise AttributeError(f"'{self.name()}' did not save '{name}'")
-        value = self.saved[self.plan.saved.index(name)]
+        return self.plan.saved.index(name)
+
+    def kept(self, name: str) -> Any:
+        """What was saved under a name."""
+        value = self.saved[self.place_of(name)]  # type: ignore[index]
         return value.unpack(self) if isinstance(value, Saved) else self._plain(value)
+
+    def kept_tensor(self, name: str) -> SavedTensor:
+        """A tensor that was saved under a name, to give hooks to."""
+        return SavedTensor(self, self.place_of(name))
 
 
 @cache
@@ -260,6 +268,7 @@ def _node_class(name: str) -> type[OpNode]:
 def _name_saved(names: Sequence[str]) -> None:
     """Let nodes show what they saved under Torch's names: `_saved_self`, `_saved_result`."""
     for name in names:
-        shown = "_saved_" + {"input": "self", "out": "result"}.get(name, name)
-        if not hasattr(OpNode, shown):
-            setattr(OpNode, shown, property(partial(OpNode.kept, name=name)))
+        shown = {"input": "self", "out": "result"}.get(name, name)
+        if f"_saved_{shown}" not in OpNode.__dict__:
+            setattr(OpNode, f"_saved_{shown}", property(partial(OpNode.kept, name=name)))
+            setattr(OpNode, f"_raw_saved_{shown}", property(partial(OpNode.kept_tensor, name=name)))

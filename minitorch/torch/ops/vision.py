@@ -17,6 +17,7 @@ from ..tensor import Array, Tensor, tracks, wrap, wrap_beside
 from .comparison import where
 from .interpolation import cubic_weights
 from .promotion import plain_integers
+from .ranges import linspace
 from .record import MOVEMENT, Op, bind
 from .surface import FUNCTIONS, function
 
@@ -173,7 +174,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         )
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
-    axes = [_centers(n, bool(align_corners), theta._array.dtype) for n in size[2:]]
+    axes = [_centers(n, bool(align_corners), theta.dtype) for n in size[2:]]
     mesh = np.meshgrid(*axes, indexing="ij")[::-1]  # x first
     points = np.stack([*mesh, np.ones_like(mesh[0])], -1).reshape(1, -1, dims + 1)
     return (wrap_beside(points, theta) @ theta.transpose(1, 2)).reshape(
@@ -181,12 +182,12 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     )
 
 
-def _centers(count: int, align: bool, kind: Any) -> Array:
+def _centers(count: int, align: bool, kind: dtypes.dtype) -> Array:
     """Where pixels lie between -1 and 1."""
     if count <= 1:
-        return np.zeros(count, kind)
-    ends = np.linspace(-1, 1, count)
-    return (ends if align else ends * (count - 1) / count).astype(kind)
+        return np.zeros(count, kind.numpy)
+    ends = linspace(-1, 1, count, dtype=kind, device="cpu")
+    return (ends if align else ends * (count - 1) / count)._array
 
 
 @composite
@@ -214,7 +215,8 @@ def grid_sample(
     shape = grid._array.shape
     points = grid.reshape(shape[0], -1, dims)
     places = [
-        _pixel(points.select(-1, dims - 1 - d), sizes[d], bool(align_corners)) for d in range(dims)
+        _pixel(points.select(-1, dims - 1 - d), sizes[d], bool(align_corners), dims)
+        for d in range(dims)
     ]
     if mode != "bicubic":
         places = [
@@ -252,9 +254,11 @@ def _gathered(planes: Tensor, sizes: tuple[int, ...], taps: list[list[Any]]) -> 
     return total
 
 
-def _pixel(x: Tensor, size: int, align: bool) -> Tensor:
-    """A coordinate between -1 and 1 in pixels."""
-    return (x + 1) / 2 * (size - 1) if align else ((x + 1) * size - 1) / 2
+def _pixel(x: Tensor, size: int, align: bool, dims: int) -> Tensor:
+    """A coordinate between -1 and 1 in pixels, rounded as PyTorch does it: at whole pixels derivatives jump."""
+    if dims == 3:
+        return (x + 1) / 2 * (size - 1) if align else ((x + 1) * size - 1) / 2
+    return (x + 1) * ((size - 1) / 2) if align else (x + 1) * (size / 2) - 0.5
 
 
 def _folded_back(x: Tensor, size: int, padding_mode: str, align: bool) -> Tensor:

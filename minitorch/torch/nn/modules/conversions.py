@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
+from ... import __future__ as choices
 from ...autograd.modes import no_grad
 from ...dtypes import dtype as dtype_type
 from ...ops.conversion import destination
 from ...tensor import Tensor
+from ...utils.swapping import swap_tensors
 
 
 class Conversions:
@@ -24,12 +26,9 @@ class Conversions:
             for module in self.children():
                 module._apply(fn)
         with no_grad():
-            for parameter in self._parameters.values():
-                if parameter is None:
-                    continue
-                parameter.data = fn(parameter)
-                if parameter._grad is not None:
-                    parameter._grad.data = fn(parameter._grad)
+            for name, parameter in self._parameters.items():
+                if parameter is not None:
+                    self._parameters[name] = _converted(parameter, fn)
             for name, buffer in self._buffers.items():
                 if buffer is not None:
                     self._buffers[name] = fn(buffer)
@@ -97,6 +96,23 @@ class Conversions:
     def share_memory(self) -> Self:
         """The module in memory that processes share."""
         return self._apply(lambda tensor: tensor.share_memory_())
+
+
+def _converted(parameter: Any, fn: Callable[[Tensor], Tensor]) -> Any:
+    """A parameter and its gradient after `fn`: the same object, unless `torch.__future__` says otherwise."""
+    made, gradient = fn(parameter), parameter._grad
+    overwrites = choices.get_overwrite_module_params_on_conversion()
+    if not overwrites and not choices.get_swap_module_params_on_conversion():
+        parameter.data = made
+        if gradient is not None:
+            gradient.data = fn(gradient)
+        return parameter
+    new = type(parameter)(made, parameter.requires_grad)
+    new._grad = None if gradient is None else fn(gradient)
+    if overwrites:
+        return new
+    swap_tensors(parameter, new)
+    return parameter
 
 
 def _as_floating(module: Any, name: str) -> Any:

@@ -75,15 +75,20 @@ def image(tag: str, pixels: Any, dataformats: str = "CHW") -> Any:
     array = _height_width_channels(as_array(pixels), dataformats.upper())
     scale = 1 if array.dtype == np.uint8 else 255
     array = (array.astype(np.float32) * scale).clip(0, 255).astype(np.uint8)
+    height, width, channels = array.shape
+    proto = Summary.Image(
+        height=height, width=width, colorspace=channels, encoded_image_string=png(array)
+    )
+    return Summary(value=[Summary.Value(tag=tag, image=proto)])
+
+
+def png(pixels: Array) -> bytes:
+    """Bytes (H, W, 3) as a PNG file."""
     from PIL import Image
 
     content = io.BytesIO()
-    Image.fromarray(array).save(content, format="PNG")
-    height, width, channels = array.shape
-    proto = Summary.Image(
-        height=height, width=width, colorspace=channels, encoded_image_string=content.getvalue()
-    )
-    return Summary(value=[Summary.Value(tag=tag, image=proto)])
+    Image.fromarray(pixels).save(content, format="PNG")
+    return content.getvalue()
 
 
 def _height_width_channels(array: Array, order: str) -> Array:
@@ -94,18 +99,49 @@ def _height_width_channels(array: Array, order: str) -> Array:
             f"input_format: {order}"
         )
     if "N" in order:
-        images = array.transpose([order.index(c) for c in "NHWC"])
-        columns = min(8, len(images))
-        missing = -len(images) % columns
-        images = np.concatenate([images, np.zeros((missing, *images.shape[1:]), images.dtype)])
-        rows, (_, height, width, channels) = len(images) // columns, images.shape
-        grid = images.reshape(rows, columns, height, width, channels).swapaxes(1, 2)
-        array = grid.reshape(rows * height, columns * width, channels)
+        array = side_by_side(array.transpose([order.index(c) for c in "NHWC"]), 8)
     elif "C" in order:
         array = array.transpose([order.index(c) for c in "HWC"])
     else:
         array = array.transpose([order.index(c) for c in "HW"])[:, :, None]
     return np.concatenate([array] * 3, axis=2) if array.shape[2] == 1 else array
+
+
+def side_by_side(images: Array, columns: int) -> Array:
+    """Pictures (N, H, W, C) as one, in rows of so many."""
+    columns = min(columns, len(images))
+    missing = -len(images) % columns
+    images = np.concatenate([images, np.zeros((missing, *images.shape[1:]), images.dtype)])
+    rows, (_, height, width, channels) = len(images) // columns, images.shape
+    grid = images.reshape(rows, columns, height, width, channels).swapaxes(1, 2)
+    return grid.reshape(rows * height, columns * width, channels)
+
+
+def pr_curve(tag: str, labels: Any, predictions: Any, thresholds: int, weights: Any = None) -> Any:
+    """Hits, misses, precision and recall of predicted probabilities, at so many thresholds."""
+    from tensorboard.plugins.pr_curve.plugin_data_pb2 import PrCurvePluginData  # type: ignore[import-not-found]
+
+    thresholds = min(thresholds, 127)
+    positive = as_array(labels).astype(np.float64)
+    weights = 1.0 if weights is None else as_array(weights)
+    places = np.floor(as_array(predictions) * (thresholds - 1)).astype(np.int32)
+    true, false = (
+        np.histogram(places, thresholds, (0, thresholds - 1), weights=w)[0][::-1].cumsum()[::-1]
+        for w in (positive * weights, (1 - positive) * weights)
+    )
+    precision, recall = (
+        true / np.maximum(1e-7, total) for total in (true + false, true + true[0] - true)
+    )
+    curve = np.stack((true, false, false[0] - false, true[0] - true, precision, recall))
+    content = PrCurvePluginData(version=0, num_thresholds=thresholds).SerializeToString()
+    plugin = SummaryMetadata.PluginData(plugin_name="pr_curves", content=content)
+    tensor = TensorProto(
+        dtype="DT_FLOAT",
+        float_val=curve.reshape(-1).tolist(),
+        tensor_shape=TensorShapeProto(dim=[TensorShapeProto.Dim(size=n) for n in curve.shape]),
+    )
+    about = SummaryMetadata(plugin_data=plugin)
+    return Summary(value=[Summary.Value(tag=tag, metadata=about, tensor=tensor)])
 
 
 def text(tag: str, content: str) -> Any:

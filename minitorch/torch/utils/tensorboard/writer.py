@@ -8,9 +8,13 @@ import time
 import warnings
 from collections.abc import Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from tensorboard.compat.proto import event_pb2  # type: ignore[import-not-found]
+from tensorboard.plugins.projector.projector_config_pb2 import (  # type: ignore[import-not-found]
+    ProjectorConfig,
+)
 from tensorboard.summary.writer.event_file_writer import (  # type: ignore[import-not-found]
     EventFileWriter,
 )
@@ -71,6 +75,7 @@ class SummaryWriter:
         self.options = max_queue, flush_secs, filename_suffix
         self.all_writers: dict[str, FileWriter] | None = {}
         self.file_writer = self._writer(self.log_dir)
+        self.projector = ProjectorConfig()
 
     def _writer(self, folder: str) -> FileWriter:
         """What writes into a folder."""
@@ -189,9 +194,67 @@ class SummaryWriter:
             for name, value in metric_dict.items():
                 writer.add_scalar(name, value, global_step)
 
-    def add_graph(self, model: Any, *args: Any, **kwargs: Any) -> None:
-        """Graphs of models are not logged: a warning says so."""
-        warnings.warn("SummaryWriter.add_graph: graphs of models are not logged", stacklevel=2)
+    def add_pr_curve(
+        self,
+        tag: str,
+        labels: Any,
+        predictions: Any,
+        global_step: Any = None,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        walltime: Any = None,
+    ) -> None:
+        """Log precision and recall of predicted probabilities of labels, 0 or 1."""
+        curve = summary.pr_curve(tag, labels, predictions, num_thresholds, weights)
+        self._add(curve, global_step, walltime)
+
+    def add_graph(
+        self,
+        model: Any,
+        input_to_model: Any = None,
+        verbose: bool = False,
+        use_strict_trace: bool = True,
+    ) -> None:
+        """Log the operations of a model, run once on an input, or on a tuple of them."""
+        from .model_graph import graph_of
+
+        inputs = input_to_model if isinstance(input_to_model, tuple) else (input_to_model,)
+        graph = graph_of(model, inputs)
+        if verbose:
+            print(graph)  # noqa: T201
+        event = event_pb2.Event(graph_def=graph.SerializeToString(), wall_time=time.time())
+        self._writer(self.log_dir).event_writer.add_event(event)
+
+    def add_embedding(
+        self,
+        mat: Any,
+        metadata: Any = None,
+        label_img: Any = None,
+        global_step: Any = None,
+        tag: str = "default",
+        metadata_header: Any = None,
+    ) -> None:
+        """Log points of many dimensions, for the projector.
+
+        Args:
+            mat: a row for each point (N, D)
+            metadata: the label of each, or a list of labels, under `metadata_header`
+            label_img: a picture of each (N, C, H, W)
+        """
+        from google.protobuf import text_format  # type: ignore[import-not-found]
+
+        from . import embedding
+
+        step = global_step or 0
+        folder = Path(self.log_dir, embedding.folder_name(tag, step))
+        if folder.is_dir():
+            warnings.warn(
+                "Embedding dir exists, did you set global_step for add_embedding()?", stacklevel=2
+            )
+        embedding.write(folder, summary.as_array(mat), metadata, metadata_header, label_img)
+        self.projector.embeddings.append(embedding.entry(tag, step, metadata, label_img))
+        told = text_format.MessageToString(self.projector)
+        Path(self.log_dir, "projector_config.pbtxt").write_text(told)
 
     def flush(self) -> None:
         """Write what is waiting."""
