@@ -153,6 +153,54 @@ def spread(lib: Any, rank: int, size: int, folder: str) -> dict[str, Any]:
     }
 
 
+def wrapped(lib: Any, rank: int, size: int) -> dict[str, Any]:
+    """A network with its parts in modules that spread parameters: losses, names, states."""
+    fsdp = importlib.import_module(f"{lib.__name__}.distributed.fsdp")
+    policies = importlib.import_module(f"{lib.__name__}.distributed.fsdp.wrap")
+    wrapper = fsdp.FullyShardedDataParallel
+    policy = policies.ModuleWrapPolicy({lib.nn.Linear})
+    made = wrapper(network(lib), auto_wrap_policy=policy, device_id=lib.device("cpu"), use_orig_params=True)  # fmt: skip
+    optimizer = lib.optim.AdamW(made.parameters(), lr=0.02)
+    given = batches(lib, rank, size, 4)
+
+    def train(model: Any, optimizer: Any, some: Any) -> list[Any]:
+        found = []
+        for inputs, labels in some:
+            optimizer.zero_grad()
+            with model.no_sync():
+                lib.nn.functional.cross_entropy(model(inputs[:1]), labels[:1]).backward()
+            loss = lib.nn.functional.cross_entropy(model(inputs[1:]), labels[1:])
+            loss.backward()
+            norm = model.clip_grad_norm_(0.5)
+            optimizer.step()
+            found.append((loss.item(), norm.item()))
+        return found
+
+    losses = train(made, optimizer, given[:2])
+    state, of_optimizer = made.state_dict(), wrapper.optim_state_dict(made, optimizer)
+    found = {
+        "losses": losses, "text": str(made), "state": plain(dict(state)), "names": [n for n, _ in made.named_parameters()],
+        "remembered": sorted(of_optimizer["state"]), "parts": len(wrapper.fsdp_modules(made)),
+        "roots": len(wrapper.fsdp_modules(made, root_only=True)),
+    }  # fmt: skip
+    if (
+        lib.__name__ != "torch"
+    ):  # on the CPU, PyTorch's states of optimizers are mixed up, and it copies no first parameters
+        lib.manual_seed(rank)
+        other = wrapper(lib.nn.Sequential(*network(lib)), auto_wrap_policy=policy)
+        lib.manual_seed(rank)
+        drawn = wrapper(lib.nn.Linear(3, 2), sync_module_states=True)
+        other.load_state_dict(state)
+        another = lib.optim.AdamW(other.parameters(), lr=0.02)
+        another.load_state_dict(wrapper.optim_state_dict_to_load(other, another, of_optimizer))
+        with wrapper.summon_full_params(drawn):
+            drawn.weight.data.mul_(2)
+        lib.manual_seed(0)
+        found["drawn"] = plain(drawn.state_dict()["weight"]), plain(lib.nn.Linear(3, 2).weight * 2)
+        found["again"] = train(made, optimizer, given[2:]), train(other, another, given[2:])
+    return found
+
+
 def other_ranks(lib: Any, rank: int, folder: str) -> dict[str, Any]:
     """What three ranks saved loaded by one, and what one saved loaded by three; memory after a forward pass."""
     fsdp = importlib.import_module(f"{lib.__name__}.distributed.fsdp")
@@ -214,6 +262,7 @@ def run(lib: Any, rank: int, size: int, folder: str) -> dict[str, Any]:
         "plain": zero(lib, rank, size, False),
         "spread": spread(lib, rank, size, folder),
         "whole": whole(lib),
+        "wrapped": wrapped(lib, rank, size),
     }
     if lib.__name__ != "torch":
         found["other ranks"] = other_ranks(lib, rank, folder)

@@ -78,6 +78,15 @@ def test_a_checkpoint_is_loaded_by_another_number_of_ranks(shards: Any) -> None:
         assert list(ours["other ranks"]["spread"].values()) == saved
 
 
+def test_wrapped_parts_train_as_pytorchs(shards: Any) -> None:
+    for theirs, ours in shards:
+        found = dict(ours["wrapped"])
+        first, second = found.pop("again")
+        assert first == second  # from the state that was loaded, the same steps
+        assert same(*found.pop("drawn"), 0)  # the first rank's draw, doubled by what was written
+        assert same(theirs["wrapped"], found, 3e-6)
+
+
 # --- Checkpoints of one process ---------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ from ..distributed_found import ROOT, environment, free_port
 FOLDER = Path(__file__).parent
 LAUNCHED: dict[str, tuple[str, ...]] = {
     "amp_compile_ddp": (), "comm_hooks": (), "elastic_snapshot": ("--max-restarts", "1"), "evaluation": (),
-    "fsdp2_tutorial": (), "gan_two_models": (), "sharded_checkpoint": (), "tensor_parallel": (),
+    "fsdp2_tutorial": (), "fsdp_tutorial": (), "gan_two_models": (), "sharded_checkpoint": (), "tensor_parallel": (),
 }  # fmt: skip
 """Programs for torchrun, and its options; the others start their own processes."""
 SPAWNING = ("collectives_tutorial", "ddp_spawn", "uneven_join", "zero_recipe")

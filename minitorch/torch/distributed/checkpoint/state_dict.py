@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...nn.modules.module import Module
 from ...optim.optimizer import Optimizer
@@ -36,12 +36,7 @@ class StateDictOptions:
     flatten_optimizer_state_dict: bool = False
 
 
-class IncompatibleKeys(NamedTuple):
-    """Names that were missing, and names that nobody has."""
-
-    missing_keys: list[str]
-    unexpected_keys: list[str]
-
+_WRAPPERS = ("_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module")
 
 # --- Models -----------------------------------------------------------------------------------
 
@@ -69,18 +64,18 @@ def set_model_state_dict(
     own = model.state_dict()
     names = {plain_name(name): name for name in own}
     renamed = {
-        names.get(name, name): _as_own(value, own.get(names.get(name, name)))
+        names.get(name, name): as_own(value, own.get(names.get(name, name)))
         for name, value in given.items()
     }
     return model.load_state_dict(renamed, strict=chosen.strict)
 
 
 def plain_name(name: str) -> str:
-    """A parameter's name without those of wrappers: DistributedDataParallel's `module.`, the compiler's."""
+    """A parameter's name without those of wrappers: DistributedDataParallel's `module.`, the compiler's, and others."""
     parts = name.split(".")
     if parts[0] == "module":
         parts = parts[1:]
-    return ".".join(part for part in parts if part != "_orig_mod")
+    return ".".join(part for part in parts if part not in _WRAPPERS)
 
 
 def _given(state: Any, options: StateDictOptions) -> Any:
@@ -101,7 +96,7 @@ def _taken(state: dict[str, Any], options: StateDictOptions) -> dict[str, Any]:
     return told[0]
 
 
-def _as_own(value: Any, own: Any) -> Any:
+def as_own(value: Any, own: Any) -> Any:
     """A whole tensor as the part of it that a rank has."""
     if isinstance(own, DTensor) and isinstance(value, Tensor) and not isinstance(value, DTensor):
         return distribute_tensor(value, own.device_mesh, own.placements, src_data_rank=None)
@@ -163,7 +158,7 @@ def set_optimizer_state_dict(
             for param in group["params"]:
                 kept = given["state"].get(names[id(param)])
                 if kept is not None:
-                    optimizer.state[param] = {k: _own_part(v, param) for k, v in kept.items()}
+                    optimizer.state[param] = {k: own_part(v, param) for k, v in kept.items()}
 
 
 def _listed(optimizers: Any) -> list[Any]:
@@ -203,12 +198,12 @@ def _like_parameter(value: Any, param: Any) -> Any:
     return spread_as(value.detach(), param)
 
 
-def _own_part(value: Any, param: Any) -> Any:
+def own_part(value: Any, param: Any) -> Any:
     """What a rank remembers of its part of a parameter."""
     if not isinstance(value, Tensor):
         return value
     if isinstance(param, DTensor) and value.shape == param.shape:
-        return _as_own(value.to(param.device), param).clone()
+        return as_own(value.to(param.device), param).clone()
     return value.clone() if not value.ndim else value.to(param.device).clone()
 
 

@@ -95,20 +95,25 @@ def fully_shard(
         raise NotImplementedError(
             "fully_shard: a mesh of several dimensions; name one, as mesh['dp']"
         )
-    policy = mp_policy or MixedPrecisionPolicy()
     ignored = {id(p) for p in ignored_params or ()}
+    cls = type(module)
+    module.__class__ = type(f"FSDP{cls.__name__}", (FSDPModule, cls), {})
+    reshard = reshard_after_forward is None or bool(reshard_after_forward)
+    spread_parameters(module, ranks, mp_policy or MixedPrecisionPolicy(), reshard, ignored)
+    return module
+
+
+def spread_parameters(module: Any, mesh: Any, policy: MixedPrecisionPolicy, reshard: bool, ignored: set[int]) -> None:  # fmt: skip
+    """Spread the parameters of an `FSDPModule` over a mesh of one dimension, and let them be whole while it computes."""
     spread = [
-        SpreadParameter(name, parameter, places, ranks)
+        SpreadParameter(name, parameter, places, mesh)
         for name, parameter, places in _parameters(module)
         if id(parameter) not in ignored
     ]
-    cls = type(module)
-    module.__class__ = type(f"FSDP{cls.__name__}", (FSDPModule, cls), {})
-    module._spread = ParameterGroup(spread, ranks.get_group(0), policy)
-    module._reshard_after_forward = reshard_after_forward is None or bool(reshard_after_forward)
+    module._spread = ParameterGroup(spread, mesh.get_group(0), policy)
+    module._reshard_after_forward = reshard
     module.register_forward_pre_hook(_before, prepend=True, with_kwargs=True)
     module.register_forward_hook(_after)
-    return module
 
 
 def _parameters(module: Module) -> Iterator[tuple[str, Any, Places]]:

@@ -118,6 +118,11 @@ class ParameterGroup:
             p.show(whole=True)
         self.gathered = True
 
+    def write_back(self) -> None:
+        """Let this rank's rows have what was written into the whole parameters."""
+        for p in self.parameters:
+            p.rows._array[...] = shard_rows(p.whole, p.mesh)._array
+
     def release(self) -> None:
         """Give the whole parameters' memory back."""
         for p in self.parameters:
