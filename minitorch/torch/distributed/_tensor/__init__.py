@@ -1,5 +1,11 @@
 """The old place of `torch.distributed.tensor`."""
 
-from ..tensor import DTensor as DTensor
-from ..tensor import Replicate as Replicate
-from ..tensor import Shard as Shard
+from typing import Any
+
+from .. import tensor
+from ..device_mesh import DeviceMesh as DeviceMesh
+from ..device_mesh import init_device_mesh as init_device_mesh
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(tensor, name)
