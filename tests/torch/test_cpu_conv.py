@@ -10,7 +10,8 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
 
-from minitorch.torch.backends.cpu import conv_kernels, pool_kernels
+from minitorch.torch.backends.cpu import conv_kernels, conv_tiles, pool_kernels
+from minitorch.torch.backends.cpu.conv_plans import SHARED, plan_convolution
 from minitorch.torch.formulas import conv, pool
 from minitorch.torch.formulas.geometry import Geometry
 
@@ -407,6 +408,27 @@ def test_large_pools_of_whole_numbers() -> None:
     ours = pool.max_pool_forward(x, (3, 3), (2, 2), (1, 1), (1, 1), False)
     for a, b in zip(ours, theirs, strict=True):
         np.testing.assert_array_equal(a, b.numpy())
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_no_tile_reads_beyond_its_sheet(transposed: bool) -> None:
+    """What the last tile of every phase touches, from the tables that kernels follow; one row of weights has the widest tile."""
+    draw, widest, furthest = random.Random(5), conv_tiles.SLACK - SHARED, 0
+    for _ in range(400):
+        case = random_case(draw, draw.randint(1, 3), (1, 40), 4)
+        result = conv.conv_output_shape(case.x, case.weight, *case.steps)
+        steps = case.weight[2:], case.stride, tuple(draw.choice((p, 40)) for p in case.padding), case.dilation  # fmt: skip
+        result = (result[0], result[1], *Geometry(*steps).places(case.x[2:]))
+        shapes = (result, case.x) if transposed else (case.x, result)
+        plan = plan_convolution(transposed, *shapes, Geometry(*steps), case.groups, 3, 1 << 12)
+        block, channels, _, _, _, slices, lines, length, _, _, _, distance, band = plan.layout
+        for first, last, _, deep, high, width in plan.phases.tolist():
+            if last > first:
+                begins = ((block - 1) * slices + deep - 1) * lines * length
+                run = (min(band, high) - 1) * length + width
+                end = begins + max(run, widest) + plan.offsets[first:last].max()
+                furthest = max(furthest, end - channels * distance)
+    assert 0 < furthest <= conv_tiles.SLACK
 
 
 def test_pools_of_nothing() -> None:

@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from .conv_plans import SHARED
 from .kernels import from_source, kernel, share
-from .vectors import VERBS, evens, get, lanes, load, put, store
+from .vectors import BYTES, VERBS, evens, get, lanes, load, put, store
 
 ROWS = 4
 """Rows of weights that meet three vectors of a sheet at once: twelve sums in registers."""
 
-SLACK = 128
-"""Elements after a sheet or a buffer that the last tile may touch."""
+SLACK = SHARED + 8 * BYTES // 4
+"""Elements after a sheet or a buffer that the last tile may touch: zeros of the last line, and eight vectors."""
 
 
 # --- Laying out ----------------------------------------------------------------------------

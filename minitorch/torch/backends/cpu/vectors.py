@@ -14,12 +14,26 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import types
+from numba import config, types
+from numba.core.codegen import get_host_cpu_features
 from numba.extending import intrinsic, models, overload, register_model
 from numba.np.arrayobj import make_array
 
-BYTES = 32
-"""The size of a vector: a register of AVX2, two of NEON, half of one of AVX-512."""
+
+def _register_size() -> int:
+    """The size in bytes of a register of the processor that Numba compiles for."""
+    told = config.CPU_FEATURES  # pyright: ignore[reportAttributeAccessIssue]
+    features = get_host_cpu_features() if told is None else told
+    return 64 if "+avx512f" in features.split(",") else 32
+
+
+BYTES = _register_size()
+"""The size of a vector: a register of AVX-512 or of AVX2, two of NEON."""
+
+
+def lanes_of(dtype: Any) -> int:
+    """How many elements of a type make a vector."""
+    return BYTES * 8 // dtype.bitwidth
 
 
 class Vector(types.Type):
@@ -27,7 +41,7 @@ class Vector(types.Type):
 
     def __init__(self, dtype: Any) -> None:
         self.dtype = dtype
-        self.lanes = BYTES * 8 // dtype.bitwidth
+        self.lanes = lanes_of(dtype)
         super().__init__(f"vector({dtype} x {self.lanes})")
 
 
@@ -130,7 +144,7 @@ def _zero(typing: Any, array: Any) -> Any:
 
 def _lanes(typing: Any, array: Any) -> Any:
     """How many of the array's elements make a vector."""
-    count = Vector(array.dtype).lanes
+    count = lanes_of(array.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return context.get_constant(types.intp, count)
@@ -169,8 +183,9 @@ def _add_totals(typing: Any, array: Any, index: Any, a: Any, b: Any, c: Any, d: 
             chosen = ir.Constant(ir.VectorType(ir.IntType(32), len(places)), places)
             return builder.shuffle_vector(a, b, chosen)
 
-        if sums[0].type.count == 8:
-            sums = [builder.fadd(pick(v, v, [0, 1, 2, 3]), pick(v, v, [4, 5, 6, 7])) for v in sums]
+        while (count := sums[0].type.count) > 4:
+            low, high = list(range(count // 2)), list(range(count // 2, count))
+            sums = [builder.fadd(pick(v, v, low), pick(v, v, high)) for v in sums]
         a, b, c, d = sums
         ab = builder.fadd(pick(a, b, [0, 4, 1, 5]), pick(a, b, [2, 6, 3, 7]))
         cd = builder.fadd(pick(c, d, [0, 4, 1, 5]), pick(c, d, [2, 6, 3, 7]))
