@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import from_numpy_dtype
+from ..interpreters import installed
 from ..ops.writes import rebase
 from ..tensor import Tensor, edge_of, make_view, tracks
 from .graph import Layout, Node, layout_at, modes
@@ -154,6 +155,13 @@ class Function:
             "autograd.Function to use it with backward mode AD."
         )
 
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """From tangents of the inputs, one for each output."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated: "
@@ -183,6 +191,10 @@ class Function:
         else:
             outputs = [_as_output(node, n, out, args) for n, out in enumerate(raw)]
             _keep(node, raw, outputs)
+        if installed and cls.jvp is not Function.jvp:
+            from .forward_ad import follow
+
+            follow(cls.jvp, ctx, args, outputs)
         return tuple(outputs) if several else outputs[0]
 
 
