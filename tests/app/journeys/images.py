@@ -26,11 +26,12 @@ def walk(visit: Visit) -> None:
 
 
 def train_on(visit: Visit) -> None:
-    """Pause, leave, come back, go on: of so many epochs that they do not end meanwhile."""
+    """Pause, leave, come back, go on: of so many steps that they do not end before a slow page does."""
     visit.press("Settings")
-    visit.page.get_by_label("Epochs at a time").fill("30")
-    visit.page.keyboard.press("Enter")
-    visit.settle()
+    for label, number in (("Epochs at a time", "30"), ("Batch", "2")):
+        visit.page.get_by_label(label, exact=True).fill(number)
+        visit.page.keyboard.press("Enter")
+        visit.settle()
     visit.press("Train on")
     visit.press("Pause")
     paused = epoch(visit, r"Paused: epoch (\d+) of 33")
