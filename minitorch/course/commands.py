@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -115,10 +116,11 @@ def run_new(args: argparse.Namespace) -> int:
     """`new DIR`."""
     workspace, written = create(Path(args.folder))
     if written:
-        say(f"{workspace.root}: {written} files written, yours to edit.")
+        say(f"{workspace.root}: {written} file{'s' * (written > 1)} written, yours to edit.")
     else:
         say(f"{workspace.root} has everything already; nothing was changed.")
-    say(f"Next: cd {args.folder} && minitorch course check 0.1")
+    go = "" if workspace.root == Path.cwd() else f"cd {shlex.quote(args.folder)} && "
+    say(f"Next: {go}minitorch course check 0.1")
     return 0
 
 
@@ -128,6 +130,7 @@ def run_start(args: argparse.Namespace) -> int:
     earlier = [task for task in TASKS if task.module < args.module]
     missing = [task for task in earlier if workspace.open_places(task)]
     if missing and args.fill:
+        _require_readable(workspace, missing)
         files = {place.file for task in missing for place in task.places}
         saved = workspace.backup(workspace.file(name) for name in files)
         done = workspace.put_solutions(missing)
@@ -142,6 +145,12 @@ def run_start(args: argparse.Namespace) -> int:
             where = ", ".join(f"minitorch/{file}" for file in task.files) or "nothing to write"
             say(f"  {task.number:<5}{task.title:<28}{where}")
     return 0
+
+
+def _require_readable(workspace: Workspace, tasks: Sequence[Task]) -> None:
+    for task in tasks:
+        if broken := workspace.unreadable(task):
+            raise CourseError(f"{broken}. Mend that first")
 
 
 def run_reset(args: argparse.Namespace) -> int:
@@ -249,6 +258,7 @@ def run_solution(args: argparse.Namespace) -> int:
             f"task {task.number} is not passed yet: `minitorch course check {task.number}` first. "
             f"Stuck? `minitorch course hint {task.number} 3` says nearly everything"
         )
+    _require_readable(workspace, [task])
     same = 0
     for place in task.places:
         mine = body_of(workspace.text(place.file), place.name).splitlines()

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from typing import Any
 
 from .checking import Result, has_gpu
 from .recognition import recognise
 from .tasks import TASKS, Task
-from .workspace import Workspace
+from .workspace import MARK, Workspace
 
 
 def standing(workspace: Workspace, task: Task) -> tuple[str, str]:
-    """How far a task is, in a word (open, begun, written, passed, changed) and in a few more."""
+    """How far a task is, in a word (open, begun, written, passed, changed, broken) and in a few more."""
+    if broken := workspace.unreadable(task):
+        return "broken", broken
     passed = workspace.notes()["passed"].get(task.number)
     open_places = workspace.open_places(task)
     written = len(task.places) - len(open_places)
@@ -52,13 +55,14 @@ def account(workspace: Workspace, result: Result, verbose: bool = False) -> list
             )
         lines += _beyond(result)
         entry = {"when": time.strftime("%Y-%m-%d %H:%M"), "code": result.code}
-        workspace.note(passed=notes["passed"] | {task.number: entry})
-        if (notes.get("last") or {}).get("task") == task.number:
-            workspace.note(last=None)
+        about_this = (notes["last"] or {}).get("task") == task.number
+        passed = notes["passed"] | {task.number: entry}
+        lines += _remember(workspace, passed=passed, last=None if about_this else notes["last"])
         return lines + _printed(test.printed for test in result.tests)
     passed = {n: t for n, t in notes["passed"].items() if n != task.number}
     messages = explain(workspace, result)
-    workspace.note(passed=passed, last={"task": task.number, "message": messages[0]})
+    last = {"task": task.number, "message": messages[0]}
+    forgotten = _remember(workspace, passed=passed, last=last)
     if result.error is not None:
         lines = [f"{head} could not run"]
     else:
@@ -74,7 +78,16 @@ def account(workspace: Workspace, result: Result, verbose: bool = False) -> list
     lines.append(
         f"\n  hint: minitorch course hint {task.number} 1     guide: minitorch course guide {task.number}"
     )
-    return lines
+    return lines + forgotten
+
+
+def _remember(workspace: Workspace, **changes: Any) -> list[str]:
+    """Let the workspace remember something, or say why it cannot."""
+    try:
+        workspace.note(**changes)
+    except OSError as error:
+        return [f"  This is not remembered: {workspace.root / MARK}: {error.strerror}"]
+    return []
 
 
 def _beyond(result: Result) -> list[str]:

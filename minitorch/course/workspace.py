@@ -20,7 +20,7 @@ from .stubs import LIBRARY, code_of, functions_of, is_open, put_back, solution_f
 from .tasks import MODULES, TASKS, Place, Task
 
 MARK = Path(".minitorch") / "course.json"
-LEFT_OUT = {"cli.py", "syntax.py", "training/torch_images.py"}
+LEFT_OUT = {"cli.py", "doctor.py", "syntax.py", "training/torch_images.py"}
 """Files of the library that only the upper floor, the tools or the command line need."""
 
 TORCH_FLOOR = Path(__file__).parent / "inside" / "torch_floor.py"
@@ -130,10 +130,21 @@ class Workspace:
         """Whether a function is still to be written."""
         try:
             return is_open(self.text(place.file), place.name)
-        except SyntaxError:
+        except (SyntaxError, ValueError):
             return False
         except LookupError:
             return True
+
+    def unreadable(self, task: Task) -> str:
+        """What Python cannot read in a task's files, and where; "" if nothing."""
+        for name in task.files:
+            try:
+                functions_of(self.text(name))
+            except SyntaxError as error:
+                return f"minitorch/{name} line {error.lineno}: {error.msg}"
+            except ValueError as error:  # bytes of 0
+                return f"minitorch/{name}: {error}"
+        return ""
 
     def digest(self, task: Task) -> str:
         """A number for the code that a task's checks judge: what its files compute.
@@ -174,7 +185,7 @@ class Workspace:
     def _lacks(self, place: Place) -> bool:
         try:
             return place.name not in functions_of(self.text(place.file))
-        except (SyntaxError, CourseError):
+        except (SyntaxError, ValueError, CourseError):
             return False  # the check itself says so
 
     def _missing_tests(self, task: Task) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import zipfile
 from pathlib import Path
@@ -50,6 +52,58 @@ def test_from_stub_to_solution(workspace: Workspace, capsys: Captured) -> None:
     path.write_text(path.read_text() + "\ndef broken(:\n")
     assert course("check", "0.4") == 1
     assert "cannot be imported. SyntaxError" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("end", "message"), [("def broken(:", "invalid syntax"), ("x = '\0'", "null bytes")]
+)
+def test_a_file_that_python_cannot_read_is_named(
+    workspace: Workspace, capsys: Captured, end: str, message: str
+) -> None:
+    workspace.note(passed={"0.4": {"when": "today", "code": "x"}})
+    path = workspace.file("module.py")
+    path.write_text(path.read_text() + f"\n{end}\n")
+    assert course("status") == 0
+    out = capsys.readouterr().out
+    assert re.search(rf"0\.4 .* broken +minitorch/module\.py.*: .*{message}", out)
+    assert re.search(r"0\.1 .* open ", out)
+    assert course("solution", "0.4") == 2
+    assert "Mend that first" in capsys.readouterr().err
+
+
+def test_earlier_modules_are_not_filled_into_a_file_that_python_cannot_read(
+    workspace: Workspace, capsys: Captured
+) -> None:
+    path = workspace.file("scalar.py")  # of tasks that have other files, too
+    path.write_text(path.read_text() + "\ndef broken(:\n")
+    assert course("start", "2", "--fill") == 2
+    assert "minitorch/scalar.py line" in capsys.readouterr().err
+    assert workspace.open_places(find_task("0.1"))
+
+
+def test_a_result_is_told_though_it_cannot_be_remembered(
+    workspace: Workspace, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), "some.part")
+
+    monkeypatch.setattr("minitorch.course.workspace.write_whole", refuse)
+    assert course("check", "1.1") == 1
+    out = capsys.readouterr().out
+    assert "Still to write: central_difference" in out
+    assert re.search(r"This is not remembered: .*course\.json: Read-only", out)
+
+
+def test_what_to_type_after_new(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert course("new", "my torch") == 0
+    assert "Next: cd 'my torch' && minitorch course check 0.1" in capsys.readouterr().out
+    monkeypatch.chdir("my torch")
+    Path("README.md").unlink()
+    assert course("new", ".") == 0
+    assert "1 file written, yours to edit.\nNext: minitorch course" in capsys.readouterr().out
 
 
 def test_hints(workspace: Workspace, capsys: Captured) -> None:

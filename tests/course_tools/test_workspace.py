@@ -87,6 +87,18 @@ def test_a_fresh_workspace_imports(workspace: Workspace) -> None:
     assert all(workspace.file(name).exists() for name in course_files())
 
 
+def test_files_of_a_workspace_import_what_is_there(workspace: Workspace) -> None:
+    """Also inside functions: `make lint` looks at these."""
+    for name in course_files():
+        folder = workspace.file(name).parent
+        for node in ast.walk(ast.parse(workspace.text(name))):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                path = [folder, *folder.parents][node.level - 1].joinpath(
+                    *(node.module or "").split(".")
+                )
+                assert path.is_dir() or path.with_suffix(".py").is_file(), (name, node.module)
+
+
 def test_the_torch_floor_stands_on_a_workspace(workspace: Workspace) -> None:
     """`minitorch.torch` is the installed one, and its modules are the student's."""
     code = (

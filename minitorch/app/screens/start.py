@@ -21,6 +21,7 @@ MARKS = {
     "changed": ("history", "orange"),
     "written": ("rate_review", "blue"),
     "begun": ("edit", "orange"),
+    "broken": ("error", "red"),
     "open": ("circle", "gray"),
     "-": ("circle", "gray"),
 }
@@ -108,7 +109,7 @@ def show_task(own: Workspace, task: Task, mark: str, text: str, running: bool) -
         with st.container(width=250):
             st.markdown(f":material/{icon}: **{task.number}** {task.title}")
         st.badge(word, color=colour)  # type: ignore[arg-type]
-        if mark in ("open", "begun"):
+        if mark in ("open", "begun", "broken"):
             st.caption(text, width="content")
         st.space("stretch")
         guide_link("Guide", *task_place(task.number))
