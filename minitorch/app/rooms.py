@@ -335,6 +335,21 @@ ROOMS = (
         guide="torch",
     ),
     Room(
+        "tape",
+        "Compiled step",
+        "merge",
+        5,
+        (),
+        "A training step as `torch.compile` plays it: the graph of all that it computes, forward, backward and optimizer, "
+        "before and after neighbours are fused, with the time of each box.",
+        (
+            "Find a `relu` before fusion. In which box is it afterwards, and what else is there?",
+            "Which box takes the most time before fusion, and which one after?",
+            "Read a loop of the transformer: which numbers never reach memory?",
+        ),
+        guide="tape",
+    ),
+    Room(
         "gpt",
         "GPT",
         "edit_note",

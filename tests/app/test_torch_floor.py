@@ -8,9 +8,10 @@ import re
 import numpy as np
 import pytest
 
+from minitorch import torch
 from minitorch.app.drawings import torch_floor
 from minitorch.app.drawings.progress import draw_curves
-from minitorch.app.inside import gpt, torch_models
+from minitorch.app.inside import gpt, tapes, torch_models
 from minitorch.torch import nn
 
 
@@ -55,6 +56,30 @@ def test_every_model_has_a_graph_a_timeline_and_learns(model: str) -> None:
     parts = list(torch_models.train(model, "Adam", 0.01, 40, 0))
     assert parts[-1]["loss"] < 0.8 * parts[0]["loss"]
     assert set(parts[0]["parameters"]) == named
+
+
+def test_a_compiled_step_before_and_after_fusion() -> None:
+    found = tapes.compiled_step("perceptron")
+    before, after = found["before"], found["after"]
+    assert [step["name"] for step in before].count("relu") == 2
+    assert [step["name"] for step in after].count("add, relu") == 2
+    assert (before[-1]["name"], after[-1]["name"]) == ("adam_", "adam_")
+    relu = next(k for k, step in enumerate(before) if step["name"] == "relu")
+    assert before[relu]["reads"] == [[relu - 1, [64, 16]]]
+    assert {tuple(shape) for _, shape in after[-1]["reads"]} == {(16, 2), (16,), (16, 16), (2, 16), (2,)}  # fmt: skip
+    assert all(source < k for steps in (before, after) for k, step in enumerate(steps) for source, _ in step["reads"])  # fmt: skip
+    assert all(step["time"] > 0 for step in (*before, *after))
+    assert "relu" in found["loops"]
+    dot = torch_floor.steps_as_dot(after)
+    assert dot.count("->") == sum(len(step["reads"]) for step in after)
+    example = torch_models.make("perceptron")
+    optimizer = torch.optim.AdamW(example.model.parameters())
+    for loss in found["losses"]:
+        optimizer.zero_grad()
+        mine = example.loss()
+        mine.backward()
+        optimizer.step()
+        assert mine.item() == pytest.approx(loss, rel=1e-5)
 
 
 def test_histograms_count_every_number() -> None:

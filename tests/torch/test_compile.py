@@ -205,6 +205,11 @@ def test_when_each_step_ran(tmp_path: Path) -> None:
     assert len(rows) == len(timeline.events)
     assert rows[-1]["name"] == "sgd_ of 4 parameters"
     assert __file__ in rows[0]["args"]["lines"][0]
+    unfused = step.unfused_timeline(x)
+    names = [event.name for event in unfused.events]
+    assert (names[0], names[-1], names.count("relu")) == ("linear", "sgd_", 1)
+    assert unfused.events[names.index("relu")].reads == {0: (2, 4)}
+    assert step(x).item() < unfused.result.item() < timeline.result.item()
 
 
 def test_settings_that_hold_for_a_while() -> None:

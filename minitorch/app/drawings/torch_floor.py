@@ -37,6 +37,24 @@ def as_dot(nodes: Rows, arrows: Rows) -> str:
     return "\n".join([*lines, "}"])
 
 
+def steps_as_dot(steps: Rows) -> str:
+    """The steps of a compiled function as a graph: each box has its time, each arrow a shape."""
+    nodes = [
+        {"label": f"{step['name']}\\n{time_words(step['time'])}", "kind": "data" if step["time"] < IDLE else "operation"}
+        for step in steps
+    ]  # fmt: skip
+    arrows = [
+        {"from": source, "to": k, "shape": shape}
+        for k, step in enumerate(steps)
+        for source, shape in step["reads"]
+    ]
+    return as_dot(nodes, arrows)
+
+
+IDLE = 0.5
+"""Microseconds under which a step only gives memory another name."""
+
+
 def _quoted(text: str) -> str:
     return text.replace('"', "'")
 

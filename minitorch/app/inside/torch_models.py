@@ -38,7 +38,8 @@ class Example:
         return self.loss_of(self.model(self.inputs), self.targets)
 
 
-def _classes(scores: Tensor, targets: Tensor) -> Tensor:
+def class_loss(scores: Tensor, targets: Tensor) -> Tensor:
+    """Cross entropy, of one score list for each example or for each place in it."""
     return F.cross_entropy(scores.flatten(0, -2), targets.flatten())
 
 
@@ -47,7 +48,7 @@ def _perceptron() -> Example:
         nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 2)
     )
     points = torch.rand(64, 2)
-    return Example(model, points, ((points[:, 0] > 0.5) ^ (points[:, 1] > 0.5)).long(), _classes)
+    return Example(model, points, ((points[:, 0] > 0.5) ^ (points[:, 1] > 0.5)).long(), class_loss)
 
 
 def _convolution() -> Example:
@@ -55,7 +56,7 @@ def _convolution() -> Example:
         nn.Conv2d(1, 6, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(54, 2)
     )
     images = torch.randn(64, 1, 8, 8)
-    return Example(model, images, (images.mean(dim=(1, 2, 3)) > 0).long(), _classes)
+    return Example(model, images, (images.mean(dim=(1, 2, 3)) > 0).long(), class_loss)
 
 
 class _Recurrent(nn.Module):
@@ -72,13 +73,13 @@ class _Recurrent(nn.Module):
 
 def _recurrent() -> Example:
     steps = torch.randn(64, 6, 1)
-    return Example(_Recurrent(), steps, (steps.sum(dim=(1, 2)) > 0).long(), _classes)
+    return Example(_Recurrent(), steps, (steps.sum(dim=(1, 2)) > 0).long(), class_loss)
 
 
 def _transformer() -> Example:
     model = GPT(size=10, layers=1, heads=2, width=16, length=8)
     numbers = (torch.randint(10, (32, 1)) + torch.arange(9)) % 10  # counting, from anywhere
-    return Example(model, numbers[:, :-1], numbers[:, 1:], _classes)
+    return Example(model, numbers[:, :-1], numbers[:, 1:], class_loss)
 
 
 EXAMPLES: dict[str, Callable[[], Example]] = {

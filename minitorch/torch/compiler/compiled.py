@@ -165,13 +165,20 @@ class Compiled:
 
     def timeline(self, *args: Any, **kwargs: Any) -> Timeline:
         """Call the function once more, from its tape, and say how long each step of the program took."""
+        return self._timed(args, kwargs, fused=True)
+
+    def unfused_timeline(self, *args: Any, **kwargs: Any) -> Timeline:
+        """The same before fusion: how long each entry of the tape took, when Python played it."""
+        return self._timed(args, kwargs, fused=False)
+
+    def _timed(self, args: tuple[Any, ...], kwargs: dict[str, Any], fused: bool) -> Timeline:
         from .timeline import Timeline
 
         state = mode_state()
         for each in self.traced:
             tensors = each.holds(args, kwargs, state)
             if tensors is not None and not each.tape.recorded and not each.tape.elsewhere:
-                return Timeline(each.tape, tensors)
+                return Timeline(each.tape, tensors, fused)
         raise RuntimeError(f"{self.name!r} has no tape on the CPU that fits this call and leaves no graph behind; call it a few times before")  # fmt: skip
 
     def __deepcopy__(self, memo: Any) -> Compiled:

@@ -56,6 +56,10 @@ class OptimizedModule(Module):
         """Call the module once more, from its tape, and say how long each step of the program took."""
         return self._compiled.timeline(*args, **kwargs)
 
+    def unfused_timeline(self, *args: Any, **kwargs: Any) -> Any:
+        """The same before fusion: how long each entry of the tape took."""
+        return self._compiled.unfused_timeline(*args, **kwargs)
+
     @property
     def tape(self) -> Any:
         """The tape that was played or traced last."""

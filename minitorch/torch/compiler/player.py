@@ -56,7 +56,7 @@ def player_of(
 ) -> Callable[[Sequence[Tensor]], Any]:
     """A function that plays a tape for the tensors of its arguments; a native one is compiled first.
 
-    One that is to be timed calls `mark` after each step; texts about its steps are appended to `timed`.
+    One that is to be timed calls `mark` after each step, or each entry; events that tell of these are appended to `timed`.
     """
     if tape.recorded:
         return _OnTensors(tape).function()
@@ -70,6 +70,10 @@ def player_of(
         from .timeline import TimedPlayer
 
         player = NativePlayer(shorter, arrays) if timed is None else TimedPlayer(shorter, arrays, timed)  # fmt: skip
+    elif timed is not None:
+        from .timeline import TimedEntries
+
+        player = TimedEntries(shorter, timed)
     else:
         player = OnArrays(shorter)
     for slot, array in arrays.items():

@@ -144,7 +144,7 @@ class Tape:
             f"%{int(slot)}: {_text_of_layout(s.layout)}  # {_text_of_source(s)}"
             for slot, s in self.sources.items()
         ]
-        body = [_text_of_entry(entry) for entry in self.entries]
+        body = [text_of_entry(entry) for entry in self.entries]
         width = min(max(map(len, body), default=0), 96)
         last = None
         lines = [f"{self.name}:", *(f"  {line}" for line in given)]
@@ -207,7 +207,8 @@ def _text_of_source(source: Source) -> str:
     return f"argument {source.of}" if source.kind == "argument" else f"gradient of {source.of!r}"
 
 
-def _text_of_entry(entry: Entry) -> str:
+def text_of_entry(entry: Entry) -> str:
+    """An entry as a line, without its place."""
     made = ", ".join(
         f"{slot!r}: {_text_of_layout(layout)}"
         for slot, layout in zip(entry.outputs, entry.layouts, strict=True)
