@@ -217,9 +217,14 @@ class Tensor(HasAttributes):
 
     def detach(self) -> Tensor:
         """The same memory, outside the graph."""
-        out = wrap(self._array)
-        out._counter = counter_of(self)
-        out._is_inference = self._is_inference
+        out = blank(Tensor)
+        out._array = self._array
+        counter = self._counter
+        if counter is None:
+            counter = self._counter = [0]
+        out._counter = counter
+        if self._is_inference:
+            out._is_inference = True
         return out
 
     def detach_(self) -> Tensor:

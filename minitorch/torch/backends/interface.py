@@ -296,7 +296,7 @@ _METHODS = {
 def reduce(ufunc: np.ufunc, array: Array, axis: Any = None, keepdims: bool = False) -> Array:
     """A ufunc's reduction, as an array; those of other devices may have it as a method only."""
     if type(array) is np.ndarray:
-        result = ufunc.reduce(array, axis=axis, keepdims=keepdims)
+        result = ufunc.reduce(array, axis, None, None, keepdims)
         return result if type(result) is np.ndarray else np.asarray(result)
     return getattr(array, _METHODS[ufunc])(axis=axis, keepdims=keepdims)
 

@@ -69,6 +69,8 @@ def _kind_of(x: Any) -> str:
 
 def _refuse_fractions(input: Any, other: Any) -> None:
     """A negative number cannot be the power of whole numbers, whatever they are, nor a tensor that of booleans."""
+    if fits_floats(other) and (other >= 0 or type(other) is float):
+        return
     if type(other) in ARRAYS and other.dtype.kind == "b" == _kind_of(input):
         raise NotImplementedError("\"pow\" not implemented for 'Bool'")
     if isinstance(other, int) and other < 0 and input.dtype.kind in "biu":

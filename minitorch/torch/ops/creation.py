@@ -39,13 +39,13 @@ def _on_device(method: str, formula: Callable[..., Array]) -> Callable[..., Arra
         formula: the same for the CPU
     """
 
-    def make(size: Shape, dtype: Any, order: Any = None, device: Any = CPU, **value: Any) -> Array:
+    def make(size: Shape, dtype: Any, order: Any = None, device: Any = CPU, *value: Any) -> Array:
         if order is None and device is CPU:
             return formula(size, dtype)
         create = getattr(backend_for(device), method)
         if order is None:
-            return create(size, dtype, device, **value)
-        made = create(tuple([size[d] for d in order]), dtype, device, **value)
+            return create(size, dtype, device, *value)
+        made = create(tuple([size[d] for d in order]), dtype, device, *value)
         return made.transpose(np.argsort(order).tolist())
 
     return make
@@ -59,7 +59,7 @@ def _empty_strided(size: Shape, stride: Shape, count: int, dtype: Any, device: A
 def _full(size: Shape, dtype: Any, value: Any, order: Any = None, device: Any = CPU) -> Array:
     if order is None and device is CPU:
         return _filled(size, dtype, value)
-    return _fill_on_device(size, dtype, order, device, value=value)
+    return _fill_on_device(size, dtype, order, device, value)
 
 
 _fill_on_device = _on_device("full", _filled)

@@ -162,9 +162,13 @@ def _of_two(
             if type(input) is np.ndarray:
                 kind = input.dtype
                 if type(other) is np.ndarray:
-                    if other.dtype == kind and not (to_float and kind.kind in "biu"):
-                        many = input.size >= LARGE or other.size >= LARGE
-                        if many and kernel is not None and kind.char in "fd":
+                    same = other.dtype is kind or other.dtype == kind
+                    if same and not (to_float and kind.kind in "biu"):
+                        if (
+                            kernel is not None
+                            and (input.size >= LARGE or other.size >= LARGE)
+                            and kind.char in "fd"
+                        ):
                             result = kernel(input, other)
                         else:
                             result = compute(input, other)

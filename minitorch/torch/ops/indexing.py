@@ -260,6 +260,10 @@ def __getitem__(self: Tensor, key: Any) -> Tensor:  # noqa: N807
         )
     if isinstance(key, Tensor) and key._array.ndim and key._array.dtype.char in "?ilq":
         return bind(INDEX, (self,), {"key": (key._array,)})
+    if type(key) is list and array.ndim:
+        key = _plain_part(key)
+        if key.dtype.char in "ilq":
+            return bind(INDEX, (self,), {"key": (key,)})
     parts = key if type(key) is tuple else (key,)
     if _is_basic(parts):
         return bind(BASIC, (self,), {"at": parts})

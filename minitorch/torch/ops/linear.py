@@ -88,8 +88,9 @@ LINEAR_BACKWARD = Op(
 @composite
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Any = None) -> Tensor:
     """Each row of the input times the weight's rows, plus the bias."""
-    check_tensor("linear", input)
-    check_tensor("linear", weight, "weight")
+    if not (isinstance(input, Tensor) and isinstance(weight, Tensor)):
+        check_tensor("linear", input)
+        check_tensor("linear", weight, "weight")
     added = _check_linear(input._array, weight._array, None if bias is None else bias._array)
     result = bind(LINEAR, (input, weight, None if added else bias), {})
     if added:
@@ -99,12 +100,13 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: An
 
 def _check_linear(x: Array, weight: Array, bias: Array | None) -> bool:
     """RuntimeError if arguments do not fit; whether a bias is more than a row, and added afterwards."""
-    if x.dtype != weight.dtype or (bias is not None and x.dtype != bias.dtype):
+    kind = x.dtype
+    if kind != weight.dtype or (bias is not None and kind != bias.dtype):
         raise RuntimeError(
             f"mat1 and mat2 must have the same dtype, but got {kind_name(x)} and "
-            f"{kind_name(weight if bias is None or x.dtype != weight.dtype else bias)}"
+            f"{kind_name(weight if bias is None or kind != weight.dtype else bias)}"
         )
-    if x.dtype == np.bool_:
+    if kind.kind == "b":
         raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
     if not x.ndim or not 1 <= weight.ndim <= 2:
         raise RuntimeError(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from .. import dtypes
@@ -113,7 +114,8 @@ def _view(input: Array, shape: tuple[int, ...]) -> Array:
         out = None
     if out is None or out.shape != shape:
         out = input.reshape(_inferred(sizes_of(shape), input.size))
-    if not _looks_at(out, input):  # a copy
+    base = out.base
+    if base is not input and (base is None or base is not input.base):  # a copy
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension "
             "spans across two contiguous subspaces). Use .reshape(...) instead."
@@ -213,21 +215,23 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 @function_and_method
 def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     """The dimensions in another order."""
-    given, ndim = sizes_of(dims or (named["dims"],)), input._array.ndim
+    given = sizes_of(dims or (named["dims"],))
+    return bind(PERMUTE, (input,), {"dims": _order(given, input._array.ndim)})
+
+
+@lru_cache(maxsize=256)
+def _order(given: tuple[int, ...], ndim: int) -> tuple[int, ...]:
+    """An order of dimensions, counted from the first; an error if it is none."""
     if len(given) != ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length "
-            f"of the desired ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to "
+            f"of the desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to "
             f"len(dims) = {len(given)}"
         )
-    order = (
-        given if min(given, default=0) >= 0 else tuple([d + ndim if d < 0 else d for d in given])
-    )
-    if ndim and not 0 <= min(order) <= max(order) < ndim:
-        order = tuple([wrap_dim(d, ndim) for d in given])
+    order = tuple([wrap_dim(d, ndim) for d in given])
     if len(set(order)) != ndim:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return bind(PERMUTE, (input,), {"dims": order})
+    return order
 
 
 @function_and_method

@@ -9,7 +9,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.graph import Edge, Layout, Node, modes, numbers
-from ..autograd.saved import FREED, Saved, SavedOutputs, SavedTensor, save
+from ..autograd.saved import FREED, Saved, SavedOutput, SavedOutputs, SavedTensor, save
 from ..dtypes import from_numpy_dtype
 from ..tensor import Tensor, blank, edge_of
 
@@ -99,9 +99,9 @@ def make_node(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> OpNode:
     for x in inputs:
         edge = None
         if isinstance(x, Tensor):
-            edge = x._edge
-            if edge is None or x._base is not None:
-                edge = edge_of(x)
+            edge = x._edge if x._base is None else edge_of(x)
+            if edge is None and x._requires_grad:
+                edge = x, 0
             if edge is not None:
                 wanted |= bit
         edges.append(edge)
@@ -157,7 +157,8 @@ class OpNode(Node):
         if saved is None:
             return
         if plan.outputs is False:
-            saved.append(save(outputs[0], 0))
+            keep = SavedOutput.of if modes.saving is None else save
+            saved.append(keep(outputs[0], 0))
         elif plan.outputs:
             saved.append(SavedOutputs([save(o, n) for n, o in enumerate(outputs)]))
         if plan.named:

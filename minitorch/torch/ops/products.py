@@ -189,8 +189,10 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
 
 def _kind_of_product(input: Tensor, other: Tensor) -> Op:
     """What multiplies two tensors; RuntimeError, with the shapes, if nothing does."""
-    _same_type("matmul", input, other)
-    a, b = input._array.shape, other._array.shape
+    one, two = input._array, other._array
+    if one.dtype is not two.dtype:
+        _same_type("matmul", input, other)
+    a, b = one.shape, two.shape
     if len(a) == len(b) == 2 and a[1] == b[0]:
         return MM
     if not a or not b:

@@ -97,7 +97,7 @@ def _folding(small: np.ufunc, formula: Callable[..., Array]) -> Callable[..., Ar
             if len(dim) == input.ndim and not keepdim and type(input) is np.ndarray:
                 # An array rather than a number, at once.
                 return reduce(input, dim, None, np.empty((), input.dtype))
-            result = reduce(input, dim, keepdims=keepdim)
+            result = reduce(input, dim, None, None, keepdim)
             return result if input.ndim < 3 else ordered(result)
         kind = summing_kind(input, dtype)
         if input.dtype != kind and not (input.dtype.kind in "biu" and kind.kind in "biu"):
