@@ -149,7 +149,7 @@ _THRESHOLDS = {
 
 
 @contextmanager
-def by_kernels(also: tuple[str, ...] = ()) -> Iterator[list[int]]:
+def by_kernels() -> Iterator[list[int]]:
     """Let arrays of any size go to the compiled kernels, on all cores; gives a list of launches."""
     names = [f"{room}.{n}" for room, text in _THRESHOLDS.items() for n in text.split()]
     launches: list[int] = []
@@ -161,7 +161,7 @@ def by_kernels(also: tuple[str, ...] = ()) -> Iterator[list[int]]:
     launch = kernels._launcher
     with ExitStack() as stack:
         stack.enter_context(patch.object(kernels, "_launcher", launcher))
-        for name in (*names, *also):
+        for name in names:
             stack.enter_context(patch(f"minitorch.torch.{name}", 1))
         for fn in DISPATCHED:
             cells: Any = fn.__closure__
@@ -348,9 +348,6 @@ def check(
         count = _check_ways(made, "kernels", wrong)
     if launches or not made:
         count += _check_ways(made, "NumPy", wrong)
-    if "attention" in name:
-        with by_kernels(("backends.cpu.attention_kernels.NEAR",)):
-            count += _check_ways(made, "large heads", wrong)
     return count, wrong
 
 

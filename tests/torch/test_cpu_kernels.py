@@ -19,7 +19,7 @@ import torch.nn.functional as F  # noqa: N812
 from minitorch.torch import scalars
 from minitorch.torch.backends.cpu import kernels, maps, primitives
 from minitorch.torch.formulas import indexing, losses, norms, pool, reductions, softmax
-from minitorch.torch.formulas.geometry import Geometry
+from minitorch.torch.formulas.geometry import Geometry, adaptive_windows
 from minitorch.torch.formulas.matmul import matmul
 
 SMALL, LARGE = (5, 24), (160, 257)
@@ -552,10 +552,19 @@ def test_large_indices_out_of_bounds(dim: int, bad: int) -> None:
     np.testing.assert_array_equal(x, numbers(300, 300))
 
 
-def test_kernels_that_ask_ahead_run_in_plain_python() -> None:
-    from minitorch.torch.backends.cpu.vectors import prefetch
-
-    assert prefetch(numbers(3), 7) is None
+def test_passes_join_each_window_to_its_places() -> None:
+    grids = [Geometry((k,), (s,), (p,), (1,), c).grid((n,)) for k in (1, 2, 3, 5) for s in (1, 2, 4)
+             for p in range(k // 2 + 1) for c in (False, True) for n in (5, 12)]  # fmt: skip
+    found = [g.windows[0] for g in grids] + [
+        adaptive_windows(n, m) for n in (1, 5, 12) for m in (1, 3, 7, 12)
+    ]
+    for windows in found:
+        joined = np.zeros((len(windows.first), 12), int)
+        for chosen, places in windows.passes():
+            one_each = np.eye(chosen.stop - chosen.start, dtype=int)
+            joined[chosen, places] += one_each if len(one_each) > 1 else 1
+        for row, first, end in zip(joined, windows.first, windows.end, strict=True):
+            assert row.tolist() == [first <= i < end for i in range(12)]
 
 
 def test_scatter_starts_from_anything() -> None:
@@ -631,10 +640,7 @@ def small_calls(kind: Any) -> Iterator[tuple[Any, tuple[Any, ...]]]:
         grid = Geometry((size,) * 2, (2, 2), (size // 3,) * 2, (1, 1)).grid(image.shape[2:])
         yield largest, (image, grid)
         g, indices = largest.__wrapped__(image, grid)
-        divisors = np.full(g[0, 0].size, size * size)
         yield pool.max_pool_gradient, (g, indices, image.shape, 2)
-        yield pool.mean_of_windows, (image, grid, divisors)
-        yield pool.share_among_windows, (g, image.shape, grid, divisors)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])

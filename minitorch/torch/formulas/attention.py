@@ -40,16 +40,8 @@ def attention_weights(
     query: Array, key: Array, mask: Array | None, scale: float, causal: bool
 ) -> Array:
     """softmax(scale query keyᵀ + mask), of shape (..., L, S)."""
-    scores = _scores(query, key)
-    if mask is None:
-        return softmax_scores(scores, scale, causal)
-    return _masked(_scaled(scores, scale, causal), mask)
-
-
-@accelerated
-def softmax_scores(scores: Array, scale: float, causal: bool) -> Array:
-    """softmax(scale scores), which may be written into the scores' memory."""
-    return softmax(_scaled(scores, scale, causal), scores.ndim - 1)
+    scores = _scaled(_scores(query, key), scale, causal)
+    return softmax(scores, scores.ndim - 1) if mask is None else _masked(scores, mask)
 
 
 def _scaled(scores: Array, scale: float, causal: bool) -> Array:
@@ -93,24 +85,12 @@ def attention_backward(
     scale: float, causal: bool,
 ) -> tuple[Array, ...]:  # fmt: skip
     """The gradients of query, key and value; where there is a mask, of the scores too."""
-    slopes = _scores(g, value)
     by_value = _product(weights.swapaxes(-2, -1), g, value)
-    if mask is None:
-        slopes = softmax_scores_backward(slopes, weights, scale)
-    else:
-        slopes = softmax_backward(slopes, weights, weights.ndim - 1)
+    slopes = softmax_backward(_scores(g, value), weights, weights.ndim - 1)
+    by_mask = () if mask is None else (_summed_to(slopes, mask.shape),)
+    slopes = slopes * query.dtype.type(scale)
     by_query = _product(slopes, key, query)
-    by_key = _product(slopes.swapaxes(-2, -1), query, key)
-    if mask is None:
-        return by_query, by_key, by_value
-    factor = query.dtype.type(scale)
-    return by_query * factor, by_key * factor, by_value, _summed_to(slopes, mask.shape)
-
-
-@accelerated
-def softmax_scores_backward(g: Array, weights: Array, scale: float) -> Array:
-    """The gradient g of softmax(scale scores) by the scores, which may be written into g's memory."""
-    return softmax_backward(g, weights, g.ndim - 1) * g.dtype.type(scale)
+    return by_query, _product(slopes.swapaxes(-2, -1), query, key), by_value, *by_mask
 
 
 def _product(a: Array, b: Array, like: Array) -> Array:

@@ -24,6 +24,28 @@ class Windows(NamedTuple):
         """How many places each window covers."""
         return np.maximum(-((self.first - self.end) // self.step), 0)
 
+    def passes(self) -> list[tuple[slice, slice]]:
+        """Windows and places in pairs that, taken together, join each window to all its places.
+
+        Most windows are equal and at equal distances: they have one pass for each place of a window. Others, and
+        those that are fewer than their places, have one each, with all its places.
+        """
+        counts, first = self.counts, self.first
+        most = int(counts.max(initial=0))
+        full = np.flatnonzero(counts == most)
+        low, high = (int(full[0]), int(full[-1]) + 1) if len(full) else (0, 0)
+        apart = np.diff(first[low:high])
+        if not len(full) == high - low > most > 0 or not apart[0] or (apart != apart[0]).any():
+            low = high = 0
+        alone = (i for i in range(len(first)) if not low <= i < high)
+        passes = [
+            (slice(i, i + 1), slice(int(first[i]), int(self.end[i]), self.step)) for i in alone
+        ]
+        for tap in range(0, most * self.step if high else 0, self.step):
+            places = slice(int(first[low]) + tap, int(first[high - 1]) + tap + 1, int(apart[0]))
+            passes.append((slice(low, high), places))
+        return passes
+
 
 _ONE = Windows(np.zeros(1, np.int64), np.ones(1, np.int64), 1)
 """The window along a dimension that is not there."""
@@ -63,6 +85,11 @@ class Grid:
         )
 
     @cached_property
+    def passes(self) -> list[list[tuple[slice, slice]]]:
+        """The passes of the windows along each dimension."""
+        return [w.passes() for w in self.windows]
+
+    @cached_property
     def lifted(self) -> Any:
         """Sizes, first places, ends and steps in three dimensions; those that are missing have size 1."""
         missing = 3 - self.dims
@@ -85,11 +112,6 @@ class Grid:
             places = _outer(np.add, places * size, along)
             counting = _outer(np.logical_and, counting, tap < counts)
         return np.ascontiguousarray(places.T), np.ascontiguousarray(counting.T)
-
-    @cached_property
-    def are_equal(self) -> bool:
-        """Whether all windows cover as many places."""
-        return bool(self.table[1].all())
 
 
 def _outer(combine: Any, a: Array, b: Array) -> Array:

@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from ..backends.interface import accelerated, reduce
+from . import reductions
 from .geometry import Geometry, Grid, Sizes, adaptive_windows, by
+from .half_precision import in_single
 
 Array = Any
 
@@ -222,36 +224,56 @@ def _product(lengths: list[Array]) -> Array:
     return product
 
 
-@accelerated
+@in_single
 def mean_of_windows(x: Array, grid: Grid, divisors: Array) -> Array:
-    """The sum of each window, divided by its own number."""
-    shape = pooled_shape(x.shape, grid)
-    if 0 in shape:
-        return np.empty(shape, x.dtype, like=x)
-    places, counting = (np.asarray(v, like=x) for v in grid.table)
-    parts = planes_of(x, grid.dims).take(places, 1)  # (planes, taps, windows)
-    if not grid.are_equal:
-        parts = np.where(counting, parts, parts.dtype.type(0))
-    total = np.add.reduce(parts, axis=1)
-    divisors = np.asarray(divisors.astype(total.dtype), like=x)
-    if total.dtype.kind in "iu":  # towards 0, with all digits
-        mean = (total - np.fmod(total, divisors)) // divisors
+    """The sum of each window, divided by its own number: sums along one dimension after the other."""
+    total = x.astype(np.int64) if x.dtype.kind in "biu" else x
+    if prod(grid.shape) == 1:
+        whole = total[(..., *(passes[0][1] for passes in grid.passes))]
+        total = reductions.sum(whole, tuple(range(-grid.dims, 0)), True)
     else:
-        mean = total / divisors
-    return mean.astype(x.dtype, copy=False).reshape(shape)
+        for axis, (passes, count) in enumerate(
+            zip(grid.passes, grid.shape, strict=True), -grid.dims
+        ):
+            total = _sum_along(total, axis, passes, count)
+    divisors = np.asarray(divisors.reshape(grid.shape).astype(total.dtype), like=x)
+    if total.dtype.kind == "i":  # towards 0, with all digits
+        return ((total - np.fmod(total, divisors)) // divisors).astype(x.dtype)
+    return total / divisors
 
 
-@accelerated
+@in_single
 def share_among_windows(g: Array, input_shape: Sizes, grid: Grid, divisors: Array) -> Array:
     """Each window's g, divided by its own number, added to all its places."""
-    shares = planes_of(g, grid.dims)
-    shares = shares / np.asarray(divisors.astype(shares.dtype), like=g)
-    gradient = np.zeros((len(shares), prod(grid.sizes)), shares.dtype, like=g)
-    if g.size:
-        places, counting = grid.table
-        _, window = counting.nonzero()
-        window, chosen = (np.asarray(v, like=g) for v in (window, places[counting]))
-        starts = np.arange(len(gradient), like=g)[:, None] * gradient.shape[1]
-        places = (starts + chosen).reshape(-1)
-        np.add.at(gradient.reshape(-1), places, shares[:, window].reshape(-1))
-    return gradient.astype(g.dtype, copy=False).reshape(input_shape)
+    shared = g / np.asarray(divisors.reshape(grid.shape).astype(g.dtype), like=g)
+    for axis, (passes, size) in enumerate(zip(grid.passes, grid.sizes, strict=True), -grid.dims):
+        parts = shared
+        shared = np.zeros(_resized(parts, axis, size), parts.dtype, like=g)
+        for chosen, places in passes:
+            shared[_along(axis, places)] += parts[_along(axis, chosen)]
+    return shared
+
+
+def _sum_along(x: Array, axis: int, passes: list[tuple[slice, slice]], count: int) -> Array:
+    """The sums of windows along one dimension."""
+    total = np.empty(_resized(x, axis, count), x.dtype, like=x)
+    before = None
+    for chosen, places in passes:
+        part, target = x[_along(axis, places)], total[_along(axis, chosen)]
+        if chosen == before:
+            target += part
+        else:
+            alone = chosen.stop - chosen.start == 1
+            target[...] = part.sum(axis, keepdims=True) if alone else part
+        before = chosen
+    return total
+
+
+def _along(axis: int, part: slice) -> tuple[Any, ...]:
+    """An index of part of a dimension, counted from the last."""
+    return (..., part, *(slice(None),) * (-axis - 1))
+
+
+def _resized(x: Array, axis: int, size: int) -> Sizes:
+    """The shape of an array with another size of one dimension."""
+    return (*x.shape[:axis], size, *x.shape[x.ndim + axis + 1 :])

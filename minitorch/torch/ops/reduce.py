@@ -90,7 +90,7 @@ def summing_kind(input: Array, dtype: Any) -> Any:
 
 def _folding(small: np.ufunc, formula: Callable[..., Array]) -> Callable[..., Array]:
     """A sum or product: of whole numbers by a ufunc, of others by a formula, but for few elements."""
-    reduce = small.reduce
+    reduce: Any = small.reduce
 
     def compute(input: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
         if dtype is None and input.size < FEW and input.dtype.char in "fd":

@@ -1,4 +1,4 @@
-"""Kernels of attention.py: whole heads, side by side; and passes over rows of scores.
+"""Kernels of attention.py: whole heads, side by side.
 
 Operands are given by address and strides: the products of a BLAS read and write them where they
 are, whatever the order of their dimensions.
@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ...formulas.arrays import view_as
+from ....threads import numpy_on_one_thread
 from ...formulas.attention import heads_beside_each_other, memory_like
-from .blas import SMALL, address_of_product, itemsize, multiply
-from .kernels import PRODUCTS, inline, kernel, numbers_at, over_rows, share, tasks_for
+from .blas import address_of_product, gemm, itemsize
+from .kernels import PRODUCTS, inline, kernel, numbers_at, share, tasks_for
 from .primitives import exp
 from .runs import largest, product, total
 
@@ -22,21 +22,17 @@ Array = Any
 LANES = 32
 """How many numbers a loop takes at a time."""
 
-NEAR = 8 * SMALL
-"""So many multiplications a head may take: larger ones leave cores to the BLAS."""
-
 
 def takes(query: Array, key: Array, value: Array) -> bool:
-    """Whether there are several heads, each small, and a BLAS that kernels can call."""
+    """Whether there are several heads, none of them empty, and a BLAS that kernels can call."""
     batch = query.shape[:-2]
-    each = query.shape[-2] * key.shape[-2] * max(key.shape[-1], value.shape[-1])
     return (
         query.ndim <= 4
         and batch == key.shape[:-2] == value.shape[:-2]
         and query.shape[-1] == key.shape[-1]
         and key.shape[-2] == value.shape[-2]
         and query.size > query.shape[-2] * query.shape[-1]
-        and 0 < each <= NEAR
+        and min(query.size, key.size, value.size) > 0
         and address_of_product(query.dtype.type) != 0
     )
 
@@ -77,7 +73,8 @@ def _run(
     table = np.array([(x.ctypes.data, *x.strides[:3]) for x in heads])
     sizes = (*query.shape[:3], key.shape[2], key.shape[3], value.shape[3], int(causal))
     blas = address_of_product(query.dtype.type)
-    kernel(_work(query, value, weights), np.array([scale], query.dtype), blas, table, sizes)
+    with numpy_on_one_thread():
+        kernel(_work(query, value, weights), np.array([scale], query.dtype), blas, table, sizes)
 
 
 def _work(query: Array, value: Array, weights: Array) -> int:
@@ -90,22 +87,6 @@ def _heads(x: Array) -> Array:
     if (x.strides[-1] != size and x.shape[-1] > 1) or x.strides[-2] < x.shape[-1] * size:
         x = np.ascontiguousarray(x)
     return x[(None,) * (4 - x.ndim)]
-
-
-def softmax_scores(scores: Array, scale: float, causal: bool) -> Array:
-    """Let scores (..., L, S) be softmax(scale scores); if causal, query i takes of i + 1 keys."""
-    if scale <= 0:
-        return NotImplemented
-    length = scores.shape[-2] if causal else 0
-    _softmax_rows(scores.size, view_as(scores, -1, scores.shape[-1]), scores.dtype.type(scale), length)  # fmt: skip
-    return scores
-
-
-def softmax_scores_backward(g: Array, weights: Array, scale: float) -> Array:
-    """Let gradients of weights be those of the scores that they were made of."""
-    rows = (view_as(x, -1, x.shape[-1]) for x in (g, np.ascontiguousarray(weights)))
-    _softmax_rows_backward(g.size, *rows, g.dtype.type(scale))
-    return g
 
 
 # --- Rows -------------------------------------------------------------------------------------------
@@ -134,17 +115,6 @@ def _softmax_row_backward(row: Array, weights: Array, scale: Any) -> None:
     mean = product(row, weights)
     for j in range(len(row)):
         row[j] = (row[j] - mean) * weights[j] * scale
-
-
-@kernel
-def _softmax_rows(task: int, tasks: int, scores: Array, scale: Any, length: int) -> None:
-    first, last = share(task, tasks, len(scores))
-    for r in range(first, last):
-        n = min(r % length + 1, scores.shape[1]) if length else scores.shape[1]
-        _softmax_row(scores[r], n, scale)
-
-
-_softmax_rows_backward = over_rows(shared=1)(_softmax_row_backward)
 
 
 # --- Heads ------------------------------------------------------------------------------------------
@@ -177,11 +147,11 @@ def _forward(task: int, tasks: int, scale: Array, blas: int, table: Array, sizes
         b, h = unit // heads, unit % heads
         weights, out = _head(table, WEIGHTS, b, h, False), _head(table, OUT, b, h, False)
         query, key = _head(table, QUERY, b, h, False), _head(table, KEY, b, h, True)
-        multiply(blas, (length, keys, width), query, key, weights)
+        gemm(blas, (length, keys, width), query, key, weights, False)
         for i in range(length):
             n = min(i + 1, keys) if causal else keys
             _softmax_row(_row(table, WEIGHTS, b, h, i, keys), n, scale[0])
-        multiply(blas, (length, deep, keys), weights, _head(table, VALUE, b, h, False), out)
+        gemm(blas, (length, deep, keys), weights, _head(table, VALUE, b, h, False), out, False)
 
 
 @kernel
@@ -193,11 +163,13 @@ def _backward(task: int, tasks: int, scale: Array, blas: int, table: Array, size
     for unit in range(first, last):
         b, h = unit // heads, unit % heads
         g, weights = _head(table, OUT, b, h, False), _head(table, WEIGHTS, b, h, True)
-        multiply(blas, (length, keys, deep), g, _head(table, VALUE, b, h, True), slopes)
-        multiply(blas, (keys, deep, length), weights, g, _head(table, BY_VALUE, b, h, False))
+        gemm(blas, (length, keys, deep), g, _head(table, VALUE, b, h, True), slopes, False)
+        gemm(blas, (keys, deep, length), weights, g, _head(table, BY_VALUE, b, h, False), False)
         for i in range(length):
             given = _row(table, WEIGHTS, b, h, i, keys)
             _softmax_row_backward(_row(table, SLOPES, task, 0, i, keys), given, scale[0])
         query, key = _head(table, QUERY, b, h, False), _head(table, KEY, b, h, False)
-        multiply(blas, (length, width, keys), slopes, key, _head(table, BY_QUERY, b, h, False))
-        multiply(blas, (keys, width, length), transposed, query, _head(table, BY_KEY, b, h, False))
+        gemm(blas, (length, width, keys), slopes, key, _head(table, BY_QUERY, b, h, False), False)
+        gemm(
+            blas, (keys, width, length), transposed, query, _head(table, BY_KEY, b, h, False), False
+        )

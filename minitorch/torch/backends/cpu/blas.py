@@ -1,9 +1,9 @@
 """Matrix products inside kernels, by the BLAS that NumPy itself was built with.
 
 NumPy's core library knows its BLAS; the address of `cblas_sgemm` is looked up through it, under
-the names that builds of NumPy use. Where there is none of them, kernels that multiply are not
-used. From small matrices a BLAS makes no threads of its own, so tasks of a kernel can multiply
-side by side.
+the names that builds of NumPy use. Where there is none of them, or where it cannot be told how many
+threads to use, kernels that multiply are not used: they run under `numpy_on_one_thread`, so that
+tasks can multiply side by side.
 """
 
 from __future__ import annotations
@@ -17,13 +17,11 @@ import numpy as np
 from numba import config, float32, float64, int64, void
 
 from ....jit import compile_part
+from ....threads import NUMPY, blas_of
 from .kernels import EXACT, INSIDE, by_type, function_at
 
 NAMES = ("scipy_cblas_{}64_", "cblas_{}64_", "scipy_cblas_{}", "cblas_{}")
 """What the products are called in the BLAS of NumPy's builds."""
-
-SMALL = 262_144
-"""Products of up to so many multiplications are done by the thread that asks for them."""
 
 _ROWS, _PLAIN, _TRANSPOSED = 101, 111, 112
 
@@ -33,6 +31,8 @@ def address_of_product(real: Any) -> int:
     """Where in memory the product of matrices of a type is; 0 if it is not known."""
     if sys.platform != "linux" or config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
         return 0  # elsewhere arguments are passed in other ways
+    if blas_of(NUMPY) is None:
+        return 0
     routine = {np.float32: "sgemm", np.float64: "dgemm"}[real]
     library = ctypes.CDLL(np._core._multiarray_umath.__file__)  # type: ignore[attr-defined]
     for name in NAMES:
@@ -69,17 +69,3 @@ length of a row).
 
 itemsize: Any = by_type(lambda real: np.dtype(real).itemsize)
 """For use in kernels: how many bytes a number of the kernel's type has."""
-
-
-def multiply(blas: int, sizes: Any, a: Any, b: Any, c: Any) -> None:
-    """For use in kernels: C = A B, arguments as for `gemm`, in pieces that stay on this core."""
-    m, n, k = sizes
-    piece = max(SMALL // max(min(m, n) * k, 1), 8)
-    if m >= n:
-        for i in range(0, m, piece):
-            part = (a[0] + i * itemsize * (1 if a[2] else a[1]), a[1], a[2])
-            gemm(blas, (min(piece, m - i), n, k), part, b, (c[0] + i * c[1] * itemsize, c[1]), False)  # fmt: skip
-    else:
-        for j in range(0, n, piece):
-            part = (b[0] + j * itemsize * (b[1] if b[2] else 1), b[1], b[2])
-            gemm(blas, (m, min(piece, n - j), k), a, part, (c[0] + j * itemsize, c[1]), False)

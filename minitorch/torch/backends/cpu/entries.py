@@ -58,6 +58,12 @@ def entry_of(body: Any, real: Any) -> int:
     return address_of(compile_for(body, TASK, real), TASK)
 
 
+@inline
+def matrix_at(address: int, rows: int, n: int) -> Any:
+    """The matrix of contiguous numbers at an address."""
+    return numbers_at(address, rows * n).reshape(rows, n)
+
+
 def clear(block: int, task: int, tasks: int) -> None:
     """Zeros. Words: where, how many."""
     w = words(block, 2)
@@ -97,19 +103,17 @@ def halve(block: int, task: int, tasks: int) -> None:
     """The largest of each 2 by 2. Words: input, values, places; planes, height, width."""
     w = words(block, 6)
     planes, size, quarter = w[3], w[4] * w[5], (w[4] // 2) * (w[5] // 2)
-    x = numbers_at(w[0], planes * size).reshape(planes, size)
-    values = numbers_at(w[1], planes * quarter).reshape(planes, quarter)
-    places = words(w[2], planes * quarter).reshape(planes, quarter)
-    _halve_planes(task, tasks, x, values, places, (w[4], w[5]))
+    values, places = matrix_at(w[1], planes, quarter), words(w[2], planes * quarter)
+    places = places.reshape(planes, quarter)
+    _halve_planes(task, tasks, matrix_at(w[0], planes, size), values, places, (w[4], w[5]))
 
 
 def put_back(block: int, task: int, tasks: int) -> None:
     """The gradient of a maximum's input. Words: gradient, places, result; planes, windows and size of each."""
     w = words(block, 6)
     planes, windows, size = w[3], w[4], w[5]
-    g = numbers_at(w[0], planes * windows).reshape(planes, windows)
-    places = words(w[1], planes * windows).reshape(planes, windows)
-    _add_planes(task, tasks, g, numbers_at(w[2], planes * size).reshape(planes, size), places)
+    g, places = matrix_at(w[0], planes, windows), words(w[1], planes * windows)
+    _add_planes(task, tasks, g, matrix_at(w[2], planes, size), places.reshape(planes, windows))
 
 
 # --- Cross entropy -----------------------------------------------------------------------------------------
@@ -124,8 +128,7 @@ def cross_entropy(block: int, task: int, tasks: int) -> None:
     w = words(block, 10)
     rows, classes = w[6], w[7]
     target = words(w[1], rows)
-    each = numbers_at(w[3], 2 * rows).reshape(rows, 2)
-    x = numbers_at(w[0], rows * classes).reshape(rows, classes)
+    x, each = matrix_at(w[0], rows, classes), matrix_at(w[3], rows, 2)
     own = np.empty(rows, x.dtype)
     _entropies(np.int64(0), np.int64(1), x, target, w[8], each, own, words(w[5], 1))
     total, count = np.float64(0), 0
@@ -148,13 +151,11 @@ def cross_entropy_backward(block: int, task: int, tasks: int) -> None:
     rows = last - first
     factor = numbers_at(w[0], 1)[0] / numbers_at(w[4], 1)[0]
     start = first * classes * itemsize
-    x = numbers_at(w[1] + start, rows * classes).reshape(rows, classes)
+    x, out = matrix_at(w[1] + start, rows, classes), matrix_at(w[5] + start, rows, classes)
     own = np.empty(rows, x.dtype)
     for r in range(rows):
         own[r] = factor
-    out = numbers_at(w[5] + start, rows * classes).reshape(rows, classes)
-    sums = numbers_at(w[3] + 2 * first * itemsize, 2 * rows).reshape(rows, 2)
-    target = words(w[2] + 8 * first, rows)
+    sums, target = matrix_at(w[3] + 2 * first * itemsize, rows, 2), words(w[2] + 8 * first, rows)
     _entropies_backward(np.int64(0), np.int64(1), own, x, sums, target, out, w[8])
 
 
@@ -224,10 +225,9 @@ def normalize(block: int, task: int, tasks: int) -> None:
     """Layer norm. Words: input, weight, bias, result, means, reciprocal deviations; rows, length; eps as float64."""
     w = words(block, 9)
     rows, n = w[6], w[7]
-    x = numbers_at(w[0], rows * n).reshape(rows, n)
-    out = numbers_at(w[3], rows * n).reshape(rows, n)
+    x, out = matrix_at(w[0], rows, n), matrix_at(w[3], rows, n)
+    mean, rstd = matrix_at(w[4], rows, 1), matrix_at(w[5], rows, 1)
     eps = number(doubles(block + 64, 1)[0])
-    mean, rstd = numbers_at(w[4], rows).reshape(rows, 1), numbers_at(w[5], rows).reshape(rows, 1)
     _normalize(task, tasks, x, out, mean, rstd, numbers_at(w[1], n), numbers_at(w[2], n), eps)
 
 
@@ -246,11 +246,11 @@ def normalize_backward(block: int, task: int, tasks: int) -> None:
             sums[part, 0, i] = 0.0
             sums[part, 1, i] = 0.0
     if task < used:
-        g, x = (
-            numbers_at(w[0], rows * n).reshape(rows, n),
-            numbers_at(w[1], rows * n).reshape(rows, n),
+        g, x, by_input = (
+            matrix_at(w[0], rows, n),
+            matrix_at(w[1], rows, n),
+            matrix_at(w[5], rows, n),
         )
-        by_input = numbers_at(w[5], rows * n).reshape(rows, n)
         mean, r = numbers_at(w[2], rows), numbers_at(w[3], rows)
         _normalize_backward(task, used, g, x, mean, r, numbers_at(w[4], n), by_input, sums)
 
@@ -262,11 +262,8 @@ def _rows_entry(name: str) -> Any:
     def entry(block: int, task: int, tasks: int) -> None:
         w = words(block, 5)
         rows, n = w[3], w[4]
-        x, y = (
-            numbers_at(w[0], rows * n).reshape(rows, n),
-            numbers_at(w[1], rows * n).reshape(rows, n),
-        )
-        body(task, tasks, x, y, numbers_at(w[2], rows * n).reshape(rows, n))
+        x, y, out = matrix_at(w[0], rows, n), matrix_at(w[1], rows, n), matrix_at(w[2], rows, n)
+        body(task, tasks, x, y, out)
 
     entry.__name__ = entry.__qualname__ = name
     return entry
@@ -291,10 +288,8 @@ def take_rows(block: int, task: int, tasks: int) -> None:
         if i < 0 or i >= rows:
             words(w[3], 1)[0] = 1
         else:
-            row, out = (
-                numbers_at(w[0] + i * width * itemsize, width),
-                numbers_at(w[2] + j * width * itemsize, width),
-            )
+            row = numbers_at(w[0] + i * width * itemsize, width)
+            out = numbers_at(w[2] + j * width * itemsize, width)
             for k in range(len(out)):
                 out[k] = row[k]
 

@@ -17,18 +17,11 @@ from ...formulas.arrays import view_as
 from ...formulas.indexing import check_places
 from .dispatch import KERNEL_TYPES
 from .kernels import inline, kernel, share
-from .vectors import prefetch
 
 Array = Any
 
 WORDS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 """What is only moved is moved as whole numbers of the same size, whatever it is."""
-
-LINE = 64
-"""The bytes that come from memory at once."""
-
-AHEAD = 8
-"""How many rows before its turn a row is asked for."""
 
 
 def _as_words(*arrays: Array) -> list[Array]:
@@ -45,12 +38,6 @@ def _view(x: Array, dim: int, in_rows: bool = False) -> Array:
 
 def _places(index: Array) -> Array:
     return np.ascontiguousarray(index, np.int64)
-
-
-@inline
-def _prefetch_row(row: Array, start: int, stop: int) -> None:
-    for i in range(start, stop, LINE // row.itemsize):
-        prefetch(row, i)
 
 
 @inline
@@ -77,19 +64,16 @@ def add_rows(x: Array, dim: int, index: Array, source: Array) -> Any:
 
 @kernel
 def _add(task: int, tasks: int, out: Array, index: Array, source: Array) -> None:
-    count = len(index)
     first, last, start, stop = _block(task, tasks, len(source), source.shape[2])
     for b in range(first, last):
-        for j in range(count):
-            _prefetch_row(out[b, index[min(j + AHEAD, count - 1)]], start, stop)
+        for j in range(len(index)):
             row, o = source[b, j, start:stop], out[b, index[j], start:stop]
             for i in range(len(o)):
                 o[i] += row[i]
 
 
 # --- Single elements -----------------------------------------------------------------------------------
-# Along the last dimension, a lane is a row of memory: while one is worked through, the places of
-# the next are brought near.
+# Along the last dimension, a lane is a row of memory.
 
 
 def take_elements(x: Array, dim: int, index: Array) -> Array:
@@ -112,10 +96,7 @@ def _gather_in_rows(
     size = np.uint64(x.shape[1])
     for b in range(first, last):
         row, places, o = x[b], index[b, start:stop], out[b, start:stop]
-        soon = min(b + 1, last - 1)
-        next_row, next_places = x[soon], index[soon, start:stop]
         for j in range(len(o)):
-            prefetch(next_row, next_places[j])
             k = np.uint64(places[j])
             if k < size:
                 o[j] = row[k]
@@ -171,10 +152,7 @@ def _scatter_in_rows(adding: bool) -> Callable[..., None]:
         size = np.uint64(out.shape[1])
         for b in range(first, last):
             row, places, values = out[b], index[b], source[b]
-            soon = min(b + 1, last - 1)
-            next_row, next_places = out[soon], index[soon]
             for j in range(len(places)):
-                prefetch(next_row, next_places[j])
                 k = np.uint64(places[j])
                 if k < size:
                     row[k] = row[k] + values[j] if adding else values[j]

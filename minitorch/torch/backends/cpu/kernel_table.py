@@ -76,7 +76,6 @@ _declare("norms", 8_192, "normalize_rows", rounded=1)
 _declare("norms", 8_192, "normalize_rows_backward")
 _declare("norms", 8_192, "scale_rows combine_rows row_sums")
 _declare("attention", 8_192, "attention", count=_scores)
-_declare("attention", 8_192, "softmax_scores softmax_scores_backward")
 _declare("attention", 8_192, "attention_backward", of=5)
 _declare("reductions", 65_536, "sum prod amax amin norm moments argmax argmin cumsum")
 _declare("indexing", 32_768, "add_rows", of=3)
@@ -84,7 +83,5 @@ _declare("indexing", 32_768, "take_elements put_elements", of=2, any_type=True)
 _declare("conv", (1 << 20) + 1, "convolve", count=_products)
 _declare("conv", (1 << 20) + 1, "convolve_transposed", count=_transposed_products)
 _declare("conv", (1 << 20) + 1, "weight_gradient", count=_weight_products)
-_declare(
-    "pool", (1 << 12) + 1, "max_of_windows max_pool_gradient mean_of_windows share_among_windows"
-)  # fmt: skip
+_declare("pool", (1 << 12) + 1, "max_of_windows max_pool_gradient")
 _declare("recurrent", 1_024, "lstm_steps lstm_steps_backward gru_steps gru_steps_backward")

@@ -195,8 +195,7 @@ def _for_type(value: Any, real: Any) -> Any:
     if callable(value) and value in PRIMITIVES:
         return compiled(PRIMITIVES[value].body, real)
     if isinstance(value, FunctionType) and value.__module__.startswith(_PACKAGE):
-        # What Numba replaces by something compiled stays as it is.
-        return value if "compiled" in vars(value) else compiled(value, real)
+        return compiled(value, real)
     return value
 
 

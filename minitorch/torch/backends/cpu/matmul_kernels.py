@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ....threads import NUMPY, blas_of, numpy_on_one_thread
+from ....threads import numpy_on_one_thread
 from .blas import address_of_product, gemm, itemsize
 from .kernels import PARALLEL, PRODUCTS, kernel, numbers_at, share, tasks_for
 
@@ -15,7 +15,7 @@ Array = Any
 
 def usable(real: Any) -> bool:
     """Whether products can be shared out here: there are threads, and a BLAS that can be called."""
-    return tasks_for(PARALLEL) > 1 and bool(address_of_product(real) and blas_of(NUMPY))
+    return tasks_for(PARALLEL) > 1 and address_of_product(real) != 0
 
 
 def multiply(a: Array, b: Array, out: Array, bias: Array | None = None) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from ...formulas.arrays import in_order
 from ...formulas.geometry import Grid, Sizes
 from ...formulas.pool import planes_of, pooled_shape
-from .kernels import over_rows, reduction
+from .kernels import over_rows
 from .vectors import get, put
 
 Array = Any
@@ -37,26 +37,6 @@ def max_pool_gradient(g: Array, indices: Array, input_shape: Sizes, dims: int) -
     added = np.empty(input_shape, g.dtype)
     _add_planes(added.size, *(planes_of(in_order(v), dims) for v in (g, added, indices)))
     return added
-
-
-def mean_of_windows(x: Array, grid: Grid, divisors: Array) -> Any:
-    """The sum of each window, divided by its own number."""
-    mean = np.empty(pooled_shape(x.shape, grid), x.dtype)
-    if not mean.size:
-        return NotImplemented
-    planes = (planes_of(in_order(v), grid.dims) for v in (x, mean))
-    work = max(x.size, mean.size * grid.taps)
-    _mean_planes(work, *planes, (grid.lifted, divisors.astype(x.dtype)))
-    return mean
-
-
-def share_among_windows(g: Array, input_shape: Sizes, grid: Grid, divisors: Array) -> Array:
-    """Each window's g, divided by its own number, added to all its places."""
-    shared = np.empty(input_shape, g.dtype)
-    planes = (planes_of(in_order(v), grid.dims) for v in (g, shared))
-    work = max(shared.size, g.size * grid.taps)
-    _share_planes(work, *planes, (grid.lifted, divisors.astype(g.dtype)))
-    return shared
 
 
 # --- One plane ---------------------------------------------------------------------------
@@ -118,41 +98,3 @@ def _add_planes(g: Array, gradient: Array, indices: Array) -> None:
         place = indices[o]
         if 0 <= place < len(gradient):
             gradient[place] += g[o]
-
-
-@over_rows(shared=1)
-@reduction
-def _mean_planes(x: Array, values: Array, windows: Any) -> None:
-    """The mean of each window."""
-    (sizes, firsts, ends, _), divisors = windows
-    o = 0
-    for i in range(len(firsts[0])):
-        for j in range(len(firsts[1])):
-            for k in range(len(firsts[2])):
-                first, end = firsts[2][k], ends[2][k]
-                total = 0.0
-                for d in range(firsts[0][i], ends[0][i]):
-                    for h in range(firsts[1][j], ends[1][j]):
-                        row = (d * sizes[1] + h) * sizes[2]
-                        for w in range(row + first, row + end):
-                            total += get(x, w)
-                put(values, o, total / get(divisors, o))
-                o += 1
-
-
-@over_rows(shared=1)
-def _share_planes(g: Array, gradient: Array, windows: Any) -> None:
-    """Share each window's g among its places."""
-    (sizes, firsts, ends, _), divisors = windows
-    gradient[:] = 0
-    o = 0
-    for i in range(len(firsts[0])):
-        for j in range(len(firsts[1])):
-            for k in range(len(firsts[2])):
-                part = g[o] / divisors[o]
-                for d in range(firsts[0][i], ends[0][i]):
-                    for h in range(firsts[1][j], ends[1][j]):
-                        row = (d * sizes[1] + h) * sizes[2]
-                        for w in range(row + firsts[2][k], row + ends[2][k]):
-                            put(gradient, w, get(gradient, w) + part)
-                o += 1

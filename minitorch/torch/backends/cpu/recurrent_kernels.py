@@ -11,14 +11,15 @@ shapes recurrent.py names.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ....threads import numpy_on_one_thread
 from ...formulas.recurrent import walk
 from ...scalars import sigmoid
-from .blas import address_of_product, itemsize, multiply
+from .blas import address_of_product, gemm, itemsize
 from .kernels import PRODUCTS, inline, kernel, numbers_at, share
 from .primitives import tanh
 from .runs import product
@@ -29,44 +30,52 @@ FEW = 2
 """Up to so many rows a product is done without the BLAS, which would copy the whole matrix first."""
 
 
-def _run(kernel: Any, gates: Array, sizes: Sequence[int], reverse: bool, *arrays: Any) -> Any:
-    """Run a kernel, if there is a BLAS that kernels can call."""
+def _run(
+    kernel: Any, gates: Array, sizes: Sequence[int], reverse: bool, *arrays: Sequence[Array]
+) -> Any:
+    """Run a kernel on its four tuples of arrays, if there is a BLAS that kernels can call."""
     blas = address_of_product(gates.dtype.type)
     if not blas:
         return NotImplemented
     steps = np.array([(rows.start, n) for rows, n in walk(sizes, reverse)]).reshape(-1, 2)
     work = gates.size * gates.shape[1] // (4 * PRODUCTS)  # a gate takes so many products
-    kernel(work, gates, blas, steps, *(tuple(map(np.ascontiguousarray, some)) for some in arrays))
+    with numpy_on_one_thread():
+        kernel(
+            work, gates, blas, steps, *(tuple(map(np.ascontiguousarray, some)) for some in arrays)
+        )
     return None
+
+
+def _space(h: Array, gates: Array) -> tuple[Array, ...]:
+    """Memory for what the state gives to the gates."""
+    return (np.empty((len(h), gates.shape[1]), h.dtype),)
 
 
 def lstm_steps(
     gates: Array, sizes: Sequence[int], reverse: bool, weights: Any, state: Any, kept: Any
 ) -> Any:
-    """All steps, as in recurrent.py."""
-    w_hh, bias, w_hr = weights
-    h, c = state
-    given, full = np.empty((len(h), gates.shape[1]), h.dtype), np.empty_like(c)
-    projection = np.empty((0, c.shape[1]), h.dtype) if w_hr is None else w_hr
-    return _run(_lstm, gates, sizes, reverse, (w_hh, bias, projection), state, kept, (given, full))
+    """All steps, as in recurrent.py, where states are not projected."""
+    *weights, w_hr = weights
+    if w_hr is not None:
+        return NotImplemented
+    return _run(_lstm, gates, sizes, reverse, weights, state, kept, _space(state[0], gates))
 
 
 def lstm_steps_backward(
     gates: Array, sizes: Sequence[int], reverse: bool, weights: Any, state: Any, kept: Any, made: Any
 ) -> Any:  # fmt: skip
-    """All steps of the derivative, as in recurrent.py."""
+    """All steps of the derivative, as in recurrent.py, where states are not projected."""
     w_hh, w_hr = weights
-    projection = np.empty((0, state[1].shape[1]), gates.dtype) if w_hr is None else w_hr
-    made = (*made, np.empty_like(state[1]))
-    return _run(_lstm_backward, gates, sizes, reverse, (w_hh, projection), state, kept, made)
+    if w_hr is not None:
+        return NotImplemented
+    return _run(_lstm_backward, gates, sizes, reverse, (w_hh,), state, kept, made[:1])
 
 
 def gru_steps(
     gates: Array, sizes: Sequence[int], reverse: bool, weights: Any, h: Array, kept: Any
 ) -> Any:
     """All steps, as in recurrent.py."""
-    given = np.empty((len(h), gates.shape[1]), h.dtype)
-    return _run(_gru, gates, sizes, reverse, weights, (h, given), kept)
+    return _run(_gru, gates, sizes, reverse, weights, (h,), kept, _space(h, gates))
 
 
 def gru_steps_backward(
@@ -75,6 +84,26 @@ def gru_steps_backward(
     """All steps of the derivative, as in recurrent.py."""
     state = dh, np.empty_like(dh)
     return _run(_gru_backward, gates, sizes, reverse, (w_hh,), state, kept, made)
+
+
+def _over_steps(advance: Callable[..., None]) -> Any:
+    """Make a kernel of a function that takes some sequences through one step.
+
+    The function is given the gates, the BLAS, the first of its rows among those of all steps, its first sequence, how many
+    it has, and the tuples of weights, states, what is kept, and what is made.
+    """
+
+    def steps(
+        task: int, tasks: int, gates: Array, blas: int, steps: Array, weights: Any, state: Any, kept: Any, made: Any
+    ) -> None:  # fmt: skip
+        """See the module for `gates`, `blas` and `steps`, and the functions above for the tuples."""
+        first, last = share(task, tasks, len(state[0]))
+        for t in range(len(steps)):
+            own = min(last, steps[t, 1]) - first
+            if own > 0:
+                advance(gates, blas, steps[t, 0] + first, first, own, weights, state, kept, made)
+
+    return kernel(steps)
 
 
 # --- Rows ---------------------------------------------------------------------------------------------
@@ -108,12 +137,6 @@ def _curve_gate(gate: Array, given: Array, bias: Array) -> None:
         gate[j] = tanh(gate[j] + (given[j] + bias[j]))
 
 
-@inline
-def _own(steps: Array, t: int, first: int, last: int) -> Any:
-    """The first row of a step, and how many of a task's sequences it has."""
-    return steps[t, 0], min(last, steps[t, 1]) - first
-
-
 def _multiply_rows(
     blas: int, x: Array, first: int, rows: int, w: Array, transposed: bool, out: Array, to: int
 ) -> None:
@@ -121,7 +144,8 @@ def _multiply_rows(
     n, k = out.shape[1], x.shape[1]
     if rows > FEW:
         a, c = x.ctypes.data + first * k * itemsize, out.ctypes.data + to * n * itemsize
-        multiply(blas, (rows, n, k), (a, k, False), (w.ctypes.data, w.shape[1], transposed), (c, n))
+        b = w.ctypes.data, w.shape[1], transposed
+        gemm(blas, (rows, n, k), (a, k, False), b, (c, n), False)
         return
     for r in range(rows):
         row, o = x[first + r], out[to + r]
@@ -171,31 +195,17 @@ def _lstm_row(
         h[j] = o[j] * curved[j]
 
 
-@kernel
+@_over_steps
 def _lstm(
-    task: int, tasks: int, gates: Array, blas: int, steps: Array, weights: Any, state: Any, kept: Any, space: Any
+    gates: Array, blas: int, start: int, first: int, own: int, weights: Any, state: Any, kept: Any, made: Any
 ) -> None:  # fmt: skip
-    """See the module for `gates`, `blas` and `steps`, and `lstm_steps` for the tuples."""
-    w_hh, bias, w_hr = weights
-    h, c = state
-    out, before, cells, tanhs = kept
-    given, full = space
-    first, last = share(task, tasks, len(h))
-    projects = w_hr.shape[0] > 0
-    for t in range(len(steps)):
-        start, own = _own(steps, t, first, last)
-        if own <= 0:
-            continue
-        _multiply_rows(blas, h, first, own, w_hh, True, given, first)
-        for r in range(first, first + own):
-            at = start + r
-            _copy(h[r], before[at])
-            made = full[r] if projects else out[at]
-            _lstm_row(gates[at], given[r], bias, c[r], cells[at], tanhs[at], made)
-        if projects:
-            _multiply_rows(blas, full, first, own, w_hr, True, out, start + first)
-        for r in range(first, first + own):
-            _copy(out[start + r], h[r])
+    (w_hh, bias), (h, c), (out, before, cells, tanhs), (given,) = weights, state, kept, made
+    _multiply_rows(blas, h, first, own, w_hh, True, given, first)
+    for k in range(own):
+        r, at = first + k, start + k
+        _copy(h[r], before[at])
+        _lstm_row(gates[at], given[r], bias, c[r], cells[at], tanhs[at], out[at])
+        _copy(out[at], h[r])
 
 
 def _lstm_row_backward(
@@ -219,32 +229,16 @@ def _lstm_row_backward(
         c[j] *= f[j]
 
 
-@kernel
+@_over_steps
 def _lstm_backward(
-    task: int, tasks: int, gates: Array, blas: int, steps: Array, weights: Any, state: Any, kept: Any, made: Any
+    gates: Array, blas: int, start: int, first: int, own: int, weights: Any, state: Any, kept: Any, made: Any
 ) -> None:  # fmt: skip
-    """See the module for `gates`, `blas` and `steps`, and `lstm_steps_backward` for the tuples."""
-    w_hh, w_hr = weights
-    dh, dc = state
-    gy, cells, tanhs = kept
-    slopes, projected, full = made
-    first, last = share(task, tasks, len(dh))
-    projects = w_hr.shape[0] > 0
-    for t in range(len(steps)):
-        start, own = _own(steps, t, first, last)
-        if own <= 0:
-            continue
-        for r in range(first, first + own):
-            _add(gy[start + r], dh[r])
-            if projects:
-                _copy(dh[r], projected[start + r])
-        if projects:
-            _multiply_rows(blas, dh, first, own, w_hr, False, full, first)
-        for r in range(first, first + own):
-            at = start + r
-            arrived = full[r] if projects else dh[r]
-            _lstm_row_backward(gates[at], cells[at], tanhs[at], arrived, dc[r], slopes[at])
-        _multiply_rows(blas, slopes, start + first, own, w_hh, False, dh, first)
+    (w_hh,), (dh, dc), (gy, cells, tanhs), (slopes,) = weights, state, kept, made
+    for k in range(own):
+        r, at = first + k, start + k
+        _add(gy[at], dh[r])
+        _lstm_row_backward(gates[at], cells[at], tanhs[at], dh[r], dc[r], slopes[at])
+    _multiply_rows(blas, slopes, start, own, w_hh, False, dh, first)
 
 
 # --- GRU ----------------------------------------------------------------------------------------------
@@ -272,23 +266,15 @@ def _gru_row(
     _copy(h, out)
 
 
-@kernel
+@_over_steps
 def _gru(
-    task: int, tasks: int, gates: Array, blas: int, steps: Array, weights: Any, state: Any, kept: Any
+    gates: Array, blas: int, start: int, first: int, own: int, weights: Any, state: Any, kept: Any, made: Any
 ) -> None:  # fmt: skip
-    """See the module for `gates`, `blas` and `steps`, and `gru_steps` for the tuples."""
-    w_hh, bias = weights
-    h, given = state
-    out, before, inner = kept
-    first, last = share(task, tasks, len(h))
-    for t in range(len(steps)):
-        start, own = _own(steps, t, first, last)
-        if own <= 0:
-            continue
-        _multiply_rows(blas, h, first, own, w_hh, True, given, first)
-        for r in range(first, first + own):
-            at = start + r
-            _gru_row(gates[at], given[r], bias, h[r], inner[at], before[at], out[at])
+    (w_hh, bias), (h,), (out, before, inner), (given,) = weights, state, kept, made
+    _multiply_rows(blas, h, first, own, w_hh, True, given, first)
+    for k in range(own):
+        r, at = first + k, start + k
+        _gru_row(gates[at], given[r], bias, h[r], inner[at], before[at], out[at])
 
 
 def _gru_row_backward(
@@ -313,23 +299,16 @@ def _gru_row_backward(
         by_new[j] = dn[j] * r[j]
 
 
-@kernel
+@_over_steps
 def _gru_backward(
-    task: int, tasks: int, gates: Array, blas: int, steps: Array, weights: Any, state: Any, kept: Any, made: Any
+    gates: Array, blas: int, start: int, first: int, own: int, weights: Any, state: Any, kept: Any, made: Any
 ) -> None:  # fmt: skip
-    """See the module for `gates`, `blas` and `steps`, and `gru_steps_backward` for the tuples."""
-    (w_hh,) = weights
-    dh, more = state
-    gy, before, inner = kept
-    by_input, by_state = made
-    first, last = share(task, tasks, len(dh))
-    for t in range(len(steps)):
-        start, own = _own(steps, t, first, last)
-        if own <= 0:
-            continue
-        for r in range(first, first + own):
-            at = start + r
-            _gru_row_backward(gates[at], before[at], inner[at], gy[at], dh[r], by_input[at], by_state[at])  # fmt: skip
-        _multiply_rows(blas, by_state, start + first, own, w_hh, False, more, first)
-        for r in range(first, first + own):
-            _add(more[r], dh[r])
+    (w_hh,), (dh, more), (gy, before, inner), (by_input, by_state) = weights, state, kept, made
+    for k in range(own):
+        r, at = first + k, start + k
+        _gru_row_backward(
+            gates[at], before[at], inner[at], gy[at], dh[r], by_input[at], by_state[at]
+        )
+    _multiply_rows(blas, by_state, start, own, w_hh, False, more, first)
+    for r in range(first, first + own):
+        _add(more[r], dh[r])

@@ -5,8 +5,7 @@ tile of running sums in registers over a long loop, which is what products live 
 these verbs a kernel says so itself: `load`, `store`, `spread` (one number in every place),
 `multiply_add` and `add_totals`. `get` and `put` are for single numbers, without the look at the
 index's sign that keeps Numba from using vectors by itself. None of these checks bounds:
-what surrounds them must. `prefetch` alone may name a place that is not there: it only asks for
-memory to be brought near.
+what surrounds them must.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any
 from llvmlite import ir
 from numba import config, types
 from numba.core.codegen import get_host_cpu_features
-from numba.extending import intrinsic, models, overload, register_model
+from numba.extending import intrinsic, models, register_model
 from numba.np.arrayobj import make_array
 
 
@@ -119,20 +118,6 @@ def _put(typing: Any, array: Any, index: Any, number: Any) -> Any:
     return types.void(array, types.intp, array.dtype), generate
 
 
-def _prefetch(typing: Any, array: Any, index: Any) -> Any:
-    """Bring array[index] near, to be read or written soon."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        asking = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-        ask = builder.module.declare_intrinsic("llvm.prefetch", [byte], asking)
-        address = builder.bitcast(_address(context, builder, signature.args[0], *arguments), byte)
-        builder.call(ask, [address, number(0), number(3), number(1)])  # to read, to keep, data
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp), generate
-
-
 def _zero(typing: Any, array: Any) -> Any:
     """A vector of zeros of the array's type."""
 
@@ -216,18 +201,3 @@ VERBS = {
     "multiply_add": multiply_add, "add_totals": add_totals,
 }  # fmt: skip
 """What functions that are written out for a tile name."""
-
-
-def prefetch(array: Any, index: Any) -> None:
-    """Bring array[index] near, to be read or written soon; plain Python has no need of that."""
-
-
-@overload(prefetch, inline="always", strict=False)
-def _compiled_prefetch(array: Any, index: Any) -> Any:
-    return lambda array, index: _asking(array, index)
-
-
-vars(prefetch)["compiled"] = _compiled_prefetch  # for the fingerprints of kernels
-
-
-_asking: Any = intrinsic(_prefetch)
