@@ -13,8 +13,8 @@ from typing import Any
 from ..threads import get_num_threads as get_num_threads
 from ..threads import set_num_threads as set_num_threads
 from . import dtypes
-from .backends.interface import resolve
-from .device import CPU, where_new
+from .backends.interface import others, resolve
+from .device import CPU, set_default, where_new
 from .device import device as place
 
 if "NUMBA_NUM_THREADS" in os.environ and "OPENBLAS_NUM_THREADS" not in os.environ:
@@ -86,8 +86,6 @@ def set_deterministic_debug_mode(debug_mode: Any) -> None:
 
 def set_float32_matmul_precision(precision: str) -> None:
     """How exact products in float32 are on a GPU; those on the CPU are always in full precision."""
-    from .backends.interface import others
-
     if precision not in ("highest", "high", "medium"):
         raise RuntimeError(f"{precision} is not one of 'highest', 'high', or 'medium'")
     _Settings.matmul_precision = precision
@@ -116,8 +114,6 @@ def set_flush_denormal(mode: bool) -> bool:
 
 def set_default_device(device: Any) -> None:
     """Where new tensors go, in this thread, unless a call or `with torch.device(...)` says otherwise."""
-    from .device import set_default
-
     set_default(None if device is None else resolve(device))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..compiler import allow_in_graph as allow_in_graph
 from ..compiler import assume_constant_result as assume_constant_result
+from ..compiler import compile
 from ..compiler import config as config
 from ..compiler import disable as disable
 from ..compiler import exceptions as exc
@@ -14,13 +15,12 @@ from ..compiler import is_compiling as is_compiling
 from ..compiler import list_backends as list_backends
 from ..compiler import reset as reset
 from ..compiler.modules import OptimizedModule as OptimizedModule
+from ..compiler.state import break_tape
 from . import eval_frame as eval_frame
 
 
 def graph_break(msg: str = "") -> None:
     """Let the function that is traced have no tape."""
-    from ..compiler.state import break_tape
-
     break_tape(f"it asks for a graph break{': ' if msg else ''}{msg}")
 
 
@@ -34,8 +34,6 @@ def mark_static(tensor: Any, index: Any = None) -> None:
 
 def optimize(backend: Any = "inductor", *, nopython: bool = False, **_: Any) -> Any:
     """The older name of `torch.compile`, as a decorator."""
-    from ..compiler import compile
-
     return compile(backend=backend, fullgraph=nopython)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from .. import cuda
 from ..runner import report_missing
 from .jobs import Job, launch
 
@@ -107,8 +108,6 @@ def _ranks(text: str) -> int:
     if text in ("cpu", "auto"):
         return os.cpu_count() or 1
     if text == "gpu":
-        from .. import cuda
-
         return max(1, cuda.device_count())
     if not text.isdigit() or int(text) < 1:
         raise ValueError(f"Unsupported nproc_per_node value: {text}")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import environment
+from ..dtypes import int64
 from ..ops import FUNCTIONS
 from ..overriding import DisableTorchFunctionSubclass
 from ..size import Size
@@ -175,8 +176,6 @@ class NestedTensor(Tensor):
 
     @staticmethod
     def _int64() -> Any:
-        from ..dtypes import int64
-
         return int64
 
     def size(self, dim: int | None = None) -> Any:

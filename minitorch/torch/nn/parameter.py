@@ -7,6 +7,7 @@ from typing import Any
 from .. import dtypes
 from ..backends.interface import backend_for, resolve
 from ..device import CPU, where_new
+from ..ops.conversion import destination
 from ..overriding import disabled
 from ..tensor import Size, Tensor, counter_of
 
@@ -124,8 +125,6 @@ class UninitializedTensorMixin:
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """The same, to be of another type or on another device."""
-        from ..ops.conversion import destination
-
         kind, where, *_ = destination(args, dict(kwargs))
         return self._again(kind, where)
 

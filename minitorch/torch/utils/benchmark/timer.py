@@ -8,6 +8,7 @@ from collections.abc import Callable
 from timeit import default_timer
 from typing import Any
 
+from ... import __name__ as package
 from ...backends.interface import accelerator
 from ...cuda import synchronize
 from ...environment import get_num_threads, set_num_threads
@@ -57,8 +58,6 @@ class Timer:
         names = dict(globals or {})
         if "torch" not in names:
             from importlib import import_module
-
-            from ... import __name__ as package
 
             names["torch"] = import_module(package)
         stmt, setup = textwrap.dedent(stmt), textwrap.dedent(setup)

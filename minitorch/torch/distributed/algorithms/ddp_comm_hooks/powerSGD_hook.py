@@ -12,7 +12,9 @@ import numpy as np
 
 from .... import random
 from ....futures import Future
+from ....ops.joining import stack
 from ....ops.linalg.factorizations import qr
+from ....ops.random import randn
 from ....tensor import Tensor, wrap
 from ... import collectives, world
 from .default_hooks import allreduce_hook
@@ -68,8 +70,6 @@ class PowerSGDState:
 
     def first_columns(self, shapes: list[tuple[int, int]]) -> list[Tensor]:
         """Random Qs, the same on every rank."""
-        from ....ops.random import randn
-
         with random.fork_rng(devices=[]):
             random.manual_seed(int(self.rng.randint(1_000_000_000)))
             return [randn(m, min(n, m, self.matrix_approximation_rank)) for n, m in shapes]
@@ -131,8 +131,6 @@ def _orthogonal(matrix: Tensor, epsilon: float) -> Tensor:
         for other in columns:
             column = column - (other * column).sum() * other
         columns.append(column / (column.norm() + epsilon))
-    from ....ops.joining import stack
-
     return stack(columns, 1)
 
 
