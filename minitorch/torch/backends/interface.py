@@ -293,7 +293,7 @@ _METHODS = {
 }  # fmt: skip
 
 
-def reduce(ufunc: np.ufunc, array: Array, axis: Any = None, keepdims: bool = False) -> Array:
+def reduce(ufunc: Any, array: Array, axis: Any = None, keepdims: bool = False) -> Array:
     """A ufunc's reduction, as an array; those of other devices may have it as a method only."""
     if type(array) is np.ndarray:
         result = ufunc.reduce(array, axis, None, None, keepdims)
