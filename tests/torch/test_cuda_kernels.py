@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minitorch.torch.backends.cuda import reduction_sources, row_sources, sources
+from minitorch.torch.backends.cuda import mean_sources, reduction_sources, row_sources, sources
 from minitorch.torch.formulas import (
     attention,
     conv,
@@ -24,7 +24,7 @@ from minitorch.torch.formulas.geometry import Geometry
 from .kernels_on_cpu import Numbers, Parts, Places, compiled, run
 
 ALL = (
-    row_sources.COMBINE, reduction_sources.SUMS_OF_ROWS, sources.JOIN, sources.CROSS_ENTROPY, sources.EMBEDDING, sources.WINDOWS, sources.ATTENTION, sources.SHARES, sources.RECURRENT,
+    row_sources.COMBINE, reduction_sources.SUMS_OF_ROWS, sources.JOIN, sources.CROSS_ENTROPY, sources.EMBEDDING, sources.WINDOWS, mean_sources.MEANS, sources.ATTENTION, sources.SHARES, sources.RECURRENT,
 )  # fmt: skip
 RANDOM = np.random.default_rng(0)
 
@@ -251,6 +251,27 @@ def test_pooling(library, sizes, geometry):
     counts = int(np.prod(out.shape[2:])), int(np.prod(sizes)), out.size
     run(library, "max_pool_backward", -(-out.size // 256), 256, grad, places, found, *counts)
     close(found, pool.max_pool_gradient(grad, right, x.shape, dims))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "window"),
+    [
+        ((7,), ((3,), (2,), (1,), False, True, None)), ((6, 7), ((3, 2), (2, 2), (1, 1), True, False, None)),
+        ((6, 7), ((3, 3), (2, 3), (1, 1), True, True, None)), ((4, 5, 3), ((2, 2, 3), (2, 1, 1), (0, 1, 1), False, True, 5)),
+    ],
+)  # fmt: skip
+def test_average_pooling(library, sizes, window):
+    x, (*_, padded, divisor) = normal(2, 3, *sizes), window
+    expected = pool.avg_pool_forward(x, *window)
+    geometry, shape = pool.avg_pool_windows(x.shape, window)
+    assert shape == expected.shape
+    end = packed(1, sizes, shape[2:], geometry), ctypes.c_int(divisor or 0), padded
+    out = np.empty(shape)
+    run(library, "avg_pool", -(-out.size // 256), 256, x, out, *end, out.size)
+    close(out, expected)
+    found = np.empty_like(x)
+    run(library, "avg_pool_backward", -(-x.size // 256), 256, out, found, *end, x.size)
+    close(found, pool.avg_pool_gradient(out, x.shape, *window))
 
 
 def test_means(library):

@@ -169,6 +169,13 @@ def avg_pool_forward(
     return mean_of_windows(x, *_means(x.shape, geometry, count_include_pad, divisor_override))
 
 
+def avg_pool_windows(shape: Sizes, window: tuple[Any, ...]) -> tuple[Geometry, Sizes]:
+    """The windows of `avg_pool_forward`, and the shape of what it gives; RuntimeError where there are none such."""
+    kernel, stride, padding, ceil_mode, *means = window
+    geometry = Geometry(kernel, stride, padding, (1,) * len(kernel), ceil_mode)
+    return geometry, pooled_shape(shape, _means(shape, geometry, *means)[0])
+
+
 def avg_pool_gradient(
     g: Array, input_shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, ceil_mode: bool,
     count_include_pad: bool, divisor_override: int | None,

@@ -16,11 +16,12 @@ import numpy as np
 
 from ...formulas.conv import conv_output_shape
 from ...formulas.geometry import Geometry
-from ...formulas.pool import max_pool_windows
+from ...formulas.pool import avg_pool_windows, max_pool_windows
 from ...ops.layout import has_channels_last
 from ..interface import Array
 from .direct_sources import DIRECT
 from .grouped_sources import GROUPED
+from .mean_sources import MEANS
 from .products import multiply, sum_of_rows
 from .sources import WINDOWS
 from .typed_kernels import fit, kernel_for, pointer
@@ -54,8 +55,8 @@ def _packed(channels: int, sizes: Sizes, outs: Sizes, geometry: Geometry) -> np.
     return np.array(numbers, np.int32).view(f"V{4 * len(numbers)}")  # one struct
 
 
-def _launch(name: str, kind: Any, size: int, *args: Any) -> None:
-    kernel_for(WINDOWS, name, kind)((-(-size // BLOCK),), (BLOCK,), (*args, size))
+def _launch(name: str, kind: Any, size: int, *args: Any, source: str = WINDOWS) -> None:
+    kernel_for(source, name, kind)((-(-size // BLOCK),), (BLOCK,), (*args, size))
 
 
 class _Convolution:
@@ -290,6 +291,37 @@ def max_pool_backward(grad: Array, indices: Array, shape: Sizes, dims: int) -> A
     return out
 
 
+def avg_pool(input: Array, window: tuple[Any, ...]) -> Array | None:
+    """The mean of each window."""
+    geometry, shape = avg_pool_windows(input.shape, window)
+    if not fit(input) or input.size >= 1 << 31:
+        return None
+    out = cupy.ndarray(shape, input.dtype)
+    if out.size:
+        _launch_means("avg_pool", input, out, (input.shape, shape), geometry, window)
+    return out
+
+
+def avg_pool_backward(grad: Array, shape: Sizes, window: tuple[Any, ...]) -> Array | None:
+    """Each mean's gradient, shared among the places of its window."""
+    if not fit(grad) or not 0 < prod(shape) < 1 << 31:
+        return None
+    out = cupy.ndarray(shape, grad.dtype)
+    geometry, windows = avg_pool_windows(shape, window)
+    _launch_means("avg_pool_backward", grad, out, (shape, windows), geometry, window)
+    return out
+
+
+def _launch_means(
+    name: str, source: Array, out: Array, shapes: tuple[Sizes, Sizes], geometry: Geometry, window: tuple[Any, ...]
+) -> None:  # fmt: skip
+    """Start a kernel of average pooling; `shapes` are those of its input and of its means."""
+    sizes, outs = (shape[-len(geometry.kernel) :] for shape in shapes)
+    *_, padded, divisor = window
+    args = source, out, _packed(1, sizes, outs, geometry), np.int32(divisor or 0), bool(padded)
+    _launch(name, out.dtype, out.size, *args, source=WINDOWS + MEANS)
+
+
 def mean_pool(input: Array, size: Sizes) -> Array | None:
     """The mean of each image: the adaptive pooling to one place."""
     if prod(size) != 1 or not fit(input) or input.ndim <= len(size):
@@ -312,7 +344,7 @@ def mean_pool_backward(grad: Array, shape: Sizes, size: Sizes) -> Array | None:
 KERNELS: dict[str, Any] = {
     "convolution": convolution, "conv_transpose": transposed, "convolution_backward_weight": by_weight,
     "max_pool1d_with_indices": max_pool, "max_pool2d_with_indices": max_pool, "max_pool3d_with_indices": max_pool,
-    "max_pool_backward": max_pool_backward, "adaptive_avg_pool": mean_pool,
+    "max_pool_backward": max_pool_backward, "avg_pool": avg_pool, "avg_pool_backward": avg_pool_backward, "adaptive_avg_pool": mean_pool,
     "adaptive_avg_pool_backward": mean_pool_backward,
 }  # fmt: skip
 """By the names of records; where one returns None, the formula computes."""
