@@ -5,7 +5,7 @@
 
 A step is zero_grad, forward, loss, backward, and the optimizer's step. Both libraries start
 from one seed, and the losses of the first steps are compared before anything is timed. The
-libraries take turns of at least ten milliseconds; each number is the median over turns. Peak memory of the GPT's step is measured
+libraries take turns of at least ten milliseconds, on a GPU a hundred; each number is the median over turns. Peak memory of the GPT's step is measured
 in processes of their own. With `--cpu-time`, on one core, processor time is measured in place
 of the clock's: on a machine that does other things at the same time, that is the fair one. With
 `--compile`, steps are measured as the `torch.compile` of both libraries runs them, too, and some of them as JAX's `jit` does
@@ -235,8 +235,8 @@ def captured(step: Any, torch: Any) -> Step:
 WARM_UP = 36
 """Steps before a compiled step is measured: tapes are played by Python at first, then by compiled programs."""
 
-TURN = 0.01
-"""Seconds that a turn lasts at least."""
+TURN = {"cpu": 0.01, "cuda": 0.1}
+"""Seconds that a turn lasts at least. On a GPU, 0.01 would be two or three steps, which measure how a processor wakes up."""
 
 ROUNDING = 1e-3
 """How far losses may be apart, as a share of the loss, after so many steps that were rounded in other orders."""
@@ -314,7 +314,7 @@ def measure(
             step()
             start = clock()
             step()
-            count = max(3, math.ceil(TURN / max(clock() - start, 1e-6)))
+            count = max(3, math.ceil(TURN[device.partition(":")[0]] / max(clock() - start, 1e-6)))
             start = clock()
             for _ in range(count):
                 step()

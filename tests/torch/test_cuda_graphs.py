@@ -162,6 +162,97 @@ def test_clipped_gradients_stay_on_the_gpu():
     assert run(True) == pytest.approx(run(False), rel=1e-5)
 
 
+def is_split(compiled: Any) -> bool:
+    return is_graph(compiled) and compiled.traced[-1].play.ahead.graph.split
+
+
+def test_what_was_started_ahead_in_vain_has_changed_nothing():
+    torch.manual_seed(0)
+    model = Network().cuda()
+    own = torch.optim.Adam(model.parameters())
+    refuses = [False]
+
+    @torch.compile
+    def step(x, y):
+        if refuses[0]:
+            raise ValueError("not now")
+        own.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        own.step()
+        return loss
+
+    def everything():
+        grads = [p.grad.tolist() for p in model.parameters()]
+        return [t.tolist() for t in model.state_dict().values()], grads, torch.cuda.get_rng_state().tolist()  # fmt: skip
+
+    x, y = torch.randint(0, 11, (4, 6)).cuda(), torch.randint(0, 5, (4,)).cuda()
+    for _ in range(8):
+        step(x, y)
+    assert is_split(step)
+    before = everything()
+    refuses[0] = True
+    for wrong in (x, x.clone() + 7):  # places out of range, which nobody asked for
+        with pytest.raises(ValueError, match="not now"):
+            step(wrong, y)
+    torch.cuda.synchronize()
+    assert everything() == before
+    refuses[0] = False
+    assert step(x, y).isfinite()
+    assert everything()[1] != before[1]
+
+
+def _reads_what_it_wrote(h: Any, x: Any) -> Any:
+    h.add_(x.sum())
+    return x * h
+
+
+def _writes_what_it_kept(h: Any, x: Any) -> Any:
+    y = x * 3
+    h.copy_(y[0])
+    y.mul_(2)
+    return y + 1
+
+
+def _reads_a_view(h: Any, x: Any) -> Any:
+    view = h[1:].detach()
+    h.mul_(1.5)
+    return x[:, 1:] * view
+
+
+def _returns_a_view_twice(h: Any, x: Any) -> Any:
+    y = x * 2
+    h.add_(1)
+    return y, y[0]
+
+
+@pytest.mark.parametrize(
+    ("fn", "splits"),
+    [(_reads_what_it_wrote, True), (_writes_what_it_kept, True), (_reads_a_view, True), (_returns_a_view_twice, False)],
+)  # fmt: skip
+def test_what_is_written_last_is_read_as_before(fn, splits):
+    def whole(x):
+        for _ in range(9):
+            x = x.tanh() + 0.1
+        return fn(buffer, x)
+
+    found = []
+    for form in (torch.compile(whole), whole):
+        buffer = torch.arange(3.0).cuda()
+        own = []
+        for i in range(10):
+            made = form(torch.full((2, 3), 0.1 * i).cuda())
+            own += [t.tolist() for t in (*(made if isinstance(made, tuple) else (made,)), buffer)]
+        found.append(own)
+        if form is not whole:
+            assert is_split(form) is splits
+    close(*map(tensor, map(_flat, found)))
+
+
+def _flat(lists: Any) -> list[float]:
+    return [n for e in lists for n in (_flat(e) if isinstance(e, list) else [e])]
+
+
 def test_gradients_add_up():
     weight = torch.ones(3, device="cuda", requires_grad=True)
     x = torch.arange(3.0).cuda()
@@ -327,7 +418,7 @@ def test_a_changed_network_has_another_graph():
 
 @pytest.mark.parametrize(
     "name",
-    ["arguments_that_overlap", "random_draws", "an_index_that_is_caught", "threads_that_play_one_tape"],
+    ["arguments_that_overlap", "random_draws", "an_index_that_is_caught", "threads_that_play_one_tape", "variances_that_are_checked"],
 )  # fmt: skip
 def test_ways_to_break_a_tape_there(name):
     case = CASES[name][0]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import functools
 import sys
+import threading
 import warnings
 from collections.abc import Callable
 from types import CodeType, MethodType
@@ -49,6 +50,7 @@ class Traced:
         self.given, self.around, self.state, self.tape = given, around, state, tape
         self.play: Callable[..., Any] = _not_yet
         self.plays = 0
+        self.once = threading.Lock()
         self.shared: Any = None
         self.gradients: list[Source] = []  # that the tape reads
 
@@ -62,22 +64,34 @@ class Traced:
 
     def compile(self) -> None:
         """Let the tape be played by programs from now on; one that leaves a graph behind sees to that itself."""
-        if not self.tape.recorded:
-            self.play = programs_of(self.tape) or self.play
+        if not self.tape.recorded and self.once.acquire(blocking=False):
+            self.play = programs_of(self.tape, ahead=True) or self.play
 
     def holds(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], state: Any
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], state: Any, is_next: bool = False
     ) -> list[Tensor] | None:
-        """The tensors of a call's arguments, if the tape may be played for it."""
+        """The tensors of a call's arguments, if the tape may be played for it, and then will be: what can be started is."""
         if state != self.state:
             return None
         tensors = self.given.match(args, kwargs)
-        if tensors is None or not self.around.hold():
+        if tensors is None:
             return None
+        ahead = getattr(self.play, "ahead", None) if is_next else None  # a graph
+        if ahead is None or not ahead.start(tensors):
+            return tensors if self._holds_around(tensors) else None
+        held = False
+        try:
+            held = self._holds_around(tensors)
+        finally:
+            ahead.decide(held)
+        return tensors if held else None
+
+    def _holds_around(self, tensors: list[Tensor]) -> bool:
+        """Whether all but the arguments themselves is as it was."""
+        if not self.around.hold():
+            return False
         gradients = self._gradients(tensors)
-        if gradients is None or self.memory(tensors, gradients) != self.shared:
-            return None
-        return tensors
+        return gradients is not None and self.memory(tensors, gradients) == self.shared
 
     def _gradients(self, tensors: list[Tensor]) -> list[Any] | None:
         """The arrays of the gradients that the tape reads, if they lie in memory as they did."""
@@ -151,7 +165,7 @@ class Compiled:
             return self.fn(*args, **kwargs)
         state = mode_state()
         for each in self.traced:
-            tensors = each.holds(args, kwargs, state)
+            tensors = each.holds(args, kwargs, state, each.tape is self.tape)
             if tensors is not None:
                 self.tape = each.tape
                 if each.plays == config.plays_before_programs:

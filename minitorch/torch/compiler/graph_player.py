@@ -4,6 +4,9 @@ A graph is captured by playing the tape once, with arguments in buffers of the g
 still fits and whether somebody still has what it gave out the last time, starts it, and leaves gradients and
 results as every player does. What the graph gives out is its own memory; who keeps a result beyond the next call gets a copy
 from then on.
+
+What writes nothing that others see, such as the ways forward and back, is the first half of a graph, and is started
+ahead: while the GPU computes, the CPU looks whether the tape's guards hold. If they do not, the half is as if it had not been.
 """
 
 from __future__ import annotations
@@ -18,18 +21,25 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.cuda.graphs import CannotCapture, Graph
+from ..backends.cuda.graphs import CannotCapture, CannotSplit, Graph
 from ..backends.interface import as_array, backend_for, backend_of, computed, implementation
 from ..device import device
 from ..ops.creation import LIFT
 from ..ops.writes import InPlace
 from ..optim.elementwise import Step
 from ..tensor import Tensor
+from .passes import with_constants, with_writes_last
 from .player import OnArrays, generators_of
 from .tape import ALIAS, Entry, Layout, Slot, Tape, slots_in
 
 MOST_CAPTURES = 8
 """How often a tape is captured before it is left to Python."""
+
+MOST_CANCELLED = 2
+"""How often the first half of a graph is started in vain before none is started ahead."""
+
+WORTH_SPLITTING = 8
+"""How many entries the first half of a graph has at least."""
 
 Arrays = Sequence[Any]
 
@@ -57,7 +67,7 @@ class OnDevice(OnArrays):
 
     def entry(self, entry: Entry) -> None:
         op = entry.op
-        if op is ALIAS or (not isinstance(op, InPlace) and op.writes):
+        if op is ALIAS or (not isinstance(op, InPlace) and (op.writes or not entry.outputs)):
             super().entry(entry)
             return
         given = ", ".join(map(self.text, entry.inputs))
@@ -141,9 +151,10 @@ def record_step(graph: Graph, step: Step, columns: list[list[Any]], counts: Any,
 class Recorder(OnDevice):
     """Plays a tape while its graph is captured: it launches, and leaves nothing."""
 
-    def __init__(self, tape: Tape, graph: Graph, changing: list[Slot]) -> None:
+    def __init__(self, tape: Tape, graph: Graph, changing: list[Slot], early: int) -> None:
         super().__init__(tape)
         self.changing = changing
+        self.second = tape.entries[early].number if early < len(tape.entries) else math.inf
         self.outputs = sorted(self.returned - {int(s) for s in tape.sources})
         self.names |= {"graph": graph, "step": record_step}
 
@@ -156,13 +167,15 @@ class Recorder(OnDevice):
             self.lines.append(f"t{int(slot)} = wrap(v{int(slot)})")
 
     def leave(self, number: float = math.inf) -> None:
-        """Gradients and versions are left at each play."""
+        """Gradients and versions are left at each play; before the entry of a number, the second half of the graph begins."""
+        if number in (self.second, math.inf) and "yield" not in self.lines:
+            self.lines.append("yield")
 
     def end(self) -> None:
-        """As `leave`."""
+        self.leave()
 
     def result(self, value: Any) -> str:
-        return f"({''.join(f'v{n}, ' for n in self.outputs)})"
+        return f"graph.given_out(({''.join(f'v{n}, ' for n in self.outputs)}))"
 
     def entry(self, entry: Entry) -> None:
         if entry.op is LIFT:
@@ -214,9 +227,12 @@ class Captured:
         changing: the slots of arguments and of gradients, which are copied into buffers
         back: the places of those that the tape writes
         copied: the places of results that somebody keeps, and that are given out as copies
+        splits: whether the graph may have two halves
+        cancelled: how often the first one was started in vain
+        confirmed: the thread that is to finish what was started ahead, or 0
     """
 
-    def __init__(self, tape: Tape, constants: dict[Slot, Any]) -> None:
+    def __init__(self, tape: Tape, constants: dict[Slot, Any], ahead: bool) -> None:
         reason = refusal(tape)
         if reason:
             raise CannotCapture(reason)
@@ -231,15 +247,29 @@ class Captured:
         self.back = [k for k, slot in enumerate(self.changing) if int(slot) in written]
         self.lock = threading.Lock()
         self.copied: set[int] = set()
-        self.captures = 0
+        self.captures = self.cancelled = self.confirmed = 0
         self.graph: Graph | None = None
+        self.splits = ahead and all(s.kind != "gradient" for s in tape.sources.values())
         self._capture()
 
     def _capture(self) -> None:
-        """Capture the tape."""
+        """Capture the tape, in two halves if that can be."""
         self.captures += 1
-        graph = self.backend.new_graph(self.where)
-        recorder = Recorder(self.tape, graph, self.changing)
+        if self.splits:
+            tape, early = with_writes_last(self.tape)
+            try:
+                if early >= WORTH_SPLITTING:
+                    self._capture_in_order(tape, early)
+                    return
+            except CannotSplit:
+                pass
+            self.splits = False
+        self._capture_in_order(self.tape, 0)
+
+    def _capture_in_order(self, tape: Tape, early: int) -> None:
+        """Capture the entries of a tape, the early ones as the first half."""
+        graph = self.backend.new_graph(self.where, early > 0)
+        recorder = Recorder(tape, graph, self.changing, early)
         for slot, array in self.constants.items():
             recorder.names[f"v{int(slot)}"] = array
             recorder.fixed.add(int(slot))
@@ -275,12 +305,46 @@ class Captured:
         """How many references there are to each result, and to its memory."""
         return [*map(getrefcount, self.made), *map(getrefcount, self.memories)]
 
+    def start(self, tensors: Sequence[Tensor]) -> bool:
+        """Start the first half of the graph for the tensors of arguments, ahead of guards; whether it was.
+
+        `decide` must follow, in the same thread.
+        """
+        graph = self.graph
+        if graph is None or not graph.split or self.cancelled >= MOST_CANCELLED:
+            return False
+        if self.backend.current() != self.where.index or not self.lock.acquire(blocking=False):
+            return False
+        try:
+            graph.check()
+            sources = self.tape.sources
+            arrays = [tensors[sources[slot].of]._array for slot in self.changing]
+            graph.start(list(zip(arrays, self.buffers, strict=True)))
+        except BaseException:
+            self.lock.release()
+            raise
+        return True
+
+    def decide(self, held: bool) -> None:
+        """Say whether what was started ahead is to be finished: by the next call of this thread."""
+        if held:
+            self.confirmed = threading.get_ident()
+            return
+        assert self.graph is not None
+        try:
+            self.cancelled += 1
+            self.graph.cancel()
+        finally:
+            self.lock.release()
+
     def __call__(self, arrays: Arrays) -> list[Any] | None:
         """Play the graph with arrays of arguments and gradients; None where Python must play the tape."""
-        if not self.lock.acquire(blocking=False):
+        started = self.confirmed == threading.get_ident()
+        if not started and not self.lock.acquire(blocking=False):
             return None
+        self.confirmed = 0
         try:
-            return self._play(arrays)
+            return self._play(arrays, started)
         finally:
             self.lock.release()
 
@@ -297,26 +361,33 @@ class Captured:
                 )  # fmt: skip
         return self.graph
 
-    def _play(self, arrays: Arrays) -> list[Any] | None:
+    def _fits(self, graph: Graph) -> bool:
+        """Whether the graph can be played: nobody has its results, and its numbers are as many as they were."""
+        now = self._references()
+        if now != self.free:
+            count = len(self.made)
+            self.copied.update(k % count for k, n in enumerate(now) if n != self.free[k])
+            return False
+        return all(part.fits() for part in graph.parts)
+
+    def _play(self, arrays: Arrays, started: bool) -> list[Any] | None:
         graph = self.graph
         if graph is None:
             graph = self._captured_again()
             if graph is None:
                 return None
-        if self.backend.current() != self.where.index:
-            return None
-        graph.check()
-        now = self._references()
-        if now != self.free:
-            count = len(self.made)
-            held = [k % count for k, n in enumerate(now) if n != self.free[k]]
-            self.copied.update(held)
+        if not started:
+            if self.backend.current() != self.where.index:
+                return None
+            graph.check()
+        if not self._fits(graph):
             self.graph = None
+            if started:
+                graph.cancel()
             return None
-        if not all(part.fits() for part in graph.parts):
-            self.graph = None
-            return None
-        graph.play(list(zip(arrays, self.buffers, strict=True)))
+        if not started:
+            graph.start(list(zip(arrays, self.buffers, strict=True)))
+        graph.finish()
         made = list(self.made)
         copies = [(self.buffers[k], arrays[k]) for k in self.back]
         for k in sorted(self.copied):
@@ -355,13 +426,14 @@ class GraphPlayer(OnArrays):
                         self.lines.append(f"bump_version(t{int(slot)})")
 
 
-def graph_of(tape: Tape, python: Callable[..., Any]) -> Callable[[Sequence[Tensor]], Any]:
-    """A player of a tape as one graph; CannotCapture where there is none."""
-    from .passes import with_constants
-
+def graph_of(
+    tape: Tape, python: Callable[..., Any], ahead: bool
+) -> Callable[[Sequence[Tensor]], Any]:
+    """A player of a tape as one graph, which may be started ahead of guards or not; CannotCapture where there is none."""
     shorter, constants = with_constants(tape)
-    captured = Captured(shorter, constants)
-    play = GraphPlayer(shorter, captured, python).function()
+    captured = Captured(shorter, constants, ahead)
+    play: Any = GraphPlayer(shorter, captured, python).function()
+    play.ahead = captured
     assert captured.graph is not None
     tape.program = [f"graph: {captured.graph.about()}"]
     return play

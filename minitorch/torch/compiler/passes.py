@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 from ..backends.interface import as_array, computed
 from ..ops.copies import CLONE
 from ..ops.creation import LIFT
 from ..ops.record import ELEMENTWISE, MOVEMENT, REDUCTION, Op
+from .comparing import owner
 from .tape import ALIAS, Entry, Slot, Tape, rebuilt, slots_in
 from .tracing import Constant
 
@@ -91,3 +93,30 @@ def without_idle_copies(tape: Tape) -> Tape:
             idle = uses[given] == 1 and fresh.get(given) == entry.layouts[0]
         entries.append(replace(entry, op=ALIAS, params={}) if idle else entry)
     return replace(tape, entries=entries)
+
+
+def with_writes_last(tape: Tape) -> tuple[Tape, int]:
+    """The tape with entries that write memory from outside at its end, and how many come before.
+
+    With them go entries that read what they write, and those that write what they read.
+    """
+    memory: dict[int, set[int]] = {}  # by slots: the owners of the memory that it may show
+    for slot, source in tape.sources.items():
+        memory[int(slot)] = {id(owner(source.of._array)) if source.kind == "tensor" else -int(slot) - 1}  # fmt: skip
+    outside = set().union(*memory.values())
+    early, late = [], []
+    read: set[int] = set()
+    written: set[int] = set()
+    for entry in tape.entries:
+        shown = set().union(*(memory.get(int(slot), ()) for slot in entry.slots()))
+        changed = {m for i in entry.op.writes for s in slots_in(entry.inputs[i]) for m in memory.get(int(s), ())}  # fmt: skip
+        for slot, own in zip_longest(entry.outputs, entry.fresh[: len(entry.outputs)]):
+            memory[int(slot)] = {-int(slot) - 1} if own and entry.op is not ALIAS else shown
+        checks = not (entry.outputs or entry.op.writes)
+        if checks or changed & outside or shown & written or changed & read:
+            late.append(entry)
+            read |= shown
+            written |= changed.union(*(memory[int(slot)] for slot in entry.outputs))
+        else:
+            early.append(entry)
+    return replace(tape, entries=[*early, *late]), len(early)

@@ -86,10 +86,10 @@ def player_of(
     return play
 
 
-def programs_of(tape: Tape) -> Callable[[Sequence[Tensor]], Any] | None:
+def programs_of(tape: Tape, ahead: bool = False) -> Callable[[Sequence[Tensor]], Any] | None:
     """A native player of a tape that leaves no graph behind, which is noted on it; None, with a warning, if there is none.
 
-    On a GPU that is one graph.
+    On a GPU that is one graph; what of it changes nothing may be started ahead of guards.
     """
     if not COMPILES and not tape.elsewhere:
         return None
@@ -97,7 +97,7 @@ def programs_of(tape: Tape) -> Callable[[Sequence[Tensor]], Any] | None:
         if tape.elsewhere:
             from .graph_player import graph_of
 
-            return graph_of(tape, player_of(tape))
+            return graph_of(tape, player_of(tape), ahead)
         from .listing import kernels_in, listing_of
 
         plan = _plan_of(tape)

@@ -287,8 +287,8 @@ class Cuda(Backend):
 
     # --- Graphs ------------------------------------------------------------------------------------------
 
-    def new_graph(self, where: device) -> Graph:
-        """A graph of a GPU, in which nothing is captured yet."""
+    def new_graph(self, where: device, split: bool) -> Graph:
+        """A graph of a GPU, in which nothing is captured yet, with work in its first half or not."""
         raise NotImplementedError
 
     def fill_from_words(

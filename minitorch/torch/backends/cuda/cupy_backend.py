@@ -120,11 +120,11 @@ class CupyCuda(Cuda):
 
     # --- Graphs ----------------------------------------------------------------------------------------
 
-    def new_graph(self, where: device) -> Any:
+    def new_graph(self, where: device, split: bool) -> Any:
         from .cupy_graph import CupyGraph
 
         with self._on(where):
-            return CupyGraph()
+            return CupyGraph(split)
 
     def fill_from_words(
         self, launch: Any, graph: Any, place: int, kind: Any, where: device

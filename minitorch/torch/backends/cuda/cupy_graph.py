@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import cache
 from typing import Any
 
@@ -38,6 +38,9 @@ extern "C" __global__ void begin(long long* words, int used, Begin given) {
 """
 _SIZE = MOST_WORDS + 3 * MOST_COPIES
 
+Copy = tuple[int, int, int]
+"""Where memory is copied from, where to, and how many bytes."""
+
 
 @cache
 def _begin_kernel() -> Any:
@@ -51,17 +54,14 @@ class _Given:
         self.numbers = np.zeros(_SIZE, np.int64)
         self.struct = self.numbers.view(f"V{8 * _SIZE}")
 
-    def launch(
-        self, memory: Any, words: np.ndarray, used: int, copies: Sequence[tuple[Array, Array]]
-    ) -> None:
-        """Write words and copy arrays without gaps."""
+    def launch(self, memory: Any, words: np.ndarray, used: int, copies: Sequence[Copy]) -> None:
+        """Write words and copy memory."""
         own = self.numbers
         own[:used] = words[:used]
         largest = 0
-        for k, (source, target) in enumerate(copies):
+        for k, (source, target, n) in enumerate(copies):
             at = MOST_WORDS + k
-            own[at], own[at + MOST_COPIES] = source.data.ptr, target.data.ptr
-            own[at + 2 * MOST_COPIES] = n = source.nbytes
+            own[at], own[at + MOST_COPIES], own[at + 2 * MOST_COPIES] = source, target, n
             largest = max(largest, n)
         across = min(64, max(1, largest // 8192))
         _begin_kernel()(
@@ -74,73 +74,113 @@ class CupyGraph(Graph):
 
     Attributes:
         pool: where the arrays of the graph lie
+        results: where those lie that a split graph gives out
         constants: where those lie that nobody writes
         memory: the words as kernels read them
-        flags: two numbers for each check, in memory of the CPU that kernels write
+        noted: two numbers for each check, which kernels write
+        flags: the same in memory of the CPU, as the second half leaves them
+        executables: the halves; 0 for one without work
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, split: bool) -> None:
+        super().__init__(split)
         self.pool, self.constants = cupy.cuda.MemoryPool(), cupy.cuda.MemoryPool()
+        self.results = cupy.cuda.MemoryPool()
         self.stream = cupy.cuda.Stream(non_blocking=True)
         self.side = cupy.cuda.Stream(non_blocking=True)
         with cupy.cuda.using_allocator(self.pool.malloc):
             self.memory = cupy.zeros(MOST_WORDS, np.int64)
+            self.noted = cupy.zeros(2 * MOST_CHECKS, np.int64)
         cupy.cuda.get_current_stream().synchronize()
         self.pinned = cupy.cuda.alloc_pinned_memory(16 * MOST_CHECKS)
         self.flags = np.frombuffer(self.pinned, np.int64, 2 * MOST_CHECKS)
         self.flags[...] = 0
         self.given = _Given()
+        self.given.launch(self.memory, self.words, 0, ())  # a kernel is loaded before a capture
         self.written: bytes = b""
         self.workspace: Any = None
         self.last: Any = None
-        self.executable = 0
+        self.executables: list[int] = []
         self.nodes = {"kernels": 0, "copies": 0}
 
     # --- While it is captured --------------------------------------------------------------------------
 
-    def capture(self, work: Callable[[], Any], written: Sequence[Array]) -> Any:
+    def capture(
+        self, work: Callable[[], Generator[None, None, Any]], written: Sequence[Array]
+    ) -> Any:
         from .captured_products import prepare
 
-        made, graph, failed = None, 0, None
+        self.outside = list({id(m): m for m in map(self.memory_of, written)}.values())
+        steps, made = work(), None
         with cupy.cuda.using_allocator(self.pool.malloc), self.stream:
             prepare(self)
             cupy.cuda.Device().synchronize()
-            runtime.streamBeginCapture(self.stream.ptr)
-            recording.graph = self
             try:
-                made = work()
-            except Exception as error:
-                failed = error
+                for _ in range(2):
+                    made = self._capture_half(steps)
+                    self.first = len(self.parts) if self.first is None else self.first
             finally:
-                recording.graph = None
-            try:
-                graph = runtime.streamEndCapture(self.stream.ptr)
-            except runtime.CUDARuntimeError as error:
-                failed = failed or error
-        self.side.synchronize()
+                self.side.synchronize()
+        return made
+
+    def _capture_half(self, steps: Generator[None, None, Any]) -> Any:
+        """Note the launches of the next half; what the second one returns."""
+        made, graph, failed = None, 0, None
+        runtime.streamBeginCapture(self.stream.ptr)
+        recording.graph = self
+        try:
+            next(steps)
+        except StopIteration as end:
+            made = end.value
+        except Exception as error:
+            failed = error
+        finally:
+            recording.graph = None
+        try:
+            graph = runtime.streamEndCapture(self.stream.ptr)
+        except runtime.CUDARuntimeError as error:
+            failed = failed or error
         try:
             if isinstance(failed, CannotCapture):
                 raise failed
             if failed is not None:
                 raise CannotCapture(f"{type(failed).__name__}: {failed}") from failed
-            self._look_at_nodes(graph)
-            self.executable = runtime.graphInstantiate(graph)
+            executable = runtime.graphInstantiate(graph) if self._look_at_nodes(graph) else 0
         finally:
             if graph:
                 runtime.graphDestroy(graph)
-        weakref.finalize(self, runtime.graphExecDestroy, self.executable)
+        if executable:
+            weakref.finalize(self, runtime.graphExecDestroy, executable)
+        self.executables.append(executable)
         return made
 
-    def _look_at_nodes(self, graph: int) -> None:
-        """CannotCapture if work reads or writes memory of the CPU, which is another one at the next play."""
-        for kind, at_device in nodes_of(graph):
+    def given_out(self, arrays: Sequence[Array]) -> list[Array]:
+        made = super().given_out(arrays)
+        copies: list[Copy] = []
+        if self.split:
+            with cupy.cuda.using_allocator(self.results.malloc):
+                for k, x in enumerate(arrays):
+                    if x._c_contiguous or x._f_contiguous:
+                        made[k] = cupy.ndarray(x.shape, x.dtype, order="CF"[not x._c_contiguous])
+                        copies.append((x.data.ptr, made[k].data.ptr, x.nbytes))
+                    else:
+                        made[k] = x.copy(order="K")
+        if self.messages:
+            copies.append((self.noted.data.ptr, self.pinned.ptr, 16 * len(self.messages)))
+        self._copy(copies)
+        return made
+
+    def _look_at_nodes(self, graph: int) -> int:
+        """How many nodes there are; CannotCapture if work reads or writes memory of the CPU, which is another one at the next play."""
+        nodes = nodes_of(graph)
+        for kind, at_device in nodes:
             if kind == KERNEL:
                 self.nodes["kernels"] += 1
             elif kind in (MEMCPY, MEMSET) and at_device:
                 self.nodes["copies"] += 1
             elif kind != EMPTY:
                 raise CannotCapture("values of the CPU are copied to the GPU, or back")
+        return len(nodes)
 
     def address(self, place: int) -> np.uintp:
         """Where a kernel finds a word."""
@@ -160,7 +200,7 @@ class CupyGraph(Graph):
         """The address of two numbers for the next check."""
         if len(self.messages) == MOST_CHECKS:
             raise CannotCapture("it looks at too many indices")
-        return self.pinned.ptr + 16 * len(self.messages)
+        return self.noted.data.ptr + 16 * len(self.messages)
 
     def workspace_of_products(self) -> Array:
         """Memory for cuBLAS."""
@@ -170,44 +210,56 @@ class CupyGraph(Graph):
 
     # --- When it is played -----------------------------------------------------------------------------
 
-    def play(self, copies: Sequence[tuple[Array, Array]]) -> None:
+    def start(self, copies: Sequence[tuple[Array, Array]]) -> None:
         stream = cupy.cuda.get_current_stream()
         if self.last is not None and self.last.ptr != stream.ptr:
             self.last.synchronize()
         self.last = stream
-        for part in self.parts:
-            part.put(self.words)
-        self._launch(copies, self.words)
-        runtime.graphLaunch(self.executable, stream.ptr)
+        self._begin(self.parts[: self.first], self.executables[0], copies)
+
+    def finish(self) -> None:
+        self._begin(self.parts[self.first :], self.executables[1], ())
         for part in self.parts:
             part.done()
         if self.messages:
             pending[id(self)] = self
 
-    def copy_out(self, copies: Sequence[tuple[Array, Array]]) -> None:
-        self._launch(copies, None)
+    def cancel(self) -> None:
+        super().cancel()
+        self.last.synchronize()
+        self.noted.fill(0)
 
-    def _launch(self, copies: Sequence[tuple[Array, Array]], words: Any) -> None:
-        """Write the words, if they are given and others than before, and copy arrays."""
+    def _begin(self, parts: Sequence[Any], executable: int, copies: Sequence[tuple[Array, Array]]) -> None:  # fmt: skip
+        """Write the words of parts, if they are others than before, copy arrays, and start a half."""
         used = 0
-        if words is not None and self.used:
-            now = words[: self.used].tobytes()
+        if parts:
+            for part in parts:
+                part.put(self.words)
+            now = self.words[: self.used].tobytes()
             used, self.written = self.used if now != self.written else 0, now
-        dense = [c for c in copies if c[0]._c_contiguous and c[1]._c_contiguous]
-        for source, target in copies:
-            if not (source._c_contiguous and target._c_contiguous):
-                target[...] = source
-        for k in range(0, len(dense), MOST_COPIES):
-            self.given.launch(self.memory, self.words, used, dense[k : k + MOST_COPIES])
+        if copies or used:
+            self._copy(_dense(copies), used)
+        if executable:
+            runtime.graphLaunch(executable, self.last.ptr)
+
+    def copy_out(self, copies: Sequence[tuple[Array, Array]]) -> None:
+        self._copy(_dense(copies))
+
+    def _copy(self, copies: Sequence[Copy], used: int = 0) -> None:
+        """Write so many words, and copy memory."""
+        for k in range(0, len(copies), MOST_COPIES):
+            self.given.launch(self.memory, self.words, used, copies[k : k + MOST_COPIES])
             used = 0
         if used:
             self.given.launch(self.memory, self.words, used, ())
 
     def check(self) -> None:
-        if not self.flags[::2].any():
+        if not self.messages or not self.flags[::2].any():
             return
         k = int(np.flatnonzero(self.flags[::2])[0])
         message = self.messages[k].format(int(self.flags[2 * k + 1]))
+        self.noted.fill(0)
+        cupy.cuda.get_current_stream().synchronize()
         self.flags[...] = 0
         raise IndexError(message)
 
@@ -217,6 +269,17 @@ class CupyGraph(Graph):
     def about(self) -> str:
         """The graph in words."""
         return f"{self.nodes['kernels']} kernels, {self.nodes['copies']} copies, {self.pool.total_bytes():,} bytes"
+
+
+def _dense(copies: Sequence[tuple[Array, Array]]) -> list[Copy]:
+    """Where arrays without gaps are, and are copied to; those with gaps are copied at once."""
+    found = []
+    for source, target in copies:
+        if source._c_contiguous and target._c_contiguous:
+            found.append((source.data.ptr, target.data.ptr, source.nbytes))
+        else:
+            target[...] = source
+    return found
 
 
 pending: dict[int, CupyGraph] = {}
@@ -250,8 +313,9 @@ def nodes_of(graph: int) -> list[tuple[int, bool]]:
     """The kinds of a graph's nodes, and whether they use memory of the GPU alone."""
     count = ctypes.c_size_t()
     _call("cuGraphGetNodes", ctypes.c_void_p(graph), None, ctypes.byref(count))
-    nodes = (ctypes.c_void_p * max(count.value, 1))()
-    _call("cuGraphGetNodes", ctypes.c_void_p(graph), nodes, ctypes.byref(count))
+    nodes = (ctypes.c_void_p * count.value)()
+    if count.value:  # of an empty graph, CUDA gives no list
+        _call("cuGraphGetNodes", ctypes.c_void_p(graph), nodes, ctypes.byref(count))
     found = []
     for node in nodes[: count.value]:
         kind = ctypes.c_int()

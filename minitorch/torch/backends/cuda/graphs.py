@@ -4,12 +4,15 @@ What a kernel was given when it was captured stays as it was: addresses and numb
 in memory: `words`, 8 bytes each, which the first launch of a play writes (learning rates, the counter of random numbers),
 and buffers, into which it copies the arguments. While a graph is captured, nothing is computed, and what would
 need the CPU is refused.
+
+A graph has two halves. The first one may be empty. If not, it writes memory that nobody sees, and no other: it can be started before it is
+known whether the graph is to be played at all. The second one gives out what the first one made.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +25,10 @@ MOST_CHECKS = 64
 
 class CannotCapture(RuntimeError):  # noqa: N818
     """Why work cannot be a graph."""
+
+
+class CannotSplit(CannotCapture):
+    """Why the first half of a graph must be empty."""
 
 
 class _Thread(threading.local):
@@ -65,6 +72,10 @@ class Draw:
     def done(self) -> None:
         """Nothing is counted but the words."""
 
+    def undo(self) -> None:
+        """Let the counter be where it was before `put`."""
+        self.generator.advance(-(-(-self.count // 4) * 4))
+
     def put(self, words: np.ndarray) -> None:
         """Write the seed and the counter, which moves on."""
         state = self.generator.initial_seed(), self.generator.advance(self.count)
@@ -79,9 +90,15 @@ class Graph:
         parts: what writes them before a play; each is asked first whether the graph still fits, and counts afterwards
         messages: of the errors that kernels may note, in the order of the checks
         kept: what must live as long as the graph
+        split: whether the first half has work
+        first: how many parts belong to the first half; None while that is captured
+        outside: the owners of memory from outside
     """
 
-    def __init__(self) -> None:
+    def __init__(self, split: bool = False) -> None:
+        self.split = split
+        self.first: int | None = None
+        self.outside: list[Any] = []
         self.words = np.zeros(MOST_WORDS, np.int64)
         self.parts: list[Any] = []
         self.messages: list[str] = []
@@ -98,6 +115,8 @@ class Graph:
 
     def add(self, part: Any) -> None:
         """Let a part write its words before each play."""
+        if self.split and self.first is not None and isinstance(part, Draw):
+            raise CannotSplit("random numbers are drawn after memory was written")
         self.parts.append(part)
 
     def draw(self, generator: Any, count: int) -> int:
@@ -114,18 +133,34 @@ class Graph:
         """The address of two numbers for the next check: whether a place is wrong, and which."""
         raise NotImplementedError
 
-    def capture(self, work: Callable[[], Any], written: Sequence[Array]) -> Any:
+    def capture(self, work: Callable[[], Generator[None, None, Any]], written: Sequence[Array]) -> Any:  # fmt: skip
         """Note the launches of a function, and return the arrays that it returns; CannotCapture if that cannot be.
 
         Args:
-            work: what is captured
+            work: what is captured; it yields once, between the halves
             written: the arrays from outside that it may write
         """
         raise NotImplementedError
 
-    def play(self, copies: Sequence[tuple[Array, Array]]) -> None:
-        """Write the words, copy arrays to others, and start the graph."""
+    def given_out(self, arrays: Sequence[Array]) -> list[Array]:
+        """The results: of a split graph, copies in memory that its first half does not write; CannotSplit if they share memory."""
+        owners = {id(owner) for owner in (*map(self.memory_of, arrays), *self.outside)}
+        if self.split and len(owners) < len(arrays) + len(self.outside):
+            raise CannotSplit("results share memory")
+        return list(arrays)
+
+    def start(self, copies: Sequence[tuple[Array, Array]]) -> None:
+        """Copy arrays to others, and start the first half."""
         raise NotImplementedError
+
+    def finish(self) -> None:
+        """Start the second half."""
+        raise NotImplementedError
+
+    def cancel(self) -> None:
+        """Let it be as if the first half had not been started."""
+        for part in self.parts[: self.first]:
+            part.undo()
 
     def copy_out(self, copies: Sequence[tuple[Array, Array]]) -> None:
         """Copy arrays to others after it."""

@@ -31,7 +31,7 @@ LACKING = {
 
 WITH_KERNELS = frozenset(
     ("cross_entropy_loss", "cross_entropy_loss_backward", "embedding", "embedding_backward", "max_pool1d_with_indices",
-     "max_pool2d_with_indices", "max_pool3d_with_indices", "max_pool_backward", "adaptive_avg_pool")
+     "max_pool2d_with_indices", "max_pool3d_with_indices", "max_pool_backward", "adaptive_avg_pool", "avg_pool", "avg_pool_backward")
 )  # fmt: skip
 """Records whose formulas look at values, or cannot compute on arrays of a GPU, and which have kernels there."""
 
@@ -234,9 +234,11 @@ class SimulatedGraph(Graph):
     it wrote is put back.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, split: bool) -> None:
+        super().__init__(split)
         self.work: Callable[[], Any] | None = None
+        self.steps: Any = None
+        self.failed: IndexError | None = None
         self.places: list[int] = []  # of words, in the order in which they were asked for
         self.turn = 0
 
@@ -256,28 +258,48 @@ class SimulatedGraph(Graph):
 
     def capture(self, work: Callable[[], Any], written: Sequence[Any]) -> Any:
         before = [array.memory.copy() for array in written]
-        recording.graph = self
+        self.outside = list({id(m): m for m in map(self.memory_of, written)}.values())
+        self.steps = work()
         try:
-            self.made = work()
+            self._do_half()
+            changed = any((a.memory != m).any() for a, m in zip(written, before, strict=True))
+            assert not (self.split and changed), "the first half writes what others see"
+            self.first = len(self.parts)
+            self.made = self._do_half()
         finally:
-            recording.graph = None
             for array, memory in zip(written, before, strict=True):
                 array.memory[...] = memory
         self.work = work
         return self.made
 
-    def play(self, copies: Sequence[tuple[Array, Array]]) -> None:
+    def _do_half(self) -> Any:
+        """Do the work of the next half; what the second one returns."""
+        recording.graph = self
+        try:
+            next(self.steps)
+        except StopIteration as end:
+            return end.value
+        finally:
+            recording.graph = None
+
+    def start(self, copies: Sequence[tuple[Array, Array]]) -> None:
         assert self.work is not None
-        for part in self.parts:
+        for part in self.parts[: self.first]:
             part.put(self.words)
         for source, target in copies:
             target.memory[...] = source.memory
-        self.turn, recording.graph = 0, self
+        self.turn, self.steps, self.failed = 0, self.work(), None
         try:
-            made = self.work()
-        finally:
-            recording.graph = None
-        for new, kept in zip(made, self.made, strict=True):
+            self._do_half()
+        except IndexError as error:  # a GPU tells of it later
+            self.failed = error
+
+    def finish(self) -> None:
+        if self.failed is not None:
+            raise self.failed
+        for part in self.parts[self.first :]:
+            part.put(self.words)
+        for new, kept in zip(self._do_half(), self.made, strict=True):
             kept.memory[...] = new.memory
         for part in self.parts:
             part.done()
@@ -339,8 +361,8 @@ class SimulatedCuda(Cuda):
             return tuple([SimulatedArray(m, first.index) for m in made])
         return SimulatedArray(made, first.index)
 
-    def new_graph(self, where: device) -> SimulatedGraph:
-        return SimulatedGraph()
+    def new_graph(self, where: device, split: bool) -> SimulatedGraph:
+        return SimulatedGraph(split)
 
     def fill_from_words(
         self, launch: Any, graph: Graph, place: int, kind: Any, where: device
