@@ -52,7 +52,7 @@ def test_attention_by_tensor_cores(flash, queries, keys, causal):
     out, columns = np.zeros((1, heads, queries, last), np.uint16), 2 + last // 2
     sums = np.zeros((heads, queries, columns), np.float32)
     end, given = (sizes, ctypes.c_float(0.2), causal), (query, key, value)
-    blocks = (-(-queries // 128), heads)
+    blocks = (heads, -(-queries // 128))
     run(flash, "flash", blocks, 128, *given, out, sums, *map(at, (*given, out)), *end)
     full = [wide(x) for x in given]
     expected, shares = attention.attention(*full, None, 0.2, causal)
@@ -65,7 +65,7 @@ def test_attention_by_tensor_cores(flash, queries, keys, causal):
     made = [np.zeros((1, heads, n, w), np.uint16) for n, w in ((queries, width), (keys, width), (keys, last))]  # fmt: skip
     read = g, *given
     run(flash, "flash_by_query", blocks, 128, *read, facts, made[0], *map(at, (*read, made[0])), *end)  # fmt: skip
-    blocks = (-(-keys // 128), heads)
+    blocks = (heads, -(-keys // 128))
     run(flash, "flash_by_key", blocks, 128, *read, facts, *made[1:], *map(at, (*read, *made[1:])), *end)  # fmt: skip
     right = attention.attention_backward(wide(g), *full, None, shares, 0.2, causal)
     for found, each in zip(made, right, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import cupy  # pyright: ignore[reportMissingImports]
@@ -29,9 +30,13 @@ def _parts(channels: int, rest: int, n: int) -> int:
     return max(1, min(64, n // 1024, 1024 // channels))
 
 
-def _shared(count: int, channels: int, rest: int, n: int) -> list[np.uint32]:
-    """The sizes, and how many numbers of a channel each of its parts has."""
-    return [np.uint32(v) for v in (channels, rest, n, -(-n // count))]
+@lru_cache(maxsize=512)
+def _shared(sizes: tuple[int, int, int]) -> tuple[int, tuple[np.uint32, ...]]:
+    """How many parts a channel has; if several, the sizes, and how many numbers each part has."""
+    count = _parts(*sizes)
+    if count == 1:
+        return 1, ()
+    return count, tuple(np.uint32(v) for v in (*sizes, -(-sizes[2] // count)))
 
 
 def batch_norm(
@@ -45,12 +50,12 @@ def batch_norm(
     out = cupy.ndarray(input.shape, input.dtype)
     facts = [cupy.ndarray((sizes[0],), wide) for _ in range(3)]
     given = pointer(weight), pointer(bias), out, *facts
-    count = _parts(*sizes)
+    count, shared = _shared(sizes)
     if count == 1:
         args = (input, *given, *sizes, wide.type(eps))
         kernel_for(SOURCE, "batch_norm", input.dtype)((sizes[0],), (BLOCK,), args)
         return out, *facts
-    parts, shared = cupy.ndarray((sizes[0], count, 2), wide), _shared(count, *sizes)
+    parts = cupy.ndarray((sizes[0], count, 2), wide)
     grid = (count, sizes[0])
     kernel_for(PARTS, "batch_norm_parts", input.dtype)(grid, (PART,), (input, parts, *shared))
     args = (input, parts, *given, *shared, wide.type(eps))
@@ -67,18 +72,20 @@ def batch_norm_backward(
     sizes = _sizes(input)
     out = cupy.ndarray(input.shape, input.dtype)
     sums = [cupy.ndarray((sizes[0],), mean.dtype) for _ in range(2)]
-    count = _parts(*sizes)
+    count, shared = _shared(sizes)
     if count == 1:
         args = (grad, input, pointer(weight), mean, r, out, *sums, *sizes)
         kernel_for(SOURCE, "batch_norm_backward", input.dtype)((sizes[0],), (BLOCK,), args)
     else:
-        parts, shared = cupy.ndarray((sizes[0], count, 2), mean.dtype), _shared(count, *sizes)
+        parts = cupy.ndarray((sizes[0], count, 2), mean.dtype)
         grid = (count, sizes[0])
         args = (grad, input, mean, r, parts, *shared)
         kernel_for(PARTS, "batch_norm_backward_parts", input.dtype)(grid, (PART,), args)
         args = (grad, input, pointer(weight), mean, r, parts, out, *sums, *shared)
         kernel_for(PARTS, "batch_norm_backward_of_parts", input.dtype)(grid, (PART,), args)
-    return out, *(v.astype(input.dtype, copy=False) for v in sums)
+    if mean.dtype == input.dtype:
+        return out, *sums
+    return out, *(v.astype(input.dtype) for v in sums)
 
 
 def move_running(

@@ -138,7 +138,7 @@ extern "C" __global__ void MOST_THREADS(BLOCKS) flash(
   // a row of `sums` has the largest score, the sum of exp(score - largest), and a copy of the row of `out`
   SHARED_MEMORY
   E *queries = memory, *keys = queries + ROWS * WIDTH, *values = keys + 2 * TILE * WIDTH;
-  int first = (gridDim.x - 1 - blockIdx.x) * ROWS, head = blockIdx.y % size.heads, batch = blockIdx.y / size.heads;
+  int first = (gridDim.y - 1 - blockIdx.y) * ROWS, head = blockIdx.x % size.heads, batch = blockIdx.x / size.heads;
   int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 16 * GROUPS, mine = first + row + lane / 4;  // its rows: mine + 16 m, and 8 below
   int seen = causal && first + ROWS < size.keys ? first + ROWS : size.keys, tiles = (seen + TILE - 1) / TILE;
   query = OWN(query, q); key = OWN(key, k); value = OWN(value, v);
@@ -195,7 +195,7 @@ extern "C" __global__ void MOST_THREADS(BLOCKS) flash(
     }
   }
   int columns = 2 + size.wide / 2;
-  sums += (long long)blockIdx.y * size.queries * columns;
+  sums += (long long)blockIdx.x * size.queries * columns;
 #pragma unroll
   for (int m = 0; m < GROUPS; ++m) {
     float part[2];
@@ -230,7 +230,7 @@ extern "C" __global__ void MOST_THREADS(BLOCKS) flash_by_query(
   // with shares p and their gradients d: the sum of p (d - sum of p d) key
   SHARED_MEMORY
   E *queries = memory, *grads = queries + ROWS * WIDTH, *keys = grads + ROWS * WIDTH, *values = keys + 2 * TILE * WIDTH;
-  int first = (gridDim.x - 1 - blockIdx.x) * ROWS, head = blockIdx.y % size.heads, batch = blockIdx.y / size.heads;
+  int first = (gridDim.y - 1 - blockIdx.y) * ROWS, head = blockIdx.x % size.heads, batch = blockIdx.x / size.heads;
   int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 16 * GROUPS, mine = first + row + lane / 4;  // its rows: mine + 16 m, and 8 below
   int seen = causal && first + ROWS < size.keys ? first + ROWS : size.keys, tiles = (seen + TILE - 1) / TILE;
   query = OWN(query, q); key = OWN(key, k); value = OWN(value, v);
@@ -245,7 +245,7 @@ extern "C" __global__ void MOST_THREADS(BLOCKS) flash_by_query(
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       int i = mine + 16 * m + 8 * half;
-      const float* own = facts + 2 * ((long long)blockIdx.y * PADDED + i);
+      const float* own = facts + 2 * ((long long)blockIdx.x * PADDED + i);
       logs[m][half] = i < size.queries ? own[0] : 0.0f; dots[m][half] = i < size.queries ? own[1] : 0.0f;
     }
   clear<WIDTH>(mixed);
@@ -290,6 +290,18 @@ extern "C" __global__ void MOST_THREADS(BLOCKS) flash_by_query(
   for (int m = 0; m < GROUPS; ++m)
     give(OWN(by_query, o), o.row, first + row + 16 * m, size.queries, size.width, mixed[m], scale, scale);
 }
+__device__ __forceinline__ void only_seen(Sums (*shares)[FEW / 8], int query, int mine, int queries, bool causal) {
+  // zeros where a query does not see a key, or is none
+#pragma unroll
+  for (int m = 0; m < GROUPS; ++m)
+#pragma unroll
+    for (int n = 0; n < FEW / 8; ++n)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        int i = query + 8 * n + e % 2;
+        if (i >= queries || (causal && i < mine + 16 * m + e / 2 * 8)) shares[m][n][e] = 0;
+      }
+}
 extern "C" __global__ void MOST_THREADS(BLOCKS) flash_by_key(
     const E* grad, const E* query, const E* key, const E* value, const float* facts, E* by_key, E* by_value,
     Places g, Places q, Places k, Places v, Places ok, Places ov, Sizes size, float scale, bool causal) {
@@ -297,11 +309,11 @@ extern "C" __global__ void MOST_THREADS(BLOCKS) flash_by_key(
   SHARED_MEMORY
   E *keys = memory, *values = keys + ROWS * WIDTH, *queries = values + ROWS * WIDTH, *grads = queries + 2 * TILE * WIDTH;
   float* known = (float*)(grads + 2 * TILE * WIDTH);
-  int first = blockIdx.x * ROWS, head = blockIdx.y % size.heads, batch = blockIdx.y / size.heads;
+  int first = blockIdx.y * ROWS, head = blockIdx.x % size.heads, batch = blockIdx.x / size.heads;
   int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 16 * GROUPS, mine = first + row + lane / 4;  // its rows: mine + 16 m, and 8 below
   int begin = causal ? first / TILE : 0, tiles = (size.queries + TILE - 1) / TILE;
   query = OWN(query, q); grad = OWN(grad, g);
-  facts += (long long)blockIdx.y * PADDED * 2;
+  facts += (long long)blockIdx.x * PADDED * 2;
   copy_tile(keys, ROWS, OWN(key, k), k.row, first, size.keys, size.width);
   copy_tile(values, ROWS, OWN(value, v), v.row, first, size.keys, size.wide);
   if (begin < tiles) {
@@ -320,10 +332,12 @@ extern "C" __global__ void MOST_THREADS(BLOCKS) flash_by_key(
       copy_tile(grads + next, TILE, grad, g.row, (t + 1) * TILE, size.queries, size.wide);
       copy_facts(known + (2 * TILE - of_tile), facts + 2 * (t + 1) * TILE);
     }
+    bool partly = (t + 1) * TILE > size.queries || (causal && t * TILE < first + row + 16 * GROUPS);
 #pragma unroll
     for (int part = 0; part < TILE; part += FEW) {
       Sums shares[GROUPS][FEW / 8], slopes[GROUPS][FEW / 8];
       const float* own = known + of_tile + 2 * (part + lane % 4 * 2);
+      int query_at = t * TILE + part + lane % 4 * 2;
       by_rows<FEW>(shares, keys, row, queries + now + part * WIDTH);
 #pragma unroll
       for (int m = 0; m < GROUPS; ++m)
@@ -331,17 +345,7 @@ extern "C" __global__ void MOST_THREADS(BLOCKS) flash_by_key(
         for (int n = 0; n < FEW / 8; ++n)
 #pragma unroll
           for (int e = 0; e < 4; ++e) shares[m][n][e] = power_of_two(shares[m][n][e] * (scale * LOG2E) - own[2 * (8 * n + e % 2)]);
-      if ((t + 1) * TILE > size.queries || (causal && t * TILE < first + row + 16 * GROUPS)) {
-#pragma unroll
-        for (int m = 0; m < GROUPS; ++m)
-#pragma unroll
-          for (int n = 0; n < FEW / 8; ++n)
-#pragma unroll
-            for (int e = 0; e < 4; ++e) {
-              int i = t * TILE + part + lane % 4 * 2 + 8 * n + e % 2;
-              if (i >= size.queries || (causal && i < mine + 16 * m + e / 2 * 8)) shares[m][n][e] = 0;
-            }
-      }
+      if (partly) only_seen(shares, query_at, mine, size.queries, causal);
       add_mixed<FEW>(to_value, shares, grads + now + part * WIDTH);
       by_rows<FEW>(slopes, values, row, grads + now + part * WIDTH);
 #pragma unroll
@@ -349,10 +353,8 @@ extern "C" __global__ void MOST_THREADS(BLOCKS) flash_by_key(
 #pragma unroll
         for (int n = 0; n < FEW / 8; ++n)
 #pragma unroll
-          for (int e = 0; e < 4; ++e) {
-            float share = shares[m][n][e];
-            shares[m][n][e] = share == 0.0f ? 0.0f : share * (slopes[m][n][e] - own[2 * (8 * n + e % 2) + 1]);
-          }
+          for (int e = 0; e < 4; ++e) shares[m][n][e] *= slopes[m][n][e] - own[2 * (8 * n + e % 2) + 1];
+      if (partly) only_seen(shares, query_at, mine, size.queries, causal);
       add_mixed<FEW>(to_key, shares, queries + now + part * WIDTH);
     }
   }
