@@ -131,3 +131,12 @@ def test_complex_parameters_are_trained_as_on_the_cpu(name):
         return p.detach().cpu()
 
     torch.testing.assert_close(trained("cuda"), trained("cpu"))
+
+
+def test_quotients_are_rounded_down_once():
+    whole = torch.arange(-30, 31)
+    for kind in (torch.float32, torch.float64, torch.float16):
+        by = torch.as_tensor([1.2, -0.1, 0.3, 7.0, 0.0, float("inf")], dtype=kind)[:, None]
+        found, right = whole.cuda() // by.cuda(), whole // by
+        assert found.dtype is right.dtype
+        torch.testing.assert_close(found.cpu(), right, rtol=0, atol=0, equal_nan=True)

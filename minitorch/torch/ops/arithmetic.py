@@ -81,8 +81,13 @@ def _whole_division(compute: Callable[..., Array]) -> Callable[..., Array]:
 def _floor_divide(a: Array, b: Array) -> Array:
     if a.dtype.kind in "iu":
         return np.floor_divide(a, b)
+    if type(a) is np.ndarray:
+        quotient = np.floor_divide(a, b)
+    else:  # CuPy's is one too large where a / b is rounded up to a whole number
+        rest = np.fmod(a, b)
+        quotient = np.rint((a - rest) / b) - ((rest != 0) & ((rest < 0) != (b < 0)))
     # NumPy and Torch agree except that Torch lets x // 0 be the infinity of x / 0.
-    return np.where(b == 0, np.true_divide(a, b), np.floor_divide(a, b))
+    return np.where(b == 0, np.true_divide(a, b), quotient)
 
 
 def _ordered(name: str, compute: Callable[..., Array]) -> Callable[..., Array]:

@@ -85,10 +85,7 @@ class _Call:
         self.end = np.float32(scale), causal
 
     def launch(self, name: str, rows: int, arrays: tuple[Array, ...], of: tuple[Array, ...]) -> None:  # fmt: skip
-        """Let a block compute each 128 of `rows` rows; `of` are the arrays whose strides it takes.
-
-        Blocks start in the order of x: the longest ones of all heads first, where queries see only keys before them.
-        """
+        """Let a block compute each 128 of `rows` rows; `of` are the arrays whose strides it takes."""
         kernel, size = _kernel(name, self.width, self.kind, TILES[name])
         args = (*arrays, *(_places(x.strides[:-1]) for x in of), self.sizes, *self.end)
         kernel((self.heads, -(-rows // ROWS)), (256 // _groups(self.width),), args, shared_mem=size)

@@ -132,13 +132,17 @@ __device__ __forceinline__ float top_of_four(float x) {
 
 // --- Kernels
 
+// Blocks start in the order of x, then y. Where queries see only keys before them, the longest ones of all heads come first; else one head after another.
+__device__ __forceinline__ int own_rows(bool causal) { return causal ? blockIdx.y : (blockIdx.y * gridDim.x + blockIdx.x) % gridDim.y; }
+__device__ __forceinline__ int own_group(bool causal) { return causal ? blockIdx.x : (blockIdx.y * gridDim.x + blockIdx.x) / gridDim.y; }
+
 extern "C" __global__ void MOST_THREADS(BLOCKS) flash(
     const E* query, const E* key, const E* value, E* out, float* sums, Places q, Places k, Places v, Places o, Sizes size,
     float scale, bool causal) {
   // a row of `sums` has the largest score, the sum of exp(score - largest), and a copy of the row of `out`
   SHARED_MEMORY
   E *queries = memory, *keys = queries + ROWS * WIDTH, *values = keys + 2 * TILE * WIDTH;
-  int first = (gridDim.y - 1 - blockIdx.y) * ROWS, head = blockIdx.x % size.heads, batch = blockIdx.x / size.heads;
+  int first = (gridDim.y - 1 - own_rows(causal)) * ROWS, group = own_group(causal), head = group % size.heads, batch = group / size.heads;
   int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 16 * GROUPS, mine = first + row + lane / 4;  // its rows: mine + 16 m, and 8 below
   int seen = causal && first + ROWS < size.keys ? first + ROWS : size.keys, tiles = (seen + TILE - 1) / TILE;
   query = OWN(query, q); key = OWN(key, k); value = OWN(value, v);
@@ -195,7 +199,7 @@ extern "C" __global__ void MOST_THREADS(BLOCKS) flash(
     }
   }
   int columns = 2 + size.wide / 2;
-  sums += (long long)blockIdx.x * size.queries * columns;
+  sums += (long long)group * size.queries * columns;
 #pragma unroll
   for (int m = 0; m < GROUPS; ++m) {
     float part[2];
@@ -230,7 +234,7 @@ extern "C" __global__ void MOST_THREADS(BLOCKS) flash_by_query(
   // with shares p and their gradients d: the sum of p (d - sum of p d) key
   SHARED_MEMORY
   E *queries = memory, *grads = queries + ROWS * WIDTH, *keys = grads + ROWS * WIDTH, *values = keys + 2 * TILE * WIDTH;
-  int first = (gridDim.y - 1 - blockIdx.y) * ROWS, head = blockIdx.x % size.heads, batch = blockIdx.x / size.heads;
+  int first = (gridDim.y - 1 - own_rows(causal)) * ROWS, group = own_group(causal), head = group % size.heads, batch = group / size.heads;
   int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 16 * GROUPS, mine = first + row + lane / 4;  // its rows: mine + 16 m, and 8 below
   int seen = causal && first + ROWS < size.keys ? first + ROWS : size.keys, tiles = (seen + TILE - 1) / TILE;
   query = OWN(query, q); key = OWN(key, k); value = OWN(value, v);
@@ -245,7 +249,7 @@ extern "C" __global__ void MOST_THREADS(BLOCKS) flash_by_query(
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       int i = mine + 16 * m + 8 * half;
-      const float* own = facts + 2 * ((long long)blockIdx.x * PADDED + i);
+      const float* own = facts + 2 * ((long long)group * PADDED + i);
       logs[m][half] = i < size.queries ? own[0] : 0.0f; dots[m][half] = i < size.queries ? own[1] : 0.0f;
     }
   clear<WIDTH>(mixed);
@@ -309,11 +313,11 @@ extern "C" __global__ void MOST_THREADS(BLOCKS) flash_by_key(
   SHARED_MEMORY
   E *keys = memory, *values = keys + ROWS * WIDTH, *queries = values + ROWS * WIDTH, *grads = queries + 2 * TILE * WIDTH;
   float* known = (float*)(grads + 2 * TILE * WIDTH);
-  int first = blockIdx.y * ROWS, head = blockIdx.x % size.heads, batch = blockIdx.x / size.heads;
+  int first = own_rows(causal) * ROWS, group = own_group(causal), head = group % size.heads, batch = group / size.heads;
   int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 16 * GROUPS, mine = first + row + lane / 4;  // its rows: mine + 16 m, and 8 below
   int begin = causal ? first / TILE : 0, tiles = (size.queries + TILE - 1) / TILE;
   query = OWN(query, q); grad = OWN(grad, g);
-  facts += (long long)blockIdx.x * PADDED * 2;
+  facts += (long long)group * PADDED * 2;
   copy_tile(keys, ROWS, OWN(key, k), k.row, first, size.keys, size.width);
   copy_tile(values, ROWS, OWN(value, v), v.row, first, size.keys, size.wide);
   if (begin < tiles) {
