@@ -57,7 +57,19 @@ TRAINED = {
     "regnet_y_400mf": [0.3069, 0.8727, -0.4204],
     "shufflenet_v2_x0_5": [0.2315, 0.1549, 0.4003],
     "swin_t": [0.1801, -0.3711, -0.0353],
+    "swin_v2_t": [0.0326, -0.2671, 0.9695],
 }
+
+
+def test_a_small_maxvit_in_training():
+    """The scores are torchvision's."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = models.MaxVit((32, 32), 8, 2, [8, 16], [1, 2], 4, 0.2, num_classes=3)
+        scores = model(torch.randn(2, 3, 32, 32))
+    assert scores[0].tolist() == pytest.approx([-0.004758, 0.007624, 0.002992], abs=1e-5)
+    with pytest.raises(ValueError, match="not divisible by partition size"):
+        models.MaxVit((32, 32), 8, 3, [8, 16], [1, 2], 4, 0.2)
 
 
 @pytest.mark.parametrize("name", TRAINED)

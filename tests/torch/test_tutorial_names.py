@@ -136,3 +136,36 @@ def test_boxes_masks_and_points_are_drawn() -> None:
         utils.draw_bounding_boxes(picture, boxes, ["one"])
     with pytest.raises(ValueError, match="dtype bool"):
         utils.draw_segmentation_masks(picture, masks.int())
+
+
+WALKS: dict[str, Any] = {
+    "mse_loss": lambda F, x, w, b, y: F.mse_loss(x, y),
+    "smooth_l1_loss": lambda F, x, w, b, y: F.smooth_l1_loss(x.exp(), y, reduction="sum"),
+    "huber_loss": lambda F, x, w, b, y: F.huber_loss(x, y, reduction="none"),
+    "binary_cross_entropy": lambda F, x, w, b, y: F.binary_cross_entropy(x.sigmoid(), y),
+    "with_logits": lambda F, x, w, b, y: F.binary_cross_entropy_with_logits(x, y),
+    "cross_entropy": lambda F, x, w, b, y: F.cross_entropy(x * 2, y[0].long()),
+    "linear": lambda F, x, w, b, y: F.linear(x, w, b),
+    "linear of more dimensions": lambda F, x, w, b, y: F.linear(x.view(1, 2, 2).sin(), w, b),
+    "linear without bias": lambda F, x, w, b, y: F.linear(x, w),
+    "linear without bias of more dimensions": lambda F, x, w, b, y: F.linear(x.view(1, 2, 2), w),
+    "linear of a frozen weight": lambda F, x, w, b, y: F.linear(x, w.detach(), b),
+    "two layers": lambda F, x, w, b, y: F.mse_loss(F.linear(F.linear(x, w, b).relu(), w, b), y),
+}
+
+
+@pytest.mark.parametrize("name", WALKS)
+def test_walks_through_next_functions(name: str) -> None:
+    """The names and the order of nodes are PyTorch's, also where one of ours does what two of its nodes do."""
+    found: list[list[str]] = [[], []]
+    for lib, names in zip((ours, real), found, strict=True):
+        x, w, b = (lib.ones(*s, requires_grad=True) for s in ((2, 2), (2, 2), (2,)))
+        out = WALKS[name](lib.nn.functional, x, w, b, lib.full((2, 2), 0.5))
+        waiting = [out.grad_fn]
+        while waiting:
+            node = waiting.pop()
+            names.append("None" if node is None else node.name() + type(node).__name__)
+            waiting += [] if node is None else [n for n, _ in reversed(node.next_functions)]
+        out.sum().backward()
+        assert x.grad is not None
+    assert found[0] == found[1]

@@ -93,7 +93,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes behind the inputs."""
-        return tuple((None, 0) if e is None else _as_nodes(e) for e in self.edges)
+        return as_nodes(self.edges)
 
     def backward(self, gradients: list[Tensor | None]) -> Sequence[Tensor | None]:
         """From the gradients of the outputs, one for each edge."""
@@ -179,6 +179,18 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     return GradientEdge(*_as_nodes(edge))
 
 
+class ShownNode(Node):
+    """A node that is there for programs that look at the graph: part of what one of ours does, and Torch in two steps."""
+
+    def __init__(self, name: str, edges: Sequence[Edge | None]) -> None:
+        self.edges = edges
+        self._name = name
+        self.__class__ = type(name, (ShownNode,), {"__module__": "builtins"})  # type: ignore[assignment]
+
+    def name(self) -> str:
+        return self._name
+
+
 class AccumulateGrad(Node):
     """A leaf as a node, for programs that look at the graph."""
 
@@ -191,6 +203,11 @@ class AccumulateGrad(Node):
     def backward(self, gradients: list[Tensor | None]) -> list[Tensor | None]:
         _accumulate(self.variable, list(gradients))
         return []
+
+
+def as_nodes(edges: Sequence[Edge | None]) -> tuple[tuple[Node | None, int], ...]:
+    """Edges as programs see them."""
+    return tuple((None, 0) if edge is None else _as_nodes(edge) for edge in edges)
 
 
 def _as_nodes(edge: Edge) -> tuple[Node, int]:

@@ -16,6 +16,7 @@ from .activation import logsigmoid
 from .elementwise import on_arrays
 from .layout import following
 from .loss import how_reduced, reduced, with_numbers
+from .nodes import as_one
 from .precision import in_single, kind_name, require_floats
 from .promotion import broadcast_shapes
 from .record import Op, bind
@@ -87,7 +88,8 @@ def binary_cross_entropy(
     require_floats("binary_cross_entropy", input._array)
     check_no_gradient("binary_cross_entropy", weight=weight)
     loss = BINARY(input, target)
-    return reduced(loss if weight is None else loss * weight, how)
+    loss = reduced(loss if weight is None else loss * weight, how)
+    return as_one("BinaryCrossEntropyBackward0", loss, input, target)
 
 
 def _by_score(g: Any, input: Any, target: Any) -> Any:
@@ -143,7 +145,8 @@ def binary_cross_entropy_with_logits(
     else:
         loss = _logistic(input, target, pos_weight)
     if weight is None:
-        return reduced(loss, how)
+        name = "BinaryCrossEntropyWithLogitsBackward0"
+        return as_one(name, reduced(loss, how), input, target)
     weighed = loss * weight
     check_castable(weighed.dtype, loss.dtype)
     weighed = weighed.to(loss.dtype)

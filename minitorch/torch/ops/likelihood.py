@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..autograd.graph import ShownNode
 from ..backends.interface import as_array
 from ..formulas import losses
 from ..interpreters import composite
@@ -200,6 +201,11 @@ def _again(
     return rows if grad.ndim else rows.sum(), by_input, None, None, None, None
 
 
+def _looks(node: Any) -> Any:
+    """Torch takes the logarithm of the softmax first."""
+    return NLL.node_name, [(ShownNode("LogSoftmaxBackward0", node.edges[:1]), 0)]
+
+
 CROSS_ENTROPY = Op(
     "cross_entropy_loss", ("input", "target", "weight"), _cross_entropy,
     {
@@ -210,7 +216,7 @@ CROSS_ENTROPY = Op(
         "target": None,
         "weight": None,
     },
-    differentiable=1, outputs=("out", "sums", "count"), node=NLL.node_name,
+    differentiable=1, outputs=("out", "sums", "count"), node=NLL.node_name, looks=_looks,
     doc="Minus the logarithm of the softmax at each target.",
 )  # fmt: skip
 CROSS_ENTROPY_BACKWARD = Op(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.graph import ShownNode
 from ..formulas.matmul import matmul
 from ..interpreters import composite
 from ..tensor import Array, Tensor
@@ -76,9 +77,25 @@ def _products(g: Any, input: Any, shape: tuple[int, ...]) -> Any:
     return MM(columns.t(), rows).reshape(shape)
 
 
+def _looks(node: Any) -> Any:
+    """Torch transposes the weight, and makes a matrix of more dimensions and back."""
+    input, weight, bias = node.edges
+    dims = len(node.layout[0])
+    if dims < 2:
+        return None
+    transposed = None if weight is None else (ShownNode("TBackward0", [weight]), 0)
+    rows = input if dims == 2 or input is None else (ShownNode("ViewBackward0", [input]), 0)
+    product = ("MmBackward0", [rows, transposed])
+    if bias is not None:
+        product = ("AddmmBackward0", [bias, rows, transposed])
+    if dims == 2:
+        return product
+    return "ViewBackward0" if bias else "UnsafeViewBackward0", [(ShownNode(*product), 0)]
+
+
 LINEAR = Op(
     "linear", ("input", "weight", "bias"), in_single(_linear), _gradients,
-    node="AddmmBackward0", last_leaf=1, doc="Each row of the input times the weight's rows, plus the bias.", kind=PRODUCT,
+    node="AddmmBackward0", last_leaf=1, looks=_looks, doc="Each row of the input times the weight's rows, plus the bias.", kind=PRODUCT,
 )  # fmt: skip
 LINEAR_BACKWARD = Op(
     "linear_backward", ("grad", "input", "weight"), in_single(_backward), _again, kind=PRODUCT

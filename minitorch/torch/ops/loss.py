@@ -21,6 +21,7 @@ from ..tensor import Tensor, wrap_beside
 from .activation import logsigmoid
 from .comparison import where
 from .distance import pairwise_distance
+from .nodes import as_one
 from .precision import kind_name, require_floats
 from .promotion import broadcast_shapes, result_type
 from .surface import check_no_gradient, function
@@ -98,7 +99,8 @@ def mse_loss(
     met, target = _meet(input, target)
     how = how_reduced(reduction, size_average, reduce)
     apart = _difference("mse_cpu", met, target) if weight is None else met - target
-    return _weighed(apart.square(), input, weight, how)
+    loss = _weighed(apart.square(), input, weight, how)
+    return loss if weight is not None else as_one("MseLossBackward0", loss, input, target)
 
 
 @composite
@@ -127,7 +129,8 @@ def smooth_l1_loss(
     far = apart >= beta
     near = apart.masked_fill(far, 0)  # whose square may not overflow
     loss = where(far, apart - 0.5 * beta, 0.5 * near * near / beta)
-    return reduced(loss, reduction, size_average, reduce)
+    loss = reduced(loss, reduction, size_average, reduce)
+    return as_one("SmoothL1LossBackward0", loss, input, target)
 
 
 @composite
@@ -148,7 +151,7 @@ def huber_loss(
     near = apart.masked_fill(far, 0)  # whose square may not overflow
     loss = where(far, delta * (apart - 0.5 * delta), 0.5 * near * near).to(input.dtype)
     if weight is None:
-        return reduced(loss, reduction)
+        return as_one("HuberLossBackward0", reduced(loss, reduction), input, target)
     if weight.shape != input.shape:
         raise ValueError("Weights and input must have the same size.")
     return reduced(loss * weight, reduction)

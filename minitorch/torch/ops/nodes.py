@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.graph import Edge, Layout, Node, modes, numbers
+from ..autograd.graph import Edge, Layout, Node, as_nodes, modes, numbers
 from ..autograd.saved import FREED, Saved, SavedOutput, SavedOutputs, SavedTensor, save
 from ..dtypes import from_numpy_dtype
 from ..tensor import Tensor, blank, edge_of
@@ -150,6 +150,7 @@ class OpNode(Node):
     plan: Plan
     saved: list[Any] | None
     layouts: list[Layout] | None = None  # of several outputs
+    appearance: tuple[str, Sequence[Edge | None]] | None = None  # as programs see it, if otherwise
 
     def save_outputs(self, outputs: Sequence[Tensor]) -> None:
         """Keep outputs that derivatives name."""
@@ -171,16 +172,21 @@ class OpNode(Node):
         return self.plan.op.last_leaf
 
     def name(self) -> str:
-        return self.plan.op.node_name
+        if self.appearance is None and self.plan.op.looks is not None:
+            self.appearance = self.plan.op.looks(self)
+        return self.plan.op.node_name if self.appearance is None else self.appearance[0]
 
     def shown(self) -> Node:
         """The node, now of a class with its name: one class for all is quicker until a program looks."""
-        self.__class__ = _node_class(self.plan.op.node_name)  # type: ignore[assignment]
+        self.__class__ = _node_class(self.name())  # type: ignore[assignment]
         return self
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes behind the inputs, but for those, such as indices, that never have a gradient."""
+        self.name()
+        if self.appearance is not None:
+            return as_nodes(self.appearance[1])
         op, found = self.plan.op, super().next_functions
         if callable(op.gradients):
             return found
@@ -258,6 +264,15 @@ class OpNode(Node):
     def kept_tensor(self, name: str) -> SavedTensor:
         """A tensor that was saved under a name, to give hooks to."""
         return SavedTensor(self, self.place_of(name))
+
+
+def as_one(name: str, result: Tensor, *inputs: Any) -> Tensor:
+    """A result that Torch has in one step from its inputs: its node is shown to programs so."""
+    edge = result._edge
+    if edge is not None:
+        node: Any = edge[0]
+        node.appearance = name, [edge_of(x) if isinstance(x, Tensor) else None for x in inputs]
+    return result
 
 
 @cache

@@ -90,6 +90,7 @@ class Op:
         crosses: whether its result may be on another device than its inputs
         node: what its node in the graph is called, where Torch does not call it by the operation's name
         last_leaf: the place of the argument that, as a leaf, gets its gradient after the others
+        looks: of a node, the name and the edges that programs see, where Torch takes several steps
         doc: one line
         writes: which inputs it changes: none
     """
@@ -114,6 +115,7 @@ class Op:
         crosses: bool = False,
         node: str = "",
         last_leaf: int | None = None,
+        looks: Callable[[Any], Any] | None = None,
         doc: str = "",
     ) -> None:
         self.name = name
@@ -133,6 +135,7 @@ class Op:
         self.overlapping = overlapping
         self.crosses = crosses
         self.last_leaf = last_leaf
+        self.looks = looks
         self.doc = doc
         self.node_name = node or _node_name(name)
         self.last_bit = 1 << max(len(args) - 1, 0)

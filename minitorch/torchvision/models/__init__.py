@@ -32,6 +32,8 @@ from .inception import InceptionOutputs as InceptionOutputs
 from .inception import inception_v3 as inception_v3
 from .lenet import LeNet as LeNet
 from .lenet import lenet as lenet
+from .maxvit import MaxVit as MaxVit
+from .maxvit import maxvit_t as maxvit_t
 from .mnasnet import MNASNet as MNASNet
 from .mnasnet import mnasnet0_5 as mnasnet0_5
 from .mnasnet import mnasnet0_75 as mnasnet0_75
@@ -84,6 +86,9 @@ from .swin_transformer import SwinTransformer as SwinTransformer
 from .swin_transformer import swin_b as swin_b
 from .swin_transformer import swin_s as swin_s
 from .swin_transformer import swin_t as swin_t
+from .swin_transformer_v2 import swin_v2_b as swin_v2_b
+from .swin_transformer_v2 import swin_v2_s as swin_v2_s
+from .swin_transformer_v2 import swin_v2_t as swin_v2_t
 from .vgg import VGG as VGG
 from .vgg import vgg11 as vgg11
 from .vgg import vgg11_bn as vgg11_bn

@@ -23,13 +23,16 @@ class PatchMerging(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """The picture (N, H, W, C) as (N, H / 2, W / 2, 2 C)."""
+        return self.reduction(self.norm(self.neighbours(x)))
+
+    def neighbours(self, x: Tensor) -> Tensor:
+        """Four pixels side by side (N, H / 2, W / 2, 4 C)."""
         height, width = x.shape[-3:-1]
         x = functional.pad(x, (0, 0, 0, width % 2, 0, height % 2))
-        parts = [x[..., i::2, j::2, :] for j in (0, 1) for i in (0, 1)]
-        return self.reduction(self.norm(cat(parts, -1)))
+        return cat([x[..., i::2, j::2, :] for j in (0, 1) for i in (0, 1)], -1)
 
 
-def _relative_places(window: tuple[int, int]) -> Tensor:
+def relative_places(window: tuple[int, int]) -> Tensor:
     """For each pair of pixels of a window, the place of their distance in the table of biases."""
     rows, columns = window
     coordinates = flatten(stack(meshgrid(arange(rows), arange(columns), indexing="ij")), 1)
@@ -51,11 +54,27 @@ class ShiftedWindowAttention(nn.Module):
         self.attention_dropout, self.dropout = attention_dropout, dropout
         self.qkv = nn.Linear(dim, dim * 3)
         self.proj = nn.Linear(dim, dim)
+        self._make_table()
         window = (window_size[0], window_size[1])
-        count = (2 * window[0] - 1) * (2 * window[1] - 1)
-        self.relative_position_bias_table = nn.Parameter(zeros(count, num_heads))
-        self.register_buffer("relative_position_index", _relative_places(window))
+        self.register_buffer("relative_position_index", relative_places(window))
+
+    def _make_table(self) -> None:
+        """Of which biases are taken."""
+        rows, columns = self.window_size
+        count = (2 * rows - 1) * (2 * columns - 1)
+        self.relative_position_bias_table = nn.Parameter(zeros(count, self.num_heads))
         nn.init.trunc_normal_(self.relative_position_bias_table, std=0.02)
+
+    def _biases(self) -> Tensor:
+        """For each distance between pixels, a bias for each head."""
+        return self.relative_position_bias_table
+
+    def _scores(self, query: Tensor, key: Tensor) -> Tensor:
+        return (query * query.shape[-1] ** -0.5).matmul(key.transpose(-2, -1))
+
+    def _projected(self, x: Tensor) -> Tensor:
+        """Queries, keys and values, one after the other."""
+        return self.qkv(x)
 
     def forward(self, x: Tensor) -> Tensor:
         """The picture (N, H, W, C), each pixel with what it took from its window."""
@@ -79,9 +98,9 @@ class ShiftedWindowAttention(nn.Module):
     def _attend(self, x: Tensor, count: int, shift: list[int], sizes: tuple[int, int]) -> Tensor:
         windows, size, channels = x.shape
         heads = self.num_heads
-        query, key, value = self.qkv(x).reshape(windows, size, 3, heads, channels // heads).permute(2, 0, 3, 1, 4)  # fmt: skip
-        scores = (query * (channels // heads) ** -0.5).matmul(key.transpose(-2, -1))
-        bias = self.relative_position_bias_table[self.relative_position_index]
+        query, key, value = self._projected(x).reshape(windows, size, 3, heads, channels // heads).permute(2, 0, 3, 1, 4)  # fmt: skip
+        scores = self._scores(query, key)
+        bias = self._biases()[self.relative_position_index]
         scores = scores + bias.view(size, size, -1).permute(2, 0, 1).contiguous().unsqueeze(0)
         if sum(shift):
             mask = self._mask(x, count, shift, sizes)
@@ -112,13 +131,15 @@ class ShiftedWindowAttention(nn.Module):
 class SwinTransformerBlock(nn.Module):
     """Attention and a small network for each pixel, both added to the input."""
 
+    attention: Any = ShiftedWindowAttention
+
     def __init__(
         self, dim: int, num_heads: int, window_size: list[int], shift_size: list[int], mlp_ratio: float, dropout: float,
         attention_dropout: float, stochastic_depth_prob: float, norm_layer: Any,
     ) -> None:  # fmt: skip
         super().__init__()
         self.norm1 = norm_layer(dim)
-        self.attn = ShiftedWindowAttention(dim, window_size, shift_size, num_heads, attention_dropout, dropout)  # fmt: skip
+        self.attn = self.attention(dim, window_size, shift_size, num_heads, attention_dropout, dropout)  # fmt: skip
         self.stochastic_depth = StochasticDepth(stochastic_depth_prob, "row")
         self.norm2 = norm_layer(dim)
         self.mlp = MLP(dim, [int(dim * mlp_ratio), dim], activation_layer=nn.GELU, inplace=None, dropout=dropout)  # fmt: skip
@@ -148,6 +169,8 @@ class SwinTransformer(nn.Module):
         attention_dropout: float = 0.0,
         stochastic_depth_prob: float = 0.1,
         num_classes: int = 1000,
+        block: Any = SwinTransformerBlock,
+        downsample_layer: Any = PatchMerging,
     ) -> None:
         super().__init__()
         self.num_classes = num_classes
@@ -166,14 +189,14 @@ class SwinTransformer(nn.Module):
                 drop = stochastic_depth_prob * made / (sum(depths) - 1)
                 shift = [size // 2 if place % 2 else 0 for size in window_size]
                 blocks.append(
-                    SwinTransformerBlock(
+                    block(
                         width, num_heads[stage], window_size, shift, mlp_ratio, dropout, attention_dropout, drop, norm
                     )
                 )  # fmt: skip
                 made += 1
             layers.append(nn.Sequential(*blocks))
             if stage < len(depths) - 1:
-                layers.append(PatchMerging(width, norm))
+                layers.append(downsample_layer(width, norm))
         self.features = nn.Sequential(*layers)
         last = embed_dim * 2 ** (len(depths) - 1)
         self.norm = norm(last)
@@ -192,16 +215,21 @@ class SwinTransformer(nn.Module):
         return self.head(self.flatten(self.avgpool(self.permute(self.norm(self.features(x))))))
 
 
-def _declare(name: str, width: int, depth: int, heads: int, drop: float) -> Any:
+def declare(
+    name: str, width: int, depth: int, heads: int, drop: float, window: int = 7, **options: Any
+) -> Any:
+    """Offer a Swin Transformer of these sizes under a name."""
+    fixed = {"window_size": [window, window], "stochastic_depth_prob": drop, **options}
+
     def build(**kwargs: Any) -> SwinTransformer:
         counts = [heads * 2**stage for stage in range(4)]
-        options = {"window_size": [7, 7], "stochastic_depth_prob": drop, **kwargs}
+        options = {**fixed, **kwargs}
         return SwinTransformer([4, 4], width, [2, 2, depth, 2], counts, **options)
 
     build.__name__, build.__doc__ = name, f"Swin Transformer that begins with {width} channels."
     return register(build)
 
 
-swin_t = _declare("swin_t", 96, 6, 3, 0.2)
-swin_s = _declare("swin_s", 96, 18, 3, 0.3)
-swin_b = _declare("swin_b", 128, 18, 4, 0.5)
+swin_t = declare("swin_t", 96, 6, 3, 0.2)
+swin_s = declare("swin_s", 96, 18, 3, 0.3)
+swin_b = declare("swin_b", 128, 18, 4, 0.5)
