@@ -320,7 +320,7 @@ def poisson(rates: Array, generator: Generator | None = None) -> Array:
     """How many events happen at each rate: `torch.poisson`."""
     if not digits_of(rates.dtype):
         raise NotImplementedError(f'"poisson_cpu" not implemented for {rates.dtype.name}')
-    require(not (rates < 0).any(), "invalid Poisson rate, expected rate to be non-negative")
+    require((rates >= 0).all(), "invalid Poisson rate, expected rate to be non-negative")
     from .sampling_kernels import fill_poisson
 
     out = np.empty(rates.shape, np.float64)

@@ -64,6 +64,9 @@ CORRECTED: dict[str, list[Overload]] = {
     ],
     "Tensor.norm": [["any? p=", "int|ints? dim=", "bool keepdim=", "dtype? dtype="]],
     "Tensor.split": [["any split_size", "int dim="]],
+    "torch.norm": [
+        ["Tensor input", "any? p=", "any? dim=", "bool keepdim=", "any? out=", "dtype? dtype="]
+    ],
     "Tensor.stft": [_STFT],
     "torch.stft": [["Tensor input", *_STFT]],
     "Tensor.type": [["type|dtype|str? dtype=", "bool non_blocking="]],
@@ -243,6 +246,8 @@ def _kinds(annotation: str) -> str:
         ][:1]
     if "list" in annotation and "Tensors" not in words and "Tensor" in words:
         words.append("Tensors")
+    if annotation.startswith("Tensor | tuple[Tensor"):  # an `out=` of several
+        words = ["Tensors"]
     optional = "?" if annotation.endswith("None") and annotation.count("None") < 2 else ""
     return "|".join(words) + optional if words else "unknown"
 
@@ -289,7 +294,7 @@ def _from_python() -> dict[str, list[Overload]]:
 OWN_USE = re.compile(
     r".*\.(inplace|return_indices|size_average|reduce|norm_type|_stacklevel|hard|(in|out)put_lengths|target_lengths)"
     r"|interpolate\.(?!input).*|normalize\.(p|dim|eps)|affine_grid\.size|embedding_bag\.include_last_offset"
-    r"|gaussian_nll_loss\.(target|full|eps)|local_response_norm\.(?!input).*|multi_margin_loss\.p|gumbel_softmax\.(tau|eps)|max_unpool.*size"
+    r"|gaussian_nll_loss\.(target|full|eps)|local_response_norm\.(?!input).*|multi_margin_loss\.p|multilabel_soft_margin_loss\.(target|weight)|gumbel_softmax\.(tau|eps)|max_unpool.*size"
     r"|multi_head_attention_forward\.(embed_\w+|num_heads|add_\w+|dropout_p|training|need_\w+|use_\w+|[qkv]_proj_\w+|average_\w+|is_causal)"
 )
 """Arguments of functions in Python that use them there, and so take whatever Python takes."""

@@ -246,9 +246,10 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     """Fill a matrix with normal numbers, of which each column has some share of zeros."""
     _need_matrix(tensor)
     rows, columns = tensor.shape
+    zeros = math.ceil(sparsity * rows)
     tensor.normal_(0, std, generator=generator)
     for column in range(columns):
-        tensor[_randperm(rows)[: math.ceil(sparsity * rows)], column] = 0
+        tensor[_randperm(rows)[:zeros], column] = 0
     return tensor
 
 

@@ -197,6 +197,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Any = None) -> Tensor:
 @with_out
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0, and 0 near it."""
+    exact_number(lambd, dtypes.float64)
     if input.dtype.is_floating_point and not 0 <= lambd <= dtypes.finfo(input.dtype).max:
         raise RuntimeError(
             f"lambda must be in range [0, {dtypes.finfo(input.dtype).max:g}] for input dtype "

@@ -67,10 +67,13 @@ def _kind_of(x: Any) -> str:
     return (x.dtype if type(x) in ARRAYS else np.result_type(x)).kind
 
 
-def _refuse_fractions(input: Any, other: Any) -> None:
-    """A negative number cannot be the power of whole numbers, whatever they are, nor a tensor that of booleans."""
+def _special_power(input: Any, other: Any) -> Array | None:
+    """The power itself, where a float of the input's type would not tell that the exponent is odd.
+
+    A negative number cannot be the power of whole numbers, whatever they are, nor a tensor that of booleans.
+    """
     if fits_floats(other) and (other >= 0 or type(other) is float):
-        return
+        return None
     if type(other) in ARRAYS and other.dtype.kind == "b" == _kind_of(input):
         raise NotImplementedError("\"pow\" not implemented for 'Bool'")
     if isinstance(other, int) and other < 0 and input.dtype.kind in "biu":
@@ -81,6 +84,9 @@ def _refuse_fractions(input: Any, other: Any) -> None:
         kind = dtypes.result_of(given, None, dtypes.of_number(other))
         wide = kind.itemsize > 2 and kind.is_floating_point
         exact_number(other, dtypes.float64 if wide else kind)
+    if number and abs(other) > 2**24 and other % 2 == 1 and input.dtype == np.float32:
+        return np.power(input.astype(np.float64), float(other)).astype(input.dtype)
+    return None
 
 
 def _power_by_base(g: Any, input: Any, other: Any) -> Any:
@@ -109,7 +115,7 @@ def _square(x: Array) -> Array:
 
 # fmt: off
 POW = binary("pow", np.power, (_power_by_base, _power_by_exponent), "Each element to a power.", symbol="pow",
-             numbers="one", check=_refuse_fractions, numpy=_power)
+             numbers="one", check=_special_power, numpy=_power)
 unary("square", np.square, lambda g, input: g * conj(2 * input), "x times x.", numpy=_square)
 floating("sqrt", np.sqrt, lambda g, out: g / (2 * conj(out)), "Square root.")
 floating("rsqrt", scalars.rsqrt, lambda g, out: -0.5 * g * conj(out.pow(3)), "1 / sqrt(x).")

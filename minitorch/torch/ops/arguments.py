@@ -12,92 +12,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache, cached_property, wraps
+from inspect import unwrap
 from os.path import dirname, join
 from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..device import device
-from ..dtypes import dtype
-from ..environment import layout, memory_format
-from ..generator import Generator
-from ..legacy import TypedTensor
 from ..overriding import NOBODY, answer, asking, function_modes, is_plain
 from ..tensor import Tensor
+from .argument_kinds import CHECKS
 
 Arguments = tuple[Any, ...]
 Keywords = dict[str, Any]
 
-# --- Kinds ----------------------------------------------------------------------------------------
-
-_PYTHON_TYPES = {bool, int, float, complex}
-_WHOLE = (int, np.integer)
-_REAL = (int, float, np.integer, np.floating)
 _STAND_INS = (Tensor, np.generic)
 _FLOAT = ("float",)
-
-
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value, Tensor)
-
-
-def _is_scalar(value: Any, kinds: str) -> bool:
-    """Whether a tensor without dimensions can stand for a number."""
-    if not isinstance(value, Tensor) or value._array.ndim or value.requires_grad:
-        return False
-    return value._array.dtype.kind in kinds
-
-
-def _is_int(value: Any) -> bool:
-    if isinstance(value, _WHOLE):
-        return not isinstance(value, bool)
-    return _is_scalar(value, "iu")
-
-
-def _is_index(value: Any) -> bool:
-    """Whether a value can be one of several whole numbers, as a tensor of one of them can."""
-    if isinstance(value, Tensor) and value._array.size == 1:
-        return value._array.dtype.kind in "iu" and not value.requires_grad
-    return _is_int(value)
-
-
-def _is_float(value: Any) -> bool:
-    return isinstance(value, _REAL) or _is_scalar(value, "biufcV")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (complex, np.number, np.bool_)) or _is_float(value)
-
-
-def _all(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, (tuple, list)) and all(map(check, value))
-
-
-CHECKS: dict[str, Callable[[Any], bool]] = {
-    "Tensor": _is_tensor,
-    "Tensors": _all(_is_tensor),
-    "int": _is_int,
-    "index": _is_index,
-    "ints": _all(_is_index),
-    "float": _is_float,
-    "floats": _all(_is_float),
-    "number": _is_number,
-    "numbers": _all(_is_number),
-    "bool": lambda value: isinstance(value, (bool, np.bool_)),
-    "bools": _all(lambda value: isinstance(value, bool)),
-    "str": lambda value: isinstance(value, str),
-    "dtype": lambda value: (
-        isinstance(value, dtype) or (isinstance(value, type) and value in _PYTHON_TYPES)
-    ),
-    "type": lambda value: isinstance(value, TypedTensor),
-    "device": lambda value: isinstance(value, (device, str, int)) and not isinstance(value, bool),
-    "layout": lambda value: isinstance(value, layout),
-    "memory_format": lambda value: isinstance(value, memory_format),
-    "Generator": lambda value: isinstance(value, Generator),
-    "any": lambda value: True,
-}
-"""Whether a value is of a kind."""
 
 ONE_BY_ONE = frozenset({"einsum"})
 """Functions whose tensors may come in one list; classes and modes are told of them one by one."""
@@ -139,16 +69,25 @@ class Parameter(NamedTuple):
     def is_by_value(self, value: Any) -> bool:
         """Whether a tensor or a number of NumPy's is taken for one of Python's, or a truth value for a float."""
         if isinstance(value, (list, tuple)):
-            return "Tensors" not in self.kinds and any(isinstance(v, _STAND_INS) for v in value)
+            by_value = (*_STAND_INS, bool) if "ints" in self.kinds else _STAND_INS
+            return "Tensors" not in self.kinds and any(isinstance(v, by_value) for v in value)
         if isinstance(value, Tensor):
             return "Tensor" not in self.kinds
+        if isinstance(value, bytes):
+            return "str" in self.kinds
         return isinstance(value, np.generic) or (isinstance(value, bool) and self.kinds == _FLOAT)
 
     def plain(self, value: Any) -> Any:
         """A number of Python's in place of what stands for it."""
         if isinstance(value, (list, tuple)):
-            if type(value) in (list, tuple) and any(isinstance(v, np.generic) for v in value):
-                return type(value)(v.item() if isinstance(v, np.generic) else v for v in value)
+            if type(value) in (list, tuple) and any(
+                isinstance(v, (np.generic, bool)) for v in value
+            ):
+                value = type(value)(v.item() if isinstance(v, np.generic) else v for v in value)
+                whole = "ints" in self.kinds
+                return type(value)(int(v) if whole and isinstance(v, bool) else v for v in value)
+        elif isinstance(value, bytes) and "str" in self.kinds:
+            return value.decode()
         elif isinstance(value, np.generic) and "any" not in self.kinds:
             value = value.item()
         elif isinstance(value, Tensor) and not {"Tensor", "any"}.intersection(self.kinds):
@@ -175,7 +114,7 @@ class Signature(NamedTuple):
             return False
         if self.rest is not None:
             others = args[len(self.positional) :]
-            if not others or not all(map(self.rest.takes, others)):
+            if not others or not self.rest.takes(others):
                 return False
         left = {NUMPY_NAMES.get(k, k) if k not in self.names else k: v for k, v in kwargs.items()}
         for p in (*self.positional[given:], *self.keywords):
@@ -193,14 +132,15 @@ class Signature(NamedTuple):
             (p, kwargs[p.name]) for p in (*self.positional, *self.keywords) if p.name in kwargs
         ]
         if self.rest is not None:
-            pairs += [(self.rest, a) for a in args[len(self.positional) :]]
+            pairs.append((self.rest, args[len(self.positional) :]))
         return any(p.is_by_value(value) for p, value in pairs)
 
     def plain(self, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords]:
         """The arguments with Python's numbers in place of what stands for them."""
         named = {p.name: p for p in (*self.positional, *self.keywords)}
         found = [p.plain(a) for p, a in zip(self.positional, args, strict=False)]
-        return (*found, *args[len(found) :]), {
+        others = args[len(found) :]
+        return (*found, *(self.rest.plain(others) if self.rest else others)), {
             k: named[NUMPY_NAMES.get(k, k) if k not in named else k].plain(v)
             for k, v in kwargs.items()
         }
@@ -269,8 +209,10 @@ def _parsed(text: str) -> Signature:
         kinds, name = part.split(" ")
         optional, required = kinds.endswith("?"), not name.endswith("=")
         words = tuple(kinds.strip("*?").split("|"))
-        if "ints" in words or kinds.startswith("*"):
+        if "ints" in words:
             words = tuple("index" if w == "int" else w for w in words)
+        if kinds.startswith("*"):
+            words = tuple(f"{w}s" for w in words)
         parameter = Parameter(name.removesuffix("="), words, optional, required)
         if kinds.startswith("*"):
             rest, after = parameter, True
@@ -358,6 +300,12 @@ class Check:
         return _argument_names(self.fn)
 
     @cached_property
+    def places(self) -> tuple[str, ...]:
+        """The names of the arguments that it takes by place, in order."""
+        fn = unwrap(self.fn)
+        return fn.__code__.co_varnames[: fn.__code__.co_argcount]
+
+    @cached_property
     def signatures(self) -> list[Signature]:
         """The ways to call it."""
         return [_parsed(text) for text in self.texts]
@@ -376,7 +324,7 @@ class Check:
         if result is not NOBODY:
             return result, args, kwargs
         given = args[self.first :]
-        if self.first and not (args and _is_tensor(args[0])):
+        if self.first and not (args and isinstance(args[0], Tensor)):
             what = _class_name(args[0]) if args else "nothing"
             raise TypeError(f"the method '{self.name}' of tensors doesn't apply to {what}")
         fitting = [s for s in self.signatures if s.takes(given, kwargs)]
@@ -385,9 +333,11 @@ class Check:
         by_value = bool(fitting) and all(s.by_value(given, kwargs) for s in fitting)
         if by_value:
             given, kwargs = fitting[0].plain(given, kwargs)
-        if fitting and not kwargs.keys() <= self.names:
+        taken = kwargs.keys() & {*self.places[: len(args)]}  # by place, under another name
+        free = self.names - {*self.places} if taken else self.names
+        if fitting and not kwargs.keys() <= free:
             kwargs = {k if k in self.names else NUMPY_NAMES.get(k, k): v for k, v in kwargs.items()}
-            given, kwargs = fitting[0].placed(given, kwargs, self.names)
+            given, kwargs = fitting[0].placed(given, kwargs, free)
         elif is_plain((*args, *kwargs.values())) and not by_value:
             self.known.update((classes, *classes) if len(args) == 1 and not kwargs else (classes,))
         return NOBODY, (*args[: self.first], *given), kwargs

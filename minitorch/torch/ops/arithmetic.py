@@ -260,6 +260,8 @@ def _times(name: str, other: Any, alpha: Any, input: Any) -> Any:
     if isinstance(other, Tensor):
         return scaled(other.to(kind), alpha)
     product = other * alpha
+    if kind.kind >= dtypes.FLOATING:
+        return float(product) if isinstance(product, int) else product
     if isinstance(product, int):  # which wraps around in eight bytes, as in C
         product = (product + (1 << 63)) % (1 << 64) - (1 << 63)
     return product

@@ -163,7 +163,7 @@ def view_as_complex(input: Tensor) -> Tensor:
         )
     if not input.ndim or input._array.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
-    if input._array.strides[-1] != input._array.itemsize:
+    if input.stride(-1) != 1:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     if input._array.size and input.storage_offset() % 2:
         raise RuntimeError("Tensor must have a storage_offset divisible by 2")

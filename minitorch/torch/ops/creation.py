@@ -121,7 +121,8 @@ def _from_python(data: Any, dtype: dtype_type | None) -> Array:
     kind = dtype or _kind_of(data)
     plain = _plain(data)
     try:
-        return np.array(plain, dtype=kind.numpy)
+        with np.errstate(over="ignore"):  # a float beyond the type is infinite
+            return np.array(plain, dtype=kind.numpy)
     except OverflowError as e:
         if kind.kind == dtypes.INTEGRAL and not kind.is_signed:  # what is below 0 wraps around
             whole = np.array(plain, dtype=object)
@@ -379,6 +380,7 @@ def full(
         )
     shape = shape_of("full", size, {})
     if out is not None:
+        check_tensor("full", out, "out")
         check_given_type(dtype, out)
         params = _filling(shape, fill_value, dtype or out.dtype)
         return into(out, made_by(FULL, params, out.device, False), "full")

@@ -191,7 +191,7 @@ def ctc_loss(
 
 def _lengths(name: str, values: Any) -> Array:
     given = np.asarray(as_numpy(values._array) if isinstance(values, Tensor) else values)
-    if given.size and given.dtype.kind not in "biu":
+    if (given.size or isinstance(values, Tensor)) and given.dtype.kind not in "iu":
         raise (RuntimeError if isinstance(values, Tensor) else TypeError)(
             f"{name} must be integral"
         )

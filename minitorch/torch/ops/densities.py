@@ -191,7 +191,9 @@ def poisson_nll_loss(
     eps: float = 1e-8, reduce: Any = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """How unlikely counts are under Poisson distributions of given rates, or logarithms of rates."""
-    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    loss = (
+        input.exp() - target * input if log_input else input - target * (input + float(eps)).log()
+    )
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
         loss = (loss + stirling.masked_fill(target <= 1, 0)).to(loss.dtype)

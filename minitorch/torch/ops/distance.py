@@ -31,7 +31,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
             "expected common dtype to be floating point, yet common dtype is " + str(kind)
         )
     d = wrap_dim(dim, len(shape))
-    a, b = (x.to(kind).expand(shape) for x in (x1, x2))
+    a, b = (
+        (x if x.dtype.is_floating_point else x.to(kind)).expand(shape) for x in (x1, x2)
+    )  # each is divided in its own type
     return (a / _length(a, d, eps) * (b / _length(b, d, eps))).sum(d)
 
 

@@ -146,7 +146,9 @@ def _declare_features(dims: int) -> Callable[..., Tensor]:
                 stacklevel=2,
             )
         unbatched = input.ndim != dims + 2 and dims != 2
-        given = input.unsqueeze(0) if unbatched else input
+        given = input
+        if unbatched:
+            given = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
         if training and p not in (0, 1) and input._array.size:
             _need_channels(name, given)
         out = _dropped(given, p, training, True, bool(inplace))

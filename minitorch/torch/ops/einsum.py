@@ -16,6 +16,8 @@ LETTERS = string.ascii_uppercase + string.ascii_lowercase
 
 def contract(equation: Any, operands: Sequence[Any]) -> Tensor:
     """Multiply and sum tensors as an equation says, two at a time from the left."""
+    if isinstance(equation, bytes):
+        equation = equation.decode()
     if not isinstance(equation, str):
         equation, operands = _written_out((equation, *operands))
     inputs, output = _parse(equation, operands)

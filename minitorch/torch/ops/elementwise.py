@@ -95,7 +95,7 @@ def binary(
     exact_numbers: bool = False,
     same_types: bool = False,
     boolean: bool = False,
-    check: Callable[[Any, Any], None] | None = None,
+    check: Callable[[Any, Any], Array | None] | None = None,
 ) -> Op:
     """Declare an operation on two tensors, or a tensor and a number, broadcast together.
 
@@ -113,7 +113,7 @@ def binary(
         exact_numbers: whether a number meets two-byte floats before it is rounded to them
         same_types: whether tensors of two types are refused
         boolean: whether the answer is boolean, whatever the operands are
-        check: what looks at the operands first, and raises an error where they cannot be
+        check: what looks at the operands first, and raises an error where they cannot be, or answers
     """
     compute, kernel = _forms(name, scalar, numpy)
     kernel = None if boolean else kernel
@@ -207,15 +207,15 @@ def _forms(
 
 
 def _checked(
-    check: Callable[[Any, Any], None] | None, run: Callable[[Any, Any], Array]
+    check: Callable[[Any, Any], Array | None] | None, run: Callable[[Any, Any], Array]
 ) -> Callable[[Any, Any], Array]:
-    """A computation after a look at its operands."""
+    """A computation after a look at its operands, which may answer itself."""
     if check is None:
         return run
 
     def checked(input: Any, other: Any) -> Array:
-        check(input, other)
-        return run(input, other)
+        answer = check(input, other)
+        return run(input, other) if answer is None else answer
 
     return checked
 

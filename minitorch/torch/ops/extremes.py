@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy import array, ndarray
 
+from .. import dtypes
 from ..formulas import reductions
 from ..tensor import Array, Tensor
 from .layout import ordered
@@ -152,7 +154,7 @@ def aminmax(
     result = named("aminmax", "min", "max")(input.amin(dims, keepdim), input.amax(dims, keepdim))
     if out is None:
         return result
-    for o, r in zip(out, result, strict=True):
+    for o, r in zip(out, result, strict=False):
         check_out(o, r)
     return into(out, result, "aminmax")
 
@@ -182,6 +184,15 @@ MIN_DIM = Op(
 )  # fmt: skip
 
 
+def _of_nothing(name: str, kind: dtypes.dtype) -> Any:
+    """The largest of no elements, which only `out=` is told: what is below all of a type; `min` likewise."""
+    if kind is dtypes.bool_:
+        return name == "min"
+    if kind.is_floating_point:
+        return -math.inf if name == "max" else math.inf
+    return dtypes.iinfo(kind).min if name == "max" else dtypes.iinfo(kind).max
+
+
 def _declare_max(name: str, along: Op, overall: Op, pair: str) -> None:
     """`x.max()`, `x.max(dim)` with places, `x.max(other)`."""
 
@@ -195,14 +206,15 @@ def _declare_max(name: str, along: Op, overall: Op, pair: str) -> None:
         if isinstance(dim, Tensor) or other is not None:
             return FUNCTIONS[pair](input, dim if other is None else other, out=out)
         if dim is None:
-            if not input._array.size:
+            if not input._array.size and out is None:
                 _check_elements(name, input, None, RuntimeError)
-            result = bind(overall, (input,), {"dim": dims_of(None, input._array.ndim)})
+            given = input if input._array.size else input.new_tensor(_of_nothing(name, input.dtype))
+            result = bind(overall, (given,), {"dim": dims_of(None, given._array.ndim)})
         else:
             d = wrap_dim(dim, input._array.ndim)
             _check_elements(name, input, (d,) if input._array.ndim else ())
             result = found(name, *bind(along, (input,), {"dim": d, "keepdim": keepdim or keepdims}))
-        return result if out is None else into(out, result, name)
+        return result if out is None else into(out, result, name, casts=dim is None)
 
     call.__name__ = name
     call.__doc__ = f"The {name}imum of all, or along a dimension with its place, or of two tensors."

@@ -124,7 +124,8 @@ def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
         raise RuntimeError(
             "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
         )
-    if self._array.flags.c_contiguous:
+    both = self.ndim == 4 and self._array.transpose(0, 2, 3, 1).flags.c_contiguous
+    if self._array.flags.c_contiguous and not (both and self._array.size):
         return tuple(range(self.ndim))
     return _order_in_memory(strides, self._array.shape)
 

@@ -23,7 +23,7 @@ from .movement import wrap_dim, wrap_dims
 from .precision import kind_name
 from .promotion import plain_integers
 from .record import Op
-from .surface import check_tensor, into, with_out
+from .surface import check_given_type, check_tensor, into, with_out
 
 # --- The transforms ------------------------------------------------------------------------
 
@@ -270,6 +270,7 @@ def _frequencies(
     out: Any,
     make: Callable[[int], Array],
 ) -> Tensor:
+    check_given_type(dtype, out)
     kind = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)
     if kind.kind < dtypes.FLOATING:
         raise RuntimeError(f"{name} requires a floating point or complex dtype, got {kind}")

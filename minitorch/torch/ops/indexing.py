@@ -361,6 +361,9 @@ def __setitem__(self: Tensor, key: Any, value: Any) -> None:  # noqa: N807
     value = _without_leading_ones(value, _taken(view._array, advanced).ndim)
     if is_number:
         value = value.to(self.dtype)
+    elif value.dtype is not self.dtype:
+        parts = [part for part in advanced if not isinstance(part, slice)]
+        value = _filler(self, value) if len(parts) == 1 and _is_mask(parts[0]) else value
     _check_same_type(self, value)
     if value is view and view._array.shape[0] != 1:
         raise RuntimeError(OVERLAP)
@@ -384,12 +387,22 @@ def _check_same_type(input: Tensor, values: Tensor) -> None:
         )
 
 
-def _check_put(input: Tensor, indices: Any, values: Tensor) -> None:
+def _filler(input: Tensor, value: Tensor) -> Tensor:
+    """One element that fills where a mask is True may be of another type, as in `masked_fill`."""
+    if value._array.size != 1 or (value.dtype.is_complex and not input.dtype.is_complex):
+        return value
+    return value.reshape(()).to(input.dtype)
+
+
+def _checked_values(input: Tensor, indices: Any, values: Tensor, accumulate: bool) -> Tensor:
+    if not accumulate and len(indices) == 1 and indices[0] is not None:
+        values = _filler(input, values) if indices[0].dtype is dtypes.bool_ else values
     _check_same_type(input, values)
     if len(indices) > input.ndim:
         raise IndexError(
             f"too many indices for tensor of dimension {input.ndim} (got {len(indices)})"
         )
+    return values
 
 
 def _key_of(indices: Any) -> Key:
@@ -399,14 +412,14 @@ def _key_of(indices: Any) -> Key:
 @function_and_method
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with values at places, written or added."""
-    _check_put(input, indices, values)
+    values = _checked_values(input, indices, values, accumulate)
     return INDEX_PUT(input, values, key=_key_of(indices), accumulate=accumulate)
 
 
 @only_method
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """Write or add values at places."""
-    _check_put(self, indices, values)
+    values = _checked_values(self, indices, values, accumulate)
     return bind_in_place(
         INDEX_PUT, self, (values,), {"key": _key_of(indices), "accumulate": accumulate}
     )

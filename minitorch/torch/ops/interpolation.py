@@ -262,12 +262,8 @@ def interpolate(
         )
     if math.prod((*input._array.shape[:2], *sizes)) >= 2**59:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={sizes}")
-    if input._array.dtype != np.uint8 or dims != 2:
-        require_floats(
-            f"upsample_{mode}",
-            input._array,
-            "fV" if mode not in ("nearest", "nearest-exact") else "fVu",
-        )
+    if input._array.dtype != np.uint8 or (dims != 2 and not mode.startswith("nearest")):
+        require_floats(f"upsample_{mode}", input._array)
     real = np.float64 if input._array.dtype in (np.float64, np.uint8) else np.float32
     tables = tuple(
         _table(mode, antialias, n, out, s, bool(align_corners), real)

@@ -386,9 +386,10 @@ def repeat(self: Tensor, *sizes: Any, **named: Any) -> Tensor:
         )
     if any(n >= 2**63 for n in times):
         raise TypeError(f"repeat(): argument 'repeats' is too large: {list(times)}")
-    if any(n < 0 for n in times):
+    shape = (1,) * (len(times) - self.ndim) + self._array.shape
+    if any(n * size < 0 for n, size in zip(times, shape, strict=True)):
         raise RuntimeError(f"Trying to create tensor with negative dimension: {list(times)}")
-    return REPEAT(self, times=times)
+    return REPEAT(self, times=tuple(max(n, 0) for n in times))
 
 
 @function_and_method

@@ -173,5 +173,5 @@ def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor
         raise RuntimeError(f"bilinear(): input batch dimensions do not match: {shapes}")
     if weight.ndim != 3 or (input1.shape[-1], input2.shape[-1]) != tuple(weight.shape[1:]):
         raise RuntimeError(f"bilinear(): input sizes do not match weight sizes: {shapes}")
-    if bias is not None and tuple(bias.shape) != (weight.shape[0],):
+    if bias is not None and bias.size(0) != weight.shape[0]:  # it may have more dimensions
         raise RuntimeError(f"bilinear(): bias of {list(bias.shape)} does not match {shapes}")

@@ -176,10 +176,10 @@ def _view_as_type(input: Tensor, kind: dtypes.dtype) -> Tensor:
             raise RuntimeError(
                 f"self.dim() cannot be 0 to view {input.dtype} as {kind} (different element sizes)"
             )
-        if array.strides[-1] != array.itemsize:
+        if (stride := input.stride(-1)) != 1:
             raise RuntimeError(
                 f"self.stride(-1) must be 1 to view {input.dtype} as {kind} (different element sizes), "
-                f"but got {array.strides[-1] // array.itemsize}"
+                f"but got {stride}"
             )
         if array.shape[-1] * array.itemsize % kind.itemsize:
             raise RuntimeError(

@@ -74,6 +74,8 @@ def native_batch_norm(
             input, weight, bias, running_mean, running_var, training, momentum, eps
         )
         return into(out, found, "native_batch_norm")
+    if training and not input._array.size:
+        raise RuntimeError(f"input tensor must have at least one element, got {list(input.shape)}")
     normed = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     if training:
         mean, r = bind(BATCH_NORM, (input, None, None), {"by": None, "eps": eps})[1:3]

@@ -80,7 +80,7 @@ def _declare(op: Op, doc: str) -> None:
         _check_sizes(shape)
         check_given_type(dtype, out)
         kind = dtype or (out.dtype if out is not None else dtypes.get_default_dtype())
-        _check_floating(name, kind)
+        _check_floating(name, kind, shape)
         return _made(op, _params(shape, kind, generator), device, requires_grad, out)
 
     def like(
@@ -89,7 +89,7 @@ def _declare(op: Op, doc: str) -> None:
     ) -> Tensor:  # fmt: skip
         check_tensor(f"{name}_like", input)
         kind = dtype or input.dtype
-        _check_floating(name, kind)
+        _check_floating(name, kind, input._array.shape)
         more = {"generator": generator}
         return made_like(op, input, kind, device, requires_grad, memory_format, **more)
 
@@ -105,8 +105,8 @@ def _check_sizes(shape: Any) -> None:
         )
 
 
-def _check_floating(name: str, kind: dtypes.dtype) -> None:
-    if kind.kind < dtypes.FLOATING:
+def _check_floating(name: str, kind: dtypes.dtype, shape: Any) -> None:
+    if kind.kind < dtypes.FLOATING and not (name == "randn" and 0 in shape):
         raise NotImplementedError(
             f"\"{name}\" not implemented for '{kind.type_name.removesuffix('Tensor')}'"
         )
@@ -220,18 +220,19 @@ def normal(
     """Numbers normally spread around `mean`, which may be a tensor, as `std` may be."""
     if size is not None:
         kind = dtype or dtypes.get_default_dtype()
-        if kind.kind < dtypes.FLOATING:
-            name = kind.type_name.removesuffix("Tensor")
-            raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{name}'")
         shape = sizes_of((size,))
         _check_sizes(shape)
+        if kind.kind < dtypes.FLOATING and 0 not in shape:
+            name = kind.type_name.removesuffix("Tensor")
+            raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{name}'")
         params = _params(shape, kind, generator, mean=mean, std=std)
         return _made(_RANDN, params, device, requires_grad, out)
     shapes = [tuple(v.shape) for v in (mean, std) if isinstance(v, Tensor)]
     if not shapes:
         raise TypeError("normal() received two numbers, and no size")
     broadcast_shapes("normal", *shapes)
-    require_floats("normal_kernel_cpu", (mean if isinstance(mean, Tensor) else std)._array, "fcV")
+    drawn = next(t for t in (out, mean, std) if isinstance(t, Tensor))  # in its type
+    require_floats("normal_kernel_cpu", drawn._array, "fcV")
     if not isinstance(mean, Tensor):
         exact_number(mean, std.dtype)
     if isinstance(std, Tensor) and std.dtype.is_complex:
@@ -296,6 +297,8 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
         raise NotImplementedError(
             f"\"bernoulli_tensor_cpu_p_\" not implemented for '{kind_name(array)}'"
         )
+    if p is not None and array.size:
+        require_floats("bernoulli_scalar_cpu_", array, "biufV")
     made = _BERNOULLI(input, p, generator=generator)
     return made if out is None else into(out, made, "bernoulli")
 
@@ -460,7 +463,9 @@ _RANDOM_OF_TYPE = _fill("random_of_type", sampling.integers_of_type)
 def random_(self: Tensor, *bounds: Any, generator: Any = None) -> Tensor:
     """Fill with whole numbers: all that the type holds, below `to`, or from `from` to below `to`."""
     if not bounds:
-        if self._array.dtype.kind == "c":
+        if not self._array.size:
+            return self
+        if self._array.dtype.kind == "c" or self._array.dtype in (np.uint16, np.uint32, np.uint64):
             raise NotImplementedError(
                 f"\"random_kernel_cpu\" not implemented for '{kind_name(self._array)}'"
             )

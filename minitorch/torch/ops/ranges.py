@@ -152,10 +152,9 @@ def inclusive_range(
     last = math.floor((end - start) / step)
     if last >= 2**59:
         raise RuntimeError(f"Storage size calculation overflowed with sizes=[{last + 1}]")
-    count = np.arange(last + 1)
-    made = new_tensor_of(
-        (start + count * step).astype(kind.numpy), place_of(out, device), requires_grad
-    )
+    with np.errstate(invalid="ignore"):  # an infinite step of the first number
+        numbers = (start + np.arange(last + 1) * step).astype(kind.numpy)
+    made = new_tensor_of(numbers, place_of(out, device), requires_grad)
     return made if out is None else _filled(out, made, "range")
 
 
@@ -284,6 +283,8 @@ def _triangle(name: str, keep: Callable[..., Array], doc: str) -> Callable[..., 
         row, col = (plain_integer(n, f"{name}_indices", "row and col") for n in (row, col))
         if not col:
             row = 0  # of no columns there may be any number of rows
+        if name == "triu":  # rows further down keep nothing
+            row = min(row, max(col - offset, 0))
         width = col if name == "triu" else max(min(col, row + offset), 0)  # no more is kept
         found = np.nonzero(keep(np.ones((row, width), bool), offset))
         places = np.stack(found).astype(kind.numpy)

@@ -88,6 +88,15 @@ def summing_kind(input: Array, dtype: Any) -> Any:
     return np.dtype(np.int64) if input.dtype.kind in "biu" else input.dtype
 
 
+def summed_type(name: str, dtype: Any) -> Any:
+    """The type that a sum or product is asked for in; NotImplementedError where Torch has none of it."""
+    kind = dtypes.given_type(dtype)
+    if kind in (dtypes.uint16, dtypes.uint32, dtypes.uint64):
+        label = kind.type_name.removesuffix("Tensor")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{label}'")
+    return kind.numpy
+
+
 def _folding(small: np.ufunc, formula: Callable[..., Array]) -> Callable[..., Array]:
     """A sum or product: of whole numbers by a ufunc, of others by a formula, but for few elements."""
     reduce: Any = small.reduce
@@ -170,7 +179,7 @@ def _declare_fold(op: Op, takes_whole: bool = True) -> None:
             if dtype is None and takes_whole and isinstance(out, Tensor):
                 dtype = out.dtype
         if dtype is not None:
-            kind = dtypes.given_type(dtype).numpy
+            kind = summed_type(f"{name}_cpu", dtype)
         if kind is not None and array.dtype.kind == "c" != kind.kind:
             input = input.to(dtype)
             array = input._array
@@ -213,9 +222,9 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
     """The sum of elements, NaN counting as 0."""
     if input.dtype.is_complex:
         raise RuntimeError("nansum does not support complex inputs")
-    if dtype is not None and dtypes.given_type(dtype).is_complex:
-        raise NotImplementedError('"nansum_cpu" not implemented for complex types')
     whole = input.dtype.kind < dtypes.FLOATING
+    if not whole and dtype is not None and dtypes.given_type(dtype).is_complex:
+        raise NotImplementedError('"nansum_cpu" not implemented for complex types')
     there = input if whole else input.masked_fill(input.isnan(), 0)
     return there.sum(dim, keepdim, dtype=dtype)
 

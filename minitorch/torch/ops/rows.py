@@ -246,7 +246,7 @@ def _as_scatter(
         )
     d = wrap_dim(dim, input.ndim)
     _check_source("index_reduce", input, d, index, source)
-    require_floats("index_func_", input._array, "iufV")
+    require_floats("index_func_", input._array, "iufV" if input.ndim < 2 else "biufcV")
     return d, index.reshape([-1 if k == d else 1 for k in range(input.ndim)]).expand(source.shape)
 
 

@@ -21,7 +21,7 @@ from .layout import in_order
 from .movement import wrap_dim
 from .precision import in_single, require_floats, widened
 from .record import Op, bind
-from .reduce import summing_kind
+from .reduce import summed_type, summing_kind
 from .results import found
 from .surface import (
     FUNCTIONS,
@@ -118,10 +118,14 @@ def _declare_running(op: Op) -> None:
         check_tensor(name, input)
         check_given_type(dtype, out)
         dtype = out.dtype if dtype is None and isinstance(out, Tensor) else dtype
-        kind = None if dtype is None else dtypes.given_type(dtype).numpy
+        kind = None if dtype is None else summed_type(f"{name}_out_cpu", dtype)
+        d = wrap_dim(dim, input._array.ndim)
         if kind == np.bool_:
-            raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
-        result = bind(op, (input,), {"dim": wrap_dim(dim, input._array.ndim), "dtype": kind})
+            if input._array.size and input._array.ndim:
+                raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
+            result = input.to(dtypes.bool_, copy=True)
+        else:
+            result = bind(op, (input,), {"dim": d, "dtype": kind})
         return result if out is None else into(out, result, name, input)
 
     call.__name__, call.__doc__ = name, op.doc

@@ -169,7 +169,7 @@ def _to_source(g: Any, index: Any, dim: int, shapes: Any) -> Any:
 
 
 def _grown(g: Any, shape: Any) -> Any:
-    if shape is None:  # a number
+    if not shape:  # a number, or a tensor without dimensions
         return g.sum()
     for d, (have, want) in enumerate(zip(g._array.shape, shape, strict=True)):
         if have != want:

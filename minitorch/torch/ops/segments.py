@@ -52,6 +52,10 @@ def segment_reduce(
         raise RuntimeError(
             f"Trying to create tensor with negative dimension -1: {list(rows.shape)}"
         )
+    if rows.ndim > data.ndim:
+        raise RuntimeError(
+            f"segment_reduce(): Expected data.dim() >= {label}.dim(), got {data.ndim} and {rows.ndim}"
+        )
     if rows.ndim != d + 1:
         raise RuntimeError(
             f"segment_reduce(): Expected axis to be the last dimension of {label} but got {d}."

@@ -72,9 +72,10 @@ def _shares(op: Op, input: Tensor, dim: int, dtype: Any) -> Tensor:
     if dtype is not None:
         input = input.to(dtypes.given_type(dtype))
     array = input._array
+    d = wrap_dim(dim, array.ndim)
     if not array.size and input.dtype.kind != dtypes.FLOATING:
         return input.clone()  # nothing is computed, of whatever type
-    return bind(op, (input,), {"dim": wrap_dim(dim, array.ndim)})
+    return bind(op, (input,), {"dim": d})
 
 
 def softmax(

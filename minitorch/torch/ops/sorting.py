@@ -243,7 +243,8 @@ def kthvalue(
 @function_and_method
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
     """The most frequent element along a dimension, and where it is."""
-    _check_ordered("mode", input)
+    if input._array.ndim and input._array.size:
+        require_floats("mode_cpu", input._array, "biufV")
     return _pick(MODE, "mode", input, dim, keepdim, out)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from .. import dtypes
 from ..backends.interface import ARRAYS
 from ..tensor import Array, Tensor
+from .elementwise import not_for
 from .pointwise_special import I1, scipy_function
 from .precision import kind_name
 from .promotion import NUMBERS, broadcast_error, meet
@@ -144,7 +145,7 @@ unary("ndtri", scipy_function("ndtri"), lambda g, out: g * (out * out / 2).exp()
       "The inverse of `ndtr`.")  # fmt: skip
 unary("log_ndtr", scipy_function("log_ndtr"),
       lambda g, input, out: g * (out + input * input / 2).neg().exp() / _ROOT_TWO_PI, "The logarithm of `ndtr`.")  # fmt: skip
-binary("xlog1py", _xlog1py, (_xlog1py_by_factor, lambda g, input, other: g * input / (other + 1)),
+binary("xlog1py", not_for("xlog1py_cpu", "c", _xlog1py), (_xlog1py_by_factor, lambda g, input, other: g * input / (other + 1)),
        "input log(1 + other), 0 where input is 0.")  # fmt: skip
 ZETA = binary("zeta", _zeta, (None, lambda g, input, other: g * -input * ZETA(input + 1, other)),
               "Hurwitz's zeta function: the sum of (k + other)^-input.")  # fmt: skip

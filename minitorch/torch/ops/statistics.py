@@ -123,7 +123,11 @@ def _length(away: Tensor, p: float) -> Tensor:
         return size.sum(-1)
     if math.isinf(p):
         return size.amax(-1) if size.shape[-1] else size.sum(-1)
-    powers = size.pow(p).sum(-1)
+    if p < 1:  # whose derivative at 0 is infinite, and counts as 0
+        none = size == 0
+        powers = size.masked_fill(none, 1).pow(p).masked_fill(none, 0).sum(-1)
+    else:
+        powers = size.pow(p).sum(-1)
     same = powers == 0
     return powers.masked_fill(same, 1).pow(1 / p).masked_fill(same, 0)
 
@@ -227,7 +231,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     d = wrap_dim(dim, input.ndim)
     others = [k for k in range(input.ndim) if k != d]
     norms = legacy_norm(input, p, others, True)
-    return input * (maxnorm / (norms + 1e-7)).masked_fill(norms <= maxnorm, 1)
+    return input * (maxnorm / (norms + 1e-7)).masked_fill(~(norms > maxnorm), 1)
 
 
 FUNCTIONS["renorm"] = with_out(renorm)
@@ -270,7 +274,8 @@ def _integral_inputs(y: Tensor, x: Any, dx: Any) -> tuple[Any, Any]:
 @function
 def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The integral of samples along a dimension, by straight lines between them."""
-    x, dx = _integral_inputs(y, x, dx)
+    if not (isinstance(x, Tensor) and not y.size(dim)):  # of no samples any type is as good
+        x, dx = _integral_inputs(y, x, dx)
     d = wrap_dim(dim, y.ndim)
     if not y.size(d):
         return y.new_zeros([n for k, n in enumerate(y.shape) if k != d])
@@ -292,6 +297,8 @@ def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int =
     if not y.size(d):
         return y / 2
     sums, widths = _steps("cumulative_trapezoid", y, x, dx, d)
+    if x is None:
+        return (sums * (widths / 2)).cumsum(d)
     return (sums * widths).cumsum(d) / 2
 
 
@@ -386,7 +393,9 @@ def _slope(input: Tensor, space: Any, dim: int, edge_order: int) -> Tensor:
     first, last = rise(0), rise(size - 2)
     if edge_order == 2 and not isinstance(space, Tensor):
         first = weighed(0, 1, -1.5, 2, -0.5) / at(steps, 0, 1)
-        last = weighed(size - 3, 1, 0.5, -2, 1.5) / at(steps, 0, 1)
+        middle = at(input, size - 2, 1) * 2  # of whole numbers in their own type
+        last = at(input, size - 3, 1) * 0.5 - middle + at(input, size - 1, 1) * 1.5
+        last = last / at(steps, 0, 1)
     elif edge_order == 2:
         a, b = at(steps, 0, 1), at(steps, 1, 1)
         first = weighed(0, 1, -(2 * a + b) / (a * (a + b)), (a + b) / (a * b), -a / (b * (a + b)))

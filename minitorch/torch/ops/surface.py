@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ def with_out(fn: Callable[..., Any], of_type: bool = True) -> Callable[..., Any]
     return call
 
 
-def into(out: Any, result: Any, name: str, *inputs: Tensor) -> Any:
+def into(out: Any, result: Any, name: str, *inputs: Tensor, casts: bool = False) -> Any:
     """Put a result, or several, where `out=` says.
 
     Args:
@@ -102,6 +103,7 @@ def into(out: Any, result: Any, name: str, *inputs: Tensor) -> Any:
         result: what the function gave
         name: of the function
         inputs: what must not require grad, where the result may not say so itself
+        casts: whether the result is cast to the type of `out=` though `EXACT_OUT` has the name
     """
     if isinstance(result, (tuple, list)):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
@@ -122,7 +124,7 @@ def into(out: Any, result: Any, name: str, *inputs: Tensor) -> Any:
             f"Expected out tensor to have device {result.device}, but got {out.device} instead"
         )
     if out.dtype is not result.dtype:
-        _check_type(name, result.dtype, out.dtype)
+        (check_castable if casts else partial(_check_type, name))(result.dtype, out.dtype)
     copy_out(out, result)
     return out
 

@@ -135,7 +135,8 @@ def _nan_to_num(input: Array, nan: float, posinf: float | None, neginf: float | 
     wide = (
         input.astype(np.float32) if input.dtype.kind == "V" else input
     )  # which NumPy does not know
-    return np.nan_to_num(wide, nan=nan, posinf=high, neginf=low).astype(input.dtype, copy=False)
+    with np.errstate(over="ignore"):  # a number beyond the type is infinite
+        return np.nan_to_num(wide, nan=nan, posinf=high, neginf=low).astype(input.dtype, copy=False)
 
 
 NAN_TO_NUM = Op("nan_to_num", ("input",), _nan_to_num,
@@ -161,8 +162,14 @@ def _logit(input: Array, eps: float | None) -> Array:
     require_floats("logit_cpu", input)
     x = input
     if eps is not None and eps >= 0:
-        low, high = input.dtype.type(eps), input.dtype.type(1 - eps)
+        low = input.dtype.type(eps)
+        high = input.dtype.type(1) - low
         x = np.where(input < low, low, np.where(input > high, high, input))
+    return _log_odds(x)
+
+
+@in_single
+def _log_odds(x: Array) -> Array:
     return np.log(x / (1 - x))
 
 
@@ -172,7 +179,7 @@ def _logit_gradient(g: Any, input: Any, eps: float | None) -> Any:
     return (g / (input * (1 - input))).masked_fill(outside, elsewhere)
 
 
-LOGIT = Op("logit", ("input",), in_single(_logit), {"input": _logit_gradient}, kind=ELEMENTWISE)
+LOGIT = Op("logit", ("input",), _logit, {"input": _logit_gradient}, kind=ELEMENTWISE)
 
 
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
@@ -284,14 +291,15 @@ def addcdiv(
 
 
 def _in_its_type(fn: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A function whose `out=` has to be of the result's type, if the bounds are numbers."""
+    """A function whose `out=` has to be of the result's type, if bounds are numbers or a weight is none."""
 
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Tensor:
         result = fn(*args, **kwargs)
         if out is None:
             return result
         given = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]
-        if len(given) == 1 and isinstance(out, Tensor) and out.dtype is not result.dtype:
+        exact = (len(given) == 3 and given[2]._array.ndim) if fn is lerp else len(given) == 1
+        if exact and isinstance(out, Tensor) and out.dtype is not result.dtype:
             names = [kind_name(x._array) for x in (out, result)]
             raise RuntimeError(f"Found dtype {names[0]} but expected {names[1]}")
         return into(out, result, fn.__name__, *given)
@@ -303,6 +311,8 @@ def _in_its_type(fn: Callable[..., Tensor]) -> Callable[..., Tensor]:
 for _fn in (clamp, clamp_min, clamp_max, nan_to_num, logit, lerp, addcmul, addcdiv):
     in_place(f"{_fn.__name__}_", _fn)
     as_functions(f"{_fn.__name__}_")
-    FUNCTIONS[_fn.__name__] = (_in_its_type if "clamp" in _fn.__name__ else with_out)(_fn)
+    FUNCTIONS[_fn.__name__] = (
+        _in_its_type if _fn is lerp or "clamp" in _fn.__name__ else with_out
+    )(_fn)
     method(_fn.__name__, _fn)
 alias("clip", "clamp")

@@ -16,6 +16,7 @@ from ..interpreters import composite
 from ..tensor import Array, Tensor, tracks, wrap, wrap_beside
 from .comparison import where
 from .interpolation import cubic_weights
+from .precision import require_floats
 from .promotion import plain_integers
 from .ranges import linspace
 from .record import MOVEMENT, Op, bind
@@ -49,6 +50,7 @@ def unfold(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
             f"but got: {list(input.shape)}"
         )
+    require_floats("im2col_out_cpu", input._array, "bfcV")
     window = (_pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride))
     out = bind(UNFOLD, (input if input.ndim == 4 else input.unsqueeze(0),), {"window": window})
     return out if input.ndim == 4 else out.squeeze(0)
@@ -68,6 +70,7 @@ def fold(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
             f"input, but got: {list(input.shape)}"
         )
+    require_floats("col2im_out_cpu", input._array, "bfcV")
     window = (_pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride))
     batched = input if input.ndim == 3 else input.unsqueeze(0)
     out = bind(FOLD, (batched,), {"size": _pair(output_size), "window": window})

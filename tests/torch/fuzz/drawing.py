@@ -73,6 +73,8 @@ def draw_call(seed: int, index: int, only: str | None = None) -> Call:
         spoil(draw, call)
     if "ctc_loss" in name:
         _keep_labels(call)
+    if "ldl_solve" in name:
+        _keep_pivots(call)
     if draw.random() < 0.6:
         ask_for_gradients(draw, call)
     if draw.random() < 0.08 and not name.endswith("_") and not name.startswith("nn."):
@@ -331,6 +333,16 @@ def _keep_labels(call: Call) -> None:
             memory = real.empty(0, dtype=t.dtype).set_(t.untyped_storage())
             classes = max((*scores[0].shape[-1:], 1))
             memory.copy_(memory.double().nan_to_num(0).clamp(0, classes - 1))
+
+
+def _keep_pivots(call: Call) -> None:
+    """Pivots of rows one by one: PyTorch's `ldl_solve` writes beyond its memory where pairs are torn or there is no row."""
+    matrices, pivots = leaves(call.args[:1]), leaves((call.args[1:2], call.kwargs.get("pivots")))
+    for t in pivots:
+        if t.dtype is not real.bool and not t.is_complex() and matrices:
+            memory = real.empty(0, dtype=t.dtype).set_(t.untyped_storage())
+            rows = max((*matrices[0].shape[-1:], 1))
+            memory.copy_(memory.double().nan_to_num(0).clamp(1, rows))
 
 
 # --- Wrong calls, gradients, out= -----------------------------------------------------------------

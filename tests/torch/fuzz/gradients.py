@@ -9,6 +9,7 @@ from .difference import (
     Difference,
     has_blank,
     has_empty,
+    has_long,
     has_nan_number,
     has_type,
     has_zero,
@@ -50,7 +51,7 @@ GRADIENTS = (
         "PyTorch has a gradient by the source of a scatter only where the index is of the source's shape.",
         "gradient (accepted|error class)",
         names=r"(Tensor\.)?scatter\w*",
-        text="returned an invalid gradient",
+        text="returned an invalid gradient|must match the size of tensor",
     ),
     Difference(
         "PyTorch has no derivative of `scatter` that multiplies, `native_channel_shuffle` and the remainder of a number "
@@ -107,7 +108,7 @@ GRADIENTS = (
         "gradient accepted",
         names=r"(Tensor\.)?(a|arc)(sinh|cosh|tanh)_",
         text="inplace version of",
-        when=lambda call: is_complex(call) and not_finite(call),
+        when=lambda call: is_complex(call) and is_extreme(call),
     ),
     Difference(
         "PyTorch's derivative of `lu_unpack` fails if nothing was unpacked.",
@@ -185,9 +186,9 @@ GRADIENTS = (
         when=lambda call: not_finite(call) and has_zero(call),
     ),
     Difference(
-        "PyTorch's derivative of `ldexp_` by the exponent overflows before it is multiplied by the logarithm of 2.",
+        "PyTorch's derivative of `ldexp` by the exponent overflows before it is multiplied by the logarithm of 2.",
         "gradient values",
-        names=r"(Tensor\.)?ldexp_",
+        names=r"(Tensor\.)?ldexp_?",
         text=r"expected .*\(-?inf\)",
         when=is_extreme,
     ),
@@ -218,10 +219,10 @@ GRADIENTS = (
         text=r"\(nan\), expected .*inf",
     ),
     Difference(
-        "PyTorch's gradient of `polar` by a negative length points the wrong way.",
+        "PyTorch's gradient of `polar` by a negative length points the wrong way, and by a length of 0 is 0.",
         "gradient values",
         names="polar",
-        when=lambda call: any(bool((t < 0).any()) for t in leaves(call.args[:1])),
+        when=lambda call: any(bool((t <= 0).any()) for t in leaves(call.args[:1])),
     ),
     Difference(
         "PyTorch's gradient of `narrow_copy` from a place counted from the end is 0.",
@@ -311,6 +312,59 @@ GRADIENTS = (
         "gradient values",
         names=r"(nn\.functional\.)?_?embedding_bag(_forward_only)?",
         when=lambda call: call.kwargs.get("scale_grad_by_freq", True) is True,
+    ),
+    Difference(
+        "PyTorch's derivative of a function that it has none of is silently lost where it wrote into a view "
+        "(`heaviside_`).",
+        "gradient refused",
+        names=r"(Tensor\.)?heaviside_",
+        text="derivative for .* is not implemented",
+        when=lambda call: call.args[0]._is_view() and not call.written,
+    ),
+    Difference(
+        "Of equal elements, which one is found is not said.",
+        "gradient values",
+        names=r"(Tensor\.)?(nan)?quantile",
+        when=lambda call: call.args[0].unique().numel() < call.args[0].numel(),
+    ),
+    Difference(
+        "A quotient by a number near 0 that overflows is infinite by one formula and NaN by another.",
+        "gradient values",
+        names=r"linalg\.(lu_solve|qr)|(Tensor\.)?(lu_solve|qr)",
+        text=r"\((-?inf|nan)\), expected .*\((-?inf|nan)\)",
+        finite=True,
+    ),
+    Difference(
+        "The factor that `cholesky_ex` leaves of a matrix that is not positive definite has no derivative.",
+        "gradient values",
+        names=r"linalg\.cholesky_ex",
+        when=lambda call: bool(real.linalg.cholesky_ex(call.args[0].detach()).info.any()),
+    ),
+    Difference(
+        "PyTorch's derivatives of `pixel_shuffle` and `pixel_unshuffle` of no elements are of another shape.",
+        "gradient accepted",
+        names=r"(nn\.functional\.)?pixel_(un)?shuffle",
+        text="returned an invalid gradient",
+        when=has_empty,
+    ),
+    Difference(
+        "PyTorch's derivative of `repeat` and `tile` of nothing, a negative number of times, fails.",
+        "gradient accepted",
+        names=r"(Tensor\.)?(repeat|tile)",
+        text="is ambiguous|invalid",
+        when=has_empty,
+    ),
+    Difference(
+        "PyTorch's derivatives negate or conjugate factors (`alpha`) in eight bytes.",
+        "gradient accepted",
+        text="cannot be converted to type int64_t without overflow",
+        when=has_long,
+    ),
+    Difference(
+        "The gradient of eigenvalues that are apart by more than the digits of a type is lost in MKL's eigenvectors.",
+        "gradient values",
+        names=r"linalg\.eigvals",
+        when=is_extreme,
     ),
 )
 """Known differences in the gradients of calls that both libraries answer."""

@@ -165,6 +165,7 @@ def _compared(prefix: str, compare: Callable[..., None], *args: Any, **kwargs: A
         text = str(e)
         kinds = ("dtype", "shape", "values", "returned")
         kind = next((k for k in kinds if f": {k}" in text), "result")
+        kind = "answer" if kind == "returned" else kind
         raise Finding(prefix + kind, text) from e
 
 
@@ -176,7 +177,7 @@ def _compare_kinds(mine: Any, theirs: Any) -> None:
         if isinstance(theirs, tuple) != isinstance(mine, tuple):
             raise Finding("result", f"{type(mine).__name__}, expected {type(theirs).__name__}")
         if not leaves(theirs) and not _same_numbers(mine, theirs):
-            raise Finding("returned", f"{mine!r}, expected {theirs!r}")
+            raise Finding("answer", f"{mine!r}, expected {theirs!r}")
     elif type(mine).__name__ != type(theirs).__name__:
         raise Finding("result", f"{type(mine).__name__}, expected {type(theirs).__name__}")
 
@@ -333,12 +334,13 @@ def agrees_where_finite(call: Call) -> bool:
 def _near_where_finite(a: Any, b: Any) -> bool:
     """Whether two arrays agree in two digits of their largest number wherever both are finite."""
     wide = np.complex128 if a.dtype.kind == "c" else np.float64
+    tiny = np.finfo(a.dtype).tiny if a.dtype.kind in "fc" else 0.0  # smaller ones may be 0
     a, b = a.astype(wide), b.astype(wide)
     there = np.isfinite(a) & np.isfinite(b)
     if not there.any():
         return True
     with np.errstate(all="ignore"):
-        room = 0.01 * (largest(b[there]) + largest(a[there]))
+        room = 0.01 * (largest(b[there]) + largest(a[there])) + tiny
         return bool((np.abs(a - b)[there] <= room).all())
 
 
@@ -394,7 +396,7 @@ def is_right(call: Call, truth: Callable[..., Any]) -> bool:
     """Whether our answer, element by element, is what a function of single numbers says."""
     own_args, own_kwargs = to_ours(_copied((tuple(call.args), call.kwargs)))
     result = perform(call, ours, own_args, own_kwargs).result
-    given = [numbers(t).astype(np.float64) for t in leaves(call.args)]
+    given = [numbers(t).astype(np.float64) for t in leaves((call.args, without_out(call).kwargs))]
     limits = ours.finfo(result.dtype)
     for mine, *values in zip(
         *(x.flat for x in np.broadcast_arrays(numbers(result), *given)), strict=True

@@ -40,6 +40,13 @@ def _indices(call: Call) -> list[Any]:
     return [t % size for t in leaves(given)]
 
 
+def has_ties(call: Call) -> bool:
+    """Whether `multinomial` without replacement may draw among equal keys: few digits, or more draws than chances."""
+    chances = call.args[0].detach()
+    draws = call.args[1] if len(call.args) > 1 else call.kwargs["num_samples"]
+    return chances.element_size() == 2 or int((chances > 0).sum(-1).min()) < draws
+
+
 VALUES = (
     Difference(
         "PyTorch's `gelu` of negative numbers loses the digits that erf has in common with -1.",
@@ -241,13 +248,6 @@ VALUES = (
         when=lambda call: any(t.unique().numel() < t.numel() for t in _indices(call)),
     ),
     Difference(
-        "`ldl_solve` with pivots that no factorization has (one of a pair of rows alone) is what each library's "
-        "routine reads.",
-        "(gradient )?values",
-        names=r"linalg\.ldl_solve",
-        when=lambda call: any(bool((t < 0).any()) for t in leaves(call.args[1:2])),
-    ),
-    Difference(
         "PyTorch's `adaptive_avg_pool3d` adds in two bytes, where a sum overflows.",
         "values",
         names=r"(nn\.functional\.)?adaptive_avg_pool3d",
@@ -277,9 +277,9 @@ VALUES = (
         ),
     ),
     Difference(
-        "PyTorch's shifted Chebyshev polynomials of degrees above 2**61 overflow in twice the degree.",
+        "PyTorch's Chebyshev polynomials V and W of degrees above 2**61 overflow in twice the degree.",
         "values",
-        names=r"special\.shifted_chebyshev_polynomial_[vw]",
+        names=r"special\.(shifted_)?chebyshev_polynomial_[vw]",
         when=lambda call: any(isinstance(v, int) and v > 2**61 for v in call.args[1:]),
     ),
     Difference(
@@ -367,11 +367,11 @@ VALUES = (
         when=lambda call: not call.args[0].numel() and not call.args[0].is_floating_point(),
     ),
     Difference(
-        "PyTorch's `cov` of one number with weights writes 0 into that number.",
+        "PyTorch's `cov` of one observation with weights writes 0 into it.",
         "written values",
         names=r"(Tensor\.)?cov",
         text="input 0",
-        when=lambda call: not call.args or call.args[0].numel() == 1,
+        when=lambda call: not call.args or call.args[0].shape[-1:] in ((), (1,)),
     ),
     Difference(
         "`searchsorted` and `bucketize` in rows that are not in order find by each library's search.",
@@ -380,9 +380,9 @@ VALUES = (
         when=lambda call: not in_order(call),
     ),
     Difference(
-        "PyTorch's mean of no losses of `multi_margin_loss` is what lies in memory.",
+        "PyTorch's mean of no losses of `multi_margin_loss` and `multilabel_margin_loss` is what lies in memory.",
         "values",
-        names=r"nn\.functional\.multi_margin_loss",
+        names=r"nn\.functional\.multi(label)?_margin_loss",
         when=has_empty,
     ),
     Difference(
@@ -390,6 +390,56 @@ VALUES = (
         "(gradient )?values",
         names=r"(nn\.functional\.)?pairwise_distance|norm_except_dim|cdist|(Tensor\.)?(dist|renorm)",
         when=has_extreme_order,
+    ),
+    Difference(
+        "What `cosine_embedding_loss` leaves of 1 is the rounding of the cosine.",
+        "values",
+        names=r"(nn\.functional\.)?cosine_embedding_loss",
+        finite=True,
+    ),
+    Difference(
+        "Where scores of attention overflow, PyTorch's kernel gives 0 for a row of which no share is a number.",
+        "values",
+        names=r"nn\.functional\.scaled_dot_product_attention",
+        text=r"\(nan\), expected .*\(0\.0\)",
+        when=is_extreme,
+    ),
+    Difference(
+        "PyTorch's `polygamma` takes the lowest 32 bits of its order.",
+        "(gradient |written )?values",
+        names=r"(Tensor\.|special\.)?polygamma_?",
+        when=lambda call: any(
+            isinstance(v, int) and v >= 2**31 - 1 for v in (*call.args, *call.kwargs.values())
+        ),
+    ),
+    Difference(
+        "What `inv_ex` and `solve_ex` say of a singular matrix follows from each library's pivots.",
+        "values",
+        names=r"linalg\.(inv|solve)_ex",
+        text="output 1",
+        when=is_deficient,
+    ),
+    Difference(
+        "PyTorch's `std` of numbers whose squares overflow is infinite.",
+        "values",
+        names=r"(Tensor\.)?std",
+        text=r"expected .*\(inf\)",
+        when=is_extreme,
+        finite=True,
+    ),
+    Difference(
+        "PyTorch's `lerp` overflows on the way or not, according to the place in memory.",
+        "(gradient |written )?values",
+        names=r"(Tensor\.)?lerp_?",
+        text="inf",
+        when=is_extreme,
+        finite=True,
+    ),
+    Difference(
+        "Of equal elements, which one is found is not said.",
+        "values",
+        names=r"(Tensor\.)?multinomial",
+        when=has_ties,
     ),
 )
 """Known differences in what both libraries answer."""

@@ -84,9 +84,8 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 @partial(composite, name="cholesky")
 def _legacy_cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
     """L with A = L Lᴴ (or U with A = Uᴴ U)."""
-    if not input._array.size and out is None:
-        return input.clone()
-    return cholesky(input, upper=upper, out=out)
+    made = cholesky(input, upper=upper) if input._array.size else input.clone()
+    return made if out is None else into(out, made, "cholesky", casts=True)
 
 
 def _cholesky_solve(B: Array, L: Array, upper: bool) -> Array:
@@ -282,6 +281,7 @@ def ormqr(
             f"torch.ormqr: Expected input and other to have the same dtype, but input has {input.dtype} "
             f"and other has {other.dtype}"
         )
+    require_floats("ormqr_cpu", input._array, "fcV")
     side = -2 if left else -1
     if other._array.shape[side] != input._array.shape[-2]:
         raise RuntimeError(

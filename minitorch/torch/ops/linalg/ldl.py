@@ -66,6 +66,20 @@ LDL_SOLVE = Op(
 )
 
 
+def _check_pairs(pivots: Array) -> None:
+    """RuntimeError unless negative pivots come in pairs, for blocks of two rows: LAPACK would write past the last row."""
+    waiting = np.zeros(pivots.shape[:-1], bool, like=pivots)
+    for negative in np.moveaxis(pivots < 0, -1, 0):
+        alone = waiting & ~negative
+        waiting = negative & ~waiting
+        if alone.any():
+            break
+    else:
+        alone = waiting
+    if alone.any():
+        raise RuntimeError("torch.linalg.ldl_solve: negative pivots must come in pairs")
+
+
 @with_out
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
     """X of AX = B, given what `ldl_factor` returned for A."""
@@ -83,4 +97,5 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
         )
     sizes = np.abs(pivots._array.astype(np.int64))
     check_rows("torch.linalg.ldl_solve", pivots, sizes, LD._array.shape[:-1], LD._array.shape[-1])
+    _check_pairs(pivots._array)
     return LDL_SOLVE(LD, pivots, B, hermitian=hermitian)
