@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import attrgetter
 from typing import Any, ClassVar
 
 from ..linalg import cholesky, solve_triangular
@@ -56,13 +57,7 @@ class LowRankMultivariateNormal(Distribution):
     def _whole(self, x: Tensor, event: Size) -> Tensor:
         return x.expand(self._batch_shape + event)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = mode = property(attrgetter("loc"))
 
     @property
     def variance(self) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import attrgetter
 from typing import Any, ClassVar
 
 from .. import dtypes
@@ -60,14 +61,7 @@ class VonMises(Distribution):
             turned = (angles + math.pi + self.loc.double()) % (2 * math.pi) - math.pi
             return turned.to(self.loc.dtype)
 
-    @property
-    def mean(self) -> Tensor:
-        """The mean of directions."""
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = mode = property(attrgetter("loc"))
 
     @property
     def variance(self) -> Tensor:
