@@ -145,15 +145,16 @@ def _check_inner(name: str, a: tuple[int, ...], b: tuple[int, ...]) -> None:
 def _check_matrices(name: str, ndim: int, a: Tensor, b: Tensor) -> None:
     """RuntimeError, with the shapes, unless two tensors are matrices that can be multiplied."""
     check_tensor(name, b, "mat2")
-    for label, x in (("self", a), ("mat2", b)):
-        if x.ndim != ndim:
+    first, second = a._array.shape, b._array.shape
+    for label, shape in (("self", first), ("mat2", second)):
+        if len(shape) != ndim:
             what = "a matrix" if ndim == 2 else f"a {ndim}D tensor"
-            raise RuntimeError(f"{label} must be {what}, got shape {list(x.shape)} in {name}")
+            raise RuntimeError(f"{label} must be {what}, got shape {list(shape)} in {name}")
     _same_type(name, a, b)
-    _check_inner(name, a._array.shape, b._array.shape)
-    if ndim == 3 and a.shape[0] != b.shape[0]:
+    _check_inner(name, first, second)
+    if ndim == 3 and first[0] != second[0]:
         raise RuntimeError(
-            f"{name}: batches must be of one size, got {list(a.shape)} and {list(b.shape)}"
+            f"{name}: batches must be of one size, got {list(first)} and {list(second)}"
         )
 
 
