@@ -145,17 +145,15 @@ def _check_inner(name: str, a: tuple[int, ...], b: tuple[int, ...]) -> None:
 def _check_matrices(name: str, ndim: int, a: Tensor, b: Tensor) -> None:
     """RuntimeError, with the shapes, unless two tensors are matrices that can be multiplied."""
     check_tensor(name, b, "mat2")
-    first, second = a._array.shape, b._array.shape
-    for label, shape in (("self", first), ("mat2", second)):
+    one, two = a._array.shape, b._array.shape
+    for label, shape in (("self", one), ("mat2", two)):
         if len(shape) != ndim:
             what = "a matrix" if ndim == 2 else f"a {ndim}D tensor"
             raise RuntimeError(f"{label} must be {what}, got shape {list(shape)} in {name}")
     _same_type(name, a, b)
-    _check_inner(name, first, second)
-    if ndim == 3 and first[0] != second[0]:
-        raise RuntimeError(
-            f"{name}: batches must be of one size, got {list(first)} and {list(second)}"
-        )
+    _check_inner(name, one, two)
+    if ndim == 3 and one[0] != two[0]:
+        raise RuntimeError(f"{name}: batches must be of one size, got {list(one)} and {list(two)}")
 
 
 def _check_vectors(name: str, a: Tensor, b: Tensor) -> None:
@@ -190,10 +188,9 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
 
 def _kind_of_product(input: Tensor, other: Tensor) -> Op:
     """What multiplies two tensors; RuntimeError, with the shapes, if nothing does."""
-    one, two = input._array, other._array
-    if one.dtype is not two.dtype:
+    if input._array.dtype is not other._array.dtype:
         _same_type("matmul", input, other)
-    a, b = one.shape, two.shape
+    a, b = input._array.shape, other._array.shape
     if len(a) == len(b) == 2 and a[1] == b[0]:
         return MM
     if not a or not b:
