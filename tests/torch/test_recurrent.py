@@ -94,6 +94,30 @@ def test_modules_of_working_size(name: str) -> None:
     compare_tensors(again(own)[0], theirs.eval()(x)[0], "pickled")
 
 
+@pytest.mark.parametrize(
+    ("name", "hidden", "projected"),
+    [("LSTM", 20, 0), ("LSTM", 136, 24), ("LSTM", 80, 67), ("GRU", 20, 0), ("GRU", 152, 0)],
+)
+def test_products_by_tiles_and_by_the_blas(name: str, hidden: int, projected: int) -> None:
+    """Weights that stay in a core's cache, and others; sequences that fill no tile, narrow and wide states."""
+    options: dict[str, Any] = (
+        {"bidirectional": True, "proj_size": projected} if name == "LSTM" else {}
+    )
+    theirs = getattr(real.nn, name)(12, hidden, **options)
+    mine = getattr(ours.nn, name)(12, hidden, **options)
+    mine.load_state_dict({n: to_ours(p) for n, p in theirs.state_dict().items()})
+    sizes = [9, 9, 7, 5, 2, 1]
+    x = real.randn(sum(sizes), 12)
+    make = [lib.nn.utils.rnn.PackedSequence for lib in (ours, real)]
+    out = mine(make[0](to_ours(x), ours.tensor(sizes)))[0].data
+    expected = theirs(make[1](x, real.tensor(sizes)))[0].data
+    compare_tensors(out, expected, "output", 64)
+    (out * out).sum().backward()
+    (expected * expected).sum().backward()
+    for (n, a), b in zip(mine.named_parameters(), theirs.parameters(), strict=True):
+        compare_tensors(a.grad, b.grad, n, 512)
+
+
 @pytest.mark.parametrize("name", ["LSTM", "GRU", "RNN"])
 def test_packed_modules(name: str) -> None:
     """Sequences in any order of length, with a state of their own, and one without a batch."""

@@ -264,6 +264,29 @@ def _copying(typing_context: Any, value: Any) -> Any:
 _address_of_copy: Any = intrinsic(_copying)
 
 
+def _borrowing(typing_context: Any, value: Any) -> Any:
+    """The same arrays, without a count of who uses them: cores that count slices of one array wait for each other."""
+
+    def without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+        if isinstance(kind, types.BaseTuple):
+            parts = enumerate(kind.types)  # pyright: ignore[reportAttributeAccessIssue]
+            made = [without_owner(context, builder, k, builder.extract_value(value, i)) for i, k in parts]  # fmt: skip
+            return context.make_tuple(builder, kind, made)
+        if not isinstance(kind, types.Array):
+            return value
+        array = context.make_array(kind)(context, builder, value)
+        array.meminfo, array.parent = array.meminfo.type(None), array.parent.type(None)
+        return array._getvalue()
+
+    def generate(context: Any, builder: Any, _: Any, args: Any) -> Any:
+        return without_owner(context, builder, value, args[0])
+
+    return value(value), generate
+
+
+_borrowed: Any = intrinsic(_borrowing)
+
+
 def _value_at(kind: Any) -> Any:
     """For use in kernels: the value of this type at an address."""
 
@@ -358,7 +381,13 @@ class _Compiled:
 
     def __init__(self, body: Callable[..., None], real: Any, kinds: tuple[Any, ...]) -> None:
         self.kinds, self.signature = kinds, void(int64, int64, *kinds)
-        self.body = compile_for(body, self.signature, real)
+        names = [f"x_{i}" for i in range(len(kinds))]
+        entry = from_source(
+            f"def {body.__name__}(task, tasks, {', '.join(names)}):\n"
+            f"    body(task, tasks, {', '.join(f'borrowed({n})' for n in names)})\n",
+            body=body, borrowed=_borrowed,
+        )  # fmt: skip
+        self.body = compile_for(entry, self.signature, real)
 
     @cached_property
     def parallel(self) -> tuple[Any, int, int]:

@@ -4,8 +4,8 @@ Sequences do not know each other, so each task takes some of them through all st
 Loops begin at 0 and look at slices: an index that is a sum could be negative, for all that the
 compiler knows, and it would not use vector instructions.
 
-All kernels take the gates (rows of all steps, gates * hidden); the address of the BLAS's product;
-`steps`, the first row and the number of rows of each step (steps, 2); and tuples of arrays, whose
+All kernels take the gates (rows of all steps, gates * hidden); the address of the BLAS's product, or 0 where
+the weights are near, and lie as products by tiles read them; `steps`, the first row and the number of rows of each step (steps, 2); and tuples of arrays, whose
 shapes recurrent.py names.
 """
 
@@ -20,9 +20,10 @@ from ....threads import numpy_on_one_thread
 from ...formulas.recurrent import walk
 from ...scalars import sigmoid
 from .blas import address_of_product, gemm, itemsize
-from .kernels import PRODUCTS, inline, kernel, numbers_at, share
+from .kernels import PRODUCTS, from_source, inline, kernel, numbers_at, share
 from .primitives import tanh
 from .runs import product
+from .vectors import BYTES, VERBS, lanes
 
 Array = Any
 
@@ -30,13 +31,21 @@ FEW = 2
 """Up to so many rows a product is done without the BLAS, which would copy the whole matrix first."""
 
 
+NEAR = 1 << 16
+"""Weights of up to so many elements stay in a core's own cache from step to step."""
+
+ROWS, WIDE = 4, BYTES // 16
+"""A tile of a product has so many rows, and so many vectors in each: its sums stay in registers."""
+
+
 def _run(
-    kernel: Any, gates: Array, sizes: Sequence[int], reverse: bool, *arrays: Sequence[Array]
-) -> Any:
-    """Run a kernel on its four tuples of arrays, if there is a BLAS that kernels can call."""
-    blas = address_of_product(gates.dtype.type)
-    if not blas:
+    kernel: Any, gates: Array, sizes: Sequence[int], reverse: bool, weights: Sequence[Array], *arrays: Sequence[Array]
+) -> Any:  # fmt: skip
+    """Run a kernel on its four tuples of arrays, if its weights are near or there is a BLAS that kernels can call."""
+    blas = 0 if weights[0].size <= NEAR else address_of_product(gates.dtype.type)
+    if not blas and weights[0].size > NEAR:
         return NotImplemented
+    arrays = (weights, *arrays)
     steps = np.array([(rows.start, n) for rows, n in walk(sizes, reverse)]).reshape(-1, 2)
     work = gates.size * gates.shape[1] // (4 * PRODUCTS)  # a gate takes so many products
     with numpy_on_one_thread():
@@ -44,6 +53,11 @@ def _run(
             work, gates, blas, steps, *(tuple(map(np.ascontiguousarray, some)) for some in arrays)
         )
     return None
+
+
+def _laid_out(w_hh: Array, bias: Array) -> tuple[Array, Array]:
+    """Weights and bias of forward steps, whose products are with the transposed weights."""
+    return w_hh.T if w_hh.size <= NEAR else w_hh, bias
 
 
 def _space(h: Array, gates: Array) -> tuple[Array, ...]:
@@ -55,10 +69,11 @@ def lstm_steps(
     gates: Array, sizes: Sequence[int], reverse: bool, weights: Any, state: Any, kept: Any
 ) -> Any:
     """All steps, as in recurrent.py, where states are not projected."""
-    *weights, w_hr = weights
+    *given, w_hr = weights
     if w_hr is not None:
         return NotImplemented
-    return _run(_lstm, gates, sizes, reverse, weights, state, kept, _space(state[0], gates))
+    space = _space(state[0], gates)
+    return _run(_lstm, gates, sizes, reverse, _laid_out(*given), state, kept, space)
 
 
 def lstm_steps_backward(
@@ -75,7 +90,7 @@ def gru_steps(
     gates: Array, sizes: Sequence[int], reverse: bool, weights: Any, h: Array, kept: Any
 ) -> Any:
     """All steps, as in recurrent.py."""
-    return _run(_gru, gates, sizes, reverse, weights, (h,), kept, _space(h, gates))
+    return _run(_gru, gates, sizes, reverse, _laid_out(*weights), (h,), kept, _space(h, gates))
 
 
 def gru_steps_backward(
@@ -137,19 +152,51 @@ def _curve_gate(gate: Array, given: Array, bias: Array) -> None:
         gate[j] = tanh(gate[j] + (given[j] + bias[j]))
 
 
+def _multiplying() -> Any:
+    """A function that multiplies ROWS rows of x, from x[a] on, by w (k, n) into out[c:], in tiles of WIDE vectors.
+
+    It is written out with a variable for each sum: those stay in registers. The last tile may overlap the one before.
+    """
+    tile = [(r, v) for r in range(ROWS) for v in range(WIDE)]
+    lines = [
+        "def multiply(x, a, k, w, n, out, c):",
+        " m = lanes(x)",
+        f" for t in range(0, n, {WIDE} * m):",
+        f"  t = min(t, n - {WIDE} * m)",
+        *(f"  sum_{r}_{v} = zero(x)" for r, v in tile),
+        "  for i in range(k):",
+        *(f"   w_{v} = load(w, i * n + t + {v} * m)" for v in range(WIDE)),
+        *(f"   x_{r} = spread(x, a + {r} * k + i)" for r in range(ROWS)),
+        *(f"   sum_{r}_{v} = multiply_add(x_{r}, w_{v}, sum_{r}_{v})" for r, v in tile),
+        *(f"  store(out, c + {r} * n + t + {v} * m, sum_{r}_{v})" for r, v in tile),
+    ]
+    return from_source("\n".join(lines), **VERBS)
+
+
+multiply_tiles = _multiplying()
+
+
 def _multiply_rows(
     blas: int, x: Array, first: int, rows: int, w: Array, transposed: bool, out: Array, to: int
 ) -> None:
-    """Rows of out (., n), from `to` on, become those of x (., k), from `first` on, times w (k, n), or (n, k) transposed."""
+    """Rows of out (., n), from `to` on, become those of x (., k), from `first` on, times w (k, n).
+
+    Where there is a BLAS, w may be (n, k), transposed.
+    """
     n, k = out.shape[1], x.shape[1]
-    if rows > FEW:
+    if not blas and rows >= ROWS and n >= WIDE * lanes(x):
+        for r in range(0, rows, ROWS):
+            r = min(r, rows - ROWS)
+            multiply_tiles(x, (first + r) * k, k, w, n, out, (to + r) * n)
+        return
+    if blas and rows > FEW:
         a, c = x.ctypes.data + first * k * itemsize, out.ctypes.data + to * n * itemsize
         b = w.ctypes.data, w.shape[1], transposed
         gemm(blas, (rows, n, k), (a, k, False), b, (c, n), False)
         return
     for r in range(rows):
         row, o = x[first + r], out[to + r]
-        if transposed:
+        if blas and transposed:
             for j in range(n):
                 o[j] = product(row, w[j])
         else:
