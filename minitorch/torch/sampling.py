@@ -308,7 +308,7 @@ def check_multinomial(weights: Array, count: int, replacement: bool) -> None:
         "probability tensor contains either `inf`, `nan` or element < 0",
     )
     require(
-        (weights.sum(axis=-1) > 0).all(),
+        (weights > 0).any(axis=-1).all(),
         "invalid multinomial distribution (sum of probabilities <= 0)",
     )
 

@@ -227,6 +227,9 @@ FINDINGS = [
     *[row(n, real.ones(2, 0, 4, dtype=real.uint8), d) for n in ("softmax", "special.log_softmax") for d in (-6, 1)],
     *[row("matrix_exp", real.ones(s, dtype=real.bfloat16)) for s in ((2, 2, 0), (0, 2, 3), (0, 0))],
     row("nn.functional.softshrink", ONES, 1j),
+    *[row("randperm", n, dtype=k) for n in (0, 1, 3) for k in (real.bool, real.uint16, real.int8)],
+    *[row(n, real.ones(0, 0), dim=0) for n in ("unique_consecutive", "Tensor.unique")],
+    *[row("nn.functional.avg_pool3d", real.ones(1, 3, 3, 2), 3, padding=p, ceil_mode=True) for p in (0, 1)],
     # Where results go
     *[row(n, real.ones(s, dtype=a), out=real.ones(3, dtype=b)) for n in ("max", "min") for s in (0, 3)
       for a, b in ((real.int64, real.float16), (real.uint8, real.int64), (real.float32, real.int64), (real.bool, real.bool))],

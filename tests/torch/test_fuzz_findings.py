@@ -286,6 +286,7 @@ FINDINGS = [
     row("pow", leaf([-1.79, 0.35], real.float32), 2**31),
     *[row("add", real.ones(2), 2**62, alpha=n) for n in (2, 2**31)],
     row("sub", real.ones(2, dtype=real.int8), 2, alpha=200),
+    *[row(n, real.ones(2, dtype=k), 1e300, alpha=a) for n in ("add", "sub") for k in (real.float32, real.float16, real.float64) for a in (0, 2)],
     row("cdist", leaf([[1.0, 2.0], [0.5, 2.0]]), leaf([[1.0, 3.0], [2.0, 2.0]]), 0.5),
     row("nn.functional.pdist", leaf([[1.0, 2.0], [1.0, 3.0], [2.0, 2.0]]), 0.5),
     row("renorm", T([[1.0, 2.0], [NAN, 1.0]]), 2, 0, 0.5),
@@ -308,6 +309,8 @@ FINDINGS = [
     row("kaiser_window", 3, True, INF),
     row("nn.functional.group_norm", leaf([[[INF, 1.0], [2.0, -INF], [1.0, 2.0], [3.0, 5.0]]]), 2, leaf([1.0, 2, 3, 4])),
     row("tensor", 1e300),
+    row("nn.functional.rrelu", T([NAN, -1.0], dtype=real.bfloat16), training=True),
+    row("multinomial", T([3e38, 3e38, 1.0]), 2),
     row("nan_to_num", real.ones(0, dtype=real.float16), 2**40),
     row("range", 0.0, 3.0, INF),
 ]  # fmt: skip

@@ -397,7 +397,8 @@ def rrelu(
     for bound in (lower, upper):
         exact_number(bound, input.dtype)
     slopes = np.ones(input._array.shape, input._array.dtype)
-    down = as_numpy(input._array) <= 0
+    with np.errstate(invalid="ignore"):  # NaN is on neither side
+        down = as_numpy(input._array) <= 0
     slopes[down] = sampling.uniform((int(down.sum()),), np.float64, lower, upper)
     return input.mul_(wrap_beside(slopes, input)) if inplace else input * wrap_beside(slopes, input)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -259,9 +260,10 @@ def _times(name: str, other: Any, alpha: Any, input: Any) -> Any:
         return other
     if isinstance(other, Tensor):
         return scaled(other.to(kind), alpha)
+    if kind.is_floating_point:  # where a number beyond the type is infinite before it is scaled
+        largest = dtypes.finfo(dtypes.float32 if kind.itemsize == 2 else kind).max
+        return (float(other) if abs(other) <= largest else math.copysign(math.inf, other)) * alpha
     product = other * alpha
-    if kind.kind >= dtypes.FLOATING:
-        return float(product) if isinstance(product, int) else product
     if isinstance(product, int):  # which wraps around in eight bytes, as in C
         product = (product + (1 << 63)) % (1 << 64) - (1 << 63)
     return product

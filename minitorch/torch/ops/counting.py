@@ -84,7 +84,9 @@ def _as_rows(name: str, array: Array, dim: int) -> Array:
             raise RuntimeError(
                 f"{name}: There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
             )
-        return np.empty((0, 0), array.dtype)
+        raise RuntimeError(
+            f"{name}: Number of zero sized dimensions is more than one, so unique cannot be applied"
+        )
     return widened(first.reshape(len(first), -1) if array.size else np.empty((len(first), 1)))
 
 

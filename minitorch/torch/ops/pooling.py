@@ -397,6 +397,9 @@ def _declare_avg_pool(dims: int) -> Callable[..., Tensor]:
         steps, edges = _steps(name, kernel, stride), _sizes(name, "padding", padding, dims)
         if input._array.dtype != np.int64:
             require_floats(name, input._array)
+        image = input._array.shape[-3:]
+        if dims == 3 and any(n < k for n, k in zip(image, kernel, strict=False)):
+            raise RuntimeError(f"input image {list(image)} smaller than kernel size {list(kernel)}")
         window = (kernel, steps, edges, ceil_mode, count_include_pad, divisor_override)
         return bind(AVG_POOL, (input,), {"window": window})
 

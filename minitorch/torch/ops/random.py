@@ -185,7 +185,7 @@ def randperm(
     """The numbers below n in a random order."""
     check_given_type(dtype, out)
     kind = dtype or (out.dtype if out is not None else dtypes.int64)
-    if kind.is_complex:
+    if kind.is_complex or kind is dtypes.bool_ or kind.numpy in (np.uint16, np.uint32, np.uint64):
         name = kind.type_name.removesuffix("Tensor")
         raise NotImplementedError(f"\"randperm\" not implemented for '{name}'")
     params = {"n": plain_integer(n, "randperm", "n"), "dtype": kind.numpy, "generator": generator}

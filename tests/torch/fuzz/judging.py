@@ -69,6 +69,14 @@ def _dense(result: Any) -> Any:
     return result.to_dense() if is_sparse else result
 
 
+LARGE = 4 << 30
+"""Bytes of a result beside which a worker has no room for another."""
+
+
+def _bytes_of(result: Any) -> int:
+    return sum(t.numel() * t.element_size() for t in leaves(result))
+
+
 def judge(call: Call, memory: GuardedMemory, phase: Callable[[str], Any] = lambda p: None) -> str:
     """Compare a call; `Finding` says what differs.
 
@@ -89,6 +97,8 @@ def judge(call: Call, memory: GuardedMemory, phase: Callable[[str], Any] = lambd
     theirs = perform(call, real, *value)
     phase("ours")
     mine = perform(call, ours, own_args, own_kwargs)
+    if isinstance(mine.error, MemoryError) and _bytes_of(theirs.result) > LARGE:
+        raise mine.error
     if compare_errors(theirs.error, mine.error):
         return "raised"
     if any(t.dtype is real.complex32 for t in leaves(theirs.result)):
