@@ -183,7 +183,7 @@ def avg_pool_gradient(
     """The gradient of a mean's input: each window's g shared among its places."""
     geometry = Geometry(kernel, stride, padding, (1,) * len(kernel), ceil_mode)
     means = _means(input_shape, geometry, count_include_pad, divisor_override)
-    return share_among_windows(g, input_shape, *means)
+    return share_among_windows(g, *means)
 
 
 def adaptive_avg_pool_forward(x: Array, output_size: Sizes) -> Array:
@@ -193,7 +193,7 @@ def adaptive_avg_pool_forward(x: Array, output_size: Sizes) -> Array:
 
 def adaptive_avg_pool_gradient(g: Array, input_shape: Sizes, output_size: Sizes) -> Array:
     """The gradient of an adaptive mean's input."""
-    return share_among_windows(g, input_shape, *_adaptive_means(input_shape, output_size))
+    return share_among_windows(g, *_adaptive_means(input_shape, output_size))
 
 
 @lru_cache(256)
@@ -250,7 +250,7 @@ def mean_of_windows(x: Array, grid: Grid, divisors: Array) -> Array:
 
 
 @in_single
-def share_among_windows(g: Array, input_shape: Sizes, grid: Grid, divisors: Array) -> Array:
+def share_among_windows(g: Array, grid: Grid, divisors: Array) -> Array:
     """Each window's g, divided by its own number, added to all its places."""
     shared = g / np.asarray(divisors.reshape(grid.shape).astype(g.dtype), like=g)
     for axis, (passes, size) in enumerate(zip(grid.passes, grid.sizes, strict=True), -grid.dims):
