@@ -8,9 +8,11 @@ python project/parallel_check.py map matmul # only these
 from __future__ import annotations
 
 import argparse
+import warnings
 from collections.abc import Callable
 from typing import Any
 
+from numba import NumbaPerformanceWarning
 from which_library import say_which
 
 import minitorch
@@ -67,6 +69,7 @@ def main() -> None:
     if unknown := set(args.kernels) - set(KERNELS):
         parser.error(f"unknown kernel {sorted(unknown)}; choose from {list(KERNELS)}")
     say_which()
+    warnings.simplefilter("ignore", NumbaPerformanceWarning)  # the report says more
     for name in args.kernels or KERNELS:
         print(f"\n{name.upper()}\n", flush=True)
         kernel, arguments = KERNELS[name]()

@@ -361,7 +361,7 @@ def _contents() -> Iterable[tuple[str, bytes]]:
     yield "pyproject.toml", project_file().encode()
     yield "Makefile", _MAKEFILE.encode()
     yield "README.md", _README.encode()
-    yield ".gitignore", b"__pycache__/\n.minitorch/backup/\n.hypothesis/\n.pytest_cache/\n"
+    yield ".gitignore", b"__pycache__/\nruns/\n.minitorch/backup/\n.hypothesis/\n.pytest_cache/\n"
 
 
 def project_file() -> str:

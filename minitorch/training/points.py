@@ -190,6 +190,8 @@ def train_points(
     data = datasets[dataset](points)
     try:
         trainer = make_trainer(backend, hidden, batch)
+    except NotImplementedError:  # a place that is still to be written: no fault of this machine
+        raise
     except (ImportError, RuntimeError) as error:
         sys.stderr.write(f"backend {backend}: {error}\nSee what works here: minitorch doctor\n")
         return FAILED

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
+from numba import NumbaPerformanceWarning
 
 from minitorch.course.workspace import Workspace, create, material
 
@@ -26,7 +29,7 @@ def run_script(workspace: Workspace, name: str, *arguments: str) -> subprocess.C
     return subprocess.run(command, capture_output=True, text=True, cwd=workspace.root.parent)
 
 
-@pytest.mark.parametrize("name", ["run_scalar.py", "show_expression.py"])
+@pytest.mark.parametrize("name", ["run_scalar.py", "run_fast_tensor.py", "show_expression.py"])
 def test_a_script_meets_the_students_open_places(workspace: Workspace, name: str) -> None:
     done = run_script(workspace, name)
     assert done.stderr.splitlines()[0] == f"minitorch: your library, {workspace.root / 'minitorch'}"
@@ -52,6 +55,23 @@ def test_a_script_of_the_reference_says_so() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr.startswith("minitorch: the reference, ")
     assert done.stdout.startswith("digraph")
+
+
+def test_the_report_on_an_unwritten_kernel_is_its_task(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def kernel() -> None:
+        warnings.warn(NumbaPerformanceWarning("nothing is parallel"), stacklevel=1)
+        raise NotImplementedError("Need to implement for Task 3.1")
+
+    monkeypatch.syspath_prepend(material("project"))
+    script = importlib.import_module("parallel_check")
+    monkeypatch.setattr(script, "KERNELS", {"map": lambda: (kernel, [])})
+    monkeypatch.setattr(sys, "argv", ["parallel_check.py"])
+    with warnings.catch_warnings(record=True) as caught:
+        script.main()
+    assert capsys.readouterr().out == "\nMAP\n\nNeed to implement for Task 3.1\n"
+    assert not caught
 
 
 COMMAND = "import sys; from minitorch_command import main; sys.exit(main())"
