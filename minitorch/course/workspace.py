@@ -96,7 +96,7 @@ class Workspace:
     def text(self, name: str) -> str:
         """What a file of the package says; CourseError if it cannot be read."""
         try:
-            return self.file(name).read_text(encoding="utf-8")
+            return self.file(name).read_text(encoding="utf-8-sig")  # as Python reads it
         except FileNotFoundError:
             raise CourseError(
                 f"minitorch/{name} is gone. `minitorch course reset minitorch/{name}` makes it new"
@@ -155,7 +155,7 @@ class Workspace:
         for name in task.files:
             path = self.file(name)
             try:
-                text = path.read_text(encoding="utf-8")
+                text = path.read_text(encoding="utf-8-sig")
                 others = (
                     p.name for t in TASKS if t is not task for p in t.places if p.file == name
                 )

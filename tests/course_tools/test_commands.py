@@ -71,6 +71,20 @@ def test_a_file_that_python_cannot_read_is_named(
     assert "Mend that first" in capsys.readouterr().err
 
 
+def test_a_file_is_read_as_python_reads_it(workspace: Workspace, capsys: Captured) -> None:
+    """Some editors begin a file with a mark of its encoding, which is none of its text."""
+    workspace.put_solutions([find_task("0.4")])
+    path = workspace.file("module.py")
+    path.write_text(path.read_text(), encoding="utf-8-sig")
+    assert course("check", "0.4") == 0
+    assert course("status") == 0
+    assert "Modules                     passed" in capsys.readouterr().out
+    assert course("solution", "0.4") == 0
+    path.write_text("x = 'caf\xe9'\n", encoding="latin1")
+    assert course("check", "0.4") == 1
+    assert "SyntaxError: (unicode error)" in capsys.readouterr().out
+
+
 def test_earlier_modules_are_not_filled_into_a_file_that_python_cannot_read(
     workspace: Workspace, capsys: Captured
 ) -> None:

@@ -89,9 +89,10 @@ def _import_error(root: str) -> dict[str, str] | None:
 
 def _describe(error: BaseException) -> str:
     """An error as one or two lines: what, where in the user's files, and why."""
-    text = f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError):
-        return f"{text.split(' (')[0]}, in {_short(error.filename or '?')} line {error.lineno}"
+        place = f"{_short(error.filename or '?')} line {error.lineno}"
+        return f"{type(error).__name__}: {error.msg}, in {place}"
+    text = f"{type(error).__name__}: {error}"
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "minitorch" in f.filename]
     if frames:
         text += f", in {_short(frames[-1].filename)} line {frames[-1].lineno}"
