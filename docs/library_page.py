@@ -17,8 +17,12 @@ def render() -> str:
     from tests.libraries.record import read
 
     rows: dict[str, list] = {}
+    tutorials = []
     for row in sorted(read().values()):
-        rows.setdefault(row.library, []).append(row)
+        if row.library.endswith(" tutorials"):
+            tutorials.append(row)
+        else:
+            rows.setdefault(row.library, []).append(row)
     same = [name for name, found in rows.items() if all("same" in row.state for row in found)]
     lines = [
         "# Libraries written for PyTorch",
@@ -41,6 +45,18 @@ def render() -> str:
         first = found[0]
         lacking = f"{first.lacking} + {first.perhaps}" if first.lacking else ""
         lines.append(f"| {library} | {first.version} | {programs} | {states} | {lacking} |")
+    equal = sum("same" in row.state for row in tutorials)
+    lines += [
+        "",
+        "## PyTorch's tutorials",
+        "",
+        f"The programs that its tutorials and recipes consist of, written down small and without downloads "
+        f"(`tests/libraries/tutorials`): {equal} of {len(tutorials)} print PyTorch's words and numbers.",
+        "",
+        "| file | program | state |",
+        "|---|---|---|",
+    ]
+    lines += [f"| {r.library.split()[0]} | `{r.program}` | {r.state} |" for r in tutorials]
     return "\n".join(lines) + "\n"
 
 

@@ -64,9 +64,6 @@ def saving_loading_models():
         print(whole.eval().training, loaded["epoch"])
         partial = {k: v for k, v in model.state_dict().items() if "0" in k}
         print(other.load_state_dict(partial, strict=False))
-        scripted = torch.jit.script(model)
-        scripted.save(str(PATH))
-        show(torch.jit.load(str(PATH))(torch.ones(1, 6)))
         torch.save(model.state_dict(), PATH)
         mapped = torch.load(PATH, mmap=True, weights_only=True)
         with torch.device("meta"):
@@ -78,9 +75,22 @@ def saving_loading_models():
             other.load_state_dict({"0.weight": torch.ones(1)})
         except RuntimeError as error:
             print(error)
-        with torch.serialization.skip_data(), torch.serialization.safe_globals([set]):
-            pass
-        print(torch.serialization.get_safe_globals()[:0])
+
+
+def checkpoint_without_data():
+    with tempfile.TemporaryDirectory() as folder:
+        with torch.serialization.skip_data():
+            torch.save(network().state_dict(), Path(folder) / "empty.pt")
+        loaded = torch.load(Path(folder) / "empty.pt")
+    print({k: tuple(v.shape) for k, v in loaded.items()})
+
+
+def torchscript_files():
+    model = network()
+    with tempfile.TemporaryDirectory() as folder:
+        PATH = Path(folder) / "model.pt"
+        torch.jit.script(model).save(str(PATH))
+        show(torch.jit.load(str(PATH))(torch.ones(1, 6)))
 
 
 def module_load_state_dict_tips():

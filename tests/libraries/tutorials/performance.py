@@ -126,12 +126,18 @@ def benchmark():
         globals={"x": x, "f": batched_dot_mul_sum},
         label="dot",
         sub_label="small",
+        description="mul/sum",
         num_threads=1,
     )
     m = t0.timeit(20)
     print(type(m).__name__, m.number_per_run, m.median > 0)
     results = [t0.blocked_autorange(min_run_time=0.01)]
     print("dot" in str(benchmark.Compare(results)))
+
+
+def benchmark_fuzzer():
+    import torch.utils.benchmark as benchmark
+
     fuzzer = benchmark.Fuzzer(
         parameters=[
             benchmark.FuzzedParameter("k0", minval=1, maxval=100, distribution="loguniform")
@@ -269,11 +275,6 @@ def compiling():
     torch.compiler.reset()
     print(torch.compiler.is_compiling())
 
-    def custom_backend(gm, example_inputs):
-        print(type(gm).__name__, len(example_inputs), [n.op for n in gm.graph.nodes])
-        return gm.forward
-
-    show(torch.compile(foo, backend=custom_backend)(x, y))
     explained = torch._dynamo.explain(foo)(x, y)
     print(explained.graph_break_count)
 
@@ -286,6 +287,17 @@ def compiling():
     show(program.module()(torch.ones(2, 6)))
     torch._dynamo.mark_dynamic(x, 0)
     print(torch.compiler.list_backends() is not None)
+
+
+def compile_backends():
+    def foo(x, y):
+        return torch.sin(x) + torch.cos(y)
+
+    def custom_backend(gm, example_inputs):
+        print(type(gm).__name__, len(example_inputs), [n.op for n in gm.graph.nodes])
+        return gm.forward
+
+    show(torch.compile(foo, backend=custom_backend)(torch.ones(4), torch.ones(4)))
 
 
 def quantization():
@@ -322,7 +334,7 @@ def quantization():
     print(type(converted.conv).__name__, (converted(pictures) - expected).abs().max().item() < 0.1)
 
 
-def masked_and_nested():
+def nested_tensors():
     torch.manual_seed(0)
     nt = torch.nested.nested_tensor([torch.randn(2, 3), torch.randn(4, 3)], requires_grad=True)
     print(nt.is_nested, nt.size(0), nt.dim(), [t.shape for t in nt.unbind()])
@@ -332,6 +344,9 @@ def masked_and_nested():
     show(*linear(nt).unbind())
     jagged = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)], layout=torch.jagged)
     show(jagged.values(), jagged.offsets())
+
+
+def masked_tensors():
     from torch.masked import as_masked_tensor, masked_tensor
 
     data, mask = (
@@ -364,6 +379,9 @@ def sparsity():
     print(coo.coalesce().indices(), coo._nnz())
     torch.sparse.sum(coo).backward()
     print(coo.grad)
+
+
+def semi_structured_sparsity():
     from torch.sparse import SparseSemiStructuredTensor, to_sparse_semi_structured
 
     print(SparseSemiStructuredTensor.__name__, callable(to_sparse_semi_structured))
