@@ -220,7 +220,11 @@ FINDINGS = [
     *[row("mode", x) for x in (T(1j), T([1j, 1j]), real.ones(0, 1, dtype=real.complex64))],
     row("nansum", T([1, 2]), dtype=real.complex64),
     row("special.xlog1py", ONES, 1j),
-    *[row("index_reduce", real.ones(2, 2, dtype=k), 0, T([0]), real.ones(1, 2, dtype=k), "prod") for k in (real.bool, real.complex64)],
+    *[row("index_reduce", real.ones(2, 2, dtype=k), 0, T([0]), real.ones(1, 2, dtype=k), "prod", include_self=i)
+      for k in (real.bool, real.complex64) for i in (True, False)],
+    *[row("geqrf", real.ones(2, 2, dtype=k)) for k in (real.float16, real.int64)],
+    row("nn.functional.hardtanh_", T(5, dtype=real.uint8), 1.5, -1),
+    *[row("where", T([1, 0]).to(k), real.ones(2), real.zeros(2)) for k in (real.uint8, real.uint16, real.uint32, real.uint64, real.int64)],
     row("index_reduce", T([True]), 0, T([0]), T([True]), "prod"),
     *[row("lerp", ONES, ONES, w, out=real.ones(3, dtype=real.float64)) for w in (ONES, T(0.5), 0.5)],
     *[row(n, real.ones(2, 0, 4, dtype=real.uint8), d) for n in ("softmax", "special.log_softmax") for d in (-6, 1)],

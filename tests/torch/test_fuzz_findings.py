@@ -309,6 +309,7 @@ FINDINGS = [
     row("kaiser_window", 3, True, INF),
     row("nn.functional.group_norm", leaf([[[INF, 1.0], [2.0, -INF], [1.0, 2.0], [3.0, 5.0]]]), 2, leaf([1.0, 2, 3, 4])),
     row("tensor", 1e300),
+    *[row(f"nn.functional.adaptive_avg_pool{d}d", T([[3e38, -INF] * 2 ** (d - 1)], dtype=real.bfloat16).reshape(1, *[2] * d), 1) for d in (2, 3)],
     row("nn.functional.rrelu", T([NAN, -1.0], dtype=real.bfloat16), training=True),
     row("multinomial", T([3e38, 3e38, 1.0]), 2),
     row("nan_to_num", real.ones(0, dtype=real.float16), 2**40),

@@ -271,7 +271,10 @@ def _sum_along(x: Array, axis: int, passes: list[tuple[slice, slice]], count: in
             target += part
         else:
             alone = chosen.stop - chosen.start == 1
-            target[...] = part.sum(axis, keepdims=True) if alone else part
+            with np.errstate(
+                over="ignore", invalid="ignore"
+            ):  # of two-byte floats NumPy warns here
+                target[...] = part.sum(axis, keepdims=True) if alone else part
         before = chosen
     return total
 

@@ -202,7 +202,7 @@ def where(
     check_tensor("where", condition, "condition")
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
-    if condition._array.dtype.kind not in "bu" or condition._array.dtype == np.uint16:
+    if condition._array.dtype.char not in "?B":  # truth values, or bytes
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
         )

@@ -237,7 +237,7 @@ _declare_rows("index_fill", _index_fill_call, "a number at places of a dimension
 
 
 def _as_scatter(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
 ) -> tuple[int, Tensor]:
     """An index of whole places as one for each element."""
     if reduce not in ("prod", "mean", "amax", "amin"):
@@ -246,7 +246,9 @@ def _as_scatter(
         )
     d = wrap_dim(dim, input.ndim)
     _check_source("index_reduce", input, d, index, source)
-    require_floats("index_func_", input._array, "iufV" if input.ndim < 2 else "biufcV")
+    require_floats(
+        "index_func_", input._array, "biufcV" if include_self and input.ndim > 1 else "iufV"
+    )
     return d, index.reshape([-1 if k == d else 1 for k in range(input.ndim)]).expand(source.shape)
 
 
@@ -262,7 +264,7 @@ def index_reduce(
     out: Any = None,
 ) -> Tensor:
     """A copy with slices reduced into places of a dimension."""
-    d, places = _as_scatter(input, dim, index, source, reduce)
+    d, places = _as_scatter(input, dim, index, source, reduce, include_self)
     return scatter_reduce(input, d, places, source, reduce, include_self=include_self, out=out)
 
 
@@ -271,7 +273,7 @@ def index_reduce_(
     self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
     """Reduce slices into places of a dimension."""
-    d, places = _as_scatter(self, dim, index, source, reduce)
+    d, places = _as_scatter(self, dim, index, source, reduce, include_self)
     return self.scatter_reduce_(d, places, source, reduce, include_self=include_self)
 
 

@@ -11,7 +11,7 @@ from ...interpreters import composite
 from ...tensor import Array, Tensor
 from ..joining import cat
 from ..memory import fill
-from ..precision import require_floats
+from ..precision import is_half, require_floats
 from ..ranges import eye
 from ..record import Op
 from ..surface import into, with_out
@@ -214,10 +214,15 @@ def _geqrf(input: Array) -> tuple[Array, Array]:
 GEQRF = Op("geqrf", ("input",), _geqrf, {"input": None})
 
 
+def _require_wide(name: str, input: Tensor) -> None:
+    """NotImplementedError for what LAPACK has no routine for: whole numbers and floats of two bytes."""
+    require_floats(name, input._array, "" if is_half(input._array) else "fc")
+
+
 def geqrf(input: Tensor, *, out: Any = None) -> Any:
     """R above the diagonal, the reflectors of Q below it, and their scales."""
     check_matrix("torch.geqrf", input)
-    require_floats("geqrf_cpu", input._array, "fcV")
+    _require_wide("geqrf_cpu", input)
     result = several("geqrf", "a tau", GEQRF(input))
     return result if out is None else into(out, result, "geqrf")
 
@@ -239,7 +244,7 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     """The first columns of a product of reflections I - tau v vᴴ."""
     name = "torch.linalg.householder_product"
     _check_reflections(name, A, tau)
-    require_floats("orgqr_cpu", A._array, "fcV")
+    _require_wide("orgqr_cpu", A)
     m, n = A._array.shape[-2:]
     if m < n:
         raise RuntimeError(
@@ -281,7 +286,7 @@ def ormqr(
             f"torch.ormqr: Expected input and other to have the same dtype, but input has {input.dtype} "
             f"and other has {other.dtype}"
         )
-    require_floats("ormqr_cpu", input._array, "fcV")
+    _require_wide("ormqr_cpu", input)
     side = -2 if left else -1
     if other._array.shape[side] != input._array.shape[-2]:
         raise RuntimeError(
