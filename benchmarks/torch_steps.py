@@ -1,7 +1,7 @@
 """Whole training steps of `minitorch.torch` against PyTorch's, eager, side by side in one run.
 
     python benchmarks/torch_steps.py [--quick] [--compile] [--only NAME ...] [--json FILE] [--cpu-time]
-        [--device cuda] [--losses STEPS]
+        [--device cuda] [--losses STEPS] [--compile-times] [--host-times]
 
 A step is zero_grad, forward, loss, backward, and the optimizer's step. Both libraries start
 from one seed, and the losses of the first steps are compared before anything is timed. The
@@ -354,6 +354,28 @@ def peak_memory(name: str, library: str, compiles: bool = False) -> float:
     return int(done.stdout) / 1024
 
 
+def host_times(name: str) -> str:
+    """Microseconds of the processor that a played step takes on one core, and those of them that guards take."""
+    import minitorch.torch as ours
+
+    step: Any = prepared(name, ours, compiles=True)[0].args[0]  # type: ignore[attr-defined]
+    for _ in range(WARM_UP):
+        step()
+    (traced,) = step.traced
+    took = [min(_processor_time(call) for _ in range(9)) for call in (step, traced.around.hold)]
+    return f"{name:18} a play {took[0]:9.1f} us, of which guards {took[1]:5.1f}"
+
+
+def _processor_time(call: Callable[[], Any]) -> float:
+    """Microseconds of a call, over a turn of many."""
+    count, start = 0, time.process_time()
+    while time.process_time() - start < TURN:
+        for _ in range(3):
+            call()
+        count += 3
+    return 1e6 * (time.process_time() - start) / count
+
+
 def compile_times(name: str) -> str:
     """What tracing and compiling a step add to its first calls in a new process, twice: nothing is on disk, then all is."""
     code = (
@@ -402,9 +424,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--cpu-time", action="store_true", help="processor time of one core")
     parser.add_argument("--losses", type=int, default=0, help="compare so many steps' losses")
     parser.add_argument("--compile-times", action="store_true", help="how long first programs take")
+    parser.add_argument("--host-times", action="store_true", help="what guards take of a play")
     parser.add_argument("--device", default="cpu", help="where both compute: cpu, cuda (cpu)")
     options = parser.parse_args(argv)
-    if options.cpu_time:
+    if options.cpu_time or options.host_times:
         for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             os.environ[name] = "1"
         os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
@@ -415,8 +438,8 @@ def main(argv: list[str] | None = None) -> int:
     for name in MODELS:
         if options.only and not any(part in name for part in options.only):
             continue
-        if options.compile_times:
-            print(compile_times(name), flush=True)
+        if options.compile_times or options.host_times:
+            print((compile_times if options.compile_times else host_times)(name), flush=True)
             continue
         if options.losses:
             apart = compare_losses(name, options.losses, options.device)
@@ -434,7 +457,7 @@ def main(argv: list[str] | None = None) -> int:
     memory = {}
     if (
         options.device == "cpu"
-        and not (options.losses or options.compile_times)
+        and not (options.losses or options.compile_times or options.host_times)
         and (not options.only or "GPT" in options.only)
     ):
         memory = {label: peak_memory("GPT", label) for label in ("minitorch.torch", "torch")}
