@@ -13,6 +13,7 @@ tensor([2., 2.])
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -42,7 +43,8 @@ def compile(
         model: a function, a method or a module; left out, this is a decorator
         fullgraph: whether it is an error if there can be no tape
         dynamic: accepted: there is a tape for each shape
-        backend: "inductor" or another known name play tapes; "eager" calls the function
+        backend: "inductor" or another known name play tapes; "eager" calls the function, and so does, with a warning,
+            a function: it would be given a graph that there is not
         mode: accepted if known: there is one way here
         options: accepted
         name: what the tape is called
@@ -69,6 +71,12 @@ def compile(
         )
     if disable:
         return model
+    if callable(backend):
+        warnings.warn(
+            f"torch.compile: {getattr(backend, '__name__', backend)!r} is not called, since there are tapes here and no graphs for "
+            f"it; {getattr(model, '__name__', type(model).__name__)!r} stays eager",
+            UserWarning, stacklevel=2,
+        )  # fmt: skip
     from .modules import compiled_form
 
     plays = backend is None or (isinstance(backend, str) and backend not in OTHER_BACKENDS)

@@ -29,7 +29,7 @@ from .equality import same_tape
 from .exceptions import Unsupported
 from .guards import Surroundings
 from .passes import without_idle_copies
-from .player import player_of, programs_of
+from .players import player_of, programs_of
 from .reading import CannotTrace, Reading
 from .state import compiled, is_watched, mode_state, thread
 from .tape import Entry, Slot, Source, Tape, layout_of, slots_in

@@ -24,7 +24,8 @@ from . import config
 from .comparing import owner
 from .equality import same_tape
 from .passes import without_idle_copies
-from .player import generators_of, player_of, programs_of
+from .player import generators_of
+from .players import player_of, programs_of
 from .reading import CannotTrace, Reading
 from .state import is_watched, mode_state, thread
 from .tape import Slot, Source, Tape, layout_of, rebuilt, slots_in

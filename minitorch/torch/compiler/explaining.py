@@ -8,7 +8,7 @@ from typing import Any
 from ..backends.cpu.dispatch import COMPILES
 from ..nn.modules.module import Module
 from .compiled import Compiled, traced_once
-from .player import listing
+from .players import listing
 from .tape import Tape
 
 

@@ -51,7 +51,7 @@ class Timeline:
     """
 
     def __init__(self, tape: Tape, given: list[Tensor], fused: bool = True) -> None:
-        from .player import player_of
+        from .players import player_of
 
         self.name, self.events = tape.name, []
         play: Any = player_of(tape, native=fused, timed=self.events)
