@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import subprocess
 import sys
@@ -143,6 +144,35 @@ def test_looking_and_collecting_garbage_do_not_wait_for_each_other() -> None:
     inside = str(LIBRARY / "course" / "inside")
     run = subprocess.run([sys.executable, "-c", LOOKS, inside], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
+
+
+def test_no_garbage_is_collected_while_stacks_are_walked() -> None:
+    """A finalizer may let the thread go on whose frames are looked at."""
+    collected: list[str] = []
+    end = threading.Event()
+
+    def deep(calls: int) -> None:
+        deep(calls - 1) if calls else end.wait()
+
+    def note(phase: str, info: object) -> None:
+        collected.append(sys._getframe(1).f_code.co_name)
+
+    thread = threading.Thread(target=deep, args=(100,))
+    thread.start()
+    before = gc.get_threshold()
+    gc.callbacks.append(note)
+    gc.set_threshold(5)
+    try:
+        for _ in range(20):
+            stacks_of_others()
+            [[] for _ in range(9)]
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(note)
+        end.set()
+        thread.join()
+    assert collected
+    assert "_stack" not in collected
 
 
 KERNEL = """

@@ -78,13 +78,18 @@ def test_a_checkpoint_is_loaded_by_another_number_of_ranks(shards: Any) -> None:
         assert list(ours["other ranks"]["spread"].values()) == saved
 
 
-def test_wrapped_parts_train_as_pytorchs(shards: Any) -> None:
-    for theirs, ours in shards:
-        found = dict(ours["wrapped"])
-        first, second = found.pop("again")
+def test_wrapped_parts_train_as_one_process(shards: Any) -> None:
+    for _, ours in shards:
+        found = ours["wrapped"]
+        assert same(found["expected"], found["trained"], 3e-6)
+        first, second = found["again"]
         assert first == second  # from the state that was loaded, the same steps
-        assert same(*found.pop("drawn"), 0)  # the first rank's draw, doubled by what was written
-        assert same(theirs["wrapped"], found, 3e-6)
+        drawn, expected = found["drawn"]
+        assert same(drawn, expected, 0)  # the first rank's draw, doubled by what was written
+        inner = "_fsdp_wrapped_module.0._fsdp_wrapped_module."
+        assert found["names"] == [f"{inner}weight", f"{inner}bias"]
+        assert found["remembered"] == ["0.weight", "0.bias"]
+        assert found["parts"] == [6, 1]
 
 
 # --- Checkpoints of one process ---------------------------------------------------------------

@@ -108,9 +108,9 @@ def test_products_by_tiles_and_by_the_blas(name: str, hidden: int, projected: in
     mine.load_state_dict({n: to_ours(p) for n, p in theirs.state_dict().items()})
     sizes = [9, 9, 7, 5, 2, 1]
     x = real.randn(sum(sizes), 12)
-    make = [lib.nn.utils.rnn.PackedSequence for lib in (ours, real)]
-    out = mine(make[0](to_ours(x), ours.tensor(sizes)))[0].data
-    expected = theirs(make[1](x, real.tensor(sizes)))[0].data
+    given = to_ours(x), to_ours(real.tensor(sizes))
+    out = mine(ours.nn.utils.rnn.PackedSequence(*given))[0].data
+    expected = theirs(real.nn.utils.rnn.PackedSequence(x, real.tensor(sizes)))[0].data
     compare_tensors(out, expected, "output", 64)
     (out * out).sum().backward()
     (expected * expected).sum().backward()

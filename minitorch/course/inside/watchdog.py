@@ -88,18 +88,19 @@ def describe(name: str, file: str, line: int | None, seconds: float) -> str:
 def stacks_of_others() -> list[list[FrameType]]:
     """The frames of each other thread, from the outermost.
 
-    Python holds a lock while it lists them. Garbage that is collected meanwhile may want the same lock,
-    and then this process waits for itself for ever (in Python 3.11.7), so none is collected.
+    No garbage is collected meanwhile. Python holds a lock while it lists the innermost frames, and garbage may want the
+    same lock: then this process waits for itself for ever. And a finalizer that lets another thread run while the object of a frame
+    is made may see that frame end, and its memory given back: then this process ends. (Both in Python 3.11.7.)
     """
+    own = threading.get_ident()
     collects = gc.isenabled()
     gc.disable()
     try:
         frames = sys._current_frames()
+        return [list(_stack(frame)) for thread, frame in frames.items() if thread != own]
     finally:
         if collects:
             gc.enable()
-    own = threading.get_ident()
-    return [list(_stack(frame)) for thread, frame in frames.items() if thread != own]
 
 
 def _stack(frame: FrameType | None) -> Iterator[FrameType]:
