@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
-
-from ...nn.modules.batchnorm import _BatchNorm
 
 
 class ShardingStrategy(Enum):
@@ -51,7 +48,6 @@ class MixedPrecision:
     keep_low_precision_grads: bool = False
     cast_forward_inputs: bool = False
     cast_root_forward_inputs: bool = True
-    _module_classes_to_ignore: Sequence[type[Any]] = field(default_factory=lambda: [_BatchNorm])
 
 
 @dataclass

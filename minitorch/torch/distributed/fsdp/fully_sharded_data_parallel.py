@@ -118,7 +118,8 @@ class FullyShardedDataParallel(FSDPModule, ModuleWrapper):
             part._spread.policy = part._policy(outermost=False)
         if self.mixed_precision.buffer_dtype is not None:
             for buffer in module.buffers():
-                buffer.data = buffer.data.to(self.mixed_precision.buffer_dtype)
+                if buffer.is_floating_point():
+                    buffer.data = buffer.data.to(self.mixed_precision.buffer_dtype)
         self.register_state_dict_post_hook(_as_configured)
         self.register_load_state_dict_pre_hook(_as_rows)
 
