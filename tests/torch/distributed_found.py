@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +42,14 @@ def cases_of(library: str, path: str, address: str) -> list[dict[str, Any]]:
 
 def oracle_cases(folder: str) -> list[dict[str, Any]]:
     """What PyTorch's ranks got. On a busy machine they fail now and then ("Split sizes doesn't match total dim 0 size"), and start again."""
-    for is_last in (False, False, True):
-        try:
-            return cases_of("torch", f"{folder}/t", f"tcp://127.0.0.1:{free_port()}")
-        except AssertionError:
-            if is_last:
-                raise
-    raise RuntimeError("there is a last time")
+
+    def attempt() -> list[dict[str, Any]]:
+        return cases_of("torch", f"{folder}/t", f"tcp://127.0.0.1:{free_port()}")
+
+    for _ in range(2):
+        with suppress(AssertionError):
+            return attempt()
+    return attempt()
 
 
 @functools.cache
