@@ -1,6 +1,6 @@
 """The programs of examples/, each to its end in `minitorch.torch`, and what they learned.
 
-    python benchmarks/examples.py [--only NAME ...] [--out DIR] [--compiled STEPS]
+    python benchmarks/examples.py [--only NAME ...] [--out DIR] [--compiled STEPS [--double]]
 
 Every example runs as `minitorch run examples/NAME.py` does, at its defaults. The table has, of the
 numbers it logs, the first and the last of the one that says whether it learned, and its aim. Exit
@@ -9,7 +9,8 @@ from less. All of them take about half an hour on two cores.
 
 With `--compiled 200`, each makes so many steps as it is and so many with `--compile` instead, and all losses on the way
 must be the same to rounding. (The first step after which two runs are further apart than that is named: programs that draw
-by what they learned, or whose two networks fight, enlarge every rounding in time.)
+by what they learned, or whose two networks fight, enlarge every rounding in time. With `--double` they compute in float64, whose
+roundings have not grown large after some hundred steps.)
 """
 
 from __future__ import annotations
@@ -73,16 +74,17 @@ def run(
     return done.returncode, [json.loads(line) for line in lines], done.stdout + done.stderr
 
 
-ROUNDING = 1e-3
+ROUNDING, ROUNDING_OF_DOUBLE = 1e-3, 1e-9
 """How far losses may be apart, as a share of the loss, after steps that were rounded in other orders."""
 
 
-def compare(name: str, folder: Path, steps: int) -> bool:
+def compare(name: str, folder: Path, steps: int, double: bool) -> bool:
     """Run an example as it is and compiled; say how far losses are apart."""
     losses, seconds = [], []
+    in_double = ("--double",) if double else ()
     for more in ((), ("--compile",)):
         start = time.perf_counter()
-        given = ("--steps", str(steps), "--log-every", "1", *more)
+        given = ("--steps", str(steps), "--log-every", "1", *in_double, *more)
         code, logged, printed = run(name, folder / ("compiled" if more else "eager"), given)
         seconds.append(time.perf_counter() - start)
         losses.append([row["loss"] for row in logged if "loss" in row])
@@ -90,7 +92,8 @@ def compare(name: str, folder: Path, steps: int) -> bool:
             print(f"failed with code {code}:\n{printed[-2000:]}", flush=True)
             return False
     apart = [abs(a - b) / max(abs(a), 1e-2) for a, b in zip(*losses, strict=False)]
-    same = next((i for i, d in enumerate(apart) if d > ROUNDING), len(apart))
+    most = ROUNDING_OF_DOUBLE if double else ROUNDING
+    same = next((i for i, d in enumerate(apart) if d > most), len(apart))
     eager = "stays eager" in printed or "are eager" in printed
     note = f"   the same up to step {same}" if same < len(apart) else ""
     print(
@@ -109,6 +112,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--out", type=Path, help="folder for what the examples write")
     parser.add_argument("--compiled", type=int, metavar="STEPS", help="compare with --compile")
+    parser.add_argument("--double", action="store_true", help="compare in float64")
     args = parser.parse_args(argv)
     chosen = [n for n in AIMS if not args.only or any(part in n for part in args.only)]
     if not chosen:
@@ -120,7 +124,7 @@ def main(argv: list[str] | None = None) -> int:
             start = time.perf_counter()
             folder = (args.out or Path(scratch)) / name.replace(", ", "_")
             if args.compiled:
-                short += not compare(name, folder, args.compiled)
+                short += not compare(name, folder, args.compiled, args.double)
                 continue
             code, logged, printed = run(name, folder)
             seconds = time.perf_counter() - start

@@ -38,7 +38,12 @@ def digits(train: bool) -> tuple[Tensor, Tensor]:
         return small_digits(train)
     pixels = np.frombuffer(read(images), np.uint8, offset=16).reshape(-1, 1, 28, 28)
     classes = np.frombuffer(read(labels), np.uint8, offset=8)
-    return torch.from_numpy(pixels / np.float32(255)), torch.from_numpy(classes.astype(np.int64))
+    return as_floats(pixels / np.float32(255)), torch.from_numpy(classes.astype(np.int64))
+
+
+def as_floats(values: np.ndarray) -> Tensor:
+    """A tensor of the type that is computed in."""
+    return torch.from_numpy(values).to(torch.get_default_dtype())
 
 
 def small_digits(train: bool) -> tuple[Tensor, Tensor]:
@@ -50,7 +55,7 @@ def small_digits(train: bool) -> tuple[Tensor, Tensor]:
     images = pixels[rows].reshape(-1, 1, 8, 8).astype(np.float32) / 16
     enlarged = images.repeat(3, axis=2).repeat(3, axis=3)  # (N, 1, 24, 24)
     padded = np.pad(enlarged, ((0, 0), (0, 0), (2, 2), (2, 2)))
-    return torch.from_numpy(padded), torch.from_numpy(classes[rows].astype(np.int64))
+    return as_floats(padded), torch.from_numpy(classes[rows].astype(np.int64))
 
 
 def shakespeare() -> str:

@@ -27,6 +27,7 @@ def options(name: str, about: str | None, steps: int, log_every: int) -> argpars
     parser.add_argument("--log-every", type=int, default=log_every, help="steps per printed line")
     parser.add_argument("--device", default="cpu", help="where to compute: cpu, cuda (cpu)")
     parser.add_argument("--compile", action="store_true", help="learn by a compiled step")
+    parser.add_argument("--double", action="store_true", help="compute in float64")
     parser.add_argument("--out", type=Path, default=Path("runs", name), help="folder of results")
     return parser
 
@@ -35,6 +36,8 @@ def start(parser: argparse.ArgumentParser) -> tuple[argparse.Namespace, Log]:
     """Read the command line, seed the random numbers, open the log."""
     args = parser.parse_args()
     torch.manual_seed(args.seed)
+    if args.double:
+        torch.set_default_dtype(torch.float64)
     args.out.mkdir(parents=True, exist_ok=True)
     if args.compile:
         logging.basicConfig(level=logging.INFO, format="%(message)s")  # which kernels are compiled

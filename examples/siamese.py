@@ -37,7 +37,11 @@ class Pairs(Dataset):
 
     def __getitem__(self, index: int) -> tuple[Tensor, Tensor, Tensor]:
         """Two images (1, 28, 28), and whether they show the same digit."""
-        return self.images[index], self.images[self.partners[index]], self.same[index].float()
+        return (
+            self.images[index],
+            self.images[self.partners[index]],
+            self.same[index].to(self.images.dtype),
+        )
 
 
 class Twin(nn.Module):
