@@ -45,6 +45,7 @@ FLASH = """
 #define STEP 64
 #define FEW 32
 #define CHUNKS (WIDTH / 8)
+#define AT_ONCE (32 * WARPS / CHUNKS)
 #define LOG2E 1.4426950408889634f
 struct Places { long long batch, head, row; };  // how far the next of each is, in elements
 struct Sizes { int heads, queries, keys, width, wide; };
@@ -56,11 +57,13 @@ __device__ __forceinline__ int at(int row, int chunk) {
   return row * WIDTH + (chunk ^ (CHUNKS >= 8 ? row & 7 : row >> 1 & 3)) * 8;
 }
 __device__ __forceinline__ void copy_tile(E* tile, int rows, const E* from, long long step, int first, int count, int width) {
-  for (int i = threadIdx.x; i < rows * CHUNKS; i += 32 * WARPS) {
-    int row = i / CHUNKS, chunk = i % CHUNKS;
-    bool there = first + row < count && chunk * 8 < width;
-    copy_later(tile + at(row, chunk), there ? from + (first + row) * step + chunk * 8 : from, there);
-  }
+  // a thread copies the same chunk of every AT_ONCE-th row, which has the same order: addresses only move on
+  int row = threadIdx.x / CHUNKS, chunk = threadIdx.x % CHUNKS;
+  const E* own = from + (first + row) * step + chunk * 8;
+  E* to = tile + at(row, chunk);
+  int left = chunk * 8 < width ? count - first - row : 0;
+#pragma unroll
+  for (int i = 0; i < rows; i += AT_ONCE, own += AT_ONCE * step) copy_later(to + i * WIDTH, i < left ? own : from, i < left);
 }
 __device__ __forceinline__ void copy_facts(float* to, const float* from) {
   if (threadIdx.x < TILE / 2) copy_later((E*)(to + 4 * threadIdx.x), (const E*)(from + 4 * threadIdx.x), true);
