@@ -131,7 +131,8 @@ def test_a_page_follows_the_file_that_is_saved(visit: Visit, folder: Path) -> No
 @needs_chromium
 def test_a_run_outlives_a_reload_and_ends_with_its_tab(visit: Visit, app) -> None:
     visit.name = "playground"
-    visit.open("?code=reference&p_back=Scalar&p_epochs=5000&p_units=2")
+    # so many units that the run, of ten minutes, does not end before a slow page is there again
+    visit.open("?code=reference&p_back=Scalar&p_epochs=5000&p_units=10")
     before = started_by(app[0].pid)
     visit.press("Play")
     visit.see(r"Epoch [1-9]\d*/5000")
