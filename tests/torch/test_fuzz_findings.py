@@ -301,6 +301,31 @@ FINDINGS = [
     row("Tensor.dim_order", real.ones(9).as_strided((3, 1, 1, 3), (3, 1, 3, 1))),
     row("scatter_add", leaf([0.6]), 0, T([0]), leaf(-0.04)),
     row("scatter", leaf([0.6]), 0, T([0]), leaf(-0.04)),
+    # Numbers meet two-byte floats after they are rounded, in sums
+    *[row(n, real.full((3,), -1.0, dtype=k), v) for n in ("add", "sub", "rsub", "Tensor.__radd__")
+      for k in (real.float16, real.bfloat16) for v in (1.0004, -1.0004)],
+    *[row(n, T([INF, -INF], dtype=real.float16), v) for n in ("add", "subtract") for v in (2**62, -70000.0)],
+    row("gradient", T([0.5, 2.0], dtype=real.float16), spacing=(2**62,), dim=[0]),
+    *[row("gradient", T([1.0, 4.0, 5.0]), spacing=[T(v, dtype=k)], edge_order=2)
+      for v, k in (([1, 3, 2], real.uint8), ([1, 100, -100], real.int8))],
+    # Arguments
+    row("as_tensor", 1, None),
+    *[row("unravel_index", T([1, 2]), shape) for shape in (b"ab", range(2, 4), "ab")],
+    row("unravel_index", T([1.0]), (2, 2)),
+    row("cdist", real.ones(2, 3), real.ones(2, 3), p="nuc", compute_mode=2),
+    *[row(f"nn.functional.{n}", ONES, None, None) for n in ("softmax", "log_softmax", "softmin")],
+    *[row(f"nn.functional.{n}", ONES, out=o) for n in ("logsigmoid", "softplus", "gelu", "softshrink")
+      for o in (None, real.ones(4), real.ones(3, dtype=real.float64))],
+    *[row(f"rnn_{n}", leaf(np.ones((4, 4))), leaf(np.ones((1, 2))), [leaf(np.ones((2, 4))), leaf(np.eye(2))],
+          False, 1, 0.0, False, False, first) for n in ("relu", "tanh") for first in (False, True)],
+    *[row("nn.functional.unfold", real.ones(1, 2, 4, 4), *([2] * i), size) for i in range(4) for size in ([2], [2, 2, 2])],
+    row("nn.functional.fold", real.ones(1, 4, 9), [4], 2),
+    row("nn.functional.max_unpool1d", real.ones(1, 1, 1), T([[[2]]]), 3, 2**40, 0, (3,)),
+    row("nn.functional.adaptive_avg_pool1d", real.ones(2, 1, 1, 3, 2, dtype=real.complex64), 1),
+    row("nn.functional.instance_norm", real.ones(2, 3, 5), ONES, real.ones(1).expand(3)),
+    row("conv1d", real.ones(3, 2, 5), real.ones(2, 1, 3), real.ones(2, dtype=real.uint8), 1, "same", 1, 2),
+    row("nn.functional.gaussian_nll_loss", ONES, ONES, T([1.0, NAN, 1.0], dtype=real.bfloat16)),
+    row("nn.functional.gaussian_nll_loss", ONES, ONES, T([1.0, NAN, 1.0]) + 1j),
     # NumPy's warnings
     row("inverse", T([[1e-39]])),
     row("linalg.svdvals", real.full((2, 2), 3e38)),

@@ -270,6 +270,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return _apply(ELU, input, (alpha, 1.0, 1.0 / alpha), inplace)
 
 
+@with_out
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + exp(beta x)) / beta, and x itself from `threshold` on."""
     return _apply(SOFTPLUS, input, (beta, threshold))
@@ -288,6 +289,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return _apply(MISH, input, (), inplace)
 
 
+@with_out
 def logsigmoid(input: Tensor) -> Tensor:
     """The logarithm of the sigmoid."""
     return _apply(LOG_SIGMOID, input, ())
@@ -327,6 +329,7 @@ GELU_TANH = activation(
 )  # fmt: skip
 
 
+@with_out
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """x times the share of a normal distribution below x, exactly or by a tanh."""
     if approximate not in ("none", "tanh"):

@@ -148,10 +148,10 @@ def positive(input: Tensor) -> Tensor:
 # fmt: off
 NEG = unary("neg", np.negative, lambda g: -g, "Minus each element.", numpy=_negative)
 ADD = binary("add", np.add, (lambda g: g, lambda g: g), "The sum of two tensors.",
-             symbol="add", exact_numbers=True)
+             symbol="add")
 method("_add_in_place", lambda self, other: bind_in_place(ADD, self, (other,), {}))
 SUB = binary("sub", np.subtract, (lambda g: g, lambda g: -g), "The difference.",
-             symbol="sub", exact_numbers=True, check=_refuse_bool)
+             symbol="sub", check=_refuse_bool)
 MUL = binary("mul", np.multiply,
              (lambda g, other: g * conj(other), lambda g, input: g * conj(input)),
              "The product of two tensors.", symbol="mul", exact_numbers=True)
@@ -261,7 +261,7 @@ def _times(name: str, other: Any, alpha: Any, input: Any) -> Any:
     if isinstance(other, Tensor):
         return scaled(other.to(kind), alpha)
     if kind.is_floating_point:  # where a number beyond the type is infinite before it is scaled
-        largest = dtypes.finfo(dtypes.float32 if kind.itemsize == 2 else kind).max
+        largest = dtypes.finfo(kind).max
         return (float(other) if abs(other) <= largest else math.copysign(math.inf, other)) * alpha
     product = other * alpha
     if isinstance(product, int):  # which wraps around in eight bytes, as in C

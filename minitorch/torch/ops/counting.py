@@ -254,8 +254,8 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Places in a flattened tensor as places along each dimension of its shape."""
     check_tensor("unravel_index", indices, "indices")
     if indices.dtype.kind != dtypes.INTEGRAL:
-        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
-    if not isinstance(shape, (int, tuple, list, str)):
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if not isinstance(shape, (int, Sequence)):
         raise TypeError(
             f"expected 'shape' to be int or sequence of ints, but got {type(shape).__name__}"
         )

@@ -207,7 +207,7 @@ def tensor(
 
 
 @function
-def as_tensor(data: Any, dtype: dtype_type | None = None, device: Any = None) -> Tensor:
+def as_tensor(data: Any, *, dtype: dtype_type | None = None, device: Any = None) -> Tensor:
     """Data as a tensor, sharing memory where it can."""
     if isinstance(data, Tensor):
         return data.to(dtype=dtype, device=where_new(device))

@@ -203,7 +203,11 @@ def poisson_nll_loss(
 @update()
 def _check_variances(var: Tensor) -> None:
     """ValueError if one is negative: part of what is computed, since it depends on values."""
-    if (var._array < 0).any():
+    if var.dtype.is_complex:
+        raise NotImplementedError(f"\"lt_cpu\" not implemented for '{kind_name(var._array)}'")
+    with np.errstate(invalid="ignore"):
+        negative = (var._array < 0).any()
+    if negative:
         raise ValueError("var has negative entry/entries")
 
 

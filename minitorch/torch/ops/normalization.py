@@ -23,6 +23,7 @@ from .pooling import avg_pool2d, avg_pool3d
 from .precision import is_half, require_floats
 from .record import Op, bind
 from .surface import FUNCTIONS, check_no_gradient, function
+from .writes import check_writable
 
 Shape = tuple[int, ...]
 
@@ -387,6 +388,9 @@ def instance_norm(
         wide = input.detach()
         wide = wide.float() if is_half(wide._array) else wide
         var, mean = (moment.mean(0) for moment in FUNCTIONS["var_mean"](wide, dims))
+        for moved in (running_mean, running_var):
+            if moved is not None:
+                check_writable(moved, False)
         update_running(running_mean, running_var, mean, var, 1.0, momentum)
     return bind(GROUP_NORM, (input, weight, bias), {"by": input._array.shape[1], "eps": eps})[0]
 

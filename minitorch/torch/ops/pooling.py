@@ -95,11 +95,17 @@ def _sizes(name: str, what: str, value: Any, dims: int) -> Sizes:
     """One number for each dimension, from one for all or one for each."""
     if type(value) is int and -(2**31) <= value < 2**31:
         return (value,) * dims
-    values = plain_integers(value, name, what)
+    values = _wide_sizes(name, what, value, dims)
     if not all(-(2**31) <= v < 2**31 for v in values):
         raise RuntimeError(
             f"{name}: {what} {values} cannot be converted to type int without overflow"
         )
+    return values
+
+
+def _wide_sizes(name: str, what: str, value: Any, dims: int) -> Sizes:
+    """As `_sizes`, of numbers that may be beyond four bytes."""
+    values = plain_integers(value, name, what)
     if len(values) == 1:
         return values * dims
     if len(values) != dims:
@@ -214,10 +220,11 @@ def _declare_unpool(dims: int) -> Callable[..., Tensor]:
     ) -> Tensor:  # fmt: skip
         if any(isinstance(v, Tensor) for v in (kernel_size, stride, padding)):
             raise TypeError(f"{name}(): kernel_size, stride and padding must be ints, not Tensor")
-        kernel = _sizes(name, "kernel_size", kernel_size, dims)
+        kernel = _wide_sizes(name, "kernel_size", kernel_size, dims)
         if isinstance(stride, (tuple, list)) and len(stride) < dims:
             raise IndexError(f"{name}: a stride for each dimension is expected, got {stride}")
-        steps, edges = _steps(name, kernel, stride), _sizes(name, "padding", padding, dims)
+        steps = kernel if stride in (None, (), []) else _wide_sizes(name, "stride", stride, dims)
+        edges = _wide_sizes(name, "padding", padding, dims)
         _check_unpool(name, input, indices, dims)
         require_floats(name, input._array)
         size = _unpooled_size(input._array.shape[-dims:], kernel, steps, edges, output_size)
@@ -414,6 +421,8 @@ def _declare_adaptive_avg(dims: int) -> Callable[..., Tensor]:
     def call(input: Tensor, output_size: Any) -> Tensor:
         size = _target_sizes(name, input, output_size, dims)
         if input.dtype.is_complex and set(size) == {1}:
+            if dims == 1 and input.ndim not in (2, 3):
+                raise RuntimeError(f"{name}: Expected 2 to 3 dimensions, but got {input.ndim}")
             return input.mean(tuple(range(-dims, 0)), keepdim=True)
         if dims == 3 or 0 not in size:
             require_floats(name, input._array)

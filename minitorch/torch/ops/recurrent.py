@@ -251,16 +251,21 @@ def _network(op: Op, input: Tensor, second: Any, third: Any, rest: tuple[Any, ..
     """A network on padded sequences (states, parameters, ...) or packed ones (sizes, states, ...)."""
     one_state = op is not LSTM
     packed = isinstance(third, Tensor) if one_state else isinstance(second, Tensor)
-    _check_dimensions(op, input, 2 if packed else 3)
     given = third if packed else second
     states = [given] if one_state else list(given)
     if len(states) != (1 if one_state else 2):
         raise RuntimeError("lstm expects two hidden states")
     if packed:
+        _check_dimensions(op, input, 2)
         params, *options = rest
         return _stacked(op, input, second.tolist(), states, params, *options)
     *options, batch_first = rest
     steps = input.transpose(0, 1) if batch_first else input
+    if op in PLAIN.values() and input.ndim == given.ndim == 2:  # a sequence without a batch
+        found = _network(op, steps.unsqueeze(1), given.unsqueeze(1), third, (*options, False))
+        out, *finals = [x.squeeze(1) for x in found]
+        return [out.transpose(0, 1) if batch_first else out, *finals]
+    _check_dimensions(op, input, 3)
     length, batch = steps._array.shape[:2]
     if not length:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")

@@ -82,30 +82,30 @@ def softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
     """exp(x) as shares of their sum along a dimension."""
-    return _shares(SOFTMAX, input, _chosen("softmax", input, dim), dtype)
+    return _shares(SOFTMAX, input, _chosen("softmax", input, dim, _stacklevel), dtype)
 
 
 def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
     """The logarithm of the softmax along a dimension."""
-    return _shares(LOG_SOFTMAX, input, _chosen("log_softmax", input, dim), dtype)
+    return _shares(LOG_SOFTMAX, input, _chosen("log_softmax", input, dim, _stacklevel), dtype)
 
 
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
     """The softmax of minus x."""
-    return _shares(SOFTMAX, -input, _chosen("softmin", input, dim), dtype)
+    return _shares(SOFTMAX, -input, _chosen("softmin", input, dim, _stacklevel), dtype)
 
 
-def _chosen(name: str, input: Tensor, dim: int | None) -> int:
+def _chosen(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
     """The dimension; where none is given, the one that Torch once chose."""
     if dim is not None:
         return dim
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-        stacklevel=3,
+        stacklevel=stacklevel,
     )
     return 0 if input.ndim in (0, 1, 3) else 1
 

@@ -34,7 +34,7 @@ def sparse_coo_tensor(
     if indices is None or values is None:
         size = indices if size is None else size
         indices, values = np.zeros((len(size), 0), np.int64), empty(0, dtype=dtype)
-    content = as_tensor(values, dtype, device)
+    content = as_tensor(values, dtype=dtype, device=device)
     content = content if content.ndim else content.reshape(1)
     places = _places(indices)
     shape = _checked_size(places, content, size)

@@ -156,6 +156,8 @@ def cdist(
     compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
 ) -> Tensor:
     """The distances of each row of the first from each row of the second."""
+    if compute_mode not in _COMPUTE_MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     for label, x in (("X1", x1), ("X2", x2)):
         check_tensor("cdist", x, label.lower())
         if not x.dtype.is_floating_point:
@@ -170,8 +172,6 @@ def cdist(
         )
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
-    if compute_mode not in _COMPUTE_MODES:
-        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     if x1.dtype is not x2.dtype:
         if x1.numel() and x2.numel():
             names = [kind_name(x._array) for x in (x1, x2)]
@@ -365,7 +365,7 @@ def _slope(input: Tensor, space: Any, dim: int, edge_order: int) -> Tensor:
         steps = space.reshape(-1).diff()
     else:
         kind = dtypes.result_of(_real_float(input), None, dtypes.of_number(space))
-        if isinstance(space, float) and abs(space) > dtypes.finfo(kind).max:
+        if isinstance(space, (int, float)) and abs(space) > dtypes.finfo(kind).max:
             space = math.copysign(math.inf, space)
         steps = full((size - 1,), space, dtype=kind, device=input.device)
     steps = steps.reshape([-1] + [1] * (input.ndim - dim - 1))
@@ -398,7 +398,7 @@ def _slope(input: Tensor, space: Any, dim: int, edge_order: int) -> Tensor:
         last = last / at(steps, 0, 1)
     elif edge_order == 2:
         a, b = at(steps, 0, 1), at(steps, 1, 1)
-        first = weighed(0, 1, -(2 * a + b) / (a * (a + b)), (a + b) / (a * b), -a / (b * (a + b)))
+        first = weighed(0, 1, -(2.0 * a + b) / (a * (a + b)), (a + b) / (a * b), -a / (b * (a + b)))
         a, b = at(steps, size - 3, 1), at(steps, size - 2, 1)
         last = weighed(
             size - 3, 1, b / (a * (a + b)), -(a + b) / (a * b), (a + 2 * b) / (b * (a + b))

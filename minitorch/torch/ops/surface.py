@@ -25,10 +25,10 @@ _ACCEPTED = (Tensor, *NUMBERS)
 
 EXACT_OUT = frozenset(
     """abs addbmm addmm addmv amax amin argmax argmin argsort baddbmm bitwise_not bmm ceil conj_physical cross cummax
-    cummin diag dot float_power floor frac frexp hash_tensor hardshrink heaviside histc histogram index_add index_copy
-    index_reduce inner isin isneginf isposinf kthvalue log_softmax logcumsumexp lu_solve lu_unpack matmul max
+    cummin diag dot float_power floor frac frexp gelu hash_tensor hardshrink heaviside histc histogram index_add index_copy
+    index_reduce inner isin isneginf isposinf kthvalue log_softmax logcumsumexp logsigmoid lu_solve lu_unpack matmul max
     min mm mode msort multi_dot mv nan_to_num nanquantile narrow_copy neg nonzero norm ormqr qr quantile renorm
-    round scatter scatter_add scatter_reduce sgn sign signbit slice_scatter softmax sort svd tensordot topk triangular_solve
+    round scatter scatter_add scatter_reduce sgn sign signbit slice_scatter softmax softplus softshrink sort svd tensordot topk triangular_solve
     tril triu trunc vdot where alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy slice_copy view_as_complex_copy view_as_real_copy squeeze_copy t_copy
     transpose_copy unfold_copy unsqueeze_copy view_copy unbind_copy split_with_sizes_copy cholesky cholesky_ex
     det eigh eigvalsh inv inv_ex ldl_factor ldl_factor_ex ldl_solve lu lu_factor lu_factor_ex matrix_norm

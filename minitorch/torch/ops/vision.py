@@ -36,9 +36,24 @@ FOLD = Op(
 )  # fmt: skip
 
 
-def _pair(value: Any) -> tuple[int, int]:
-    sizes = plain_integers(value, "unfold", "kernel_size")
-    return sizes * 2 if len(sizes) == 1 else sizes  # type: ignore[return-value]
+def _pair(what: str, value: Any) -> tuple[int, int]:
+    """Two whole numbers, from one for both or one for each."""
+    if isinstance(value, Tensor):
+        value = list(value)
+    sizes = plain_integers(value, "unfold", what)
+    if not isinstance(value, (tuple, list)):
+        return sizes * 2  # type: ignore[return-value]
+    if len(sizes) != 2:
+        raise RuntimeError(f"It is expected {what} equals to 2, but got size {len(sizes)}")
+    return sizes
+
+
+def _window(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Any, ...]:
+    """What `UNFOLD` and `FOLD` know of a window: each a pair."""
+    return (
+        _pair("kernel_size", kernel_size), _pair("dilation", dilation), _pair("padding", padding),
+        _pair("stride", stride),
+    )  # fmt: skip
 
 
 def unfold(
@@ -51,7 +66,7 @@ def unfold(
             f"but got: {list(input.shape)}"
         )
     require_floats("im2col_out_cpu", input._array, "bfcV")
-    window = (_pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride))
+    window = _window(kernel_size, dilation, padding, stride)
     out = bind(UNFOLD, (input if input.ndim == 4 else input.unsqueeze(0),), {"window": window})
     return out if input.ndim == 4 else out.squeeze(0)
 
@@ -71,9 +86,9 @@ def fold(
             f"input, but got: {list(input.shape)}"
         )
     require_floats("col2im_out_cpu", input._array, "bfcV")
-    window = (_pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride))
+    window = _window(kernel_size, dilation, padding, stride)
     batched = input if input.ndim == 3 else input.unsqueeze(0)
-    out = bind(FOLD, (batched,), {"size": _pair(output_size), "window": window})
+    out = bind(FOLD, (batched,), {"size": _pair("output_size", output_size), "window": window})
     return out if input.ndim == 3 else out.squeeze(0)
 
 

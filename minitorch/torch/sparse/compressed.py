@@ -250,7 +250,7 @@ def from_parts(
     compressed: Any, plain: Any, values: Any, size: Any, layout: Any, dtype: Any, device: Any, requires_grad: bool
 ) -> CompressedTensor:  # fmt: skip
     """A sparse matrix of its parts, all of which are checked."""
-    content = as_tensor(values, dtype, device)
+    content = as_tensor(values, dtype=dtype, device=device)
     starts, others = (as_numpy(as_tensor(part).long()._array) for part in (compressed, plain))
     block = tuple(content.shape[1:]) if layout in BLOCKS else (1, 1)
     if starts.ndim != 1 or others.ndim != 1 or content.ndim != (3 if layout in BLOCKS else 1):

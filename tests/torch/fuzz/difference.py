@@ -173,7 +173,15 @@ def has_extreme_order(call: Call) -> bool:
 
 
 def is_complex(call: Call) -> bool:
-    return any(t.is_complex() for t in leaves((call.args, call.kwargs)))
+    """Whether complex numbers go in, or are asked for."""
+    asked = [v for v in (*call.args, *call.kwargs.values()) if isinstance(v, real.dtype)]
+    return any(k.is_complex for k in (*asked, *(t.dtype for t in leaves((call.args, call.kwargs)))))
+
+
+def has_tiny(call: Call) -> bool:
+    """Whether a number goes in that is the smallest of its type, or smaller."""
+    floats = [t.detach() for t in leaves((call.args, call.kwargs)) if t.is_floating_point()]
+    return any(bool(((t != 0) & (t.abs() <= real.finfo(t.dtype).tiny)).any()) for t in floats)
 
 
 MATRICES = r"linalg\.(?!cross|diagonal|vecdot|vander|vector_norm)\w+|(Tensor\.)?(p?inverse|cholesky\w*|lu|lu_solve|svd|qr|geqrf|ormqr|orgqr|det|(slog|log)det|matrix_exp|matrix_power|triangular_solve|lobpcg|(pca|svd)_lowrank)"

@@ -13,6 +13,7 @@ from .difference import (
     has_empty,
     has_long,
     is_complex,
+    is_deficient,
     is_extreme,
 )
 from .judging import in_wider_types
@@ -161,6 +162,41 @@ ERRORS = (
         "refused",
         names=r"(nn\.functional\.)?conv_(transpose[12]d|tbc)|convolution",
         text="weight or bias type",
+    ),
+    Difference(
+        "PyTorch's convolutions with padding as a word take a bias of another type from some of their kernels, and refuse "
+        "it from others; we refuse.",
+        "refused",
+        names=r"(nn\.functional\.)?conv[123]d",
+        text="weight or bias type",
+        when=lambda call: any(isinstance(v, str) for v in (*call.args, *call.kwargs.values())),
+    ),
+    Difference(
+        "PyTorch's recurrent networks let a sequence without a batch, or with a row for a matrix of weights, broadcast.",
+        "refused",
+        names="rnn_(relu|tanh)|gru|lstm",
+        text="expected an input of 3 dimensions|has shape",
+        when=lambda call: call.args[0].ndim == 2,
+    ),
+    Difference(
+        "PyTorch expands nothing to negative sizes.",
+        "refused",
+        names=r"(Tensor\.)?(expand|broadcast_to)(_copy)?",
+        text="a size must not be negative",
+    ),
+    Difference(
+        "A singular matrix, of which rounding leaves something in one library, is refused by the other.",
+        "accepted|refused",
+        names=r"linalg\.(inv|solve|tensorsolve|tensorinv)|(Tensor\.)?inverse",
+        text="singular",
+        when=is_deficient,
+    ),
+    Difference(
+        "PyTorch's `linear_cross_entropy` whose `options` cut the work casts its operands to one type.",
+        "refused",
+        names=r"nn\.functional\.linear_cross_entropy",
+        text="must have the same dtype",
+        when=lambda call: call.kwargs.get("options") is not None,
     ),
     Difference(
         "Laguerre's and Legendre's polynomials of degrees above a million are refused; PyTorch computes for minutes.",
@@ -402,10 +438,14 @@ ERRORS = (
         when=lambda call: any(not t.is_contiguous() for t in leaves((call.args, call.kwargs))),
     ),
     Difference(
-        "PyTorch's functions of windows go through a tensor of whole numbers as through a tuple.",
-        "refused",
+        "PyTorch's functions of windows go through a tensor of whole numbers as through a tuple; here one of a single "
+        "element is a number.",
+        "refused|accepted",
         names=r"nn\.functional\.((un)?fold|\w*pool\w*|conv\w*)",
-        text="must be int or tuple of ints, not Tensor",
+        text="must be int or tuple of ints, not Tensor|iteration over a 0-d tensor|equals to 2, but got size 1",
+        when=lambda call: any(
+            isinstance(v, real.Tensor) for v in (*call.args[1:], *call.kwargs.values())
+        ),
     ),
     Difference(
         "PyTorch's `linear_cross_entropy` does not compare the numbers of rows and targets where `options` cut the work.",

@@ -19,6 +19,7 @@ from .difference import (
     has_extreme_order,
     has_long,
     has_smallest,
+    has_tiny,
     has_type,
     has_wide_exponent,
     has_zero,
@@ -203,6 +204,27 @@ VALUES = (
         when=is_extreme,
     ),
     Difference(
+        "PyTorch's `remainder` and `fmod` are NaN where the quotient overflows.",
+        "(written )?values",
+        names=r"(Tensor\.)?(remainder|fmod)_?|Tensor\.__[ir]?mod__",
+        text=r"expected .*\(nan\)",
+        when=has_tiny,
+    ),
+    Difference(
+        "PyTorch's `pixel_unshuffle` of no elements keeps the shape.",
+        "shape",
+        names=r"(nn\.functional\.)?pixel_unshuffle",
+        when=has_empty,
+    ),
+    Difference(
+        "PyTorch's `linear_cross_entropy` whose `options` cut the work takes the gradient of each piece apart.",
+        "gradient values",
+        names=r"nn\.functional\.linear_cross_entropy",
+        text=r"\(-?(nan|inf)\)",
+        when=lambda call: call.kwargs.get("options") is not None and not_finite(call),
+        finite=True,
+    ),
+    Difference(
         "PyTorch takes the mean of `var_mean`, `std_mean` and of normalizations step by step: of infinite numbers, or "
         "where a sum overflows, it is NaN.",
         "(gradient )?values",
@@ -280,7 +302,9 @@ VALUES = (
         "PyTorch's Chebyshev polynomials V and W of degrees above 2**61 overflow in twice the degree.",
         "values",
         names=r"special\.(shifted_)?chebyshev_polynomial_[vw]",
-        when=lambda call: any(isinstance(v, int) and v > 2**61 for v in call.args[1:]),
+        when=lambda call: any(
+            isinstance(v, int) and v > 2**61 for v in (*call.args[1:], call.kwargs.get("n"))
+        ),
     ),
     Difference(
         "PyTorch's `nanmedian` of memory that a tensor shows more than once is what lies in memory.",
@@ -371,7 +395,10 @@ VALUES = (
         "written values",
         names=r"(Tensor\.)?cov",
         text="input 0",
-        when=lambda call: not call.args or call.args[0].shape[-1:] in ((), (1,)),
+        when=lambda call: (
+            call.args[0].shape[-1:] in ((), (1,))
+            and any(call.kwargs.get(w) is not None for w in ("fweights", "aweights"))
+        ),
     ),
     Difference(
         "`searchsorted` and `bucketize` in rows that are not in order find by each library's search.",
@@ -383,7 +410,7 @@ VALUES = (
         "PyTorch's mean of no losses of `multi_margin_loss` and `multilabel_margin_loss` is what lies in memory.",
         "values",
         names=r"nn\.functional\.multi(label)?_margin_loss",
-        when=has_empty,
+        when=lambda call: not call.args[0].numel() or not call.args[0].shape[0],
     ),
     Difference(
         "A norm whose order is NaN, or whose powers overflow or lose all digits, is what each library's formula gives.",
