@@ -427,7 +427,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--host-times", action="store_true", help="what guards take of a play")
     parser.add_argument("--device", default="cpu", help="where both compute: cpu, cuda (cpu)")
     options = parser.parse_args(argv)
-    if options.cpu_time or options.host_times:
+    if options.cpu_time or options.host_times or options.compile_times:
         for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             os.environ[name] = "1"
         os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"

@@ -10,14 +10,19 @@ other code is compiled.
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numba
 from numba import config, njit
 from numba.core.registry import CPUDispatcher
+from numba.np import linalg
 
 from . import threads
 from .kernel_cache import KernelCache
@@ -70,7 +75,8 @@ class _Kernel(CPUDispatcher):
     """A kernel that is compiled to its end, also when Ctrl-C is pressed meanwhile."""
 
     def compile(self, sig: Any) -> Any:
-        with interrupts_wait():
+        with interrupts_wait(), unwatched():
+            load_array_functions()
             return super().compile(sig)
 
 
@@ -93,6 +99,37 @@ def interrupts_wait() -> Iterator[None]:
         signal.signal(signal.SIGINT, usual)
         if heard:
             usual(*heard[0])
+
+
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """Let no Python function that watches calls see the block: a compiler makes millions of them."""
+    watching = sys.getprofile()
+    if not callable(watching):
+        yield
+        return
+    sys.setprofile(None)
+    try:
+        yield
+    finally:
+        sys.setprofile(watching)
+
+
+@cache
+def load_array_functions() -> None:
+    """Load Numba's functions of arrays without SciPy's linear algebra.
+
+    They import all of it just to see whether it is there. Functions that multiply matrices look again
+    when they are compiled.
+    """
+    if find_spec("scipy") is None:
+        return
+    looks = linalg.ensure_blas
+    linalg.ensure_blas = lambda: None
+    try:
+        import_module("numba.np.arraymath")
+    finally:
+        linalg.ensure_blas = looks
 
 
 class _ParallelKernel(_Kernel):

@@ -378,3 +378,28 @@ def test_an_interrupted_compilation_is_finished_first(monkeypatch: pytest.Monkey
         signal.signal(signal.SIGINT, at_first)
     assert len(kernel.signatures) == 1
     assert kernel(1.0) == 2.5
+
+
+def test_what_watches_calls_does_not_see_a_compiler(folder: Path) -> None:
+    seen = set()
+    sys.setprofile(lambda frame, event, arg: seen.add(frame.f_globals.get("__name__")))
+    try:
+        assert compile_kernel(lambda x: x + 1)(2) == 3
+        still = sys.getprofile()
+    finally:
+        sys.setprofile(None)
+    assert still is not None
+    assert "numba.core.compiler" not in seen
+
+
+def test_kernels_load_no_linear_algebra_and_others_still_multiply(folder: Path) -> None:
+    program = (
+        "import sys, numba, numpy as np\n"
+        "from minitorch.jit import compile_kernel\n"
+        "assert compile_kernel(lambda x: x.sum())(np.ones(3)) == 3\n"
+        "assert 'scipy.linalg' not in sys.modules\n"
+        "a = np.arange(6.0).reshape(2, 3)\n"
+        "assert (numba.njit(lambda x, y: np.dot(x, y))(a, a.T.copy()) == [[5, 14], [14, 50]]).all()"
+    )
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment)

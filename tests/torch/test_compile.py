@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import cProfile
 import importlib.util
 import json
 import re
@@ -303,3 +304,41 @@ def test_losses_of_the_five_models(name):
     step = steps.compiled(steps.MODELS[name](torch), torch)
     assert [step() for _ in range(count)] == eager
     assert len(step.args[0].tapes) == 1
+
+
+def test_a_profiler_goes_on_while_calls_are_traced():
+    def double(x: Any) -> Any:
+        return x + x
+
+    compiled, seen = torch.compile(double), cProfile.Profile()
+    seen.enable()
+    try:
+        results = [compiled(torch.ones(2)).tolist() for _ in range(4)]
+        after_tracing()
+    finally:
+        seen.disable()
+    assert results == [[2.0, 2.0]] * 4
+    assert compiled.tapes
+    assert any(getattr(each.code, "co_name", "") == "after_tracing" for each in seen.getstats())
+
+
+def after_tracing() -> None:
+    """What a profiler sees if it still runs."""
+
+
+def test_keys_of_dictionaries_are_not_printed():
+    printed = []
+
+    class Key:
+        def __str__(self) -> str:
+            printed.append(self)
+            return "key"
+
+    table = {Key(): 2.0}
+
+    def scaled(x: Any) -> Any:
+        return x * sum(table.values())
+
+    compiled = torch.compile(scaled)
+    assert [compiled(torch.ones(1)).item() for _ in range(4)] == [2.0] * 4
+    assert not printed

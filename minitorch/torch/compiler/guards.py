@@ -209,7 +209,7 @@ class Surroundings:
         items = list(value.items())
         self.dicts.append(DictFacts(value, list(value), items))
         self._all(key for key, _ in items if type(key) is not str)
-        self.waiting += [(each, str(key)) for key, each in items]
+        self.waiting += [(each, key if type(key) is str else "") for key, each in items]
 
     def _look_at_tensor(self, tensor: Tensor) -> None:
         own = all_attributes(tensor)

@@ -161,6 +161,7 @@ class Plan:
     """How a tape is played natively.
 
     Attributes:
+        constants: arrays that are the same at each play
         lowering: its steps and where slots lie
         segments: numbers of steps that follow each other without Python
         dynamic: numbers of memory that is another one at each play
@@ -170,7 +171,7 @@ class Plan:
     """
 
     def __init__(self, tape: Tape, constants: dict[Slot, Any], returned: set[int]) -> None:
-        self.tape = tape
+        self.tape, self.constants = tape, constants
         self.lowering = Lowering(tape, constants, returned)
         steps, memory = self.lowering.steps, self.lowering.memory
         self.segments: list[list[int]] = []
@@ -240,9 +241,9 @@ class Plan:
 class NativePlayer(OnArrays):
     """Plays a tape by programs, and by calls of Python where there is no other way."""
 
-    def __init__(self, tape: Tape, constants: dict[Slot, Any]) -> None:
+    def __init__(self, tape: Tape, constants: dict[Slot, Any], plan: Plan | None = None) -> None:
         super().__init__(tape)
-        self.native = Plan(tape, constants, self.returned)
+        self.native = Plan(tape, constants, self.returned) if plan is None else plan
         self.emitted = {int(s) for s in tape.sources} | {int(s) for s in constants}
         self.made_by = {int(s): e for e in self.native.lowering.views for s in e.outputs}
         self.native.idle.append(Machine(self.native))  # compiles

@@ -14,7 +14,7 @@ from ..backends.cpu.dispatch import COMPILES
 from ..tensor import Tensor
 from .passes import with_constants
 from .player import OnArrays, OnTensors
-from .tape import Tape, layout_of
+from .tape import Slot, Tape, layout_of
 
 if TYPE_CHECKING:
     from .native_player import Plan
@@ -48,12 +48,17 @@ def player_of(
         player = TimedEntries(shorter, timed)
     else:
         player = OnArrays(shorter)
-    for slot, array in arrays.items():
+    return _function_of(player, arrays)
+
+
+def _function_of(player: OnArrays, constants: dict[Slot, Any]) -> Callable[[Sequence[Tensor]], Any]:
+    """What a player plays; constants are the same at each play."""
+    for slot, array in constants.items():
         player.layouts[slot] = layout_of(array)
         player.names[f"v{int(slot)}"] = array
         player.fixed.add(int(slot))
     play: Any = player.function()
-    if native:
+    if hasattr(player, "native"):
         play.machines = player.native.idle  # type: ignore[attr-defined]
     return play
 
@@ -71,11 +76,12 @@ def programs_of(tape: Tape, ahead: bool = False) -> Callable[[Sequence[Tensor]],
 
             return graph_of(tape, player_of(tape), ahead)
         from .listing import kernels_in, listing_of
+        from .native_player import NativePlayer
 
         plan = _plan_of(tape)
         tape.program = listing_of(plan)
         log.info("compiling %d kernels for %r", kernels_in(plan), tape.name)
-        return player_of(tape, native=True)
+        return _function_of(NativePlayer(plan.tape, plan.constants, plan), plan.constants)
     except Exception as error:
         warnings.warn(
             f"torch.compile: {tape.name!r} is played by Python, because {_reason(tape, error)}",

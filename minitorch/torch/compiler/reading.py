@@ -149,6 +149,11 @@ _SHAPES_ONLY = frozenset(
 """Methods of arrays that look at no values."""
 
 
+def _is_profiler(found: Any) -> bool:
+    """Whether it is an object such as cProfile's, which `sys.getprofile` gives and `sys.setprofile` refuses."""
+    return found is not None and not callable(found)
+
+
 class Reading:
     """Watches one call.
 
@@ -168,12 +173,18 @@ class Reading:
     def __enter__(self) -> Reading:
         self.collects = gc.isenabled()
         gc.disable()  # what it calls is no part of the program
-        self.before = sys.getprofile()
+        self.before: Any = sys.getprofile()
+        if _is_profiler(self.before):
+            self.before.disable()
         sys.setprofile(self._event)
         return self
 
     def __exit__(self, *_: object) -> None:
-        sys.setprofile(self.before)
+        if _is_profiler(self.before):
+            sys.setprofile(None)
+            self.before.enable()
+        else:
+            sys.setprofile(self.before)
         if self.collects:
             gc.enable()
 
