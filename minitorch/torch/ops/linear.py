@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -34,19 +35,28 @@ def _gradients(g: Any, input: Any, weight: Any, needs: Any) -> Any:
 
 
 def _backward(grad: Array, input: Array, weight: Array, wanted: tuple[bool, ...]) -> Any:
-    """Of input, weight and bias, the wanted gradients: g W, gᵀ x, and the sum of g's rows."""
+    """Of input, weight and bias, the wanted gradients; of other shapes than matrices as of matrices."""
+    if input.ndim == weight.ndim == 2:
+        return _backward_of_matrices(grad, input, weight, wanted)
     rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
     columns = weight.reshape(math.prod(weight.shape[:-1]), weight.shape[-1])
     g = grad.reshape(rows.shape[0], columns.shape[0])
+    found = _backward_of_matrices(g, rows, columns, wanted)
+    shapes = compress((input.shape, weight.shape, weight.shape[:-1]), wanted)
+    return tuple([x.reshape(shape) for x, shape in zip(found, shapes, strict=True)])
+
+
+def _backward_of_matrices(g: Array, rows: Array, columns: Array, wanted: tuple[bool, ...]) -> Any:
+    """The wanted of g W, gᵀ x, and the sum of g's rows."""
     if g.dtype.kind == "c":
         rows, columns = rows.conj(), columns.conj()
     found = []
     if wanted[0]:
-        found.append(matmul(g, columns).reshape(input.shape))
+        found.append(matmul(g, columns))
     if wanted[1]:
-        found.append(matmul(g.T, rows).reshape(weight.shape))
+        found.append(matmul(g.T, rows))
     if wanted[2]:
-        found.append(np.add.reduce(g, 0).reshape(weight.shape[:-1]))
+        found.append(np.add.reduce(g, 0))
     return tuple(found)
 
 
