@@ -135,13 +135,14 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:  # fmt: skip
     """Cross entropy of two classes, from the score of one."""
     how = how_reduced(reduction, size_average, reduce)
-    if target.shape != input.shape:
+    if target._array.shape != input._array.shape:
         raise ValueError(
             f"Target size ({target.shape}) must be the same as input size ({input.shape})"
         )
     check_no_gradient("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
-    if pos_weight is None and input.dtype is target.dtype and input.dtype.is_floating_point:
-        loss = LOGISTIC(input, target)
+    kind = input._array.dtype
+    if pos_weight is None and kind == target._array.dtype and kind.kind in "fV":
+        loss = bind(LOGISTIC, (input, target), {})
     else:
         loss = _logistic(input, target, pos_weight)
     if weight is None:
