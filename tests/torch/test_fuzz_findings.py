@@ -323,7 +323,7 @@ FINDINGS = [
     row("nn.functional.max_unpool1d", real.ones(1, 1, 1), T([[[2]]]), 3, 2**40, 0, (3,)),
     row("nn.functional.adaptive_avg_pool1d", real.ones(2, 1, 1, 3, 2, dtype=real.complex64), 1),
     row("nn.functional.instance_norm", real.ones(2, 3, 5), ONES, real.ones(1).expand(3)),
-    row("conv1d", real.ones(3, 2, 5), real.ones(2, 1, 3), real.ones(2, dtype=real.uint8), 1, "same", 1, 2),
+    *[row(f"{n}_indices", 3, 4, k) for n in ("tril", "triu") for k in (-9, 9)],
     row("nn.functional.gaussian_nll_loss", ONES, ONES, T([1.0, NAN, 1.0], dtype=real.bfloat16)),
     row("nn.functional.gaussian_nll_loss", ONES, ONES, T([1.0, NAN, 1.0]) + 1j),
     # NumPy's warnings

@@ -17,7 +17,7 @@ from ..tensor import Array, Tensor
 from .elementwise import conj
 from .layout import as_image
 from .padding import pad
-from .precision import kind_name, require_floats
+from .precision import is_half, kind_name, require_floats
 from .promotion import plain_integers
 from .record import PRODUCT, Op, bind
 from .surface import check_tensor, function
@@ -139,6 +139,13 @@ def per_dimension(name: str, value: Any, dims: int) -> Sizes:
     return values
 
 
+def _same_type(input: Tensor, bias: Any, padding: Any) -> Any:
+    """The bias, in the input's type where padding is a word: Torch does not compare the types then."""
+    if not isinstance(bias, Tensor) or not isinstance(padding, str) or is_half(input._array):
+        return bias
+    return bias.to(input.dtype)
+
+
 def _check_operands(name: str, dims: int, input: Tensor, weight: Tensor, bias: Any) -> None:
     check_tensor(name, input)
     check_tensor(name, weight, "weight")
@@ -185,6 +192,7 @@ def _declare_convolution(dims: int) -> Callable[..., Tensor]:
         dilation: Any = 1, groups: int = 1,
     ) -> Tensor:  # fmt: skip
         check_tensor(name, input)
+        bias = _same_type(input, bias, padding)
         _check_operands(name, dims, input, weight, bias)
         steps, reach = (
             per_dimension("stride", stride, dims),

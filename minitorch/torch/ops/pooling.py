@@ -221,9 +221,10 @@ def _declare_unpool(dims: int) -> Callable[..., Tensor]:
         if any(isinstance(v, Tensor) for v in (kernel_size, stride, padding)):
             raise TypeError(f"{name}(): kernel_size, stride and padding must be ints, not Tensor")
         kernel = _wide_sizes(name, "kernel_size", kernel_size, dims)
+        stride = kernel if stride is None else stride
         if isinstance(stride, (tuple, list)) and len(stride) < dims:
             raise IndexError(f"{name}: a stride for each dimension is expected, got {stride}")
-        steps = kernel if stride in (None, (), []) else _wide_sizes(name, "stride", stride, dims)
+        steps = _wide_sizes(name, "stride", stride, dims)
         edges = _wide_sizes(name, "padding", padding, dims)
         _check_unpool(name, input, indices, dims)
         require_floats(name, input._array)

@@ -286,6 +286,7 @@ def _triangle(name: str, keep: Callable[..., Array], doc: str) -> Callable[..., 
         if name == "triu":  # rows further down keep nothing
             row = min(row, max(col - offset, 0))
         width = col if name == "triu" else max(min(col, row + offset), 0)  # no more is kept
+        offset = max(-row, min(offset, width))
         found = np.nonzero(keep(np.ones((row, width), bool), offset))
         places = np.stack(found).astype(kind.numpy)
         return new_tensor_of(places, device)

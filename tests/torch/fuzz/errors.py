@@ -164,11 +164,11 @@ ERRORS = (
         text="weight or bias type",
     ),
     Difference(
-        "PyTorch's convolutions with padding as a word take a bias of another type from some of their kernels, and refuse "
-        "it from others; we refuse.",
-        "refused",
+        "PyTorch's convolutions with padding as a word take a bias of another type in some of their kernels, and refuse "
+        "it in others; here all take it.",
+        "accepted",
         names=r"(nn\.functional\.)?conv[123]d",
-        text="weight or bias type",
+        text="bias",
         when=lambda call: any(isinstance(v, str) for v in (*call.args, *call.kwargs.values())),
     ),
     Difference(
@@ -177,6 +177,12 @@ ERRORS = (
         names="rnn_(relu|tanh)|gru|lstm",
         text="expected an input of 3 dimensions|has shape",
         when=lambda call: call.args[0].ndim == 2,
+    ),
+    Difference(
+        "PyTorch's `tril_indices` and `triu_indices` of an offset at the ends of eight bytes overflow.",
+        "accepted",
+        names="tri[lu]_indices",
+        text="negative dimension",
     ),
     Difference(
         "PyTorch expands nothing to negative sizes.",
