@@ -181,8 +181,8 @@ def ranks(part: str, count: int, launcher: str = OURS) -> Any:
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])
-    line = next(line for line in done.stdout.splitlines() if line.startswith("FOUND "))
-    return json.loads(line.removeprefix("FOUND "))
+    found = done.stdout.partition("FOUND ")[2]  # mpiexec may write before it on the same line
+    return json.loads(found.splitlines()[0])
 
 
 def apart(first: list[float], second: list[float]) -> float:

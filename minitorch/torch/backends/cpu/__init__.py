@@ -6,6 +6,7 @@ computed on all cores by kernels, which are compiled (and Numba loaded) when fir
 | file             | what |
 |------------------|------|
 | backend.py       | the CPU as a device |
+| allocation.py    | freed memory is kept for the next step |
 | kernel_table.py  | which formulas have kernels, and from which size on; dispatch.py chooses |
 | maps.py loops.py | scalar functions (`torch/scalars.py`) of each element, and the loop around them |
 | x_kernels.py     | the kernels of `formulas/x.py` |

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...device import CPU, device
 from ..interface import Array, Backend, Shape, register
+from .allocation import keep_freed_memory
 from .kernel_table import accelerate
 from .maps import map_of
 from .optim import expect_many_steps, update
@@ -58,3 +59,4 @@ class Cpu(Backend):
 
 cpu = Cpu()
 register(cpu)
+keep_freed_memory()
