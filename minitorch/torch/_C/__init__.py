@@ -11,6 +11,7 @@ from typing import Any
 
 from ..accelerator import current_accelerator
 from ..autograd.graph import Node as _FunctionBase
+from ..autograd.modes import _set_grad_enabled
 from ..backends import cudnn
 from ..cuda import current_stream
 from ..device import device
@@ -86,7 +87,7 @@ def _get_cudnn_enabled() -> bool:
 __all__: list[str] = [
     "DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "Graph", "ScriptMethod", "ScriptModule", "Size",
     "SymBool", "SymFloat", "SymInt", "TensorBase", "TensorType", "Value", "_FunctionBase", "_TensorBase",
-    "_disabled_torch_function_impl", "device", "dtype", "layout", "memory_format",
+    "_disabled_torch_function_impl", "_set_grad_enabled", "device", "dtype", "layout", "memory_format",
 ]  # fmt: skip
 
 

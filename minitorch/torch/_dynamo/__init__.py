@@ -13,6 +13,8 @@ from ..compiler import exceptions as exc
 from ..compiler import explain as explain
 from ..compiler import is_compiling as is_compiling
 from ..compiler import list_backends as list_backends
+from ..compiler import lookup_backend as lookup_backend
+from ..compiler import register_backend as register_backend
 from ..compiler import reset as reset
 from ..compiler.modules import OptimizedModule as OptimizedModule
 from ..compiler.state import break_tape
@@ -43,5 +45,5 @@ def mark_static_address(t: Any, guard: bool = False) -> None:
 
 __all__ = [
     "OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable", "exc", "explain", "graph_break", "is_compiling",
-    "list_backends", "mark_dynamic", "mark_static", "mark_static_address", "optimize", "reset",
+    "list_backends", "lookup_backend", "mark_dynamic", "mark_static", "mark_static_address", "optimize", "register_backend", "reset",
 ]  # fmt: skip

@@ -76,6 +76,11 @@ class enable_grad(_Mode):  # noqa: N801
         modes.grad = self.before
 
 
+def _set_grad_enabled(mode: bool) -> None:
+    """Record or not, from now on: the function that captured graphs call."""
+    modes.grad = mode
+
+
 class set_grad_enabled(_Mode):  # noqa: N801
     """Record or not, at once and, as a context manager, until its end."""
 

@@ -13,7 +13,6 @@ tensor([2., 2.])
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -43,8 +42,8 @@ def compile(
         model: a function, a method or a module; left out, this is a decorator
         fullgraph: whether it is an error if there can be no tape
         dynamic: accepted: there is a tape for each shape
-        backend: "inductor" or another known name play tapes; "eager" calls the function, and so does, with a warning,
-            a function: it would be given a graph that there is not
+        backend: "inductor" or another known name play tapes; "eager" calls the function; a function, or the name of one that
+            `torch._dynamo.register_backend` knows, is given an `fx.GraphModule` and its inputs, and what it returns is called
         mode: accepted if known: there is one way here
         options: accepted
         name: what the tape is called
@@ -63,24 +62,46 @@ def compile(
         )  # fmt: skip
     if not callable(model):
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
+    if disable:
+        return model
+    from .modules import compiled_form
+
+    plays: Any = backend not in OTHER_BACKENDS
     if isinstance(backend, str) and backend not in BACKENDS + OTHER_BACKENDS:
+        plays = lookup_backend(backend)
+    elif callable(backend):
+        plays = backend
+    given = {"mode": mode if mode != "default" else None, "options": options}
+    given = {key: value for key, value in given.items() if value}
+    if given and callable(plays):
+        plays = functools.partial(plays, **given)
+    return compiled_form(model, fullgraph, name or "", plays)
+
+
+_registered: dict[str, Callable[..., Any]] = {}
+
+
+def register_backend(
+    compiler_fn: Callable[..., Any] | None = None, name: str | None = None, tags: Any = ()
+) -> Any:
+    """Let a backend be known by a name: its own, unless another is given."""
+    if compiler_fn is None:
+        return functools.partial(register_backend, name=name, tags=tags)
+    _registered[name or compiler_fn.__name__] = compiler_fn
+    return compiler_fn
+
+
+def lookup_backend(compiler_fn: Any) -> Callable[..., Any]:
+    """A backend that was registered, by its name."""
+    if not isinstance(compiler_fn, str):
+        return compiler_fn
+    if compiler_fn not in _registered:
         from .exceptions import InvalidBackend
 
         raise InvalidBackend(
-            f"Invalid backend: {backend!r}, see `torch._dynamo.list_backends()` for available backends."
+            f"Invalid backend: {compiler_fn!r}, see `torch._dynamo.list_backends()` for available backends."
         )
-    if disable:
-        return model
-    if callable(backend):
-        warnings.warn(
-            f"torch.compile: {getattr(backend, '__name__', backend)!r} is not called, since there are tapes here and no graphs for "
-            f"it; {getattr(model, '__name__', type(model).__name__)!r} stays eager",
-            UserWarning, stacklevel=2,
-        )  # fmt: skip
-    from .modules import compiled_form
-
-    plays = backend is None or (isinstance(backend, str) and backend not in OTHER_BACKENDS)
-    return compiled_form(model, fullgraph, name or "", plays)
+    return _registered[compiler_fn]
 
 
 def is_compiling() -> bool:
@@ -136,7 +157,8 @@ def cudagraph_mark_step_begin() -> None:
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
     """The names of backends."""
-    return sorted(BACKENDS if exclude_tags else BACKENDS + OTHER_BACKENDS)
+    own = (*BACKENDS, *_registered)
+    return sorted(own if exclude_tags else (*own, *OTHER_BACKENDS))
 
 
 def explain(fn: Callable[..., Any]) -> Callable[..., Any]:

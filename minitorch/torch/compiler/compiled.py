@@ -213,6 +213,23 @@ class Compiled:
         """Run the call as ever, and write its tape."""
         matches = (c for c in self.candidates if c.holds(args, kwargs, state) is not None)
         partner = next(matches, None)
+        try:
+            traced, tracer = self._begin(args, kwargs, state)
+        except CannotTrace as reason:
+            self._stay_eager(str(reason))
+            return self.fn(*args, **kwargs)
+        result = self._run(tracer, args, kwargs)
+        try:
+            if self._is_settled(traced, tracer, result):
+                self._consider(traced, partner, tracer)
+        except CannotTrace as reason:
+            self._stay_eager(str(reason))
+        return result
+
+    def _begin(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], state: Any
+    ) -> tuple[Traced, Tracer]:
+        """What a call finds around it, and a tracer that knows that."""
         around = Surroundings(self.codes, self.dynamic)
         given = Arguments(args, kwargs, around)
         around.follow(self.fn, self.name)
@@ -220,33 +237,21 @@ class Compiled:
             around.follow(registry)
         around.close()
         given.settle()
-        reading = Reading()
-        tracer = Tracer(self.name, reading, around.tensors)
-        try:
-            for i, tensor in enumerate(given.tensors):
-                if tracer._known(tensor) is None:
-                    tracer.source("argument", i, tensor)
-        except CannotTrace as reason:
-            self._stay_eager(str(reason))
-            return self.fn(*args, **kwargs)
+        tracer = Tracer(self.name, Reading(), around.tensors)
+        for i, tensor in enumerate(given.tensors):
+            if tracer._known(tensor) is None:
+                tracer.source("argument", i, tensor)
         found = [tensor for tensor, *_ in around.tensors.values()]
         tracer.watch({id(t): t for t in (*found, *given.tensors)}.values())
-        traced = Traced(given, around, state, tracer.tape)
-        result = self._run(tracer, args, kwargs)
-        try:
-            self._consider(traced, partner, tracer, reading, result)
-        except CannotTrace as reason:
-            self._stay_eager(str(reason))
-        return result
+        return Traced(given, around, state, tracer.tape), tracer
 
     def _run(self, tracer: Tracer, args: Any, kwargs: Any) -> Any:
         with own_cache(), tracer.tracing():
             return self.fn(*args, **kwargs)
 
-    def _consider(
-        self, traced: Traced, partner: Traced | None, tracer: Tracer, reading: Reading, result: Any
-    ) -> None:  # fmt: skip
-        """Keep a tape if it may be played."""
+    def _is_settled(self, traced: Traced, tracer: Tracer, result: Any) -> bool:
+        """Whether a call ran no other code than guards know of, and changed nothing but tensors; then its tape is finished."""
+        reading = tracer.reading
         reason = tracer.broken or reading.reason
         if reason is not None:
             raise reason
@@ -254,24 +259,28 @@ class Compiled:
             raise CannotTrace("it leaves other settings behind", None)
         if tracer.incomplete:
             self._note_unstable(tracer.incomplete)
-            return
+            return False
         new = any(code not in self.codes for code in reading.codes)
         self.codes = {**self.codes, **reading.codes}
         self.dynamic = self.dynamic or reading.dynamic
         if new:
             self._note_unstable("it runs other code each time")
-            return
+            return False
         around = traced.around
         if around.opaque:
             raise CannotTrace(around.opaque, None)
         changed = around.change() or traced.given.change()
         if changed:
             self._note_unstable(f"it changes {changed}")
-            return
+            return False
         check_containers(result, around.seen | traced.given.containers)
         tracer.close(result)
         finish(traced, tracer)
         self.tape = traced.tape
+        return True
+
+    def _consider(self, traced: Traced, partner: Traced | None, tracer: Tracer) -> None:
+        """Keep a tape if it may be played."""
         if partner is None:
             self.candidates.append(traced)
             if len(self.candidates) > 4 * config.cache_size_limit:

@@ -11,42 +11,59 @@ from ..nn.modules.module import Module
 from .compiled import Compiled
 
 
-def compiled_form(model: Any, fullgraph: bool, name: str, plays: bool) -> Any:
-    """A function or module that plays tapes, or one that looks like it and calls the original."""
+def compiled_form(model: Any, fullgraph: bool, name: str, backend: Any) -> Any:
+    """A function or module that plays tapes or what a backend makes of graphs, or one that looks like it and calls the original.
+
+    Args:
+        model: the function or module
+        fullgraph: whether it is an error if there can be no tape
+        name: what the tape is called
+        backend: True: tapes are played; False: the original is called; else a function that is given graphs
+    """
     if isinstance(model, Module):
-        return OptimizedModule(model, fullgraph, name, plays)
+        return OptimizedModule(model, fullgraph, name, backend)
     if isinstance(model, type):
-        model.__call__ = compiled_form(model.__call__, fullgraph, name, plays)  # type: ignore[method-assign]
+        model.__call__ = compiled_form(model.__call__, fullgraph, name, backend)  # type: ignore[method-assign]
         return model
     if isinstance(model, Compiled):
         model = model.fn
-    if not plays:
+    if not backend:
         return functools.wraps(model)(lambda *args, **kwargs: model(*args, **kwargs))
-    return Compiled(model, fullgraph, name)
+    return _player(model, fullgraph, name, backend)
+
+
+def _player(fn: Callable[..., Any], fullgraph: bool, name: str, backend: Any) -> Compiled:
+    if backend is True:
+        return Compiled(fn, fullgraph, name)
+    from .captured import Captured
+
+    return Captured(fn, fullgraph, name, backend)
 
 
 class OptimizedModule(Module):
     """A module whose calls are played from tapes; all else is the original's, `_orig_mod`."""
 
     def __init__(
-        self, mod: Module, fullgraph: bool = False, name: str = "", plays: bool = True
+        self, mod: Module, fullgraph: bool = False, name: str = "", backend: Any = True
     ) -> None:
         super().__init__()
         del self.__dict__["training"]
-        self.__dict__["_settings"] = fullgraph, name or type(mod).__name__, plays
+        self.__dict__["_settings"] = fullgraph, name or type(mod).__name__, backend
         self._modules["_orig_mod"] = mod
         self._prepare()
 
     def _prepare(self) -> None:
         mod = self._modules["_orig_mod"]
-        fullgraph, name, plays = self.__dict__["_settings"]
+        fullgraph, name, backend = self.__dict__["_settings"]
         call: Callable[..., Any] = MethodType(type(mod).__call__, mod)
         self.__dict__["_called"] = self.__dict__["_compiled"] = call
-        if plays and hasattr(mod, "_compiled_module"):  # ranks exchange around the module's calls
+        if backend is True and hasattr(
+            mod, "_compiled_module"
+        ):  # ranks exchange around the module's calls
             mod.compile(fullgraph=fullgraph, name=name)
             self.__dict__["_compiled"] = mod._compiled_module
-        elif plays:
-            self.__dict__["_called"] = self.__dict__["_compiled"] = Compiled(call, fullgraph, name)
+        elif backend:
+            self.__dict__["_called"] = self.__dict__["_compiled"] = _player(call, fullgraph, name, backend)  # fmt: skip
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The original, from a tape where that is possible."""
