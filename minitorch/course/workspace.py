@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 import shutil
 import time
 from collections.abc import Iterable, Iterator
@@ -20,6 +21,9 @@ from .stubs import LIBRARY, code_of, functions_of, is_open, put_back, solution_f
 from .tasks import MODULES, TASKS, Place, Task
 
 MARK = Path(".minitorch") / "course.json"
+NAME = b'name = "my-minitorch"'
+"""A line in the settings of every workspace."""
+
 LEFT_OUT = {"cli.py", "doctor.py", "syntax.py", "training/torch_images.py"}
 """Files of the library that only the upper floor, the tools or the command line need."""
 
@@ -84,6 +88,11 @@ class Workspace:
         for folder in (here, *here.parents):
             if (folder / MARK).is_file():
                 return cls(folder)
+            if _has_lost_its_mark(folder):
+                raise CourseError(
+                    f"{folder} was a workspace, whose {MARK.parent} is gone. `minitorch course new "
+                    f"{shlex.quote(str(folder))}` makes that new and changes nothing you wrote"
+                )
         raise CourseError(
             f"{here} is not inside a workspace. Make one with `minitorch course new DIR`, "
             "then go there: cd DIR"
@@ -311,16 +320,17 @@ def create(root: Path) -> tuple[Workspace, int]:
         raise CourseError(f"{root} is a file, not a folder")
     if root == LIBRARY.parent:
         raise CourseError(f"{root} holds the reference library; choose another folder")
-    foreign = root.is_dir() and any(root.iterdir()) and not (root / MARK).is_file()
-    if foreign and (root / "minitorch").exists():
+    known = (root / MARK).is_file() or _has_lost_its_mark(root)
+    if (root / "minitorch").exists() and not known:
         raise CourseError(
             f"{root} has a folder minitorch already that is no workspace; choose another folder"
         )
     workspace = Workspace(root)
+    written = 0
     if not (root / MARK).is_file():  # first of all: who is interrupted can go on
         root.mkdir(parents=True, exist_ok=True)
         workspace.note(module=0, passed={}, last=None)
-    written = 0
+        written = 1
     for name, content in _contents():
         path = root / name
         if not path.exists():
@@ -328,6 +338,17 @@ def create(root: Path) -> tuple[Workspace, int]:
             write_whole(path, content, durable=False)
             written += 1
     return workspace, written
+
+
+def _has_lost_its_mark(root: Path) -> bool:
+    """Whether a folder is a workspace but for the mark, by the name in its settings."""
+    settings = root / "pyproject.toml"
+    return (
+        not (root / MARK).is_file()
+        and (root / "minitorch").is_dir()
+        and settings.is_file()
+        and NAME in settings.read_bytes()
+    )
 
 
 def write_whole(path: Path, content: bytes, durable: bool = True) -> None:

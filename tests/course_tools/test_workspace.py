@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -133,6 +134,19 @@ def test_nothing_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert path.read_text() == stub_file("operators.py")
     with pytest.raises(CourseError, match="no file of the course"):
         workspace.reset("../../etc/passwd")
+
+
+def test_a_workspace_without_its_mark_gets_it_back(tmp_path: Path) -> None:
+    """What an untidy hand, or `git clean`, takes away is not the end of a student's work."""
+    workspace, _ = create(tmp_path / "my work")
+    workspace.file("operators.py").write_text("mine = 1\n")
+    shutil.rmtree(workspace.root / ".minitorch")
+    with pytest.raises(CourseError, match=r"is gone. `minitorch course new '.*my work'` makes"):
+        Workspace.find(workspace.root / "minitorch")
+    again, written = create(workspace.root)
+    assert written == 1
+    assert again.text("operators.py") == "mine = 1\n"
+    assert Workspace.find(workspace.root / "minitorch").root == workspace.root
 
 
 def test_other_peoples_folders_are_left_alone(tmp_path: Path) -> None:
