@@ -51,13 +51,13 @@ class Examiner:
         drawn = draw_questions(task.number, f"{self.seed} {who}", self.more.get(task.number, ""))
         expected = self.reference.answers(drawn)
         files = with_missing_files(files)
-        verdict = Verdict(0, len(drawn))
+        verdict, usual = Verdict(0, len(drawn)), course_files()
         for _ in range(BROKEN):
             outcome = self._ask(folder / "asked", files, drawn, task.needs_torch)
             if outcome.kind != "ended":
                 return Examined(files, Verdict(0, len(drawn)), f"{outcome.kind}: {outcome.text}")
             verdict = judge(drawn, expected, outcome.output)
-            broken = next((name for name in verdict.broken if name in course_files()), "")
+            broken = next((name for name in verdict.broken if name in usual), "")
             fresh = fresh_file(broken)
             if fresh is None or broken in task.files or files[broken] == fresh:
                 return Examined(files, verdict)

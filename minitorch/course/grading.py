@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,9 +19,9 @@ from .checking import INSIDE, Result, Server, read_answer, request
 from .examining import Examiner
 from .isolation import FILES, missing
 from .judging import Verdict
-from .reading import faults
 from .recognition import recognise
 from .reports import Grade, Journal, Mark, distinct_names
+from .reviewing import review
 from .sandbox import Limits, remove_tree, run, temporary_folder, usable
 from .submissions import Submission, take
 from .tasks import Task
@@ -104,8 +104,8 @@ class Teacher:
 
     @property
     def quotes(self) -> bool:
-        """Whether notes may quote a submission: not if it could have read the teacher's files."""
-        return FILES not in missing(self.layers)
+        """Whether notes may quote a submission: not if it could have read the teacher's files or tests."""
+        return not self.hidden and FILES not in missing(self.layers)
 
 
 def grade(
@@ -158,22 +158,12 @@ def _grade_one(
         if known is not None:
             return replace(known, name=name)
         marks = [_grade_task(taken, task, teacher, folder) for task in teacher.tasks]
+        result = Grade(name, marks, [*taken.review, *review(taken.files, marks)])
     except Exception as error:
         text = str(error) if isinstance(error, CourseError) else f"{type(error).__name__}: {error}"
         return none("not graded", text)
-    result = Grade(name, marks, [*taken.review, *races(taken.files, marks)])
     journal.keep(key, result)
     return result
-
-
-def races(files: dict[str, bytes], marks: Sequence[Mark]) -> Iterator[str]:
-    """What a teacher should look at in kernels with right answers: these may be right by chance."""
-    for place in (place for mark in marks if mark.points for place in mark.task.places):
-        try:
-            found = faults(files[place.file].decode(), place.name)
-        except (LookupError, ValueError, RecursionError, MemoryError):
-            continue
-        yield from (f"minitorch/{place.file}: {fault}" for fault in found)
 
 
 def _grade_task(taken: Submission, task: Task, teacher: Teacher, folder: Path) -> Mark:
@@ -221,12 +211,14 @@ def _mark(run: Result, teacher: Teacher, verdict: Verdict) -> Mark:
     passed = sum(test in ran and ran[test].outcome in ("passed", "extra") for test in expected)
     tested = run.error is None and bool(expected) and passed == len(expected)
     points = float(run.task.points if tested and verdict.complete else 0)
-    ours, theirs = _note(run, tested, verdict)
+    ours, theirs = _note(run, tested, verdict, expected)
     note = f"{ours} {theirs}".strip() if teacher.quotes else ours
     return Mark(run.task, points, passed, len(expected), note)
 
 
-def _note(run: Result, tested: bool, verdict: Verdict) -> tuple[str, str]:
+def _note(
+    run: Result, tested: bool, verdict: Verdict, expected: Collection[str]
+) -> tuple[str, str]:
     """Why a task has not all of its points: in our words, and in those of the submission."""
     if tested:
         wrong = "the tests pass, but questions are answered wrongly: look."
@@ -238,5 +230,6 @@ def _note(run: Result, tested: bool, verdict: Verdict) -> tuple[str, str]:
         return known[0].message, ""
     if run.failures:
         first = run.failures[0]
-        return "not all checks pass.", f"{first.name}: {[*first.message.splitlines(), ''][0]}"
+        name = f" {first.name}:" if first.id in expected else ""
+        return f"not all checks pass.{name}", [*first.message.splitlines(), ""][0]
     return "not all checks ran.", verdict.note

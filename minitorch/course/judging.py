@@ -21,6 +21,7 @@ from typing import Any
 
 from ..syntax import parse_expression
 from .checking import environment
+from .inside.answering import LARGEST
 from .questions import Question
 from .workspace import CourseError
 
@@ -73,7 +74,7 @@ def read_answers(sent: bytes, count: int) -> list[Any] | str:
         if not line:
             continue
         try:
-            number, answer = json.loads(line)
+            number, answer = json.loads(line[:LARGEST])
         except (ValueError, TypeError, RecursionError):
             return "what it answered cannot be read"
         if number == -1 and isinstance(answer, dict) and not found:
@@ -86,7 +87,7 @@ def read_answers(sent: bytes, count: int) -> list[Any] | str:
 
 def _broken_files(sent: bytes) -> tuple[str, ...]:
     try:
-        return tuple(str(name) for name in json.loads(sent.split(b"\n", 1)[0])[1]["files"])
+        return tuple(str(name) for name in json.loads(sent[:LARGEST].split(b"\n")[0])[1]["files"])
     except (ValueError, TypeError, LookupError, RecursionError):
         return ()
 

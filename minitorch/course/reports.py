@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -101,8 +102,8 @@ def as_rows(grades: Iterable[Grade]) -> list[dict[str, Any]]:
 
 
 def _cell(text: str) -> str:
-    """Text that a spreadsheet does not take for a formula."""
-    return f"'{text}" if text.lstrip()[:1] in ("=", "+", "-", "@", "|", "%") else text
+    """Text that a spreadsheet takes for no formula, nor what it may take for the next cell, after a semicolon."""
+    return re.sub(r"(^|;)(?=\s*[=+\-@|%\uff1d\uff0b\uff0d\uff20])", r"\1'", text)
 
 
 def as_json(grades: Iterable[Grade]) -> list[dict[str, Any]]:

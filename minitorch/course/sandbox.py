@@ -61,7 +61,7 @@ class Limits:
     disk: int = 256 << 20
     files: int = 10_000
     processes: int = 2048
-    output: int = 64 << 20
+    output: int = 16 << 20
 
 
 @dataclass

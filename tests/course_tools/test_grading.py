@@ -16,7 +16,7 @@ from minitorch.course.isolation import FILES, missing
 from minitorch.course.judging import Verdict
 from minitorch.course.reports import Journal, Mark, as_gradescope, as_json, as_rows
 from minitorch.course.sandbox import Limits, usable
-from minitorch.course.submissions import Submission, suspicious
+from minitorch.course.submissions import Submission
 from minitorch.course.tasks import TASKS, find_task
 from minitorch.course.workspace import CourseError, create
 
@@ -122,13 +122,12 @@ def test_notes_say_why(graded: dict) -> None:
     assert any("uses os" in line for line in review["deletes files"])
 
 
-def test_notes_quote_nobody_who_could_read_the_teachers_files(tmp_path: Path) -> None:
+def test_notes_quote_nobody_who_could_read_the_teachers_files_or_tests(tmp_path: Path) -> None:
     result = Result(TASK, error={"kind": "secret", "text": "secret"})
-    for layers, quoted in (({"landlock", "seccomp"}, True), ({"limits", "watch", "guard"}, False)):
+    walls, none = frozenset({"landlock", "seccomp"}), frozenset({"limits", "watch", "guard"})
+    for layers, hidden, quoted in ((walls, [], True), (none, [], False), (walls, ["t.py"], False)):
         with Examiner(Limits(), layers) as examiner:
-            teacher = Teacher(
-                tmp_path, [TASK], Limits(), frozenset(layers), [], {"1.1": {"a"}}, examiner
-            )
+            teacher = Teacher(tmp_path, [TASK], Limits(), layers, hidden, {"1.1": {"a"}}, examiner)
             note = _mark(result, teacher, Verdict(0, 3, "secret")).note
             assert ("secret" in note) is quoted
             assert "does not run" in note
@@ -177,12 +176,6 @@ def test_reports(graded: dict) -> None:
     results = as_gradescope(grades[1])
     assert results["score"] == 0.0
     assert results["tests"][0]["max_score"] == 10
-
-
-def test_suspicious_imports() -> None:
-    assert suspicious("operators.py", b"import math\n") == []
-    assert suspicious("operators.py", b"import gc, pytest\n") == ["uses gc", "uses pytest"]
-    assert suspicious("operators.py", b"def broken(:\n") == []
 
 
 def test_tests_that_cannot_be_found_are_an_error(

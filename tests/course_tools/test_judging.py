@@ -11,6 +11,7 @@ import pytest
 
 from minitorch.course.checking import read_answer
 from minitorch.course.examining import read_questions
+from minitorch.course.inside.answering import LARGEST
 from minitorch.course.judging import Reference, is_right, judge, read_answers
 from minitorch.course.plain_answers import accepted_answers, plain_answers, write_answer
 from minitorch.course.questions import QUESTIONS, TIMES, Question, draw_questions
@@ -167,6 +168,13 @@ def test_broken_files_are_named() -> None:
     sent = lines([-1, {"import": "SyntaxError", "files": ["nn.py", "__init__.py"]}])
     assert judge(ASKED, EXPECTED, sent).broken == ("nn.py", "__init__.py")
     assert isinstance(read_answers(sent, 2), str)
+
+
+def test_longer_lines_than_there_are_answers_are_not_read() -> None:
+    """A list of millions, or so many files to blame, would keep the judge busy for hours."""
+    assert isinstance(read_answers(lines([0, [0] * LARGEST]), 2), str)
+    sent = lines([-1, {"import": "SyntaxError", "files": [""] * LARGEST}])
+    assert judge(ASKED, EXPECTED, sent).broken == ()
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,9 @@ import pytest
 
 from minitorch.course.catalogue import RACES, Mistake
 from minitorch.course.checking import seen_in
-from minitorch.course.grading import races
 from minitorch.course.plain_answers import plain_answers, write_answer
 from minitorch.course.progress import explain
 from minitorch.course.reading import faults
-from minitorch.course.reports import Mark
 from minitorch.course.stubs import LIBRARY, functions_of, solution_file
 from minitorch.course.tasks import TASKS, find_task
 from minitorch.course.workspace import Workspace, create
@@ -68,14 +66,3 @@ def test_a_student_is_told(tmp_path) -> None:
     result = Result(task, [Test("t", "passed")], seen=seen_in(made, task))
     assert not result.passed
     assert race.advice in explain(made, result)[0]
-
-
-def test_a_teacher_is_told() -> None:
-    """The mark stays, since a text can be misread; what is no program has no such fault."""
-    race = RACES[0]
-    marks = [Mark(find_task(race.number), 10.0, 9, 9, "")]
-    files = {race.file: race.made_in("").encode()}
-    assert race.advice in next(races(files, marks))
-    assert [*races(files, [Mark(find_task(race.number), 0.0, 9, 9, "")])] == []
-    for text in (b"\xff", b"def (", b"x = " + b"-" * 30_000 + b"1"):
-        assert [*races({race.file: text}, marks)] == []

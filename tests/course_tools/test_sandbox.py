@@ -118,6 +118,26 @@ def test_attacks(place: Place, without: str) -> None:
     assert list(map(str, attack_all(place, names, SHORT, without.split("+")))) == []
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="seccomp is Linux's")
+def test_no_process_is_reached_by_its_number(folder: Path) -> None:
+    """Neither through the owner of a pipe, whom it signals, nor by slowing down; itself it may."""
+    if "seccomp" not in usable():
+        pytest.skip("no seccomp here")
+    code = (
+        "import fcntl\npipe, _ = os.pipe()\n"
+        "for number in (0, os.getpid()):\n    for call in (\n"
+        "        lambda: fcntl.fcntl(pipe, 8, number),\n"
+        "        lambda: fcntl.fcntl(pipe, 10, number),\n"
+        "        lambda: os.sched_setaffinity(number, os.sched_getaffinity(0)),\n"
+        "        lambda: os.sched_setscheduler(number, 5, os.sched_param(0)),\n"
+        "    ):\n        try:\n            call()\n            say('done')\n"
+        "        except PermissionError:\n            say('refused')\n"
+    )
+    outcome = run(script(folder, code), folder, b"", LIMITS, {"seccomp"})
+    itself, by_number = ["refused"] * 2 + ["done"] * 2, ["refused"] * 4
+    assert outcome.output.decode().split() == itself + by_number
+
+
 def test_what_attacks_do_is_seen(place: Place) -> None:
     """Attacks that find no wall in their way."""
     walls = ["namespaces", "bubblewrap", "landlock", "seccomp", "uid", "limits", "guard"]

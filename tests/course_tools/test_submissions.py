@@ -20,7 +20,7 @@ from minitorch.course.reports import (
     write_table,
 )
 from minitorch.course.sandbox import remove_tree
-from minitorch.course.submissions import suspicious, take
+from minitorch.course.submissions import take
 from minitorch.course.tasks import find_task
 from minitorch.course.workspace import CourseError, course_files, create
 
@@ -60,13 +60,6 @@ def test_odd_folders(base: Path, tmp_path: Path, name: str) -> None:
         remove_tree(folder)
 
 
-def test_imports_are_seen_word_by_word() -> None:
-    code = b"import math, os.path as x\nif 1: import gc\nfrom .a import sys\nfrom ctypes import y"
-    assert suspicious("new.py", code) == ["uses ctypes", "uses gc", "uses os"]
-    assert suspicious("new.py", b"x = eval('1')\n" + b"(" * 1000) == ["uses importlib"]
-    assert suspicious("new.py", b"'import os'\n# import os\n") == []
-
-
 def test_text_is_made_safe() -> None:
     assert clean("a\x1b[2J\r\n\u202eb\ud800") == r"a\x1b[2J\r\n\u202eb\ud800"
     assert clean("x" * 1000) == "x" * 397 + "..."
@@ -77,12 +70,16 @@ def grade_named(name: str, note: str = "") -> Grade:
     return Grade(name, [Mark(TASK, 0.0, 1, 2, note)])
 
 
+FORMULAS = {"=1+1": "'=1+1", "-2": "'-2", "@x": "'@x", "+3": "'+3", " =4": "' =4"}
+FORMULAS |= {"\uff1d5": "'\uff1d5", "x;=6": "x;'=6", "fine; x=7": "fine; x=7"}
+
+
 def test_tables_hold_no_formulas(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    write_table(path, [grade_named(name) for name in ("=1+1", "-2", "@x", "+3", " =4", "fine")])
+    write_table(path, [grade_named(name) for name in FORMULAS])
     with open(path, newline="") as file:
         names = [row["name"] for row in csv.DictReader(file)]
-    assert names == ["'=1+1", "'-2", "'@x", "'+3", "' =4", "fine"]
+    assert names == [*FORMULAS.values()]
     assert os.listdir(tmp_path) == ["t.csv"]
 
 

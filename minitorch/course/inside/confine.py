@@ -154,6 +154,9 @@ _REFUSED = {  # system call: its number on x86_64 and aarch64; -1: not there
     "open_by_handle_at": (304, 265),
     "kcmp": (312, 272),
     "setpriority": (141, 140),
+    "ioprio_set": (251, 30),
+    "migrate_pages": (256, 238),
+    "move_pages": (279, 239),
     "personality": (135, 92),
     "syslog": (103, 116),
 }
@@ -181,12 +184,22 @@ _PRETENDED = {  # change whose a file is, who may open it and when it was change
     "file_setattr": (469, 469),
 }
 _OWN_ONLY = {"kill": (62, 129), "tgkill": (234, 131)}  # allowed for this process's number
-_SELF_ONLY = {"prlimit64": (302, 261)}  # allowed for 0, which is this process
+_SELF_ONLY = {  # allowed for 0, which is this process
+    "prlimit64": (302, 261),
+    "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119),
+    "sched_setaffinity": (203, 122),
+    "sched_setattr": (314, 274),
+}
+_COMMANDS = {  # system calls, and what is refused as their second argument
+    (72, 25): (8, 10, 15),  # fcntl: F_SETOWN, F_SETSIG, F_SETOWN_EX let a pipe signal any process
+    (16, 29): (0x40086602, 0x401C5820),  # ioctl: FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, as chmod
+}
 _CLONE, _CLONE3, _CLONE_THREAD = (56, 220), 435, 0x10000
 _EPERM, _ENOSYS = 1, 38
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_NUMBER, _MACHINE, _FIRST = 0, 4, 16  # where these lie in what the filter sees
+_NUMBER, _MACHINE, _FIRST, _SECOND = 0, 4, 16, 24  # where these lie in what the filter sees
 
 
 def seccomp(settings: Settings) -> None:
@@ -220,6 +233,10 @@ def _filter(machine: str) -> list[tuple[int, int, int, int]]:
     conditions += [(number[column], (_EQUAL, 0, 1, 0)) for number in _SELF_ONLY.values()]
     for number, condition in conditions:
         lines += [(_EQUAL, 0, 4, number), (_LOAD, 0, 0, _FIRST), condition, allow, refuse]
+    for number, refused in _COMMANDS.items():
+        commands = [line for value in refused for line in ((_EQUAL, 0, 1, value), refuse)]
+        lines += [(_EQUAL, 0, len(commands) + 2, number[column]), (_LOAD, 0, 0, _SECOND)]
+        lines += [*commands, allow]
     return [*lines, allow]
 
 

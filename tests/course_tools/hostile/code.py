@@ -2,7 +2,7 @@
 
 VICTIM stands for a folder of the teacher's, OTHER for another submission, PLANT for a name that no
 file and no process should get, KEY for a number that nothing shared should get, PORT for a port on
-which somebody listens. `_C` calls the C library, past everything that Python could refuse. Task 1.1 is
+which somebody listens, GRADER for the number of the process that grades. `_C` calls the C library, past everything that Python could refuse. Task 1.1 is
 not solved in any of them: no point is earned.
 """
 
@@ -144,6 +144,19 @@ PROCESSES: dict[str, str] = {
     "leaves its namespaces": (
         _C + "libc.unshare(0x10000000 | 0x20000)\nlibc.mount(b'none', b'/', None, 0x20, None)\n"
         "try:\n    libc.setns(os.open('/proc/1/ns/mnt', os.O_RDONLY), 0)\nexcept OSError:\n    pass\n"
+    ),
+    "kills the grader through the owner of a pipe": (
+        "import fcntl, os\nreader, writer = os.pipe()\n"
+        "for command, value in ((8, GRADER), (10, 9), (4, 0o24000)):\n"
+        "    fcntl.fcntl(reader, command, value)\nos.write(writer, b'x')\n"
+    ),
+    "slows the grader down": (
+        _C + "libc.sched_setscheduler(GRADER, 5, ctypes.byref(ctypes.c_int(0)))\n"
+        "libc.sched_setaffinity(GRADER, 8, ctypes.byref(ctypes.c_ulong(1)))\n"
+        "libc.setpriority(0, GRADER, 19)\nlibc.syscall(251, 1, GRADER, 3 << 13)\n"
+    ),
+    "limits the grader": (
+        "import resource\nresource.prlimit(GRADER, resource.RLIMIT_NOFILE, (256, 256))\n"
     ),
 }
 """These start, end or trace processes."""
@@ -321,6 +334,12 @@ ANSWERS: dict[str, str] = {
         "import os\nfor fd in range(3, 16):\n    try:\n        os.dup2(1, fd)\n"
         "    except OSError:\n        pass\n"
     ),
+    "answers millions of lists": _FDS.replace("TEXT", "b'[0, [' + b'[],' * 5_000_000 + b'0]]\\n'"),
+    "answers millions of lines": _FDS.replace("TEXT", "b'\\n' * 15_000_000"),
+    "blames millions of files": _FDS.replace(
+        "TEXT", 'b\'[-1, {"import": "x", "files": [\' + b\'"",\' * 5_000_000 + b\'""]}]\\n\''
+    )
+    + "os._exit(0)\n",
     "a note with escape sequences": (
         "raise RuntimeError('\\x1b[2J\\x1b]0;owned\\x07\\x9b31m \\u202e \\r\\n passed\\n10/10')\n"
     ),

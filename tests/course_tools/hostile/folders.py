@@ -104,6 +104,21 @@ def _forbidden(folder: Path) -> None:
     (folder / "minitorch" / "autodiff.py").chmod(0)
 
 
+def _slow(folder: Path) -> None:
+    (folder / "minitorch" / "slow.py").write_bytes(b"'" + rb"\'" * 499_000)
+
+
+def _coded(folder: Path) -> None:
+    (folder / "minitorch" / "coded.py").write_text("# coding: rot13\n")
+
+
+def _loops(folder: Path) -> None:
+    path = folder / "minitorch" / "autodiff.py"
+    lines = [" " * n + f"for i{n} in ():" for n in range(1, 20)] + [" " * 20 + "x = 1"] * 300
+    loops = "\n".join(["def central_difference():", *lines, "", "", "def central_difference("])
+    path.write_text(path.read_text().replace("def central_difference(", loops))
+
+
 def _no_text(folder: Path) -> None:
     (folder / "minitorch" / "autodiff.py").write_bytes(b"\xff" * 100)
 
@@ -131,6 +146,9 @@ FOLDERS: dict[str, tuple[Change, bool | None]] = {
     "plants": (_plants, True),
     "shadows": (_shadows, True),
     "compiled files": (_compiled, True),
+    "a text that takes for ever to read": (_slow, True),
+    "an encoding that is none of text": (_coded, True),
+    "loops in loops": (_loops, True),
     "a file that may not be read": (_forbidden, None),
     "nothing": (_nothing, False),
 }

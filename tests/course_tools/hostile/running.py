@@ -68,6 +68,7 @@ class Place:
         self.victim = self.root / "victim"
         self.victim.mkdir(parents=True)
         (self.victim / "precious.txt").write_text(self.secret)
+        self.grader = _own_state()
         self.temporary = self.root / "tmp"
         self.temporary.mkdir()
         self.other = self.root / "submissions" / HONEST[-1]
@@ -101,7 +102,7 @@ class Place:
     def fill_in(self, code: str) -> str:
         """An attack's code, aimed at this place."""
         aims = {"VICTIM": self.victim, "PLANT": self.plant, "OTHER": self.other}
-        aims |= {"PORT": self.port, "KEY": self.key}
+        aims |= {"PORT": self.port, "KEY": self.key, "GRADER": os.getpid()}
         for word, aim in aims.items():
             code = code.replace(word, str(aim))
         return code
@@ -158,6 +159,8 @@ class Place:
         """What was done to the teacher's files, to another's, and on the network."""
         yield from self.heard
         yield from (f"{path} was changed" for path in self.aims if _state(path) != self.aims[path])
+        if _own_state() != self.grader:
+            yield "the grader was slowed down or limited"
 
     def findings(self, name: str) -> Iterator[Finding]:
         """What an attack did, apart from its grade, and none before it."""
@@ -182,6 +185,15 @@ def _state(path: Path) -> object:
         return holds, found.st_mode, found.st_uid, found.st_mtime_ns, names
     except OSError as error:
         return repr(error)
+
+
+def _own_state() -> object:
+    """How this process is scheduled and limited, where the system says so."""
+    import resource
+
+    names = ("sched_getaffinity", "sched_getscheduler")
+    limits = [resource.getrlimit(kind) for kind in (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE)]
+    return [getattr(os, name)(0) for name in names if hasattr(os, name)], os.nice(0), limits
 
 
 def processes_left(mark: Path | str) -> list[str]:
