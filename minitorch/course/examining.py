@@ -21,7 +21,7 @@ from .tasks import TASKS, Task
 from .workspace import CourseError, copy_torch_floor, course_files
 
 BROKEN = 5
-"""Files that may be broken before nothing more is tried."""
+"""Files that may be broken before nothing more is tried; fewer where it takes long to see that."""
 
 
 class Examiner:
@@ -59,7 +59,8 @@ class Examiner:
             verdict = judge(drawn, expected, outcome.output)
             broken = next((name for name in verdict.broken if name in usual), "")
             fresh = fresh_file(broken)
-            if fresh is None or broken in task.files or files[broken] == fresh:
+            slow = outcome.seconds > self.limits.seconds / BROKEN
+            if slow or fresh is None or broken in task.files or files[broken] == fresh:
                 return Examined(files, verdict)
             files = files | {broken: fresh}
         return Examined(files, verdict)

@@ -20,7 +20,7 @@ from .examining import Examiner
 from .isolation import FILES, missing
 from .judging import Verdict
 from .recognition import recognise
-from .reports import Grade, Journal, Mark, distinct_names
+from .reports import Grade, Journal, Mark, distinct_names, shorten
 from .reviewing import review
 from .sandbox import Limits, remove_tree, run, temporary_folder, usable
 from .submissions import Submission, take
@@ -158,7 +158,8 @@ def _grade_one(
         if known is not None:
             return replace(known, name=name)
         marks = [_grade_task(taken, task, teacher, folder) for task in teacher.tasks]
-        result = Grade(name, marks, [*taken.review, *review(taken.files, marks)])
+        seen = [*review(taken.files, marks), *taken.review]
+        result = Grade(name, marks, shorten(seen))
     except Exception as error:
         text = str(error) if isinstance(error, CourseError) else f"{type(error).__name__}: {error}"
         return none("not graded", text)

@@ -18,6 +18,8 @@ from .workspace import write_whole
 
 LONGEST = 400
 """Characters of a note that are shown."""
+LINES = 20
+"""Of what should be looked at, that are shown."""
 
 
 def clean(text: str, longest: int = LONGEST) -> str:
@@ -28,6 +30,12 @@ def clean(text: str, longest: int = LONGEST) -> str:
         shown.append(letter.encode("unicode_escape").decode() if hidden else letter)
     line = "".join(shown)
     return line if len(line) <= longest else line[: longest - 3] + "..."
+
+
+def shorten(lines: Sequence[str]) -> list[str]:
+    """The first lines, and how many more there are."""
+    more = [f"and {len(lines) - LINES} more"] if len(lines) > LINES else []
+    return [*lines[:LINES], *more]
 
 
 @dataclass

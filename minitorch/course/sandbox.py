@@ -89,6 +89,8 @@ _TEXTS = {
     "processes": "more than {processes} processes",
     "output": "more than {output} bytes of answers",
 }
+_LINE = 100
+"""Bytes that a line takes, however short."""
 _GRACE = 30
 """Seconds that the supervisor has, beyond a run's own, to end what is left."""
 _FIRST_UID = 0x60000000
@@ -293,7 +295,7 @@ class _Lines(queue.SimpleQueue[bytes | None]):
             text, total = b"", 0
             with contextlib.suppress(OSError), os.fdopen(source, "rb", buffering=0):
                 while not self.too_long and (more := os.read(source, 1 << 16)):
-                    total += len(more)
+                    total += len(more) + _LINE * more.count(b"\n")
                     self.too_long = total > most
                     *lines, text = (text + more).split(b"\n")
                     for line in lines:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from minitorch.course import grading
+from minitorch.course import examining, grading
 from minitorch.course.checking import Result
 from minitorch.course.examining import Examiner
 from minitorch.course.grading import Teacher, _mark, grade
 from minitorch.course.isolation import FILES, missing
 from minitorch.course.judging import Verdict
 from minitorch.course.reports import Journal, Mark, as_gradescope, as_json, as_rows
-from minitorch.course.sandbox import Limits, usable
+from minitorch.course.sandbox import Limits, Outcome, usable
 from minitorch.course.submissions import Submission
 from minitorch.course.tasks import TASKS, find_task
 from minitorch.course.workspace import CourseError, create
@@ -131,6 +131,25 @@ def test_notes_quote_nobody_who_could_read_the_teachers_files_or_tests(tmp_path:
             note = _mark(result, teacher, Verdict(0, 3, "secret")).note
             assert ("secret" in note) is quoted
             assert "does not run" in note
+
+
+@pytest.mark.parametrize(("seconds", "times"), [(1.0, 3), (100.0, 1)])
+def test_files_are_blamed_within_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, times: int
+) -> None:
+    """Each broken file is put back and asked again, but not by one that takes its time to break."""
+    files: dict[str, bytes] = dict.fromkeys(["operators.py", "module.py"], b"1/0")
+    asked: list[int] = []
+
+    def ask(*_: object, **__: object) -> Outcome:
+        asked.append(len(asked))
+        blamed = {"import": "x", "files": [[*files, "nowhere.py"][len(asked) - 1]]}
+        return Outcome("ended", "", 0, seconds, json.dumps([-1, blamed]).encode())
+
+    monkeypatch.setattr(examining, "run", ask)
+    with Examiner(Limits(seconds=120), usable()) as examiner:
+        examiner.examine(files, TASK, tmp_path, "me")
+    assert len(asked) == times
 
 
 def test_a_run_goes_on_where_the_last_one_ended(

@@ -84,6 +84,7 @@ def test_what_it_finds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("while True:\n    pass\n", "time"),
         ("while True:\n    os.write(int(sys.argv[1]), b'x' * 65536)\n", "output"),
+        ("os.write(int(sys.argv[1]), b'\\n' * 100_000)\n", "output"),
         ("os._exit(3)\n", "ended"),
     ],
 )

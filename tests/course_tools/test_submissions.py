@@ -16,6 +16,7 @@ from minitorch.course.reports import (
     as_json,
     clean,
     distinct_names,
+    shorten,
     write_json,
     write_table,
 )
@@ -81,6 +82,12 @@ def test_tables_hold_no_formulas(tmp_path: Path) -> None:
         names = [row["name"] for row in csv.DictReader(file)]
     assert names == [*FORMULAS.values()]
     assert os.listdir(tmp_path) == ["t.csv"]
+
+
+def test_few_lines_are_to_be_looked_at() -> None:
+    """However many there are."""
+    assert shorten(["a"] * 20) == ["a"] * 20
+    assert shorten(["a"] * 1900) == [*["a"] * 20, "and 1880 more"]
 
 
 def test_names_tell_submissions_apart(tmp_path: Path) -> None:

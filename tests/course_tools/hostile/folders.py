@@ -49,6 +49,11 @@ def _many(folder: Path) -> None:
         (folder / "minitorch" / f"f{number}.py").touch()
 
 
+def _many_odd_names(folder: Path) -> None:
+    for number in range(1900):
+        (folder / "minitorch" / f"no module {number}.py").touch()
+
+
 def _odd_names(folder: Path) -> None:
     package = os.fsencode(folder / "minitorch")
     for name in (b"\xff\xfe.py", b"a\x1b[31m.py", b"new\nline.py", b"=1+1.py", b"x y.py"):
@@ -139,6 +144,7 @@ FOLDERS: dict[str, tuple[Change, bool | None]] = {
     "a file of a terabyte": (_huge, True),
     "3,000 files": (_many, False),
     "odd names": (_odd_names, True),
+    "1,900 odd names": (_many_odd_names, True),
     "minitorch is a link to the reference": (_linked, False),
     "minitorch is a file": (_file, False),
     "autodiff.py is a link to the reference": (_linked_file, False),
