@@ -49,8 +49,8 @@ run-tests:
 test-machines: $(VENV)/.dev ## Run what depends on the processor as on other ones
 	$(BIN)/python -m tests.machines
 
-test-libraries: $(VENV)/.dev ## Run programs of other libraries here and on PyTorch, and compare
-	$(BIN)/python -m tests.libraries
+test-libraries: $(VENV)/.dev ## Run programs of other libraries here and on PyTorch, and compare (ARGS=--record keeps the results)
+	$(BIN)/python -m tests.libraries $(ARGS)
 
 lint: $(VENV)/.dev ## Style and types only
 	$(BIN)/ruff check

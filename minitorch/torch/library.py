@@ -18,7 +18,7 @@ from typing import Any
 from . import fft, linalg, special
 from .autograd.function import Function
 from .autograd.graph import modes
-from .interpreters import interpret
+from .interpreters import Update, installed, interpret
 from .nn import functional
 from .ops import FUNCTIONS
 from .ops.aten_calls import aten_call
@@ -73,7 +73,10 @@ class CustomOpDef:
         return (*given.args, *given.kwargs.values())
 
     def _perform(self, tensors: list[Tensor], *args: Any, **kwargs: Any) -> Any:
-        return self.kernel(tensors)(*args, **kwargs)
+        kernel = self.kernel(tensors)
+        if self.mutates_args == () and installed:  # one operation, whatever it does within
+            return interpret(Update(self._name, kernel, ()), args, kwargs)
+        return kernel(*args, **kwargs)
 
     def kernel(self, tensors: list[Tensor]) -> Callable[..., Any]:
         """The function that performs it on the device of these tensors."""

@@ -55,7 +55,7 @@ def run(command: list[str], **environment: str) -> list[str]:
         capture_output=True,
         text=True,
         env={**os.environ, **quiet, **environment},
-        timeout=900,
+        timeout=3600,
     )
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])

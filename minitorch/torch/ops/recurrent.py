@@ -10,6 +10,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
+from ..autograd.graph import layout_at
 from ..formulas import recurrent as cpu
 from ..interpreters import composite, is_interpreted
 from ..tensor import Tensor
@@ -81,13 +84,19 @@ def layer(
         found = second_gradients(compose, (gy, gh, gc), given, places, g)
         return found + [None] * len(SAVED)
 
+    def looks(node: Any) -> Any:
+        """Torch hands an LSTM to a library, unless it is projected or of other types, and stacks the steps of all else."""
+        kinds = {layout[1] for edge in node.edges if edge and (layout := layout_at(edge))}
+        in_library = name == "lstm_layer" and kinds == {np.dtype("f4")} and node.edges[-1] is None
+        return "MkldnnRnnLayerBackward0" if in_library else "StackBackward0", node.edges
+
     back = Op(
         f"{name}_backward", ("gy", "gh", "gc", *ARGUMENTS, *SAVED), in_single(compute_backward), again,
         doc="The gradients of one layer in one direction.",
     )  # fmt: skip
     return Op(
         name, ARGUMENTS, in_single(lambda *args, **params: forward(*args, **params, **fixed)), gradients,
-        differentiable=3, outputs=("out", "hn", "cn", *SAVED), doc="One layer in one direction.",
+        differentiable=3, outputs=("out", "hn", "cn", *SAVED), looks=looks, doc="One layer in one direction.",
     )  # fmt: skip
 
 
@@ -192,11 +201,7 @@ def _stacked(
         input = outs[0] if directions == 1 else cat(outs, -1)
         if dropout and train and k < num_layers - 1:
             input = drop(input, dropout, True)
-    return [input, *(_together(final) for final in finals)]
-
-
-def _together(states: list[Tensor]) -> Tensor:
-    return states[0].unsqueeze(0) if len(states) == 1 else stack(states)
+    return [input, *map(stack, finals)]
 
 
 def _weights(params: Sequence[Tensor], has_biases: bool) -> tuple[Tensor | None, ...]:

@@ -50,8 +50,14 @@ class Recorder(GlobalInterpreter):
             hook.remove()
 
     def operation(self, op: Any, inputs: Any, params: Any, perform: Any) -> Any:
+        name = f"aten::{op.name.removeprefix('_')}"
+        stack = self._stack()
+        if (
+            stack and stack[-1].name == name
+        ):  # a function that is known by the name of its one operation
+            return perform(op, inputs, params)
         shapes = [_shape(x) for x in inputs] if self.shapes else []
-        with self.range(f"aten::{op.name.removeprefix('_')}", shapes):
+        with self.range(name, shapes):
             return perform(op, inputs, params)
 
     def backward(self, node: Any, gradients: Any, perform: Any) -> Any:

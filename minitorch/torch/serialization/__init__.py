@@ -19,6 +19,7 @@ import io
 import os
 import pickle
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,6 +41,26 @@ from .unpickler import PersistentLoad, SafeUnpickler
 MAP_LOCATION = MapLocation
 FileLike = str | os.PathLike[str] | BinaryIO | io.BytesIO | Any
 DEFAULT_PROTOCOL = 2
+
+
+class _Thread(threading.local):
+    skips = False  # whether files are written without the numbers of tensors
+
+
+_thread = _Thread()
+
+
+class skip_data:  # noqa: N801
+    """Within `with`, `save` leaves room for the numbers of tensors, with zeros in it."""
+
+    def __init__(self, materialize_fake_tensors: bool = False) -> None:
+        self.before = False
+
+    def __enter__(self) -> None:
+        self.before, _thread.skips = _thread.skips, True
+
+    def __exit__(self, *_: object) -> None:
+        _thread.skips = self.before
 
 
 # --- Saving ------------------------------------------------------------------------------
@@ -69,7 +90,9 @@ def save(
         if not _disable_byteorder_record:
             archive.write("byteorder", sys.byteorder.encode())
         for key, memory in storages.memories.items():
-            archive.write(f"data/{key}", memory)
+            archive.write(
+                f"data/{key}", bytes(memoryview(memory).nbytes) if _thread.skips else memory
+            )
         archive.finish()
 
 

@@ -9,3 +9,5 @@ from .functions import spdiags as spdiags
 from .functions import sum as sum
 from .products import addmm as addmm
 from .products import mm as mm
+from .semi_structured import SparseSemiStructuredTensor as SparseSemiStructuredTensor
+from .semi_structured import to_sparse_semi_structured as to_sparse_semi_structured

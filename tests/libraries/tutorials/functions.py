@@ -402,7 +402,7 @@ def custom_operators():
         lib.impl("twice", lambda x: x * 2, "CompositeImplicitAutograd")
         show(torch.ops.tutorial.twice(x))
 
-    @torch.compile
+    @torch.compile(fullgraph=True)
     def f(x):
         return numpy_sin(x) + 1
 
