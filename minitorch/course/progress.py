@@ -75,6 +75,8 @@ def account(workspace: Workspace, result: Result, verbose: bool = False) -> list
         if test.where:
             lines.append(f"    at {test.where}")
         lines += _printed([test.printed], "    ")
+    if not any(test.printed for test in shown):
+        lines += _printed(test.printed for test in result.tests)
     lines.append(
         f"\n  hint: minitorch course hint {task.number} 1     guide: minitorch course guide {task.number}"
     )

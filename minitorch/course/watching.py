@@ -70,27 +70,33 @@ class _Watch:
 
     def _check(self) -> Result | None:
         """Say what the checks say, with few examples first and then with all; None if saved again."""
-        shown = self._first_words()
-
-        def saved_again() -> bool:
-            return _saved(self.workspace) != self.seen
-
-        root = self.workspace.root
-        result = self.server.check(root, self.task, saved_again, quick=True)
-        if result.passed:
-            result = self.server.check(root, self.task, saved_again)
-        if (result.error or {}).get("kind") == "interrupted":
+        asked = self._ask(only_probes=True)
+        if asked is None:
+            return None
+        shown = self._first_words(asked)
+        result = self._ask(quick=True)
+        if result is not None and result.passed:
+            result = self._ask()
+        if result is None:
             return None
         for line in account(self.workspace, result):
             if line not in shown:
                 self.say(line)
         return result
 
-    def _first_words(self) -> list[str]:
+    def _ask(self, **options: bool) -> Result | None:
+        """What checks say; None if a file was saved again meanwhile."""
+
+        def saved_again() -> bool:
+            return _saved(self.workspace) != self.seen
+
+        result = self.server.check(self.workspace.root, self.task, saved_again, **options)
+        return None if (result.error or {}).get("kind") == "interrupted" else result
+
+    def _first_words(self, asked: Result) -> list[str]:
         """Say what a few direct questions tell, before the tests have run; the lines that were said."""
         task = self.task
         head = f"\n[{time.strftime('%H:%M:%S')}] Task {task.number}"
-        asked = self.server.check(self.workspace.root, task, only_probes=True)
         if asked.error is not None:
             self.say(f"{head}: {explain_error(self.workspace, asked.error)}")
             return ["  " + explain_error(self.workspace, asked.error).replace("\n", "\n  ")]

@@ -214,6 +214,10 @@ def test_what_functions_print_is_shown(workspace: Workspace) -> None:
     said = "\n".join(account(workspace, check(workspace.root, find_task("0.3"), quick=True)))
     assert "Your code printed" in said
     assert "prod of [" in said
+    write(workspace, "operators.py", "mul", 'print("mul of", x)\nreturn x * y\n')
+    said = "\n".join(account(workspace, check(workspace.root, find_task("0.1"), quick=True)))
+    assert "mul calls Python's {'print'}" in said  # that check itself calls nothing
+    assert "mul of " in said
 
 
 def test_what_is_gone_is_named_with_the_remedy(workspace: Workspace) -> None:
@@ -268,6 +272,26 @@ def test_watch_follows_the_file_that_was_saved(
     assert then.startswith("0.4")
     assert "Task 0.4, Modules: not yet" in then
     assert said.rstrip().endswith("shows how far you are.")
+
+
+def test_watch_leaves_an_endless_loop_once_it_is_mended(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that the first questions meet."""
+    mended, begun = workspace.text("operators.py"), workspace.root / "begun"
+    write(workspace, "operators.py", "mul", f"open({str(begun)!r}, 'w')\nwhile True:\n    pass")
+
+    def save() -> None:
+        while not begun.exists():
+            threading.Event().wait(0.05)
+        workspace.file("operators.py").write_text(mended)
+
+    saving = threading.Thread(target=save)
+    saving.start()
+    said = watched(workspace, monkeypatch, task=find_task("0.1"))
+    saving.join()
+    assert "still runs after" not in said
+    assert "Task 0.1, Operators: passed" in said
 
 
 def test_watch_says_all_that_check_says(
