@@ -51,6 +51,7 @@ FLAGS = [
 WIDTHS = {"wide": 1280, "narrow": 390}
 PATIENCE = 60_000
 """Milliseconds to wait for something that must come, while the page stands still."""
+expect.set_options(timeout=PATIENCE)
 LIMIT = 600_000
 """Milliseconds to wait while the page is at work: it trains, compiles or measures."""
 AT_WORK = re.compile("hourglass|getting ready|Training: epoch|Timing: ", re.IGNORECASE)
@@ -257,7 +258,7 @@ def walk(visit: Visit) -> None:
     if visit.code == "stubs" and getattr(journey, "NEEDS_CODE", True):
         visit.see("is still open")
         visit.press("Use the reference")
-        expect(visit.main).not_to_contain_text("is still open", timeout=PATIENCE)
+        expect(visit.main).not_to_contain_text("is still open")
     journey.walk(visit)
 
 

@@ -18,7 +18,7 @@ from playwright.sync_api import expect
 from minitorch.app import keeping
 from minitorch.course.tasks import find_task
 from minitorch.course.workspace import Workspace, create
-from tests.app.browser import PATIENCE, WIDTHS, Visit, find_chromium, open_browser, walk
+from tests.app.browser import WIDTHS, Visit, find_chromium, open_browser, walk
 from tests.app.streaming import running_app, started_by
 
 needs_chromium = pytest.mark.skipif(
@@ -86,22 +86,20 @@ def test_titles_differ_and_back_leaves_a_page(visit: Visit, app) -> None:
     """
     visit.open("?code=reference")
     visit.fill("Shape", "2, 5")
-    expect(visit.page).to_have_title("Tensors · MiniTorch", timeout=PATIENCE)
+    expect(visit.page).to_have_title("Tensors · MiniTorch")
     with slow_to_answer(app[0].pid):
         visit.click("i:1,3")
         assert "Index (1, 3) lies at position 8" in visit.text()
     links = visit.page.locator('[data-testid="stSidebarNav"]')
     for name in ("Broadcasting", "Modules"):
         links.get_by_role("link", name=name).click()  # the one before may still be drawn
-        expect(visit.main.get_by_role("heading", name=name, level=1)).to_be_visible(
-            timeout=PATIENCE
-        )
+        expect(visit.main.get_by_role("heading", name=name, level=1)).to_be_visible()
         expect(visit.page).to_have_title(f"{name} · MiniTorch")
     visit.page.go_back()
-    expect(visit.page).to_have_title("Broadcasting · MiniTorch", timeout=PATIENCE)
+    expect(visit.page).to_have_title("Broadcasting · MiniTorch")
     visit.page.go_back()
-    expect(visit.page).to_have_title("Tensors · MiniTorch", timeout=PATIENCE)
-    expect(visit.main.get_by_label("Shape", exact=True)).to_have_value("2, 5", timeout=PATIENCE)
+    expect(visit.page).to_have_title("Tensors · MiniTorch")
+    expect(visit.main.get_by_label("Shape", exact=True)).to_have_value("2, 5")
     visit.see(r"Index \(1, 3\) lies at position 8")
 
 
@@ -109,7 +107,7 @@ def test_titles_differ_and_back_leaves_a_page(visit: Visit, app) -> None:
 def test_shapes_are_reached_and_named_by_keyboard(visit: Visit) -> None:
     visit.open("?code=reference")
     cells = visit.main.locator("svg [data-id]")
-    expect(cells.first).to_be_visible(timeout=PATIENCE)  # which what follows does not wait for
+    expect(cells.first).to_be_visible()  # which what follows does not wait for
     names = cells.evaluate_all("shapes => shapes.map(s => s.getAttribute('aria-label'))")
     assert names[:2] == ["index (0, 0): 10", "index (0, 1): 11"]
     assert len(set(names)) == len(names)
@@ -143,9 +141,7 @@ def test_a_run_outlives_a_reload_and_ends_with_its_tab(visit: Visit, app) -> Non
     visit.see(r"Epoch [1-9]\d*/5000")
     visit.page.reload()
     visit.see(r"Epoch [1-9]\d*/5000")
-    expect(visit.main.get_by_role("button", name="Pause", exact=True)).to_be_visible(
-        timeout=PATIENCE
-    )
+    expect(visit.main.get_by_role("button", name="Pause", exact=True)).to_be_visible()
     assert int(re.findall(r"Epoch (\d+)/5000", visit.text())[0]) > 1
     visit.press("Pause")
     visit.see("paused")
