@@ -36,7 +36,7 @@ def module_names() -> list[str]:
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        if parts[-1] != "__main__" and "app" not in parts and ">>>" in path.read_text():
+        if parts[-1] != "__main__" and "app" not in parts and b">>>" in path.read_bytes():
             found.append(name)
     return found
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from minitorch.course.checking import check
 from minitorch.course.isolation import choose
 from minitorch.course.sandbox import usable
+from minitorch.course.tasks import find_task
 
-from .judged.cases import asked
+from .judged.cases import asked, make_honest
 from .judged.cheats import CHEATS
 from .judged.honest import HONEST
 
@@ -30,6 +32,11 @@ def test_marks_are_those_deserved(tmp_path: Path) -> None:
     assert [mark for mark in marks if mark[2] != mark[3]] == []
     assert {mark[0] for mark in marks} == set(SOME)
     assert sum(mark[2] > 0 for mark in marks) == 4
+
+
+def test_a_file_in_another_encoding_passes_the_tests(tmp_path: Path) -> None:
+    result = check(make_honest(tmp_path, "in Latin-1"), find_task("1.1"), quick=True)
+    assert result.passed, result.failures
 
 
 def test_python_itself_keeps_others_work_apart(tmp_path: Path) -> None:
