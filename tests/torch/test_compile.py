@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import cProfile
+import gc
 import importlib.util
 import json
 import re
 import subprocess
 import sys
 import warnings
+import weakref
 from pathlib import Path
 from typing import Any, cast
 
@@ -292,6 +294,67 @@ def test_memory_stays_flat():
     tracemalloc.stop()
     assert len(step.tapes) == 1
     assert after - before < 20_000
+
+
+def training_step(parts: list[Any]) -> Any:
+    model, x = network(), torch.randn(5, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    parts += list(model.parameters())
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        loss = model(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
+def test_gradients_of_traced_calls_are_let_go():
+    parameters: list[Any] = []
+    step, arrays = torch.compile(training_step(parameters)), []
+    for _ in range(6):
+        step()
+        arrays += [weakref.ref(p.grad._array) for p in parameters]
+    gc.collect()
+    assert len(step.tapes) == 1
+    assert sum(each() is not None for each in arrays) == len(parameters)
+
+
+WAYS_TO_KEEP: dict[str, Any] = {
+    "tensor": lambda g: g,
+    "array": lambda g: torch.from_numpy(g.numpy()),
+    "part": lambda g: g.view(-1)[:],
+}
+
+
+@pytest.mark.parametrize("form", WAYS_TO_KEEP)
+def test_gradients_that_somebody_keeps_stay_as_they_are(form, monkeypatch):
+    """Compiled steps leave gradients in memory that the next one needs, unless somebody still has them."""
+    monkeypatch.setattr(torch._dynamo.config, "plays_before_programs", 0)
+    runs = []
+    for compiles in (False, True):
+        torch.manual_seed(0)
+        parameters: list[Any] = []
+        step = training_step(parameters)
+        step = torch.compile(step) if compiles else step
+        kept, copies = [], []
+        for i in range(12):
+            step()
+            if i in (5, 6, 9):
+                grads = [p.grad for p in parameters]
+                copies += [g.clone() for g in grads]
+                kept += map(WAYS_TO_KEEP[form], grads)
+                assert [g.untyped_storage().nbytes() for g in grads] == [4 * g.numel() for g in grads]  # fmt: skip
+                del grads
+        if compiles:
+            assert len(step.tapes) == 1
+            assert "lent" in str(step.tapes[0])
+        assert all(torch.equal(a.view(-1), b.view(-1)) for a, b in zip(kept, copies, strict=True))
+        runs.append((kept, copies))
+    for eager, compiled in zip(*runs, strict=True):
+        assert all(torch.allclose(a, b) for a, b in zip(eager, compiled, strict=True))
 
 
 @pytest.mark.parametrize("name", steps.MODELS)

@@ -55,7 +55,8 @@ class Traced:
         self.gradients: list[Source] = []  # that the tape reads
 
     def prepare(self, tracer: Tracer) -> None:
-        """Make the player of a tape that may be played."""
+        """Make the player of a tape that may be played; what only tracing asks for is let go."""
+        self.around.seen.clear()
         if self.tape.recorded:
             self.play = differentiated(self.tape, tracer) or player_of(self.tape)
         else:

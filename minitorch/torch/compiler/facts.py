@@ -35,13 +35,13 @@ class DictFacts(NamedTuple):
 
 
 class TensorFacts(NamedTuple):
-    """A tensor's memory, whether it and the tensor that it is a view of require gradients, its gradient, and its hooks."""
+    """A tensor's memory, whether it and the tensor that it is a view of require gradients, whether it has one, and its hooks."""
 
     tensor: Tensor
     array: Any
     requires_grad: bool
     of_base: bool
-    gradient: Tensor | None
+    has_gradient: bool
     hooks: tuple[list[Any], ...]
 
     def stays(self) -> bool:
@@ -72,7 +72,7 @@ def tensor_change(all_facts: Iterable[TensorFacts]) -> str:
 
 def same_gradients(all_facts: Iterable[TensorFacts]) -> bool:
     """Whether the tensors that had a gradient have one, and no others do."""
-    for tensor, _, _, _, gradient, _ in all_facts:
-        if (tensor._grad is None) is not (gradient is None):
+    for tensor, _, _, _, has_gradient, _ in all_facts:
+        if (tensor._grad is not None) is not has_gradient:
             return False
     return True

@@ -216,7 +216,12 @@ class Surroundings:
         of_base = tensor._base is not None and tensor._base._requires_grad
         hooks = hooks_of(tensor)
         self.tensors[id(tensor)] = TensorFacts(
-            tensor, own.get("_array"), tensor._requires_grad, of_base, tensor._grad, hooks
+            tensor,
+            own.get("_array"),
+            tensor._requires_grad,
+            of_base,
+            tensor._grad is not None,
+            hooks,
         )
         if "_array" not in own or not is_traced(own["_array"]):
             self._refuse("a tensor has no memory of the CPU or a GPU")

@@ -25,7 +25,7 @@ LARGE = 1 << 20
 """From so many multiplications on, a convolution is shared among threads."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Kernel:
     """A step that is one kernel.
 

@@ -8,7 +8,7 @@ from typing import Any
 from .kernel_forms import Kernel
 from .loops import Loop
 from .lowering import Call, Update
-from .memory import LEFT, OWN
+from .memory import LEFT, LENT, OWN
 from .native_player import Plan
 from .product_forms import Product
 from .tape import Slot
@@ -42,7 +42,8 @@ def kernels_in(plan: Plan) -> int:
 
 def _where(plan: Plan, slot: Slot) -> str:
     root = plan.lowering.memory.place(slot).root
-    return f"[{root.offset:,}]" if root.whose == OWN else " (left)" if root.whose == LEFT else ""
+    where = {OWN: f"[{root.offset:,}]", LENT: f"[{root.offset:,}, lent]", LEFT: " (left)"}
+    return where.get(root.whose, "")
 
 
 def step_text(plan: Plan, k: int, step: Any, known: dict[str, str]) -> str:

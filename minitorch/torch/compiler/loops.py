@@ -26,7 +26,7 @@ Number = float | int | bool
 Strides = tuple[int, ...]
 
 
-@dataclass
+@dataclass(slots=True)
 class Operation:
     """One elementwise operation: a scalar function of slots and numbers."""
 
@@ -36,7 +36,7 @@ class Operation:
     given: tuple[Slot | Number, ...]
 
 
-@dataclass
+@dataclass(slots=True)
 class Sum:
     """A sum along some dimensions, or a mean if it is divided."""
 
@@ -46,7 +46,7 @@ class Sum:
     divisor: int
 
 
-@dataclass
+@dataclass(slots=True)
 class Loop:
     """A step of a program: operations over one shape, and sums of what they compute.
 
@@ -83,7 +83,7 @@ class Loop:
         ]
 
 
-@dataclass
+@dataclass(slots=True)
 class Operand:
     """Something in memory that a loop reads or writes: its place, and its strides over the loop's dimensions."""
 

@@ -26,6 +26,7 @@ from .kernel_forms import FORMS, Kernel
 from .loops import Loop, Operation, Sum
 from .memory import (
     LEFT,
+    LENT,
     MADE,
     OUTSIDE,
     OWN,
@@ -49,7 +50,7 @@ NEAR = 4
 """So many steps before, a loop is joined by what reads the same: further away, its result would wait too long."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Update:
     """A step of an optimizer."""
 
@@ -66,7 +67,7 @@ class Update:
         return []
 
 
-@dataclass
+@dataclass(slots=True)
 class Call:
     """An entry that Python calls."""
 
@@ -422,19 +423,39 @@ class Lowering:
 
     def _settle(self) -> None:
         """Find out who reads what last, what is left to the caller, and share out the rest."""
-        for number in self.returned:
+        lent = self._lent()
+        for number in sorted(self.returned, key=lent.__contains__):
             if number in self.memory.places:
                 self.in_memory(Slot(number))
-                self._leave(self.memory.place(Slot(number)).root)
+                root = self.memory.place(Slot(number)).root
+                if number in lent and is_compact(root.layout) and root.layout[2] in REALS:
+                    self._leave(root, LENT)
+                    root.last = math.inf
+                else:
+                    self._leave(root)
         for k, step in enumerate(self.steps):
             for slot in step.read():
                 root = self.memory.place(slot).root
                 root.last = max(root.last, k)
         self.memory.plan(slot for step in self.steps for slot in step.written())
 
-    def _leave(self, root: Root) -> None:
+    def _lent(self) -> set[int]:
+        """Gradients that the next play lets go of before its first step: they can be part of the buffer until then."""
+        tape, first = self.tape, min(self.numbers, default=0)
+        read = {source.of for source in tape.sources.values() if source.kind == "gradient"}
+        begin: dict[
+            Slot, bool
+        ] = {}  # whether a source's gradient is None when the first step begins
+        for number, slot, gradient in tape.gradients:
+            begin.setdefault(slot, gradient is None and number <= first and slot not in read)
+        left = {True: set(), False: {int(slot) for slot in slots_in(tape.result)}}
+        for _, slot, gradient in tape.gradients:
+            left[begin[slot]] |= {int(each) for each in slots_in(gradient)}
+        return left[True] - left[False]
+
+    def _leave(self, root: Root, whose: str = LEFT) -> None:
         if root.whose == OWN:
-            root.whose = LEFT
+            root.whose = whose
 
 
 def _is_scalar_function(scalar: Any) -> bool:

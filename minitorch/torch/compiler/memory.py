@@ -23,11 +23,12 @@ PARALLEL = 131_072
 REALS: dict[np.dtype, Any] = {np.dtype(np.float32): np.float32, np.dtype(np.float64): np.float64}
 """The types that programs compute in."""
 
-OUTSIDE, MADE, OWN, LEFT = "outside", "made", "own", "left"
-"""Whose memory it is: from outside the tape, made by a call of Python, a program's own, or its own and left to the caller."""
+OUTSIDE, MADE, OWN, LEFT, LENT = "outside", "made", "own", "left", "lent"
+"""Whose memory it is: from outside the tape, made by a call of Python, a program's own, or its own and left to the caller,
+for good or until the next play begins."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Root:
     """A piece of memory.
 
@@ -37,14 +38,14 @@ class Root:
         layout: of that slot
         first: the step that makes it
         last: the last one that uses it
-        offset: of own memory: where in the buffer
+        offset: of own and lent memory: where in the buffer
     """
 
     slot: Slot
     whose: str
     layout: Layout
     first: int = 0
-    last: int = 0
+    last: float = 0
     offset: int = 0
 
     @property
@@ -53,7 +54,7 @@ class Root:
         return math.prod(self.layout[0]) * self.layout[2].itemsize
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where a slot lies: from which byte of which memory on, and how."""
 
@@ -92,7 +93,7 @@ class Memory:
     def plan(self, written: Iterable[Slot]) -> None:
         """Give own memory that is written its part of the buffer: pieces that are never needed at once may overlap."""
         places = map(self.place, written)
-        roots = {id(p.root): p.root for p in places if p.root.whose == OWN}
+        roots = {id(p.root): p.root for p in places if p.root.whose in (OWN, LENT)}
         placed: list[Root] = []
         for root in sorted(roots.values(), key=lambda r: -r.nbytes):
             beside = [r for r in placed if r.first <= root.last and root.first <= r.last]

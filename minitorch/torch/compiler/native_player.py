@@ -17,15 +17,16 @@ import numpy as np
 
 from ...threads import get_num_threads, numpy_on_one_thread, running
 from ..backends.cpu.matmul import LARGE
-from ..backends.interface import address_of, backend_for
+from ..backends.interface import backend_for
 from ..device import CPU
 from ..tensor import bump_versions
 from .kernel_forms import Kernel
 from .loops import Loop, Text
 from .lowering import Call, Lowering, Update
-from .memory import LEFT, MADE, OUTSIDE, OWN, PARALLEL, Place, Root, compact_layout, new_array
+from .machine import OWN_REFERENCES, Machine
+from .memory import LEFT, LENT, MADE, OUTSIDE, OWN, PARALLEL, Place, Root, compact_layout, new_array
 from .player import OnArrays
-from .product_forms import Product, leading
+from .product_forms import Product
 from .tape import Entry, Slot, Tape, slots_in
 
 PRODUCTS = 10
@@ -33,128 +34,6 @@ PRODUCTS = 10
 
 LIGHT = 64
 """How many elements of an optimizer's step take as long as one of a loop."""
-
-
-class Machine:
-    """The programs of a tape, ready to run.
-
-    Attributes:
-        addresses: of memory that is another one at each play, by its number; the first says whether something is wrong
-        left: the arrays that were last left to the caller; one that nobody else has any more is used again
-        runs: of each program, what the loop is given
-        views: arrays in the buffer that calls of Python read
-        tables: of each optimizer's step, its table and the memory of its numbers
-        numbers: of each, those that are there
-    """
-
-    def __init__(self, plan: Plan) -> None:
-        from ..backends.cpu import programs
-
-        self.plan, self.programs = plan, programs
-        memory = plan.lowering.memory
-        self.buffer = np.empty(memory.size + 64, np.uint8)
-        self.start = -(-address_of(self.buffer) // 64) * 64
-        self.addresses = np.zeros(1 + len(plan.dynamic), np.int64)
-        self.left: list[Any] = [None] * len(plan.left)
-        self.kept: list[Any] = []
-        self.tables: dict[int, tuple[Any, Any]] = {}
-        self.numbers: dict[int, Any] = {}
-        self.runs = [self._run(segment) for segment in plan.segments]
-        self.views = [self._view(memory.place(Slot(slot))) for slot in plan.viewed]
-
-    def new(self, number: int) -> Any:
-        """A new array for what is left to the caller: somebody still has the last one."""
-        root = self.plan.left[number]
-        self.left[number] = array = new_array(root.layout)
-        if id(root) in self.plan.dynamic:
-            self.addresses[self.plan.dynamic[id(root)]] = address_of(array)
-        return array
-
-    def _view(self, place: Place) -> Any:
-        shape, strides, dtype = place.layout
-        offset = self.start - address_of(self.buffer) + place.root.offset + place.offset
-        return np.ndarray(shape, dtype, self.buffer, offset, strides)
-
-    def _run(self, segment: list[int]) -> tuple[int, ...]:
-        """A program for consecutive steps."""
-        rows, patches = [], []
-        for k in segment:
-            entry, words = self._entry(k, patches)
-            block = np.zeros(len(words), np.int64)
-            self.kept.append(block)
-            for i, word in enumerate(words):
-                if isinstance(word, Place):
-                    self._put(word, block, i, patches)
-                else:
-                    block[i] = word
-            rows.append((entry, address_of(block), int(self.plan.is_parallel(k))))
-        program = np.array(rows, np.int64)
-        table = np.array(patches, np.int64).reshape(-1, 3)
-        self.kept += [program, table]
-        return address_of(program), len(rows), address_of(table), len(patches), address_of(self.addresses)  # fmt: skip
-
-    def _put(self, place: Place, block: Any, i: int, patches: list[Any]) -> None:
-        """The address of a place as a word: now, or at each play."""
-        root = place.root
-        if id(root) in self.plan.dynamic:
-            patches.append((address_of(block) + 8 * i, self.plan.dynamic[id(root)], place.offset))
-        elif root.whose == OWN:
-            block[i] = self.start + root.offset + place.offset
-        else:
-            block[i] = address_of(self.plan.array_of(root.slot)) + place.offset
-
-    def _entry(self, k: int, patches: list[Any]) -> tuple[int, list[int | Place]]:
-        """The function of a step, and its words."""
-        step, programs = self.plan.lowering.steps[k], self.programs
-        if isinstance(step, Loop):
-            text = self.plan.texts[k]
-            entry = programs.loop_entry(text.source, tuple(text.scalars.items()), step.real)
-            return entry, text.words
-        if isinstance(step, Product):
-            return self._product(step)
-        if isinstance(step, Kernel):
-            return self._kernel(step)
-        assert isinstance(step, Update)
-        return self._update(k, step, patches)
-
-    def _kernel(self, step: Kernel) -> tuple[int, list[int | Place]]:
-        from ..backends.cpu import entries
-
-        words: list[int | Place] = []
-        for word in step.words:
-            if isinstance(word, Slot):
-                words.append(self.plan.lowering.memory.place(word))
-            elif isinstance(word, np.ndarray):
-                self.kept.append(word)
-                words.append(address_of(word))
-            else:
-                words.append(address_of(self.addresses) if word is None else word)
-        return entries.entry_of(getattr(entries, step.name), step.real), words
-
-    def _product(self, step: Product) -> tuple[int, list[int | Place]]:
-        place = self.plan.lowering.memory.place
-        real = place(step.made).layout[2].type
-        words: list[int | Place] = [*step.sizes]
-        for slot, transposed in (step.a, step.b):
-            length, stored = leading(place(slot).layout)
-            words += [place(slot), length, int(stored != transposed)]
-        words += [place(step.made), step.sizes[1], self.programs.address_of_product(real)]
-        return self.programs.product_entry(real), words
-
-    def _update(self, k: int, step: Update, patches: list[Any]) -> tuple[int, list[int | Place]]:
-        op, columns = step.entry.op, step.entry.inputs[: 2 + len(step.entry.op.state)]
-        place = self.plan.lowering.memory.place
-        count = len(columns[0])
-        table = np.zeros((count, 2 + len(columns)), np.int64)
-        numbers = np.zeros((count, step.numbers), step.real)
-        self.tables[k] = table, numbers
-        words: list[int | Place] = [count, address_of(table), count, address_of(numbers)]
-        entry = self.programs.update_entry(op.formula, step.real, len(columns), step.numbers)
-        for row, slots in zip(table, zip(*columns, strict=True), strict=True):
-            row[0] = math.prod(place(slots[0]).layout[0])
-            for j, slot in enumerate(slots):
-                self._put(place(slot), row, 2 + j, patches)
-        return entry, words
 
 
 class Plan:
@@ -194,7 +73,7 @@ class Plan:
         read |= {int(s) for s in map(_unless, steps) if s is not None}
         read |= {int(step.check[1]) for step in steps if isinstance(step, Kernel) and step.check}
         roots = {id(p.root): p.root for p in memory.places.values()}
-        self.left = [root for root in roots.values() if root.whose == LEFT]
+        self.left = [root for root in roots.values() if root.whose in (LEFT, LENT)]
         self.viewed = sorted(s for s in read if memory.places[s].root.whose == OWN)
         self.idle: list[Machine] = []
 
@@ -231,11 +110,12 @@ class Plan:
         return any(isinstance(s, Product) and math.prod(s.sizes) > LARGE for s in steps)
 
     def machine(self) -> Machine:
-        """A machine that nobody uses."""
+        """A machine that nobody uses. Where somebody kept a gradient that was part of a buffer, none will be in the next."""
         try:
-            return self.idle.pop()
+            machine = self.idle.pop()
         except IndexError:
             return Machine(self)
+        return machine if machine.is_free() else Machine(self, lends=False)
 
 
 class NativePlayer(OnArrays):
@@ -251,6 +131,8 @@ class NativePlayer(OnArrays):
     def entries(self) -> None:
         plan = self.native
         places = plan.lowering.memory
+        if any(root.whose == LENT for root in plan.left):  # the last ones are let go of
+            self.leave(plan.lowering.numbers[0])
         self.lines.append(f"machine = {self.constant(plan.machine)}()")
         self.lines.append("address = machine.addresses")
         for number, slot in enumerate(plan.viewed):
@@ -298,7 +180,7 @@ class NativePlayer(OnArrays):
             self.names.setdefault("references", sys.getrefcount)
             self.lines.append(f"{name} = machine.left[{number}]")
             self.lines.append(
-                f"if references({name}) != {_own_references()}: {name} = machine.new({number})"
+                f"if references({name}) != {OWN_REFERENCES}: {name} = machine.new({number})"
             )
         else:
             self.lines.append(f"{name} = machine.new({number})")
@@ -406,13 +288,6 @@ class NativePlayer(OnArrays):
             self.lines.append("    address[0] = 0")
             self.lines.append(f"    {self.constant(check)}(v{int(slot)})")
             self.lines.append("    raise RuntimeError('a kernel found something wrong')")
-
-
-def _own_references() -> int:
-    """What `getrefcount` says of an array that a list and a name have: versions of Python differ in that."""
-    kept = [np.empty(1)]
-    held = kept[0]
-    return sys.getrefcount(held)
 
 
 class _Preparation:

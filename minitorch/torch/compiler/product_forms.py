@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .lowering import Lowering
 
 
-@dataclass
+@dataclass(slots=True)
 class Product:
     """C = A B; each operand with whether it is transposed, A and B as matrices (rows, columns)."""
 
