@@ -191,6 +191,10 @@ def exchange(*writes: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     return lambda fn: _shown(Exchange(fn.__name__, fn, writes))
 
 
+unseen: dict[Callable[..., Any], Callable[..., Any]] = {}
+"""Of functions that interpreters see as a whole: what they call while there are no interpreters."""
+
+
 def _shown(record: Composite) -> Callable[..., Any]:
     fn = record.compute
 
@@ -200,4 +204,5 @@ def _shown(record: Composite) -> Callable[..., Any]:
             return interpret(record, args, kwargs)
         return fn(*args, **kwargs) if kwargs else fn(*args)  # the second is sooner
 
+    unseen[call] = fn
     return call

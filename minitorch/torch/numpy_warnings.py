@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,17 @@ def are_errors_usual() -> bool:
     """Whether NumPy's reaction to infinities and NaN is what it was at the start, which raises nothing."""
     found = _state()
     return found is _usual or found == _usual
+
+
+def without_errors(write: Callable[..., Any], *args: Any) -> Any:
+    """Call a function that writes into memory, whatever a program asked of NumPy."""
+    if not are_errors_usual():
+        with np.errstate(all="ignore"):
+            return write(*args)
+    filters = warnings.filters
+    if not filters or filters[0] is not SILENCE:
+        silence()
+    return write(*args)
 
 
 def silence() -> None:

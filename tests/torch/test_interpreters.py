@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from contextlib import nullcontext
 
 import pytest
 
@@ -61,6 +62,26 @@ def test_operations_derivatives_and_writes_are_seen():
     w.exp()
     assert counting.seen.total() == seen
     assert not is_interpreted()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_a_fused_operation_is_its_composition_to_the_bit_and_interpreters_see_that(dtype):
+    x, y = torch.randn(40, 30).to(dtype).t(), torch.rand(30, 40).to(dtype)
+    loss = torch.nn.functional.binary_cross_entropy_with_logits
+    results = []
+    counting = Counting()
+    for around in (nullcontext(), counting):
+        score, target = x.detach().requires_grad_(), y.detach().requires_grad_()
+        with around:
+            mean = loss(score, target)
+            first = torch.autograd.grad(mean, (score, target), create_graph=True)
+            second = torch.autograd.grad(first[0].sum(), (score, target))
+        assert mean.grad_fn.name() == "BinaryCrossEntropyWithLogitsBackward0"
+        results.append([mean, *first, *second])
+    assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
+    assert counting.seen["logistic_loss"]
+    assert counting.seen["mean"]
+    assert "mean_logistic_loss" not in counting.seen
 
 
 def test_refused_operations_write_nothing():

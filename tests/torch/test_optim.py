@@ -124,6 +124,16 @@ def test_complex_numbers(name, options):
     _agree(mine, theirs, np.float64)
 
 
+def test_zeros_keep_their_signs_without_weight_decay():
+    signs = []
+    for library in (torch, oracle):
+        p = library.tensor([-0.0, -0.0, 0.0], requires_grad=True)
+        p.grad = library.tensor([-0.0, 0.0, -0.0])
+        library.optim.SGD([p], lr=0.1).step()
+        signs.append(library.signbit(p).tolist())
+    assert signs[0] == signs[1]
+
+
 def test_muon_and_sparse_adam():
     mine, theirs = _twins(np.float32, [(4, 6), (6, 4)])
     for options in ({}, {"nesterov": False, "adjust_lr_fn": "match_rms_adamw"}):
@@ -338,7 +348,7 @@ def test_kernels_equal_numpy(formula, memories):
     by_kernel: Any = columns()
     by_numpy: Any = columns()
     fused.update(formula, by_kernel, numbers)
-    fused._by_numpy(formula, list(range(4)), by_numpy, numbers)
+    fused._by_numpy(formula, list(zip(zip(*by_numpy, strict=True), numbers, strict=True)))
     for one, two in zip(by_kernel, by_numpy, strict=True):
         for a, b in zip(one, two, strict=True):
             np.testing.assert_array_equal(a, b)

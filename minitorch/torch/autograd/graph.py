@@ -336,9 +336,16 @@ def _send(
 ) -> None:  # fmt: skip
     """Let gradients wait where edges lead to, if that is wanted."""
     for edge, gradient in zip(edges, gradients, strict=True):
-        if edge is None or gradient is None or (wanted and edge[0] not in wanted):
+        if edge is None or gradient is None:
             continue
-        _add(waiting, *edge, _fit(gradient, edge))
+        end, output = edge
+        if wanted and end not in wanted:
+            continue
+        gradient = _fit(gradient, end, output)
+        if output or end in waiting:
+            _add(waiting, end, output, gradient)
+        else:
+            waiting[end] = [gradient]
 
 
 def _step(node: Node, outputs: list[Tensor | None]) -> Sequence[Tensor | None]:
@@ -402,12 +409,17 @@ def _checked(changed: Any, gradient: Tensor) -> Tensor:
     return changed
 
 
-def _fit(gradient: Tensor, edge: Edge) -> Tensor:
+def _fit(gradient: Tensor, end: Node | Tensor, output: int) -> Tensor:
     """Undo broadcasting: sum where forward copied; and give the input's type back."""
-    layout = layout_at(edge)
-    if layout is None or gradient.is_sparse:
+    if isinstance(end, Node):
+        layout = end.layout_of(output)
+        if layout is None:
+            return gradient
+        shape, kind = layout
+    else:
+        shape, kind = end._array.shape, end._array.dtype
+    if gradient.is_sparse:
         return gradient
-    shape, kind = layout
     array = gradient._array
     if array.shape != shape:
         gradient = gradient.sum_to_size(shape)
@@ -445,7 +457,8 @@ def reachable(roots: Sequence[Node | Tensor]) -> list[Node | Tensor]:
             end = edge[0]
             if not isinstance(end, Node):
                 place = node.number - (0.5 if i != node.last_leaf else 0.6)
-                places[end] = min(places.get(end, math.inf), place)
+                if end not in places or place < places[end]:
+                    places[end] = place
             elif end not in places:
                 places[end] = end.number
                 stack.append(end)

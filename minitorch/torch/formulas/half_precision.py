@@ -42,7 +42,7 @@ def in_single(formula: Function, rounded: int | None = None) -> Function:
 
     @wraps(formula)
     def run(first: Array, *rest: Any, **params: Any) -> Any:
-        if not is_half(first):
+        if first.itemsize != 2 or not is_half(first):
             return formula(first, *rest, **params)
         result = formula(first.astype(np.float32), *map(widened, rest), **params)
         if isinstance(result, tuple):

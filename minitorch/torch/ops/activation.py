@@ -57,7 +57,7 @@ def activation(
     """
     name = name or scalar.__name__
     forward, fused = (
-        in_single(cpu_map(f, g) or g) for f, g in ((scalar, numpy or scalar), (slope, slope))
+        cpu_map(f, g) or in_single(g) for f, g in ((scalar, numpy or scalar), (slope, slope))
     )
 
     def run(input: Array, constants: tuple[Any, ...] = ()) -> Array:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..interpreters import installed, unseen
 from ..overriding import NOBODY, answer, asking, function_modes, is_plain
 from ..tensor import Tensor
 from .argument_kinds import CHECKS
@@ -240,6 +241,7 @@ def checked(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     """
     check = Check(name, fn)
     known = check.known
+    plain = unseen.get(fn, fn)
 
     @wraps(fn)
     def call(
@@ -248,17 +250,17 @@ def checked(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
         args: Arguments
         try:
             if b is _ABSENT:
-                if type(a) in known and not kwargs and not function_modes:
-                    return fn(a)
+                if type(a) in known and not (kwargs or function_modes or installed):
+                    return plain(a)
                 args = () if a is _ABSENT else (a,)
             elif c is _ABSENT:
-                if (type(a), type(b)) in known and not kwargs and not function_modes:
-                    return fn(a, b)
+                if (type(a), type(b)) in known and not (kwargs or function_modes or installed):
+                    return plain(a, b)
                 args = (a, b)
             elif rest or kwargs:
                 args = (a, b, c, *rest)
-            elif (type(a), type(b), type(c)) in known and not function_modes:
-                return fn(a, b, c)
+            elif (type(a), type(b), type(c)) in known and not (function_modes or installed):
+                return plain(a, b, c)
             else:
                 args = (a, b, c)
             classes = tuple(map(_classes, args))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ from .loss import how_reduced, reduced, with_numbers
 from .nodes import as_one
 from .precision import in_single, kind_name, require_floats
 from .promotion import broadcast_shapes
-from .record import Op, bind
+from .record import Fused, Op, bind
+from .reduce import MEAN, dims_of
 from .surface import check_no_gradient
 from .writes import check_castable
 
@@ -114,6 +116,20 @@ LOGISTIC_BACKWARD = Op(
 )  # fmt: skip
 
 
+def _mean_logistic(input: Array, target: Array) -> Array:
+    return MEAN.compute(LOGISTIC.compute(input, target), dims_of(None, input.ndim), False, None)
+
+
+MEAN_LOGISTIC = Fused(
+    lambda input, target: _shown_as_one(LOGISTIC(input, target).mean(), input, target),
+    "mean_logistic_loss", ("input", "target"), _mean_logistic,
+    {"input": lambda g, input, target: _by_score(g / input._array.size, input, target),
+     "target": lambda g, input: -g / input._array.size * input},
+    node="BinaryCrossEntropyWithLogitsBackward0", doc="The mean of logistic losses.",
+)  # fmt: skip
+_shown_as_one = partial(as_one, "BinaryCrossEntropyWithLogitsBackward0")
+
+
 def _logistic(input: Tensor, target: Tensor, pos_weight: Tensor | None) -> Tensor:
     """The same where types differ, or where one class counts more."""
     logs = logsigmoid(input)
@@ -139,15 +155,14 @@ def binary_cross_entropy_with_logits(
         raise ValueError(
             f"Target size ({target.shape}) must be the same as input size ({input.shape})"
         )
-    check_no_gradient("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     kind = input._array.dtype
-    if pos_weight is None and kind == target._array.dtype and kind.kind in "fV":
-        loss = bind(LOGISTIC, (input, target), {})
-    else:
-        loss = _logistic(input, target, pos_weight)
+    plain = pos_weight is None and kind == target._array.dtype and kind.kind in "fV"
+    if plain and weight is None and how == "mean":
+        return MEAN_LOGISTIC(input, target)
+    check_no_gradient("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
+    loss = LOGISTIC(input, target) if plain else _logistic(input, target, pos_weight)
     if weight is None:
-        name = "BinaryCrossEntropyWithLogitsBackward0"
-        return as_one(name, reduced(loss, how), input, target)
+        return _shown_as_one(reduced(loss, how), input, target)
     weighed = loss * weight
     check_castable(weighed.dtype, loss.dtype)
     weighed = weighed.to(loss.dtype)

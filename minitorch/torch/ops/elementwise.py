@@ -175,9 +175,9 @@ def _of_two(
                         if input.flags.c_contiguous and other.flags.c_contiguous:
                             return result
                         return laid_out(result, (input, other))
-                elif type(other) is float and kind.kind == "f" and kind.itemsize > 2:
+                elif type(other) in (float, int) and kind.kind == "f" and kind.itemsize > 2:
                     if input.size >= LARGE and kernel is not None:
-                        result = kernel(input, other)
+                        result = kernel(input, float(other))
                     else:
                         result = compute(input, kind.type(other))
                     return result if input.flags.c_contiguous else laid_out(result, (input,))

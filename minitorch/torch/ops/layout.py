@@ -24,8 +24,12 @@ def laid_out(result: Array, inputs: Sequence[Any]) -> Array:
     if len(shape) < 2 or result.size < 2:
         return result
     arrays = [x for x in inputs if type(x) in ARRAYS and x.ndim]
-    if result.flags.c_contiguous and all(x.flags.c_contiguous for x in arrays):
-        return result
+    if result.flags.c_contiguous:
+        for x in arrays:
+            if not x.flags.c_contiguous and any(x.strides):
+                break
+        else:
+            return result
     return _put(result, *_order_of_inputs(shape, tuple([(x.shape, x.strides) for x in arrays])))
 
 

@@ -30,8 +30,11 @@ def _linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
 
 def _gradients(g: Any, input: Any, weight: Any, needs: Any) -> Any:
     """All gradients that are wanted, in one operation."""
-    found = iter(bind(LINEAR_BACKWARD, (g, input, weight), {"wanted": tuple(needs)}))
-    return [next(found) if needed else None for needed in needs]
+    found = bind(LINEAR_BACKWARD, (g, input, weight), {"wanted": tuple(needs)})
+    if len(found) == len(needs):
+        return found
+    each = iter(found)
+    return [next(each) if needed else None for needed in needs]
 
 
 def _backward(grad: Array, input: Array, weight: Array, wanted: tuple[bool, ...]) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.graph import Edge, Layout, Node, as_nodes, modes, numbers
 from ..autograd.saved import FREED, Saved, SavedOutput, SavedOutputs, SavedTensor, save
 from ..dtypes import from_numpy_dtype
-from ..tensor import Tensor, blank, edge_of
+from ..tensor import Tensor, blank, edge_of, tracks
 
 if TYPE_CHECKING:
     from .record import Op
@@ -91,22 +91,26 @@ def _no_derivative(name: str) -> Callable[[Any], Any]:
     return refuse
 
 
-def make_node(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> OpNode:
-    """Record an operation: its edges, and what its derivatives need of the inputs."""
+def make_node(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> OpNode | None:
+    """Record an operation, if it is to be: its edges, and what its derivatives need of the inputs."""
     edges: list[Edge | None] = []
-    wanted = 0
+    wanted, tracked = 0, False
     bit, last = 1, op.last_bit
     for x in inputs:
         edge = None
         if isinstance(x, Tensor):
-            edge = x._edge if x._base is None else edge_of(x)
-            if edge is None and x._requires_grad:
-                edge = x, 0
+            if x._base is not None:
+                tracked = tracks(x) or tracked
+                edge = edge_of(x)
+            elif x._requires_grad:
+                edge = x._edge or (x, 0)
             if edge is not None:
                 wanted |= bit
         edges.append(edge)
         if bit != last:
             bit <<= 1
+    if not (wanted or tracked):
+        return None
     plan = op.plans.get(wanted)
     if plan is None:
         plan = op.plans[wanted] = _plan(op, wanted)
@@ -114,6 +118,8 @@ def make_node(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> OpNode:
     node.plan = plan
     node.edges = edges
     node.number = next(numbers)
+    if op.last_leaf is not None:  # which Torch reaches by way of one node more
+        node.last_leaf = op.last_leaf
     if plan.keeps_nothing:
         node.saved = []
     elif plan.keeps_shape:
@@ -166,11 +172,6 @@ class OpNode(Node):
             count = len(outputs) if plan.op.differentiable is None else plan.op.differentiable
             saved += [save(outputs[n], n if n < count else None) for n in plan.named]
 
-    @property
-    def last_leaf(self) -> int | None:  # type: ignore[override]
-        """The input that Torch reaches by way of one node more."""
-        return self.plan.op.last_leaf
-
     def name(self) -> str:
         if self.appearance is None and self.plan.op.looks is not None:
             self.appearance = self.plan.op.looks(self)
@@ -218,10 +219,14 @@ class OpNode(Node):
         g = gradients[0] if self.layouts is None else self._incoming(gradients, self.layouts)
         known: list[Any] = [g, [e is not None for e in edges] if plan.needs else None]
         for value in saved:
-            known.append(value.unpack(self) if isinstance(value, Saved) else self._plain(value))
+            if isinstance(value, Saved):
+                value = value.unpack(self)
+            elif type(value) in (SavedOutputs, list):
+                value = self._plain(value)
+            known.append(value)
         result: list[Tensor | None] = [None] * len(edges)
         for i, rule, places in plan.calls:
-            value = rule(*[known[k] for k in places])
+            value = rule(*map(known.__getitem__, places))
             if i is None:
                 result = list(value)
             elif op.many and i == len(op.args) - 1:

@@ -158,6 +158,23 @@ class Op:
         return f"Op({self.name}({', '.join(self.args)}))"
 
 
+class Fused(Op):
+    """An operation that computes at once what others are composed to: on the CPU, where no interpreter is to see those.
+
+    Attributes:
+        composition: the same of tensors, by those others
+    """
+
+    def __init__(self, composition: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.composition = composition
+
+    def __call__(self, *inputs: Any) -> Any:
+        if installed or (others and type(inputs[0]._array) is not ndarray):
+            return self.composition(*inputs)
+        return bind(self, inputs, {})
+
+
 def _node_name(name: str) -> str:
     """The name of an operation's node, as Torch writes it."""
     return "".join(w[:1].upper() + w[1:] for w in name.replace(".", "_").split("_")) + "Backward0"
@@ -174,12 +191,12 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any], asked: bool = Fa
     if installed and not asked:
         return interpret(op, inputs, params)
     arrays = []
-    tracked = False
+    perhaps = False  # to be recorded
     for x in inputs:
         if isinstance(x, Tensor):
             arrays.append(x._array)
-            if x._requires_grad or (x._base is not None and tracks(x)):
-                tracked = True
+            if x._requires_grad or x._base is not None:
+                perhaps = True
         else:
             arrays.append(x)
     compute = implementation(op, arrays) if others else op.compute
@@ -197,23 +214,25 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any], asked: bool = Fa
             result = compute(*arrays, **params)
     if type(result) is not ndarray:
         if type(result) is tuple:
-            return _several(op, inputs, params, result, tracked and modes.grad)
+            return _several(op, inputs, params, result, perhaps and modes.grad)
         result = as_array(result)
     if view:
         out = make_view(result, inputs[0])
     else:
         out = blank(Tensor)
         out._array = result
-    if tracked and modes.grad:
+    if perhaps and modes.grad:
         kind = result.dtype
-        if kind.kind in "fcV":  # nothing flows through comparisons, indices, counts
-            node = make_node(op, inputs, params)
+        # nothing flows through comparisons, indices, counts
+        node = make_node(op, inputs, params) if kind.kind in "fcV" else None
+        if node is not None:
             node.layout = result.shape, kind
             if node.plan.outputs is not None:
                 node.save_outputs((out,))
             out._edge = node, 0
             out._requires_grad = True
-    elif inferring and modes.inference:
+            return out
+    if inferring and modes.inference:
         mark_inference(out)
     return out
 
@@ -246,8 +265,10 @@ def _several(
             out = blank(Tensor)
             out._array = array
         outputs.append(out)
+    node = None
     if recording and outputs and outputs[0]._array.dtype.kind in "fcV":
         node = make_node(op, inputs, params)
+    if node is not None:
         node.save_outputs(outputs)
         node.layouts = layouts = []
         for n, out in enumerate(outputs[: op.differentiable]):

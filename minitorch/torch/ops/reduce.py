@@ -72,7 +72,7 @@ def spread(g: Any, shape: Dims, dims: Dims) -> Any:
 
 
 def _count(shape: Dims, dims: Dims) -> int:
-    return math.prod(shape[d] for d in dims)
+    return math.prod([shape[d] for d in dims])
 
 
 # --- Sums and products ----------------------------------------------------------------------------

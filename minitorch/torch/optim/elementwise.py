@@ -135,7 +135,7 @@ class ElementwiseOptimizer(Optimizer):
                 if gradient is not None and gradient.is_sparse:
                     self._sparse_step(group, p, gradient)
                 elif gradient is not None:
-                    state = states.get(p, {})
+                    state = {} if stateless else states.get(p)
                     if state or stateless:
                         known.append((p, gradient, state))
                     else:

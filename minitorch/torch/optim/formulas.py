@@ -22,7 +22,7 @@ Number = Any
 
 def sgd(xp: Any, p: Number, g: Number, lr: Number, decay: Number, sign: Number) -> tuple[Number]:
     """Down the gradient."""
-    return (p - lr * (sign * g + (decay * p if decay != 0 else decay)),)
+    return (p - lr * (sign * g + decay * p) if decay != 0 else p - lr * sign * g,)
 
 
 def momentum(

@@ -44,7 +44,8 @@ def map_of(scalar: Function, formula: Function) -> Function | None:
             if isinstance(x, np.ndarray) and (x.size >= start or x.itemsize == 2):
                 arrays = [v for v in args if isinstance(v, np.ndarray)]
                 return choose(arrays[0], any(v.size >= start for v in arrays), args, {}, out)
-        return put(out, formula(*args))
+        result = formula(*args)
+        return result if out is None else put(out, result)
 
     DISPATCHED.append(by_largest)
     return wraps(formula)(by_largest)

@@ -27,7 +27,7 @@ def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
     """The product of two matrices, or of two stacks of them that broadcast, plus a bias in each row."""
     if type(a) is not np.ndarray:
         out = _on_device(a, b)
-    elif a.ndim == b.ndim == 2 and a.dtype is b.dtype and a.size * b.size <= LARGE:
+    elif a.ndim == b.ndim == 2 and a.dtype is b.dtype and a.size * b.shape[1] <= LARGE:
         out = a.dot(b)  # the same, sooner
     elif _by_kernel(a, b):
         return _large(a, b, bias)

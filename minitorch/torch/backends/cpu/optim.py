@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...formulas.half_precision import is_half
+from ...numpy_warnings import without_errors
 from .dispatch import KERNEL_TYPES, kernels_from
 
 Array = Any
@@ -48,8 +49,10 @@ def update(formula: Formula, columns: Sequence[list[Array]], numbers: Sequence[N
         left = _kernels().run(formula, kind, columns, numbers)
         if not left:
             return
-    others = [k for k in left if columns[0][k].dtype != kind]
-    _by_numpy(formula, [k for k in left if k not in others], columns, numbers)
+    rows = list(zip(*columns, strict=True))
+    same = [k for k in left if rows[k][0].dtype == kind]
+    without_errors(_by_numpy, formula, [(rows[k], numbers[k]) for k in same])
+    others = [k for k in left if k not in same] if len(same) < len(rows) else []
     if others:
         picked = [[column[k] for k in others] for column in columns]
         update(formula, picked, [numbers[k] for k in others])
@@ -58,7 +61,7 @@ def update(formula: Formula, columns: Sequence[list[Array]], numbers: Sequence[N
 def _is_worth_it(which: Any, params: list[Array]) -> bool:
     """Whether it is time to load, or to compile, a formula's kernel for a type."""
     done = _updated[which] = _updated.get(which, 0) + len(params)
-    return done > PATIENCE["numba" in sys.modules] or sum(p.size for p in params) >= LARGE
+    return done > PATIENCE["numba" in sys.modules] or sum([p.size for p in params]) >= LARGE
 
 
 def expect_many_steps(formula: Formula, kind: Any) -> None:
@@ -75,33 +78,31 @@ def _kernels() -> Any:
     return optim_kernels
 
 
-def _by_numpy(
-    formula: Formula, places: list[int], columns: Sequence[list[Array]], numbers: Sequence[Numbers]
-) -> None:
-    """The same by NumPy, for any type and layout."""
-    known: Any = None  # the last numbers, and what they were made to
-    with np.errstate(all="ignore"):
-        for k in places:
-            arrays = [_real_parts(column[k]) for column in columns]
-            _check_shapes(arrays)
-            wide = [a.astype(np.float32) for a in arrays] if is_half(arrays[0]) else arrays
-            if known is None or known[0] is not numbers[k]:
-                known = numbers[k], [wide[0].dtype.type(n) for n in numbers[k]]
-            new = formula(np, *wide, *known[1])
-            for kept, value in zip((arrays[0], *arrays[2:]), new, strict=True):
-                kept[...] = value
+def _by_numpy(formula: Formula, rows: Sequence[tuple[Sequence[Array], Numbers]]) -> None:
+    """The same by NumPy, for parameters of one type, whatever it is, and in any layout.
 
-
-def _check_shapes(arrays: list[Array]) -> None:
-    if arrays[1].shape != arrays[0].shape:
-        raise RuntimeError(
-            f"optimizer: the gradient has shape {list(arrays[1].shape)}, the parameter "
-            f"{list(arrays[0].shape)}"
-        )
+    Args:
+        formula: what to do with an element
+        rows: the arrays of each parameter, and its numbers
+    """
+    numbers, rounded = None, []
+    for arrays, own in rows:
+        p, g = arrays[:2]
+        if g.shape != p.shape:
+            raise RuntimeError(
+                f"optimizer: the gradient has shape {list(g.shape)}, the parameter {list(p.shape)}"
+            )
+        if p.dtype.kind == "c":
+            arrays = [_real_parts(a) for a in arrays]
+        wide = [a.astype(np.float32) for a in arrays] if is_half(p) else arrays
+        if own is not numbers:
+            numbers, rounded = own, [wide[0].dtype.type(n) for n in own]
+        new, *state = formula(np, *wide, *rounded)
+        arrays[0][...] = new
+        for kept, value in zip(arrays[2:], state, strict=True):
+            kept[...] = value
 
 
 def _real_parts(array: Array) -> Array:
     """Complex numbers as pairs of real ones, which optimizers treat each by itself."""
-    if array.dtype.kind != "c":
-        return array
     return array[..., None].view(array.real.dtype)

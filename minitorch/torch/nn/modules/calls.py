@@ -71,7 +71,7 @@ class Calls:
             raise AttributeError(f"'{name}' object has no attribute {error}") from None
         if is_hooked:
             return call_with_hooks(self, args, kwargs)
-        return self.forward(*args, **kwargs)
+        return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         """The call itself, for programs that replace `__call__`."""
