@@ -11,7 +11,7 @@ from ..ops.random import multinomial
 from ..ops.ranges import arange
 from ..tensor import Size, Tensor
 from . import constraints
-from .distribution import OfProbabilities, validated, which
+from .distribution import Distribution, OfProbabilities, validated, which
 
 
 class Categorical(OfProbabilities):
@@ -73,3 +73,34 @@ class Categorical(OfProbabilities):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         return self._enumerated(arange(self._num_events), expand)
+
+
+class OfCategorical(Distribution):
+    """A distribution of vectors that is given as a categorical one is: they have an element for each class."""
+
+    arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
+
+    def __init__(
+        self,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        self._categorical = Categorical(probs, logits)
+        shape = self._categorical.param_shape
+        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
+
+    @property
+    def probs(self) -> Tensor:
+        """The probabilities."""
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> Tensor:
+        """The logarithms of the probabilities."""
+        return self._categorical.logits
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter."""
+        return self._categorical.param_shape

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from ..ops.creation import ones_like, tensor
 from ..tensor import Size, Tensor
 from . import constraints
 from .binomial import Binomial
-from .categorical import Categorical
-from .distribution import Distribution, validated
+from .categorical import OfCategorical
+from .distribution import validated
 from .utils import broadcast_all
 
 
-class Multinomial(Distribution):
+class Multinomial(OfCategorical):
     """How often each of some classes comes in `total_count` draws."""
 
-    arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
     total_count: int
 
     def __init__(
@@ -30,28 +29,11 @@ class Multinomial(Distribution):
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count = total_count
-        self._categorical = Categorical(probs=probs, logits=logits)
-        shape = self._categorical.param_shape
-        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
+        super().__init__(probs, logits, validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> constraints.Constraint:
         return constraints.multinomial(self.total_count)
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """The logarithms of the probabilities."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._categorical.param_shape
 
     @property
     def mean(self) -> Tensor:

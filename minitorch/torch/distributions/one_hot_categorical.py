@@ -2,52 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..nn.functional import one_hot
 from ..ops.ranges import eye
 from ..tensor import Size, Tensor
 from . import constraints
-from .categorical import Categorical
-from .distribution import Distribution, validated
+from .categorical import OfCategorical
+from .distribution import validated
 from .utils import broadcast_all
 
 
-class OneHotCategorical(Distribution):
+class OneHotCategorical(OfCategorical):
     """A vector that is 1 at one of some classes, and 0 elsewhere."""
 
-    arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
     has_enumerate_support = True
-
-    def __init__(
-        self,
-        probs: Tensor | None = None,
-        logits: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        self._categorical = Categorical(probs, logits)
-        shape = self._categorical.param_shape
-        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
 
     @property
     def _param(self) -> Tensor:
         return self._categorical._param
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """The logarithms of the probabilities."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._categorical.param_shape
 
     @property
     def mean(self) -> Tensor:

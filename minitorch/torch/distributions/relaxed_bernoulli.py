@@ -41,12 +41,32 @@ class LogitRelaxedBernoulli(OfProbabilities):
         return self.temperature.log() + apart - 2 * apart.exp().log1p()
 
 
-class RelaxedBernoulli(TransformedDistribution):
+class Relaxed(TransformedDistribution):
+    """A draw made smooth: what a transform makes of a distribution that has a temperature."""
+
+    has_rsample = True
+
+    @property
+    def temperature(self) -> Tensor:
+        """How smooth."""
+        return self.base_dist.temperature
+
+    @property
+    def logits(self) -> Tensor:
+        """The logarithms of the probabilities, or log odds."""
+        return self.base_dist.logits
+
+    @property
+    def probs(self) -> Tensor:
+        """The probabilities."""
+        return self.base_dist.probs
+
+
+class RelaxedBernoulli(Relaxed):
     """A number between 0 and 1, the closer to them the lower the temperature."""
 
     arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
-    has_rsample = True
     base_dist: LogitRelaxedBernoulli
 
     def __init__(
@@ -58,18 +78,3 @@ class RelaxedBernoulli(TransformedDistribution):
     ) -> None:
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self) -> Tensor:
-        """How smooth."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        """The log odds."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self.base_dist.probs

@@ -7,6 +7,7 @@ a product, -inf in a maximum. The rest is the plain operation.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
@@ -104,54 +105,29 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
 # --- Extremes -------------------------------------------------------------------------------------------
 
 
-def amax(
-    input: Tensor,
-    dim: Any = None,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """The largest element in the mask."""
-    x, dims = _fill(input, mask, _limits(input.dtype)[0]), _dims(input, dim)
-    return (x.amax(dims, keepdim) if dims else x.clone()).to(dtype or input.dtype)
+def _extreme(name: str, least: bool, doc: str) -> Callable[..., Tensor]:
+    """A reduction that the elements out of the mask have the least value in, or the greatest."""
+
+    def reduce(
+        input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+    ) -> Tensor:  # fmt: skip
+        x = _fill(input, mask, _limits(input.dtype)[0 if least else 1])
+        if name.startswith("arg"):
+            found = getattr(x, name)(dim, keepdim)
+        else:
+            dims = _dims(input, dim)
+            found = getattr(x, name)(dims, keepdim) if dims else x.clone()
+        return found.to(dtype or input.dtype)
+
+    reduce.__name__ = reduce.__qualname__ = name
+    reduce.__doc__ = doc
+    return reduce
 
 
-def amin(
-    input: Tensor,
-    dim: Any = None,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """The smallest element in the mask."""
-    x, dims = _fill(input, mask, _limits(input.dtype)[1]), _dims(input, dim)
-    return (x.amin(dims, keepdim) if dims else x.clone()).to(dtype or input.dtype)
-
-
-def argmax(
-    input: Tensor,
-    dim: int | None = None,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """Where the largest element in the mask is."""
-    return _fill(input, mask, _limits(input.dtype)[0]).argmax(dim, keepdim).to(dtype or input.dtype)
-
-
-def argmin(
-    input: Tensor,
-    dim: int | None = None,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """Where the smallest element in the mask is."""
-    return _fill(input, mask, _limits(input.dtype)[1]).argmin(dim, keepdim).to(dtype or input.dtype)
+amax = _extreme("amax", True, "The largest element in the mask.")
+amin = _extreme("amin", False, "The smallest element in the mask.")
+argmax = _extreme("argmax", True, "Where the largest element in the mask is.")
+argmin = _extreme("argmin", False, "Where the smallest element in the mask is.")
 
 
 # --- Moments -----------------------------------------------------------------------------------------------
