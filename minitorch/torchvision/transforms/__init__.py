@@ -2,6 +2,15 @@
 
 from . import functional as functional
 from . import v2 as v2
+from .augmentations import AutoAugment as AutoAugment
+from .augmentations import AutoAugmentPolicy as AutoAugmentPolicy
+from .augmentations import RandAugment as RandAugment
+from .augmentations import RandomAdjustSharpness as RandomAdjustSharpness
+from .augmentations import RandomAutocontrast as RandomAutocontrast
+from .augmentations import RandomEqualize as RandomEqualize
+from .augmentations import RandomPosterize as RandomPosterize
+from .augmentations import RandomSolarize as RandomSolarize
+from .augmentations import TrivialAugmentWide as TrivialAugmentWide
 from .functional import InterpolationMode as InterpolationMode
 from .transforms import CenterCrop as CenterCrop
 from .transforms import ColorJitter as ColorJitter

@@ -28,7 +28,7 @@ def _check_factor(name: str, value: float) -> None:
 
 def _blend(one: Tensor, other: Any, share: float) -> Tensor:
     """So much of one picture, the rest of another."""
-    most = 1.0 if one.is_floating_point() else largest_of(one.dtype)
+    most, share = 1.0 if one.is_floating_point() else largest_of(one.dtype), float(share)
     return (share * one + (1.0 - share) * other).clamp(0, most).to(one.dtype)
 
 
@@ -37,7 +37,7 @@ def adjust_brightness(img: Picture, brightness_factor: float) -> Picture:
     if not isinstance(img, Tensor):
         return load("ImageEnhance").Brightness(img).enhance(brightness_factor)
     _check_factor("brightness_factor", brightness_factor)
-    return _blend(img, torch.zeroslike(img), brightness_factor)
+    return _blend(img, torch.zeros_like(img), brightness_factor)
 
 
 def adjust_contrast(img: Picture, contrast_factor: float) -> Picture:
@@ -83,7 +83,7 @@ def _to_hsv(img: Tensor) -> Tensor:
     red, green, blue = img.unbind(dim=-3)
     high, low = img.amax(dim=-3), img.amin(dim=-3)
     span, flat = high - low, high == low
-    one = torch.oneslike(high)
+    one = torch.ones_like(high)
     saturation = span / torch.where(flat, one, high)
     divisor = torch.where(flat, one, span)
     rc, gc, bc = ((high - c) / divisor for c in (red, green, blue))

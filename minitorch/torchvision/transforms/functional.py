@@ -23,6 +23,12 @@ from .colors import gaussian_blur as gaussian_blur
 from .colors import invert as invert
 from .colors import rgb_to_grayscale as rgb_to_grayscale
 from .colors import to_grayscale as to_grayscale
+from .enhancements import adjust_gamma as adjust_gamma
+from .enhancements import adjust_sharpness as adjust_sharpness
+from .enhancements import autocontrast as autocontrast
+from .enhancements import equalize as equalize
+from .enhancements import posterize as posterize
+from .enhancements import solarize as solarize
 from .pictures import Picture as Picture
 from .pictures import convert_image_dtype as convert_image_dtype
 from .pictures import get_dimensions as get_dimensions
@@ -360,7 +366,7 @@ def _sampled(
     places = (grid.reshape(-1, 3) @ scaled).reshape(1, size[1], size[0], 2)
     places = places.expand(len(real), -1, -1, -1)
     if fill is not None:
-        real = torch.cat([real, torch.oneslike(real[:, :1])], dim=1)
+        real = torch.cat([real, torch.ones_like(real[:, :1])], dim=1)
     out: Any = F.grid_sample(
         real, places, mode=way.value, padding_mode="zeros", align_corners=False
     )

@@ -40,9 +40,10 @@ class Transform(nn.Module):
     """A transform of a picture, shown with the options that `_shown` names."""
 
     _shown: tuple[str, ...] = ()
+    _between = ", "
 
     def __repr__(self) -> str:
-        options = ", ".join(f"{name}={self._text(name)}" for name in self._shown)
+        options = self._between.join(f"{name}={self._text(name)}" for name in self._shown)
         return f"{type(self).__name__}({options})"
 
     def _text(self, name: str) -> Any:

@@ -5,10 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from ....torch import Tensor
+from ..augmentations import AutoAugmentPolicy as AutoAugmentPolicy
+from ..augmentations import RandomAdjustSharpness as RandomAdjustSharpness
+from ..augmentations import RandomAutocontrast as RandomAutocontrast
+from ..augmentations import RandomEqualize as RandomEqualize
+from ..augmentations import RandomPosterize as RandomPosterize
+from ..augmentations import RandomSolarize as RandomSolarize
 from ..functional import InterpolationMode as InterpolationMode
 from ..transforms import CenterCrop as CenterCrop
 from ..transforms import ColorJitter as ColorJitter
 from ..transforms import Compose as Compose
+from ..transforms import ConvertImageDtype as ConvertImageDtype
+from ..transforms import FiveCrop as FiveCrop
 from ..transforms import GaussianBlur as GaussianBlur
 from ..transforms import Grayscale as Grayscale
 from ..transforms import Lambda as Lambda
@@ -28,10 +36,15 @@ from ..transforms import RandomResizedCrop as RandomResizedCrop
 from ..transforms import RandomRotation as RandomRotation
 from ..transforms import RandomVerticalFlip as RandomVerticalFlip
 from ..transforms import Resize as Resize
+from ..transforms import TenCrop as TenCrop
 from ..transforms import ToPILImage as ToPILImage
 from ..transforms import ToTensor as ToTensor
 from ..transforms import Transform as Transform
 from . import functional as functional
+from .augmentations import AutoAugment as AutoAugment
+from .augmentations import Identity as Identity
+from .augmentations import RandAugment as RandAugment
+from .augmentations import TrivialAugmentWide as TrivialAugmentWide
 from .mixing import CutMix as CutMix
 from .mixing import MixUp as MixUp
 

@@ -10,12 +10,16 @@ from ...pillow import is_picture
 from ..functional import InterpolationMode as InterpolationMode
 from ..functional import adjust_brightness as adjust_brightness
 from ..functional import adjust_contrast as adjust_contrast
+from ..functional import adjust_gamma as adjust_gamma
 from ..functional import adjust_hue as adjust_hue
 from ..functional import adjust_saturation as adjust_saturation
+from ..functional import adjust_sharpness as adjust_sharpness
 from ..functional import affine as affine
+from ..functional import autocontrast as autocontrast
 from ..functional import center_crop as center_crop
 from ..functional import convert_image_dtype as convert_image_dtype
 from ..functional import crop as crop
+from ..functional import equalize as equalize
 from ..functional import erase as erase
 from ..functional import five_crop as five_crop
 from ..functional import gaussian_blur as gaussian_blur
@@ -27,15 +31,19 @@ from ..functional import invert as invert
 from ..functional import normalize as normalize
 from ..functional import pad as pad
 from ..functional import pil_to_tensor as pil_to_tensor
+from ..functional import posterize as posterize
 from ..functional import resize as resize
 from ..functional import resized_crop as resized_crop
 from ..functional import rgb_to_grayscale as rgb_to_grayscale
 from ..functional import rotate as rotate
+from ..functional import solarize as solarize
 from ..functional import ten_crop as ten_crop
 from ..functional import to_grayscale as to_grayscale
 from ..functional import to_pil_image as to_pil_image
 from ..functional import to_tensor as to_tensor
 from ..functional import vflip as vflip
+
+horizontal_flip, vertical_flip = hflip, vflip
 
 
 def to_image(inpt: Any) -> Tensor:
