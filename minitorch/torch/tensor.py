@@ -243,11 +243,13 @@ class Tensor(HasAttributes):
         The array may be another one in a new shape, if nothing else holds that.
         """
         array = self._array
-        base = array.base
         if sys.getrefcount(array) > 3 + self._lent:  # the tensor's, the one here, the argument
             return False
+        base = array.base
+        if base is None:
+            return True
         whole = type(base) is type(array) and base.base is None and base.nbytes == array.nbytes
-        return base is None or (whole and sys.getrefcount(base) == 3)
+        return whole and sys.getrefcount(base) == 3
 
     # --- Hooks -------------------------------------------------------------------------
 

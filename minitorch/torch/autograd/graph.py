@@ -251,18 +251,18 @@ def _accumulate(leaf: Tensor, arrived: list[Any]) -> None:
     if not leaf._requires_grad:  # any longer
         return
     old = leaf._grad
-    if old is not None and (old.is_sparse or gradient.is_sparse):
-        leaf._grad = gradient + old if old.is_sparse else old + gradient
-    elif old is not None and not modes.grad:
-        old._add_in_place(gradient)
-    elif old is not None:
-        leaf._grad = old + gradient
-    elif modes.grad:
-        leaf._grad = gradient
-    else:
+    if old is None:
         # Held by this call and by nobody else: the leaf may keep it without a copy.
         unshared = sys.getrefcount(gradient) == 2 and gradient._edge is None
-        leaf._grad = gradient if unshared and gradient._owns_memory() else gradient._own_copy()
+        if not modes.grad and not (unshared and gradient._owns_memory()):
+            gradient = gradient._own_copy()
+        leaf._grad = gradient
+    elif old.is_sparse or gradient.is_sparse:
+        leaf._grad = gradient + old if old.is_sparse else old + gradient
+    elif modes.grad:
+        leaf._grad = old + gradient
+    else:
+        old._add_in_place(gradient)
     if leaf._after_accumulate:
         for hook in list(leaf._after_accumulate.values()):
             hook(leaf)
@@ -455,11 +455,12 @@ def reachable(roots: Sequence[Node | Tensor]) -> list[Node | Tensor]:
             if edge is None:
                 continue
             end = edge[0]
+            known = places.get(end)
             if not isinstance(end, Node):
                 place = node.number - (0.5 if i != node.last_leaf else 0.6)
-                if end not in places or place < places[end]:
+                if known is None or place < known:
                     places[end] = place
-            elif end not in places:
+            elif known is None:
                 places[end] = end.number
                 stack.append(end)
     return sorted(places, key=places.__getitem__, reverse=True)
