@@ -189,8 +189,6 @@ def _record(op: Op, inputs: Any, params: dict[str, Any], result: Any) -> None:
     """Let results know where they come from."""
     results = list(result) if isinstance(result, (list, tuple)) else [result]
     node = make_node(op, inputs, params)
-    if node is None:
-        return
     _save_outputs(node, results)
     layouts = []
     for place, out in enumerate(results[: op.differentiable]):

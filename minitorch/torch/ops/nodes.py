@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.graph import Edge, Layout, Node, as_nodes, modes, numbers
 from ..autograd.saved import FREED, Saved, SavedOutput, SavedOutputs, SavedTensor, save
 from ..dtypes import from_numpy_dtype
-from ..tensor import Tensor, blank, edge_of, tracks
+from ..tensor import Tensor, blank, edge_of
 
 if TYPE_CHECKING:
     from .record import Op
@@ -91,26 +91,22 @@ def _no_derivative(name: str) -> Callable[[Any], Any]:
     return refuse
 
 
-def make_node(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> OpNode | None:
-    """Record an operation, if it is to be: its edges, and what its derivatives need of the inputs."""
+def make_node(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> OpNode:
+    """Record an operation: its edges, and what its derivatives need of the inputs."""
     edges: list[Edge | None] = []
-    wanted, tracked = 0, False
+    wanted = 0
     bit, last = 1, op.last_bit
     for x in inputs:
         edge = None
         if isinstance(x, Tensor):
-            if x._base is not None:
-                tracked = tracks(x) or tracked
-                edge = edge_of(x)
-            elif x._requires_grad:
-                edge = x._edge or (x, 0)
+            edge = x._edge if x._base is None else edge_of(x)
+            if edge is None and x._requires_grad:
+                edge = x, 0
             if edge is not None:
                 wanted |= bit
         edges.append(edge)
         if bit != last:
             bit <<= 1
-    if not (wanted or tracked):
-        return None
     plan = op.plans.get(wanted)
     if plan is None:
         plan = op.plans[wanted] = _plan(op, wanted)

@@ -191,12 +191,12 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any], asked: bool = Fa
     if installed and not asked:
         return interpret(op, inputs, params)
     arrays = []
-    perhaps = False  # to be recorded
+    tracked = False
     for x in inputs:
         if isinstance(x, Tensor):
             arrays.append(x._array)
-            if x._requires_grad or x._base is not None:
-                perhaps = True
+            if x._requires_grad or (x._base is not None and tracks(x)):
+                tracked = True
         else:
             arrays.append(x)
     compute = implementation(op, arrays) if others else op.compute
@@ -214,25 +214,23 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any], asked: bool = Fa
             result = compute(*arrays, **params)
     if type(result) is not ndarray:
         if type(result) is tuple:
-            return _several(op, inputs, params, result, perhaps and modes.grad)
+            return _several(op, inputs, params, result, tracked and modes.grad)
         result = as_array(result)
     if view:
         out = make_view(result, inputs[0])
     else:
         out = blank(Tensor)
         out._array = result
-    if perhaps and modes.grad:
+    if tracked and modes.grad:
         kind = result.dtype
-        # nothing flows through comparisons, indices, counts
-        node = make_node(op, inputs, params) if kind.kind in "fcV" else None
-        if node is not None:
+        if kind.kind in "fcV":  # nothing flows through comparisons, indices, counts
+            node = make_node(op, inputs, params)
             node.layout = result.shape, kind
             if node.plan.outputs is not None:
                 node.save_outputs((out,))
             out._edge = node, 0
             out._requires_grad = True
-            return out
-    if inferring and modes.inference:
+    elif inferring and modes.inference:
         mark_inference(out)
     return out
 
@@ -265,10 +263,8 @@ def _several(
             out = blank(Tensor)
             out._array = array
         outputs.append(out)
-    node = None
     if recording and outputs and outputs[0]._array.dtype.kind in "fcV":
         node = make_node(op, inputs, params)
-    if node is not None:
         node.save_outputs(outputs)
         node.layouts = layouts = []
         for n, out in enumerate(outputs[: op.differentiable]):
