@@ -1,6 +1,7 @@
 """What PyTorch's tutorials use, and small programs of theirs found wrong or missing."""
 
 import io
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -73,3 +74,28 @@ def test_two_of_four_is_refused_as_on_pytorchs_cpu():
     for library in (torch, pytorch):
         with pytest.raises(RuntimeError, match="Only CUDA tensors are currently supported"):
             library.sparse.to_sparse_semi_structured(library.ones(4, 4))
+
+
+def test_the_fuzzer_draws_what_pytorchs_draws():
+    def drawn(t):
+        b = import_module(f"{t.__name__}.utils.benchmark")
+        fuzzer = b.Fuzzer(
+            [
+                b.FuzzedParameter("k0", 1, 60, distribution="loguniform"),
+                [b.FuzzedParameter("k1", 1, 60, "uniform"), b.FuzzedParameter("s", 1, 3, "uniform", strict=True)],
+                b.FuzzedParameter("ratio", 0.5, 1.5, "uniform"),
+            ],
+            [
+                b.FuzzedTensor("x", ("k0", "k1", 2), steps=("s",), min_elements=40, max_elements=900, probability_contiguous=0.3),
+                b.FuzzedTensor("n", ("k1",), dtype=t.int64, max_allocation_bytes=400),
+            ],
+            [lambda params: params["ratio"] > 0.7],
+            seed=5,
+        )  # fmt: skip
+        found = [
+            (tensors["x"].tolist(), tensors["x"].stride(), tensors["n"].tolist(), properties["x"]["numel"], params)
+            for tensors, properties, params in fuzzer.take(6)
+        ]  # fmt: skip
+        return found, fuzzer.rejection_rate
+
+    assert drawn(torch) == drawn(pytorch)

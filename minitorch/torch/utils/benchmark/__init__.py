@@ -7,6 +7,10 @@
 
 from __future__ import annotations
 
+from .fuzzer import FuzzedParameter as FuzzedParameter
+from .fuzzer import FuzzedTensor as FuzzedTensor
+from .fuzzer import Fuzzer as Fuzzer
+from .fuzzer import ParameterAlias as ParameterAlias
 from .measurement import Measurement as Measurement
 from .measurement import TaskSpec as TaskSpec
 from .measurement import select_unit as select_unit
