@@ -270,6 +270,7 @@ def _task_badge(task: Task) -> None:
 def missing_card(view: View, missing: Missing) -> None:
     """Say which function is still to be written, and what to do."""
     task = find_task(missing.task)
+    missing = _located(view, task, missing)
     with st.container(border=True):
         st.markdown(f"##### :material/edit_note: Task {task.number} is still open")
         st.markdown(
@@ -279,6 +280,14 @@ def missing_card(view: View, missing: Missing) -> None:
         with st.expander("A hint"):
             st.markdown(_hints(task, missing.function))
         _reference_button(view, missing.function)
+
+
+def _located(view: View, task: Task, missing: Missing) -> Missing:
+    """What is missing; where compiled code met it, which tells no names, the task's first open place."""
+    if all((place.file, place.name) != (missing.file, missing.function) for place in task.places):
+        for place in Workspace(view.library.root).open_places(task):
+            return Missing(task.number, place.file, place.name)
+    return missing
 
 
 def _hints(task: Task, function: str) -> str:

@@ -11,7 +11,7 @@ from minitorch.app import checks
 from minitorch.app.opening import app_for_tests
 from minitorch.app.rooms import find_room
 from minitorch.course import checking
-from minitorch.course.tasks import find_task
+from minitorch.course.tasks import TASKS, find_task
 from minitorch.course.workspace import Workspace, create
 
 from ..waiting import wait
@@ -65,6 +65,12 @@ def test_a_tree_is_drawn_before_anything_is_written(workspace) -> None:
     _, words = draw("modules")
     assert "Green is in training" in words
     assert "`Module.named_parameters` in `minitorch/module.py` is not written yet" in words
+
+
+def test_a_compiled_function_that_is_not_written_is_named(workspace) -> None:
+    workspace.put_solutions(task for task in TASKS if task.module < 3)
+    _, words = draw("convolution")
+    assert "`_tensor_conv1d` in `minitorch/fast_conv.py` is not written yet" in words
 
 
 def test_a_check_is_run_and_remembered(workspace, monkeypatch) -> None:
