@@ -395,7 +395,7 @@ def compile_times(name: str) -> str:
         for state in ("cold", "warm"):
             done = subprocess.run(
                 [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True,
-                env=os.environ | {"NUMBA_CACHE_DIR": cache},
+                env=os.environ | {"NUMBA_CACHE_DIR": cache, "PYTHONDONTWRITEBYTECODE": ""},  # as installed
             )  # fmt: skip
             wall, cpu, whole = map(float, done.stdout.split())
             texts.append(f"{state} {wall:5.2f} s, of the processor {cpu:5.2f} (whole process {whole:5.2f})")  # fmt: skip

@@ -8,12 +8,12 @@ trees are made by one thread at a time, and without garbage collection.
 from __future__ import annotations
 
 import ast
-import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
+from .garbage import uncollected
 from .threads import fork_waits_for
 
 _one_at_a_time = RLock()
@@ -23,14 +23,8 @@ fork_waits_for(_one_at_a_time)
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """While trees are made: no other thread makes any, and nothing lets one run meanwhile."""
-    with _one_at_a_time:
-        collecting = gc.isenabled()
-        gc.disable()
-        try:
-            yield
-        finally:
-            if collecting:
-                gc.enable()
+    with _one_at_a_time, uncollected():
+        yield
 
 
 def parse(source: str | bytes) -> ast.Module:

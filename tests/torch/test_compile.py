@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import cProfile
 import gc
@@ -19,6 +20,7 @@ import pytest
 
 import benchmarks.torch_steps as steps
 import minitorch.torch as torch
+from minitorch.garbage import uncollected
 
 nn = torch.nn
 
@@ -294,6 +296,19 @@ def test_memory_stays_flat():
     tracemalloc.stop()
     assert len(step.tapes) == 1
     assert after - before < 20_000
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_a_pause_of_the_garbage_collector_ends(collects):
+    before = gc.isenabled()
+    (gc.enable if collects else gc.disable)()
+    try:
+        with contextlib.suppress(KeyError), uncollected():
+            assert not gc.isenabled()
+            raise KeyError
+        assert gc.isenabled() is collects
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 def training_step(parts: list[Any]) -> Any:

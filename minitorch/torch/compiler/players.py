@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...garbage import uncollected
 from ..backends.cpu.dispatch import COMPILES
 from ..tensor import Tensor
 from .passes import with_constants
@@ -106,7 +107,8 @@ def listing(tape: Tape) -> list[str]:
 
 
 def _plan_of(tape: Tape) -> Plan:
-    from .native_player import Plan
+    with uncollected():  # the first plan imports the compiler
+        from .native_player import Plan
 
-    shorter, arrays = with_constants(tape)
-    return Plan(shorter, arrays, OnArrays(shorter).returned)
+        shorter, arrays = with_constants(tape)
+        return Plan(shorter, arrays, OnArrays(shorter).returned)
