@@ -1,6 +1,6 @@
-"""Kernels of `minitorch.torch` on a GPU beside PyTorch's: bandwidth, attention, small operations, memory.
+"""Kernels of `minitorch.torch` on a GPU beside PyTorch's: bandwidth, attention, products, small operations, memory.
 
-    python -m benchmarks.torch_gpu [bandwidth attention small memory ...] [--device cuda] [--megabytes 256]
+    python -m benchmarks.torch_gpu [bandwidth attention products small memory ...] [--device cuda] [--megabytes 256]
 
 Bandwidth is the bytes that an operation must read and write, over its time. Times are those of the GPU, ten calls one after another,
 the best of three rounds; of small operations, those of the CPU that starts them. Numbers in parentheses are the relative distance of our
@@ -111,6 +111,16 @@ def attention(device: str, megabytes: int) -> None:
             print(f"  ({apart(mine, exact):.0e})")
 
 
+def products(device: str, megabytes: int) -> None:
+    """Of square matrices."""
+    print("products, milliseconds, ours, PyTorch's (ratio)")
+    for kind in ("float32", "bfloat16", "float64"):
+        for n in (1024, 2048, 4096, 8192) if device != "cpu" else (64,):
+            pairs = [both((n, n), kind, device) for _ in range(2)]
+            mine, theirs = (seconds(lambda a=a, b=b: a @ b, device, 50) for a, b in zip(*pairs, strict=True))  # fmt: skip
+            print(f"  {kind} {n} {1e3 * mine:.3f} {1e3 * theirs:.3f} ({mine / theirs:.2f})")
+
+
 def small(device: str, megabytes: int) -> None:
     """What the CPU needs to start an operation on 64 x 64 numbers."""
     print("microseconds a call, ours and PyTorch's")
@@ -142,7 +152,9 @@ def memory(device: str, megabytes: int) -> None:
         )
 
 
-PARTS = {"bandwidth": bandwidth, "attention": attention, "small": small, "memory": memory}
+PARTS = {
+    "bandwidth": bandwidth, "attention": attention, "products": products, "small": small, "memory": memory,
+}  # fmt: skip
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from benchmarks import torch_steps
 from minitorch import cli
 from minitorch.doctor import check_torch_gpu
 from minitorch.torch.backends.cuda.backend import find_cuda
-from minitorch.torch.backends.interface import register, unregister
+from minitorch.torch.backends.interface import backend_of, register, unregister
 from minitorch.training.checkpoint import load_checkpoint
 
 from . import devices, opinfo
@@ -235,8 +235,20 @@ OUT_OF_RANGE = {
 def test_places_out_of_range_are_errors(name):
     x = torch.zeros(3, 4, device="cuda")
     with pytest.raises((IndexError, RuntimeError)):
-        OUT_OF_RANGE[name](x)
+        OUT_OF_RANGE[name](x).cpu()
     assert x.sum().item() == 0
+
+
+@pytest.mark.parametrize("read", [lambda x: x.item(), lambda x: x.tolist(), bool, float])
+def test_whoever_reads_a_number_is_told_what_kernels_noted(read, monkeypatch):
+    x, backend = torch.ones(1, device="cuda"), backend_of(torch.ones(1, device="cuda")._array)
+
+    def noted(array: Any) -> Any:
+        raise IndexError("index out of range in self")
+
+    monkeypatch.setattr(backend, "to_numpy", noted)
+    with pytest.raises(IndexError, match="out of range"):
+        read(x)
 
 
 # --- Training -------------------------------------------------------------------------------------

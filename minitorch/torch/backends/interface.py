@@ -96,6 +96,10 @@ class Backend:
         """A copy of an array, for the CPU."""
         raise NotImplementedError
 
+    def readable(self, array: Array) -> Array:
+        """An array to read numbers of, one by one: itself, or a copy for the CPU."""
+        return array
+
     def from_dlpack(self, lender: Any) -> Array:
         """An array over memory of the device that another library lends."""
         raise NotImplementedError
@@ -304,6 +308,11 @@ def reduce(ufunc: Any, array: Array, axis: Any = None, keepdims: bool = False) -
 def as_numpy(array: Array) -> np.ndarray:
     """An array's elements on the CPU: itself, or a copy."""
     return array if isinstance(array, np.ndarray) else backend_of(array).to_numpy(array)
+
+
+def readable(array: Array) -> Array:
+    """An array to read numbers of, one by one."""
+    return array if isinstance(array, np.ndarray) else backend_of(array).readable(array)
 
 
 def implementation(op: Any, arrays: list[Any], method: str = "compute") -> Callable[..., Any]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes, storage
 from ..autograd.graph import modes
-from ..backends.interface import as_numpy, move, others, resolve
+from ..backends.interface import as_numpy, move, others, readable, resolve
 from ..device import CPU
 from ..device import device as device_type
 from ..dtypes import dtype as dtype_type
@@ -168,11 +168,14 @@ def item(self: Tensor) -> Any:
         raise RuntimeError(
             f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
         )
-    value = self._array.item()  # a number of half precision is of a type that is not Python's
+    value = readable(
+        self._array
+    ).item()  # a number of half precision is of a type that is not Python's
     return float(value) if self._array.dtype.kind == "V" else value
 
 
 def _python(array: Array) -> Any:
+    array = readable(array)
     return array.astype(np.float64).tolist() if array.dtype.kind == "V" else array.tolist()
 
 
@@ -190,7 +193,7 @@ def __bool__(self: Tensor) -> bool:  # noqa: N807
             if self._array.size == 0
             else "Boolean value of Tensor with more than one value is ambiguous"
         )
-    return bool(self._array.item())
+    return bool(readable(self._array).item())
 
 
 def _number(self: Tensor) -> Any:

@@ -39,15 +39,15 @@ TILED_WIDTHS = (32, 64)
 _tiled = {width: f"#define LANES {LANES}\n#define EACH 1\n#define WIDTH {width}\n{ATTENTION}{TILED}" for width in TILED_WIDTHS}  # fmt: skip
 
 
-def _places(x: Array) -> np.ndarray:
+def _places(x: Array) -> bytes:
     """How far apart samples, heads and rows are; of an array with three dimensions there is one sample."""
     return _struct(x.strides[:-1], x.itemsize)
 
 
 @lru_cache(maxsize=256)
-def _struct(strides: tuple[int, ...], itemsize: int) -> np.ndarray:
+def _struct(strides: tuple[int, ...], itemsize: int) -> bytes:
     steps = [s // itemsize for s in strides]
-    return np.array([0] * (3 - len(steps)) + steps, np.int64).view("V24")  # one struct
+    return np.array([0] * (3 - len(steps)) + steps, np.int64).tobytes()
 
 
 def _fits(*arrays: Array) -> bool:
@@ -68,7 +68,6 @@ def _run(name: str, arrays: tuple[Any, ...], given: tuple[Array, ...], rows: int
     query, key, value = given
     outer = query.shape[:-2]
     count = prod(outer) * rows
-    wide = np.float64 if query.dtype == np.float64 else np.float32
     each = next(e for e in _sources if e * LANES >= max(query.shape[-1], value.shape[-1]))
     sizes = (
         outer[-1] if outer else 1,
@@ -81,10 +80,10 @@ def _run(name: str, arrays: tuple[Any, ...], given: tuple[Array, ...], rows: int
     if widest <= TILED_WIDTHS[-1] and query.itemsize <= 4 and heads < 1 << 16:
         source = _tiled[next(w for w in TILED_WIDTHS if w >= widest)]
         grid = -(-rows // TILE), heads, 2 if name == "attention_by_key" else 1
-        args = (*arrays, *map(np.int32, sizes), wide(scale), causal)
+        args = (*arrays, *sizes, scale, causal)
         kernel_for(source, f"tiled_{name}", query.dtype)(grid, (256,), args)
         return
-    args = (*arrays, *map(np.int32, sizes), wide(scale), causal, np.int32(count))
+    args = (*arrays, *sizes, scale, causal, count)
     kernel = kernel_for(_sources[each], name, query.dtype)
     kernel((-(-count * LANES // BLOCK),), (BLOCK,), args)
 

@@ -65,6 +65,9 @@ class Cuda(Backend):
             found = self._devices[index] = device("cuda", index)
         return found
 
+    def readable(self, array: Array) -> Array:
+        return self.to_numpy(array)  # which raises what kernels have noted
+
     def compute(self, op: Any, where: device, *arrays: Any, **params: Any) -> Any:
         """A record by a kernel, or by NumPy's functions; where they do not reach this device, on the CPU.
 

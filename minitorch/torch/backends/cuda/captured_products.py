@@ -15,15 +15,21 @@ if TYPE_CHECKING:
     from .cupy_graph import CupyGraph
 
 
+def loaded(name: str) -> Any:
+    """A library that CuPy's products have loaded; None if it is not found."""
+    cupy.cuda.device.get_cublas_handle()
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    found = sorted({line.split()[-1] for line in lines if f"{name}.so" in line})
+    return ctypes.CDLL(found[0]) if found else None
+
+
 @cache
 def _library() -> Any:
     """The cuBLAS that CuPy has loaded."""
-    cupy.cuda.device.get_cublas_handle()
-    lines = Path("/proc/self/maps").read_text().splitlines()
-    found = {line.split()[-1] for line in lines if "libcublas.so" in line}
-    if not found:
+    library = loaded("libcublas")
+    if library is None:
         raise CannotCapture("cuBLAS is not found")
-    return ctypes.CDLL(sorted(found)[0])
+    return library
 
 
 @cache

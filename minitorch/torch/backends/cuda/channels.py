@@ -31,12 +31,12 @@ def _parts(channels: int, rest: int, n: int) -> int:
 
 
 @lru_cache(maxsize=512)
-def _shared(sizes: tuple[int, int, int]) -> tuple[int, tuple[np.uint32, ...]]:
+def _shared(sizes: tuple[int, int, int]) -> tuple[int, tuple[int, ...]]:
     """How many parts a channel has; if several, the sizes, and how many numbers each part has."""
     count = _parts(*sizes)
     if count == 1:
         return 1, ()
-    return count, tuple(np.uint32(v) for v in (*sizes, -(-sizes[2] // count)))
+    return count, (*sizes, -(-sizes[2] // count))
 
 
 def batch_norm(
@@ -52,13 +52,13 @@ def batch_norm(
     given = pointer(weight), pointer(bias), out, *facts
     count, shared = _shared(sizes)
     if count == 1:
-        args = (input, *given, *sizes, wide.type(eps))
+        args = (input, *given, *sizes, eps)
         kernel_for(SOURCE, "batch_norm", input.dtype)((sizes[0],), (BLOCK,), args)
         return out, *facts
     parts = cupy.ndarray((sizes[0], count, 2), wide)
     grid = (count, sizes[0])
     kernel_for(PARTS, "batch_norm_parts", input.dtype)(grid, (PART,), (input, parts, *shared))
-    args = (input, parts, *given, *shared, wide.type(eps))
+    args = (input, parts, *given, *shared, eps)
     kernel_for(PARTS, "batch_norm_of_parts", input.dtype)(grid, (PART,), args)
     return out, *facts
 
@@ -95,10 +95,8 @@ def move_running(
     given = [v for v in (means, variances) if v is not None]
     if mean.dtype.char not in "fd" or not fit(mean, variance, *given):
         return False
-    number, n = mean.dtype.type, mean.size
-    args = (
-        pointer(means), pointer(variances), mean, variance, number(unbiased), number(momentum), np.int32(n),
-    )  # fmt: skip
+    n = mean.size
+    args = pointer(means), pointer(variances), mean, variance, unbiased, momentum, n
     kernel_for(RUNNING, "move_running", mean.dtype)((-(-n // BLOCK),), (BLOCK,), args)
     return True
 

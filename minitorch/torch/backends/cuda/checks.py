@@ -1,38 +1,56 @@
-"""Places that kernels find to be out of range: noted in memory of the CPU, which is looked at before a result is given out."""
+"""Places that kernels find to be out of range: noted in memory of the CPU, which is looked at when somebody waits for the GPU.
+
+With CUDA_LAUNCH_BLOCKING=1 each kernel that may note one is waited for, as in PyTorch: the error is raised where it was made.
+"""
 
 from __future__ import annotations
 
-import threading
+import os
+from functools import cache
+from typing import Any
 
 import cupy  # pyright: ignore[reportMissingImports]
 import numpy as np
 
-from .graphs import recording
+from .graphs import MOST_CHECKS, recording
 
-_own = threading.local()
+BLOCKING = os.environ.get("CUDA_LAUNCH_BLOCKING") == "1"
+
+_messages: list[str] = []
 
 
-def note() -> int:
-    """The address of two numbers of this thread, or of its graph: whether a place is wrong, and which."""
+@cache
+def _noted() -> tuple[Any, np.ndarray]:
+    """Memory that GPUs write, and what is in it: two numbers for each message, whether a place is wrong, and which."""
+    memory = cupy.cuda.alloc_pinned_memory(16 * MOST_CHECKS)
+    numbers = np.frombuffer(memory, np.int64, 2 * MOST_CHECKS)
+    numbers[...] = 0
+    return memory, numbers
+
+
+def note(message: str) -> int:
+    """The address of the two numbers of a message, or of the next check of a graph."""
     if recording.graph is not None:
-        return recording.graph.note()
-    if not hasattr(_own, "memory"):
-        _own.memory = cupy.cuda.alloc_pinned_memory(16)
-        _own.numbers = np.frombuffer(_own.memory, np.int64, 2)
-        _own.numbers[...] = 0
-    return _own.memory.ptr
+        return recording.graph.note(message)
+    if message not in _messages:
+        _messages.append(message)
+    return _noted()[0].ptr + 16 * _messages.index(message)
 
 
-def check(message: str) -> None:
-    """Wait for the kernel; IndexError, with the place in the message, if it found one out of range.
+def check() -> None:
+    """After a kernel that may note a place was started: wait for it, if that is asked for."""
+    if BLOCKING and recording.graph is None:
+        cupy.cuda.get_current_stream().synchronize()
+        raise_wrong()
 
-    A kernel of a graph is looked after when somebody waits for the GPU.
-    """
-    if recording.graph is not None:
-        recording.graph.messages.append(message)
+
+def raise_wrong() -> None:
+    """After waiting for the GPU: IndexError, with the place in the message, if a kernel found one out of range."""
+    if not _messages:
         return
-    cupy.cuda.get_current_stream().synchronize()
-    wrong, place = _own.numbers.tolist()
-    if wrong:
-        _own.numbers[0] = 0
-        raise IndexError(message.format(place))
+    numbers = _noted()[1]
+    for k, message in enumerate(_messages):
+        if numbers[2 * k]:
+            place = int(numbers[2 * k + 1])
+            numbers[...] = 0
+            raise IndexError(message.format(place))

@@ -95,10 +95,11 @@ class CupyCuda(Cuda):
             super().update(formula, columns, numbers)
 
     def fill_random(self, launch: Any, seed: int, offset: int, kind: Any, where: device) -> Array:
-        return self._fill("draw", launch, (np.uint64(seed), np.uint64(offset)), kind, where)
+        return self._fill("draw", launch, (seed, offset), kind, where)
 
     def _fill(self, name: str, launch: Any, state: Any, kind: Any, where: device) -> Array:
         from .elementwise import HEAD, TYPES
+        from .launching import Kernel
 
         if kind.kind == "c":
             raise TypeError(f"no random numbers of {kind}")
@@ -108,11 +109,9 @@ class CupyCuda(Cuda):
         kernel = self._random.get(key)
         if kernel is None:
             source = HEAD + code_of(launch, memory, read, write)
-            kernel = self._random[key] = cupy.RawKernel(source, name).kernel
+            kernel = self._random[key] = Kernel(source, name)
         whole = recipe.base in ("word", "pair")
-        numbers = [
-            np.uint64(v % (1 << 64)) if whole else launch.wide.type(v) for v in (recipe.a, recipe.b)
-        ]
+        numbers = [v % (1 << 64) if whole else launch.wide.type(v) for v in (recipe.a, recipe.b)]
         with self._on(where):
             out = cupy.ndarray((launch.n,), kind)
             kernel((launch.blocks,), (BLOCK,), (out, launch.n, *state, *numbers))

@@ -13,7 +13,9 @@ import numpy as np
 from cupy.cuda import runtime  # pyright: ignore[reportMissingImports]
 
 from ..interface import Array
+from .checks import raise_wrong
 from .graphs import MOST_CHECKS, MOST_WORDS, CannotCapture, Graph, recording
+from .launching import Kernel
 
 MOST_COPIES = 64
 """How many arrays one launch copies."""
@@ -44,7 +46,7 @@ Copy = tuple[int, int, int]
 
 @cache
 def _begin_kernel() -> Any:
-    return cupy.RawKernel(BEGIN, "begin").kernel
+    return Kernel(BEGIN, "begin")
 
 
 class _Given:
@@ -52,7 +54,6 @@ class _Given:
 
     def __init__(self) -> None:
         self.numbers = np.zeros(_SIZE, np.int64)
-        self.struct = self.numbers.view(f"V{8 * _SIZE}")
 
     def launch(self, memory: Any, words: np.ndarray, used: int, copies: Sequence[Copy]) -> None:
         """Write words and copy memory."""
@@ -64,9 +65,7 @@ class _Given:
             own[at], own[at + MOST_COPIES], own[at + 2 * MOST_COPIES] = source, target, n
             largest = max(largest, n)
         across = min(64, max(1, largest // 8192))
-        _begin_kernel()(
-            (across, len(copies) + 1), (256,), (memory, np.int32(used), self.struct)
-        )  # fmt: skip
+        _begin_kernel()((across, len(copies) + 1), (256,), (memory, used, own.tobytes()))
 
 
 class CupyGraph(Graph):
@@ -182,9 +181,9 @@ class CupyGraph(Graph):
                 raise CannotCapture("values of the CPU are copied to the GPU, or back")
         return len(nodes)
 
-    def address(self, place: int) -> np.uintp:
+    def address(self, place: int) -> int:
         """Where a kernel finds a word."""
-        return np.uintp(self.memory.data.ptr + 8 * place)
+        return self.memory.data.ptr + 8 * place
 
     def constant(self, array: np.ndarray, where: Any = None) -> Array:
         source = np.ascontiguousarray(array)
@@ -196,11 +195,11 @@ class CupyGraph(Graph):
         self.kept += [made, source]
         return made
 
-    def note(self) -> int:
-        """The address of two numbers for the next check."""
+    def note(self, message: str) -> int:
         if len(self.messages) == MOST_CHECKS:
             raise CannotCapture("it looks at too many indices")
-        return self.noted.data.ptr + 16 * len(self.messages)
+        self.messages.append(message)
+        return self.noted.data.ptr + 16 * (len(self.messages) - 1)
 
     def workspace_of_products(self) -> Array:
         """Memory for cuBLAS."""
@@ -287,7 +286,8 @@ pending: dict[int, CupyGraph] = {}
 
 
 def raise_noted() -> None:
-    """After waiting for the GPU: the error that a kernel of a graph has noted, if there is one."""
+    """After waiting for the GPU: the error that a kernel has noted, if there is one."""
+    raise_wrong()
     while pending:
         pending.popitem()[1].check()
 

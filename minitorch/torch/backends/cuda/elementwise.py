@@ -17,6 +17,7 @@ import numpy as np
 from ...dtypes import bfloat16
 from ...ops.layout import laid_out
 from ..interface import Array
+from .launching import Kernel
 from .source import PRELUDE, Code, Program, Unsupported, called
 from .sources import RAW
 
@@ -55,7 +56,6 @@ __device__ unsigned short to_bfloat16(float f) {
 }
 """
 
-Kernel = Callable[..., None]
 _kernels: dict[Any, Any] = {}
 
 
@@ -192,7 +192,7 @@ extern "C" __global__ void kernel({", ".join(params)}, {name}* out, long long si
 {loop}
 }}"""
     number = kind.type if kind.itemsize == 8 else np.float32
-    return cupy.RawKernel(source, "kernel").kernel, result, number, each
+    return Kernel(source, "kernel"), result, number, each
 
 
 def _lined_loop(loads: list[tuple[int, str]], name: str, lines: str, each: int) -> str:
@@ -300,7 +300,7 @@ def update_from_words(
         return False
     table, grid = _table_of(columns)
     if grid:
-        args = graph.constant(table), np.int32(len(columns[0])), graph.address(place)
+        args = graph.constant(table), len(columns[0]), graph.address(place)
         launch((grid,), (BLOCK,), args)
     return True
 
@@ -362,7 +362,7 @@ extern "C" __global__ void kernel(
     {writes}
   }}
 }}"""
-    return cupy.RawKernel(source, "kernel").kernel
+    return Kernel(source, "kernel")
 
 
 _tables: dict[Any, tuple[Array, int]] = {}
@@ -378,13 +378,14 @@ def _table_of(columns: Sequence[list[Array]]) -> tuple[np.ndarray, int]:
 
 
 def _launch_update(launch: Any, columns: list[list[Array]], number: Any, numbers: Any) -> None:
-    addresses = tuple([x.data.ptr for column in columns for x in column])
-    found = _tables.get(addresses)
+    sizes = [x.size for x in columns[0]]  # other arrays may be where some were before
+    key = *sizes, *[x.data.ptr for column in columns for x in column]
+    found = _tables.get(key)
     if found is None:
         if len(_tables) >= 256:
             _tables.clear()
         table, grid = _table_of(columns)
-        found = _tables[addresses] = cupy.asarray(table), grid
+        found = _tables[key] = cupy.asarray(table), grid
     table, grid = found
     if grid:
-        launch((grid,), (BLOCK,), (table, np.int32(len(columns[0])), *map(number, numbers)))
+        launch((grid,), (BLOCK,), (table, len(columns[0]), *map(number, numbers)))

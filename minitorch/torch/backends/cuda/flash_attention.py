@@ -12,6 +12,7 @@ import numpy as np
 from ..interface import Array
 from .elementwise import HEAD, TYPES
 from .flash_sources import FLASH, PRIMITIVES
+from .launching import Kernel
 
 ROWS, TILE = 128, 64
 """How many rows a block has, and how many rows of the other side it sees at once."""
@@ -39,11 +40,8 @@ typedef unsigned short E;
 #define GROUPS {_groups(width)}
 #define BLOCKS {_groups(width)}
 {PRIMITIVES}{FLASH}"""
-    kernel = cupy.RawKernel(source, name)
     size = tiles * TILE * width * 2 + (2 * TILE * 8 if name == "flash_by_key" else 0)
-    if size > 48 << 10:
-        kernel.max_dynamic_shared_size_bytes = size
-    return kernel.kernel, size
+    return Kernel(source, name, size if size > 48 << 10 else 0), size
 
 
 TILES = {"flash": 2 + 4, "flash_by_query": 4 + 4, "flash_by_key": 4 + 4}
@@ -62,17 +60,17 @@ def fits(*arrays: Array) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _places(strides: tuple[int, ...]) -> np.ndarray:
+def _places(strides: tuple[int, ...]) -> bytes:
     """How far apart samples, heads and rows are, in elements."""
     steps = [s // 2 for s in strides]
-    return np.array([0] * (3 - len(steps)) + steps, np.int64).view("V24")  # one struct
+    return np.array([0] * (3 - len(steps)) + steps, np.int64).tobytes()
 
 
 @lru_cache(maxsize=256)
-def _sizes(query: tuple[int, ...], key: tuple[int, ...], wide: int) -> np.ndarray:
+def _sizes(query: tuple[int, ...], key: tuple[int, ...], wide: int) -> bytes:
     *outer, queries, width = query
     heads = outer[-1] if outer else 1
-    return np.array([heads, queries, key[-2], width, wide], np.int32).view("V20")
+    return np.array([heads, queries, key[-2], width, wide], np.int32).tobytes()
 
 
 class _Call:
@@ -82,7 +80,7 @@ class _Call:
         self.kind, self.heads, wide = query.dtype, prod(query.shape[:-2]), value.shape[-1]
         self.width = next(w for w in WIDTHS if w >= max(query.shape[-1], wide))
         self.sizes = _sizes(query.shape, key.shape, wide)
-        self.end = np.float32(scale), causal
+        self.end = scale, causal
 
     def launch(self, name: str, rows: int, arrays: tuple[Array, ...], of: tuple[Array, ...]) -> None:  # fmt: skip
         """Let a block compute each 128 of `rows` rows; `of` are the arrays whose strides it takes."""
@@ -111,7 +109,7 @@ def backward(
     facts = cupy.ndarray((call.heads, -(-queries // TILE) * TILE, 2), np.float32)
     count = call.heads * queries
     kernel, _ = _kernel("flash_facts", call.width, call.kind, 0)
-    args = grad, sums, facts, _places(grad.strides[:-1]), call.sizes, np.int32(count)
+    args = grad, sums, facts, _places(grad.strides[:-1]), call.sizes, count
     kernel((-(-count // 8),), (256,), args)
     by_query, by_key, by_value = made
     read = grad, *given

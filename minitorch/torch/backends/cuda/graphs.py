@@ -129,8 +129,8 @@ class Graph:
         """An array of the CPU that stays as it is, on a GPU."""
         raise NotImplementedError
 
-    def note(self) -> int:
-        """The address of two numbers for the next check: whether a place is wrong, and which."""
+    def note(self, message: str) -> int:
+        """The address of two numbers for the next check, whose error has a message: whether a place is wrong, and which."""
         raise NotImplementedError
 
     def capture(self, work: Callable[[], Generator[None, None, Any]], written: Sequence[Array]) -> Any:  # fmt: skip

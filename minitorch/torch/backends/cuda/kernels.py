@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import accumulate
 from math import prod
+from struct import Struct
 from typing import Any
 
 import cupy  # pyright: ignore[reportMissingImports]
@@ -17,6 +18,9 @@ from .typed_kernels import kernel_for
 
 MOST_PARTS = 16
 """How many arrays are joined by one launch."""
+
+_PARTS = Struct(f"{2 * MOST_PARTS}q").pack
+"""The structure `Parts` of the kernel."""
 
 OF_SIZE = {n: np.dtype(f"f{n}") for n in (2, 4, 8)}
 """Types by their bytes: to move elements, whatever they are."""
@@ -67,7 +71,7 @@ def cat(*tensors: Array, dim: int) -> Array | None:
     if out.size:
         size, more = prod(inner), [0] * (MOST_PARTS - len(tensors))
         parts = [*(x.data.ptr for x in tensors), *more, *(n * size for n in ends), *more]
-        struct = np.array(parts, np.int64).view(f"V{16 * MOST_PARTS}")
+        struct = _PARTS(*parts)
         kernel = kernel_for(JOIN, "join", OF_SIZE[kind.itemsize])
         kernel((-(-out.size // 256),), (256,), (struct, out, ends[-1] * size, out.size))
     return out

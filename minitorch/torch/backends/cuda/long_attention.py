@@ -88,9 +88,12 @@ class _Chunks:
     def launch(self, name: str, chunk: tuple[int, int, int], *args: Any) -> None:
         """Let a block of threads compute the numbers of each query."""
         first, count, seen = chunk
-        sizes = (np.int32(n) for n in (first, self.queries, count, seen))
         kernel = kernel_for(SHARES, name, self.kind)
-        kernel((self.heads * count,), (BLOCK,), (*args, self.sums, self.scale, self.causal, *sizes))
+        kernel(
+            (self.heads * count,),
+            (BLOCK,),
+            (*args, self.sums, self.scale, self.causal, first, self.queries, count, seen),
+        )
 
 
 def place(x: Array, row: int, turned: bool = False) -> tuple[int, bool, int, int]:

@@ -39,14 +39,14 @@ def cross_entropy(
     (rows, n), kind = input.shape, input.dtype
     each, sums, shares = (cupy.ndarray(s, kind) for s in ((rows,), (rows, 2), (rows,)))
     args = (
-        input, target, pointer(weight), each, sums, shares, np.uintp(note()),
-        n, ignore_index, kind.type(smoothing),
+        input, target, pointer(weight), each, sums, shares, note("Target {} is out of bounds."),
+        n, ignore_index, smoothing,
     )  # fmt: skip
     kernel_for(CROSS_ENTROPY, "cross_entropy", kind)((rows,), (_threads(n),), args)
     out, count = cupy.ndarray((), kind), cupy.ndarray((), kind)
     totals = each, shares, out, count, rows, reduction == "mean"
     kernel_for(CROSS_ENTROPY, "reduced", kind)((1,), (BLOCK,), totals)
-    check("Target {} is out of bounds.")
+    check()
     return each if reduction == "none" else out, sums, count
 
 
@@ -60,7 +60,7 @@ def cross_entropy_backward(
     (rows, n), kind = input.shape, input.dtype
     out = cupy.ndarray(input.shape, kind)
     args = (
-        grad, input, target, pointer(weight), sums, count, out, n, ignore_index, kind.type(smoothing), not grad.ndim,
+        grad, input, target, pointer(weight), sums, count, out, n, ignore_index, smoothing, not grad.ndim,
     )  # fmt: skip
     kernel_for(CROSS_ENTROPY, "cross_entropy_backward", kind)((rows,), (_threads(n),), args)
     return out
@@ -74,9 +74,9 @@ def embedding(
         return None
     rows, columns = weight.shape
     out = cupy.ndarray((*indices.shape, columns), weight.dtype)
-    args = weight, indices, out, np.uintp(note()), rows, columns, out.size
+    args = weight, indices, out, note("index out of range in self"), rows, columns, out.size
     kernel_for(EMBEDDING, "embedding", weight.dtype)((-(-out.size // BLOCK),), (BLOCK,), args)
-    check("index out of range in self")
+    check()
     return out
 
 

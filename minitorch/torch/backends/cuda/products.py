@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from struct import Struct
 from typing import Any
 
 import cupy  # pyright: ignore[reportMissingImports]
@@ -12,6 +13,7 @@ from cupy_backends.cuda.libs import cublas  # pyright: ignore[reportMissingImpor
 from ...dtypes import bfloat16
 from ..interface import Array
 from . import captured_products
+from .fused_products import ALIGNED, PLUS_BIAS, SUM_OF_ROWS, plan_for
 from .graphs import recording
 from .product_sources import PRODUCT
 from .reduction_sources import SUMS_OF_ROWS
@@ -54,9 +56,7 @@ def multiply(
         _multiply_small(sizes, a, b, None, out, kind, batch, add)
         return
     wide = np.float64 if kind == np.float64 else np.float32
-    compute = (
-        DOUBLE if wide is np.float64 else precision["float32"] if kind == np.float32 else FLOAT
-    )
+    compute = _compute_type(kind)
     zero = _ADDRESSES[wide]
     one = zero + wide(0).itemsize
     name, made = KINDS[kind], KINDS[kind if to is None else to]
@@ -82,6 +82,13 @@ def multiply(
         captured_products.gemm_batched(args)
 
 
+def _compute_type(kind: Any) -> int:
+    """What products of a type are computed in."""
+    if kind == np.float64:
+        return DOUBLE
+    return precision["float32"] if kind == np.float32 else FLOAT
+
+
 SMALL = 1 << 20
 """Up to so many multiplications, a kernel of our own computes a product."""
 
@@ -92,6 +99,9 @@ MOST_SMALL = 1 << 14
 """How many numbers such a product may have."""
 
 TILE = 16
+
+_MATRIX = Struct("Piiq").pack
+"""The structure `Matrix` of the kernel: an address, and how far apart rows, columns and matrices are."""
 
 
 def is_small(m: int, k: int, n: int, batch: int = 1) -> bool:
@@ -108,16 +118,11 @@ def _multiply_small(
     """`multiply` by our own kernel, plus a number for each column."""
     m, k, n = sizes
     grid = -(-n // TILE), -(-m // TILE), batch
-    matrices = [_struct(x[0], *((1, x[2]) if x[1] else (x[2], 1)), x[3]) for x in (a, b)]
+    matrices = [_MATRIX(x[0], *((1, x[2]) if x[1] else (x[2], 1)), x[3]) for x in (a, b)]
     args = (
-        *matrices, pointer(bias), np.uintp(out[0]), np.int32(m), np.int32(k), np.int32(n), np.int32(out[1]), out[2], add,
+        *matrices, pointer(bias), out[0], m, k, n, out[1], out[2], add,
     )  # fmt: skip
     kernel_for(PRODUCT, "small_product", kind)(grid, (TILE * TILE,), args)
-
-
-def _struct(address: int, row: int, column: int, following: int) -> np.ndarray:
-    """The structure `Matrix` of the kernel."""
-    return np.array([address, column << 32 | row, following], np.int64).view("V24")
 
 
 def product(a: Array, b: Array, out: Array) -> Array:
@@ -156,10 +161,28 @@ def linear(input: Array, weight: Array, bias: Array | None = None) -> Array | No
         _multiply_small((rows, inputs, outputs), a, b, bias, target, input.dtype, 1, False)
         return out
     if bias is not None:
+        sizes, given = (outputs, inputs, rows), (weight, input, out, bias)
+        if _fused(PLUS_BIAS, sizes, (True, False), given):
+            return out
         spread = kernel_for(SUMS_OF_ROWS, "spread", input.dtype)
         spread((-(-out.size // 256),), (256,), (bias, out, outputs, out.size))
     multiply((rows, inputs, outputs), a, b, target, input.dtype, add=bias is not None)
     return out
+
+
+def _fused(
+    beside: int, sizes: tuple[int, int, int], transposed: tuple[bool, bool], arrays: tuple[Array, ...]
+) -> bool:  # fmt: skip
+    """Let cuBLASLt compute a product, and what is beside it, as `Plan` says; False where it cannot."""
+    addresses = [x.data.ptr for x in arrays]
+    if any(a % ALIGNED for a in addresses):
+        return False
+    kind = arrays[0].dtype
+    names = KINDS[kind], _compute_type(kind), KINDS[kind] if kind == np.float64 else 0
+    plan = plan_for(names, sizes, transposed, beside)
+    if plan is not None:
+        plan(*addresses)
+    return plan is not None
 
 
 def linear_backward(
@@ -178,6 +201,11 @@ def linear_backward(
         w = weight.data.ptr, False, inputs, 0
         multiply((rows, outputs, inputs), (g, False, outputs, 0), w, (out.data.ptr, inputs, 0), kind)  # fmt: skip
         found.append(out)
+    if wanted[1] and wanted[2] and not is_small(outputs, rows, inputs):
+        made = cupy.ndarray(weight.shape, kind), cupy.ndarray((outputs,), kind)
+        sizes = inputs, rows, outputs
+        if _fused(SUM_OF_ROWS, sizes, (False, True), (input, grad, *made)):
+            return (*found, *made)
     if wanted[1]:
         out = cupy.ndarray(weight.shape, kind)
         by = x, False, inputs, 0

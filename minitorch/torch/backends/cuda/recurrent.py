@@ -49,7 +49,7 @@ class _Steps:
         """Let a thread compute each unit of n rows."""
         count = n * self.hidden
         if count:
-            sizes = np.int32(self.hidden), np.int32(count)
+            sizes = self.hidden, count
             kernel = kernel_for(RECURRENT, name, self.kind)
             kernel((-(-count // BLOCK),), (BLOCK,), (*args, *sizes))
 
@@ -75,7 +75,7 @@ class _Steps:
     def launch_all(self, name: str, batch: int, walked: tuple[Any, bool], *args: Any) -> None:
         """Let a block compute all steps of each sequence."""
         steps = _steps_on_gpu(tuple(walked[0]), walked[1], cupy.cuda.runtime.getDevice())
-        sizes = np.int32(len(steps)), np.int32(self.hidden)
+        sizes = len(steps), self.hidden
         if self.hidden in HELD_WIDTHS and self.kind.itemsize == 4:
             source = f"{RECURRENT}\n#define HIDDEN {self.hidden}\n{HELD}"
             kernel = kernel_for(source, f"held_{name}", self.kind)
@@ -85,7 +85,7 @@ class _Steps:
 
     def rows(self, start: int, *arrays: Array) -> list[Any]:
         """Where a step's rows begin in arrays."""
-        return [np.uintp(x.data.ptr + start * x.shape[1] * x.itemsize) for x in arrays]
+        return [x.data.ptr + start * x.shape[1] * x.itemsize for x in arrays]
 
 
 def _fits(gates: Array, *others: Array) -> bool:
@@ -128,7 +128,7 @@ def lstm_steps_backward(
     for rows, n in walk(sizes, reverse):
         *given, to = steps.rows(rows.start, gates, cells, tanhs, gy, slopes)
         steps.launch("lstm_step_backward", n, *given, dh, dc, to)
-        steps.to_state(int(to), n, dh, add=False)
+        steps.to_state(to, n, dh, add=False)
     return True
 
 
@@ -159,7 +159,7 @@ def gru_steps_backward(
     for rows, n in walk(sizes, reverse):
         *given, one, other = steps.rows(rows.start, gates, before, inner, gy, by_input, by_state)
         steps.launch("gru_step_backward", n, *given, dh, one, other)
-        steps.to_state(int(other), n, dh, add=True)
+        steps.to_state(other, n, dh, add=True)
     return True
 
 

@@ -110,7 +110,7 @@ def reduce_one(x: Array, out: Array, how: str, sizes: tuple[int, int, int], divi
     target = out if parts == 1 else cupy.ndarray((outer, parts, inner), wide)
     source = _source(pack, how, target.dtype)
     kernel = kernel_for(source, "reduce_rows" if inner == 1 else "reduce_columns", x.dtype)
-    last = wide.type(divisor if parts == 1 else 1)
+    last = divisor if parts == 1 else 1
     kernel(grid, block, (x, target, outer, n, inner, each, last))
     if parts > 1:
         reduce_one(target, out, how, (outer, parts, inner), divisor)

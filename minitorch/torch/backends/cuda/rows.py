@@ -102,7 +102,7 @@ def layer_norm(
     outer = (*input.shape[: input.ndim - len(by)], *(1,) * len(by))
     out = cupy.ndarray(input.shape, input.dtype)
     means, scales = cupy.ndarray(outer, wide), cupy.ndarray(outer, wide)
-    args = (input, pointer(weight), pointer(bias), out, means, scales, wide.type(eps))
+    args = (input, pointer(weight), pointer(bias), out, means, scales, eps)
     _launch(LAYER_NORM, "layer_norm", input, n, *args)
     return out, means, scales
 
@@ -151,7 +151,7 @@ def combine(name: str, target: Array, places: Array, values: Array) -> bool:
         return False
     kernel, size = kernel_for(COMBINE, "combine", target.dtype), places.size
     if size:
-        kernel((-(-size // BLOCK),), (BLOCK,), (target, places, values, np.int32(HOW[name]), size))
+        kernel((-(-size // BLOCK),), (BLOCK,), (target, places, values, HOW[name], size))
     return True
 
 

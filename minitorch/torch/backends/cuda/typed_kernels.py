@@ -5,11 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import cupy  # pyright: ignore[reportMissingImports]
-import numpy as np
-
 from ..interface import Array
 from .elementwise import HEAD, TYPES
+from .launching import Kernel
 from .sources import JOINS, OF_BLOCK
 
 BY_KIND = {kind: names for kind, names in TYPES.items() if kind.kind != "b"}
@@ -26,19 +24,20 @@ typedef {wide} T;
 #define WRITE(x) {write.format("(x)")}
 #define EXP(x) {"__expf" if kind.itemsize == 2 else "exp"}(x)
 {JOINS}{OF_BLOCK}"""
-    return cupy.RawKernel(head + source, name).kernel
+    return Kernel(head + source, name)
 
 
 def fit(*arrays: Array) -> bool:
     """Whether arrays are of one type and without gaps, and the first has elements."""
     kind = arrays[0].dtype
-    return (
-        kind in BY_KIND
-        and bool(arrays[0].size)
-        and all(x._c_contiguous and x.dtype == kind for x in arrays)
-    )
+    if kind not in BY_KIND or not arrays[0].size:
+        return False
+    for x in arrays:  # noqa: SIM110 - a generator would take longer than the question
+        if not x._c_contiguous or (x.dtype is not kind and x.dtype != kind):
+            return False
+    return True
 
 
 def pointer(array: Array | None) -> Any:
     """An array as a kernel takes it; none as the address 0."""
-    return np.uintp(0) if array is None else array
+    return 0 if array is None else array

@@ -46,13 +46,13 @@ Sizes = tuple[int, ...]
 
 
 @lru_cache(maxsize=512)
-def _packed(channels: int, sizes: Sizes, outs: Sizes, geometry: Geometry) -> np.ndarray:
+def _packed(channels: int, sizes: Sizes, outs: Sizes, geometry: Geometry) -> bytes:
     """The structure `Geometry` of the kernels; missing dimensions have the size 1."""
     more = 3 - len(sizes)
     numbers = [channels]
     for fill, own in ((1, sizes), (1, outs), (1, geometry.kernel), (1, geometry.stride), (0, geometry.padding), (1, geometry.dilation)):  # fmt: skip
         numbers += [fill] * more + list(own)
-    return np.array(numbers, np.int32).view(f"V{4 * len(numbers)}")  # one struct
+    return np.array(numbers, np.int32).tobytes()
 
 
 def _launch(name: str, kind: Any, size: int, *args: Any, source: str = WINDOWS) -> None:
@@ -93,7 +93,7 @@ class _Convolution:
             return x, start
         out = cupy.ndarray((count * self.rows * self.windows,), self.kind)
         threads = count * self.channels * self.windows
-        _launch("unroll", self.kind, threads, np.uintp(start), out, self.packed)
+        _launch("unroll", self.kind, threads, start, out, self.packed)
         return out, out.data.ptr
 
     def is_direct(self, given: int, made: int, places: int) -> bool:
@@ -110,17 +110,7 @@ class _Convolution:
         source = f"{WINDOWS}\n#define CHANNELS {CHANNELS}\n#define DEPTH {depth}\n{DIRECT}"
         kernel = kernel_for(source, "direct", self.kind)
         grid = -(-count // DIRECT_BLOCK), -(-made // CHANNELS)
-        args = (
-            x,
-            weight,
-            pointer(bias),
-            out,
-            self.packed,
-            np.int32(given),
-            np.int32(made),
-            back,
-            count,
-        )
+        args = x, weight, pointer(bias), out, self.packed, given, made, back, count
         kernel(grid, (DIRECT_BLOCK,), args)
 
     @property
@@ -131,7 +121,7 @@ class _Convolution:
     def grouped(self, name: str, blocks: int, *args: Any) -> None:
         """Start a kernel for all groups; the last of its arguments is how many numbers there are."""
         groups = len(self.each_group)
-        sizes = map(np.int32, (self.outputs, self.channels // groups, self.own_outputs))
+        sizes = self.outputs, self.channels // groups, self.own_outputs
         kernel = kernel_for(WINDOWS + GROUPED, name, self.kind)
         kernel((blocks,), (BLOCK,), (*args[:-1], self.packed, *sizes, args[-1]))
 
@@ -227,7 +217,7 @@ def transposed(
                 (source + o, False, conv.windows, conv.outputs * conv.windows),
                 (into + c, conv.windows, conv.rows * conv.windows), input.dtype, count,
             )  # fmt: skip
-        target = np.uintp(out.data.ptr + first * own * input.itemsize)
+        target = out.data.ptr + first * own * input.itemsize
         _launch("roll", input.dtype, count * own, columns, pointer(bias), target, conv.packed)
     return out
 
@@ -318,7 +308,7 @@ def _launch_means(
     """Start a kernel of average pooling; `shapes` are those of its input and of its means."""
     sizes, outs = (shape[-len(geometry.kernel) :] for shape in shapes)
     *_, padded, divisor = window
-    args = source, out, _packed(1, sizes, outs, geometry), np.int32(divisor or 0), bool(padded)
+    args = source, out, _packed(1, sizes, outs, geometry), divisor or 0, bool(padded)
     _launch(name, out.dtype, out.size, *args, source=WINDOWS + MEANS)
 
 
