@@ -40,15 +40,15 @@ def are_errors_usual() -> bool:
     return found is _usual or found == _usual
 
 
-def without_errors(write: Callable[..., Any], *args: Any) -> Any:
-    """Call a function that writes into memory, whatever a program asked of NumPy."""
+def without_errors(compute: Callable[..., Any], *args: Any) -> Any:
+    """Call a function without a word of NumPy's, whatever a program asked of it: one that writes, or is no operation."""
     if not are_errors_usual():
         with np.errstate(all="ignore"):
-            return write(*args)
+            return compute(*args)
     filters = warnings.filters
     if not filters or filters[0] is not SILENCE:
         silence()
-    return write(*args)
+    return compute(*args)
 
 
 def silence() -> None:

@@ -12,6 +12,7 @@ from ..backends.interface import backend_for, from_numpy, others, resolve, strid
 from ..device import CPU, chosen, where_new
 from ..dtypes import dtype as dtype_type
 from ..environment import preserve_format
+from ..numpy_warnings import without_errors
 from ..tensor import Array, Tensor
 from .copies import order_of_memory
 from .layout import memory_order
@@ -121,8 +122,7 @@ def _from_python(data: Any, dtype: dtype_type | None) -> Array:
     kind = dtype or _kind_of(data)
     plain = _plain(data)
     try:
-        with np.errstate(over="ignore"):  # a float beyond the type is infinite
-            return np.array(plain, dtype=kind.numpy)
+        return without_errors(np.array, plain, kind.numpy)  # a float beyond the type is infinite
     except OverflowError as e:
         if kind.kind == dtypes.INTEGRAL and not kind.is_signed:  # what is below 0 wraps around
             whole = np.array(plain, dtype=object)
