@@ -50,6 +50,11 @@ def test_the_first_difference_is_named(mistaken: Path) -> None:
             "The first is at **value, x = -4**: yours gives **0.5**, the reference **0**"
             in words(app)
         )
+    with app_on(mistaken, "graph", code="both", ge="relu(x - 4) + x") as app:  # slopes agree
+        assert (
+            "The first is at **relu(x + -4)**: yours gives **0.5**, the reference **0**"
+            in words(app)
+        )
     with app_on(mistaken, "tensors", code="both") as app:
         assert "**position of index, (0, 2)**: yours gives **3**, the reference **2**" in words(app)
 

@@ -275,10 +275,11 @@ def show_walk(
         show_check(nodes, now)
 
 
-def comparable(walk: dict[str, Any], nodes: list[Any]) -> dict[str, Any]:
-    """The derivatives of the leaves, by their names."""
+def comparable(nodes: list[Any], walk: dict[str, Any]) -> dict[str, Any]:
+    """What the boxes compute, and the derivatives of the leaves, by their names."""
     called = flow.formulas(nodes)
-    return {f"derivative of {called[number]}": slope for number, slope in walk["leaves"]}
+    values = {called[number]: nodes[number]["value"] for number in flow.results(nodes)}
+    return values | {f"derivative of {called[number]}": slope for number, slope in walk["leaves"]}
 
 
 # --- The page -------------------------------------------------------------------------------------------
@@ -312,4 +313,6 @@ if asked is not None:
         )
         if isinstance(back[number], (Missing, Problem)):
             view.checked(back[number])
-    show_difference([walk and comparable(walk, drawn[0]["nodes"]) for walk in walks])
+    if len(drawn) == len(walks):
+        both = zip(drawn, walks, strict=True)
+        show_difference([walk and comparable(answer["nodes"], walk) for answer, walk in both])
