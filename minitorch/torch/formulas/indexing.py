@@ -41,7 +41,7 @@ def embedding_backward(
         padding_idx: a row that gets no gradient
         by_frequency: whether to divide by how often each row was taken
     """
-    flat, gs = index.reshape(-1), g.reshape(-1, g.shape[-1])
+    flat, gs = index.reshape(-1), g.reshape(index.size, g.shape[-1])
     if by_frequency:
         gs = gs / np.bincount(flat, minlength=rows)[flat][:, None].astype(g.dtype)
     if padding_idx is not None:

@@ -391,6 +391,11 @@ method("abs_", abs_)
 as_functions("abs_")
 
 
+ROUNDED = Op(
+    "round", ("input", "near"), lambda input, near: near.copy(), {"input": flat, "near": None}
+)
+
+
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest number with so many decimals, halves to even."""
     if plain_integer(decimals, "round", "decimals") == 0:
@@ -398,9 +403,9 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     if input.dtype.kind < dtypes.FLOATING:
         raise NotImplementedError(f"\"round_cpu\" not implemented for '{kind_name(input._array)}'")
     scale = 10.0 ** abs(decimals) if abs(decimals) <= 308 else np.inf
-    wide = input.to(wide_type(input.dtype))
+    wide = input.detach().to(wide_type(input.dtype))
     near = (wide * scale).round() / scale if decimals > 0 else (wide / scale).round() * scale
-    return near.to(input.dtype)
+    return ROUNDED(input, near.to(input.dtype))
 
 
 in_place("round_", round)

@@ -84,7 +84,8 @@ def destination(
     kind: Any = named.pop("dtype", None)
     where: Any = named.pop("device", None)
     other = named.pop("tensor", None)
-    if args and isinstance(args[0], (bool, float, complex)):  # a number stands for its type
+    whole = int if isinstance((*args, None, None)[1], bool) else bool
+    if args and isinstance(args[0], (float, complex, whole)):  # a number stands for its type
         kind, args = dtypes.from_numpy_dtype(np.asarray(args[0]).dtype), args[1:]
     for arg in (*args, other):
         if isinstance(arg, dtype_type):

@@ -478,5 +478,10 @@ def histogramdd(
         b if isinstance(b, Tensor) else without_derivative("histogramdd", e, input, weight, *each)
         for b, e in zip(each, edges, strict=True)
     ]
+    if weight is not None and weight.shape != input.shape[:-1]:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
+            f"excluding its innermost dimension, but got {list(weight.shape)} and {list(input.shape)}"
+        )
     hist = _count_rows(rows, weight, edges, density)
     return named("histogramdd", "hist", "bin_edges")(hist, tuple(shown))

@@ -246,18 +246,15 @@ def batch_norm(
 
     In training the running mean and variance move towards the batch's; after it they are used.
     """
-    if input._array.size:
-        check_no_gradient("native_batch_norm", running_mean=running_mean, running_var=running_var)
     if training and eps <= 0:
         raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     if eps < 0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
     if training:
         _need_several(input._array.shape)
-    if not input._array.size:
-        return _of_nothing(input, weight, bias)
-    _check_channels("batch_norm", input, running_mean, running_var, weight, bias)
-    return _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    return _torch_batch_norm(
+        input, weight, bias, running_mean, running_var, training, momentum, eps
+    )
 
 
 def check_types(input: Tensor, *parameters: Any) -> None:
@@ -305,12 +302,18 @@ def _batch_norm(
             )
         known = (input, running_mean, running_var, weight, bias)
         return bind(BATCH_NORM_EVAL, known, {"eps": eps})
+    _both_or_neither(running_mean, running_var)
     out, mean, _, var = bind(BATCH_NORM, (input, weight, bias), {"by": None, "eps": eps})
     count = input._array.size // input._array.shape[1]
     if running_mean is not None or running_var is not None:
         unbiased = count / max(count - 1, 1)
         update_running(running_mean, running_var, mean, var, unbiased, momentum)
     return out
+
+
+def _both_or_neither(running_mean: Any, running_var: Any) -> None:
+    if (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
 
 
 @update(0, 1)
@@ -355,8 +358,12 @@ def _torch_batch_norm(
     input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
     eps: float, cudnn_enabled: bool = True,
 ) -> Tensor:  # fmt: skip
-    """`nn.functional.batch_norm` with its arguments in another order."""
-    return batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    """`nn.functional.batch_norm` with its arguments in another order, which looks neither at `eps` nor at the batch."""
+    if not input._array.size:
+        return _of_nothing(input, weight, bias)
+    check_no_gradient("native_batch_norm", running_mean=running_mean, running_var=running_var)
+    _check_channels("batch_norm", input, running_mean, running_var, weight, bias)
+    return _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
 # --- Instance and group norm -----------------------------------------------------------------------
@@ -378,12 +385,15 @@ def instance_norm(
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {list(input.shape)}"
         )
-    _check_channels("instance_norm", input, running_mean, running_var, weight, bias)
+    unread = not input._array.size and input._array.shape[0]
+    scales = (None, None) if unread else (weight, bias)
+    _check_channels("instance_norm", input, running_mean, running_var, *scales)
     if not input._array.size:
         return _of_nothing(input, weight, bias)
     if not use_input_stats:
         return _batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
-    if running_mean is not None or running_var is not None:
+    _both_or_neither(running_mean, running_var)
+    if running_mean is not None:
         dims = tuple(range(2, input.ndim))
         wide = input.detach()
         wide = wide.float() if is_half(wide._array) else wide

@@ -230,6 +230,16 @@ binary(
 as_functions("gcd_", "lcm_")
 
 
+TIMES_POWER = Op(
+    "ldexp",
+    ("input", "power", "other"),
+    in_single(lambda input, power, other: input * power),
+    {
+        "input": lambda g, other: ldexp(g, other),
+        "power": None,
+        "other": lambda g, out: g * out * math.log(2),
+    },
+)
 LDEXP = Op(
     "ldexp",
     ("input", "other"),
@@ -244,11 +254,15 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     check_tensor("ldexp", other, "other")
     if input.dtype.is_floating_point and other.dtype is dtypes.bool_:
         raise NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
+    broadcast_shapes("ldexp", input._array.shape, other._array.shape)
     if other.dtype.kind != dtypes.INTEGRAL or not input.dtype.is_floating_point:
         if input.dtype.is_complex and other.dtype.kind < dtypes.FLOATING:
             other = other.to(input.dtype.to_real())
+        if input.dtype.kind == other.dtype.kind == dtypes.FLOATING:
+            kind = result_type(input, other)
+            power = (2.0 ** other.detach()).to(kind)
+            return TIMES_POWER(input.to(kind), power, other.to(kind))
         return input * 2.0**other
-    broadcast_shapes("ldexp", input._array.shape, other._array.shape)
     return LDEXP(input, other)
 
 
@@ -291,7 +305,7 @@ def float_power_(self: Tensor, exponent: Any) -> Tensor:
         raise RuntimeError(
             f"the base given to float_power_ has dtype {self.dtype} but the operation's result requires dtype Double"
         )
-    return self.pow_(exponent)
+    return self.pow_(exponent.to(self.dtype) if isinstance(exponent, Tensor) else exponent)
 
 
 method("float_power_", float_power_)

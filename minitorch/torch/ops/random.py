@@ -267,9 +267,15 @@ def drawn_for(input: Array, distribution: Callable[..., Array], *args: Any, **na
     return in_memory_order(numbers, input)
 
 
+def _are_chances(p: Any) -> bool:
+    """Whether all numbers are from 0 to 1."""
+    with np.errstate(invalid="ignore"):
+        return bool(as_array((p >= 0) & (p <= 1)).all())
+
+
 def _bernoulli(input: Array, p: Any, generator: Any, by_memory: bool = False) -> Array:
     """0 or 1, drawn in the order of the elements, or in that of the input's memory."""
-    if p is None and ((input < 0) | (input > 1)).any():
+    if p is None and not _are_chances(input):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true")
     backend = backend_of(input)
     chances, where = input if p is None else p, backend.device_of(input)
@@ -447,7 +453,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
         p = p.expand(self._array.shape)
         require_floats("bernoulli_tensor_cpu_p_", p._array)
     probability = p._array if isinstance(p, Tensor) else p
-    if as_array((probability < 0) | (probability > 1)).any():
+    if not _are_chances(probability):
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     require_floats("bernoulli_scalar_cpu_", self._array, "biufV")
     if not self._array.size:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from ..autograd.graph import layout_at
 from ..formulas import recurrent as cpu
 from ..interpreters import composite, is_interpreted
@@ -312,6 +313,8 @@ def _one_step(
             f"expected m1 and m2 to have the same dtype, but got: {' != '.join(map(str, kinds))}"
         )
     _check_layer(op, sizes, input, hx, c, *weights)
+    if op is PLAIN["tanh"] and input.dtype.kind == dtypes.INTEGRAL:
+        return unrolled(_plain_step("tanh"), sizes, False, input, hx, c, *weights)
     return bind(op, (input, hx, c, *weights), {"sizes": sizes, "reverse": False})
 
 

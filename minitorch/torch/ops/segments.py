@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from ..tensor import Tensor
 from .joining import cat, stack
 from .movement import wrap_dim
-from .precision import require_floats
+from .precision import kind_name, require_floats
 from .promotion import exact_number
 from .surface import FUNCTIONS, check_no_gradient, check_tensor, function
 
@@ -48,6 +49,9 @@ def segment_reduce(
     d = wrap_dim(axis, data.ndim)
     label, rows = ("lengths", lengths) if offsets is None else ("offsets", offsets)
     assert rows is not None
+    if rows.dtype not in (dtypes.int32, dtypes.int64):
+        kernel = f"_segment_reduce_{label}_cpu_kernel1"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{kind_name(rows._array)}'")
     if rows is offsets and rows.shape[-1:] == (0,):
         raise RuntimeError(
             f"Trying to create tensor with negative dimension -1: {list(rows.shape)}"

@@ -119,8 +119,8 @@ def _length(away: Tensor, p: float) -> Tensor:
         flat = (away - away.detach()).nan_to_num(0).sum(-1) * 0  # for its derivative
         count = (size != 0).to(size.dtype).sum(-1)
         return count.masked_fill(size.isnan().any(-1), math.nan) + flat
-    if p == 1:
-        return size.sum(-1)
+    if p == 1:  # whose derivative at NaN is NaN
+        return (away * away.detach().sign().masked_fill(away.isnan(), math.nan)).sum(-1)
     if math.isinf(p):
         return size.amax(-1) if size.shape[-1] else size.sum(-1)
     if p < 1:  # whose derivative at 0 is infinite, and counts as 0

@@ -26,7 +26,7 @@ _ACCEPTED = (Tensor, *NUMBERS)
 EXACT_OUT = frozenset(
     """abs addbmm addmm addmv amax amin argmax argmin argsort baddbmm bitwise_not bmm ceil conj_physical cross cummax
     cummin diag dot float_power floor frac frexp gelu hash_tensor hardshrink heaviside histc histogram index_add index_copy
-    index_reduce inner isin isneginf isposinf kthvalue log_softmax logcumsumexp logsigmoid lu_solve lu_unpack matmul max
+    index_reduce inner isin isneginf isposinf kthvalue log_softmax logcumsumexp logsigmoid lu_solve lu_unpack matmul matrix_power max
     min mm mode msort multi_dot mv nan_to_num nanquantile narrow_copy neg nonzero norm ormqr qr quantile renorm
     round scatter scatter_add scatter_reduce sgn sign signbit slice_scatter softmax softplus softshrink sort svd tensordot topk triangular_solve
     tril triu trunc vdot where alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy slice_copy view_as_complex_copy view_as_real_copy squeeze_copy t_copy

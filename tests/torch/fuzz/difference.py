@@ -27,6 +27,7 @@ class Difference:
         instead: another call, which PyTorch must answer as we answer this one
         truth: a function of single numbers, that ours must be near to
         finite: whether both libraries must agree wherever both are finite
+        elsewhere: of which elements of the first tensor it is, as masks; all others' gradients must agree
     """
 
     reason: str
@@ -37,6 +38,7 @@ class Difference:
     instead: Callable[[Call], Call] | None = None
     truth: Callable[..., Any] | None = None
     finite: bool = False
+    elsewhere: Callable[[Call], list[Any]] | None = None
 
     def covers(self, call: Call, finding: Finding) -> bool:
         """Whether a finding is this difference."""
@@ -48,6 +50,7 @@ class Difference:
             and (self.instead is None or answers_as(call, self.instead(call)))
             and (self.truth is None or is_right(call, self.truth))
             and (not self.finite or agrees_where_finite(call))
+            and (self.elsewhere is None or agrees_where_finite(call, self.elsewhere(call)[0]))
         )
 
 

@@ -223,6 +223,14 @@ ERRORS = (
         text="called on an undefined Tensor|mask with dtype nullptr|groups to divide channels in must be positive",
     ),
     Difference(
+        "PyTorch fails inside `index_put` without an index, and inside the derivative of `channel_shuffle` into no "
+        "groups.",
+        "accepted",
+        names=r"(Tensor\.)?index_put_?",
+        text='"index_put" not implemented for \'UInt',
+        when=lambda call: not leaves((call.args[1:2], call.kwargs.get("indices"))),
+    ),
+    Difference(
         "PyTorch's `fill_diagonal_` goes on past the end of memory that a tensor shows more than once.",
         "refused",
         names=r"Tensor\.fill_diagonal_",
@@ -362,13 +370,6 @@ ERRORS = (
         "accepted",
         names=r"(Tensor\.)?cov",
         text="a view of a leaf Variable that requires grad is being used in an in-place operation",
-    ),
-    Difference(
-        "`x.to(3, True)` takes the number for that of a type in PyTorch, not of a device.",
-        "refused",
-        names=r"Tensor\.to",
-        text="there is no GPU here|Device index must not be negative",
-        when=lambda call: len(call.args) > 1 and type(call.args[1]) is int,
     ),
     Difference(
         "PyTorch takes a tensor of one element for a dimension or a flag of `std` and `var`.",

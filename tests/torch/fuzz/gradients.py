@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch as real
 
 from ..oracle import leaves
+from .calls import Call
 from .difference import (
     Difference,
     has_blank,
@@ -21,6 +24,15 @@ from .difference import (
     not_finite,
 )
 from .judging import of_twin
+
+
+def with_float_exponents(call: Call) -> Call:
+    """The same call of `ldexp` with exponents of the first tensor's type."""
+    args, kind = call.args, call.args[0].dtype
+    if len(args) > 1:
+        return replace(call, args=[args[0], args[1].to(kind)])
+    return replace(call, kwargs={"other": call.kwargs["other"].to(kind)})
+
 
 GRADIENTS = (
     Difference(
@@ -168,6 +180,21 @@ GRADIENTS = (
         "The gradient of `as_strided_scatter` by its input goes to what was overwritten, in PyTorch.",
         "gradient values",
         names=r"(Tensor\.)?as_strided_scatter",
+        text="gradient of input 0",
+    ),
+    Difference(
+        "PyTorch's gradient of `as_strided_scatter` by its source is read as if the input lay in one row of memory.",
+        "gradient values",
+        names=r"(Tensor\.)?as_strided_scatter",
+        text="gradient of input 1",
+        when=lambda call: not call.args[0].is_contiguous(),
+    ),
+    Difference(
+        "PyTorch's gradient of `soft_margin_loss`, of exp(-xy) over 1 more than it, overflows on the way.",
+        "gradient values",
+        names=r"nn\.functional\.soft_margin_loss",
+        text=r"\(-?\d[^)]*\), expected .*\((-?inf|nan)\)",
+        finite=True,
     ),
     Difference(
         "The factors of a singular matrix have no derivative.",
@@ -188,18 +215,18 @@ GRADIENTS = (
         when=lambda call: not_finite(call) and has_zero(call),
     ),
     Difference(
-        "PyTorch's derivative of `ldexp` by the exponent overflows before it is multiplied by the logarithm of 2.",
-        "gradient values",
-        names=r"(Tensor\.)?ldexp_?",
-        text=r"expected .*\(-?inf\)",
-        when=is_extreme,
-        finite=True,
-    ),
-    Difference(
         "A label of `ctc_loss` that is the blank itself is counted once, or twice, at the last step.",
         "gradient values",
         names=r"(nn\.functional\.)?ctc_loss",
         when=has_blank,
+    ),
+    Difference(
+        "PyTorch's gradient of `rms_norm` of numbers whose squares overflow is an infinite one times 0.",
+        "gradient values",
+        names=r"(nn\.functional\.)?rms_norm",
+        text=r"\(-?0\.0\), expected .*\(nan\)",
+        when=is_extreme,
+        finite=True,
     ),
     Difference(
         "PyTorch's derivative of `xlogy` at 0 is 0 also for the logarithm of a number that is NaN.",
@@ -219,14 +246,19 @@ GRADIENTS = (
         "A singular matrix has no derivative of the logarithm of its determinant: PyTorch's is infinite.",
         "gradient values",
         names=r"(Tensor\.|linalg\.)?(logdet|slogdet)",
-        text=r"\(nan\), expected .*inf",
+        text=r"expected .*inf",
+        when=is_deficient,
     ),
     Difference(
-        "PyTorch's gradient of `polar` by a negative length points the wrong way, and by a length of 0 is 0.",
+        "PyTorch's gradient of `polar` by a negative length points the wrong way, and by one whose square is 0 or "
+        "infinite is 0 or NaN.",
         "gradient values",
         names="polar",
         text="gradient of input 0",
-        when=lambda call: any(bool((t <= 0).any()) for t in leaves(call.args[:1])),
+        elsewhere=lambda call: [
+            ~((t > real.finfo(t.dtype).tiny ** 0.5) & (t < real.finfo(t.dtype).max ** 0.5))
+            for t in leaves((call.args[:1], call.kwargs.get("abs")))
+        ],
     ),
     Difference(
         "PyTorch's gradient of `narrow_copy` from a place counted from the end is 0.",
@@ -290,11 +322,7 @@ GRADIENTS = (
         "PyTorch's gradient of `ldexp` by whole exponents is a power of whole numbers: 0 for negative ones, and overflown.",
         "gradient values",
         names=r"(Tensor\.)?ldexp_?",
-        when=lambda call: any(
-            not (t.is_floating_point() or t.is_complex())
-            and bool(((t < 0) | (t >= 8 * t.element_size() - 1)).any())
-            for t in leaves((call.args, call.kwargs))
-        ),
+        instead=with_float_exponents,
     ),
     Difference(
         "The derivative of a variance with no degrees of freedom left is infinite or NaN, which each formula finds "
@@ -315,7 +343,10 @@ GRADIENTS = (
         "PyTorch's gradient of `embedding_bag` with `scale_grad_by_freq` divides by another row's count.",
         "gradient values",
         names=r"(nn\.functional\.)?_?embedding_bag(_forward_only)?",
-        when=lambda call: call.kwargs.get("scale_grad_by_freq", True) is True,
+        when=lambda call: (
+            call.kwargs.get("scale_grad_by_freq")
+            or (*call.args, *[None] * 6)[5 if "functional" in call.name else 3] is True
+        ),
     ),
     Difference(
         "PyTorch's derivative of a function that it has none of is silently lost where it wrote into a view "

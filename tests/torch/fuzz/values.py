@@ -31,7 +31,7 @@ from .difference import (
     is_singular,
     not_finite,
 )
-from .judging import without_out
+from .judging import in_wider_types, without_out
 
 
 def _indices(call: Call) -> list[Any]:
@@ -60,6 +60,13 @@ VALUES = (
         "(gradient |written )?values",
         names=r"(Tensor\.|nn\.functional\.)?rrelu_?",
         when=has_bool_bound,
+    ),
+    Difference(
+        "PyTorch's `rrelu` halves the sum of whole bounds in four bytes; its derivative does not.",
+        "(written )?values",
+        names=r"(Tensor\.|nn\.functional\.)?rrelu_?",
+        when=lambda call: any(type(v) is int and abs(v) > 2**24 for v in call.args[1:3]),
+        finite=True,
     ),
     Difference(
         "PyTorch's incomplete gamma functions have nine digits from 20 on.",
@@ -121,6 +128,14 @@ VALUES = (
         "(gradient |written )?values",
         text=r"(nan|inf)",
         when=lambda call: is_complex(call) and not_finite(call),
+        finite=True,
+    ),
+    Difference(
+        "The inverse of a number near the largest, which has few digits, is 0 in PyTorch's products.",
+        "values",
+        names=r"(Tensor\.)?pinverse|linalg\.pinv",
+        text=r"e-(39|4\d|30[89]|31\d|32\d).*, expected .*\([-+0.j]*\)",
+        when=is_extreme,
         finite=True,
     ),
     Difference(
@@ -230,6 +245,7 @@ VALUES = (
         "(gradient )?values",
         names=r"(Tensor\.)?(var|std)_mean|(native_|nn\.functional\.)?(group|layer|batch|instance)_norm",
         when=is_extreme,
+        finite=True,
     ),
     Difference(
         "`mode` sorts NaN anywhere in PyTorch.",
@@ -280,7 +296,7 @@ VALUES = (
     Difference(
         "A sum that overflows on the way is infinite or NaN by the order in which it is taken.",
         "values",
-        names=r"(Tensor\.)?(nan)?(sum|mean)",
+        names=r"(Tensor\.)?(nan)?(sum|mean)|nn\.functional\.(adaptive_)?avg_pool\dd",
         text=r"\((-?inf|nan)\), expected .*\((-?inf|nan)\)",
         when=lambda call: any(
             bool((t.detach().abs().nan_to_num(0, 0, 0) > real.finfo(t.dtype).max / 4).any())
@@ -383,6 +399,7 @@ VALUES = (
         "What `tanhshrink` leaves of a small number is the rounding of tanh.",
         "values",
         names=r"nn\.functional\.tanhshrink",
+        finite=True,
     ),
     Difference(
         "PyTorch's median of no whole numbers is NaN, cast to them.",
@@ -394,7 +411,7 @@ VALUES = (
         "PyTorch's `cov` of one observation with weights writes 0 into it.",
         "written values",
         names=r"(Tensor\.)?cov",
-        text="input 0",
+        text=r"input 0 .*expected .*\(0[.0j+]*\)",
         when=lambda call: (
             call.args[0].shape[-1:] in ((), (1,))
             and any(call.kwargs.get(w) is not None for w in ("fweights", "aweights"))
@@ -410,12 +427,28 @@ VALUES = (
         "PyTorch's mean of no losses of `multi_margin_loss` and `multilabel_margin_loss` is what lies in memory.",
         "values",
         names=r"nn\.functional\.multi(label)?_margin_loss",
+        text=r"\((nan|0\.0)\), expected",
         when=lambda call: not call.args[0].numel() or not call.args[0].shape[0],
+    ),
+    Difference(
+        "PyTorch's `binary_cross_entropy_with_logits` of two-byte floats rounds at each step, until nothing is left.",
+        "values",
+        names=r"(nn\.functional\.)?binary_cross_entropy_with_logits",
+        when=has_type(real.float16, real.bfloat16),
+        instead=in_wider_types,
+    ),
+    Difference(
+        "A distance that is the largest number but for its last digit is infinite or not.",
+        "values",
+        names=r"cdist|(nn\.functional\.)?pdist",
+        text=r"1\.797693134\d+e\+308|3\.40282\d+e\+38",
+        when=is_extreme,
+        finite=True,
     ),
     Difference(
         "A norm whose order is NaN, or whose powers overflow or lose all digits, is what each library's formula gives.",
         "(gradient )?values",
-        names=r"(nn\.functional\.)?pairwise_distance|norm_except_dim|cdist|(Tensor\.)?(dist|renorm)",
+        names=r"(nn\.functional\.)?(pairwise_distance|triplet_margin_loss)|norm_except_dim|cdist|(Tensor\.)?(dist|renorm)",
         when=has_extreme_order,
     ),
     Difference(

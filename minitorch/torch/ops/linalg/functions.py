@@ -38,8 +38,15 @@ from .spectra import eigh, svd, svdvals
 # --- Powers and exponentials -------------------------------------------------------------------
 
 
-@with_out
-def matrix_power(A: Tensor, n: int) -> Tensor:
+def matrix_power(A: Tensor, n: int, *, out: Any = None) -> Tensor:
+    """A multiplied with itself n times; its inverse where n is negative."""
+    result = _matrix_power(A, n)
+    return (
+        result if out is None else into(out, result, "matrix_power", A, casts=n in (0, 1) or n > 3)
+    )
+
+
+def _matrix_power(A: Tensor, n: int) -> Tensor:
     """A multiplied with itself n times; its inverse where n is negative."""
     check_matrix("linalg.matrix_power", A)
     n = plain_integer(n, "linalg_matrix_power", "n")

@@ -32,8 +32,8 @@ def _vector_norm(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) 
     if ord != 0 and {*map(wide.shape.__getitem__, dim)} <= {1}:
         out = np.abs(wide).max(axis=dim, keepdims=keepdim)
     elif ord == 2 and len(dim) == wide.ndim and wide.flags.c_contiguous:
-        row = wide.reshape(-1)
-        total = np.sqrt(np.vdot(row, row).real)
+        row = wide.reshape(-1).view(wide.real.dtype)
+        total = np.sqrt(np.vdot(row, row))
         out = total.reshape((1,) * wide.ndim) if keepdim else total
     else:
         out = _of_sizes(np.abs(wide), float(ord), dim, keepdim)
@@ -168,6 +168,8 @@ def matrix_norm(
     if rows == columns:
         raise RuntimeError(f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
     A = _in_type(name, A, dtype)
+    if isinstance(ord, complex):
+        raise RuntimeError(f"{name}: Expected a non-complex scalar as the order of norm.")
     if ord == "fro":
         return vector_norm(A, 2, (rows, columns), keepdim)
     if ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2):
