@@ -338,6 +338,10 @@ FINDINGS = [
     *[row("segment_reduce", ONES, "sum", offsets=T([0]).to(k)) for k in (real.int8, real.float32, real.int32)],
     *[row(f"rnn_{n}_cell", *[real.ones(2, 2, dtype=k)] * 4) for n in ("tanh", "relu") for k in (real.int8, real.int64)],
     row("Tensor.bernoulli_", ONES.bfloat16(), T([0.5, NAN, 1.0], dtype=real.bfloat16)),
+    *[row("nn.functional.hardtanh", T([1, 2], dtype=real.uint8), v, 3) for v in (NAN, INF, -1.5, -0.5, 1.5)],
+    *[row("nn.functional.binary_cross_entropy", real.full((3,), 0.5, dtype=k), real.full((3,), 0.5, dtype=k), real.ones(3, dtype=w), reduction=how)
+      for k, w in ((real.float16, real.float32), (real.float32, real.float64), (real.float32, real.int64)) for how in ("mean", "none")],
+    *[row("nn.functional.instance_norm", real.ones(2, 3, 2), **{n: real.ones(1, 3)}) for n in ("weight", "bias")],
     # Gradients
     row("embedding", leaf(np.ones((1, 0))), real.ones(0, 1, dtype=real.int64), scale_grad_by_freq=True),
     row("nn.functional.pdist", leaf([[NAN, 1.0], [1.0, 3.0], [INF, 2.0]]), 1.0),

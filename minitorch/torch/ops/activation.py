@@ -154,12 +154,10 @@ def _hardtanh_any(input: Tensor, min_val: float, max_val: float, inplace: bool) 
     """`hardtanh` with bounds in any order: where they cross, the upper one wins."""
     if input.dtype is dtypes.bool_:
         raise RuntimeError("Bool inputs not supported for hardtanh")
-    if (
-        input.dtype.kind == dtypes.INTEGRAL
-        and not input.dtype.is_signed
-        and min(int(min_val), int(max_val)) < 0
-    ):
-        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    if input.dtype.kind == dtypes.INTEGRAL and not input.dtype.is_signed:
+        min_val, max_val = (exact_number(bound, dtypes.int64) for bound in (min_val, max_val))
+        if min(min_val, max_val) < 0:
+            raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     for bound in (min_val, max_val):
         exact_number(bound, input.dtype)
     return _apply(HARDTANH, input, (min_val, max_val), inplace)

@@ -90,7 +90,7 @@ def binary_cross_entropy(
     require_floats("binary_cross_entropy", input._array)
     check_no_gradient("binary_cross_entropy", weight=weight)
     loss = BINARY(input, target)
-    loss = reduced(loss if weight is None else loss * weight, how)
+    loss = reduced(loss if weight is None else (loss * weight).to(loss.dtype), how)
     return as_one("BinaryCrossEntropyBackward0", loss, input, target)
 
 

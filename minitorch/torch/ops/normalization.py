@@ -385,6 +385,11 @@ def instance_norm(
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {list(input.shape)}"
         )
+    for x in (weight, bias):
+        if x is not None and x.ndim > 1:
+            raise RuntimeError(
+                f"instance_norm: expected a weight or bias of 1 dimension, but got {list(x.shape)}"
+            )
     unread = not input._array.size and input._array.shape[0]
     scales = (None, None) if unread else (weight, bias)
     _check_channels("instance_norm", input, running_mean, running_var, *scales)

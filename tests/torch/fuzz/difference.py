@@ -187,5 +187,19 @@ def has_tiny(call: Call) -> bool:
     return any(bool(((t != 0) & (t.abs() <= real.finfo(t.dtype).tiny)).any()) for t in floats)
 
 
+def put_places(call: Call) -> list[Any]:
+    """The indices of `put`, counted from the front."""
+    given = (*call.args[1:2], call.kwargs.get("index"))
+    size = max(call.args[0].numel(), 1) if call.args else 1
+    return [t % size for t in leaves(given)]
+
+
+def has_ties(call: Call) -> bool:
+    """Whether `multinomial` without replacement may draw among equal keys: few digits, or more draws than chances."""
+    chances = call.args[0].detach()
+    draws = call.args[1] if len(call.args) > 1 else call.kwargs["num_samples"]
+    return chances.element_size() == 2 or int((chances > 0).sum(-1).min()) < draws
+
+
 MATRICES = r"linalg\.(?!cross|diagonal|vecdot|vander|vector_norm)\w+|(Tensor\.)?(p?inverse|cholesky\w*|lu|lu_solve|svd|qr|geqrf|ormqr|orgqr|det|(slog|log)det|matrix_exp|matrix_power|triangular_solve|lobpcg|(pca|svd)_lowrank)"
 """Functions that factorize matrices, or multiply several of them."""

@@ -188,7 +188,8 @@ ERRORS = (
         "PyTorch expands nothing to negative sizes.",
         "refused",
         names=r"(Tensor\.)?(expand|broadcast_to)(_copy)?",
-        text="a size must not be negative",
+        text="a size must not be negative|isn't allowed in a leading, non-existing dimension",
+        when=lambda call: not call.args[0].ndim or has_empty(call),
     ),
     Difference(
         "A singular matrix, of which rounding leaves something in one library, is refused by the other.",

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import mpmath
 import torch as real
 
 from ..oracle import leaves
-from .calls import Call
 from .difference import (
     MATRICES,
     Difference,
@@ -19,6 +17,7 @@ from .difference import (
     has_extreme_order,
     has_long,
     has_smallest,
+    has_ties,
     has_tiny,
     has_type,
     has_wide_exponent,
@@ -30,23 +29,9 @@ from .difference import (
     is_large,
     is_singular,
     not_finite,
+    put_places,
 )
 from .judging import in_wider_types, without_out
-
-
-def _indices(call: Call) -> list[Any]:
-    """The indices of `put`, counted from the front."""
-    given = (*call.args[1:2], call.kwargs.get("index"))
-    size = max(call.args[0].numel(), 1) if call.args else 1
-    return [t % size for t in leaves(given)]
-
-
-def has_ties(call: Call) -> bool:
-    """Whether `multinomial` without replacement may draw among equal keys: few digits, or more draws than chances."""
-    chances = call.args[0].detach()
-    draws = call.args[1] if len(call.args) > 1 else call.kwargs["num_samples"]
-    return chances.element_size() == 2 or int((chances > 0).sum(-1).min()) < draws
-
 
 VALUES = (
     Difference(
@@ -283,7 +268,7 @@ VALUES = (
         "Of elements that are put in one place, which one stays is not said.",
         "(gradient |written )?values",
         names=r"(Tensor\.)?put_?",
-        when=lambda call: any(t.unique().numel() < t.numel() for t in _indices(call)),
+        when=lambda call: any(t.unique().numel() < t.numel() for t in put_places(call)),
     ),
     Difference(
         "PyTorch's `adaptive_avg_pool3d` adds in two bytes, where a sum overflows.",
@@ -374,6 +359,13 @@ VALUES = (
         "PyTorch's `narrow_copy` writes into `out=` as if it lay in one row of memory.",
         "(written )?values",
         names="narrow_copy",
+        when=lambda call: "out" in call.kwargs and not call.kwargs["out"].is_contiguous(),
+        instead=without_out,
+    ),
+    Difference(
+        "PyTorch's `tril` and `triu` write batches into `out=` as if they lay in one row of memory.",
+        "(written )?values",
+        names="tril|triu",
         when=lambda call: "out" in call.kwargs and not call.kwargs["out"].is_contiguous(),
         instead=without_out,
     ),
