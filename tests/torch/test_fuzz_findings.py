@@ -342,6 +342,9 @@ FINDINGS = [
     *[row("nn.functional.binary_cross_entropy", real.full((3,), 0.5, dtype=k), real.full((3,), 0.5, dtype=k), real.ones(3, dtype=w), reduction=how)
       for k, w in ((real.float16, real.float32), (real.float32, real.float64), (real.float32, real.int64)) for how in ("mean", "none")],
     *[row("nn.functional.instance_norm", real.ones(2, 3, 2), **{n: real.ones(1, 3)}) for n in ("weight", "bias")],
+    *[row(f"{n}_cell", *[leaf(np.full((2, 2), 0.1))] * 2, *[leaf(np.full((2 * k, 2), 0.3))] * 2, **{b: leaf(np.full(2 * k, -0.4))})
+      for n, k in (("rnn_relu", 1), ("rnn_tanh", 1), ("gru", 3)) for b in ("b_ih", "b_hh")],
+    row("lstm_cell", real.ones(2, 2), [real.ones(2, 2)] * 2, real.ones(8, 2), real.ones(8, 2), real.full((8,), -3.0)),
     # Gradients
     row("embedding", leaf(np.ones((1, 0))), real.ones(0, 1, dtype=real.int64), scale_grad_by_freq=True),
     row("nn.functional.pdist", leaf([[NAN, 1.0], [1.0, 3.0], [INF, 2.0]]), 1.0),

@@ -53,9 +53,8 @@ def _from_input(x: Array, w_ih: Array, bias: Array | None = None) -> Array:
 
 def _added(b_ih: Array | None, b_hh: Array | None, w_ih: Array) -> Array:
     """Both biases as one; zeros where there are none."""
-    if b_ih is None or b_hh is None:
-        return np.zeros(len(w_ih), w_ih.dtype, like=w_ih)
-    return b_ih + b_hh
+    given = [b for b in (b_ih, b_hh) if b is not None]
+    return sum(given[1:], given[0]) if given else np.zeros(len(w_ih), w_ih.dtype, like=w_ih)
 
 
 def _like_input(x: Array, rows: Array) -> Array:
