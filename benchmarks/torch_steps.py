@@ -5,7 +5,8 @@
 
 A step is zero_grad, forward, loss, backward, and the optimizer's step. Both libraries start
 from one seed, and the losses of the first steps are compared before anything is timed. The
-libraries take turns of at least ten milliseconds, on a GPU a hundred; each number is the median over turns. Peak memory of the GPT's step is measured
+libraries run in processes of their own, since what one asks of the process (how freed memory is kept, how many threads there are) would hold for the
+other, too, and take turns of at least ten milliseconds, on a GPU a hundred; each number is the median over turns. Peak memory of the GPT's step is measured
 in processes of their own. With `--cpu-time`, on one core, processor time is measured in place
 of the clock's: on a machine that does other things at the same time, that is the fair one. With
 `--compile`, steps are measured as the `torch.compile` of both libraries runs them, too, and some of them as JAX's `jit` does
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import importlib
 import importlib.util
 import json
 import math
@@ -33,6 +35,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 PAUSE = 0.12  # seconds in which the other library's threads go to sleep
+LIBRARIES = {"ours": "minitorch.torch", "pytorch": "torch"}
 Step = Callable[[], float]
 
 
@@ -252,38 +255,75 @@ def prepared(
     return step, [step() for _ in range(6)]
 
 
-def _all_prepared(
-    name: str, compiles: bool, device: str
+def _steps_of(
+    label: str, name: str, compiles: bool, device: str
 ) -> tuple[dict[str, Step], dict[str, list[float]]]:
-    """The steps to be measured, and their losses; RuntimeError if a compiled step has others."""
-    import torch as real
+    """The steps of a library that are to be measured, and their losses."""
+    if label == "jax":
+        import jax_steps
+        import torch as real
 
-    import minitorch.torch as ours
-
-    steps, losses = {}, {}
-    for label, torch in (("ours", ours), ("pytorch", real)):
-        steps[label], losses[label] = prepared(name, torch, device=device)
-        if compiles and torch is real and device == "cuda":  # compiling would take minutes
-            real.manual_seed(0)
-            steps["pytorch graph"] = captured(MODELS[name](real, device), real)
-            losses[label] += [steps[label]() for _ in range(WARM_UP)]
-        elif compiles:
+        real.manual_seed(0)
+        step = jax_steps.prepared(name, MODELS[name](real))
+        return {label: step}, {label: [step() for _ in range(6 + WARM_UP)]}
+    torch: Any = importlib.import_module(LIBRARIES[label])
+    step, first = prepared(name, torch, device=device)
+    steps, losses = {label: step}, {label: first}
+    if compiles:
+        first += [step() for _ in range(WARM_UP)]
+        if label == "pytorch" and device != "cpu":  # compiling would take minutes
+            torch.manual_seed(0)
+            steps["pytorch graph"], losses["pytorch graph"] = captured(MODELS[name](torch, device), torch), []  # fmt: skip
+        else:
             also = f"{label} compiled"
             steps[also], losses[also] = prepared(name, torch, True, device)
-            for each in (label, also):
-                losses[each] += [steps[each]() for _ in range(WARM_UP)]
-            if torch is ours and not _agree(losses[label], losses[also]):
-                raise RuntimeError(f"{name}: losses differ, eager and compiled: {losses}")
-    if compiles and device == "cpu" and importlib.util.find_spec("jax"):
-        import jax_steps
-
-        if name in jax_steps.MODELS:
-            real.manual_seed(0)
-            steps["jax"] = jax_steps.prepared(name, MODELS[name](real))
-            losses["jax"] = [steps["jax"]() for _ in range(6 + WARM_UP)]
-            if not _agree(losses["pytorch"], losses["jax"]):
-                raise RuntimeError(f"{name}: losses differ, PyTorch and JAX: {losses}")
+            losses[also] += [steps[also]() for _ in range(WARM_UP)]
     return steps, losses
+
+
+def serve(label: str, name: str, options: argparse.Namespace) -> None:
+    """Be a library: tell the losses of its steps, then the seconds of a step for each line that names one."""
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # what libraries print is no answer
+    steps, losses = _steps_of(label, name, options.compile, options.device)
+    print(json.dumps(losses), file=answers)
+    clock = time.process_time if options.cpu_time else time.perf_counter
+    for line in sys.stdin:
+        step = steps[line.strip()]
+        step()
+        start = clock()
+        step()
+        count = max(3, math.ceil(TURN[options.device.partition(":")[0]] / max(clock() - start, 1e-6)))  # fmt: skip
+        start = clock()
+        for _ in range(count):
+            step()
+        print((clock() - start) / count, file=answers)
+
+
+class Library:
+    """A library in a process of its own, as those who use it start it."""
+
+    def __init__(self, label: str, name: str, options: argparse.Namespace) -> None:
+        command = [sys.executable, __file__, "--serve", label, "--only", name, "--device", options.device]  # fmt: skip
+        command += ["--compile"] * options.compile + ["--cpu-time"] * options.cpu_time
+        self.process = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        self.losses: dict[str, list[float]] = self._answer()
+
+    def seconds(self, step: str) -> float:
+        """Of a step, in one turn."""
+        assert self.process.stdin
+        print(step, file=self.process.stdin)
+        return self._answer()
+
+    def _answer(self) -> Any:
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{self.process.args} has ended: see above")
+        return json.loads(line)
 
 
 def _agree(expected: list[float], found: list[float]) -> bool:
@@ -302,28 +342,31 @@ def compare_losses(name: str, count: int, device: str) -> float:
     return max(abs(a - b) / max(abs(a), 1e-3) for a, b in zip(*runs, strict=True))
 
 
-def measure(
-    name: str, turns: int, clock: Callable[[], float], compiles: bool = False, device: str = "cpu"
-) -> dict[str, Any]:
-    """Median seconds of a step in both libraries, and how far their losses are apart."""
-    steps, losses = _all_prepared(name, compiles, device)
-    times: dict[str, list[float]] = {label: [] for label in steps}
+def measure(name: str, turns: int, options: argparse.Namespace) -> dict[str, Any]:
+    """Median seconds of a step in the libraries, and how far their losses are apart; RuntimeError if too far."""
+    labels = list(LIBRARIES)
+    if options.compile and options.device == "cpu" and importlib.util.find_spec("jax"):
+        import jax_steps
+
+        labels += ["jax"] * (name in jax_steps.MODELS)
+    libraries = [Library(label, name, options) for label in labels]
+    losses = {step: found for library in libraries for step, found in library.losses.items()}
+    for first, second in (("ours", "ours compiled"), ("pytorch", "jax")):
+        if second in losses and not _agree(losses[first], losses[second]):
+            raise RuntimeError(f"{name}: losses differ, {first} and {second}: {losses}")
+    times: dict[str, list[float]] = {step: [] for step in losses}
     for _ in range(turns):
-        for label, step in steps.items():
-            time.sleep(PAUSE if clock is time.perf_counter else 0)
-            step()
-            start = clock()
-            step()
-            count = max(3, math.ceil(TURN[device.partition(":")[0]] / max(clock() - start, 1e-6)))
-            start = clock()
-            for _ in range(count):
-                step()
-            times[label].append((clock() - start) / count)
-    middle = {label: statistics.median(t) for label, t in times.items()}
-    first = zip(losses["ours"][:6], losses["pytorch"][:6], strict=True)
-    best = middle["ours compiled" if compiles else "ours"]
-    apart = max(abs(a - b) for a, b in first)
-    fastest = min(seconds for label, seconds in middle.items() if not label.startswith("ours"))
+        for library in libraries:
+            for step in library.losses:
+                time.sleep(0 if options.cpu_time else PAUSE)
+                times[step].append(library.seconds(step))
+    for library in libraries:
+        library.process.communicate()
+    middle = {step: statistics.median(t) for step, t in times.items()}
+    pairs = zip(losses["ours"][:6], losses["pytorch"][:6], strict=True)
+    apart = max(abs(a - b) for a, b in pairs)
+    best = middle["ours compiled" if options.compile else "ours"]
+    fastest = min(seconds for step, seconds in middle.items() if not step.startswith("ours"))
     return {
         "what": name, **middle, "ratio": best / middle["pytorch"], "times": fastest / best, "apart": apart
     }  # fmt: skip
@@ -426,12 +469,15 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--compile-times", action="store_true", help="how long first programs take")
     parser.add_argument("--host-times", action="store_true", help="what guards take of a play")
     parser.add_argument("--device", default="cpu", help="where both compute: cpu, cuda (cpu)")
+    parser.add_argument("--serve", help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     if options.cpu_time or options.host_times or options.compile_times:
         for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             os.environ[name] = "1"
         os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
-    clock = time.process_time if options.cpu_time else time.perf_counter
+    if options.serve:
+        serve(options.serve, options.only[0], options)
+        return 0
     cores = "one core" if options.cpu_time else f"{os.cpu_count()} cores"
     print(f"{platform.processor() or platform.machine()}, {cores}, milliseconds of a step\n")
     rows = []
@@ -448,7 +494,7 @@ def main(argv: list[str] | None = None) -> int:
                 flush=True,
             )
             continue
-        row = measure(name, 5 if options.quick else 21, clock, options.compile, options.device)
+        row = measure(name, 5 if options.quick else 21, options)
         rows.append(row)
         print(_shown(row), flush=True)
     if rows:
