@@ -527,6 +527,17 @@ FastTrain.__init__ = lambda self, hidden, backend=None, batch=BATCH: TensorTrain
 """,
         undone=("3.1", "3.2"),
     ),
+    "leaves its work to an earlier task that is not done": Cheat(
+        "3.1",
+        "fast_ops.py",
+        """
+from . import tensor_ops
+tensor_map = lambda fn, parallel=True: tensor_ops.tensor_map(fn)
+tensor_zip = lambda fn, parallel=True: tensor_ops.tensor_zip(fn)
+tensor_reduce = lambda fn, parallel=True: tensor_ops.tensor_reduce(fn)
+""",
+        undone=("2.3",),
+    ),
     "a rule for bars instead of gradients": Cheat(
         "4.5",
         "training/__init__.py",
