@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
 .PHONY: help train test run-tests test-machines test-libraries lint format types check-python bench docs clean
 
-help: ## Show the commands
+help: ## Show these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 check-python:
@@ -46,29 +46,29 @@ run-tests: export PYTHONDONTWRITEBYTECODE =
 run-tests:
 	$(BIN)/python -m pytest -q -n 3 --dist worksteal
 
-test-machines: $(VENV)/.dev ## Run what depends on the processor as on other ones
+test-machines: $(VENV)/.dev ## Run the tests that depend on the processor, imitating other processors
 	$(BIN)/python -m tests.machines
 
-test-libraries: $(VENV)/.dev ## Run programs of other libraries here and on PyTorch, and compare (ARGS=--record keeps the results)
+test-libraries: $(VENV)/.dev ## Run programs of other libraries on MiniTorch and on PyTorch, and compare (ARGS=--record saves the results)
 	$(BIN)/python -m tests.libraries $(ARGS)
 
-lint: $(VENV)/.dev ## Style and types only
+lint: $(VENV)/.dev ## Check style and types only
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 
-format: $(VENV)/.dev ## Put the code into shape
+format: $(VENV)/.dev ## Format the code
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: $(VENV)/.dev ## Measure against NumPy and PyTorch, side by side
+bench: $(VENV)/.dev ## Measure speed against NumPy and PyTorch
 	$(BIN)/python benchmarks/course.py
 
 $(VENV)/.docs: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	@touch $@
 
-docs: $(VENV)/.docs ## Build the documentation site, warnings as errors
+docs: $(VENV)/.docs ## Build the documentation site; warnings are errors
 	$(BIN)/python -m docs.site.build
 
 clean: ## Remove everything that was built
