@@ -24,6 +24,7 @@ from . import operators as operators
 from . import optim as optim
 from . import scalar as scalar
 from . import scalar_functions as scalar_functions
+from . import tensor_checks as tensor_checks
 from . import tensor_data as tensor_data
 from . import tensor_functions as tensor_functions
 from . import tensor_ops as tensor_ops
@@ -142,6 +143,8 @@ if TYPE_CHECKING:
     from . import cuda_ops as cuda_ops
     from . import fast_conv as fast_conv
     from . import fast_ops as fast_ops
+    from . import fast_rows as fast_rows
+    from . import fast_tiles as fast_tiles
     from . import jit as jit
     from .cuda_ops import CudaOps as CudaOps
     from .cuda_ops import mm_practice as mm_practice
@@ -167,6 +170,8 @@ _LAZY = {
 _LAZY_MODULES = {
     "jit",
     "fast_ops",
+    "fast_rows",
+    "fast_tiles",
     "fast_conv",
     "cuda_device",
     "cuda_ops",

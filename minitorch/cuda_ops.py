@@ -376,9 +376,7 @@ def tensor_reduce(fn: Callable[[float, float], float], block: int = THREADS) -> 
                     first += index * a_strides[d]
             length = a_shape[reduce_dim]
             piece = (length + out_shape[reduce_dim] - 1) // out_shape[reduce_dim]
-            end = (part + 1) * piece
-            if end > length:
-                end = length
+            end = min((part + 1) * piece, length)
             for k in range(part * piece + lane, end, lanes):
                 total = scalar(total, a_storage[first + k * a_strides[reduce_dim]])
         totals[cell] = total

@@ -3,7 +3,7 @@
 A convolution is an unrolling and a matrix product: for every place where the window
 stands, the input under it becomes a column, and each output channel's weights, laid
 out in a row, meet all columns. The unrolled input of one image fits the cache, and the
-product is the tile of `fast_ops`. A sequence is an image of height 1.
+product is the tile of `fast_tiles`. A sequence is an image of height 1.
 """
 
 from __future__ import annotations
@@ -14,12 +14,8 @@ import numpy as np
 from numba import prange
 
 from .autodiff import Context
-from .fast_ops import (
-    PARALLEL_PRODUCTS,
-    TILE_COLUMNS,
-    TILE_INNER,
-    _multiply_tile_jit,
-)
+from .fast_ops import PARALLEL_PRODUCTS
+from .fast_tiles import TILE_COLUMNS, TILE_INNER, multiply_tile
 from .jit import compile_kernel, compile_part
 from .tensor_data import IndexingError, TensorData
 from .tensor_functions import Function, is_tensor
@@ -133,7 +129,7 @@ def _conv2d(
     places = out_height * out_width
     flat = _flatten_weight_jit(weight, weight_shape, weight_strides, padded_out, padded_inner)
     image = (input_shape[1], input_shape[2], input_shape[3])
-    image_strides = (input_strides[1], input_strides[2], input_strides[3])
+    steps = (input_strides[1], input_strides[2], input_strides[3])
     window = (weight_shape[2], weight_shape[3], out_height, out_width)
 
     tasks = min(batch, TASKS)
@@ -142,15 +138,13 @@ def _conv2d(
         total = np.empty((padded_out, places))
         t = np.int64(task)
         for b in range(t * batch // tasks, (t + 1) * batch // tasks):
-            _unroll_jit(
-                input, b * input_strides[0], image, image_strides, window, reverse, unrolled
-            )
+            _unroll_jit(input, b * input_strides[0], image, steps, window, reverse, unrolled)
             total[:] = 0.0
             for k in range(0, padded_inner, TILE_INNER):
                 k_range = (k, min(k + TILE_INNER, padded_inner))
                 for j in range(0, places, TILE_COLUMNS):
                     j_range = (j, min(j + TILE_COLUMNS, places))
-                    _multiply_tile_jit(flat, unrolled, total, k_range, j_range)
+                    multiply_tile(flat, unrolled, total, k_range, j_range)
             for o in range(out_channels):
                 position = b * out_strides[0] + o * out_strides[1]
                 for i in range(out_height):
@@ -209,7 +203,7 @@ def _conv2d_weight_gradient(
     padded_out = (channels + 1) // 2 * 2
     places = height * width
     image = (input_shape[1], input_shape[2], input_shape[3])
-    image_strides = (input_strides[1], input_strides[2], input_strides[3])
+    steps = (input_strides[1], input_strides[2], input_strides[3])
     window = (out_shape[2], out_shape[3], height, width)
 
     tasks = min(batch, TASKS)
@@ -219,7 +213,7 @@ def _conv2d_weight_gradient(
         rows = np.zeros((padded_out, places))
         t = np.int64(task)
         for b in range(t * batch // tasks, (t + 1) * batch // tasks):
-            _unroll_jit(input, b * input_strides[0], image, image_strides, window, False, unrolled)
+            _unroll_jit(input, b * input_strides[0], image, steps, window, False, unrolled)
             for o in range(channels):
                 for i in range(height):
                     position = b * grad_strides[0] + o * grad_strides[1] + i * grad_strides[2]

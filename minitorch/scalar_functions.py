@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from . import operators, scalar  # scalar's operators apply these functions: each uses the other
+from . import operators
 from .autodiff import Context
 
 if TYPE_CHECKING:
@@ -44,12 +45,21 @@ class ScalarFunction:
     @classmethod
     def apply(cls, *vals: ScalarLike) -> Scalar:
         """Compute the value of the function, and remember the function and its inputs."""
+        scalar = _scalar()
         Scalar = scalar.Scalar
-        scalars = [v if isinstance(v, Scalar) else Scalar(v) for v in vals]
+        scalars: list[Any] = [v if isinstance(v, Scalar) else Scalar(v) for v in vals]
         wanted = any(s.history is not None for s in scalars)
         ctx = Context(no_grad=not wanted)
         value = cls._forward(ctx, *[s.data for s in scalars])
         return Scalar(value, scalar.ScalarHistory(cls, ctx, scalars) if wanted else None)
+
+
+@cache
+def _scalar() -> Any:
+    """`scalar.py`, whose operators apply these functions: it is imported when the first is called."""
+    from . import scalar
+
+    return scalar
 
 
 class Add(ScalarFunction):

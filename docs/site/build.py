@@ -28,7 +28,8 @@ SITE = ROOT / "build" / "site"
 REFERENCE = {
     "The course": [
         "operators", "module", "autodiff", "scalar", "scalar_functions", "tensor_data", "tensor_ops",
-        "tensor_functions", "tensor", "fast_ops", "cuda_ops", "fast_conv", "nn", "optim", "datasets",
+        "tensor_checks", "tensor_functions", "tensor", "fast_rows", "fast_tiles", "fast_ops", "cuda_ops",
+        "fast_conv", "nn", "optim", "datasets",
     ],
     "The Torch floor": [
         "torch.tensor", "torch.ops.record", "torch.ops.surface", "torch.ops.elementwise",

@@ -8,15 +8,6 @@ DROPPED: dict[str, tuple[str, ...]] = {
     "fast_ops.py": (
         "_matmul_by_rows",
         "_matmul_tiled",
-        "BLOCK_ROWS",
-        "BLOCK_COLUMNS",
-        "BLOCK_INNER",
-        "_along_memory",
-        "_row",
-        "_add_dot_products",
-        "_along_memory_jit",
-        "_row_jit",
-        "_add_dot_products_jit",
         "_matmul_in_registers",
     ),
     "fast_conv.py": ("_as_image", "_as_sequence"),
@@ -29,6 +20,21 @@ _INDEX_FUNCTIONS = ("to_index", "broadcast_index", "index_to_position")
 REWRITTEN: dict[str, tuple[tuple[str, str], ...]] = {
     "fast_ops.py": (
         (
+            "from .fast_tiles import (\n"
+            "    BLOCK_COLUMNS,\n"
+            "    BLOCK_INNER,\n"
+            "    BLOCK_ROWS,\n"
+            "    TILE_COLUMNS,\n"
+            "    TILE_INNER,\n"
+            "    TILE_ROWS,\n"
+            "    add_dot_products,\n"
+            "    along_memory,\n"
+            "    multiply_tile,\n"
+            "    pack,\n"
+            ")\n",
+            "",
+        ),
+        (
             "from .tensor_data import TensorData, shape_broadcast\n",
             "from .tensor_data import (\n"
             "    TensorData,\n    broadcast_index,\n    index_to_position,\n    shape_broadcast,\n"
@@ -38,7 +44,7 @@ REWRITTEN: dict[str, tuple[tuple[str, str], ...]] = {
             "# --- Task 3.1: the loops -----------------------------------------------------------\n",
             "# --- Task 3.1: the loops -----------------------------------------------------------\n"
             "# Compiled, your functions of module 2 work in loops of compiled code, too. Walking by rows,\n"
-            "# with the functions above, is faster: try it when your loops are right.\n\n"
+            "# with the functions of fast_rows.py, is faster: try it when your loops are right.\n\n"
             + "".join(f"{name} = compile_part({name})\n" for name in _INDEX_FUNCTIONS),
         ),
         (

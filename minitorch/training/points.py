@@ -9,7 +9,7 @@ import argparse
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -181,15 +181,14 @@ def train_points(
     """Train on a 2-D data set and return the exit code; what is None is taken from the tables."""
     options = options or RunOptions()
     dataset, backend = dataset_name(dataset), backend_name(backend)
-    usual = default_settings(dataset, backend)
-    hidden = usual.hidden if hidden is None else hidden
-    rate = usual.rate if rate is None else rate
-    epochs = usual.epochs if epochs is None else epochs
-    batch = usual.batch if batch is None else batch
+    given = {"hidden": hidden, "rate": rate, "epochs": epochs, "batch": batch}
+    chosen = replace(
+        default_settings(dataset, backend), **{k: v for k, v in given.items() if v is not None}
+    )
     set_seed(options.seed)
     data = datasets[dataset](points)
     try:
-        trainer = make_trainer(backend, hidden, batch)
+        trainer = make_trainer(backend, chosen.hidden, chosen.batch)
     except NotImplementedError:  # a place that is still to be written: no fault of this machine
         raise
     except (ImportError, RuntimeError) as error:
@@ -198,22 +197,22 @@ def train_points(
     session = Session(
         f"{dataset.lower()}-{backend}",
         options,
-        epochs=epochs,
+        epochs=chosen.epochs,
         points=data.N,
         settings={
             "dataset": dataset,
             "backend": backend,
-            "hidden": hidden,
-            "rate": rate,
-            "batch": batch,
+            "hidden": chosen.hidden,
+            "rate": chosen.rate,
+            "batch": chosen.batch,
         },
-        rate=rate,
+        rate=chosen.rate,
     )
 
     def draw(path: Path) -> None:
         from .picture import draw_points
 
-        title = f"{dataset}, {hidden} hidden units, {backend}"
+        title = f"{dataset}, {chosen.hidden} hidden units, {backend}"
         grid = 20 if backend in _SLOW else 60
         draw_points(path, session.history, data, lambda X: probabilities(trainer, X), title, grid)
 
@@ -223,7 +222,7 @@ def train_points(
 
     return session.run(
         trainer.model,
-        lambda log_fn, start: trainer.train(data, rate, epochs, log_fn, start),
+        lambda log_fn, start: trainer.train(data, chosen.rate, chosen.epochs, log_fn, start),
         draw=draw,
         explain_stall=lambda: explain_stall(trainer, data),
         conclude=conclude,

@@ -21,18 +21,6 @@ MISTAKES: list[Mistake] = [
             "f(x, b_storage[j + c * a_step])",
         ),
         (
-            "a broadcast operand moves on",
-            "Along a dimension of size 1 that is broadcast, the operand stays where it is: step 0.",
-            "a_step = a_strides[a_d] if a_d >= 0 and a_shape[a_d] != 1 else 0",
-            "a_step = a_strides[a_d] if a_d >= 0 else 0",
-        ),
-        (
-            "operands aligned at the left",
-            "Shapes align at their right ends, in kernels too.",
-            "b_d = d - (len(out_shape) - len(b_shape))",
-            "b_d = d if d < len(b_shape) else -1",
-        ),
-        (
             "reduce ignores the starting value",
             "out holds the starting value: fold into it, do not overwrite it.",
             "out[o + c] = f(out[o + c], partial[row, chunk, c])",
@@ -43,6 +31,22 @@ MISTAKES: list[Mistake] = [
             "One element of each run is missing. Where does the inner loop start?",
             "for k in range(first + 1, last):",
             "for k in range(first + 2, last):",
+        ),
+    ),
+    *in_file(
+        "task3_1",
+        "fast_rows.py",
+        (
+            "a broadcast operand moves on",
+            "Along a dimension of size 1 that is broadcast, the operand stays where it is: step 0.",
+            "a_step = a_strides[a_d] if a_d >= 0 and a_shape[a_d] != 1 else 0",
+            "a_step = a_strides[a_d] if a_d >= 0 else 0",
+        ),
+        (
+            "operands aligned at the left",
+            "Shapes align at their right ends, in kernels too.",
+            "b_d = d - (len(out_shape) - len(b_shape))",
+            "b_d = d if d < len(b_shape) else -1",
         ),
     ),
     *in_file(
@@ -73,12 +77,6 @@ MISTAKES: list[Mistake] = [
             "a_start = top * a_strides[1]",
         ),
         (
-            "rows that do not run along memory are taken as if they did",
-            "Right for contiguous matrices only: use the strides of both dimensions.",
-            "if strides[1] == 1:",
-            "if strides[1] >= 1:",
-        ),
-        (
             "the last columns of a block are left out",
             "The last columns are 0: sizes need not be multiples of the block.",
             "width = min(BLOCK_COLUMNS, columns - left)",
@@ -89,6 +87,16 @@ MISTAKES: list[Mistake] = [
             "Each result is too large by 1: the total starts from 0.",
             "total = np.zeros((height + 3, width + 2))",
             "total = np.ones((height + 3, width + 2))",
+        ),
+    ),
+    *in_file(
+        "task3_2",
+        "fast_tiles.py",
+        (
+            "rows that do not run along memory are taken as if they did",
+            "Right for contiguous matrices only: use the strides of both dimensions.",
+            "if strides[1] == 1:",
+            "if strides[1] >= 1:",
         ),
     ),
     *in_file(

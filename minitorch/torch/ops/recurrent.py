@@ -85,20 +85,22 @@ def layer(
         found = second_gradients(compose, (gy, gh, gc), given, places, g)
         return found + [None] * len(SAVED)
 
-    def looks(node: Any) -> Any:
-        """Torch hands an LSTM to a library, unless it is projected or of other types, and stacks the steps of all else."""
-        kinds = {layout[1] for edge in node.edges if edge and (layout := layout_at(edge))}
-        in_library = name == "lstm_layer" and kinds == {np.dtype("f4")} and node.edges[-1] is None
-        return "MkldnnRnnLayerBackward0" if in_library else "StackBackward0", node.edges
-
     back = Op(
         f"{name}_backward", ("gy", "gh", "gc", *ARGUMENTS, *SAVED), in_single(compute_backward), again,
         doc="The gradients of one layer in one direction.",
     )  # fmt: skip
     return Op(
         name, ARGUMENTS, in_single(lambda *args, **params: forward(*args, **params, **fixed)), gradients,
-        differentiable=3, outputs=("out", "hn", "cn", *SAVED), looks=looks, doc="One layer in one direction.",
+        differentiable=3, outputs=("out", "hn", "cn", *SAVED), looks=_looks, doc="One layer in one direction.",
     )  # fmt: skip
+
+
+def _looks(node: Any) -> Any:
+    """Torch hands an LSTM to a library, unless it is projected or of other types, and stacks the steps of all else."""
+    kinds = {layout[1] for edge in node.edges if edge and (layout := layout_at(edge))}
+    is_lstm = node.plan.op.name == "lstm_layer"
+    in_library = is_lstm and kinds == {np.dtype("f4")} and node.edges[-1] is None
+    return "MkldnnRnnLayerBackward0" if in_library else "StackBackward0", node.edges
 
 
 def unrolled(
