@@ -114,9 +114,14 @@ class Conversation:
         kind = message.WhichOneof("type")
         if kind == "new_session":
             fragments = message.metadata.run.fragment_ids
+            answers = not fragments or self.asked in fragments
+            if self.begun and not answers:
+                # It was answered, then: Streamlit calls an end early that it has not sent before
+                # another run begins, though what has to run again is always run next.
+                self.asked = None
             if not fragments and self.asked is None:
                 self.ask()  # a fragment wants the whole page to be run
-            self.begun = not fragments or self.asked in fragments
+            self.begun = answers
         elif kind == "script_finished" and self.begun:
             early = message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
             self.asked = self.asked if early else None
