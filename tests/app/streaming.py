@@ -14,7 +14,8 @@ from pathlib import Path
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets.sync.client import connect
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 from ..waiting import wait
@@ -72,17 +73,58 @@ def is_alive(pid: int) -> bool:
     return stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
 
 
+class Tab:
+    """A page in a browser that shows nothing, and asks for nothing by itself."""
+
+    def __init__(self, socket: ClientConnection, page: str, query: str = "") -> None:
+        self.socket, self.page, self.query = socket, page, query
+        self.buttons: dict[str, tuple[str, str]] = {}
+        """By label, the widget and the fragment in which it is."""
+        self.fields: dict[str, WidgetState] = {}
+        """What stands in the fields, as a browser tells it with every request."""
+
+    def draw(self, pressed: str | None = None) -> list[Element]:
+        """What the app sends for the page, or, where a button is pressed, for the button's fragment."""
+        asked = BackMsg()
+        request = asked.rerun_script
+        request.page_name, request.query_string = self.page, self.query
+        if pressed is not None:
+            widget, request.fragment_id = self.buttons[pressed]
+            request.widget_states.widgets.add(id=widget, trigger_value=True)
+            request.widget_states.widgets.extend(self.fields.values())
+        self.socket.send(asked.SerializeToString())
+        elements = []
+        while True:
+            message = ForwardMsg.FromString(self.socket.recv(timeout=60, decode=False))
+            kind = message.WhichOneof("type")
+            if kind == "delta":
+                element = message.delta.new_element
+                elements.append(element)
+                self._note(element, message.delta.fragment_id)
+            again = message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
+            if kind == "script_finished" and not again:
+                return elements
+
+    def _note(self, element: Element, fragment: str) -> None:
+        if element.HasField("button"):
+            self.buttons[element.button.label] = element.button.id, fragment
+        elif element.HasField("text_input"):
+            id, text = element.text_input.id, element.text_input.default
+            self.fields[id] = WidgetState(id=id, string_value=text)
+        elif element.HasField("number_input"):
+            id, number = element.number_input.id, element.number_input.default
+            self.fields[id] = WidgetState(id=id, double_value=number)
+
+
+@contextmanager
+def open_tab(address: str, page: str, query: str = "") -> Iterator[Tab]:
+    """A page, not drawn yet."""
+    url, protocol = f"ws://{address}/_stcore/stream", Subprotocol("streamlit")
+    with connect(url, subprotocols=[protocol], max_size=None) as socket:
+        yield Tab(socket, page, query)
+
+
 def page_elements(address: str, page: str) -> list[Element]:
     """What the app sends to a browser that opens a page."""
-    asked = BackMsg()
-    asked.rerun_script.page_name = page
-    elements = []
-    url, protocol = f"ws://{address}/_stcore/stream", Subprotocol("streamlit")
-    with connect(url, subprotocols=[protocol], max_size=None) as browser:
-        browser.send(asked.SerializeToString())
-        while True:
-            message = ForwardMsg.FromString(browser.recv(timeout=60, decode=False))
-            if message.WhichOneof("type") == "delta":
-                elements.append(message.delta.new_element)
-            if message.WhichOneof("type") == "script_finished":
-                return elements
+    with open_tab(address, page) as tab:
+        return tab.draw()

@@ -40,7 +40,7 @@ class Wire:
         message.metadata.run.fragment_ids.extend(fragments)
         self.listeners["framereceived"](message.SerializeToString())
 
-    def finish(self, status: ForwardMsg.ScriptFinishedStatus) -> bool:
+    def finish(self, status: ForwardMsg.ScriptFinishedStatus.ValueType) -> bool:
         """Whether all is answered then."""
         message = ForwardMsg(script_finished=status)
         self.listeners["framereceived"](message.SerializeToString())

@@ -61,7 +61,7 @@ def show_progress(view: View, run: Run, moving: bool) -> None:
     if run.failure is not None:
         view.checked(run.failure)
         return
-    if moving and not run.moving:
+    if moving != run.moving:
         st.rerun(scope="app")
     losses = [part for part in list(run.parts) if "loss" in part]
     step, steps = run.latest.get("step", 0), run.args["steps"]
@@ -84,21 +84,17 @@ def show_progress(view: View, run: Run, moving: bool) -> None:
         board(picture, key="gloss")
 
 
-def ask(run: Run, what: dict[str, Any]) -> None:
-    """Ask the model, between two steps of its training."""
-    run.say(what)
-    st.rerun(scope="app")
-
-
 def show_attention(run: Run) -> None:
     """What each character of a text looks at, head by head."""
     st.markdown("##### Attention")
-    text = st.text_input(
+    st.text_input(
         "A text to look at", "The gradient of the loss", key="gtext", bind="query-params",
         max_chars=SHOWN,
     )  # fmt: skip
-    if st.button("Look", key="glook"):
-        ask(run, {"attention": text})
+    # A callback is called even where a fragment then has the page drawn anew: the training has ended.
+    st.button(
+        "Look", key="glook", on_click=lambda: run.say({"attention": st.session_state["gtext"]})
+    )
     found = run.latest.get("attention")
     if not found or not found["text"]:
         st.caption("Press *Look* to see which characters each one takes its information from.")
@@ -125,24 +121,26 @@ def _segment(name: str, count: int, key: str) -> int:
 def show_writing(run: Run) -> None:
     """What the model writes."""
     st.markdown("##### Writing")
-    words = st.text_input("Begin with", "The ", key="gbegin", bind="query-params", max_chars=100)
+    st.text_input("Begin with", "The ", key="gbegin", bind="query-params", max_chars=100)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        asked = {
-            "words": words,
-            "count": _number("Characters", 10, 400, 200, "gcount", 10),
-            "temperature": _number("Temperature", 0.1, 3.0, 0.8, "gtemp", 0.1),
-            "top_k": _number("From the likeliest", 1, 90, 20, "gtop"),
-            "seed": _number("Seed", 0, 999, 0, "gdice"),
-        }
-    if st.button("Write", key="gwrite"):
-        ask(run, {"write": asked})
+        _number("Characters", 10, 400, 200, "gcount", 10)
+        _number("Temperature", 0.1, 3.0, 0.8, "gtemp", 0.1)
+        _number("From the likeliest", 1, 90, 20, "gtop")
+        _number("Seed", 0, 999, 0, "gdice")
+    st.button("Write", key="gwrite", on_click=lambda: run.say({"write": asked_writing()}))
     if "written" in run.latest:
         st.code(run.latest["written"], language=None, wrap_lines=True)
 
 
+def asked_writing() -> dict[str, Any]:
+    """How the text is to be written, by the controls as they are now."""
+    keys = {"words": "gbegin", "count": "gcount", "temperature": "gtemp", "top_k": "gtop"}
+    return {name: st.session_state[key] for name, key in (keys | {"seed": "gdice"}).items()}
+
+
 def show_answers(run: Run, moving: bool) -> None:
     """What was asked for; drawn anew until all has been answered."""
-    if moving and not run.moving:
+    if moving != run.moving:
         st.rerun(scope="app")
     left, right = st.columns(2, gap="large")
     with left:
