@@ -23,10 +23,10 @@ def options(name: str, about: str | None, steps: int, log_every: int) -> argpars
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--steps", type=int, default=steps, help=f"optimizer steps ({steps})")
-    parser.add_argument("--seed", type=int, default=1, help="of all random numbers (1)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of all random numbers (1)")
     parser.add_argument("--log-every", type=int, default=log_every, help="steps per printed line")
     parser.add_argument("--device", default="cpu", help="where to compute: cpu, cuda (cpu)")
-    parser.add_argument("--compile", action="store_true", help="learn by a compiled step")
+    parser.add_argument("--compile", action="store_true", help="compile the training step or model")
     parser.add_argument("--double", action="store_true", help="compute in float64")
     parser.add_argument("--out", type=Path, default=Path("runs", name), help="folder of results")
     return parser

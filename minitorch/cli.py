@@ -50,7 +50,7 @@ def _add_train(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     train = commands.add_parser(
         "train",
         help="train a network, with live progress, a log, checkpoints and a picture",
-        description="Train a network. Ctrl-C saves; --resume goes on where a run stopped.",
+        description="Train a network. Ctrl-C saves; --resume continues a stopped run.",
         epilog="`minitorch train DATASET --help` shows all options of a data set.",
     )
     sets = train.add_subparsers(title="data sets", metavar="DATASET", required=True)
@@ -60,7 +60,7 @@ def _add_train(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
             _say_which()
             return run(args)
 
-        parser = sets.add_parser(name, help=what, description=f"Train on {name}: {what}.")
+        parser = sets.add_parser(name, help=what, description=f"Train {name}: {what}.")
         parser.set_defaults(command=train)
         return parser
 
@@ -114,22 +114,34 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "Names of Torch's that are not there are reported before the script starts.",
     )
     parser.add_argument(
-        "--no-check", action="store_true", help="start even if names of Torch's are missing"
+        "--no-check",
+        action="store_true",
+        help="start even if minitorch.torch lacks names that the script uses",
     )
     parser.add_argument(
         "--check",
         metavar="PACKAGE",
-        help="run nothing: list the names of Torch's that a package or script uses and that are missing",
+        help="run nothing: list the names that a package or script uses and minitorch.torch lacks",
     )
-    parser.add_argument("--nproc", type=int, metavar="N", help="start N ranks, on each machine")
-    parser.add_argument("--hostfile", metavar="FILE", help="the names of the machines, for mpiexec")
-    parser.add_argument("--nnodes", type=int, default=1, metavar="N", help="how many machines")
+    parser.add_argument("--nproc", type=int, metavar="N", help="start N ranks on each machine")
     parser.add_argument(
-        "--max-restarts", type=int, default=0, metavar="N", help="start anew after a failure"
+        "--hostfile", metavar="FILE", help="file with the names of the machines, for mpiexec"
+    )
+    parser.add_argument("--nnodes", type=int, default=1, metavar="N", help="number of machines")
+    parser.add_argument(
+        "--max-restarts",
+        type=int,
+        default=0,
+        metavar="N",
+        help="restart at most N times after a failure",
     )
     rest = argparse.REMAINDER
     parser.add_argument(
-        "-c", dest="text", nargs=rest, metavar="PROGRAM", help="run a text, as `python -c` does"
+        "-c",
+        dest="text",
+        nargs=rest,
+        metavar="PROGRAM",
+        help="run a program given as text, as `python -c` does",
     )
     parser.add_argument(
         "-m", dest="module", nargs=rest, metavar="MODULE", help="run a module, as `python -m` does"
@@ -186,8 +198,8 @@ def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
     parser = commands.add_parser(
         "doctor",
-        help="say what is installed, which backends work here, and what to do about the rest",
-        description="Say what works on this machine, and what to do about what does not.",
+        help="show what is installed, which backends work here, and how to fix the rest",
+        description="Show what works on this machine, and how to fix what does not.",
     )
     parser.set_defaults(command=run)
 

@@ -194,7 +194,9 @@ def check_data() -> Iterator[Finding]:
         detail, ok = f"not set; looking in {data_files.cache_folder()}", True
     else:
         detail, ok = folder, Path(folder).is_dir()
-    yield Finding(variable, ok, detail if ok else f"{detail} is no folder", "name one that exists")
+    yield Finding(
+        variable, ok, detail if ok else f"{detail} is not a folder", "name one that exists"
+    )
     sets = {
         "mnist": [file for split in data_files.MNIST.values() for file in split],
         "sst2": [file for file in data_files.SST2.values() if file.urls],

@@ -184,7 +184,7 @@ def _warn(error: Exception) -> None:
         _warned = True
         warnings.warn(
             f"compiled kernels are not all kept on disk ({type(error).__name__}: {error}); they are "
-            "compiled anew. NUMBA_CACHE_DIR can name a folder for them, writable by you alone",
+            "compiled again. NUMBA_CACHE_DIR can name a folder for them, writable by you alone",
             RuntimeWarning,
             stacklevel=2,
         )

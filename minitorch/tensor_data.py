@@ -262,7 +262,7 @@ class TensorData:
         """
         if sorted(order) != list(range(self.dims)):
             raise IndexingError(
-                f"permute: {tuple(order)} is no ordering of the {self.dims} dimensions of {self.shape}"
+                f"permute: {tuple(order)} is not an ordering of the {self.dims} dimensions of {self.shape}"
             )
         return TensorData(
             self._storage, [self.shape[d] for d in order], [self.strides[d] for d in order]

@@ -126,7 +126,7 @@ def map_output(a: Tensor, out: Tensor | None) -> Tensor:
 
 
 def reduced_dim(shape: tuple[int, ...], dim: int) -> int:
-    """The dimension to reduce, counted from the front; IndexingError if there is none such."""
+    """The dimension to reduce, counted from the front; IndexingError if it does not exist."""
     if isinstance(dim, bool) or not isinstance(dim, (int, np.integer)):
         raise TypeError(f"reduce: dim must be an integer, it is {dim!r}")
     if not -len(shape) <= dim < len(shape):
@@ -135,7 +135,7 @@ def reduced_dim(shape: tuple[int, ...], dim: int) -> int:
 
 
 def reduced_shape(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
-    """The shape with dimension `dim` turned to size 1."""
+    """The shape with dimension `dim` reduced to size 1."""
     return (*shape[:dim], 1, *shape[dim + 1 :])
 
 
@@ -278,7 +278,7 @@ def tensor_reduce(
 ) -> Callable[[Storage, Shape, Strides, Storage, Shape, Strides, int], None]:
     """A loop that folds dimension `reduce_dim` of `a` into `out`.
 
-    `out_shape` is `a_shape` with that dimension turned to size 1, and `out` holds
+    `out_shape` is `a_shape` with that dimension reduced to size 1, and `out` holds
     the starting value.
     """
 

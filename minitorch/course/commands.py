@@ -74,36 +74,38 @@ def add_commands(commands: Any) -> None:
 
     new = add("new", "make a workspace, or add what is missing to one", run_new)
     new.add_argument("folder", metavar="DIR")
-    start = add("start", "begin with a module, in the workspace you are in", run_start)
+    start = add("start", "start a module in the current workspace", run_start)
     start.add_argument("module", type=int, choices=MODULES, metavar="N")
     start.add_argument(
-        "--fill", action="store_true", help="put our solutions where earlier modules are unwritten"
+        "--fill",
+        action="store_true",
+        help="fill in our solutions where earlier modules are unwritten",
     )
     checked = add("check", "run a task's checks on your code", run_check)
     checked.add_argument(
         "tasks", metavar="TASK", nargs="*", help="0.1, or 0 for all of module 0; default: the next"
     )
-    checked.add_argument("--seed", type=int, help="draw other random examples")
+    checked.add_argument("--seed", type=int, help="seed of the random examples")
     checked.add_argument("-v", "--verbose", action="store_true", help="show every failing check")
     add("status", "show which tasks are open, written, and passed", run_status)
-    hint = add("hint", "give a hint: 1 is the faintest, 3 nearly the answer", run_hint)
+    hint = add("hint", "give a hint: 1 says least, 3 is nearly the answer", run_hint)
     hint.add_argument("task", metavar="TASK")
     hint.add_argument("level", type=int, choices=[1, 2, 3], nargs="?", default=1)
-    hint.add_argument("--function", help="only this one")
+    hint.add_argument("--function", help="only for this function")
     guide = add("guide", "show what the guide says about a task", run_guide)
     guide.add_argument("task", metavar="TASK")
     solution = add("solution", "compare your code with ours, once you have passed", run_solution)
     solution.add_argument("task", metavar="TASK")
-    reset = add("reset", "make a file as it was at the start (yours is kept as a copy)", run_reset)
+    reset = add("reset", "restore a file to its initial state (yours is kept as a copy)", run_reset)
     reset.add_argument("file", metavar="FILE")
-    add("doctor", "say whether this machine and this workspace are fit", run_doctor)
-    watch = add("watch", "check the task you work on each time you save", run_watch)
+    add("doctor", "check this machine and this workspace", run_doctor)
+    watch = add("watch", "check your current task each time you save", run_watch)
     watch.add_argument("task", metavar="TASK", nargs="?", help="default: the first open one")
     watch.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
     app = add("app", "open the visual app on your code, in the browser", run_app_command)
     app.add_argument("module", type=int, choices=MODULES, nargs="?", metavar="N")
     app.add_argument("--port", type=int)
-    app.add_argument("--no-browser", action="store_true", help="only say the address")
+    app.add_argument("--no-browser", action="store_true", help="only print the address")
     from . import teaching
 
     teaching.add_commands(add)
@@ -137,7 +139,7 @@ def run_start(args: argparse.Namespace) -> int:
         say(f"{len(done)} functions of earlier modules filled in; your files are in {saved}")
     elif missing:
         say("Still open in earlier modules: " + ", ".join(t.number for t in missing))
-        say("Later tasks build on them; `--fill` puts our solutions there.")
+        say("Later tasks build on them; `--fill` fills in our solutions.")
     workspace.note(module=args.module)
     say(f"Module {args.module}:")
     for task in TASKS:
@@ -150,16 +152,16 @@ def run_start(args: argparse.Namespace) -> int:
 def _require_readable(workspace: Workspace, tasks: Sequence[Task]) -> None:
     for task in tasks:
         if broken := workspace.unreadable(task):
-            raise CourseError(f"{broken}. Mend that first")
+            raise CourseError(f"{broken}. Fix that first")
 
 
 def run_reset(args: argparse.Namespace) -> int:
     """`reset FILE`."""
     workspace = Workspace.find()
     path, saved = workspace.reset(args.file)
-    say(f"{path.relative_to(workspace.root)} is as it was at the start.")
+    say(f"{path.relative_to(workspace.root)} is in its initial state again.")
     if saved:
-        say(f"What it was before: {saved}")
+        say(f"Your version: {saved}")
     return 0
 
 

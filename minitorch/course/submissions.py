@@ -92,7 +92,7 @@ def _python_files(package: str, review: list[str]) -> Iterator[tuple[str, str]]:
                     if PurePosixPath(name).with_suffix("").parts[-1].isidentifier():
                         yield name, entry.path
                     else:
-                        review.append(f"minitorch/{name} is no name of a module: left out")
+                        review.append(f"minitorch/{name} is not a module name: left out")
 
 
 def _read(path: str) -> tuple[str, bytes]:

@@ -33,38 +33,41 @@ Add = Callable[[str, str, Callable[[argparse.Namespace], int]], argparse.Argumen
 
 def add_commands(add: Add) -> None:
     """Add the teacher's commands."""
-    release = add("release", "make the folder (and zip file) to hand out", run_release)
+    release = add("release", "make the folder (or zip file) to hand out to students", run_release)
     release.add_argument("folder", metavar="DIR")
     release.add_argument(
-        "--module", type=int, choices=MODULES, help="with the modules before it solved"
+        "--module",
+        type=int,
+        choices=MODULES,
+        help="of this module, with the modules before it solved",
     )
     release.add_argument("--zip", action="store_true", help="also make DIR.zip")
     verified = add(
         "verify",
-        "show that the app opens on every stub, its tests fail for that reason alone, its solution passes",
+        "prove the assignments: the app opens on every stub, the stub's tests fail and its solution passes",
         run_verify,
     )
     _add_tasks(verified)
     verified.add_argument(
         "--full",
         action="store_true",
-        help="compiled, with all examples; and every known mistake is noticed and named (slow)",
+        help="compile kernels, try all examples, and check that every known mistake is named (slow)",
     )
     verified.add_argument(
         "--answers",
         action="store_true",
-        help="instead: right answers in other styles, and what third hints spell out, pass",
+        help="instead: check that right answers in other styles and those of the third hints pass",
     )
     verified.add_argument(
         "--seeds", type=int, metavar="N", help="instead: run the checks with N different seeds"
     )
     verified.add_argument(
-        "--first-seed", type=int, default=1, help="the first of them (default: 1)"
+        "--first-seed", type=int, default=1, help="the first of these seeds (default: 1)"
     )
-    graded = add("grade", "mark submissions, each in a process of its own", run_grade)
+    graded = add("grade", "grade submissions, each in its own process", run_grade)
     _add_grading_options(graded)
     variants = add(
-        "variants", "write question sheets with numbers of each student's own", run_variants
+        "variants", "write question sheets with different numbers for each student", run_variants
     )
     variants.add_argument("folder", metavar="DIR")
     variants.add_argument("names", metavar="NAME", nargs="+")
@@ -72,7 +75,7 @@ def add_commands(add: Add) -> None:
         "--secret", metavar="TEXT", help="the same secret and name give the same sheet again"
     )
     variants.add_argument("--modules", metavar="N", type=int, nargs="+", default=[])
-    export = add("export", "write the files with which a service grades", run_export)
+    export = add("export", "write the files that a grading service needs", run_export)
     export.add_argument("service", choices=["github", "gradescope"])
     export.add_argument("folder", metavar="DIR")
     _add_tasks(export)
@@ -81,18 +84,22 @@ def add_commands(add: Add) -> None:
 def _add_grading_options(graded: argparse.ArgumentParser) -> None:
     graded.add_argument("folders", metavar="DIR", nargs="*")
     _add_tasks(graded)
-    graded.add_argument("--csv", metavar="FILE", help="write a table, anew after each submission")
-    graded.add_argument("--json", metavar="FILE", help="write everything, likewise")
+    graded.add_argument(
+        "--csv", metavar="FILE", help="write a table, updated after each submission"
+    )
+    graded.add_argument(
+        "--json", metavar="FILE", help="write all results, updated after each submission"
+    )
     graded.add_argument(
         "--journal",
         metavar="FILE",
-        help="keep each grade at once; what is in it is not graded again",
+        help="save each grade at once, and skip submissions that are already in FILE",
     )
     graded.add_argument("--gradescope", metavar="FILE", help="write results.json (one submission)")
     graded.add_argument(
-        "--hidden", metavar="DIR", help="a folder with a questions.txt and test_*.py of yours"
+        "--hidden", metavar="DIR", help="a folder with your own questions.txt and test_*.py"
     )
-    graded.add_argument("--seed", metavar="TEXT", help="draw the questions of an earlier run again")
+    graded.add_argument("--seed", metavar="TEXT", help="ask the same questions as an earlier run")
     graded.add_argument("--seconds", type=int, default=120, help="for each task (default: 120)")
     graded.add_argument("--memory", type=float, default=8, help="GiB, for each task (default: 8)")
     graded.add_argument(
@@ -101,8 +108,8 @@ def _add_grading_options(graded: argparse.ArgumentParser) -> None:
         nargs="?",
         const="show",
         default="auto",
-        help="auto: all layers that work here (default); full: an error if these leave a gap; "
-        "none: only what needs nothing of the system; alone: say which layers work here",
+        help="auto: all layers that work here (default); full: the same, but an error if they leave a gap; "
+        "none: only layers that need no support from the system; without a value: show which layers work here",
     )
     graded.add_argument(
         "--without",
@@ -110,7 +117,7 @@ def _add_grading_options(graded: argparse.ArgumentParser) -> None:
         nargs="+",
         choices=list(LAYERS),
         default=[],
-        help=f"layers of isolation that are not wanted: {', '.join(LAYERS)}",
+        help=f"layers of isolation to leave out: {', '.join(LAYERS)}",
     )
 
 
@@ -297,7 +304,7 @@ def _submissions(args: argparse.Namespace) -> list[Path]:
         raise CourseError("which submissions? `minitorch course grade DIR ...`")
     for folder in folders:
         if not folder.is_dir():
-            raise CourseError(f"{folder} is no folder")
+            raise CourseError(f"{folder} is not a folder")
     if args.gradescope and len(folders) != 1:
         raise CourseError("--gradescope takes one submission")
     if args.seconds < 1 or args.memory <= 0:
@@ -403,7 +410,7 @@ def run_export(args: argparse.Namespace) -> int:
         path = folder / name
         content = text.replace("{options} ", f"{options} " if options else "").encode()
         if path.exists() and path.read_bytes() != content:
-            raise CourseError(f"{path} is there already; take it away first")
+            raise CourseError(f"{path} exists already; remove it first")
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, content)
         if path.suffix != ".yml":

@@ -1,4 +1,4 @@
-"""Question sheets with numbers of each student's own: a copied answer is a wrong one.
+"""Question sheets with different numbers for each student: a copied answer is wrong.
 
 A question is drawn from the class's secret and the student's name, and answered by the library. So
 sheets need not be kept: the same secret and name give the same sheet again.
@@ -69,7 +69,9 @@ def write_sheets(
     """Write a page for each student, and `answers.md` for the teacher; the files written."""
     pages = {f"{_file_name(name)}.md": name for name in names}
     if len(pages) < len(set(names)) or "answers.md" in pages:
-        raise CourseError("two students would get files of the same name; tell them apart")
+        raise CourseError(
+            "two students would get files of the same name; give them different names"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     answers = ["# Answers, for the teacher", ""]
     written = []
@@ -88,7 +90,7 @@ def write_sheets(
 def _file_name(name: str) -> str:
     kept = "".join(c if c.isalnum() or c in "-_" else "-" for c in name).strip("-")
     if not kept:
-        raise CourseError(f"{name!r} is no name for a file")
+        raise CourseError(f"{name!r} cannot be the name of a file")
     return kept
 
 

@@ -90,7 +90,7 @@ class Workspace:
                 return cls(folder)
             if _has_lost_its_mark(folder):
                 raise CourseError(
-                    f"{folder} was a workspace, whose {MARK.parent} is gone. `minitorch course new "
+                    f"{folder} was a workspace, but its {MARK.parent} is missing. `minitorch course new "
                     f"{shlex.quote(str(folder))}` makes that new and changes nothing you wrote"
                 )
         raise CourseError(
@@ -108,10 +108,10 @@ class Workspace:
             return self.file(name).read_text(encoding="utf-8-sig")  # as Python reads it
         except FileNotFoundError:
             raise CourseError(
-                f"minitorch/{name} is gone. `minitorch course reset minitorch/{name}` makes it new"
+                f"minitorch/{name} is missing. `minitorch course reset minitorch/{name}` restores it"
             ) from None
         except UnicodeDecodeError:
-            raise CourseError(f"minitorch/{name} is no text in UTF-8") from None
+            raise CourseError(f"minitorch/{name} is not UTF-8 text") from None
 
     # --- Notes ---------------------------------------------------------------------------
 
@@ -178,14 +178,14 @@ class Workspace:
     def missing(self, task: Task) -> list[str]:
         """What a task's checks need and somebody deleted or renamed, with the remedy."""
         found = [
-            f"minitorch/{name} is gone. `minitorch course reset minitorch/{name}` makes it new."
+            f"minitorch/{name} is missing. `minitorch course reset minitorch/{name}` restores it."
             for name in course_files()
             if not self.file(name).is_file()
         ]
         for place in task.places:
             if self.file(place.file).is_file() and self._lacks(place):
                 found.append(
-                    f"{place.name} is gone from minitorch/{place.file}: deleted or renamed? Write it "
+                    f"{place.name} is missing from minitorch/{place.file}: deleted or renamed? Write it "
                     f"again as it was, {_signature(place)}, or `minitorch course reset "
                     f"minitorch/{place.file}` makes the whole file new (yours is kept as a copy)."
                 )
@@ -206,7 +206,7 @@ class Workspace:
                 continue
             remedy = f"`minitorch course reset tests/{name}` makes it new"
             if not path.is_file():
-                found.append(f"tests/{name} is gone. {remedy}.")
+                found.append(f"tests/{name} is missing. {remedy}.")
             elif lost := _lost_tests(path, material("tests") / name):
                 found.append(
                     f"tests/{name} lacks {', '.join(lost)}: deleted or renamed? "
@@ -267,7 +267,7 @@ class Workspace:
             if option in contents:
                 return self.root / option, contents[option]
         raise CourseError(
-            f"{name} is no file of the course. `minitorch course reset minitorch/operators.py`, "
+            f"{name} is not a file of the course. `minitorch course reset minitorch/operators.py`, "
             "for example, makes that file new"
         )
 
@@ -323,7 +323,7 @@ def create(root: Path) -> tuple[Workspace, int]:
     known = (root / MARK).is_file() or _has_lost_its_mark(root)
     if (root / "minitorch").exists() and not known:
         raise CourseError(
-            f"{root} has a folder minitorch already that is no workspace; choose another folder"
+            f"{root} already has a folder minitorch that is not a workspace; choose another folder"
         )
     workspace = Workspace(root)
     written = 0
@@ -390,7 +390,7 @@ def project_file() -> str:
     numbers = {f"{t.number[0]}_{t.number[2]}": t.title.split(" (")[0] for t in reversed(TASKS)}
     lines = [f'  "task{n}_0: set-up",' for n in MODULES]
     lines += [f'  "task{n}: {title}",' for n, title in sorted(numbers.items())]
-    lines += ['  "extra: more than the task asks; told, and not needed to pass",']
+    lines += ['  "extra: more than the task asks; reported, but not needed to pass",']
     return _PROJECT.format(markers="\n".join(sorted(lines)))
 
 

@@ -143,7 +143,7 @@ def load_parameters(model: Module, arrays: Arrays) -> None:
                 f"{arrays[name].shape} in the file and {wanted} in the model"
             )
         if arrays[name].dtype.kind not in "biuf":
-            raise CheckpointError(f"parameter {name} in the checkpoint is no array of numbers")
+            raise CheckpointError(f"parameter {name} in the checkpoint is not an array of numbers")
     for name, parameter in named.items():
         array = np.asarray(arrays[name], dtype=np.float64)
         if isinstance(parameter.value, Scalar):
@@ -193,7 +193,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
     except (OSError, ValueError, KeyError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise CheckpointError(
-            f"{path} is no checkpoint, or a damaged or cut-off one ({reason}); "
+            f"{path} is not a checkpoint, or is damaged or cut off ({reason}); "
             "delete it and start again, or give another --checkpoint"
         ) from None
     raise CheckpointError(
@@ -207,7 +207,7 @@ def _parse(about: dict[str, Any], arrays: Arrays) -> Checkpoint:
     settings = about["settings"]
     history = History(losses, about["correct"], about["validation"], seconds)
     if not isinstance(settings, dict):
-        raise ValueError("its settings are no dict")
+        raise ValueError("its settings are not a dict")
     for counts in (history.correct, history.validation):
         if not isinstance(counts, list) or any(type(n) is not int for n in counts):
             raise ValueError("its counts are not whole numbers")
@@ -225,14 +225,14 @@ def _about(text: str) -> dict[str, Any]:
         raise ValueError("its description is nested too deeply")
     about = json.loads(text)
     if not isinstance(about, dict):
-        raise ValueError("its description is no dict")
+        raise ValueError("its description is not a dict")
     return about
 
 
 def _numbers(array: npt.NDArray[Any]) -> list[float]:
     if array.ndim != 1 or array.dtype != np.float64:
         raise ValueError(
-            f"an array of {array.dtype} in {array.ndim} dimensions is no list of numbers"
+            f"an array of {array.dtype} in {array.ndim} dimensions is not a list of numbers"
         )
     return array.tolist()
 
@@ -241,7 +241,7 @@ def _check_random_state(state: Arrays) -> None:
     """Refuse what no generator can be put to."""
     for name, usual in random_state().items():
         if state[name].shape != usual.shape or state[name].dtype != usual.dtype:
-            raise ValueError(f"the state {name} of the random numbers is none")
+            raise ValueError(f"{name} is not a state of the random numbers")
     version, position = state["python_spare"][0], state["numpy_spare"][0]
     flags = {state["python_spare"][1], state["numpy_spare"][1]}
     if (
@@ -250,7 +250,7 @@ def _check_random_state(state: Arrays) -> None:
         or state["python"][-1] > _WORDS
         or flags - {0, 1}
     ):
-        raise ValueError("the state of the random numbers is none")
+        raise ValueError("the state of the random numbers is invalid")
     if not (np.isfinite(state["python_spare"]).all() and np.isfinite(state["numpy_spare"]).all()):
         raise ValueError("the state of the random numbers is not finite")
 

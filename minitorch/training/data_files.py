@@ -132,7 +132,7 @@ def load_mnist(split: str = "train") -> tuple[Array, Labels]:
             f"{image_path} has {len(images)} images, but {label_path} {len(labels)} labels"
         )
     if labels.size and labels.max() > 9:
-        raise ValueError(f"{label_path}: label {labels.max()} is no digit")
+        raise ValueError(f"{label_path}: label {labels.max()} is not a digit")
     return images / 255.0, labels.astype(np.int64)
 
 
@@ -308,7 +308,7 @@ def _what_to_do(files: list[DataFile], reasons: list[str]) -> str:
     if not named:
         looked = f"{DATA_VARIABLE} is not set"
     elif not Path(named).expanduser().is_dir():
-        looked = f"{DATA_VARIABLE} names {named}, which is no folder"
+        looked = f"{DATA_VARIABLE} names {named}, which is not a folder"
     else:
         looked = f"not in {named}, the folder that {DATA_VARIABLE} names"
     lines = [

@@ -206,7 +206,7 @@ def run(args: argparse.Namespace) -> int:
     chosen = {name: getattr(args, name) for name in Recipe.__dataclass_fields__}
     recipe = Recipe(**{n: getattr(usual, n) if v is None else v for n, v in chosen.items()})
     if recipe.width % recipe.heads:
-        sys.stderr.write(f"--width {recipe.width} is no multiple of --heads {recipe.heads}\n")
+        sys.stderr.write(f"--width {recipe.width} is not a multiple of --heads {recipe.heads}\n")
         return FAILED
     set_seed(args.seed)
     if args.floor == "torch":

@@ -138,7 +138,7 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArra
         file.seek(start)
         header = _HEADER.fullmatch(file.read(length))
         if header is None:
-            raise ValueError(f"{member.filename} is no array of numbers or texts")
+            raise ValueError(f"{member.filename} is not an array of numbers or texts")
         dtype, shape = (
             _dtype(header[1].decode()),
             [int(n) for n in header[3].split(b",") if n.strip()],

@@ -153,7 +153,7 @@ def explain_stall(trainer: Trainer, data: Graph) -> str:
     if stuck:
         return (
             f"for {stuck} wrong points the output is 0 or 1 to six places, where sigmoid is flat. "
-            "The rate is too high: try a tenth of it, and start anew."
+            "The rate is too high: try a tenth of it, and start again."
         )
     for which, count in dead.items():
         if 2 * count >= hidden:

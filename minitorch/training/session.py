@@ -98,7 +98,9 @@ class RunOptions:
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line options of `RunOptions`."""
     group = parser.add_argument_group("the run")
-    group.add_argument("--seed", type=int, default=0, help="of all random numbers (default: 0)")
+    group.add_argument(
+        "--seed", type=int, default=0, help="seed of all random numbers (default: 0)"
+    )
     group.add_argument(
         "--out", type=Path, metavar="DIR", help="folder for the results (default: runs/<name>)"
     )
@@ -106,7 +108,7 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
         "--checkpoint", type=Path, metavar="FILE", help="default: checkpoint.npz in that folder"
     )
     group.add_argument(
-        "--resume", action="store_true", help="go on from the checkpoint of an earlier run"
+        "--resume", action="store_true", help="continue from the checkpoint of an earlier run"
     )
     group.add_argument(
         "--plain", action="store_true", help="lines instead of a live bar, even on a terminal"
@@ -364,7 +366,7 @@ class Session:
             if saved != now:
                 raise CheckpointError(
                     f"{self.checkpoint_path} was made with {key} = {saved!r}, now it is {now!r}; "
-                    f"give the same, or start anew without --resume"
+                    f"give the same, or start again without --resume"
                 )
         try:
             load_parameters(self._model, checkpoint.parameters)

@@ -160,7 +160,7 @@ class TorchImageTrain:
                 raise ValueError(f"the optimizer's {key} has shape {array.shape} of {array.dtype}")
         epoch, rate = arrays["schedule"].tolist()
         if not (0 <= epoch < 2**31 and 0 <= rate < float("inf")):
-            raise ValueError(f"the rate {rate} after epoch {epoch} is none")
+            raise ValueError(f"the rate {rate} after epoch {epoch} is not a rate")
         try:
             set_rng_state(from_numpy(arrays["rng"]))
             if "rng_cuda" in arrays:
@@ -185,7 +185,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device", default="cpu", help="where to train: cpu, cuda (default: %(default)s)"
     )
-    parser.add_argument("--compile", action="store_true", help="learn by a compiled step")
+    parser.add_argument("--compile", action="store_true", help="compile the training step")
     add_recipe_arguments(parser, RECIPE, "images")
 
 

@@ -150,4 +150,4 @@ def test_doctor_names_a_data_folder_that_is_none(
     monkeypatch.setenv("MINITORCH_DATA", str(tmp_path / "nowhere"))
     first, *_ = doctor.check_data()
     assert not first.ok
-    assert "nowhere is no folder" in first.detail
+    assert "nowhere is not a folder" in first.detail

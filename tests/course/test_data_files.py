@@ -160,13 +160,13 @@ FIELDS = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }"
     [
         (FIELDS % ("<f8", "(4000000000,)"), "needs 32000000000"),
         (FIELDS % ("<f8", "(9223372036854775807, 9223372036854775807)"), "needs"),
-        (FIELDS % ("<f8", "(-3,)"), "no array"),
-        (FIELDS % ("|O", "(3,)"), "no array"),
+        (FIELDS % ("<f8", "(-3,)"), "not an array"),
+        (FIELDS % ("|O", "(3,)"), "not an array"),
         (FIELDS % ("<U0", "(3,)"), "have no bytes"),
         (FIELDS % ("<f7", "(3,)"), "f7"),
         (FIELDS % ("<f8", "(" + "1, " * 70 + "3)"), "dimension"),
-        ("-" * 9000 + "1", "no array"),
-        ("(" * 5000, "no array"),
+        ("-" * 9000 + "1", "not an array"),
+        ("(" * 5000, "not an array"),
     ],
     ids=lambda text: text[-30:],
 )
@@ -315,7 +315,7 @@ def test_missing_data_says_what_to_do(
         "https://",
     ):
         assert part in message
-    expected = {None: "is not set", "empty folder": "not in", "no folder": "which is no folder"}
+    expected = {None: "is not set", "empty folder": "not in", "no folder": "which is not a folder"}
     assert expected[variable] in message
 
 
@@ -341,7 +341,7 @@ def test_unknown_parts(call: Any, says: str) -> None:
     [
         (np.zeros((2, 28, 28)), [1], "2 images"),
         (np.zeros((1, 8, 8)), [1], r"\(28, 28\)"),
-        (np.zeros((1, 28, 28)), [10], "no digit"),
+        (np.zeros((1, 28, 28)), [10], "not a digit"),
     ],
 )
 def test_mnist_files_must_fit_together(

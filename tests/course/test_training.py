@@ -178,7 +178,7 @@ def test_cut_off_checkpoint(tmp_path: Path, length: int) -> None:
     walk(tmp_path, epochs=2)
     path = tmp_path / "checkpoint.npz"
     path.write_bytes(path.read_bytes()[:length])
-    with pytest.raises(checkpoint.CheckpointError, match="damaged or cut-off"):
+    with pytest.raises(checkpoint.CheckpointError, match="damaged or cut off"):
         checkpoint.load_checkpoint(path)
 
 
@@ -210,14 +210,14 @@ def test_checkpoint_with_pickle_is_refused(tmp_path: Path) -> None:
     [
         ("about", np.array("[" * 100_000), "nested too deeply"),
         ("about", np.array('{"format": 1e999}'), "format inf"),
-        ("losses", np.array(["a"]), "no list of numbers"),
+        ("losses", np.array(["a"]), "not a list of numbers"),
         ("losses", np.zeros(7), "more epochs in one place"),
         ("random/python", np.full(625, 2**32 - 1, np.uint32), "random numbers"),
         ("random/numpy_spare", np.array([1e9, 0, 0]), "random numbers"),
         ("random/numpy_spare", np.array([1, 1e300, 0]), "random numbers"),
         ("random/python_spare", np.array([3, 0.5, 0]), "random numbers"),
         ("random/python_spare", np.array([3, 1, np.nan]), "not finite"),
-        ("parameter/w", np.array("x"), "no array of numbers"),
+        ("parameter/w", np.array("x"), "not an array of numbers"),
     ],
 )
 def test_checkpoints_that_are_none_inside(

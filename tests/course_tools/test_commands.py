@@ -68,7 +68,7 @@ def test_a_file_that_python_cannot_read_is_named(
     assert re.search(rf"0\.4 .* broken +minitorch/module\.py.*: .*{message}", out)
     assert re.search(r"0\.1 .* open ", out)
     assert course("solution", "0.4") == 2
-    assert "Mend that first" in capsys.readouterr().err
+    assert "Fix that first" in capsys.readouterr().err
 
 
 def test_a_file_is_read_as_python_reads_it(workspace: Workspace, capsys: Captured) -> None:

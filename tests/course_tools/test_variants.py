@@ -142,5 +142,5 @@ def test_files(tmp_path: Path) -> None:
     assert item("1.4", "Ada L.").answer not in page
     with pytest.raises(CourseError, match="same name"):
         write_sheets(tmp_path, ["Ada L", "Ada.L"], "s")
-    with pytest.raises(CourseError, match="no name"):
+    with pytest.raises(CourseError, match="cannot be the name"):
         write_sheets(tmp_path, ["..."], "s")

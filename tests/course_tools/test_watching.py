@@ -233,15 +233,15 @@ def test_what_is_gone_is_named_with_the_remedy(workspace: Workspace) -> None:
     assert f"def {name}(" in tests.read_text()
     tests.write_text(tests.read_text().replace(f"def {name}(", "def no_test("))
     said = "\n".join(account(workspace, check(workspace.root, find_task("0.3"))))
-    assert "addLists is gone from minitorch/operators.py" in said
+    assert "addLists is missing from minitorch/operators.py" in said
     assert "`def addLists(" in said
     assert "`minitorch course reset minitorch/operators.py`" in said
-    assert "tests/course/test_examples.py is gone" in said
+    assert "tests/course/test_examples.py is missing" in said
     assert f"tests/course/test_operators.py lacks {name}" in said
     assert "`minitorch course reset tests/course/test_operators.py`" in said
     workspace.file("module.py").unlink()
     said = "\n".join(account(workspace, check(workspace.root, find_task("0.1"))))
-    assert "minitorch/module.py is gone" in said
+    assert "minitorch/module.py is missing" in said
 
 
 # --- watch ---------------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ def test_nothing_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert saved is not None
     assert (saved / "minitorch" / "operators.py").read_text() == "mine = 1\n"
     assert path.read_text() == stub_file("operators.py")
-    with pytest.raises(CourseError, match="no file of the course"):
+    with pytest.raises(CourseError, match="not a file of the course"):
         workspace.reset("../../etc/passwd")
 
 
@@ -141,7 +141,7 @@ def test_a_workspace_without_its_mark_gets_it_back(tmp_path: Path) -> None:
     workspace, _ = create(tmp_path / "my work")
     workspace.file("operators.py").write_text("mine = 1\n")
     shutil.rmtree(workspace.root / ".minitorch")
-    with pytest.raises(CourseError, match=r"is gone. `minitorch course new '.*my work'` makes"):
+    with pytest.raises(CourseError, match=r"is missing. `minitorch course new '.*my work'` makes"):
         Workspace.find(workspace.root / "minitorch")
     again, written = create(workspace.root)
     assert written == 1

@@ -137,7 +137,7 @@ def draw_source(slide: Slide, channel: int, place: Place | None) -> Picture:
 
 
 def draw_kernel(slide: Slide, channel: int) -> Picture:
-    """The kernel as it lies on the source: turned round with reverse."""
+    """The kernel as it lies on the source: flipped with reverse."""
     kh, kw = slide.window
     picture = Picture(kw * SIZE + 4, kh * SIZE + 4, "The kernel")
     for number, offset in enumerate(slide.offsets()):

@@ -71,7 +71,7 @@ def explain_stall(arrays: Sequence[Array], plan: Plan, data: Graph) -> str:
         points = "1 wrong point" if stuck == 1 else f"{stuck} wrong points"
         return (
             f"for {points} the output is 0 or 1 to six places, where sigmoid is flat. The rate is "
-            "too high: try a tenth of it, and start anew."
+            "too high: try a tenth of it, and start again."
         )
     dead = dead_units(arrays, data.X, plan.activation)
     for which, gone, size in zip(_WHICH, dead, units, strict=False):

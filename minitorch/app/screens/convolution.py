@@ -199,7 +199,7 @@ def show_convolution(dims: int, way: str) -> None:
 
 NAMES = {
     "forward": ("Input", "Kernel", "Output"),
-    "input": ("Gradient of the output", "Kernel, turned round", "Gradient of the input"),
+    "input": ("Gradient of the output", "Kernel, flipped", "Gradient of the input"),
     "weight": ("Input", "Gradient of the output", "Gradient of the kernel"),
 }
 

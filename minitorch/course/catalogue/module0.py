@@ -233,7 +233,7 @@ MISTAKES: list[Mistake] = [
         ),
         (
             "an old parameter stays behind",
-            "An attribute that is assigned anew is no parameter any more: take it out of _parameters.",
+            "An attribute that is assigned another value is no longer a parameter: remove it from _parameters.",
             "            place.pop(key, None)\n",
             "            pass\n",
         ),

@@ -128,7 +128,7 @@ MISTAKES: list[Mistake] = [
         ),
         (
             "the order is from the left",
-            "The order is turned round: begin with the result, inputs last.",
+            "The order is reversed: begin with the result, inputs last.",
             "    finished.reverse()\n",
             "",
         ),

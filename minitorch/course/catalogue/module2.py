@@ -34,7 +34,7 @@ MISTAKES: list[Mistake] = [
         ),
         (
             "permute makes new strides",
-            "The storage stays as it is, so strides must be reordered, not computed anew.",
+            "The storage stays as it is, so strides must be reordered, not recomputed.",
             "self._storage, [self.shape[d] for d in order], [self.strides[d] for d in order]",
             "self._storage, [self.shape[d] for d in order]",
         ),

@@ -365,7 +365,7 @@ MISTAKES: list[Mistake] = [
         ),
         (
             "another GELU",
-            'Torch\'s gelu is another one unless it is told: approximate="tanh".',
+            'Torch\'s gelu computes another formula unless you pass approximate="tanh".',
             'F.gelu(self.widen(self.norm2(x)), approximate="tanh")',
             "F.gelu(self.widen(self.norm2(x)))",
         ),
