@@ -31,7 +31,7 @@ SECTIONS = (
     "torch.utils.benchmark",
 )  # fmt: skip
 
-_AS_IT_IS = "returns what it is given, and says so by a warning"
+_AS_IT_IS = "returns its argument, with a warning"
 _NOTED = "the wish is noted; it changes nothing here"
 PARTLY: dict[str, dict[str, str]] = {
     "torch": {
@@ -96,7 +96,7 @@ PARTLY: dict[str, dict[str, str]] = {
         "help": "from a local folder; no code is fetched",
     },
     "torch.fx": {
-        "wrap": "returns what it is given: nothing is traced",
+        "wrap": "returns its argument: nothing is traced",
         "symbolic_trace": "refuses: programs are not traced into graphs",
     },
 }

@@ -24,7 +24,7 @@ _one_caller = RLock()
 
 
 def get_num_threads() -> int:
-    """How many threads compute: what was set, or what the environment says, or one per core."""
+    """How many threads compute: the number set, else the environment's, else one per core."""
     return _count or _default()
 
 

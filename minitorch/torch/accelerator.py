@@ -21,7 +21,7 @@ def device_count() -> int:
 
 
 def current_accelerator(check_available: bool = False) -> device | None:
-    """The accelerator's kind of device; None where there is none."""
+    """The accelerator's kind of device; None without one."""
     return device("cuda") if is_available() else None
 
 

@@ -13,7 +13,7 @@ KINDS = set(STANDARD_KINDS)
 
 
 class device:  # noqa: N801
-    """A place for tensors: `device("cpu")`."""
+    """Where a tensor's memory is: `device("cpu")`."""
 
     __slots__ = ("index", "type")
 

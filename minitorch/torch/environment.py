@@ -35,7 +35,7 @@ class memory_format:  # noqa: N801
 
 
 class layout(memory_format):  # noqa: N801
-    """A way of keeping a tensor's elements."""
+    """How a tensor's elements are stored."""
 
     def __reduce__(self) -> Any:
         from .serialization.rebuild import layout as by_name
@@ -70,12 +70,12 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """What `use_deterministic_algorithms` was told."""
+    """Whether `use_deterministic_algorithms` is on."""
     return _Settings.deterministic
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """What `use_deterministic_algorithms` was told."""
+    """Whether `use_deterministic_algorithms` is on."""
     return _Settings.warn_only
 
 
@@ -94,12 +94,12 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """What `set_float32_matmul_precision` was told."""
+    """The precision set by `set_float32_matmul_precision`."""
     return _Settings.matmul_precision
 
 
 def get_num_interop_threads() -> int:
-    """How many threads run operations side by side: one."""
+    """How many threads run operations in parallel: one."""
     return 1
 
 

@@ -13,14 +13,14 @@ from .tensor import Tensor
 
 
 def manual_seed(seed: int) -> Generator:
-    """Start the default generator from a number, and those of GPUs."""
+    """Seed the default generator and those of GPUs."""
     generator = default_generator.manual_seed(int(seed))
     cuda.manual_seed_all(seed)
     return generator
 
 
 def seed() -> int:
-    """Start the default generator from a number that nobody knows, and return it."""
+    """Seed the default generator with a random number, and return it."""
     return default_generator.seed()
 
 
@@ -35,7 +35,7 @@ def get_rng_state() -> Tensor:
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Let the default generator go on from a state."""
+    """Set the state of the default generator."""
     default_generator.set_state(new_state)
 
 

@@ -158,7 +158,7 @@ class Tensor(HasAttributes):
 
     @property
     def grad(self) -> Tensor | None:
-        """What backward has accumulated."""
+        """The gradient that backward has accumulated."""
         return self._grad
 
     @grad.setter
@@ -279,7 +279,7 @@ class Tensor(HasAttributes):
         return add_hook(self._after_accumulate, hook)
 
     def retain_grad(self) -> None:
-        """Keep the gradient of this tensor too, though it is no leaf."""
+        """Keep the gradient of this tensor too, although it is not a leaf."""
         if not tracks(self):
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self._edge is None:

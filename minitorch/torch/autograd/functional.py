@@ -72,7 +72,7 @@ def jacobian(
     func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False,
     vectorize: bool = False, strategy: str = "reverse-mode",
 ) -> Any:  # fmt: skip
-    """How each element of the outputs changes with each element of the inputs."""
+    """The Jacobian: the derivative of each output element by each input element."""
     with enable_grad():
         xs = _fresh(_tuple(inputs), create_graph)
         result = _call(func, xs)
@@ -102,7 +102,7 @@ def hessian(
     func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False,
     vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:  # fmt: skip
-    """How the gradient of a function to one number changes with its inputs."""
+    """The Hessian of a function that returns one number."""
 
     def gradient(*xs: Any) -> Any:
         out = func(*xs)

@@ -65,7 +65,7 @@ def is_initialized() -> bool:
 
 
 def init() -> None:
-    """Look for the GPUs; an error where there is none."""
+    """Initialize the GPUs; an error if there are none."""
     require_cuda()
 
 

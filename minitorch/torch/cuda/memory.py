@@ -34,12 +34,12 @@ def max_memory_allocated(device: Any = None) -> int:
 
 
 def memory_reserved(device: Any = None) -> int:
-    """How many bytes of a GPU are held for tensors, in use or not."""
+    """How many bytes of a GPU the memory pool has reserved, in use or not."""
     return _numbers(device)[2]
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """How many bytes of a GPU were held at most."""
+    """The most bytes of a GPU that the memory pool has reserved."""
     return _numbers(device)[3]
 
 
@@ -47,7 +47,7 @@ memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Count the most bytes anew."""
+    """Reset the peak of allocated bytes."""
     if find_cuda()[0] is not None:
         require_cuda().reset_peak(_index(device))
 
@@ -67,7 +67,7 @@ def empty_cache() -> None:
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
-    """Bytes in use and held, now and at most, by Torch's names."""
+    """Allocated and reserved bytes, now and at most, by Torch's names."""
     now, most, held, most_held = _numbers(device)
     return {
         "allocated_bytes.all.current": now,
@@ -78,7 +78,7 @@ def memory_stats(device: Any = None) -> dict[str, int]:
 
 
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
-    """Bytes in use and held, as a table."""
+    """Allocated and reserved bytes, as a table."""
     now, most, held, most_held = _numbers(device)
     rows = [("in use", now, most), ("held", held, most_held)]
     lines = [f"{'memory':<10}{'now':>14}{'at most':>14}"]

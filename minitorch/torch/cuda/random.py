@@ -38,13 +38,13 @@ def manual_seed_all(seed: int) -> None:
 
 
 def seed() -> None:
-    """Start the generator of the GPU in use from a number that nobody knows."""
+    """Seed the generator of the GPU in use with a random number."""
     if find_cuda()[0] is not None:
         _generator().seed()
 
 
 def seed_all() -> None:
-    """Start all GPUs' generators from one number that nobody knows."""
+    """Seed all GPUs' generators with one random number."""
     generators = _all()
     for generator in generators:
         generator.manual_seed(generators[0].seed())
@@ -66,11 +66,11 @@ def get_rng_state_all() -> list[Tensor]:
 
 
 def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
-    """Let a GPU's generator go on from a state."""
+    """Set the state of a GPU's generator."""
     _generator(device).set_state(new_state)
 
 
 def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
-    """Let all GPUs' generators go on from states."""
+    """Set the states of all GPUs' generators."""
     for generator, state in zip(_all(), new_states, strict=False):
         generator.set_state(state)

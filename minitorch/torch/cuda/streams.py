@@ -9,7 +9,7 @@ from ..device import device as _device
 
 
 class Stream:
-    """An order of work; what is in two streams may run at once."""
+    """A queue of work; work in two streams may run at the same time."""
 
     def __init__(self, device: Any = None, priority: int = 0, **_: Any) -> None:
         self.native = require_cuda().new_stream(priority)
@@ -96,17 +96,17 @@ def set_stream(stream: Stream) -> None:
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The stream that new work joins."""
+    """The current stream."""
     return Stream.of(require_cuda().current_stream())
 
 
 def default_stream(device: Any = None) -> Stream:
-    """The stream that work joins if nothing else is said."""
+    """The default stream."""
     return Stream.of(require_cuda().default_stream())
 
 
 class Event:
-    """A moment in a stream."""
+    """A point in the work of a stream."""
 
     def __init__(
         self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False

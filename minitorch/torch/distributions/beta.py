@@ -14,7 +14,7 @@ from .utils import broadcast_all
 
 
 class Beta(ExponentialFamily):
-    """A probability: the first share of a Dirichlet distribution of two."""
+    """A probability: the beta distribution."""
 
     arg_constraints: ClassVar = {
         "concentration1": constraints.positive,

@@ -13,7 +13,7 @@ from .distribution import OfProbabilities, validated
 
 
 class Binomial(OfProbabilities):
-    """How many of `total_count` trials succeed."""
+    """The binomial distribution."""
 
     arg_constraints: ClassVar = {
         "total_count": constraints.nonnegative_integer,

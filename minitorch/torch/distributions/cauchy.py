@@ -11,7 +11,7 @@ from .distribution import Distribution, validated
 
 
 class Cauchy(Distribution):
-    """The quotient of two normal numbers: so wide that it has no mean."""
+    """The Cauchy distribution."""
 
     arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

@@ -10,7 +10,7 @@ from .gamma import Gamma
 
 
 class Chi2(Gamma):
-    """The sum of the squares of `df` normal numbers."""
+    """The chi-squared distribution."""
 
     arg_constraints: ClassVar = {"df": constraints.positive}
 

@@ -12,7 +12,7 @@ from .exp_family import ExponentialFamily
 
 
 class Exponential(ExponentialFamily):
-    """How long to wait for an event that happens `rate` times in a unit of time."""
+    """The exponential distribution."""
 
     arg_constraints: ClassVar = {"rate": constraints.positive}
     support = constraints.nonnegative

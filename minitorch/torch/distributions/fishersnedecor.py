@@ -13,7 +13,7 @@ from .gamma import Gamma
 
 
 class FisherSnedecor(Distribution):
-    """The quotient of two chi-squared numbers, each by its degrees of freedom."""
+    """The F distribution."""
 
     arg_constraints: ClassVar = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive

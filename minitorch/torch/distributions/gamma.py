@@ -15,7 +15,7 @@ from .exp_family import ExponentialFamily
 
 
 class Gamma(ExponentialFamily):
-    """How long to wait for `concentration` events that happen `rate` times in a unit of time."""
+    """The gamma distribution."""
 
     arg_constraints: ClassVar = {
         "concentration": constraints.positive,

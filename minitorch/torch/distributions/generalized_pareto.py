@@ -13,7 +13,7 @@ from .distribution import Distribution, validated
 
 
 class GeneralizedPareto(Distribution):
-    """Tails of distributions: exponential at concentration 0, heavier above, bounded below it."""
+    """The generalized Pareto distribution."""
 
     arg_constraints: ClassVar = {
         "loc": constraints.real,

@@ -15,7 +15,7 @@ from .utils import broadcast_all
 
 
 class Geometric(OfProbabilities):
-    """How many trials fail before the first success."""
+    """The geometric distribution: failures before the first success."""
 
     arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer

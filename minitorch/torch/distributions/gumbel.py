@@ -1,4 +1,4 @@
-"""The Gumbel distribution."""
+"""The Gumbel distribution: loc - scale log(-log u)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .utils import euler_constant
 
 
 class Gumbel(TransformedDistribution):
-    """The largest of many numbers: loc - scale log(-log u)."""
+    """The Gumbel distribution: loc - scale log(-log u)."""
 
     arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

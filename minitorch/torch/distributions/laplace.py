@@ -12,7 +12,7 @@ from .distribution import Distribution, validated
 
 
 class Laplace(Distribution):
-    """Two exponential curves, back to back at `loc`."""
+    """The Laplace distribution."""
 
     arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

@@ -12,7 +12,7 @@ from .transforms import StickBreakingTransform
 
 
 class LogisticNormal(TransformedDistribution):
-    """Shares broken off a stick by normal numbers."""
+    """The logistic normal distribution: probabilities from normal numbers, by stick breaking."""
 
     arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex

@@ -17,7 +17,7 @@ from .utils import lazy_property, standard_normal
 
 
 class LowRankMultivariateNormal(Distribution):
-    """The bell curve around `loc` with covariance W Wᵀ + D, for a thin W and a diagonal D."""
+    """The normal distribution with covariance W Wᵀ + D, for a thin W and a diagonal D."""
 
     arg_constraints: ClassVar = {
         "loc": constraints.real_vector,

@@ -15,7 +15,7 @@ from .utils import broadcast_all
 
 
 class Multinomial(OfCategorical):
-    """How often each of some classes comes in `total_count` draws."""
+    """The multinomial distribution: counts of each class in `total_count` draws."""
 
     total_count: int
 

@@ -67,7 +67,7 @@ def squared_distance(tril: Tensor, apart: Tensor) -> Tensor:
 
 
 class MultivariateNormal(Distribution):
-    """The bell curve around `loc`, as wide as a covariance, precision or Cholesky factor says."""
+    """The multivariate normal distribution, by its covariance, precision or Cholesky factor."""
 
     arg_constraints: ClassVar = {
         "loc": constraints.real_vector,

@@ -15,7 +15,7 @@ from .utils import lazy_property
 
 
 class NegativeBinomial(OfProbabilities):
-    """How many trials succeed before `total_count` fail."""
+    """The negative binomial distribution: successes before `total_count` failures."""
 
     arg_constraints: ClassVar = {
         "total_count": constraints.greater_than_eq(0),

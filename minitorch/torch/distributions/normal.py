@@ -16,7 +16,7 @@ from .utils import standard_normal
 
 
 class Normal(ExponentialFamily):
-    """The bell curve around `loc` of width `scale`."""
+    """The normal distribution."""
 
     arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

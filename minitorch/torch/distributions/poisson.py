@@ -14,7 +14,7 @@ from .utils import broadcast_all
 
 
 class Poisson(ExponentialFamily):
-    """How many events happen where `rate` are expected."""
+    """The Poisson distribution."""
 
     arg_constraints: ClassVar = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer

@@ -63,7 +63,7 @@ class Relaxed(TransformedDistribution):
 
 
 class RelaxedBernoulli(Relaxed):
-    """A number between 0 and 1, the closer to them the lower the temperature."""
+    """A number between 0 and 1; a low temperature moves it towards 0 or 1."""
 
     arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval

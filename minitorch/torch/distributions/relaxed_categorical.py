@@ -46,7 +46,7 @@ class ExpRelaxedCategorical(OfCategorical):
 
 
 class RelaxedOneHotCategorical(Relaxed):
-    """Probabilities, the closer to one class the lower the temperature."""
+    """Probabilities; a low temperature moves them towards one class."""
 
     arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex

@@ -15,7 +15,7 @@ from .utils import standard_normal
 
 
 class StudentT(Distribution):
-    """A normal number over the root of a chi-squared one."""
+    """Student's t distribution."""
 
     arg_constraints: ClassVar = {
         "df": constraints.positive,

@@ -265,7 +265,7 @@ class AffineTransform(Transform):
 
 
 class SoftmaxTransform(Transform):
-    """exp(x) as shares of their sum."""
+    """exp(x) divided by its sum."""
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -279,7 +279,7 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """Shares broken off one stick, each the sigmoid of a number of what was left."""
+    """Probabilities by stick breaking: each is the sigmoid of a number, times what is left."""
 
     domain = constraints.real_vector
     codomain = constraints.simplex

@@ -11,7 +11,7 @@ from .utils import uniform
 
 
 class Uniform(Distribution):
-    """All numbers from `low` to `high` alike."""
+    """Uniform from `low` to `high`."""
 
     has_rsample = True
     low: Tensor

@@ -148,7 +148,7 @@ class GraphAppendingTracer(TracerBase):
 
 
 class Proxy:
-    """A value that is not there yet."""
+    """A value that will be available later."""
 
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
         self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer

@@ -134,7 +134,7 @@ _GAINS: dict[str, float] = {
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """How much wider inputs should be in front of a nonlinearity."""
+    """The gain by which weights before a nonlinearity should be scaled."""
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
         if isinstance(slope, bool) or not isinstance(slope, (int, float)):
@@ -173,13 +173,13 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill evenly, as wide as both fans ask for."""
+    """Fill uniformly, with a bound computed from fan in and fan out."""
     bound = math.sqrt(3.0) * _xavier_std(tensor, gain)
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with normal numbers, as wide as both fans ask for."""
+    """Fill with normal numbers, whose deviation is computed from fan in and fan out."""
     return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
 
 
@@ -190,7 +190,7 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Fill evenly, as wide as one fan and a nonlinearity ask for."""
+    """Fill uniformly, with a bound computed from one fan and the nonlinearity."""
     if _has_none(tensor):
         return tensor
     bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
@@ -204,7 +204,7 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Fill with normal numbers, as wide as one fan and a nonlinearity ask for."""
+    """Fill with normal numbers, whose deviation is computed from one fan and the nonlinearity."""
     if _has_none(tensor):
         return tensor
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
@@ -243,7 +243,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 @no_grad()
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Fill a matrix with normal numbers, of which each column has some share of zeros."""
+    """Fill a matrix with normal numbers, and a given fraction of each column with zeros."""
     _need_matrix(tensor)
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)

@@ -112,7 +112,7 @@ RELU = unary(
     numpy=not_for("clamp_min_scalar_cpu", "bc", lambda x: np.maximum(x.dtype.type(0), x)),
 )  # fmt: skip
 HARDTANH = activation(
-    scalars.clamp, scalars.hardtanh_backward, None, "Elements kept between two bounds.", name="hardtanh", kinds="fViu",
+    scalars.clamp, scalars.hardtanh_backward, None, "The input, clipped to a range.", name="hardtanh", kinds="fViu",
     numpy=lambda x, low, high: np.clip(x, x.dtype.type(low), x.dtype.type(high)),
 )  # fmt: skip
 LEAKY_RELU = activation(scalars.leaky_relu, scalars.leaky_relu_backward, None,
@@ -144,7 +144,7 @@ def threshold(
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
-    """Elements kept between two bounds."""
+    """The input, clipped to a range."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     return _hardtanh_any(input, min_val, max_val, inplace)
@@ -170,7 +170,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """Elements kept between 0 and 6."""
+    """The input, clipped to [0, 6]."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
@@ -329,7 +329,7 @@ GELU_TANH = activation(
 
 @with_out
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
-    """x times the share of a normal distribution below x, exactly or by a tanh."""
+    """x times the normal distribution function of x, exact or approximated with tanh."""
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
     return _apply(GELU if approximate == "none" else GELU_TANH, input, ())
@@ -351,7 +351,7 @@ PRELU = Op(
 @function_and_method
 @composite
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """x where positive, else a learned part of it: one for all, or one per channel."""
+    """x where positive, else x times a learned slope: one for all, or one per channel."""
     check_tensor("prelu", weight, "weight")
     if weight.dtype is not input.dtype:
         raise RuntimeError(

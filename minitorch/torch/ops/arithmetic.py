@@ -168,17 +168,17 @@ DIV_FLOOR = Op("div_floor", ("input", "other"),
                {"input": flat, "other": flat}, scalar=scalars.floored_divide, doc="The quotient, rounded down.")
 binary("remainder", np.remainder,
        (lambda g: g, lambda g, input, other: -g * DIV_FLOOR(input, other)),
-       "What is left of a division that rounds down.", symbol="mod", numbers="one",
+       "The remainder of a division that rounds down.", symbol="mod", numbers="one",
        numpy=not_for("remainder_cpu", "bc", _whole_division(np.remainder)))
 binary("fmod", np.fmod,
        (lambda g: g, lambda g, input, other: -g * DIV_TRUNC(input, other)),
-       "What is left of a division that rounds towards 0.", numbers="other",
+       "The remainder of a division that rounds towards 0.", numbers="other",
        numpy=not_for("fmod_cpu", "bc", _whole_division(np.fmod)))
 binary("maximum", np.maximum, (_to_larger, _to_smaller),
-       "The larger of two elements; equal ones share the gradient.", has_twin=False, numbers="none",
+       "The larger of two elements; the gradient is divided evenly if they are equal.", has_twin=False, numbers="none",
        numpy=_ordered("maximum", np.maximum))
 binary("minimum", np.minimum, (_to_smaller, _to_larger),
-       "The smaller of two elements; equal ones share the gradient.", has_twin=False, numbers="none",
+       "The smaller of two elements; the gradient is divided evenly if they are equal.", has_twin=False, numbers="none",
        numpy=_ordered("minimum", np.minimum))
 binary("fmax", np.fmax,
        (lambda g, input, other: g.masked_fill(~((input >= other) | other.isnan()), 0),
@@ -363,7 +363,7 @@ unary("floor", np.floor, flat, "The next whole number below.", numpy=_rounding("
 unary("ceil", np.ceil, flat, "The next whole number above.", numpy=_rounding("ceil_cpu", np.ceil))
 unary("trunc", np.trunc, flat, "The next whole number towards 0.", numpy=_rounding("trunc_cpu", np.trunc))
 ROUND = unary("round", np.rint, flat, "The nearest whole number, halves to even.", numpy=_rounding("round_cpu", np.rint))
-unary("frac", scalars.frac, lambda g: g, "What follows the point.", numpy=not_for("frac_cpu", "biuc", scalars.frac))
+unary("frac", scalars.frac, lambda g: g, "The fractional part.", numpy=not_for("frac_cpu", "biuc", scalars.frac))
 unary("abs", np.absolute, _abs_gradient, "The absolute value.", numpy=not_for("abs_cpu", "b", np.absolute))
 unary("sign", scalars.sign, flat, "-1, 0 or 1.", numpy=not_for("sign_cpu", "c", _sgn))
 unary("sgn", scalars.sign, _sgn_gradient, "-1, 0 or 1; of a complex number its direction.", numpy=_sgn)
@@ -397,7 +397,7 @@ ROUNDED = Op(
 
 
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """The nearest number with so many decimals, halves to even."""
+    """The nearest number with `decimals` decimals; halves are rounded to even."""
     if plain_integer(decimals, "round", "decimals") == 0:
         return ROUND(input)
     if input.dtype.kind < dtypes.FLOATING:

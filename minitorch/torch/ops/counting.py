@@ -341,7 +341,7 @@ HISTC = Op("histc", ("input",), _histc, {"input": None})
 def histc(
     input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Any = None
 ) -> Tensor:
-    """How many elements fall into each of so many equal parts of a range."""
+    """How many elements fall into each of `bins` equal parts of a range."""
     if not input.dtype.is_floating_point:
         raise NotImplementedError(
             f"\"histogram_cpu\" not implemented for '{kind_name(input._array)}'"

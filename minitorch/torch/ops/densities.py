@@ -206,7 +206,7 @@ def poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Any = None,
     eps: float = 1e-8, reduce: Any = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """How unlikely counts are under Poisson distributions of given rates, or logarithms of rates."""
+    """The negative log likelihood of counts under Poisson distributions of given rates, or logarithms of rates."""
     loss = (
         input.exp() - target * input if log_input else input - target * (input + float(eps)).log()
     )
@@ -235,7 +235,7 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:
-    """How unlikely numbers are under normal distributions of given means and variances."""
+    """The negative log likelihood of numbers under normal distributions of given means and variances."""
     if isinstance(var, float):
         var = input.new_full(input.shape, var)
     elif not isinstance(var, Tensor):

@@ -264,7 +264,7 @@ def _reduced(rows: Tensor, bags: Tensor, count: int, mode: str) -> Tensor:
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """For each index a row of zeros with a one at its place."""
+    """One-hot rows: for each index zeros, with a one at its position."""
     if tensor.dtype is not dtypes.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     indices = tensor._array

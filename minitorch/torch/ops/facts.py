@@ -38,7 +38,7 @@ def size(self: Tensor, dim: int | None = None) -> Any:
 
 @only_method
 def stride(self: Tensor, dim: int | None = None) -> Any:
-    """How many elements apart neighbours along each dimension lie in memory."""
+    """The strides: how many elements apart neighbours along each dimension lie in memory."""
     strides = element_strides(self._array)
     return strides if dim is None else strides[wrap_dim(dim, self._array.ndim)]
 

@@ -273,7 +273,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
 @function
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All ways to take an element of each vector, a row each."""
+    """The Cartesian product of vectors, one combination per row."""
     for x in tensors:
         check_tensor("cartesian_prod", x, "tensors")
         if x.ndim != 1:
@@ -285,7 +285,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 @function
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All ways to take r elements of a vector in order, a row each."""
+    """All combinations of r elements of a vector, one per row."""
     if input.ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
     if r < 0:
@@ -343,7 +343,7 @@ def flipud(input: Tensor) -> Tensor:
 
 @function_and_method
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
-    """Turned by k quarter turns in the plane of two dimensions."""
+    """Rotated by k times 90 degrees in the plane of two dimensions."""
     if input.ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
     if len(dims) != 2:
@@ -378,7 +378,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 
 @only_method
 def repeat(self: Tensor, *sizes: Any, **named: Any) -> Tensor:
-    """Copies of the whole tensor side by side, so many along each dimension."""
+    """The whole tensor repeated a number of times along each dimension."""
     times = sizes_of(sizes or (named["repeats"],))
     if len(times) < self.ndim:
         raise RuntimeError(
@@ -429,7 +429,7 @@ def _check_total(count: int, output_size: int | None) -> None:
 def repeat_interleave(
     input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each place of a dimension repeated, so often or as a tensor says for each."""
+    """Each element along a dimension repeated a number of times, the same for all or one for each."""
     if repeats is None:
         counts = as_numpy(input._array)
         _check_counts(counts, len(input), 0)

@@ -108,7 +108,7 @@ def l1_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The size of the difference."""
+    """The absolute difference."""
     met, target = _meet(input, target)
     how = how_reduced(reduction, size_average, reduce)
     return _weighed((met - target).abs(), input, weight, how)
@@ -119,7 +119,7 @@ def smooth_l1_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:  # fmt: skip
-    """The size of the difference, but its square where it is below `beta`."""
+    """The absolute difference, but quadratic where it is below `beta`."""
     input, target = _meet(input, target)
     if not beta >= 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -203,7 +203,7 @@ def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None,
     reduction: Any = "mean",
 ) -> Tensor:  # fmt: skip
-    """How much the first lacks to be larger (target 1) or smaller (-1) than the second by a margin."""
+    """max(0, -target (input1 - input2) + margin)."""
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError(
             f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {input1.shape}, "
@@ -339,7 +339,7 @@ def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
     swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """How much the negative lacks to be farther from the anchor than the positive by a margin."""
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
     _check_triplet(margin)
     how = how_reduced(reduction, size_average, reduce)
     return _by_distances(anchor, positive, negative, margin, p, eps, swap, how)
@@ -370,7 +370,7 @@ def triplet_margin_with_distance_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
     margin: float = 1.0, swap: bool = False, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """`triplet_margin_loss` with a distance of one's own."""
+    """`triplet_margin_loss` with a custom distance."""
     _check_triplet(margin)
     return _by_distances(
         anchor, positive, negative, margin, swap=swap, reduction=how_reduced(reduction), distance=distance_function

@@ -147,7 +147,7 @@ NONZERO = Op("nonzero", ("input",), _nonzero, {"input": None})
 
 @function_and_method
 def nonzero(input: Tensor, *, as_tuple: bool = False, out: Any = None) -> Any:
-    """The places of elements that are not 0: a row each, or a tensor for each dimension."""
+    """The positions of elements that are not 0: one per row, or a tensor for each dimension."""
     check_tensor("nonzero", input)
     if as_tuple:
         if out is not None:
@@ -165,7 +165,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Any = None) -> Any:
 
 @function_and_method
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Any = None) -> Tensor:
-    """The first places of elements that are not 0, in so many rows; missing ones are filled."""
+    """The positions of the first `size` elements that are not 0, one per row; missing ones are filled."""
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     if out is not None and out.dtype is not dtypes.int64:
@@ -178,5 +178,5 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Any =
 
 @function_and_method
 def argwhere(input: Tensor) -> Tensor:
-    """The places of elements that are not 0, a row each."""
+    """The positions of elements that are not 0, one per row."""
     return nonzero(input)

@@ -290,7 +290,7 @@ def squeeze(input: Tensor, dim: Any = None, *more: int, axis: Any = None) -> Ten
 
 @function_and_method
 def unsqueeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
-    """With a dimension of size 1 more."""
+    """With another dimension, of size 1."""
     dim = axis if dim is None else dim
     return bind(UNSQUEEZE, (input,), {"dim": wrap_dim(dim, input._array.ndim + 1)})
 

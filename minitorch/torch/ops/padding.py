@@ -41,7 +41,7 @@ CONSTANT_PAD = Op(
 
 @function
 def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
-    """A tensor with a number around it; the widths are given from the last dimension on."""
+    """A tensor padded with a number; the widths begin with the last dimension."""
     if len(pad) % 2:
         raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
     if len(pad) > 2 * input.ndim:
@@ -106,7 +106,7 @@ _PLACES: dict[str, Callable[[int, int, int], Array]] = {
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Tensor:
-    """A tensor with more around it: a number, its mirror image, its edge, or itself again."""
+    """A padded tensor: with a number, its mirror image, its edge, or itself repeated."""
     check_tensor("pad", input)
     if mode == "constant":
         return constant_pad_nd(input, pad, 0 if value is None else value)

@@ -195,7 +195,7 @@ alias("unsafe_split_with_sizes", "split_with_sizes")
 
 @function_and_method
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """So many parts, the last perhaps smaller, along a dimension."""
+    """A number of parts along a dimension; the last may be smaller."""
     chunks = plain_integer(chunks, "chunk", "chunks")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")

@@ -154,7 +154,7 @@ def _igamma_slope(input: Any, other: Any) -> Any:
 
 binary("igamma", None,
        (unknown("igamma", "input"), lambda g, input, other: g * _igamma_slope(input, other)),
-       "The lower incomplete gamma function, as a share of the whole.", numbers="none",
+       "The regularized lower incomplete gamma function.", numbers="none",
        numpy=not_for("igamma", "biuc", scipy_function("gammainc")))  # fmt: skip
 
 
@@ -166,7 +166,7 @@ def _upper_gamma(a: Array, x: Array) -> Array:
 
 binary("igammac", None,
        (unknown("igammac", "input"), lambda g, input, other: -g * _igamma_slope(input, other)),
-       "The upper incomplete gamma function, as a share of the whole.", numbers="none",
+       "The regularized upper incomplete gamma function.", numbers="none",
        numpy=not_for("igammac", "biuc", in_single(_upper_gamma)))  # fmt: skip
 
 # --- Logarithms and waves ----------------------------------------------------------------------------
@@ -277,7 +277,7 @@ FREXP = Op("frexp", ("input",), lambda input: np.frexp(input),
 
 @function_and_method
 def frexp(input: Tensor, *, out: Any = None) -> Any:
-    """A number between a half and 1, and the power of 2 that multiplies it."""
+    """The mantissa, from a half to 1, and the exponent of 2."""
     if not input.dtype.is_floating_point:
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     result = named("frexp", "mantissa", "exponent")(*FREXP(input))

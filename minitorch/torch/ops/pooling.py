@@ -58,7 +58,7 @@ AVG_POOL_BACKWARD = Op(
 ADAPTIVE_AVG = Op(
     "adaptive_avg_pool", ("input",), as_image(lambda input, size: pool.adaptive_avg_pool_forward(input, size)),
     {"input": lambda g, shapes, size: ADAPTIVE_AVG_BACKWARD(g, shape=shapes[0], size=size)},
-    doc="The mean of each of so many windows.",
+    doc="The mean of each window, for an output of a given size.",
 )  # fmt: skip
 ADAPTIVE_AVG_BACKWARD = Op(
     "adaptive_avg_pool_backward", ("grad",), lambda grad, shape, size: pool.adaptive_avg_pool_gradient(grad, shape, size),
@@ -194,8 +194,10 @@ def _declare_adaptive_max(dims: int) -> tuple[Any, Any]:
         return found if return_indices else found[0]
 
     call.__name__, with_indices.__name__ = name, f"{name}_with_indices"
-    call.__doc__ = "The largest element of each of so many windows, and its place if asked for."
-    with_indices.__doc__ = "The largest element of each of so many windows, and its place."
+    call.__doc__ = "The largest element of each window, for an output of a given size; and its position if asked for."
+    with_indices.__doc__ = (
+        "The largest element of each window, for an output of a given size; and its position."
+    )
     return call, with_indices
 
 
@@ -429,7 +431,7 @@ def _declare_adaptive_avg(dims: int) -> Callable[..., Tensor]:
             require_floats(name, input._array)
         return bind(ADAPTIVE_AVG, (input,), {"size": size})
 
-    call.__name__, call.__doc__ = name, "The mean of each of so many windows."
+    call.__name__, call.__doc__ = name, "The mean of each window, for an output of a given size."
     call = composite(call)
     return function(call) if dims == 1 else call
 

@@ -113,8 +113,8 @@ def _check_floating(name: str, kind: dtypes.dtype, shape: Any) -> None:
 
 
 _RANDN = _creation("randn", sampling.normal)
-_declare(_creation("rand", sampling.uniform), "Numbers from 0 to 1, evenly spread.")
-_declare(_RANDN, "Numbers around 0, normally spread.")
+_declare(_creation("rand", sampling.uniform), "Numbers drawn uniformly from [0, 1).")
+_declare(_RANDN, "Numbers from the standard normal distribution.")
 
 
 _RANDINT = _creation("randint", sampling.integers)
@@ -217,7 +217,7 @@ def normal(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Numbers normally spread around `mean`, which may be a tensor, as `std` may be."""
+    """Normally distributed numbers; `mean` and `std` may be tensors."""
     if size is not None:
         kind = dtype or dtypes.get_default_dtype()
         shape = sizes_of((size,))
@@ -355,7 +355,7 @@ def _drawn_from(name: str, draw: Callable[..., Array], doc: str) -> None:
     function(call)
 
 
-_drawn_from("poisson", sampling.poisson, "Counts of events at the rate that each element says.")
+_drawn_from("poisson", sampling.poisson, "Poisson counts with each element as the rate.")
 
 
 @function
@@ -432,17 +432,17 @@ def _no_continuum(name: str) -> Callable[[str], Exception]:
     )
 
 
-_declare_fill(_fill("uniform", sampling.uniform), {"from": 0.0, "to": 1.0}, "Fill with numbers evenly spread.",
+_declare_fill(_fill("uniform", sampling.uniform), {"from": 0.0, "to": 1.0}, "Fill with uniformly distributed numbers.",
               _only("fVc", _no_kernel("check_uniform_bounds"), True))  # fmt: skip
-_declare_fill(_fill("normal_functional", sampling.normal), {"mean": 0.0, "std": 1.0}, "Fill with numbers normally spread.",
+_declare_fill(_fill("normal_functional", sampling.normal), {"mean": 0.0, "std": 1.0}, "Fill with normally distributed numbers.",
               _only("fVc", _no_kernel("normal_kernel_cpu")), "normal_")  # fmt: skip
 _declare_fill(_fill("log_normal", sampling.log_normal), {"mean": 1.0, "std": 2.0},
-              "Fill with exp of normally spread numbers.", _only("fV", _no_kernel("log_normal_cpu")))  # fmt: skip
-_declare_fill(_fill("exponential", sampling.exponential), {"lambd": 1.0}, "Fill with waiting times.",
+              "Fill with exp of normally distributed numbers.", _only("fV", _no_kernel("log_normal_cpu")))  # fmt: skip
+_declare_fill(_fill("exponential", sampling.exponential), {"lambd": 1.0}, "Fill with exponentially distributed numbers.",
               _only("fV", _no_continuum("Exponential")))  # fmt: skip
-_declare_fill(_fill("geometric", sampling.geometric), {"p": 0.5}, "Fill with numbers of trials until a success.",
+_declare_fill(_fill("geometric", sampling.geometric), {"p": 0.5}, "Fill with geometrically distributed numbers of trials.",
               _only("fViu", _no_kernel("geometric_cpu")))  # fmt: skip
-_declare_fill(_fill("cauchy", sampling.cauchy), {"median": 0.0, "sigma": 1.0}, "Fill with Cauchy-spread numbers.",
+_declare_fill(_fill("cauchy", sampling.cauchy), {"median": 0.0, "sigma": 1.0}, "Fill with Cauchy-distributed numbers.",
               _only("fV", _no_continuum("Cauchy"), True))  # fmt: skip
 
 

@@ -209,7 +209,7 @@ def linspace(
     start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """So many numbers from `start` to `end`, both included, evenly spaced."""
+    """`steps` evenly spaced numbers from `start` to `end`, both included."""
     _check_steps("linspace", steps)
     a, b = _number("linspace", start), _number("linspace", end)
     numbers = _spaced(a, b, steps, _spaced_kind("linspace", a, b, dtype, out))

@@ -52,12 +52,12 @@ def _index_select(input: Array, index: Array, dim: int) -> Array:
 
 INDEX_SELECT = Op("index_select", ("input", "index"), _index_select, {
     "input": lambda g, shapes, index, dim: g.new_zeros(shapes[0]).index_add(dim, index, g), "index": None,
-}, doc="Whole places of a dimension.", kind=MOVEMENT)  # fmt: skip
+}, doc="Slices of a dimension, by their indices.", kind=MOVEMENT)  # fmt: skip
 
 
 @function_and_method
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Any = None) -> Tensor:
-    """Whole places of a dimension."""
+    """Slices of a dimension, by their indices."""
     check_vector("index_select", index)
     if not input.ndim and index.numel() != 1:
         raise RuntimeError(

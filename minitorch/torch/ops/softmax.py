@@ -47,7 +47,7 @@ def _by_probabilities(g: Any, grad: Any, output: Any, dim: int) -> Any:
 SOFTMAX = Op(
     "softmax", ("input",), _along_dimension(cpu.softmax, "softmax"),
     {"input": lambda g, out, dim: bind(SOFTMAX_BACKWARD, (g, out), {"dim": dim})},
-    doc="exp(x) as shares of their sum.",
+    doc="exp(x) divided by its sum.",
 )  # fmt: skip
 SOFTMAX_BACKWARD = Op(
     "softmax_backward", ("grad", "output"), _along_dimension(cpu.softmax_backward),
@@ -81,7 +81,7 @@ def _shares(op: Op, input: Tensor, dim: int, dtype: Any) -> Tensor:
 def softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
-    """exp(x) as shares of their sum along a dimension."""
+    """exp(x) divided by its sum along a dimension."""
     return _shares(SOFTMAX, input, _chosen("softmax", input, dim, _stacklevel), dtype)
 
 

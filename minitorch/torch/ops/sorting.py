@@ -355,5 +355,5 @@ def _declare_quantile(name: str, doc: str) -> None:
     function_and_method(composite(call))
 
 
-_declare_quantile("quantile", "Below which elements given shares of all lie.")
+_declare_quantile("quantile", "The quantiles of all elements, or along a dimension.")
 _declare_quantile("nanquantile", "`quantile` of the elements that are not NaN.")

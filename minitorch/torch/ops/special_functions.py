@@ -157,7 +157,7 @@ def _in_floats(name: str, input: Any) -> Tensor:
 
 
 def ndtr(input: Tensor, *, out: Any = None) -> Tensor:
-    """The share of a normal distribution below each element."""
+    """The cumulative distribution function of the standard normal distribution."""
     result = ((_in_floats("ndtr", input) * _ROOT_HALF).erf() + 1) * 0.5
     return result if out is None else into(out, result, "ndtr")
 

@@ -105,11 +105,11 @@ def _above(g: Any, input: Any, min: Any, max: Any) -> Any:
 
 
 CLAMP = Op("clamp", ("input", "min", "max"), _clamp, {"input": _inside, "min": _below, "max": _above},
-           scalar=scalars.clamp, node="ClampBackward1", doc="Each element, but no less than `min` and no more than `max`.")  # fmt: skip
+           scalar=scalars.clamp, node="ClampBackward1", doc="Each element, limited to `min` and `max`.")  # fmt: skip
 
 
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    """Each element, but no less than `min` and no more than `max`."""
+    """Each element, limited to `min` and `max`."""
     check_tensor("clamp", input)
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")

@@ -6,7 +6,7 @@ from ..tensor import Tensor
 
 
 class SparseSemiStructuredTensor(Tensor):
-    """Exists to be asked about: no tensor is one."""
+    """Exists for isinstance checks: no tensor is one."""
 
 
 def to_sparse_semi_structured(original_tensor: Tensor, transposed: bool = False) -> Tensor:

@@ -25,7 +25,7 @@ def make_tensor(
     exclude_zero: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """A tensor of random numbers from `low` to `high`: -9 to 9 if nothing is said.
+    """A tensor of random numbers from `low` to `high`; by default -9 to 9.
 
     Args:
         shape: sizes, one by one or as a sequence

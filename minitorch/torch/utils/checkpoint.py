@@ -88,7 +88,7 @@ class _Recomputed:
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """A row of functions in so many checkpointed segments; the last one is kept whole."""
+    """A chain of functions in `segments` checkpointed parts; the last part is not checkpointed."""
     steps: Sequence[Any] = (
         list(functions.children()) if hasattr(functions, "children") else list(functions)
     )
@@ -124,7 +124,7 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
 def set_device_states(
     devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None
 ) -> None:
-    """Let the random numbers of GPUs go on from where they stood."""
+    """Restore the states of GPUs' generators."""
     from ..cuda import set_rng_state
 
     if device_type != "meta":

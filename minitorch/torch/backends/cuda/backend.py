@@ -364,7 +364,7 @@ class Cuda(Backend):
         raise NotImplementedError
 
     def reset_peak(self, index: int) -> None:
-        """Count the most bytes anew."""
+        """Reset the peak of allocated bytes."""
 
     def free_and_total(self, index: int) -> tuple[int, int]:
         """How many bytes of a GPU are free, and how many it has."""

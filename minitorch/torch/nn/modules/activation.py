@@ -50,7 +50,7 @@ class RReLU(Module):
 
 @layer(shows="min_val={min_val}, max_val={max_val}")
 class Hardtanh(Module):
-    """The input, held between two values."""
+    """The input, clipped to a range."""
 
     min_val: float = -1.0
     max_val: float = 1.0
@@ -78,7 +78,7 @@ class Hardtanh(Module):
 
 
 class ReLU6(Hardtanh):
-    """The input, held between 0 and 6."""
+    """The input, clipped to [0, 6]."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -260,7 +260,7 @@ class Tanhshrink(Module):
 
 
 class PReLU(Module):
-    """Below zero the input times a slope that is learned, one for all channels or one for each."""
+    """x where positive, else x times a learned slope, one for all channels or one for each."""
 
     __constants__: ClassVar = ["num_parameters"]
 

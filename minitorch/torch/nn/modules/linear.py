@@ -15,7 +15,7 @@ from .module import Module
 
 
 class Identity(Module):
-    """Gives its input back, whatever it was constructed with."""
+    """Returns its input, whatever arguments it was constructed with."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()

@@ -69,7 +69,7 @@ class MSELoss(_Loss):
 
 @layer()
 class SmoothL1Loss(_Loss):
-    """The absolute difference, but a parabola where it is below beta."""
+    """The absolute difference, but quadratic where it is below beta."""
 
     size_average: Any = None
     reduce: Any = None
@@ -98,7 +98,7 @@ class HuberLoss(_Loss):
 
 @layer()
 class PoissonNLLLoss(_Loss):
-    """How unlikely counts are, if they are Poisson's."""
+    """The negative log likelihood of Poisson counts."""
 
     log_input: bool = True
     full: bool = False
@@ -116,7 +116,7 @@ class PoissonNLLLoss(_Loss):
 
 @layer(keyword_only=True)
 class GaussianNLLLoss(_Loss):
-    """How unlikely targets are, if they are normal around the input."""
+    """The negative log likelihood of targets that are normal around the input."""
 
     full: bool = False
     eps: float = 1e-6
@@ -285,7 +285,7 @@ class BCEWithLogitsLoss(_WeightedLoss):
 
 @layer()
 class HingeEmbeddingLoss(_Loss):
-    """A distance, or what it lacks to a margin, as the target is 1 or -1."""
+    """The distance where the target is 1; max(0, margin - distance) where it is -1."""
 
     margin: float = 1.0
     size_average: Any = None
@@ -321,7 +321,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 @layer()
 class CosineEmbeddingLoss(_Loss):
-    """How far vectors point apart, or together, as the target is 1 or -1."""
+    """1 - cosine similarity where the target is 1; what it exceeds the margin by where it is -1."""
 
     margin: float = 0.0
     size_average: Any = None
@@ -336,7 +336,7 @@ class CosineEmbeddingLoss(_Loss):
 
 @layer()
 class MarginRankingLoss(_Loss):
-    """By how much one number is not above, or below, the other."""
+    """max(0, -target (input1 - input2) + margin)."""
 
     margin: float = 0.0
     size_average: Any = None
@@ -386,7 +386,7 @@ def _check_margin(loss: Any) -> None:
 
 @layer()
 class TripletMarginLoss(_Loss):
-    """By how much an anchor is not nearer to what is like it than to what is not."""
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
 
     margin: float = 1.0
     p: float = 2.0
@@ -409,7 +409,7 @@ class TripletMarginLoss(_Loss):
 
 @layer(keyword_only=True)
 class TripletMarginWithDistanceLoss(_Loss):
-    """`TripletMarginLoss` with a distance of one's own."""
+    """`TripletMarginLoss` with a custom distance."""
 
     distance_function: Callable[[Tensor, Tensor], Tensor] | None = None
     margin: float = 1.0
@@ -434,7 +434,7 @@ class TripletMarginWithDistanceLoss(_Loss):
 
 @layer()
 class CTCLoss(_Loss):
-    """How unlikely labels are, over all ways to lay them along a longer sequence."""
+    """The negative log likelihood of labels, summed over all alignments with a longer sequence."""
 
     blank: int = 0
     reduction: str = "mean"

@@ -9,7 +9,7 @@ from ..modules.module import Module
 
 
 class DataParallel(Module):
-    """Calls a module: there are no GPUs to share the batch out among."""
+    """Calls a module: the batch is not divided among GPUs."""
 
     def __init__(
         self,

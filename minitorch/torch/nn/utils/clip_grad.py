@@ -144,7 +144,7 @@ def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
 
 @no_grad()
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
-    """Hold each element of the gradients between -clip_value and clip_value."""
+    """Clip each element of the gradients to -clip_value and clip_value."""
     for gradient in _gradients(parameters):
         gradient.clamp_(min=-float(clip_value), max=float(clip_value))
 

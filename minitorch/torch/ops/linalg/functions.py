@@ -186,7 +186,7 @@ _DRIVERS = ("gelsy", "gels", "gelsd", "gelss")
 
 @with_out
 def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
-    """X that makes AX - B shortest; with the residuals, A's rank and singular values."""
+    """X of least squares, which minimizes AX - B; with the residuals, A's rank and singular values."""
     name = "torch.linalg.lstsq"
     driver = driver or "gelsy"
     if driver not in _DRIVERS:

@@ -280,7 +280,7 @@ def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
 
 
 def cond(A: Tensor, p: Any = None, *, out: Any = None) -> Tensor:
-    """How much a matrix may magnify errors: its norm times that of its inverse."""
+    """The condition number: a matrix's norm times that of its inverse."""
     name = "linalg.cond"
     if A.ndim < 2:
         raise RuntimeError(

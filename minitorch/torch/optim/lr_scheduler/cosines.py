@@ -39,7 +39,7 @@ class CosineAnnealingLR(LRScheduler):
 
 @scheduler
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half a cosine down to `eta_min` over T_0 epochs, then anew, each `T_mult` times as long."""
+    """Half a cosine down to `eta_min` over T_0 epochs, then again, each cycle `T_mult` times as long."""
 
     optimizer: Optimizer
     T_0: int

@@ -16,7 +16,7 @@ from .measurement import Measurement, TaskSpec
 
 
 def timer() -> float:
-    """The time now, after all that a GPU has to do."""
+    """The time, after waiting for the GPU."""
     if accelerator() is not None:
         synchronize()
     return default_timer()

@@ -186,7 +186,7 @@ def random_split(
     lengths: Sequence[int | float],
     generator: Generator | None = default_generator,
 ) -> list[Subset[Any]]:
-    """Deal the samples of a data set at random into subsets of given lengths, or shares."""
+    """Split the samples of a data set at random into subsets of given lengths or fractions."""
     total = sum(lengths)
     if math.isclose(total, 1) and total <= 1:
         lengths = _lengths_of_shares(lengths, len(dataset))
