@@ -46,6 +46,8 @@ FLASH = """
 #define FEW 32
 #define CHUNKS (WIDTH / 8)
 #define AT_ONCE (32 * WARPS / CHUNKS)
+#define UNROLLED(i, count) _Pragma("unroll") for (int i = 0; i < count; ++i)
+#define EACH_SUM(columns) UNROLLED(m, GROUPS) UNROLLED(n, columns / 8) UNROLLED(e, 4)
 #define LOG2E 1.4426950408889634f
 struct Places { long long batch, head, row; };  // how far the next of each is, in elements
 struct Sizes { int heads, queries, keys, width, wide; };
@@ -70,58 +72,40 @@ __device__ __forceinline__ void copy_facts(float* to, const float* from) {
 }
 typedef float Sums[4];
 template <int columns> __device__ __forceinline__ void clear(Sums (*c)[columns / 8]) {
-#pragma unroll
-  for (int m = 0; m < GROUPS; ++m)
-#pragma unroll
-    for (int n = 0; n < columns / 8; ++n) c[m][n][0] = c[m][n][1] = c[m][n][2] = c[m][n][3] = 0;
+  UNROLLED(m, GROUPS) UNROLLED(n, columns / 8) c[m][n][0] = c[m][n][1] = c[m][n][2] = c[m][n][3] = 0;
 }
 template <int columns> __device__ __forceinline__ void by_rows(Sums (*c)[columns / 8], const E* a, int row, const E* b) {
   // c (16 GROUPS, columns) = rows of a times the rows of b
   int lane = threadIdx.x % 32;
   clear<columns>(c);
-#pragma unroll
-  for (int k = 0; k < WIDTH / 16; ++k) {
+  UNROLLED(k, WIDTH / 16) {
     unsigned own[GROUPS][4], pairs[columns / 16][4];
-#pragma unroll
-    for (int m = 0; m < GROUPS; ++m) load_matrices(own[m], a + at(row + 16 * m + lane % 16, 2 * k + lane / 16));
-#pragma unroll
-    for (int n = 0; n < columns / 16; ++n)
+    UNROLLED(m, GROUPS) load_matrices(own[m], a + at(row + 16 * m + lane % 16, 2 * k + lane / 16));
+    UNROLLED(n, columns / 16)
       load_matrices(pairs[n], b + at(16 * n + lane / 16 * 8 + lane % 8, 2 * k + lane / 8 % 2));
-#pragma unroll
-    for (int n = 0; n < columns / 16; ++n)
-#pragma unroll
-      for (int m = 0; m < GROUPS; ++m) {
-        multiply_add(c[m][2 * n], own[m], pairs[n][0], pairs[n][1]);
-        multiply_add(c[m][2 * n + 1], own[m], pairs[n][2], pairs[n][3]);
-      }
+    UNROLLED(n, columns / 16) UNROLLED(m, GROUPS) {
+      multiply_add(c[m][2 * n], own[m], pairs[n][0], pairs[n][1]);
+      multiply_add(c[m][2 * n + 1], own[m], pairs[n][2], pairs[n][3]);
+    }
   }
 }
 template <int rows> __device__ __forceinline__ void add_mixed(Sums (*c)[WIDTH / 8], Sums (*a)[rows / 8], const E* b) {
   // c (16 GROUPS, WIDTH) += a (16 GROUPS, rows), rounded, times b
   int lane = threadIdx.x % 32;
-#pragma unroll
-  for (int k = 0; k < rows / 16; ++k) {
+  UNROLLED(k, rows / 16) {
     unsigned own[GROUPS][4], pairs[WIDTH / 16][4];
-#pragma unroll
-    for (int n = 0; n < WIDTH / 16; ++n) load_transposed(pairs[n], b + at(16 * k + lane % 16, 2 * n + lane / 16));
-#pragma unroll
-    for (int m = 0; m < GROUPS; ++m)
-#pragma unroll
-      for (int e = 0; e < 4; ++e) own[m][e] = packed(a[m][2 * k + e / 2][e % 2 * 2], a[m][2 * k + e / 2][e % 2 * 2 + 1]);
-#pragma unroll
-    for (int n = 0; n < WIDTH / 16; ++n)
-#pragma unroll
-      for (int m = 0; m < GROUPS; ++m) {
-        multiply_add(c[m][2 * n], own[m], pairs[n][0], pairs[n][1]);
-        multiply_add(c[m][2 * n + 1], own[m], pairs[n][2], pairs[n][3]);
-      }
+    UNROLLED(n, WIDTH / 16) load_transposed(pairs[n], b + at(16 * k + lane % 16, 2 * n + lane / 16));
+    UNROLLED(m, GROUPS) UNROLLED(e, 4) own[m][e] = packed(a[m][2 * k + e / 2][e % 2 * 2], a[m][2 * k + e / 2][e % 2 * 2 + 1]);
+    UNROLLED(n, WIDTH / 16) UNROLLED(m, GROUPS) {
+      multiply_add(c[m][2 * n], own[m], pairs[n][0], pairs[n][1]);
+      multiply_add(c[m][2 * n + 1], own[m], pairs[n][2], pairs[n][3]);
+    }
   }
 }
 __device__ __forceinline__ void give(E* to, long long step, int row, int count, int width, Sums* c, float above, float below) {
   // a group's sums, scaled, into rows of memory
   int lane = threadIdx.x % 32, upper = row + lane / 4, lower = upper + 8;
-#pragma unroll
-  for (int n = 0; n < WIDTH / 8; ++n) {
+  UNROLLED(n, WIDTH / 8) {
     int column = 8 * n + lane % 4 * 2;
     if (column >= width) continue;
     if (upper < count) *(unsigned*)(to + upper * step + column) = packed(c[n][0] * above, c[n][1] * above);
@@ -154,8 +138,7 @@ extern "C" __global__ void MOST_THREADS(BLOCKS) flash(
   copy_tile(values, TILE, value, v.row, 0, size.keys, size.wide);
   Sums mixed[GROUPS][WIDTH / 8];
   float top[GROUPS][2], sum[GROUPS][2], factor = scale * LOG2E;
-#pragma unroll
-  for (int m = 0; m < GROUPS; ++m) { top[m][0] = top[m][1] = -INFINITY; sum[m][0] = sum[m][1] = 0; }
+  UNROLLED(m, GROUPS) { top[m][0] = top[m][1] = -INFINITY; sum[m][0] = sum[m][1] = 0; }
   clear<WIDTH>(mixed);
   for (int t = 0; t < tiles; ++t) {
     wait_for_copies();
@@ -169,45 +152,30 @@ extern "C" __global__ void MOST_THREADS(BLOCKS) flash(
     for (int part = 0; part < TILE; part += STEP) {
       Sums scores[GROUPS][STEP / 8];
       by_rows<STEP>(scores, queries, row, keys + now + part * WIDTH);
-      if ((t + 1) * TILE > size.keys || (causal && (t + 1) * TILE > first + row + 1)) {
-#pragma unroll
-        for (int m = 0; m < GROUPS; ++m)
-#pragma unroll
-          for (int n = 0; n < STEP / 8; ++n)
-#pragma unroll
-            for (int e = 0; e < 4; ++e) {
-              int j = t * TILE + part + lane % 4 * 2 + 8 * n + e % 2;
-              if (j >= size.keys || (causal && j > mine + 16 * m + e / 2 * 8)) scores[m][n][e] = -INFINITY;
-            }
+      if ((t + 1) * TILE > size.keys || (causal && (t + 1) * TILE > first + row + 1)) EACH_SUM(STEP) {
+        int j = t * TILE + part + lane % 4 * 2 + 8 * n + e % 2;
+        if (j >= size.keys || (causal && j > mine + 16 * m + e / 2 * 8)) scores[m][n][e] = -INFINITY;
       }
+      UNROLLED(m, GROUPS) UNROLLED(half, 2) {
+        float higher = top[m][half];
+        UNROLLED(n, STEP / 8) higher = fmaxf(higher, fmaxf(scores[m][n][2 * half], scores[m][n][2 * half + 1]));
+        higher = top_of_four(higher);
+        float base = higher == -INFINITY ? 0.0f : higher * factor, old = power_of_two(top[m][half] * factor - base), all = 0;
+        top[m][half] = higher;
+        UNROLLED(n, STEP / 8)
 #pragma unroll
-      for (int m = 0; m < GROUPS; ++m)
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          float higher = top[m][half];
-#pragma unroll
-          for (int n = 0; n < STEP / 8; ++n) higher = fmaxf(higher, fmaxf(scores[m][n][2 * half], scores[m][n][2 * half + 1]));
-          higher = top_of_four(higher);
-          float base = higher == -INFINITY ? 0.0f : higher * factor, old = power_of_two(top[m][half] * factor - base), all = 0;
-          top[m][half] = higher;
-#pragma unroll
-          for (int n = 0; n < STEP / 8; ++n)
-#pragma unroll
-            for (int e = 2 * half; e < 2 * half + 2; ++e) all += scores[m][n][e] = power_of_two(scores[m][n][e] * factor - base);
-          sum[m][half] = sum[m][half] * old + all;
-#pragma unroll
-          for (int n = 0; n < WIDTH / 8; ++n) { mixed[m][n][2 * half] *= old; mixed[m][n][2 * half + 1] *= old; }
-        }
+          for (int e = 2 * half; e < 2 * half + 2; ++e) all += scores[m][n][e] = power_of_two(scores[m][n][e] * factor - base);
+        sum[m][half] = sum[m][half] * old + all;
+        UNROLLED(n, WIDTH / 8) { mixed[m][n][2 * half] *= old; mixed[m][n][2 * half + 1] *= old; }
+      }
       add_mixed<STEP>(mixed, scores, values + now + part * WIDTH);
     }
   }
   int columns = 2 + size.wide / 2;
   sums += (long long)group * size.queries * columns;
-#pragma unroll
-  for (int m = 0; m < GROUPS; ++m) {
+  UNROLLED(m, GROUPS) {
     float part[2];
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
+    UNROLLED(half, 2) {
       float all = of_four(sum[m][half]);
       int own = mine + 16 * m + 8 * half;
       part[half] = 1.0f / all;
@@ -247,14 +215,11 @@ extern "C" __global__ void MOST_THREADS(BLOCKS) flash_by_query(
   copy_tile(values, TILE, value, v.row, 0, size.keys, size.wide);
   Sums mixed[GROUPS][WIDTH / 8];
   float logs[GROUPS][2], dots[GROUPS][2];
-#pragma unroll
-  for (int m = 0; m < GROUPS; ++m)
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      int i = mine + 16 * m + 8 * half;
-      const float* own = facts + 2 * ((long long)group * PADDED + i);
-      logs[m][half] = i < size.queries ? own[0] : 0.0f; dots[m][half] = i < size.queries ? own[1] : 0.0f;
-    }
+  UNROLLED(m, GROUPS) UNROLLED(half, 2) {
+    int i = mine + 16 * m + 8 * half;
+    const float* own = facts + 2 * ((long long)group * PADDED + i);
+    logs[m][half] = i < size.queries ? own[0] : 0.0f; dots[m][half] = i < size.queries ? own[1] : 0.0f;
+  }
   clear<WIDTH>(mixed);
   for (int t = 0; t < tiles; ++t) {
     wait_for_copies();
@@ -270,44 +235,26 @@ extern "C" __global__ void MOST_THREADS(BLOCKS) flash_by_query(
       Sums scores[GROUPS][FEW / 8], slopes[GROUPS][FEW / 8];
       by_rows<FEW>(scores, queries, row, keys + now + part * WIDTH);
       by_rows<FEW>(slopes, grads, row, values + now + part * WIDTH);
-#pragma unroll
-      for (int m = 0; m < GROUPS; ++m)
-#pragma unroll
-        for (int n = 0; n < FEW / 8; ++n)
-#pragma unroll
-          for (int e = 0; e < 4; ++e) {
-            float share = power_of_two(scores[m][n][e] * (scale * LOG2E) - logs[m][e / 2]);
-            scores[m][n][e] = share * (slopes[m][n][e] - dots[m][e / 2]);
-          }
-      if (partly) {
-#pragma unroll
-        for (int m = 0; m < GROUPS; ++m)
-#pragma unroll
-          for (int n = 0; n < FEW / 8; ++n)
-#pragma unroll
-            for (int e = 0; e < 4; ++e) {
-              int j = t * TILE + part + lane % 4 * 2 + 8 * n + e % 2;
-              if (j >= size.keys || (causal && j > mine + 16 * m + e / 2 * 8)) scores[m][n][e] = 0;
-            }
+      EACH_SUM(FEW) {
+        float share = power_of_two(scores[m][n][e] * (scale * LOG2E) - logs[m][e / 2]);
+        scores[m][n][e] = share * (slopes[m][n][e] - dots[m][e / 2]);
+      }
+      if (partly) EACH_SUM(FEW) {
+        int j = t * TILE + part + lane % 4 * 2 + 8 * n + e % 2;
+        if (j >= size.keys || (causal && j > mine + 16 * m + e / 2 * 8)) scores[m][n][e] = 0;
       }
       add_mixed<FEW>(mixed, scores, keys + now + part * WIDTH);
     }
   }
-#pragma unroll
-  for (int m = 0; m < GROUPS; ++m)
+  UNROLLED(m, GROUPS)
     give(OWN(by_query, o), o.row, first + row + 16 * m, size.queries, size.width, mixed[m], scale, scale);
 }
 __device__ __forceinline__ void only_seen(Sums (*shares)[FEW / 8], int query, int mine, int queries, bool causal) {
   // zeros where a query does not see a key, or is none
-#pragma unroll
-  for (int m = 0; m < GROUPS; ++m)
-#pragma unroll
-    for (int n = 0; n < FEW / 8; ++n)
-#pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        int i = query + 8 * n + e % 2;
-        if (i >= queries || (causal && i < mine + 16 * m + e / 2 * 8)) shares[m][n][e] = 0;
-      }
+  EACH_SUM(FEW) {
+    int i = query + 8 * n + e % 2;
+    if (i >= queries || (causal && i < mine + 16 * m + e / 2 * 8)) shares[m][n][e] = 0;
+  }
 }
 extern "C" __global__ void MOST_THREADS(BLOCKS) flash_by_key(
     const E* grad, const E* query, const E* key, const E* value, const float* facts, E* by_key, E* by_value,
@@ -346,27 +293,16 @@ extern "C" __global__ void MOST_THREADS(BLOCKS) flash_by_key(
       const float* own = known + of_tile + 2 * (part + lane % 4 * 2);
       int query_at = t * TILE + part + lane % 4 * 2;
       by_rows<FEW>(shares, keys, row, queries + now + part * WIDTH);
-#pragma unroll
-      for (int m = 0; m < GROUPS; ++m)
-#pragma unroll
-        for (int n = 0; n < FEW / 8; ++n)
-#pragma unroll
-          for (int e = 0; e < 4; ++e) shares[m][n][e] = power_of_two(shares[m][n][e] * (scale * LOG2E) - own[2 * (8 * n + e % 2)]);
+      EACH_SUM(FEW) shares[m][n][e] = power_of_two(shares[m][n][e] * (scale * LOG2E) - own[2 * (8 * n + e % 2)]);
       if (partly) only_seen(shares, query_at, mine, size.queries, causal);
       add_mixed<FEW>(to_value, shares, grads + now + part * WIDTH);
       by_rows<FEW>(slopes, values, row, grads + now + part * WIDTH);
-#pragma unroll
-      for (int m = 0; m < GROUPS; ++m)
-#pragma unroll
-        for (int n = 0; n < FEW / 8; ++n)
-#pragma unroll
-          for (int e = 0; e < 4; ++e) shares[m][n][e] *= slopes[m][n][e] - own[2 * (8 * n + e % 2) + 1];
+      EACH_SUM(FEW) shares[m][n][e] *= slopes[m][n][e] - own[2 * (8 * n + e % 2) + 1];
       if (partly) only_seen(shares, query_at, mine, size.queries, causal);
       add_mixed<FEW>(to_key, shares, queries + now + part * WIDTH);
     }
   }
-#pragma unroll
-  for (int m = 0; m < GROUPS; ++m) {
+  UNROLLED(m, GROUPS) {
     give(OWN(by_key, ok), ok.row, first + row + 16 * m, size.keys, size.width, to_key[m], scale, scale);
     give(OWN(by_value, ov), ov.row, first + row + 16 * m, size.keys, size.wide, to_value[m], 1.0f, 1.0f);
   }
