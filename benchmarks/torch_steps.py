@@ -1,7 +1,7 @@
 """Whole training steps of `minitorch.torch` against PyTorch's, eager, side by side in one run.
 
     python benchmarks/torch_steps.py [--quick] [--compile] [--only NAME ...] [--json FILE] [--cpu-time]
-        [--device cuda] [--losses STEPS] [--compile-times] [--host-times]
+        [--device cuda] [--losses STEPS] [--compile-times] [--host-times] [--memory]
 
 A step is zero_grad, forward, loss, backward, and the optimizer's step. Both libraries start
 from one seed, and the losses of the first steps are compared before anything is timed. The
@@ -12,6 +12,7 @@ of the clock's: on a machine that does other things at the same time, that is th
 `--compile`, steps are measured as the `torch.compile` of both libraries runs them, too, and some of them as JAX's `jit` does
 if that is installed; ratios are then of our compiled step to PyTorch's eager one, and `times` says how many times as fast as
 the fastest of the others it is. On a GPU, PyTorch's eager step captured by hand as one CUDA graph stands in its compiler's place. With `--losses`, nothing is timed: losses of so many steps, eager and compiled, are compared.
+With `--memory`, it is the peak memory of our steps, eager and compiled, on one thread.
 """
 
 from __future__ import annotations
@@ -373,18 +374,19 @@ def measure(name: str, turns: int, options: argparse.Namespace) -> dict[str, Any
 
 
 def peak_memory(name: str, library: str, compiles: bool = False) -> float:
-    """MiB that a model and ten of its steps add to a process, at their peak, once all is compiled."""
-    warm_up = WARM_UP if compiles else 0
+    """MiB that a model and ten of its steps add to a process, at their peak, once all that they need is imported and compiled."""
     code = (
         f"import sys, gc; sys.path.insert(0, {str(ROOT / 'benchmarks')!r})\n"
         f"import {library} as torch, torch_steps\n"
-        f"step = torch_steps.prepared({name!r}, torch, {compiles})[0]\n"
-        f"for _ in range({warm_up}): step()\n"
-        f"del step; {compiles} and torch.compiler.reset(); gc.collect()\n"
+        "def warm():\n"
+        f"    step = torch_steps.prepared({name!r}, torch, {compiles})[0]\n"
+        f"    for _ in range({WARM_UP}): step()\n"
+        "    return step\n"
+        "for _ in range(3):  # kernels load when so many steps were done that they pay\n"
+        f"    warm(); {compiles} and torch.compiler.reset(); gc.collect()\n"
         "status = lambda: dict(line.split(':') for line in open('/proc/self/status'))\n"
         "before = int(status()['VmRSS'].split()[0])\n"
-        f"step, _ = torch_steps.prepared({name!r}, torch, {compiles})\n"
-        f"for _ in range({warm_up}): step()\n"
+        "step = warm()\n"
         "gc.collect(); open('/proc/self/clear_refs', 'w').write('5')  # the peak begins anew\n"
         "for _ in range(10): step()\n"
         "print(int(status()['VmHWM'].split()[0]) - before)"
@@ -395,6 +397,12 @@ def peak_memory(name: str, library: str, compiles: bool = False) -> float:
         env=os.environ | given_back,  # what is freed does not stay with the process
     )  # fmt: skip
     return int(done.stdout) / 1024
+
+
+def peak_memories(name: str) -> str:
+    """The same of our eager and compiled steps."""
+    eager, played = (peak_memory(name, LIBRARIES["ours"], compiles) for compiles in (False, True))
+    return f"{name:18} peak memory of ten steps: eager {eager:6.2f} MiB, compiled {played:6.2f} MiB"
 
 
 def host_times(name: str) -> str:
@@ -468,10 +476,15 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--losses", type=int, default=0, help="compare so many steps' losses")
     parser.add_argument("--compile-times", action="store_true", help="how long first programs take")
     parser.add_argument("--host-times", action="store_true", help="what guards take of a play")
+    parser.add_argument("--memory", action="store_true", help="compare the peak memory of steps")
     parser.add_argument("--device", default="cpu", help="where both compute: cpu, cuda (cpu)")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
-    if options.cpu_time or options.host_times or options.compile_times:
+    told = (
+        compile_times if options.compile_times else host_times if options.host_times
+        else peak_memories if options.memory else None
+    )  # fmt: skip
+    if options.cpu_time or told:
         for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             os.environ[name] = "1"
         os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
@@ -484,8 +497,8 @@ def main(argv: list[str] | None = None) -> int:
     for name in MODELS:
         if options.only and not any(part in name for part in options.only):
             continue
-        if options.compile_times or options.host_times:
-            print((compile_times if options.compile_times else host_times)(name), flush=True)
+        if told:
+            print(told(name), flush=True)
             continue
         if options.losses:
             apart = compare_losses(name, options.losses, options.device)
@@ -503,7 +516,7 @@ def main(argv: list[str] | None = None) -> int:
     memory = {}
     if (
         options.device == "cpu"
-        and not (options.losses or options.compile_times or options.host_times)
+        and not (options.losses or told)
         and (not options.only or "GPT" in options.only)
     ):
         memory = {label: peak_memory("GPT", label) for label in ("minitorch.torch", "torch")}

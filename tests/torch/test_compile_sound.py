@@ -19,11 +19,14 @@ from minitorch.torch.compiler.compiled import Compiled
 
 from .compile_cases import (
     arguments,
+    containers,
     dictionaries,
     edges,
     gradients,
+    hidden_state,
     lookups,
     modules,
+    objects,
     results,
     surroundings,
     training_steps,
@@ -32,7 +35,7 @@ from .compile_cases import (
 from .compile_cases.ways import CASES, agree, seen
 
 FILES = (
-    arguments, dictionaries, edges, gradients, lookups, modules, results, surroundings, training_steps, values,
+    arguments, containers, dictionaries, edges, gradients, hidden_state, lookups, modules, objects, results, surroundings, training_steps, values,
 )  # fmt: skip
 """They note their cases when they are loaded."""
 
@@ -81,4 +84,4 @@ def test_dictionaries_without_versions(name: str, monkeypatch: pytest.MonkeyPatc
 def test_there_are_cases_in_all_files() -> None:
     """None was left out, and there are as many ways as were asked for."""
     assert {case.__module__ for case, _, _ in CASES.values()} == {f.__name__ for f in FILES}
-    assert len(CASES) >= 220
+    assert len(CASES) >= 306

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..attributes import all_attributes
 from ..tensor import Tensor, offset_in
-from .comparing import PLAIN, hooks_of, same
+from .comparing import PLAIN, attributes_of, hooks_of, same
 from .guards import Surroundings
 from .tape import Layout, layout_of
 
@@ -79,7 +78,8 @@ class Arguments:
         if not _fits(self.pattern, self.given, tensors):
             return "an argument"
         for now, tensor, facts in zip(tensors, self.tensors, self.facts, strict=True):
-            if now is not tensor or facts_of(now)[:3] != facts[:3]:
+            found = facts_of(now)
+            if now is not tensor or found[:3] != facts[:3] or found[-1] != facts[-1]:
                 return "an argument"
         self.given = (), {}
         return ""
@@ -112,18 +112,6 @@ def facts_of(tensor: Tensor) -> tuple[Any, ...]:
         tensor._grad is None,
         own,
     )
-
-
-def attributes_of(tensor: Tensor) -> dict[str, Any]:
-    """What the program has set on a tensor."""
-    every = all_attributes(tensor)
-    if every.keys() <= OWN:
-        return NOTHING
-    return {name: each for name, each in every.items() if name not in OWN}
-
-
-OWN = Tensor.__annotations__.keys()
-NOTHING: dict[str, Any] = {}
 
 
 def _fits(pattern: Any, value: Any, tensors: list[Tensor]) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..attributes import all_attributes
 from ..backends.interface import ARRAYS, backend_of
 from ..tensor import Size, Tensor
 
@@ -64,6 +65,18 @@ def hooks_of(tensor: Tensor) -> tuple[list[Any], ...]:
 
 
 NO_HOOKS: tuple[list[Any], ...] = ()
+
+
+def attributes_of(tensor: Tensor) -> dict[str, Any]:
+    """What the program has set on a tensor."""
+    every = all_attributes(tensor)
+    if every.keys() <= OWN:
+        return NOTHING
+    return {name: each for name, each in every.items() if name not in OWN}
+
+
+OWN = Tensor.__annotations__.keys()
+NOTHING: dict[str, Any] = {}
 
 
 def owner(array: Any) -> Any:

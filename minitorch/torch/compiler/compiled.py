@@ -23,7 +23,7 @@ from ..nn.modules import calls
 from ..tensor import Tensor, tracks
 from . import config
 from .arguments import Arguments
-from .comparing import owner
+from .comparing import attributes_of, owner
 from .differentiated import differentiated
 from .equality import same_tape
 from .exceptions import Unsupported
@@ -409,6 +409,8 @@ def _source_of(tensor: Tensor, tracer: Tracer) -> Slot:
 def _gradient_slot(gradient: Tensor, tracer: Tracer) -> Slot:
     if gradient._edge is not None or gradient._base is not None or type(gradient) is not Tensor:
         raise CannotTrace("it leaves a gradient that has a history", None)
+    if attributes_of(gradient):
+        raise CannotTrace("it sets an attribute of a gradient", None)
     slot = tracer._known(gradient)
     if slot is None:
         raise CannotTrace("it leaves a gradient that no operation made", None)

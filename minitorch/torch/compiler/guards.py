@@ -53,6 +53,7 @@ from .comparing import (
     MISSING,
     PLAIN,
     Free,
+    attributes_of,
     contents_of,
     hooks_of,
     is_number,
@@ -92,10 +93,12 @@ class Surroundings:
         cells: variables of enclosing functions and their values
         attributes: objects, names, and what `getattr` gives
         tensors: facts about tensors, by their addresses
+        labels: tensors, and the names of what the program has set on them
         typed: objects whose class must stay, and these classes
         holders: objects with attributes of their own, and the dictionaries of these
         opaque: the first thing that cannot be followed
         of_gradients: whether code looks at gradients
+        of_labels: whether code may ask whether a tensor has an attribute
     """
 
     def __init__(self, codes: dict[CodeType, str], dynamic: bool) -> None:
@@ -104,6 +107,7 @@ class Surroundings:
         programs = [names_in(c) for c, owner in codes.items() if owner == "program"]
         self.own_names = frozenset().union(*[each.attributes for each in programs])
         self.dynamic = dynamic = dynamic or any(each.looks_up for each in programs)
+        self.of_labels = dynamic or any(c.co_exceptiontable for c, owner in codes.items() if owner == "program")  # fmt: skip
         self.of_gradients = dynamic or "_grad" in self.names or "grad" in self.own_names
         self.dicts: list[DictFacts] = []
         self.lists: list[tuple[Any, tuple[Any, ...]]] = []
@@ -111,6 +115,7 @@ class Surroundings:
         self.attributes: list[tuple[Any, str, Any]] = []
         self.places: list[tuple[Any, str, Any]] = []  # of dictionaries: one key each
         self.tensors: dict[int, TensorFacts] = {}
+        self.labels: list[tuple[Tensor, list[str]]] = []
         self.typed: list[Any] = []
         self.types: list[type] = []
         self.holders: list[Any] = []
@@ -153,7 +158,9 @@ class Surroundings:
     # --- By type ---------------------------------------------------------------------------------
 
     def _look(self, value: Any, name: str) -> None:  # noqa: C901
-        if isinstance(value, Tensor):
+        if issubclass(type(value), (weakref.ref, *weakref.ProxyTypes)):
+            self._look_at_weak_reference(value, name)
+        elif isinstance(value, Tensor):
             self._look_at_tensor(value)
         elif isinstance(value, Module):
             self._look_at_object(value, everything=is_ours(type(value)))
@@ -166,6 +173,8 @@ class Surroundings:
         elif isinstance(value, IMMUTABLE) or is_group(value):
             if has_own_attributes(value):
                 self._look_at_object(value)
+            if isinstance(value, (types.BuiltinFunctionType, types.MethodWrapperType)):
+                self._all((value.__self__,))
         elif isinstance(value, (IOBase, np.ndarray)) or type(value) in ARRAYS:
             self._refuse(f"{name or 'something'!r} is of the class {type(value).__name__}")
         elif type(value).__module__ == f"{__package__}.compiled":
@@ -191,8 +200,6 @@ class Surroundings:
             self._look_at_subclass(value)
         elif isinstance(value, threading.local):
             self._look_at_local(value)
-        elif isinstance(value, weakref.ref):
-            self._all((value(),))
         elif isinstance(value, functools.cached_property):
             self._all((value.func,))
         elif is_optimizer(value):
@@ -225,6 +232,7 @@ class Surroundings:
         )
         if "_array" not in own or not is_traced(own["_array"]):
             self._refuse("a tensor has no memory of the CPU or a GPU")
+        self.labels.append((tensor, list(attributes_of(tensor))))
         self._all(hook for each in hooks for hook in each)
         for key, each in own.items():
             if key not in Tensor.__annotations__ and (key in self.names or self.dynamic):
@@ -242,6 +250,9 @@ class Surroundings:
     def _look_at_object(self, value: Any, everything: bool = False) -> None:
         if hides_state(type(value)):
             self._refuse(f"an object of the class {type(value).__name__} keeps what cannot be seen")
+        if isinstance(value, BaseException):
+            self.attributes.append((value, "args", value.args))
+            self._all(value.args)
         self._look_at_attributes(value, everything)
         for cls in type(value).__mro__:
             for name in slots_of(cls):
@@ -267,6 +278,13 @@ class Surroundings:
         self.holders.append(value)
         self.owned.append(own)
         self.waiting += [(each, key) for key, each in items]
+
+    def _look_at_weak_reference(self, value: Any, name: str) -> None:
+        """Guards would keep alive what it leads to; optimizers, whose steps schedulers wrap, live as long as their steps."""
+        if type(value) is weakref.ref and is_optimizer(value()):
+            self._all((value(),))
+        else:
+            self._refuse(f"{name or 'something'!r} is a weak reference")
 
     def _look_at_subclass(self, value: Any) -> None:
         """A container of a class that a program or a library wrote."""
@@ -315,6 +333,7 @@ class Surroundings:
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
             self.attributes.append((value, name, getattr(value, name)))
         self._look_at_attributes(value)
+        self._look_at_named(value, _OF_FUNCTIONS)
         self.covered.update(ran)
         for name in sorted(frozenset().union(*[names_in(c).loads for c in ran])):
             self._place(value.__globals__, name)
@@ -354,6 +373,14 @@ class Surroundings:
             elif is_ours(base) and "forward" in vars(base):
                 self.places.append((vars(base), "forward", vars(base)["forward"]))
         self._all((type(cls),))
+        if of_program:
+            self.attributes.append((cls, "__mro__", cls.__mro__))
+        self._look_at_named(cls, _OF_CLASSES)
+
+    def _look_at_named(self, value: Any, names: frozenset[str]) -> None:
+        """Note what Python keeps for a class or a function, where code names it."""
+        for name in sorted(names & self.own_names):
+            self.attributes.append((value, name, getattr(value, name)))
 
     def _look_at_module(self, module: ModuleType) -> None:
         top = module.__name__.partition(".")[0]
@@ -407,7 +434,12 @@ class Surroundings:
             now = getattr(holder, name, MISSING)
             if now is not value and not same(now, value):
                 return f"{name!r}"
-        return self.changed_class() or tensor_change(self.tensors.values())
+        return self.changed_label() or self.changed_class() or tensor_change(self.tensors.values())
+
+    def changed_label(self) -> str:
+        """Whether a tensor has got or lost an attribute of the program's."""
+        changed = any(list(attributes_of(tensor)) != names for tensor, names in self.labels)
+        return "an attribute of a tensor" if changed else ""
 
     def changed_class(self) -> str:
         """Whether an object has another class, or another dictionary of attributes."""
@@ -419,6 +451,10 @@ class Surroundings:
 
 
 _dict_of = attrgetter("__dict__")
+
+_OF_FUNCTIONS = frozenset(("__name__", "__qualname__", "__doc__", "__module__"))
+_OF_CLASSES = frozenset(("__name__", "__qualname__"))
+"""What is in no dictionary."""
 
 _ALWAYS = frozenset(
     ("_parameters", "_buffers", "_modules", "training", "_forward_hooks", "_forward_pre_hooks",

@@ -126,6 +126,7 @@ class NativePlayer(OnArrays):
         self.native = Plan(tape, constants, self.returned) if plan is None else plan
         self.emitted = {int(s) for s in tape.sources} | {int(s) for s in constants}
         self.made_by = {int(s): e for e in self.native.lowering.views for s in e.outputs}
+        self.done = self._last_read()
         self.native.idle.append(Machine(self.native))  # compiles
 
     def entries(self) -> None:
@@ -155,8 +156,25 @@ class NativePlayer(OnArrays):
                         self._note_address(places.place(slot).root)
             elif k in segments:
                 self._start(segments[k])
+            self._let_go(k)
         for number in sorted(self.returned):
             self._ensure(Slot(number))
+
+    def _let_go(self, k: int) -> None:
+        """Let go of what calls made and nobody reads after a step."""
+        for slot in self.done.get(k, ()):
+            if slot in self.emitted:
+                self.lines.append(f"v{slot} = None")
+
+    def _last_read(self) -> dict[int, list[int]]:
+        """By the last steps that read them, the slots that lie in what calls made."""
+        places = self.native.lowering.memory.places
+        kept = {id(places[number].root) for number in self.returned if number in places}
+        found: dict[int, list[int]] = {}
+        for slot, place in places.items():
+            if place.root.whose == MADE and id(place.root) not in kept:
+                found.setdefault(int(place.root.last), []).append(slot)
+        return found
 
     def _update(self, entry: Entry) -> None:
         formula = getattr(entry.op, "formula", None)

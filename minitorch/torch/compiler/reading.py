@@ -126,6 +126,14 @@ _QUIET = (
 )  # fmt: skip
 """Files of Python's own library whose functions do nothing that outlives a call."""
 
+_FROZEN_QUIET = (
+    "<frozen importlib",
+    "<frozen abc",
+    "<frozen _collections_abc",
+    "<frozen zipimport",
+)
+"""Files of that library that Python has frozen; the others, such as `os`, do."""
+
 _LOUD = frozenset(
     ("print", "open", "input", "breakpoint", "exec", "eval", "compile", "globals", "locals", "id", "vars")
 )  # fmt: skip
@@ -216,7 +224,7 @@ class Reading:
                 name == LISTED and _has_values(frame.f_locals.get("part"))
             ):
                 self._stop(frame, "it makes a tensor of the values of others")
-        elif owner == "stdlib" and not path.startswith("<frozen"):
+        elif owner == "stdlib" and not path.startswith(_FROZEN_QUIET):
             if path.endswith("threading.py") and name == "start":
                 self._stop(frame, "it starts a thread")
             elif type(frame.f_locals.get("self")) is suppress:
@@ -238,7 +246,7 @@ class Reading:
         if name in ("getattr", "setattr", "hasattr", "delattr"):
             self.dynamic = True
         module = getattr(fn, "__module__", None)
-        if of is builtins and name in _LOUD:
+        if (of is builtins and name in _LOUD) or name == "__subclasses__":
             self._stop(frame, f"it calls {name!r}")
         elif module is not None and module not in _PURE_MODULES:
             self._stop(frame, f"it calls {name!r} of the module {module!r}")

@@ -18,7 +18,7 @@ from ..interpreters import Composite, Exchange, Interpreter, Update
 from ..ops.creation import LIFT
 from ..ops.record import ELEMENTWISE, MOVEMENT, PRODUCT, REDUCTION
 from ..tensor import Size, Tensor
-from .comparing import fills_memory, is_traced, owner
+from .comparing import attributes_of, fills_memory, is_traced, owner
 from .names import is_caught
 from .reading import COMPILER, CannotTrace, Reading, is_of_program, place_of
 from .state import thread
@@ -305,6 +305,8 @@ class Tracer(Interpreter):
             slot = self._known(tensor)
             if slot is None or slot in tape.sources:
                 continue
+            if attributes_of(tensor):
+                raise CannotTrace("it sets an attribute of a result", None)
             if tensor._is_inference:
                 tape.inference.add(slot)
             if tensor._counter is not None and tensor._counter[0]:

@@ -132,4 +132,4 @@ class Watch:
                     return False
             except ValueError:  # it is empty
                 return False
-        return not around.changed_class()
+        return not (around.of_labels and around.changed_label()) and not around.changed_class()

@@ -81,7 +81,7 @@ def lists_of_other_lengths(compile):
 
 
 @way("played")
-def keys_in_another_order(compile):
+def keys_of_an_argument_in_another_order(compile):
     f = compile(lambda d: [v * i for i, v in enumerate(d.values())])
     x, y = data(2), data(2)
     return [f(d) for d in ({"a": x, "b": y}, {"b": y, "a": x}) * 5]

@@ -99,7 +99,7 @@ def a_layer_added(compile):
 
 
 @way("played")
-def layers_in_another_order(compile):
+def layers_of_a_model_in_another_order(compile):
     model = nn.Sequential(OrderedDict(a=nn.Linear(3, 3), b=nn.Tanh()))
     f, out = compile(model), []
     for i in range(12):

@@ -16,6 +16,8 @@ def way(expected: str, exactly: bool = True):
     """A way to break a tape. `expected`: played, eager, or one after the other ("both"); to the bit, or to rounding."""
 
     def note(case):
+        if case.__name__ in CASES:
+            raise ValueError(f"there are two cases {case.__name__!r}")
         CASES[case.__name__] = case, expected, exactly
         return case
 
