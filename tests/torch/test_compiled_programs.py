@@ -40,6 +40,13 @@ def test_operations_as_native_programs(name: str) -> None:
         assert compiled_operations.check_natively(name, 2)["played"]
 
 
+def test_strides_of_dimensions_of_size_1() -> None:
+    """What a compiled program makes lies in memory as its tape says, where no element depends on it, too."""
+    with compiled_programs.native(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert compiled_programs.run(31000002, exactly=False) == "played"
+
+
 def test_a_number_read_while_tracing_is_not_kept() -> None:
     outcomes = compiled_operations.check("_segment_reduce.offsets", 2)
     assert not outcomes["played"]

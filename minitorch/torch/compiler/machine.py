@@ -35,8 +35,10 @@ class Loan:
 
     def __init__(self, buffer: Any, address: int, root: Root) -> None:
         self.buffer = buffer
-        shape, _, dtype = root.layout
-        self.__array_interface__ = {"data": (address, False), "shape": shape, "typestr": dtype.str, "version": 3}  # fmt: skip
+        shape, strides, dtype = root.layout
+        self.__array_interface__ = {
+            "data": (address, False), "shape": shape, "strides": strides, "typestr": dtype.str, "version": 3
+        }  # fmt: skip
 
 
 class Machine:

@@ -150,6 +150,4 @@ def new_array(layout: Layout) -> np.ndarray:
     shape, strides, dtype = layout
     if layout == compact_layout(shape, dtype):
         return np.empty(shape, dtype)  # whose views refer to it
-    order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
-    back = [order.index(d) for d in range(len(shape))]
-    return np.empty([shape[d] for d in order], dtype).transpose(back)
+    return np.ndarray(shape, dtype, np.empty(math.prod(shape), dtype), 0, strides)
