@@ -26,7 +26,7 @@ It opens in a browser and listens on this machine alone. Started inside a worksp
 (`minitorch course new my-minitorch`), its pages run on your code, on the reference, or on both side
 by side with the difference; where a function is still to be written, a card says which, and gives a
 hint. Your code runs in a process of its own: one that loops for ever is ended, and a file you save
-is read anew. `streamlit run project/app.py -- 1` starts the same app as the course writes it.
+is read again. `streamlit run project/app.py -- 1` starts the same app, with the course's own command.
 """
 
 

@@ -112,12 +112,12 @@ class CudaOps(TensorOps):
     def reduce(
         fn: Callable[[float, float], float], start: float = 0.0
     ) -> Callable[[Tensor, int], Tensor]:
-        """Fold fn along one dimension."""
+        """Reduce one dimension with fn."""
 
         def apply(a: Tensor, dim: int) -> Tensor:
             dim = reduced_dim(a.shape, dim)
             parts = 0
-            while parts != 1:  # fold into parts, then fold those, until one is left
+            while parts != 1:  # reduce into parts, then reduce those, until one is left
                 lanes, parts = _reduce_plan(a._tensor, dim)
                 out = _new(a, (*a.shape[:dim], parts, *a.shape[dim + 1 :]))
                 if out.size:
@@ -333,15 +333,15 @@ def sum_practice(a: Tensor) -> TensorData:
 
 @lru_cache(maxsize=256)
 def tensor_reduce(fn: Callable[[float, float], float], block: int = THREADS) -> Any:
-    """A kernel that folds dimension `reduce_dim` of `a` into `out`.
+    """A kernel that reduces dimension `reduce_dim` of `a` into `out`.
 
     Launch it with (lanes, outputs) threads to a block, lanes a power of two and at
-    most `block` threads in all: `lanes` threads share an output. Each folds every
+    most `block` threads in all: `lanes` threads share an output. Each reduces every
     lanes-th element into a total that starts from `reduce_value`, then the totals are
-    folded in shared memory, half onto half.
+    reduced in shared memory, half onto half.
 
     Where `out_shape` has `parts` in the reduced dimension instead of 1, that dimension
-    is cut into as many pieces and each is folded by itself.
+    is cut into as many pieces and each is reduced by itself.
     """
     scalar: Any = cuda_device.device_function(fn)
 
@@ -394,7 +394,7 @@ def tensor_reduce(fn: Callable[[float, float], float], block: int = THREADS) -> 
 
 
 def _reduce_plan(data: TensorData, dim: int) -> tuple[int, int]:
-    """How many threads share an output, and into how many parts to fold first.
+    """How many threads share an output, and into how many parts to reduce first.
 
     Neighbouring threads should read neighbouring memory. Where that runs along the
     reduced dimension, or the tensor is small, threads share an output; else each has

@@ -83,7 +83,7 @@ class FastOps(TensorOps):
     def reduce(
         fn: Callable[[float, float], float], start: float = 0.0
     ) -> Callable[[Tensor, int], Tensor]:
-        """Fold fn along one dimension."""
+        """Reduce one dimension with fn."""
         kernel = _by_size(tensor_reduce, fn)
 
         def apply(a: Tensor, dim: int) -> Tensor:
@@ -228,12 +228,12 @@ CHUNK = 4096
 
 
 def tensor_reduce(fn: Callable[[float, float], float], parallel: bool = True) -> Any:
-    """A compiled loop that folds dimension `reduce_dim` of `a` into `out`.
+    """A compiled loop that reduces dimension `reduce_dim` of `a` into `out`.
 
-    * Outputs, and chunks of long reductions, are folded in parallel.
+    * Outputs, and chunks of long reductions, are reduced in parallel.
     * The innermost loop calls nothing but fn and writes only to what is its own.
     * Where the dimensions after `reduce_dim` lie in one run of memory, whole runs are
-      folded at once, in the order of memory.
+      reduced at once, in the order of memory.
     """
     f = compile_part(fn)
 

@@ -140,7 +140,7 @@ def zipWith(
 
 
 def reduce(fn: Callable[[float, float], float], start: float) -> Callable[[Iterable[float]], float]:
-    """Turn a function of two numbers into one that folds a list, from the left.
+    """Turn a function of two numbers into one that reduces a list, from the left.
 
     >>> reduce(add, 0.0)([1.0, 2.0, 3.0])
     6.0

@@ -62,10 +62,10 @@ class TensorOps:
     def reduce(
         fn: Callable[[float, float], float], start: float = 0.0
     ) -> Callable[[Tensor, int], Tensor]:
-        """Make a function that folds one dimension of a tensor down to size 1.
+        """Make a function that reduces one dimension of a tensor to size 1.
 
         `fn` must not care about grouping or order, and `start` must change nothing
-        under it: fast backends fold parts in parallel and join them.
+        under it: fast backends reduce parts in parallel and combine them.
         """
         raise NotImplementedError("reduce")
 
@@ -182,7 +182,7 @@ class SimpleOps(TensorOps):
     def reduce(
         fn: Callable[[float, float], float], start: float = 0.0
     ) -> Callable[[Tensor, int], Tensor]:
-        """Fold fn along one dimension."""
+        """Reduce one dimension with fn."""
         kernel = tensor_reduce(fn)
 
         def apply(a: Tensor, dim: int) -> Tensor:
@@ -276,7 +276,7 @@ def tensor_zip(
 def tensor_reduce(
     fn: Callable[[float, float], float],
 ) -> Callable[[Storage, Shape, Strides, Storage, Shape, Strides, int], None]:
-    """A loop that folds dimension `reduce_dim` of `a` into `out`.
+    """A loop that reduces dimension `reduce_dim` of `a` into `out`.
 
     `out_shape` is `a_shape` with that dimension reduced to size 1, and `out` holds
     the starting value.

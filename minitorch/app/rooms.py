@@ -91,11 +91,11 @@ ROOMS = (
         "account_tree",
         0,
         ("0.4",),
-        "A module is a tree: parameters at the leaves, names that give the way to them, and "
+        "A module is a tree: parameters at the leaves, names that say how to reach them, and "
         "one switch for training that reaches every branch.",
         (
             "Switch a branch to `eval` and see how far it reaches.",
-            "Find the parameter with the longest name: which way leads to it?",
+            "Find the parameter with the longest name: which modules does it go through?",
         ),
         "draw your module tree",
         "modules",
@@ -234,7 +234,7 @@ ROOMS = (
         ("4.1", "4.2", "4.3"),
         "A window slides over the input; pooling groups it into tiles. Every number is on the page.",
         (
-            "Move the window to the right edge: what does it read beyond?",
+            "Move the window to the right edge: what does it read past the edge?",
             "Click a cell of the output to see the window that it comes from.",
             "Give the input two channels, and look at them one at a time.",
             "Go back to the input: where does the window end now, and where are the zeros?",
@@ -340,7 +340,7 @@ ROOMS = (
         "merge",
         5,
         (),
-        "A training step as `torch.compile` plays it: the graph of all that it computes, forward, backward and optimizer, "
+        "A training step as `torch.compile` runs it: the graph of all that it computes, forward, backward and optimizer, "
         "before and after neighbours are fused, with the time of each box.",
         (
             "Find a `relu` before fusion. In which box is it afterwards, and what else is there?",

@@ -61,10 +61,10 @@ REWRITTEN: dict[str, tuple[tuple[str, str], ...]] = {
             "    Optimised as `tensor_map` is.\n",
         ),
         (
-            "    * Outputs, and chunks of long reductions, are folded in parallel.\n"
+            "    * Outputs, and chunks of long reductions, are reduced in parallel.\n"
             "    * The innermost loop calls nothing but fn and writes only to what is its own.\n"
             "    * Where the dimensions after `reduce_dim` lie in one run of memory, whole runs are\n"
-            "      folded at once, in the order of memory.\n",
+            "      reduced at once, in the order of memory.\n",
             "    * The main loop, over the outputs, runs in parallel.\n"
             "    * The inner loop calls nothing but fn and writes to nothing but a local variable.\n"
             "    * `out` holds the starting value.\n",
@@ -164,17 +164,17 @@ REWRITTEN: dict[str, tuple[tuple[str, str], ...]] = {
         ),
         (
             "    Launch it with (lanes, outputs) threads to a block, lanes a power of two and at\n"
-            "    most `block` threads in all: `lanes` threads share an output. Each folds every\n"
+            "    most `block` threads in all: `lanes` threads share an output. Each reduces every\n"
             "    lanes-th element into a total that starts from `reduce_value`, then the totals are\n"
-            "    folded in shared memory, half onto half.\n\n"
+            "    reduced in shared memory, half onto half.\n\n"
             "    Where `out_shape` has `parts` in the reduced dimension instead of 1, that dimension\n"
-            "    is cut into as many pieces and each is folded by itself.\n",
+            "    is cut into as many pieces and each is reduced by itself.\n",
             "    One block per output: launch it with `out_size` blocks of `block` threads, a power\n"
             "    of two. A dimension longer than `block` is cut into pieces of `block` elements, and\n"
-            "    `out` has one element for each: block b folds piece i of `reduce_dim`, where i is\n"
+            "    `out` has one element for each: block b reduces piece i of `reduce_dim`, where i is\n"
             "    what b's index into `out_shape` says there. Thread t brings element t of the piece\n"
-            "    to shared memory, or `reduce_value` where there is none; then they are folded in\n"
-            "    pairs. What is left is folded again, until one is left.\n",
+            "    to shared memory, or `reduce_value` where there is none; then they are reduced in\n"
+            "    pairs. What is left is reduced again, until one is left.\n",
         ),
     ),
 }

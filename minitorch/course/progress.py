@@ -88,7 +88,7 @@ def _remember(workspace: Workspace, **changes: Any) -> list[str]:
     try:
         workspace.note(**changes)
     except OSError as error:
-        return [f"  This is not remembered: {workspace.root / MARK}: {error.strerror}"]
+        return [f"  This could not be saved: {workspace.root / MARK}: {error.strerror}"]
     return []
 
 
@@ -114,7 +114,7 @@ def _printed(texts: Iterable[str], margin: str = "  ") -> list[str]:
     if not lines:
         return []
     head = f"{margin}Your code printed" + (
-        f" {len(lines)} lines, at last:" if len(lines) > PRINTED else ":"
+        f" {len(lines)} lines; the last are:" if len(lines) > PRINTED else ":"
     )
     return [head, *[f"{margin}  {line[:200]}" for line in lines[-PRINTED:]]]
 

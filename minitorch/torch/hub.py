@@ -85,7 +85,7 @@ def _hubconf(folder: str | os.PathLike[str], source: str) -> ModuleType:
         raise ValueError(f'Unknown source: "{source}". Allowed values: "github" | "local".')
     if source == "github":
         raise RuntimeError(
-            f"torch.hub fetches no code in minitorch.torch: clone {folder} and load it with source='local'"
+            f"minitorch.torch does not download code: clone {folder} and load it with source='local'"
         )
     path = os.path.join(folder, "hubconf.py")
     spec = importlib.util.spec_from_file_location("hubconf", path)

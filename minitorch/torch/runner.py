@@ -66,20 +66,20 @@ def run_module(name: str, args: Sequence[str] = (), check: bool = True) -> int:
 
 
 def check_package(name: str) -> int:
-    """List the names of Torch's that a package, module or script uses and that are not here."""
+    """List the names that a package, module or script uses and minitorch.torch lacks."""
     files = _files_of(name)
     if not files:
-        sys.stderr.write(f"minitorch run: no package, module or script is called {name!r}\n")
+        sys.stderr.write(f"minitorch run: no package, module or script is named {name!r}\n")
         return 2
     found = sorted({each for file in files for each in names_in(file)})
     for each in found:
-        mark = "" if each.certain else "  (may never be reached)"
+        mark = "" if each.certain else "  (may never run)"
         sys.stdout.write(f"{each.name}  {each.file}:{each.line}: {each.text}{mark}\n")
     certain = {each.name for each in found if each.certain}
     others = {each.name for each in found} - certain
     sys.stdout.write(
-        f"{name}: {len(files)} files, {len(certain)} names of Torch's that are not here, "
-        f"{len(others)} more where they may never be reached\n"
+        f"{name}: {len(files)} files, {len(certain)} names are missing from minitorch.torch, "
+        f"{len(others)} more in code that may never run\n"
     )
     return 1 if certain else 0
 
@@ -153,7 +153,9 @@ def _report(missing: Sequence[Missing]) -> bool:
     lines = [f"minitorch run: the script needs {names} not in minitorch.torch:"]
     for each in missing:
         lines.append(f'  File "{each.file}", line {each.line}: {each.name}\n    {each.text}')
-    lines.append("Nothing has run. With --no-check it starts, and fails where it needs the first.")
+    lines.append(
+        "Nothing was run. With --no-check the script starts, and fails at the first of these that it needs."
+    )
     sys.stderr.write("\n".join(lines) + "\n")
     return True
 

@@ -105,7 +105,7 @@ def test_a_result_is_told_though_it_cannot_be_remembered(
     assert course("check", "1.1") == 1
     out = capsys.readouterr().out
     assert "Still to write: central_difference" in out
-    assert re.search(r"This is not remembered: .*course\.json: Read-only", out)
+    assert re.search(r"This could not be saved: .*course\.json: Read-only", out)
 
 
 def test_what_to_type_after_new(

@@ -18,7 +18,7 @@ F: Any = torch.nn.functional
 close: Any = torch.testing.assert_close
 tensor: Any = torch.tensor
 
-pytestmark = [pytest.mark.cuda, pytest.mark.filterwarnings("ignore:.*no form for the GPU")]
+pytestmark = [pytest.mark.cuda, pytest.mark.filterwarnings("ignore:.*has no GPU kernel")]
 
 
 @pytest.fixture(autouse=True)

@@ -53,7 +53,7 @@ class _Level(Interpreter):
             return perform(op, inputs, params)
         if isinstance(op, InPlace) and inputs[0]._base is not None:
             raise NotImplementedError(
-                f"{op.name}: writing what has a tangent into a view is not supported"
+                f"{op.name}: writing a tensor with a tangent into a view is not supported"
             )
         record = op.op if isinstance(op, InPlace) else op
 

@@ -18,7 +18,7 @@ class emit_nvtx:  # noqa: N801
 
     def __enter__(self) -> emit_nvtx:
         if self.enabled:
-            raise NotImplementedError("emit_nvtx: marks for NVIDIA's profiler are not in minitorch")
+            raise NotImplementedError("emit_nvtx: minitorch.torch has no NVTX markers")
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -33,20 +33,20 @@ def compile(
     disable: bool = False,
     **_: Any,
 ) -> Any:
-    """A function or module that is traced on its first calls, and then played from a tape.
+    """Compile a function or module: its first calls are traced to a tape, which later calls replay.
 
-    What a tape cannot have (a look at a tensor's values, a print) leaves the function eager, and a warning says
-    which line it was.
+    A function that cannot be traced (it reads a tensor's values, or prints) stays eager, and a warning names
+    the line.
 
     Args:
         model: a function, a method or a module; left out, this is a decorator
-        fullgraph: whether it is an error if there can be no tape
-        dynamic: accepted: there is a tape for each shape
-        backend: "inductor" or another known name play tapes; "eager" calls the function; a function, or the name of one that
+        fullgraph: whether it is an error if the function cannot be traced
+        dynamic: accepted, without effect: each shape gets its own tape
+        backend: "inductor" and other known names use tapes; "eager" calls the function; a function, or the name of one that
             `torch._dynamo.register_backend` knows, is given an `fx.GraphModule` and its inputs, and what it returns is called
-        mode: accepted if known: there is one way here
-        options: accepted
-        name: what the tape is called
+        mode: accepted if known, without effect
+        options: accepted, without effect
+        name: the name of the tape
         disable: return the function as it is
     """
     if mode is not None and options is not None:
@@ -84,7 +84,7 @@ _registered: dict[str, Callable[..., Any]] = {}
 def register_backend(
     compiler_fn: Callable[..., Any] | None = None, name: str | None = None, tags: Any = ()
 ) -> Any:
-    """Let a backend be known by a name: its own, unless another is given."""
+    """Register a backend under a name, by default its own."""
     if compiler_fn is None:
         return functools.partial(register_backend, name=name, tags=tags)
     _registered[name or compiler_fn.__name__] = compiler_fn
@@ -105,7 +105,7 @@ def lookup_backend(compiler_fn: Any) -> Callable[..., Any]:
 
 
 def is_compiling() -> bool:
-    """Whether a tape is being written."""
+    """Whether a function is being traced."""
     from .state import thread
 
     return thread.reading is not None
@@ -120,7 +120,7 @@ def is_exporting() -> bool:
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """A function that is on no tape: what calls it stays eager."""
+    """Mark a function as not traceable: functions that call it stay eager."""
     if fn is None:
         return functools.partial(disable, recursive=recursive, reason=reason)
     from .state import break_tape
@@ -134,7 +134,7 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 
 
 def reset() -> None:
-    """Let all compiled functions forget their tapes."""
+    """Delete the tapes of all compiled functions."""
     from .state import compiled
 
     for each in list(compiled):
@@ -142,17 +142,17 @@ def reset() -> None:
 
 
 def allow_in_graph(fn: Any) -> Any:
-    """Accepted: what a function does is traced in any case."""
+    """Accepted, without effect: what the function does is traced in any case."""
     return fn
 
 
 def assume_constant_result(fn: Any) -> Any:
-    """Accepted: a function is traced as any other."""
+    """Accepted, without effect: the function is traced like any other."""
     return fn
 
 
 def cudagraph_mark_step_begin() -> None:
-    """Accepted: results of a play are always new."""
+    """Accepted, without effect: a replay always returns new results."""
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
@@ -162,7 +162,7 @@ def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
 
 
 def explain(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """`explain(fn)(*args)`: call a function once, and say what its tape is, or why it has none."""
+    """`explain(fn)(*args)`: call a function once, and return its tape, or why it has none."""
     from .explaining import Explanation
 
     return functools.partial(Explanation, fn)

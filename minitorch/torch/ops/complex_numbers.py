@@ -155,7 +155,7 @@ def view_as_real(input: Tensor) -> Tensor:
 def view_as_complex(input: Tensor) -> Tensor:
     """A last dimension of 2 as real and imaginary parts."""
     if input.dtype is dtypes.float16:
-        raise RuntimeError("view_as_complex: there is no ComplexHalf type here")
+        raise RuntimeError("view_as_complex: minitorch.torch has no ComplexHalf type")
     if input.dtype not in (dtypes.float32, dtypes.float64):
         raise RuntimeError(
             "view_as_complex is only supported for half, float and double tensors, but got a tensor "

@@ -200,7 +200,7 @@ def _zeros(g: Any) -> Any:
 
 _NORMAL = Op("normal", ("mean", "std"),
              lambda mean, std, generator: sampling.normal_around(mean, std, generator=generator),
-             {"mean": _zeros, "std": _zeros}, doc="Numbers normally spread around a mean.")  # fmt: skip
+             {"mean": _zeros, "std": _zeros}, doc="Normally distributed numbers.")  # fmt: skip
 
 
 @function

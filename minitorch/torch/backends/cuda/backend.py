@@ -1,7 +1,7 @@
 """GPUs as devices: what CuPy's and the simulated ones have in common.
 
 A record computes with NumPy's functions, and those leave CuPy's arrays to CuPy. What that cannot
-do has a kernel here, by the record's name; what has neither is computed on the CPU, there and back,
+do has a kernel here, by the record's name; what has neither is computed on the CPU, with copies there and back,
 with a warning.
 """
 
@@ -164,7 +164,7 @@ class Cuda(Backend):
         where = f" ({ours[-1].filename.split('minitorch/')[-1]}:{ours[-1].lineno})" if ours else ""
         self.on_cpu[case] = f"{type(reason).__name__}: {str(reason)[:100]}{where}"
         warnings.warn(
-            f"'{case[0]}' of {case[1]} has no form for the GPU yet: it is computed on the CPU, there and back",
+            f"'{case[0]}' of {case[1]} has no GPU kernel yet: its inputs are copied to the CPU, and the result back",
             UserWarning,
             stacklevel=6,
         )
