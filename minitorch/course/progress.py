@@ -75,6 +75,8 @@ def account(workspace: Workspace, result: Result, verbose: bool = False) -> list
         if test.where:
             lines.append(f"    at {test.where}")
         lines += _printed([test.printed], "    ")
+    if result.error is not None and result.error["kind"] == "endless":
+        lines += _printed([result.output])
     if not any(test.printed for test in shown):
         lines += _printed(test.printed for test in result.tests)
     lines.append(
@@ -113,9 +115,7 @@ def _printed(texts: Iterable[str], margin: str = "  ") -> list[str]:
     lines = [line for text in texts for line in text.splitlines()]
     if not lines:
         return []
-    head = f"{margin}Your code printed" + (
-        f" {len(lines)} lines; the last are:" if len(lines) > PRINTED else ":"
-    )
+    head = f"{margin}Your code printed" + ("; the last lines are:" if len(lines) > PRINTED else ":")
     return [head, *[f"{margin}  {line[:200]}" for line in lines[-PRINTED:]]]
 
 

@@ -83,7 +83,8 @@ def test_an_endless_loop_ends_and_is_named(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checking, "ENDLESS", 1)
-    write(workspace, "operators.py", "prod", "total = 1.0\nwhile True:\n    total = total * 1.0\n")
+    loop = "total = 1.0\nprint('prod', 1.0)\nwhile True:\n    total = total * 1.0\n"
+    write(workspace, "operators.py", "prod", loop)
     lines = workspace.text("operators.py").splitlines()
     began = time.process_time()
     result = check(workspace.root, find_task("0.3"))
@@ -92,6 +93,7 @@ def test_an_endless_loop_ends_and_is_named(
     assert "prod in minitorch/operators.py still runs after 1 s, at line" in said
     line = int(said.split("at line ")[1].split(".")[0])
     assert "while True" in lines[line - 1] or "total * 1.0" in lines[line - 1]
+    assert "Your code printed:\n    prod 1.0" in said
 
 
 def test_looking_is_no_endless_loop(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -333,13 +333,23 @@ def _watch(out: int, request: dict[str, Any], trace: Any = None) -> None:
         return
 
     def ended(where: str) -> None:
-        _send(out, request, _failed("endless", where), before="\n")
+        late = _failed("endless", where) | {"output": _printed_so_far()}
+        _send(out, request, late, before="\n")
         os._exit(0)
 
     watchdog = _watchdog()
     if trace is not None:
         watchdog.leave_a_trace(trace)
     watchdog.Watchdog(request["root"], request["endless"], ended).start()
+
+
+def _printed_so_far() -> str:
+    """The end of what the test that runs has printed, which pytest keeps in a file."""
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        kept = sys.stdout.fileno()
+        sys.stdout.flush()
+        return os.pread(kept, 4000, max(0, os.fstat(kept).st_size - 4000)).decode(errors="replace")
+    return ""
 
 
 def _watchdog() -> Any:
