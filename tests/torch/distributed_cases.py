@@ -191,6 +191,9 @@ def wrong_calls(lib: Any, rank: int) -> dict[str, Any]:
         "no operations": lambda: dist.batch_isend_irecv([1]),
         "sum of splits": lambda: dist.all_to_all_single(lib.ones(3), lib.ones(3), [1, 1, 1], [1, 1, 2]),
         "no such rank": lambda: dist.new_group([0, 9]),
+        "a rank twice": lambda: dist.new_group([0, 0]),
+        "groups of none": lambda: dist.new_subgroups(0),
+        "a rank in two groups": lambda: dist.new_subgroups_by_enumeration([[0, 1], [1, 2]]),
     }  # fmt: skip
     return {name: outcome(call) for name, call in calls.items()}
 
@@ -327,6 +330,11 @@ def stores(lib: Any, path: str) -> Any:
             store.check(["a"]),
         ]
         found += [store.check(["a", "b"]), store.delete_key("n") if found else None]
+        store.set("raw", b"\x00\xff")
+        store.append("raw", b"\xfe")
+        found += [store.get("raw"), store.compare_set("raw", b"\x00\xff\xfe", b"\xfd")]
+        found += [outcome(store.set, "number", 5).split(":")[0], store.clone().get("a")]
+        found += sorted(key for key in store.list_keys() if "/" not in key)
         found.append(outcome(store.get, "never").split(":")[0])
         said.append(found)
     return said

@@ -176,7 +176,7 @@ def test_a_program_for_torchrun_gives_the_losses_of_one_process(jobs: Any) -> No
     [
         ("raise", 1, "cannot complete. rank 1 is gone: ValueError: boom"),
         ("kill", 137, "cannot complete. rank 1 is gone: its process has ended"),
-        ("hang", 1, "timed out after 2 s. Not joined by rank 1"),
+        ("hang", 1, "cannot start: all_reduce (collective 28) on rank 0 timed out after 2 s. Not joined by rank 1"),
         ("mismatch", 1, "Rank 0 is running all_reduce(shape [3], torch.float32, SUM), but rank 1 is "
          "running broadcast(shape [2], torch.float32) from 0"),
     ],

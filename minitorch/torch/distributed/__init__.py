@@ -53,6 +53,7 @@ from .store import PrefixStore as PrefixStore
 from .store import Store as Store
 from .tcp_store import TCPStore as TCPStore
 from .work import Work as Work
+from .world import DEFAULT_TIMEOUT as default_pg_timeout  # noqa: F401, N811
 from .world import Backend as Backend
 from .world import GroupMember as GroupMember
 from .world import destroy_process_group as destroy_process_group

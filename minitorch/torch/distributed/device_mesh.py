@@ -147,10 +147,10 @@ class DeviceMesh:
         return hash((self.device_type, self._ranks.tobytes(), self._ranks.shape))
 
     def __repr__(self) -> str:
-        if self.mesh_dim_names is None:
-            return f"DeviceMesh({self.device_type!r}, {self._ranks.tolist()})"
-        named = ", ".join(f"{n}={s}" for n, s in zip(self.mesh_dim_names, self.shape, strict=True))
-        return f"DeviceMesh(({named}), device: {self.device_type!r}, stride: {self._strides()})"
+        shape = str(self.shape)
+        if self.mesh_dim_names is not None:
+            shape = f"({', '.join(f'{n}={s}' for n, s in zip(self.mesh_dim_names, self.shape, strict=True))})"
+        return f"DeviceMesh({shape}, {self.device_type!r}, stride={self._strides()})"
 
     def _strides(self) -> tuple[int, ...]:
         return tuple(math.prod(self.shape[i + 1 :]) for i in range(self.ndim))

@@ -58,9 +58,13 @@ class ProcessGroup:
         self.group_name = group_name
         self.store, self.timeout, self.presence = store, timeout, presence
         self._rank = self.ranks.index(rank)
+        self.group_desc = "default_pg" if self.group_name == "0" else "undefined"
         self._count = 0  # collectives that were started
         self._arrived: set[str] = set()  # slow ones that the others were told of
         self._first_loss: float | None = None  # when a member was found to be gone
+        self._broken = (
+            ""  # why a collective did not complete: the next would meet its late messages
+        )
 
     def rank(self) -> int:
         """This process's rank in the group."""
@@ -81,15 +85,17 @@ class ProcessGroup:
         """While it is open, sends and receives may be collected, to be started at once."""
         return nullcontext()
 
-    @property
-    def group_desc(self) -> str:
-        """What the group is for."""
-        return "default_pg" if self.group_name == "0" else "undefined"
-
     # --- Looking after the others ---------------------------------------------------------
 
     def watch(self, name: str, waited: float, limit: timedelta) -> None:
         """An error if a rank is gone, or a collective takes longer than its limit."""
+        try:
+            self._watch(name, waited, limit)
+        except DistError as error:
+            self._broken = self._broken or str(error)
+            raise
+
+    def _watch(self, name: str, waited: float, limit: timedelta) -> None:
         if self.presence is not None:
             self._check_presence(name, self.presence)
         if waited > min(GRACE, limit.total_seconds()) / 2 and name not in self._arrived:
@@ -155,6 +161,10 @@ class ProcessGroupMPI(ProcessGroup):
     ) -> Work:
         """Start a collective; with DETAIL, after all ranks have said that they start the same."""
         self._count += 1
+        if self._broken:
+            raise DistBackendError(
+                f"{name} (collective {self._count}) cannot start: {self._broken}"
+            )
         if self._fingerprints is not None:
             self._fingerprints.compare(f"{name}{about}")
         work = Work(

@@ -24,6 +24,10 @@ DEFAULT_TIMEOUT = timedelta(seconds=300)
 
 def as_bytes(value: Any) -> bytes:
     """A value as a store keeps it."""
+    if isinstance(value, int):  # of which bytes() makes so many zeros
+        raise TypeError(
+            "set(): incompatible function arguments: a store keeps str or bytes, not int"
+        )
     return value.encode() if isinstance(value, str) else bytes(value)
 
 
@@ -95,6 +99,14 @@ class Store:
     def num_keys(self) -> int:
         """How many keys there are."""
         return len(self._read())
+
+    def list_keys(self) -> list[str]:
+        """All keys."""
+        return list(self._read())
+
+    def clone(self) -> Store:
+        """Another store of the same keys, for another thread: here the same one, which threads may share."""
+        return self
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
         """The values of several keys."""
@@ -218,3 +230,6 @@ class PrefixStore(Store):
 
     def num_keys(self) -> int:
         return self.underlying_store.num_keys()
+
+    def list_keys(self) -> list[str]:
+        return self.underlying_store.list_keys()

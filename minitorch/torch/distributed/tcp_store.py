@@ -120,26 +120,28 @@ class _Connection(socketserver.BaseRequestHandler):
 
     def _answer(self, command: str, args: list[bytes]) -> list[bytes]:
         values = self.server.values
-        keys = [key.decode() for key in args]
         if command == "wait":
-            return self._wait(float(args[0]), keys[1:])
+            return self._wait(float(args[0]), [key.decode() for key in args[1:]])
         if command == "check":
-            return [b"1" if values.check(keys) else b"0"]
-        if command == "delete":
-            return [b"1" if values.delete_key(keys[0]) else b"0"]
+            return [b"1" if values.check([key.decode() for key in args]) else b"0"]
         if command == "count":
             return [str(values.num_keys()).encode()]
+        if command == "list":
+            return [key.encode() for key in values.list_keys()]
+        key = args[0].decode()
+        if command == "delete":
+            return [b"1" if values.delete_key(key) else b"0"]
         with self.server.changed:
             if command == "set":
-                values.set(keys[0], args[1])
+                values.set(key, args[1])
                 answer = []
             elif command == "append":
-                values.append(keys[0], args[1])
+                values.append(key, args[1])
                 answer = []
             elif command == "add":
-                answer = [str(values.add(keys[0], int(args[1]))).encode()]
+                answer = [str(values.add(key, int(args[1]))).encode()]
             elif command == "compare_set":
-                answer = [values.compare_set(keys[0], args[1], args[2])]
+                answer = [values.compare_set(key, args[1], args[2])]
             else:
                 raise ValueError(f"unknown command {command!r}")
             self.server.changed.notify_all()
@@ -150,8 +152,7 @@ class _Connection(socketserver.BaseRequestHandler):
         values = self.server.values
         with self.server.changed:
             if not self.server.changed.wait_for(lambda: values.check(keys), seconds):
-                missing = [key for key in keys if not values.check([key])]
-                raise TimeoutError(waited_for(missing, timedelta(seconds=seconds)))
+                raise TimeoutError(waited_for(keys, timedelta(seconds=seconds)))
             return [values.get(key) for key in keys]
 
     def _watch(self, rank: int) -> None:
@@ -274,6 +275,9 @@ class TCPStore(Store):
 
     def num_keys(self) -> int:
         return int(self._ask("count")[0])
+
+    def list_keys(self) -> list[str]:
+        return [key.decode() for key in self._ask("list")]
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
         seconds = self._timeout.total_seconds()

@@ -29,6 +29,7 @@ class Backend(str):
     GLOO = "gloo"
     MPI = "mpi"
     NCCL = "nccl"
+    backend_list = (UNDEFINED, GLOO, MPI, NCCL)
 
     def __new__(cls, name: str) -> Backend:
         if not isinstance(name, str):
@@ -309,7 +310,7 @@ def default_group() -> ProcessGroup:
     """The group of all ranks; ValueError before there is one."""
     if world.default is None:
         raise ValueError(
-            "Default process group has not been initialized, please call init_process_group."
+            "Default process group has not been initialized, please make sure to call init_process_group."
         )
     return world.default
 
@@ -400,7 +401,7 @@ def new_group(
     default = default_group()
     chosen = list(range(default.size())) if ranks is None else sorted(ranks)
     if len(set(chosen)) < len(chosen):
-        raise ValueError("the new group's ranks must be different from each other")
+        raise ValueError(f"ranks list must not contain duplicate entries, got {chosen}")
     if len(chosen) > default.size():
         raise ValueError(
             "the new group's world size should be less or equal to the world size set by init_process_group"
@@ -423,6 +424,8 @@ def new_group(
     comm = _new_communicator(default, chosen, name, limit)
     arguments = chosen, default.rank(), name, default.store, limit, default.presence
     made = _make_group(kind, comm, arguments)
+    if group_desc is not None:
+        made.group_desc = group_desc
     world.groups.append(made)
     return made
 
@@ -449,13 +452,19 @@ def new_subgroups(
     """Groups of equal size: the first so many ranks, the next, and so on; this rank's first."""
     size = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) if group_size is None else group_size
     total = get_world_size()
+    if size <= 0:
+        raise ValueError(f"The arg 'group_size' ({size}) must be positive")
     if total < size:
         raise ValueError(f"The arg 'group_size' ({size}) must not exceed the world size ({total})")
     if total % size != 0:
         raise ValueError(f"The world size ({total}) must be divisible by 'group_size={size}'")
     starts = range(0, total, size)
     return new_subgroups_by_enumeration(
-        [list(range(start, start + size)) for start in starts], timeout, backend
+        [list(range(start, start + size)) for start in starts],
+        timeout,
+        backend,
+        pg_options,
+        group_desc,
     )
 
 
@@ -469,9 +478,15 @@ def new_subgroups_by_enumeration(
     """A group for each list of ranks; this rank's first."""
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
+    group_of: dict[int, Sequence[int]] = {}
+    for ranks in ranks_per_subgroup_list:
+        for rank in ranks:
+            if rank in group_of:
+                raise ValueError(f"Rank {rank} has appeared in both subgroup {group_of[rank]} and {ranks}")  # fmt: skip
+            group_of[rank] = ranks
     own, made = None, []
     for ranks in ranks_per_subgroup_list:
-        made.append(new_group(ranks, timeout, backend))
+        made.append(new_group(ranks, timeout, backend, pg_options, group_desc=group_desc))
         if get_rank() in ranks:
             own = made[-1]
     return own, made

@@ -20,7 +20,7 @@ LAUNCHED: dict[str, tuple[str, ...]] = {
     "fsdp2_tutorial": (), "fsdp_tutorial": (), "gan_two_models": (), "sharded_checkpoint": (), "tensor_parallel": (),
 }  # fmt: skip
 """Programs for torchrun, and its options; the others start their own processes."""
-SPAWNING = ("collectives_tutorial", "ddp_spawn", "uneven_join", "zero_recipe")
+SPAWNING = ("collectives_tutorial", "ddp_spawn", "task_queue", "uneven_join", "zero_recipe")
 NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?|-?\d+")
 
 
