@@ -345,7 +345,40 @@ FINDINGS = [
     *[row(f"{n}_cell", *[leaf(np.full((2, 2), 0.1))] * 2, *[leaf(np.full((2 * k, 2), 0.3))] * 2, **{b: leaf(np.full(2 * k, -0.4))})
       for n, k in (("rnn_relu", 1), ("rnn_tanh", 1), ("gru", 3)) for b in ("b_ih", "b_hh")],
     row("lstm_cell", real.ones(2, 2), [real.ones(2, 2)] * 2, real.ones(8, 2), real.ones(8, 2), real.full((8,), -3.0)),
+    *[row(n, T([5, 4], dtype=k), T([1, -1], dtype=k), alpha=a) for n in ("sub", "rsub", "Tensor.sub_") for k in (real.int8, real.int32, real.int64)
+      for a in (real.iinfo(k).max + 1, real.iinfo(k).min)],
+    *[row(f"Tensor.{n}", ONES, 0.5, NAN) for n in ("add", "sub", "sub_")],
+    *[row(n, ONES.half(), v, alpha=a) for n in ("add", "sub") for v, a in ((NAN, -0.5), (NAN, INF), (INF, NAN))],
+    *[row("normal", -1.0, 1e-5, (5, 0), dtype=a, out=real.ones(5, 0, dtype=b)) for a in (real.int64, None, real.float32) for b in (real.int32, real.float64)],
+    *[row(f"fft.{n}", k, out=real.ones(s)) for n in ("fftfreq", "rfftfreq") for k, s in ((1, ()), (1, (1, 1)), (3, (3, 1)))],
+    *[row("nn.functional.interpolate", real.ones(1, 1, *[4] * d), scale_factor=2, mode=m, align_corners=a)
+      for d, m in ((1, "linear"), (2, "bilinear"), (2, "bicubic"), (3, "trilinear")) for a in (7, 0, T(True), "word")],
+    *[row("nn.functional.interpolate", real.ones(1, 1, 4, 4), scale_factor=1.7, mode="bilinear", antialias=a) for a in (7, "word", [])],
+    *[row(f"nn.functional.{n}", ONES, out=None) for n in ("sigmoid", "tanh")],
+    *[row("nn.functional.embedding_bag", T([1, 0, 1]).to(a), real.ones(2, 3), T([0, 1]).to(b))
+      for a, b in ((real.int64, real.int16), (real.int64, real.bool), (real.bool, real.int32), (real.uint8, real.int64), (real.int16, real.int8), (real.int64, real.float32))],
+    *[row("nn.functional.gaussian_nll_loss", T([1, 2], dtype=k), T([3, 1]), v) for k in (real.int64, real.bool, real.float16, real.complex64) for v in (NAN, 2.5, INF, 1e5, -1.0)],
+    row("batch_norm", real.ones(0), T(-2.0), None, real.ones(0), real.ones(0), False, 0.1, 1e-5, False),
+    *[row(n, real.zeros(s), k) for n in ("Tensor.view", "view_copy") for s in ((0, 1, 2, 0), (3, 0), (0, 3), (0, 4)) for k in (real.float64, real.int8)],
+    *[row("nn.functional.scaled_dot_product_attention", *[real.ones(2, 3, 0, dtype=k)] * 2, real.ones(2, 3, 4, dtype=k), scale=s)
+      for k in (real.float32, real.float16) for s in (None, 2.0)],
+    *[row("linalg.matrix_exp", real.ones(s, dtype=k)) for s in ((0, 0), (0, 2, 2)) for k in (real.int16, real.bool, real.float16)],
+    *[row(f"histogram{d}", real.ones(4, 2)[:, slice(0, 2) if d else 0].bfloat16(), 3) for d in ("", "dd")],
+    *[row("bernoulli", real.full((2, 3, 4), 0.5, dtype=real.float64), out=real.ones(24, dtype=k).as_strided((2, 3, 4), s))
+      for k in (real.float64, real.float32, real.int64) for s in ((4, 8, 1), (1, 2, 6))],
+    *[row("einsum", q, [real.ones(2, a, dtype=real.float64), real.ones(b)]) for q in ("...i,...i", "ij,j", "ij,j->i", "ij,k") for a, b in ((2, 1), (1, 2), (1, 1), (2, 2))],
+    *[row("native_layer_norm", real.ones(2, 3).to(k), (3,), None, ONES, 1e-5) for k in (real.bfloat16, real.float32)],
+    row("native_group_norm", real.ones(2, 4, 3, dtype=real.float16), real.ones(4), None, 2, 4, 3, 2, 1e-5),
+    row("native_batch_norm", real.ones(2, 3, dtype=real.float16), ONES, ONES, ONES, ONES, False, 0.1, 1e-5),
+    row("native_batch_norm", real.ones(0, 3), None, None, leaf([1.0] * 3, real.float32), ONES, False, 0.1, 1e-5),
+    row("instance_norm", real.ones(0, 3, 2), None, None, leaf([1.0] * 3, real.float32), ONES, False, 0.1, 1e-5, True),
+    *[row("range", *b, dtype=k) for b in ((2**63, 2**63), (2**62, 2**63 - 1, 2**62), (2**62, 2**62 + 3), (0, 2, 2**63)) for k in (None, real.float64, real.bfloat16, real.int8)],
+    *[row("arange", 2**62, 2**62 + 3, dtype=k) for k in (real.float64, real.bfloat16, real.int8, real.int64)],
+    *[row(n, real.ones(s, dtype=real.uint16), 0, dtype=real.uint16) for n in ("cumsum", "cumprod", "Tensor.cumsum_") for s in ((), (0,), (0, 2))],
     # Gradients
+    *[row(n, leaf(np.ones((2, 0))), -1, leaf(np.ones((2, 0))), leaf(np.ones((2, 0)))) for n in ("scatter", "Tensor.scatter_add")],
+    *[Call(f"Tensor.{n}_", [leaf(np.ones((2, 0))), -1, leaf(np.ones((2, 0))), leaf(np.ones((2, 0)))], written=True) for n in ("scatter", "scatter_add")],
+    *[row("special.xlog1py", leaf([1.5, -2.0], k), v) for k in (real.float16, real.bfloat16, real.float32) for v in (2**62, 1e300, 70000.0, 0.3)],
     row("embedding", leaf(np.ones((1, 0))), real.ones(0, 1, dtype=real.int64), scale_grad_by_freq=True),
     row("nn.functional.pdist", leaf([[NAN, 1.0], [1.0, 3.0], [INF, 2.0]]), 1.0),
     row("cdist", leaf([[NAN, 1.0], [1.0, 3.0]]), leaf([[1.0, 1.0], [INF, 2.0]]), 1.0),

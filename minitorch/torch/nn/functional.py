@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..ops.arguments import checked_functions as _checked_functions
 from ..ops.surface import FUNCTIONS as _FUNCTIONS
+from ..tensor import Tensor as _Tensor
 
 # Activations
 from ..ops.activation import celu as celu  # isort: skip
@@ -162,6 +163,16 @@ from ..ops.vision import unfold as unfold  # isort: skip
 # Padding
 from ..ops.padding import pad as pad  # isort: skip
 
-sigmoid, tanh = _FUNCTIONS["sigmoid"], _FUNCTIONS["tanh"]
+
+def sigmoid(input: _Tensor) -> _Tensor:
+    """1 / (1 + exp(-x))."""
+    return _FUNCTIONS["sigmoid"](input)
+
+
+def tanh(input: _Tensor) -> _Tensor:
+    """The hyperbolic tangent."""
+    return _FUNCTIONS["tanh"](input)
+
+
 native_channel_shuffle = channel_shuffle
 globals().update(_checked_functions("nn.functional", globals()))

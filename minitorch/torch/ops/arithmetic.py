@@ -255,18 +255,24 @@ def _times(name: str, other: Any, alpha: Any, input: Any) -> Any:
         raise RuntimeError(_NO_BOOL)
     check_kind("alpha", alpha, max(k.kind for k in kinds))
     kind = result_type(input, other)
-    alpha = exact_number(alpha, kind)
+    alpha = (
+        exact_number(alpha, kind)
+        if name == "add"
+        else _wrapped(-exact_number(_wrapped(-alpha), kind))
+    )
     if alpha == 1:
         return other
     if isinstance(other, Tensor):
         return scaled(other.to(kind), alpha)
     if kind.is_floating_point:  # where a number beyond the type is infinite before it is scaled
         largest = dtypes.finfo(kind).max
-        return (float(other) if abs(other) <= largest else math.copysign(math.inf, other)) * alpha
-    product = other * alpha
-    if isinstance(product, int):  # which wraps around in eight bytes, as in C
-        product = (product + (1 << 63)) % (1 << 64) - (1 << 63)
-    return product
+        return (math.copysign(math.inf, other) if abs(other) > largest else float(other)) * alpha
+    return _wrapped(other * alpha)
+
+
+def _wrapped(number: Any) -> Any:
+    """A number, which if it is whole wraps around in eight bytes, as in C."""
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63) if isinstance(number, int) else number
 
 
 def check_kind(label: str, number: Any, kind: int) -> None:

@@ -104,7 +104,7 @@ def scaled_dot_product_attention(
     require_floats("softmax_lastdim_kernel_impl", query._array)
     if enable_gqa:
         key, value = _shared_heads(query, key, value)
-    factor = 1 / math.sqrt(query._array.shape[-1]) if scale is None else scale
+    factor = 1 / math.sqrt(query._array.shape[-1] or 1) if scale is None else scale
     params = {"scale": factor, "causal": is_causal}
     try:
         if not dropout_p:
@@ -267,7 +267,7 @@ def _attend(
         return scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal), None
     if q.dtype is not k.dtype:
         raise RuntimeError(f"expected scalar type {q.dtype} but found {k.dtype}")
-    scale = math.sqrt(1 / q._array.shape[-1])
+    scale = math.sqrt(1 / (q._array.shape[-1] or 1))
     shares = bind(SHARES, (q, k, mask), {"scale": scale, "causal": False})
     shares = dropout(shares, dropout_p) if dropout_p > 0 else shares
     return shares @ v, shares

@@ -370,6 +370,8 @@ def _edges_of(name: str, values: Tensor, bins: Any, limits: tuple[float, float] 
         raise RuntimeError(f"{name}(): bins must be > 0, but got {bins}")
     if limits is None:
         array = values._array
+        if array.size and values.dtype is dtypes.bfloat16:
+            raise NotImplementedError("\"histogramdd\" not implemented for 'BFloat16'")
         limits = (array.min(), array.max()) if array.size else (0, 1)
     low, high = _limits(name, *limits)
     return linspace(float(low), float(high), bins + 1, dtype=values.dtype, device=values.device)

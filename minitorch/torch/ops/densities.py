@@ -14,6 +14,7 @@ from ..autograd.modes import no_grad
 from ..interpreters import composite, update
 from ..tensor import Array, Tensor
 from .activation import logsigmoid
+from .creation import ones_like
 from .elementwise import on_arrays
 from .layout import following
 from .loss import how_reduced, reduced, with_numbers
@@ -237,7 +238,9 @@ def gaussian_nll_loss(
 ) -> Tensor:
     """The negative log likelihood of numbers under normal distributions of given means and variances."""
     if isinstance(var, float):
-        var = input.new_full(input.shape, var)
+        if var < 0:
+            raise ValueError(f"var must not be negative, got {var}")
+        var = var * ones_like(input)
     elif not isinstance(var, Tensor):
         raise TypeError(f"var must be a Tensor or a float, not {type(var).__name__}")
     _check_variances(var)

@@ -140,7 +140,13 @@ def _product(
     """Two operands as one batched matrix product: shared letters are kept, or summed."""
     both = [c for c in left if c in right]
     batch = [c for c in both if c in kept]
-    inner = [c for c in both if c not in kept]
+    single = [
+        c
+        for x, letters in ((a, left), (b, right))
+        for c, n in zip(letters, x.shape, strict=True)
+        if n == 1
+    ]
+    inner = [c for c in both if c not in kept and c not in single]
     rows = [c for c in left if c in kept and c not in both]
     columns = [c for c in right if c in kept and c not in both]
     a = _shaped(a, left, [batch, rows, inner], sizes)

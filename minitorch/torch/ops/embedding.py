@@ -11,7 +11,7 @@ from ..backends.interface import as_numpy
 from ..formulas import indexing
 from ..tensor import Array, Tensor, wrap, wrap_beside
 from .precision import is_half
-from .promotion import plain_number
+from .promotion import plain_number, result_type
 from .ranges import arange
 from .record import MOVEMENT, Op, bind
 from .surface import FUNCTIONS
@@ -168,6 +168,9 @@ def embedding_bag(
             f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have "
             f"the same shape as the input ({list(input.shape)})"
         )
+    if offsets is not None and offsets.dtype is not input.dtype:
+        kind = result_type(input, offsets)
+        input, offsets = input.to(kind), offsets.to(kind)
     for label, other in (("offsets", offsets), ("indices", input)):
         if other is not None and other.dtype not in (dtypes.int32, dtypes.int64):
             raise RuntimeError(

@@ -278,8 +278,13 @@ def _frequencies(
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{kind.type_name}'")
     if count < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {count}: [{count}]")
+    numbers = make(n)
+    if isinstance(out, Tensor) and out.numel() == count:
+        if not out.ndim and name == "fftfreq":
+            raise IndexError("fftfreq(): slice() cannot be applied to a 0-dim tensor.")
+        numbers = numbers.reshape(out.shape)
     step = math.nan if not n else 1.0 / (n * d) if d else math.copysign(math.inf, n * d)
-    result = tensor(make(n), dtype=kind, device=device) * step
+    result = tensor(numbers, dtype=kind, device=device) * step
     return into(out, result, name) if out is not None else result.requires_grad_(requires_grad)
 
 

@@ -266,7 +266,7 @@ def interpolate(
         require_floats(f"upsample_{mode}", input._array)
     real = np.float64 if input._array.dtype in (np.float64, np.uint8) else np.float32
     tables = tuple(
-        _table(mode, antialias, n, out, s, bool(align_corners), real)
+        _table(mode, bool(antialias), n, out, s, bool(align_corners), real)
         for n, out, s in zip(input._array.shape[2:], sizes, scales, strict=True)
     )
     return bind(RESAMPLE, (input,), {"tables": tables})
@@ -284,6 +284,10 @@ def _check_mode(input: Tensor, mode: str, align_corners: bool | None, antialias:
     if mode == "lanczos" and (align_corners or not antialias):
         raise ValueError(
             "Lanczos mode requires antialias=True and does not support align_corners=True"
+        )
+    if not (align_corners is None or isinstance(align_corners, bool)):
+        raise TypeError(
+            f"upsample_{mode}(): argument 'align_corners' must be bool, not {type(align_corners).__name__}"
         )
 
 

@@ -181,6 +181,13 @@ def _view_as_type(input: Tensor, kind: dtypes.dtype) -> Tensor:
                 f"self.stride(-1) must be 1 to view {input.dtype} as {kind} (different element sizes), "
                 f"but got {stride}"
             )
+        ratio = kind.itemsize // array.itemsize
+        for d, stride in enumerate(input.stride()[:-1] if ratio > 1 else ()):
+            if stride % ratio:
+                raise RuntimeError(
+                    f"self.stride({d}) must be divisible by {ratio} to view {input.dtype} as {kind} "
+                    f"(different element sizes), but got {stride}"
+                )
         if array.shape[-1] * array.itemsize % kind.itemsize:
             raise RuntimeError(
                 f"self.size(-1) must be divisible by {kind.itemsize // array.itemsize} to view "

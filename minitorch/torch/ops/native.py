@@ -28,12 +28,17 @@ from .normalization import (
 from .precision import require_floats
 from .record import bind
 from .softmax import LOG_SOFTMAX_BACKWARD, SOFTMAX_BACKWARD
-from .surface import FUNCTIONS, as_functions, function, into
+from .surface import FUNCTIONS, as_functions, check_no_gradient, function, into
 from .writes import check_castable
 
 Found = tuple[Tensor, Tensor, Tensor]
 
 # --- Norms --------------------------------------------------------------------------------------
+
+
+def _kind_of_statistics(input: Tensor, *parameters: Any) -> Any:
+    """The type of means and deviations: the parameters', which may be wider than the input's."""
+    return next((p.dtype for p in parameters if p is not None), input.dtype)
 
 
 @function
@@ -46,7 +51,7 @@ def native_layer_norm(
     require_floats("LayerNormKernelImpl", input._array)
     out, mean, r = bind(LAYER_NORM, (input, weight, bias), {"by": shape, "eps": eps})
     outer = input._array.shape[: input.ndim - len(shape)] + (1,) * len(shape)
-    kind = (input if weight is None else weight).dtype
+    kind = _kind_of_statistics(input, weight, bias)
     return out, mean.detach().reshape(outer).to(kind), r.detach().reshape(outer).to(kind)
 
 
@@ -60,7 +65,8 @@ def native_group_norm(
     out = group_norm(input.reshape(N, C, HxW), group, weight, bias, eps)
     rows = input.reshape(N, group, C // group * HxW)
     r = (rows.var(-1, correction=0) + eps).rsqrt()
-    return out.reshape(input.shape), rows.mean(-1), r
+    kind = _kind_of_statistics(input, weight, bias)
+    return out.reshape(input.shape), rows.mean(-1).to(kind), r.to(kind)
 
 
 @function
@@ -76,12 +82,13 @@ def native_batch_norm(
         return into(out, found, "native_batch_norm")
     if training and not input._array.size:
         raise RuntimeError(f"input tensor must have at least one element, got {list(input.shape)}")
+    check_no_gradient("native_batch_norm", running_mean=running_mean, running_var=running_var)
     normed = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    kind = _kind_of_statistics(input, weight, bias, running_mean, running_var)
     if training:
         mean, r = bind(BATCH_NORM, (input, None, None), {"by": None, "eps": eps})[1:3]
-        kind = (input if weight is None else weight).dtype
         return normed, mean.detach().to(kind), r.detach().to(kind)
-    return normed, input.new_empty(0), input.new_empty(0)
+    return normed, input.new_empty(0, dtype=kind), input.new_empty(0, dtype=kind)
 
 
 def _native_batch_norm_legit(input: Tensor, weight: Any, bias: Any, *args: Any) -> Found:

@@ -279,7 +279,7 @@ def _of_nothing(input: Tensor, weight: Any, bias: Any) -> Tensor:
     """What an empty input becomes: nothing, but with a gradient for weight and bias."""
 
     def one(x: Tensor) -> Tensor:
-        return x[0] if x._array.shape[0] else _on_channels(x, input)
+        return x[0] if x._array.shape != (0,) else _on_channels(x, input)
 
     out = input.clone() if weight is None else input * one(weight)
     return out if bias is None else out + one(bias)
@@ -380,7 +380,6 @@ def instance_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """Mean 0 and variance 1 of each channel of each sample, then scaled."""
-    check_no_gradient("native_batch_norm", running_mean=running_mean, running_var=running_var)
     if use_input_stats and math.prod(input._array.shape[2:]) == 1:
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {list(input.shape)}"
@@ -395,6 +394,7 @@ def instance_norm(
     _check_channels("instance_norm", input, running_mean, running_var, *scales)
     if not input._array.size:
         return _of_nothing(input, weight, bias)
+    check_no_gradient("native_batch_norm", running_mean=running_mean, running_var=running_var)
     if not use_input_stats:
         return _batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
     _both_or_neither(running_mean, running_var)

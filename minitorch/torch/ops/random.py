@@ -219,7 +219,8 @@ def normal(
 ) -> Tensor:
     """Normally distributed numbers; `mean` and `std` may be tensors."""
     if size is not None:
-        kind = dtype or dtypes.get_default_dtype()
+        check_given_type(dtype, out)
+        kind = dtype or (out.dtype if out is not None else dtypes.get_default_dtype())
         shape = sizes_of((size,))
         _check_sizes(shape)
         if kind.kind < dtypes.FLOATING and 0 not in shape:
@@ -305,6 +306,9 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
         )
     if p is not None and array.size:
         require_floats("bernoulli_scalar_cpu_", array, "biufV")
+    if p is None and isinstance(out, Tensor) and out.shape == input.shape:
+        made = out.detach().clone().bernoulli_(input.detach(), generator=generator)
+        return into(out, made, "bernoulli", input)
     made = _BERNOULLI(input, p, generator=generator)
     return made if out is None else into(out, made, "bernoulli")
 

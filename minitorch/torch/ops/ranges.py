@@ -94,14 +94,14 @@ def _counted(start: Any, end: Any, step: Any, kind: dtype_type) -> Array:
         first, last, width = (_in_eight_bytes(v) for v in (start, end, step))
     if kind is dtypes.int64 and width == 0:
         raise ValueError("step must be nonzero")
-    count = math.ceil((end - start) / step)
+    count = math.ceil((float(end) - float(start)) / float(step))
     if count >= 2**59:
         raise RuntimeError("invalid size, possible overflow?")
     if kind is dtypes.int64:
         return np.arange(first, last, width)
     if kind.kind == dtypes.INTEGRAL:
         return (first + np.arange(count) * width).astype(kind.numpy)
-    return (start + np.arange(count, dtype=np.float64) * step).astype(kind.numpy)
+    return (float(start) + np.arange(count, dtype=np.float64) * float(step)).astype(kind.numpy)
 
 
 def _filled(out: Any, made: Tensor, name: str) -> Tensor:
@@ -145,11 +145,14 @@ def inclusive_range(
     _check_countable("range", kind)
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    if step == step and kind.kind < dtypes.FLOATING:
+    if kind.kind >= dtypes.FLOATING:
+        start, end, step = float(start), float(end), float(step)
+    elif step == step:
         start, end, step = (_in_eight_bytes(v) for v in (start, end, step))
     if not step or step != step:
         raise RuntimeError("step must be nonzero")
-    last = math.floor((end - start) / step)
+    whole = isinstance(step, int)
+    last = (end - start) // step if whole else math.floor((end - start) / step)
     if last >= 2**59:
         raise RuntimeError(f"Storage size calculation overflowed with sizes=[{last + 1}]")
     with np.errstate(invalid="ignore"):  # an infinite step of the first number

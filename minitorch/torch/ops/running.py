@@ -118,10 +118,16 @@ def _declare_running(op: Op) -> None:
         check_tensor(name, input)
         check_given_type(dtype, out)
         dtype = out.dtype if dtype is None and isinstance(out, Tensor) else dtype
-        kind = None if dtype is None else summed_type(f"{name}_out_cpu", dtype)
+        adds = input._array.size and input._array.ndim
+        if dtype is None:
+            kind = None
+        elif adds:
+            kind = summed_type(f"{name}_out_cpu", dtype)
+        else:
+            kind = dtypes.given_type(dtype).numpy
         d = wrap_dim(dim, input._array.ndim)
         if kind == np.bool_:
-            if input._array.size and input._array.ndim:
+            if adds:
                 raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
             result = input.to(dtypes.bool_, copy=True)
         else:

@@ -246,7 +246,7 @@ def _scatter_call(
 ) -> Any:
     """The record, its other inputs, and its parameters, of a call of `scatter`."""
     source = value if src is None else src
-    check_index("scatter", index)
+    index = check_index("scatter", index)
     d = wrap_dim(dim, input.ndim)
     _check_shapes("scatter", input, index, d, source)
     if not isinstance(source, Tensor):
@@ -265,7 +265,7 @@ def _scatter_call(
 
 
 def _scatter_add_call(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
-    check_index("scatter_add", index)
+    index = check_index("scatter_add", index)
     check_tensor("scatter_add", src, "src")
     d = wrap_dim(dim, input.ndim)
     _check_shapes("scatter_add", input, index, d, src)

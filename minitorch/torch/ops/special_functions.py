@@ -112,7 +112,7 @@ def _xlog1py_by_factor(g: Any, input: Any, other: Any) -> Any:
     logarithm = (
         other.log1p()
         if isinstance(other, Tensor)
-        else math.log1p(other)
+        else math.log1p(other if other <= dtypes.finfo(input.dtype).max else math.inf)
         if other > -1
         else -math.inf
         if other == -1

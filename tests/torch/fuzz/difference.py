@@ -187,6 +187,18 @@ def has_tiny(call: Call) -> bool:
     return any(bool(((t != 0) & (t.abs() <= real.finfo(t.dtype).tiny)).any()) for t in floats)
 
 
+def shares_places(call: Call) -> bool:
+    """Whether the view that `as_strided_scatter` writes shows an element more than once."""
+    names = ("size", "stride")
+    size, stride = (
+        call.kwargs.get(n, (*call.args[2:4], None, None)[i]) for i, n in enumerate(names)
+    )
+    places = real.zeros(1)
+    for n, s in zip(size, stride, strict=True):
+        places = places[..., None] + real.arange(n) * s
+    return places.unique().numel() < places.numel()
+
+
 def put_places(call: Call) -> list[Any]:
     """The indices of `put`, counted from the front."""
     given = (*call.args[1:2], call.kwargs.get("index"))

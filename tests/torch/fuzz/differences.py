@@ -10,9 +10,10 @@ from .calls import Call
 from .errors import ERRORS
 from .gradients import GRADIENTS
 from .judging import Finding
+from .matrices import ON_MATRICES
 from .values import VALUES
 
-DIFFERENCES = (*ERRORS, *VALUES, *GRADIENTS)
+DIFFERENCES = (*ERRORS, *VALUES, *ON_MATRICES, *GRADIENTS)
 """All of them."""
 
 

@@ -12,8 +12,8 @@ from .difference import (
     Difference,
     has_empty,
     has_long,
+    has_smallest,
     is_complex,
-    is_deficient,
     is_extreme,
 )
 from .judging import in_wider_types
@@ -192,13 +192,6 @@ ERRORS = (
         when=lambda call: not call.args[0].ndim or has_empty(call),
     ),
     Difference(
-        "A singular matrix, of which rounding leaves something in one library, is refused by the other.",
-        "accepted|refused",
-        names=r"linalg\.(inv|solve|tensorsolve|tensorinv)|(Tensor\.)?inverse",
-        text="singular",
-        when=is_deficient,
-    ),
-    Difference(
         "PyTorch's `linear_cross_entropy` whose `options` cut the work casts its operands to one type.",
         "refused",
         names=r"nn\.functional\.linear_cross_entropy",
@@ -226,9 +219,9 @@ ERRORS = (
     Difference(
         "PyTorch fails inside `index_put` without an index, and inside the derivative of `channel_shuffle` into no "
         "groups.",
-        "accepted",
+        "(gradient )?accepted",
         names=r"(Tensor\.)?index_put_?",
-        text='"index_put" not implemented for \'UInt',
+        text='"index_put" not implemented for \'UInt|at least one index must be provided',
         when=lambda call: not leaves((call.args[1:2], call.kwargs.get("indices"))),
     ),
     Difference(
@@ -467,6 +460,33 @@ ERRORS = (
         "refused",
         text="negative dimension",
         when=lambda call: "out" in call.kwargs,
+    ),
+    Difference(
+        "PyTorch's `embedding_bag` counts on from offsets that are not in order where its fast kernel does not refuse them.",
+        "refused",
+        names=r"nn\.functional\.embedding_bag",
+        text="offsets must be in order",
+    ),
+    Difference(
+        "Where there are no elements, some of PyTorch's functions do not look at types and values that they refuse "
+        "elsewhere.",
+        "refused",
+        names=r"einsum|nn\.functional\.scaled_dot_product_attention",
+        text="expected scalar type",
+        when=has_empty,
+    ),
+    Difference(
+        "PyTorch's `tensor_split` fails at the smallest number of eight bytes.",
+        "accepted",
+        names=r"(Tensor\.)?tensor_split",
+        text="cannot be represented as a SymInt",
+        when=has_smallest,
+    ),
+    Difference(
+        "PyTorch's gradient of `group_norm` with a bias and without weights looks for these.",
+        "gradient accepted",
+        names=r"(native_|nn\.functional\.)?group_norm",
+        text="tensor does not have a device",
     ),
     Difference(
         "PyTorch's `std` and `var` of all elements in two bytes fail where `out=` is of a wider type.",

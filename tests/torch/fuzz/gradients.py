@@ -250,6 +250,43 @@ GRADIENTS = (
         when=is_deficient,
     ),
     Difference(
+        "PyTorch's gradient of the determinant of a singular matrix is 0, not the cofactors.",
+        "gradient values",
+        names=r"(Tensor\.|linalg\.)?det",
+        text=r"expected .*\(-?0(\.0)?[-+0.j]*\)",
+        when=is_deficient,
+        elsewhere=lambda call: [
+            (real.linalg.matrix_rank(a.detach()) < a.shape[-1])[..., None, None].expand(a.shape)
+            for a in leaves((call.args[:1], call.kwargs))
+        ],
+    ),
+    Difference(
+        "PyTorch's gradient of `lu_solve` by singular factors is NaN where there is nothing to solve for.",
+        "gradient values",
+        names=r"(Tensor\.|linalg\.)?lu_solve",
+        text=r"\(-?0\.0\), expected .*\(nan\)",
+        when=has_empty,
+        finite=True,
+    ),
+    Difference(
+        "PyTorch's gradient of `binary_cross_entropy` in two bytes is infinite of the other sign at -0.",
+        "gradient values",
+        names=r"nn\.functional\.binary_cross_entropy",
+        text=r"\(-inf\), expected .*\(inf\)",
+        when=has_type(real.float16),
+        elsewhere=lambda call: [
+            (t == 0) & t.signbit() for t in leaves((call.args[:1], call.kwargs.get("input")))
+        ],
+    ),
+    Difference(
+        "PyTorch's gradient of powers of a number from 2**63 on is NaN.",
+        "gradient values",
+        names=r"(Tensor\.)?(pow|__rpow__)",
+        text=r"expected .*\(nan\)",
+        when=has_long,
+        finite=True,
+    ),
+    Difference(
         "PyTorch's gradient of `polar` by a negative length points the wrong way, and by one whose square is 0 or "
         "infinite is 0 or NaN.",
         "gradient values",

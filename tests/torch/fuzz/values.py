@@ -13,7 +13,6 @@ from .difference import (
     Difference,
     has_bool_bound,
     has_empty,
-    has_equal,
     has_extreme_order,
     has_long,
     has_smallest,
@@ -24,16 +23,27 @@ from .difference import (
     has_zero,
     in_order,
     is_complex,
-    is_deficient,
     is_extreme,
-    is_large,
-    is_singular,
     not_finite,
     put_places,
+    shares_places,
 )
 from .judging import in_wider_types, without_out
 
 VALUES = (
+    Difference(
+        "Of elements that are put in one place, which one stays is not said.",
+        "values",
+        names=r"(Tensor\.)?as_strided_scatter",
+        when=shares_places,
+    ),
+    Difference(
+        "PyTorch's `histogramdd` finds bins by products that overflow.",
+        "values",
+        names="histogramdd",
+        text="output 0",
+        when=is_extreme,
+    ),
     Difference(
         "PyTorch's `gelu` of negative numbers loses the digits that erf has in common with -1.",
         "values",
@@ -78,13 +88,6 @@ VALUES = (
         names=r"(Tensor\.)?(new_)?empty\w*",
     ),
     Difference(
-        "PyTorch's matrix exponential of two-byte floats is NaN; here it is refused, as in linear algebra elsewhere.",
-        "refused",
-        names=r"(.*\.)?matrix_exp",
-        text="Low precision",
-        when=has_type(real.float16, real.bfloat16),
-    ),
-    Difference(
         "`conj`, and what conjugates, is a copy here; PyTorch marks a view as conjugated.",
         "aliasing",
         names=r"(Tensor\.)?(conj|adjoint)",
@@ -116,33 +119,6 @@ VALUES = (
         finite=True,
     ),
     Difference(
-        "The inverse of a number near the largest, which has few digits, is 0 in PyTorch's products.",
-        "values",
-        names=r"(Tensor\.)?pinverse|linalg\.pinv",
-        text=r"e-(39|4\d|30[89]|31\d|32\d).*, expected .*\([-+0.j]*\)",
-        when=is_extreme,
-        finite=True,
-    ),
-    Difference(
-        "`geqrf` and `qr` reflect a column of one element other than 0, or of zeros above one, the other way in "
-        "PyTorch's library.",
-        "values",
-        names=r"(Tensor\.|linalg\.)?(geqrf|qr)",
-        when=lambda call: any(bool((t == 0).any()) for t in leaves(call.args[:1])),
-    ),
-    Difference(
-        "What `inv_ex` and `solve_ex` say of a singular matrix follows from each library's pivots.",
-        "values",
-        names=r"linalg\.(inv|solve)_ex",
-        text="nan|inf",
-    ),
-    Difference(
-        "`cholesky_inverse` of factors whose diagonal is not real: PyTorch's routine takes parts of it for real.",
-        "(gradient )?values",
-        names=r"(Tensor\.)?cholesky_inverse",
-        when=is_complex,
-    ),
-    Difference(
         "`histogram` with edges that are not in order, or NaN, counts by each library's search.",
         "values",
         names=r"(Tensor\.)?histogram(dd)?",
@@ -152,18 +128,6 @@ VALUES = (
                 for e in leaves((call.args[1:2], call.kwargs.get("bins")))
             )
         ),
-    ),
-    Difference(
-        "Eigenvectors and singular vectors may point the other way.",
-        "values",
-        names=r"(linalg\.|Tensor\.)?(eigh?|lobpcg)",
-        text="output 1",
-    ),
-    Difference(
-        "Eigenvectors and singular vectors may point the other way.",
-        "values",
-        names=r"(linalg\.|Tensor\.)?(svd|pca_lowrank|svd_lowrank)",
-        text="output [02]",
     ),
     Difference(
         "The greatest common divisor with the smallest number of a type overflows in PyTorch: -2 for int8.",
@@ -239,25 +203,6 @@ VALUES = (
         when=lambda call: any(bool(t.isnan().any()) for t in leaves(call.args[:1])),
     ),
     Difference(
-        "The determinant of a singular matrix is 0 or what rounding leaves of it, and has any sign; its logarithm follows.",
-        "values",
-        names=r"(Tensor\.|linalg\.)?(logdet|slogdet)",
-        when=is_singular,
-    ),
-    Difference(
-        "A determinant that is NaN has any sign.",
-        "values",
-        names=r"(Tensor\.|linalg\.)?slogdet",
-        text="output 0",
-        when=not_finite,
-    ),
-    Difference(
-        "PyTorch's `ldexp` takes the lowest 32 bits of an exponent of eight bytes.",
-        "(written )?values",
-        names=r"(Tensor\.)?ldexp_?",
-        when=has_wide_exponent,
-    ),
-    Difference(
         "PyTorch's `ctc_loss` is NaN or not for logarithms of probabilities that are infinite above or NaN.",
         "(gradient )?values",
         names=r"(nn\.functional\.)?ctc_loss",
@@ -329,12 +274,6 @@ VALUES = (
         finite=True,
     ),
     Difference(
-        "The solution of a system with infinite or overflowing coefficients is what each library's pivots leave of it.",
-        "(gradient )?values",
-        names=r"linalg\.(tensorsolve|tensorinv|solve(_ex)?|inv(_ex)?|lstsq)|(Tensor\.)?(inverse|lu_solve)",
-        when=not_finite,
-    ),
-    Difference(
         "PyTorch's 0 to a complex power of 0, and the gradient of 0 to a complex power, are NaN.",
         "(gradient |written )?values",
         names=r"(Tensor\.)?(pow|float_power|__[ir]?pow__)_?",
@@ -343,20 +282,6 @@ VALUES = (
             is_complex(call)
             and (has_zero(call) or str(call.args[1:2]) in ("[0]", "[0.0]", "[False]"))
         ),
-    ),
-    Difference(
-        "PyTorch's `native_group_norm` reads weights and biases as if they lay in one row of memory.",
-        "(gradient )?values",
-        names="native_group_norm",
-        when=lambda call: any(
-            t.ndim == 1 and not t.is_contiguous() for t in leaves((call.args, call.kwargs))
-        ),
-    ),
-    Difference(
-        "Which row is the pivot of a column with NaN, or of equal numbers, is each library's choice.",
-        "values",
-        names=r"(Tensor\.|linalg\.)?lu(_factor(_ex)?)?",
-        when=lambda call: not_finite(call) or has_equal(call) or is_deficient(call),
     ),
     Difference(
         "PyTorch's `narrow_copy` writes into `out=` as if it lay in one row of memory.",
@@ -371,18 +296,6 @@ VALUES = (
         names="tril|triu",
         when=lambda call: "out" in call.kwargs and not call.kwargs["out"].is_contiguous(),
         instead=without_out,
-    ),
-    Difference(
-        "PyTorch's `sub` negates `alpha` in eight bytes, where the smallest number has no opposite.",
-        "(gradient |written )?values",
-        names=r"(Tensor\.)?(r?sub(tract)?_?|__i?sub__|__rsub__)",
-        when=has_long,
-    ),
-    Difference(
-        "The matrix exponential of large matrices loses digits with each squaring, in PyTorch more than here.",
-        "(gradient )?values",
-        names=r"(.*\.)?matrix_exp",
-        when=is_large,
     ),
     Difference(
         "PyTorch's polynomials of NaN are what lies in memory.",
@@ -401,16 +314,6 @@ VALUES = (
         "values",
         names=r"(Tensor\.)?(nan)?median",
         when=lambda call: not call.args[0].numel() and not call.args[0].is_floating_point(),
-    ),
-    Difference(
-        "PyTorch's `cov` of one observation with weights writes 0 into it.",
-        "written values",
-        names=r"(Tensor\.)?cov",
-        text=r"input 0 .*expected .*\(0[.0j+]*\)",
-        when=lambda call: (
-            call.args[0].shape[-1:] in ((), (1,))
-            and any(call.kwargs.get(w) is not None for w in ("fweights", "aweights"))
-        ),
     ),
     Difference(
         "`searchsorted` and `bucketize` in rows that are not in order find by each library's search.",
@@ -468,13 +371,6 @@ VALUES = (
         ),
     ),
     Difference(
-        "What `inv_ex` and `solve_ex` say of a singular matrix follows from each library's pivots.",
-        "values",
-        names=r"linalg\.(inv|solve)_ex",
-        text="output 1",
-        when=is_deficient,
-    ),
-    Difference(
         "PyTorch's `std` of numbers whose squares overflow is infinite.",
         "values",
         names=r"(Tensor\.)?std",
@@ -495,6 +391,36 @@ VALUES = (
         "values",
         names=r"(Tensor\.)?multinomial",
         when=has_ties,
+    ),
+    Difference(
+        "PyTorch's `ldexp` takes the lowest 32 bits of an exponent of eight bytes.",
+        "(written )?values",
+        names=r"(Tensor\.)?ldexp_?",
+        when=has_wide_exponent,
+    ),
+    Difference(
+        "PyTorch's `sub` negates `alpha` in eight bytes, where the smallest number has no opposite.",
+        "(gradient |written )?values",
+        names=r"(Tensor\.)?(r?sub(tract)?_?|__i?sub__|__rsub__)",
+        when=has_long,
+    ),
+    Difference(
+        "PyTorch's `native_group_norm` reads weights and biases as if they lay in one row of memory.",
+        "(gradient )?values",
+        names="native_group_norm",
+        when=lambda call: any(
+            t.ndim == 1 and not t.is_contiguous() for t in leaves((call.args, call.kwargs))
+        ),
+    ),
+    Difference(
+        "PyTorch's `cov` of one observation with weights writes 0 into it.",
+        "written values",
+        names=r"(Tensor\.)?cov",
+        text=r"input 0 .*expected .*\(0[.0j+]*\)",
+        when=lambda call: (
+            call.args[0].shape[-1:] in ((), (1,))
+            and any(call.kwargs.get(w) is not None for w in ("fweights", "aweights"))
+        ),
     ),
 )
 """Known differences in what both libraries answer."""

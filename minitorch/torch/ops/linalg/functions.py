@@ -108,7 +108,8 @@ MATRIX_EXP = Op("linalg_matrix_exp", ("A",), _matrix_exp, {"A": _matrix_exp_grad
 def matrix_exp(A: Tensor) -> Tensor:
     """The exponential of square matrices."""
     if not A._array.size and A.ndim > 1 and A.shape[-1] == A.shape[-2]:
-        return A.clone()  # nothing is computed, of whatever type
+        check_floating("linalg.matrix_exp", A, takes_halves=True)
+        return A.clone()
     check_matrix("linalg.matrix_exp", A)
     check_square("linalg.matrix_exp", A)
     return MATRIX_EXP(A)
