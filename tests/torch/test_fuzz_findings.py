@@ -375,6 +375,9 @@ FINDINGS = [
     *[row("range", *b, dtype=k) for b in ((2**63, 2**63), (2**62, 2**63 - 1, 2**62), (2**62, 2**62 + 3), (0, 2, 2**63)) for k in (None, real.float64, real.bfloat16, real.int8)],
     *[row("arange", 2**62, 2**62 + 3, dtype=k) for k in (real.float64, real.bfloat16, real.int8, real.int64)],
     *[row(n, real.ones(s, dtype=real.uint16), 0, dtype=real.uint16) for n in ("cumsum", "cumprod", "Tensor.cumsum_") for s in ((), (0,), (0, 2))],
+    *[row(n, T([0.0, 2j, 1 + 1j, 0j]), *a) for n, a in (("Tensor.to", (real.bool,)), ("Tensor.to", (False,)), ("Tensor.bool", ()), ("Tensor.type", (real.bool,)))],
+    Call("Tensor.copy_", [T([False, False]), T([2j, 0j])], written=True),
+    *[row("histogramdd", real.ones(4, 2), [T([0.0, 1.0, 2.0])] * 2, r) for r in ([1, 2], [], [0, 2, 0, 2])],
     # Gradients
     *[row(n, leaf(np.ones((2, 0))), -1, leaf(np.ones((2, 0))), leaf(np.ones((2, 0)))) for n in ("scatter", "Tensor.scatter_add")],
     *[Call(f"Tensor.{n}_", [leaf(np.ones((2, 0))), -1, leaf(np.ones((2, 0))), leaf(np.ones((2, 0)))], written=True) for n in ("scatter", "scatter_add")],

@@ -23,7 +23,7 @@ from .surface import function, method, only_method
 
 
 def _cast(input: Array, kind: Any) -> Array:
-    if input.dtype.kind == "c" and kind.kind != "c":
+    if input.dtype.kind == "c" and kind.kind not in "cb":
         input = input.real
     if kind.itemsize == 1 and kind.kind == "V":
         input = _within(input, kind.name)

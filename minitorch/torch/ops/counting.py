@@ -464,6 +464,8 @@ def histogramdd(
         raise RuntimeError(
             f"torch.histogramdd: The size of bins must be equal to the innermost dimension of the input: {len(each)} and {len(columns)}"
         )
+    if all(isinstance(b, Tensor) for b in each):
+        range = None  # which says nothing beside edges
     if range is not None and len(range) != 2 * len(columns):
         raise RuntimeError(
             f"torch.histogramdd: for a {len(columns)}-dimensional histogram range should have {2 * len(columns)} "

@@ -30,7 +30,7 @@ def _copied(input: Array, other: Array) -> Array:
 
 def _copy(target: Array, other: Array) -> None:
     """Broadcast and cast into a target."""
-    if other.dtype.kind == "c" and target.dtype.kind != "c":
+    if other.dtype.kind == "c" and target.dtype.kind not in "cb":
         other = other.real
     try:
         if other.ndim > target.ndim:

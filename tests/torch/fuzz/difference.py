@@ -194,7 +194,7 @@ def shares_places(call: Call) -> bool:
         call.kwargs.get(n, (*call.args[2:4], None, None)[i]) for i, n in enumerate(names)
     )
     places = real.zeros(1)
-    for n, s in zip(size, stride, strict=True):
+    for n, s in zip(size or (), stride or (), strict=True):
         places = places[..., None] + real.arange(n) * s
     return places.unique().numel() < places.numel()
 
