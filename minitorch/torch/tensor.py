@@ -20,6 +20,7 @@ from .autograd.graph import AccumulateGrad, Edge, Node, modes
 from .backends.interface import address_of, backend_of, from_numpy, others
 from .device import CPU, device
 from .handles import Hooks, RemovableHandle, add_hook
+from .notices import warn_of_no_leaf
 from .overriding import DisableTorchFunctionSubclass, of_subclasses, register
 from .size import Size as Size
 
@@ -159,6 +160,8 @@ class Tensor(HasAttributes):
     @property
     def grad(self) -> Tensor | None:
         """The gradient that backward has accumulated."""
+        if self._grad is None and self._edge is not None and not self.retains_grad:
+            warn_of_no_leaf()
         return self._grad
 
     @grad.setter

@@ -57,3 +57,12 @@ class FakeQuantizeBase(ABC, Module):
     def disable_observer(self) -> None:
         """Look at tensors no more."""
         self.enable_observer(False)
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(
+        f"torch.ao.quantization has no {name!r} in minitorch.torch: there are no quantized tensors or modules here. "
+        "Train with rounded numbers by torch.fake_quantize_per_tensor_affine or torch.fake_quantize_per_channel_affine."
+    )

@@ -16,6 +16,7 @@ import numpy as np
 from ..autograd.graph import modes
 from ..interpreters import Interpreter
 from ..ops.joining import cat
+from ..ops.movement import wrap_dim
 from ..ops.record import Op
 from ..tensor import Tensor, tracks
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
@@ -247,5 +248,5 @@ def _results(output: Any, out_dims: Any, level: Level) -> Any:
                 raise ValueError("vmap: `func` can not return a BatchedTensor when out_dim is None")
             made.append(value)
             continue
-        made.append(UNBATCH(value, dim=dim % (value.ndim + 1), level=level))
+        made.append(UNBATCH(value, dim=wrap_dim(dim, value.ndim + 1), level=level))
     return tree_unflatten(made, spec)

@@ -81,14 +81,22 @@ def optimized_execution(should_optimize: bool) -> Iterator[None]:
     yield
 
 
+_FILES = (
+    "write weights by torch.save(model.state_dict(), file), and whole programs by torch.export.save or torch.onnx.export, "
+    "with the library that has them"
+)
+
+
 def save(m: Any, f: Any, **_: Any) -> None:
     """Refuse: there are no compiled modules to save."""
-    raise NotImplementedError("torch.jit.save is not supported by minitorch.torch: use torch.save")
+    raise NotImplementedError(f"torch.jit.save is not supported by minitorch.torch: {_FILES}")
 
 
 def load(f: Any, map_location: Any = None, **_: Any) -> Any:
     """Refuse: there are no compiled modules to load."""
-    raise NotImplementedError("torch.jit.load is not supported by minitorch.torch: use torch.load")
+    raise NotImplementedError(
+        f"torch.jit.load is not supported by minitorch.torch, which reads no TorchScript: {_FILES}"
+    )
 
 
 Final = typing.Final

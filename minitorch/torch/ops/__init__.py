@@ -55,6 +55,7 @@ from . import recurrent as recurrent  # isort: skip
 from . import reparametrized as reparametrized  # isort: skip
 from . import interpolation as interpolation  # isort: skip
 from . import vision as vision  # isort: skip
+from . import fake_quantization as fake_quantization  # isort: skip
 from . import fourier as fourier  # isort: skip
 from . import short_time as short_time  # isort: skip
 from . import windows as windows  # isort: skip

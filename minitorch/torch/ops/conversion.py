@@ -12,6 +12,7 @@ from ..backends.interface import as_numpy, move, others, readable, resolve
 from ..device import CPU
 from ..device import device as device_type
 from ..dtypes import dtype as dtype_type
+from ..notices import warn_once
 from ..printing import tensor_text
 from ..serialization import deepcopy_tensor, reduce_tensor
 from ..tensor import Array, Tensor, tracks, wrap
@@ -317,12 +318,26 @@ def from_numpy(ndarray: Array) -> Tensor:
             "given numpy array has byte order different from the native byte order. Conversion "
             "between byte orders is currently not supported."
         )
+    if not ndarray.flags.writeable:
+        warn_once(_READ_ONLY)
     return wrap(np.asarray(ndarray))
 
 
+_READ_ONLY = (
+    "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to "
+    "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
+    "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program."
+)
 method("__array_interface__", property(lambda self: self.numpy().__array_interface__))
 
 # --- Text, copies, files ----------------------------------------------------------------------------
+
+
+def _type_name(cls: Any) -> str:
+    """What stands before the parenthesis: classes of a program's own have their name there."""
+    from ..nn.parameter import Parameter
+
+    return "tensor" if cls in (Tensor, Parameter) else cls.__name__
 
 
 @only_method
@@ -331,7 +346,7 @@ def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:  # noqa: N807
     name = None if node is None else node.name().split("::")[-1]
     return tensor_text(
         self._array if self.is_meta else as_numpy(self._array), dtype_name=self.dtype.name, requires_grad=self.requires_grad,
-        grad_fn_name=name, device=str(self.device),
+        grad_fn_name=name, device=str(self.device), type_name=_type_name(self.__class__),
     )  # fmt: skip
 
 

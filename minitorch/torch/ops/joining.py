@@ -13,6 +13,7 @@ from .. import dtypes
 from ..backends.interface import as_numpy
 from ..environment import contiguous_format
 from ..fixed import from_sizes
+from ..notices import warn_once
 from ..tensor import Array, Tensor, wrap, wrap_beside
 from .layout import has_channels_last, in_order, laid_out, ordered
 from .movement import sizes_of, wrap_dim, wrap_dims
@@ -245,7 +246,11 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     for x in given:
         check_tensor("meshgrid", x, "tensors")
-    if indexing is not None and not isinstance(indexing, str):
+    if indexing is None:
+        warn_once(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument."
+        )
+    elif not isinstance(indexing, str):
         raise TypeError(
             f"meshgrid(): argument 'indexing' must be str, not {type(indexing).__name__}"
         )
@@ -280,7 +285,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(x.shape)}")
     if len(tensors) == 1:
         return tensors[0]
-    return stack([x.reshape(-1) for x in meshgrid(*tensors)], 1)
+    return stack([x.reshape(-1) for x in meshgrid(*tensors, indexing="ij")], 1)
 
 
 @function

@@ -13,6 +13,7 @@ from typing import Any
 
 from .. import dtypes
 from ..backends.interface import strided
+from ..notices import warn_once
 from ..tensor import Array, Size, Tensor, make_view
 from .copies import CLONE
 from .promotion import broadcast_shapes as shape_of
@@ -416,13 +417,21 @@ def ravel(input: Tensor) -> Tensor:
     return input.contiguous().view(-1)
 
 
-method(
-    "T",
-    property(
-        lambda self: PERMUTE(self, dims=tuple(range(self.ndim))[::-1]),
-        doc="All dimensions reversed.",
-    ),
+def _transpose(self: Tensor) -> Tensor:
+    if self.ndim != 2:
+        warn_once(_NO_MATRIX if self.ndim else _NO_DIMENSIONS)
+    return PERMUTE(self, dims=tuple(range(self.ndim))[::-1])
+
+
+_NO_MATRIX = (
+    "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
+    "error in a future release. Consider `x.mT` to transpose batches of matrices or "
+    "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
 )
+_NO_DIMENSIONS = (
+    "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases."
+)
+method("T", property(_transpose, doc="All dimensions reversed."))
 
 
 def _matrix_transpose(self: Tensor) -> Tensor:

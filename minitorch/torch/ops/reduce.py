@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -398,7 +399,20 @@ def _moment_arguments(
         correction = 1 if unbiased else 0
     if isinstance(correction, complex):
         raise RuntimeError(f"{name}: value cannot be converted to type double without overflow")
-    return dims_of(dim, array.ndim), 1 if correction is None else correction
+    dims, less = dims_of(dim, array.ndim), 1 if correction is None else correction
+    _check_freedom(name, array.shape, dims, less)
+    return dims, less
+
+
+def _check_freedom(name: str, shape: tuple[int, ...], dims: Dims, correction: float) -> None:
+    """Warn where nothing is left of the count."""
+    count = _count(shape, dims) if math.prod(shape) else 0
+    if count <= correction:
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+            "(input numel divided by output numel).",
+            stacklevel=5,
+        )
 
 
 def _declare_moment(op: Op) -> None:
@@ -428,7 +442,7 @@ def _declare_moment(op: Op) -> None:
         keepdims: bool = False,
     ) -> tuple[Tensor, Tensor]:
         dims, less = _moment_arguments(
-            name, input, axis if dim is None else dim, unbiased, correction
+            f"{name}_mean", input, axis if dim is None else dim, unbiased, correction
         )
         keepdim = keepdim or keepdims
         return op(input, dim=dims, correction=less, keepdim=keepdim), input.mean(dims, keepdim)

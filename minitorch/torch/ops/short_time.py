@@ -6,12 +6,19 @@ import numpy as np
 
 from .. import dtypes
 from ..interpreters import composite
+from ..notices import warn_once
 from ..tensor import Array, Tensor, wrap_beside
 from .complex_numbers import view_as_real
 from .fourier import TRANSFORMS
 from .padding import pad
 from .record import Op
 from .surface import check_tensor, function_and_method
+
+_NO_WINDOW = (
+    "A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. Other "
+    "windows such as torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage.To suppress "
+    "this warning and use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`."
+)
 
 
 def _window_of(
@@ -51,6 +58,8 @@ def stft(
         raise RuntimeError(f"stft: expected a 1D or 2D tensor, but got {list(input.shape)}")
     if center and align_to_window is not None:
         raise RuntimeError("stft: align_to_window should only be set when center = false")
+    if window is None:
+        warn_once(_NO_WINDOW)
     whole = input.dtype.is_complex or (window is not None and window.dtype.is_complex)
     if return_complex is None and not whole:
         raise RuntimeError("stft requires the return_complex parameter be given for real inputs.")

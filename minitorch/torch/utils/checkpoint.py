@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +15,12 @@ from ..tensor import Tensor
 
 class CheckpointError(RuntimeError):
     """The second forward did not do what the first did."""
+
+
+_EITHER_WAY = (
+    "use_reentrant=False is recommended, but if you need to preserve the current default behavior, you can pass "
+    "use_reentrant=True. Refer to docs for more details on the differences between the two variants."
+)
 
 
 def checkpoint(
@@ -31,6 +39,18 @@ def checkpoint(
     Random numbers are the same in both calls. `use_reentrant` is accepted for Torch's sake:
     there is one way here, which nests and differentiates twice.
     """
+    if use_reentrant is None:
+        warnings.warn(
+            f"torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, "
+            f"calling checkpoint without use_reentrant will raise an exception. {_EITHER_WAY}",
+            stacklevel=2,
+        )
+    if use_reentrant is not False and not any(
+        isinstance(x, Tensor) and x.requires_grad for x in args
+    ):
+        warnings.warn(
+            "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2
+        )
     state = default_generator.get_state() if preserve_rng_state else None
     memory = _Recomputed(function, args, kwargs, state)
     with saved_tensors_hooks(memory.forget, memory.recall):
@@ -89,6 +109,13 @@ def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
     """A chain of functions in `segments` checkpointed parts; the last part is not checkpointed."""
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In "
+            f"version 2.9 we will raise an exception if use_reentrant is not passed. {_EITHER_WAY}",
+            stacklevel=2,
+        )
+        use_reentrant = True
     steps: Sequence[Any] = (
         list(functions.children()) if hasattr(functions, "children") else list(functions)
     )
@@ -103,7 +130,7 @@ def checkpoint_sequential(
 
     size = len(steps) // segments
     ends = [size * (i + 1) for i in range(segments - 1)]
-    for start, end in zip([0, *ends[:-1]], ends, strict=True):
+    for start, end in itertools.pairwise([0, *ends]):
         input = checkpoint(run(start, end), input, use_reentrant=use_reentrant, **kwargs)
     return run(ends[-1] if ends else 0, len(steps))(input)
 

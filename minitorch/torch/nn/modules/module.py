@@ -38,6 +38,10 @@ _HOOKS = (
     "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
 )  # fmt: skip
 """The dicts of hooks that every module has."""
+_INSTEAD = {
+    "save": ": torch.jit.script gives the module back, and files of programs are those of torch.export.save"
+}
+"""What to do without an attribute that PyTorch's compiled modules have."""
 
 _global_buffer_registration_hooks: OrderedDict[int, Any] = OrderedDict()
 _global_module_registration_hooks: OrderedDict[int, Any] = OrderedDict()
@@ -188,7 +192,9 @@ class Module(Calls, States, Trees, Conversions, course.Module):
             found = own["_modules"]
             if name in found:
                 return found[name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        raise AttributeError(
+            f"'{type(self).__name__}' object has no attribute '{name}'{_INSTEAD.get(name, '')}"
+        )
 
     def __delattr__(self, name: str) -> None:
         if name in self._buffers:
