@@ -196,3 +196,64 @@ Pair = namedtuple("Pair", "x y")
 def arrays_of_numpy(compile):
     f = compile(lambda a: torch.from_numpy(a) * 2)
     return [f(np.full(2, float(i))) for i in range(6)]
+
+
+@way("played")
+def parts_of_a_larger_tensor(compile):
+    data_of_all, out = torch.arange(48.0).reshape(24, 2), []
+    f = compile(lambda x: x * 2 + x.sum())
+    for i in range(12):
+        out.append(f(data_of_all[2 * i : 2 * i + 2]))
+    return out
+
+
+@way("eager")
+def parts_that_are_written(compile):
+    everything, out = torch.arange(48.0).reshape(24, 2), []
+    f = compile(lambda x: x.mul_(2).t())
+    for i in range(12):
+        out.append(f(everything[2 * i : 2 * i + 2]))
+    return [*out, everything]
+
+
+@way("eager")
+def memory_around_a_part(compile):
+    everything, out = torch.arange(24.0), []
+    f = compile(lambda x: x + x.as_strided((2,), (1,), 3))
+    g = compile(lambda x, y: x.sum() + y + y.as_strided((2,), (1,), 3))
+    h = compile(lambda x: x + x.as_strided((2,), (1,)))
+    for i in range(12):
+        part = everything[i : i + 2]
+        out += [f(part), g(everything, part), h(part)]
+    return out
+
+
+@way("played")
+def parts_of_two_and_the_whole(compile):
+    everything, out = torch.arange(48.0).reshape(24, 2), []
+
+    def f(x, y):
+        x.add_(1)
+        return x * y + everything.sum()
+
+    g = compile(f)
+    for i in range(12):
+        out.append(g(everything[i // 6 : i // 6 + 2], everything[5:7]))
+    return out
+
+
+@way("played")
+def parts_of_what_requires_a_gradient(compile):
+    out = []
+
+    def f(x):
+        x.mul_(2)
+        return x * x.sum()
+
+    g = compile(f)
+    for i in range(12):
+        w = torch.ones(24, 2, requires_grad=True)
+        y = (w * 2)[i // 4 : i // 4 + 2]
+        g(y).sum().backward()
+        out.append(w.grad)
+    return out
