@@ -15,7 +15,7 @@ from .rooms import ROOMS, Room, find_room
 if TYPE_CHECKING:
     from streamlit.testing.v1 import AppTest
 
-PATIENCE = 120
+TIMEOUT = 120
 """Seconds that a page may take."""
 
 
@@ -25,7 +25,7 @@ def app_for_tests() -> AppTest:
     from streamlit.testing.v1 import AppTest
 
     config.set_option("runner.magicEnabled", False)
-    return AppTest.from_file(str(SCRIPT), default_timeout=PATIENCE)
+    return AppTest.from_file(str(SCRIPT), default_timeout=TIMEOUT)
 
 
 def open_pages(root: Path, rooms: Iterable[Room] = ROOMS, **settings: str) -> dict[str, str]:

@@ -78,8 +78,8 @@ def check_package(name: str) -> int:
     certain = {each.name for each in found if each.certain}
     others = {each.name for each in found} - certain
     sys.stdout.write(
-        f"{name}: {len(files)} files, {len(certain)} names are missing from minitorch.torch, "
-        f"{len(others)} more in code that may never run\n"
+        f"{name}: {len(files)} files, names missing from minitorch.torch: {len(certain)}, "
+        f"in code that may never run: {len(others)} more\n"
     )
     return 1 if certain else 0
 

@@ -220,7 +220,7 @@ class Tensor(HasAttributes):
 
     def detach(self) -> Tensor:
         """The same memory, outside the graph."""
-        out = blank(Tensor)
+        out = new_object(Tensor)
         out._array = self._array
         counter = self._counter
         if counter is None:
@@ -356,13 +356,13 @@ def _converted(result: Any, cls: type[Tensor]) -> Any:
     return result
 
 
-blank: Callable[..., Any] = object.__new__
+new_object: Callable[..., Any] = object.__new__
 """An object before its attributes are set: sooner than a constructor that sets them."""
 
 
 def wrap(array: Array) -> Tensor:
     """An array as a tensor without history."""
-    out = blank(Tensor)
+    out = new_object(Tensor)
     out._array = array
     return out
 
@@ -426,7 +426,7 @@ def edge_of(tensor: Tensor) -> Edge | None:
 
 def make_view(array: Array, of: Tensor, one_of_several: bool = False) -> Tensor:
     """A tensor over part of another's memory."""
-    out = blank(Tensor)
+    out = new_object(Tensor)
     out._array = array
     base = of._base
     if base is None:

@@ -212,7 +212,7 @@ def test_check_lists_what_a_package_lacks(folder: Path) -> None:
         "torch.other  package/more.py:5: torch.other()  (may never run)",
     ]
     assert total.endswith(
-        "1 names are missing from minitorch.torch, 1 more in code that may never run"
+        "names missing from minitorch.torch: 1, in code that may never run: 1 more"
     )
     assert run(folder, "minitorch.cli", "run", "--check", "json").returncode == 0
     assert run(folder, "minitorch.cli", "run", "--check", "nowhere").returncode == 2

@@ -120,7 +120,7 @@ def check(text: str) -> list[str]:
 
 
 def _blank(arguments: int) -> Function:
-    """A function of so many numbers that gives 0: it is there to see whether it can be called."""
+    """A function of `arguments` numbers that gives 0, to see whether an expression can be called."""
     return (lambda a: 0.0) if arguments == 1 else (lambda a, b: 0.0)
 
 

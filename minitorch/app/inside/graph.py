@@ -261,7 +261,7 @@ def backward(kind: str, text: str, values: dict[str, Any]) -> dict[str, Any]:
                 result.backward()
             else:
                 result.backward(minitorch.Tensor.make([1.0] * result.size, result.shape))
-        answer |= walk.told()
+        answer |= walk.report()
         answer["leaves"] = [
             [number, plain(node.derivative if kind == "numbers" else node.grad)]
             for number, node in enumerate(graph.nodes)
@@ -351,7 +351,7 @@ class Walk:
     def _is_waiting(self, value: dict[Any, Any]) -> bool:
         return bool(value) and all(self._key(key) >= 0 for key in value)
 
-    def told(self) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         """The order and the steps; each with the dictionary just before the next box is taken."""
         for step, following in zip(self.steps, [*self.steps[1:], {}], strict=True):
             seen = step.pop("seen")

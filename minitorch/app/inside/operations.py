@@ -115,7 +115,7 @@ class Scene:
             return str(error)
         return ""
 
-    def told(self, stopped: str, expected: np.ndarray) -> dict[str, Any]:
+    def report(self, stopped: str, expected: np.ndarray) -> dict[str, Any]:
         """Everything, for the page."""
         return {
             "tensors": self.tensors,
@@ -138,7 +138,7 @@ def run_map(shape: list[int], order: list[int], function: str) -> dict[str, Any]
     scene.add("out", np.zeros(a.shape))
     loop = tensor_ops.tensor_map(scene.watch(MAP[function]))
     stopped = scene.play(loop, ["out", "a"])
-    return scene.told(stopped, np.vectorize(MAP[function])(a))
+    return scene.report(stopped, np.vectorize(MAP[function])(a))
 
 
 def run_zip(shape: list[int], order: list[int], second: list[int], function: str) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def run_zip(shape: list[int], order: list[int], second: list[int], function: str
     scene.add("out", np.zeros(np.broadcast_shapes(a.shape, b.shape)))
     loop = tensor_ops.tensor_zip(scene.watch(ZIP[function]))
     stopped = scene.play(loop, ["out", "a", "b"])
-    return scene.told(stopped, np.vectorize(ZIP[function])(a, b).astype(float))
+    return scene.report(stopped, np.vectorize(ZIP[function])(a, b).astype(float))
 
 
 def run_reduce(shape: list[int], order: list[int], dim: int, function: str) -> dict[str, Any]:
@@ -162,4 +162,4 @@ def run_reduce(shape: list[int], order: list[int], dim: int, function: str) -> d
     loop = tensor_ops.tensor_reduce(scene.watch(fn))
     stopped = scene.play(loop, ["out", "a"], dim)
     expected = {"sum": np.sum, "product": np.prod, "max": np.max}[function]
-    return scene.told(stopped, expected(a, axis=dim, keepdims=True))
+    return scene.report(stopped, expected(a, axis=dim, keepdims=True))

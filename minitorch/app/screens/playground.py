@@ -32,7 +32,9 @@ from minitorch.course.checking import has_gpu
 
 NAME = "playground"
 FRAME = 0.25  # seconds between two drawings
-PATIENCE = 240.0  # seconds for the first answer: the first time, the fast backend is compiled
+FIRST_ANSWER_TIMEOUT = (
+    240.0  # seconds for the first answer: the first time, the fast backend is compiled
+)
 
 
 # --- Runs ------------------------------------------------------------------------------------
@@ -124,7 +126,7 @@ def present_state(view: View, plan: Plan, run: Run | None) -> dict[str, Any] | N
     kept = st.session_state.get(f"p_first-{view.name}")
     if run is None or kept is None or kept[0] != plan:
         with st.spinner("Making the network. The first time, its code may have to be compiled."):
-            kept = plan, view.ask("playground.begin", PATIENCE, **plan)
+            kept = plan, view.ask("playground.begin", FIRST_ANSWER_TIMEOUT, **plan)
         st.session_state[f"p_first-{view.name}"] = kept
     return kept[1]
 
@@ -345,7 +347,7 @@ def show_graph(view: View, plan: Plan) -> None:
             return
         state = present_state(view, plan, view.run(NAME))
         found = state and view.ask(
-            "network_graph.graph", PATIENCE, weights=state["weights"], **plan
+            "network_graph.graph", FIRST_ANSWER_TIMEOUT, weights=state["weights"], **plan
         )
         if found and "nodes" in found:
             of = "one point" if plan["backend"] == "scalar" else "up to four points"

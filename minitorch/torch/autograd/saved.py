@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..tensor import Tensor, blank, wrap
+from ..tensor import Tensor, new_object, wrap
 from .graph import Edge, Node, modes
 
 
@@ -25,7 +25,7 @@ class Saved:
                 "tensor and use it in autograd."
             )
         counter = tensor._counter
-        made = blank(Saved)
+        made = new_object(Saved)
         made.tensor = tensor
         made.version = 0 if counter is None else counter[0]
         return made
@@ -53,7 +53,7 @@ class SavedOutput(Saved):
         counter = tensor._counter
         if counter is None:
             counter = tensor._counter = [0]
-        made = blank(SavedOutput)
+        made = new_object(SavedOutput)
         made.array = tensor._array
         made.counter = counter
         made.version = counter[0]

@@ -21,7 +21,7 @@ from ..backends.interface import as_array
 from ..generator import Generator
 from ..ops.record import OPAQUE, bind
 from ..ops.writes import InPlace, bind_in_place
-from ..tensor import Tensor, blank, bump_version, mark_inference, wrap
+from ..tensor import Tensor, bump_version, mark_inference, new_object, wrap
 from .tape import ALIAS, Entry, Layout, Slot, Tape, slots_in
 from .tracing import Constant, Places
 
@@ -57,7 +57,7 @@ class Player:
     def __init__(self, tape: Tape) -> None:
         self.tape = tape
         self.names: dict[str, Any] = {
-            "__name__": __name__, "as_array": as_array, "ndarray": np.ndarray, "wrap": wrap, "blank": blank, "Tensor": Tensor, "bump_version": bump_version, "bind": bind,
+            "__name__": __name__, "as_array": as_array, "ndarray": np.ndarray, "wrap": wrap, "new_object": new_object, "Tensor": Tensor, "bump_version": bump_version, "bind": bind,
             "bind_in_place": bind_in_place, "modes": modes, "copyto": np.copyto, "refuse": _refuse,
         }  # fmt: skip
         self.lines: list[str] = []
@@ -260,7 +260,7 @@ class OnArrays(Player):
     def tensor(self, slot: Slot) -> str:
         number = int(slot)
         if slot not in self.tape.sources and number not in self.wrapped:
-            self.lines += [f"t{number} = blank(Tensor)", f"t{number}._array = v{number}"]
+            self.lines += [f"t{number} = new_object(Tensor)", f"t{number}._array = v{number}"]
             self.wrapped.add(number)
         return f"t{number}"
 

@@ -95,7 +95,7 @@ READERS: dict[str, tuple[str, ...]] = {
         "_python", "item", "__bool__", "numpy", "__array__", "__repr__", "__deepcopy__", "__reduce_ex__", "from_numpy",
         "__array_wrap__",
     ),
-    "ops/facts.py": ("data_ptr", "storage_offset", "is_set_to"),
+    "ops/tensor_queries.py": ("data_ptr", "storage_offset", "is_set_to"),
     "ops/memory.py": ("set_", "resize_"),
     "cuda/cupy_backend.py": ("to_numpy",), "cuda/simulated.py": ("to_numpy", "get", "__bool__", "__int__", "__float__"),
     "ops/dlpack.py": (), "printing.py": (), "storage.py": (), "serialization/": (), "generator.py": (),

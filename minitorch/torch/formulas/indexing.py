@@ -127,7 +127,7 @@ def _crop(x: Array, shape: tuple[int, ...], dim: int) -> Array:
 
 
 def check_places(index: Array, size: int, dim: int) -> None:
-    """RuntimeError if some index is not a place along a dimension of so many."""
+    """RuntimeError if some index is out of range along its dimension."""
     message = "index {} is out of bounds for dimension {} with size {}"
     _check(index, size, RuntimeError, message, dim)
 
@@ -140,12 +140,12 @@ def all_within(index: Array, size: int) -> bool:
 
 
 def check_rows(index: Array, rows: int) -> None:
-    """IndexError if some index names none of so many rows."""
+    """IndexError if some index is out of range."""
     _check(index, rows, IndexError, "index out of range in self")
 
 
 def _check(index: Array, size: int, error: type[Exception], message: str, dim: int = 0) -> None:
-    """Raise an error if some index is not one of so many places."""
+    """Raise an error if some index is out of range."""
     if not all_within(index, size):
         wrong = index[(index < 0) | (index >= size)].flat[0]
         raise error(message.format(wrong, dim, size))

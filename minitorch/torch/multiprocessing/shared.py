@@ -37,7 +37,7 @@ class Segment(mmap.mmap):
 
 
 def _new_segment(size: int) -> Segment:
-    """Shared memory of so many bytes, all zero."""
+    """Shared memory of `size` bytes, all zero."""
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("minitorch", os.MFD_CLOEXEC)
     else:

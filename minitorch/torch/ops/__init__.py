@@ -16,7 +16,7 @@ from . import joining as joining  # isort: skip
 from . import complex_numbers as complex_numbers  # isort: skip
 from . import view_copies as view_copies  # isort: skip
 from . import ternary as ternary  # isort: skip
-from . import facts as facts  # isort: skip
+from . import tensor_queries as tensor_queries  # isort: skip
 from . import conversion as conversion  # isort: skip
 from . import dlpack as dlpack  # isort: skip
 from . import memory as memory  # isort: skip

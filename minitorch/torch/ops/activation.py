@@ -1,4 +1,4 @@
-"""Activations: the bends between the layers of a network.
+"""Activations: the nonlinear functions between the layers of a network.
 
 `activation` turns a scalar function, its slope and its second derivative into two records: the
 function, and its backward, which can itself be differentiated.
@@ -313,8 +313,10 @@ def _gelu_curve(x: Any) -> Any:
 
 
 def _gelu_tanh_curve(x: Any) -> Any:
-    t, bend = (_SLANT * (x + _CUBIC * x * x * x)).tanh(), _SLANT * (1 + 3 * _CUBIC * x * x)
-    return (1 - t * t) * (bend + x * (3 * _SLANT * _CUBIC * x - t * bend * bend))
+    t, inner_slope = (_SLANT * (x + _CUBIC * x * x * x)).tanh(), _SLANT * (1 + 3 * _CUBIC * x * x)
+    return (1 - t * t) * (
+        inner_slope + x * (3 * _SLANT * _CUBIC * x - t * inner_slope * inner_slope)
+    )
 
 
 GELU = activation(

@@ -10,6 +10,7 @@ from .. import dtypes
 from ..formulas import attention as cpu
 from ..interpreters import composite
 from ..tensor import Array, Tensor
+from .double_backward import second_gradients
 from .dropout import dropout
 from .joining import cat
 from .linear import linear
@@ -17,7 +18,6 @@ from .padding import pad
 from .precision import in_single, kind_name, require_floats
 from .record import Op, bind
 from .softmax import SOFTMAX_BACKWARD
-from .twice import second_gradients
 
 # --- Records -----------------------------------------------------------------------------------------
 

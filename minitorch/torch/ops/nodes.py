@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.graph import Edge, Layout, Node, as_nodes, modes, numbers
 from ..autograd.saved import FREED, Saved, SavedOutput, SavedOutputs, SavedTensor, save
 from ..dtypes import from_numpy_dtype
-from ..tensor import Tensor, blank, edge_of
+from ..tensor import Tensor, edge_of, new_object
 
 if TYPE_CHECKING:
     from .record import Op
@@ -110,7 +110,7 @@ def make_node(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> OpNode:
     plan = op.plans.get(wanted)
     if plan is None:
         plan = op.plans[wanted] = _plan(op, wanted)
-    node = blank(OpNode)
+    node = new_object(OpNode)
     node.plan = plan
     node.edges = edges
     node.number = next(numbers)

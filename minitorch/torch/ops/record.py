@@ -24,9 +24,9 @@ from ..numpy_warnings import SILENCE, silence
 from ..tensor import (
     Array,
     Tensor,
-    blank,
     make_view,
     mark_inference,
+    new_object,
     tracks,
 )
 from .nodes import Plan, make_node
@@ -219,7 +219,7 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any], asked: bool = Fa
     if view:
         out = make_view(result, inputs[0])
     else:
-        out = blank(Tensor)
+        out = new_object(Tensor)
         out._array = result
     if tracked and modes.grad:
         kind = result.dtype
@@ -260,7 +260,7 @@ def _several(
         if op.view:
             out = make_view(array, inputs[0], True)
         else:
-            out = blank(Tensor)
+            out = new_object(Tensor)
             out._array = array
         outputs.append(out)
     if recording and outputs and outputs[0]._array.dtype.kind in "fcV":

@@ -17,13 +17,13 @@ from ..autograd.graph import layout_at
 from ..formulas import recurrent as cpu
 from ..interpreters import composite, is_interpreted
 from ..tensor import Tensor
+from .double_backward import second_gradients
 from .dropout import dropout as drop
 from .joining import cat, stack
 from .linear import linear
 from .precision import in_single, kind_name
 from .record import Op, bind
 from .surface import FUNCTIONS, function
-from .twice import second_gradients
 
 ARGUMENTS = ("input", "h0", "c0", "w_ih", "w_hh", "b_ih", "b_hh", "w_hr")
 """Of a layer; h0 and c0 are the first state and cell, w_hr projects the state."""

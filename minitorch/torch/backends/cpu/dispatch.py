@@ -34,7 +34,7 @@ def kernels_from(size: int) -> int:
     return size if COMPILES else sys.maxsize
 
 
-PATIENCE = {True: 300, False: 30_000}
+CALLS_BEFORE_COMPILING = {True: 300, False: 30_000}
 """After so many calls of a formula it pays to load a kernel for small arrays: soon, where Numba is loaded already."""
 
 
@@ -67,7 +67,7 @@ def dispatch(
     def counted(*args: Any, **options: Any) -> Any:
         nonlocal few, calls
         calls += 1
-        if calls > PATIENCE["numba" in sys.modules]:
+        if calls > CALLS_BEFORE_COMPILING["numba" in sys.modules]:
             few = partial(small(), formula)  # type: ignore[misc]
         return formula(*args, **options)
 

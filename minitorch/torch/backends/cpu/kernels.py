@@ -228,7 +228,7 @@ def function_at(signature: Any) -> Any:
 
 @cache
 def run_at(real: Any) -> Any:
-    """The array of so many contiguous numbers of a type at an address, `(address, count)`."""
+    """A function `(address, count)`: the array of `count` contiguous numbers of a type at an address."""
     number = from_dtype(np.dtype(real))
 
     @intrinsic
@@ -248,7 +248,7 @@ def run_at(real: Any) -> Any:
 
 
 numbers_at: Any = by_type(run_at)
-"""For use in kernels: the array of so many contiguous numbers at an address, `(address, count)`."""
+"""For use in kernels, `numbers_at(address, count)`: the array of `count` contiguous numbers at an address."""
 
 
 def _copying(typing_context: Any, value: Any) -> Any:

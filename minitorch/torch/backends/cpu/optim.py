@@ -25,7 +25,7 @@ Numbers = tuple[float, ...]
 LARGE = kernels_from(65_536)
 """With this many elements in all, kernels pay from the first step on."""
 
-PATIENCE = {True: kernels_from(300), False: kernels_from(30_000)}
+UPDATES_BEFORE_COMPILING = {True: kernels_from(300), False: kernels_from(30_000)}
 """After so many parameters that NumPy has updated, kernels pay for small models too: soon, where
 Numba is loaded already."""
 
@@ -61,13 +61,16 @@ def update(formula: Formula, columns: Sequence[list[Array]], numbers: Sequence[N
 def _is_worth_it(which: Any, params: list[Array]) -> bool:
     """Whether it is time to load, or to compile, a formula's kernel for a type."""
     done = _updated[which] = _updated.get(which, 0) + len(params)
-    return done > PATIENCE["numba" in sys.modules] or sum([p.size for p in params]) >= LARGE
+    return (
+        done > UPDATES_BEFORE_COMPILING["numba" in sys.modules]
+        or sum([p.size for p in params]) >= LARGE
+    )
 
 
 def expect_many_steps(formula: Formula, kind: Any) -> None:
     """Let a kernel take the next step of a formula for a type: so many follow that it pays."""
     if sys.maxsize != LARGE:
-        _updated[formula, kind] = max(PATIENCE.values())
+        _updated[formula, kind] = max(UPDATES_BEFORE_COMPILING.values())
 
 
 @cache

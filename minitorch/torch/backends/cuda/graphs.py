@@ -106,7 +106,7 @@ class Graph:
         self.used = 0
 
     def room(self, count: int) -> int:
-        """The first of so many new words."""
+        """The number of the first of `count` new words."""
         first = self.used
         self.used += count
         if self.used > MOST_WORDS:

@@ -25,7 +25,7 @@ BLOCK = 256
 
 
 PACK = 16
-"""How many bytes of neighbours a thread reads at once, where rows consist of so many."""
+"""How many contiguous bytes a thread reads at once, where the length of rows is a multiple of it."""
 
 MOST_PACKS = 8
 """How many packs a thread holds at most."""

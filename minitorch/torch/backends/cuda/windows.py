@@ -97,7 +97,7 @@ class _Convolution:
         return out, out.data.ptr
 
     def is_direct(self, given: int, made: int, places: int) -> bool:
-        """Whether one kernel computes so many channels of so many: its weights fit, and threads keep a GPU busy."""
+        """Whether one kernel computes `made` channels from `given`: its weights fit, and threads keep a GPU busy."""
         taps, count = self.rows // max(self.channels, 1), self.samples * places
         small = given * taps <= DEEPEST and self.kind.itemsize <= 4 and len(self.each_group) == 1
         return small and count * -(-made // CHANNELS) >= MANY and count < 1 << 31

@@ -38,7 +38,7 @@ class CausalBias(Tensor):
     seq_len_kv: int
 
     def __new__(cls, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> CausalBias:
-        """A mask of so many queries and keys."""
+        """The mask as a matrix, queries by keys."""
         if not isinstance(variant, CausalVariant):
             raise AssertionError(f"variant must be a CausalVariant, got {type(variant).__name__}")
         if seq_len_q > seq_len_kv and variant == CausalVariant.LOWER_RIGHT:

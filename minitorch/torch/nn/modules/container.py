@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
-from ...ops.facts import typename
+from ...ops.tensor_queries import typename
 from ...tensor import Tensor
 from ..parameter import Parameter
 from .module import Module, _indented

@@ -14,7 +14,7 @@ from typing import Any, Self
 from .... import module as course
 from ...compiler import compile
 from ...handles import RemovableHandle, add_hook
-from ...ops.facts import typename
+from ...ops.tensor_queries import typename
 from ...tensor import Tensor
 from ..parameter import Buffer, Parameter
 from .calls import Calls

@@ -123,21 +123,21 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """The mixed values, and the shares if `need_weights`."""
-        turned = self.batch_first and query.ndim == 3
-        if turned:
+        """The output, and the attention weights if `need_weights`."""
+        transposed = self.batch_first and query.ndim == 3
+        if transposed:
             query, key, value = _transposed(query, key, value)
-        out, shares = F.multi_head_attention_forward(
+        out, weights = F.multi_head_attention_forward(
             query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias,
             self.bias_k, self.bias_v, self.add_zero_attn, self.dropout,
             self.out_proj.weight, self.out_proj.bias, self.training, key_padding_mask, need_weights, attn_mask,
             not self._qkv_same_embed_dim, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight,
             average_attn_weights=average_attn_weights, is_causal=is_causal,
         )  # fmt: skip
-        return (out.transpose(0, 1) if turned else out), shares
+        return (out.transpose(0, 1) if transposed else out), weights
 
 
 def _transposed(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The sequence first; what was one tensor stays one, which saves projections."""
-    turned = {id(x): x.transpose(0, 1) for x in (query, key, value)}
-    return turned[id(query)], turned[id(key)], turned[id(value)]
+    transposed = {id(x): x.transpose(0, 1) for x in (query, key, value)}
+    return transposed[id(query)], transposed[id(key)], transposed[id(value)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...ops.facts import typename
 from ...ops.joining import cat
+from ...ops.tensor_queries import typename
 from ...tensor import Tensor
 
 

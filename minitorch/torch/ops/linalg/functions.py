@@ -123,11 +123,11 @@ def _pinv_gradient(g: Any, A: Any, out: Any) -> Any:
     out_h, g_h = out.mH, g.mH
     if m <= n:
         K = g_h @ out
-        turned = K @ out_h
-        return turned - (out @ K).mH - (A @ out) @ turned + (out_h @ out) @ (g_h - K @ A)
+        inner = K @ out_h
+        return inner - (out @ K).mH - (A @ out) @ inner + (out_h @ out) @ (g_h - K @ A)
     K = out @ g_h
-    turned = out_h @ K
-    return turned - (K @ out).mH + (g_h - A @ K) @ out @ out_h - (turned @ out) @ A
+    inner = out_h @ K
+    return inner - (K @ out).mH + (g_h - A @ K) @ out @ out_h - (inner @ out) @ A
 
 
 def _pinv(A: Array, limit: Array, hermitian: bool, factors: Any) -> Array:

@@ -108,7 +108,7 @@ def _height_width_channels(array: Array, order: str) -> Array:
 
 
 def side_by_side(images: Array, columns: int) -> Array:
-    """Pictures (N, H, W, C) as one, in rows of so many."""
+    """Images (N, H, W, C) as one, with `columns` in a row."""
     columns = min(columns, len(images))
     missing = -len(images) % columns
     images = np.concatenate([images, np.zeros((missing, *images.shape[1:]), images.dtype)])

@@ -92,7 +92,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _places(sizes: list[int]) -> list[int]:
-    """Where in a file arrays of so many bytes begin."""
+    """The offsets in a file of arrays of these sizes, each aligned."""
     places, end = [], 0
     for size in sizes:
         places.append(end)

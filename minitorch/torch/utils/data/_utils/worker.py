@@ -20,7 +20,7 @@ from ....random import manual_seed
 from .fetch import _DatasetKind
 from .transfer import Sender
 
-PATIENCE = 5.0
+POLL_SECONDS = 5.0
 """After so many seconds without work, a worker looks whether its parent still lives."""
 
 
@@ -147,7 +147,7 @@ def _serve(task: Task, connection: Connection, parent: int) -> None:
     except Exception:
         failure = ExceptionWrapper(where)
     while True:
-        while not connection.poll(PATIENCE):
+        while not connection.poll(POLL_SECONDS):
             if os.getppid() != parent:
                 return
         request = connection.recv()
