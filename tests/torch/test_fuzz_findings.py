@@ -378,7 +378,11 @@ FINDINGS = [
     *[row(n, T([0.0, 2j, 1 + 1j, 0j]), *a) for n, a in (("Tensor.to", (real.bool,)), ("Tensor.to", (False,)), ("Tensor.bool", ()), ("Tensor.type", (real.bool,)))],
     Call("Tensor.copy_", [T([False, False]), T([2j, 0j])], written=True),
     *[row("histogramdd", real.ones(4, 2), [T([0.0, 1.0, 2.0])] * 2, r) for r in ([1, 2], [], [0, 2, 0, 2])],
+    *[row("index_copy", real.ones(s), 0, T(i, dtype=real.int64), real.full(v, 2.0)) for s in ((), (1,)) for i in ([0], [0, 0], []) for v in ((), (1,), (2,))],
     # Gradients
+    Call("Tensor.scatter_reduce_", [leaf([1 + 1j, 2j], real.complex128), 0, T([1, 1]), leaf([2.0 - 1j, 3.0], real.complex128), "mean"], written=True),
+    *[row("scatter_reduce", leaf([1.0, 2.0]), 0, T([1, 1]), leaf([2.0, 3.0]), how, include_self=i) for how in ("mean", "amax") for i in (True, False)],
+    *[row("index_reduce", leaf([1.0, 2.0]), 0, T([1, 1]), leaf([2.0, 3.0]), "mean", include_self=i) for i in (True, False)],
     *[row(n, leaf(np.ones((2, 0))), -1, leaf(np.ones((2, 0))), leaf(np.ones((2, 0)))) for n in ("scatter", "Tensor.scatter_add")],
     *[Call(f"Tensor.{n}_", [leaf(np.ones((2, 0))), -1, leaf(np.ones((2, 0))), leaf(np.ones((2, 0)))], written=True) for n in ("scatter", "scatter_add")],
     *[row("special.xlog1py", leaf([1.5, -2.0], k), v) for k in (real.float16, real.bfloat16, real.float32) for v in (2**62, 1e300, 70000.0, 0.3)],

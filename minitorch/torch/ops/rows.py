@@ -149,7 +149,7 @@ def _check_source(name: str, input: Tensor, dim: int, index: Tensor, source: Ten
         name == "index_copy_"
     )  # which takes numbers for vectors of one, and the other way round
     alike = copying and input.ndim < 2 and source.numel() == index.numel() and source.ndim < 2
-    if list(source.shape) != want and not alike:
+    if not alike and (list(source.shape) != want or (copying and not want)):
         error = IndexError if copying else RuntimeError
         raise error(
             f"{name}(): source {list(source.shape)} must have the shape of self {list(input.shape)} but for "

@@ -354,6 +354,12 @@ def _reduce_into(
             np.divide(target, count.astype(target.dtype), out=target)
 
 
+def _counts(start: Any, dim: int, index: Any, ones: Any) -> Any:
+    """How many numbers met at each place, and 1 where there was none."""
+    counts = start.scatter_add(dim, index, ones)
+    return counts.masked_fill(counts == 0, 1)
+
+
 def _reduced_gradients(
     g: Any, input: Any, index: Any, src: Any, out: Any, dim: int, reduce: str, include_self: bool
 ) -> tuple[Any, Any]:
@@ -362,14 +368,14 @@ def _reduced_gradients(
         mine, theirs = g, g.gather(dim, index)
     elif reduce == "mean":
         start = full_like(g, 1 if include_self else 0)
-        share = g / start.scatter_add(dim, index, ones_like(src)).clamp(min=1)
+        share = g / _counts(start, dim, index, ones_like(src))
         mine, theirs = share, share.gather(dim, index)
     elif reduce == "prod":
         mine, theirs = _product_gradients(g, input, index, src, out, dim, include_self)
     else:  # equal extremes share
         at_self, at_src = (input == out).to(g.dtype), (src == out.gather(dim, index)).to(g.dtype)
         start = at_self if include_self else zeros_like(at_self)
-        share = g / start.scatter_add(dim, index, at_src).clamp(min=1)
+        share = g / _counts(start, dim, index, at_src)
         share = share.masked_fill(out.isnan(), np.nan)
         mine, theirs = at_self * share, at_src * share.gather(dim, index)
     return mine if include_self else mine.scatter(dim, index, 0), theirs

@@ -443,7 +443,7 @@ ERRORS = (
         "element is a number.",
         "refused|accepted",
         names=r"nn\.functional\.((un)?fold|\w*pool\w*|conv\w*)",
-        text="must be int or tuple of ints, not Tensor|iteration over a 0-d tensor|equals to 2, but got size 1",
+        text="must be int or tuple of ints, not Tensor|padding must be ints, not Tensor|iteration over a 0-d tensor|equals to 2, but got size 1",
         when=lambda call: any(
             isinstance(v, real.Tensor) for v in (*call.args[1:], *call.kwargs.values())
         ),
