@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -108,7 +109,7 @@ def test_segments_are_those_of_pytorch():
         x = torch.rand(3, requires_grad=True)
         y = torch.utils.checkpoint.checkpoint_sequential(f, count, x, use_reentrant=False)
         y.sum().backward()
-        z = pytorch.tensor(x.tolist(), requires_grad=True)
+        z: Any = pytorch.tensor(x.tolist(), requires_grad=True)
         z.sin().cos().exp().tanh().sum().backward()
         np.testing.assert_allclose(x.grad.tolist(), z.grad.tolist(), rtol=1e-5)
 

@@ -306,7 +306,7 @@ def a_state_dict_inside(compile):
 
 @way("played")
 def sorted_by_a_key(compile):
-    kept = {"b": 1.0, "a": 2.0}
+    kept: Any = {"b": 1.0, "a": 2.0}
 
     def change(i):
         if i == 6:

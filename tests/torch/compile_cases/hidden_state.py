@@ -210,7 +210,7 @@ def an_attribute_that_nobody_reads(compile):
 
 @way("eager")
 def a_tensor_kept_on_the_side(compile):
-    box = SimpleNamespace(last=None)
+    box: Any = SimpleNamespace(last=None)
 
     def f(x):
         box.last = x * 3
@@ -315,7 +315,7 @@ def an_attribute_set_on_a_parameter(compile):
 
 @way("eager")
 def an_attribute_set_on_a_gradient(compile):
-    w = torch.ones(2, requires_grad=True)
+    w: Any = torch.ones(2, requires_grad=True)
 
     def f(x):
         w.grad = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import minitorch.torch as library
 
@@ -61,15 +61,15 @@ def a_property(compile):
 
 @way("both")
 def a_property_replaced(compile):
-    thing = WithProperty()
-    before = WithProperty.scale
+    thing, owner = WithProperty(), cast(Any, WithProperty)
+    before = owner.scale
 
     def change(i):
         if i == 6:
-            WithProperty.scale = property(lambda self: 7.0)
+            owner.scale = property(lambda self: 7.0)
 
     out = called(compile(lambda x: x * thing.scale), change)
-    WithProperty.scale = before
+    owner.scale = before
     return out
 
 
@@ -269,9 +269,11 @@ def the_defaults_of_keywords(compile):
     def f(x, *, by=2.0):
         return x * by
 
+    defaults: Any = f.__kwdefaults__
+
     def change(i):
         if i == 6:
-            f.__kwdefaults__["by"] = 5.0
+            defaults["by"] = 5.0
 
     return called(compile(f), change)
 
