@@ -9,7 +9,7 @@ import sys
 import time
 import weakref
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import minitorch.torch as library
 
@@ -219,7 +219,7 @@ def a_tensor_kept_on_the_side(compile):
     g, out = compile(f), []
     for i in range(12):
         out += [g(torch.full((2,), float(i))), box.last.clone()]
-        box.last = None
+        box.last = cast(Any, None)
     return out
 
 
@@ -315,10 +315,10 @@ def an_attribute_set_on_a_parameter(compile):
 
 @way("eager")
 def an_attribute_set_on_a_gradient(compile):
-    w: Any = torch.ones(2, requires_grad=True)
+    w, nothing = torch.ones(2, requires_grad=True), cast(Any, None)
 
     def f(x):
-        w.grad = None
+        w.grad = nothing
         (x * w).sum().backward()
         w.grad.label = 5
 
