@@ -76,7 +76,7 @@ def test_the_ground_floor_learns() -> None:
 
 def test_wrong_sizes_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert gpt.main(["--width", "10", "--heads", "4"]) == 1
-    assert "no multiple" in capsys.readouterr().err
+    assert "is not a multiple of" in capsys.readouterr().err
     for wrong in (["--steps", "0"], ["--temperature", "0"]):
         with pytest.raises(SystemExit):
             gpt.main(wrong)

@@ -61,7 +61,7 @@ def agree(a: Any, b: Any, exactly: bool = True) -> bool:
 def seen(value: Any) -> Any:
     """All that can be seen of a value, for comparing."""
     if isinstance(value, torch.Tensor):
-        grad = None if value.grad is None or not value.is_leaf else seen(value.grad)
+        grad = seen(value.grad) if value.is_leaf and value.grad is not None else None
         return (
             "tensor", str(value.dtype), tuple(value.shape), value.stride(), Numbers(value), value.requires_grad,
             value.is_leaf, grad, type(value).__name__, value.is_inference(),
