@@ -379,6 +379,22 @@ FINDINGS = [
     Call("Tensor.copy_", [T([False, False]), T([2j, 0j])], written=True),
     *[row("histogramdd", real.ones(4, 2), [T([0.0, 1.0, 2.0])] * 2, r) for r in ([1, 2], [], [0, 2, 0, 2])],
     *[row("index_copy", real.ones(s), 0, T(i, dtype=real.int64), real.full(v, 2.0)) for s in ((), (1,)) for i in ([0], [0, 0], []) for v in ((), (1,), (2,))],
+    *[row("fake_quantize_per_tensor_affine", leaf(x), T(s), T(z), 0, 15)
+      for x, s, z in (([1.0, 2.0], [0.5, 0.1], 1), ([1.0, 2.0], [[0.5]], [1.7]), ([1.0], 0.5, [1, 2, 3]), ([], [0.5, 0.1], 1), ([1.0, 2.0], 0.5, -1.7),
+                      ([1.0], 0.5, NAN), ([1.0], 0.5, 3e9), ([1.0], 1j, 1), ([1.0, 7.0], 2, True))],
+    *[row("fake_quantize_per_tensor_affine", leaf([1.0, 2.0]), s, z, 0, 15) for s in (leaf(0.5), T(0.5)) for z in (leaf(1.0), T(1))],
+    *[row("fake_quantize_per_tensor_affine", leaf(np.ones((5, 2))), real.ones(3, 3), T(1.0), *q) for q in ((0, 15), (15, 0))],
+    *[row("fake_quantize_per_channel_affine", leaf(np.ones((2, 3)), real.float32), s, T([1, 2]).to(k), 0, 0, 15)
+      for s in (T([0.5, 0.1]), leaf([0.5, 0.1], real.float32)) for k in (real.int32, real.float32, real.float16, real.bfloat16)],
+    *[row("randn_like", real.ones(s), memory_format=real.channels_last) for s in ((4, 1, 1, 5), (4, 5, 1, 1), (4, 2, 1, 3), (1, 4, 5, 1))],
+    *[row("randn_like", real.ones(s).to(memory_format=real.channels_last)) for s in ((4, 1, 1, 5), (4, 2, 1, 3))],
+    *[row(f"{m}lu", real.eye(n).to(k), *a) for m in ("Tensor.", "") for n in (2, 0) for k in (real.bfloat16, real.float16) for a in ((), (True, False))],
+    *[row(n, real.ones(2, 1, 0, dtype=real.bool), **a) for n in ("trapezoid", "cumulative_trapezoid") for a in ({}, {"dx": 0.5}, {"dim": 0}, {"dim": 7})],
+    *[row(n, T(x, dtype=k), T([1, 0]).to(j)) for n in ("logical_and", "logical_or", "logical_xor", "Tensor.logical_and_")
+      for x, k, j in ((1e-308, real.float64, real.float32), ([1e-308], real.float64, real.float32), (1e-10, real.float32, real.float16), (256, real.int64, real.uint8),
+                      (0.5, real.float32, real.int64), (0.5, real.float32, real.bool), (1j, real.complex64, real.float32))],
+    *[row("norm", real.ones(2, 3, 1, 2), p, d, **a) for p in ("fro", "nuc", 2, None) for d in ([0, 2, 3], [0, 2, 3, 1], [0, 1], []) for a in ({}, {"dtype": real.float64})],
+    *[row("linalg.matrix_power", T([[2.0, 1.0], [0.0, 1.0]]), n, out=real.ones(2, 2, dtype=real.float64)) for n in (-1, -2, -3, -4, -5, -8, 5, 8)],
     # Gradients
     Call("Tensor.scatter_reduce_", [leaf([1 + 1j, 2j], real.complex128), 0, T([1, 1]), leaf([2.0 - 1j, 3.0], real.complex128), "mean"], written=True),
     *[row("scatter_reduce", leaf([1.0, 2.0]), 0, T([1, 1]), leaf([2.0, 3.0]), how, include_self=i) for how in ("mean", "amax") for i in (True, False)],
@@ -395,6 +411,7 @@ FINDINGS = [
     row("ldexp", leaf([1e30, 3e38, 1.0, -1.0], real.float32), leaf([[-100.5], [1.5], [130.5]], real.float32)),
     row("ldexp", leaf([-2.0, 3.0]), leaf([0.25, 0.5], real.float32)),
     row("nn.functional.pairwise_distance", T([1e308 + 0j, 1j]), T([-1e308j, 2.0 + 0j])),
+    *[row("nn.functional.mse_loss", leaf([1.7e308, 1.0, -3.0, 2.0]), leaf([0.5, 2.0, 1.0, 3.0]), reduction=how) for how in ("mean", "sum")],
     # NumPy's warnings
     row("inverse", T([[1e-39]])),
     row("linalg.svdvals", real.full((2, 2), 3e38)),

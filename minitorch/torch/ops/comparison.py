@@ -76,7 +76,8 @@ def _logical(name: str, compute: np.ufunc, doc: str) -> None:
 
 def _broadcast(name: str, compute: np.ufunc, input: Array, other: Array) -> Array:
     broadcast_shapes(name, input.shape, other.shape)
-    return laid_out(compute(input.astype(bool), other.astype(bool)), (input, other))
+    a, b = meet((input, other))  # in whose type a number may be 0
+    return laid_out(compute(a.astype(bool), b.astype(bool)), (input, other))
 
 
 _logical("logical_and", np.logical_and, "Whether both are true.")

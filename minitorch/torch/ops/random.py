@@ -44,10 +44,9 @@ def _creation(name: str, distribution: Callable[..., Array]) -> Op:
         backend = backend_for(device)
         if order is None:
             return backend.draw(distribution, size, dtype, device, **params)
-        if (
-            distribution is sampling.normal
-        ):  # where memory does not follow the dimensions, one by one
-            params["singly"] = True
+        longer = [d for d in order if size[d] != 1]
+        if distribution is sampling.normal and longer != sorted(longer):
+            params["singly"] = True  # where memory does not follow the dimensions, one by one
         shape = tuple([size[d] for d in order])
         return backend.draw(distribution, shape, dtype, device, **params).transpose(
             np.argsort(order).tolist()

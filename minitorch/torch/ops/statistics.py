@@ -259,26 +259,24 @@ def _steps(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> tuple[Tensor, Any
     return left + right, along.diff(dim=dim)
 
 
-def _integral_inputs(y: Tensor, x: Any, dx: Any) -> tuple[Any, Any]:
+def _integral_inputs(name: str, y: Tensor, x: Any, dx: Any) -> tuple[Any, Any]:
     if isinstance(x, (int, float)):
-        return None, x
+        x, dx = None, x
     if any(isinstance(v, Tensor) and v.dtype is dtypes.bool_ for v in (y, x)):
-        raise RuntimeError(
-            "trapezoid: received a bool input for `x` or `y`, but bool is not supported"
-        )
+        which = "`y`" if x is None else "`x` or `y`"
+        raise RuntimeError(f"{name}: received a bool input for {which}, but bool is not supported")
     if isinstance(dx, (bool, complex)):
-        raise RuntimeError("trapezoid: Currently, we only support dx as a real number.")
+        raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
     return x, dx
 
 
 @function
 def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The integral of samples along a dimension, by straight lines between them."""
-    if not (isinstance(x, Tensor) and not y.size(dim)):  # of no samples any type is as good
-        x, dx = _integral_inputs(y, x, dx)
     d = wrap_dim(dim, y.ndim)
-    if not y.size(d):
+    if not y.size(d):  # of no samples any type is as good
         return y.new_zeros([n for k, n in enumerate(y.shape) if k != d])
+    x, dx = _integral_inputs("trapezoid", y, x, dx)
     if x is None:
         ends = y.select(d, 0) + y.select(d, -1)
         return (y.sum(d) - ends * 0.5) * (1 if dx is None else dx)
@@ -292,7 +290,7 @@ FUNCTIONS["trapz"] = trapezoid
 @function
 def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The running integral of samples along a dimension, by straight lines between them."""
-    x, dx = _integral_inputs(y, x, dx)
+    x, dx = _integral_inputs("cumulative_trapezoid", y, x, dx)
     d = wrap_dim(dim, y.ndim)
     if not y.size(d):
         return y / 2

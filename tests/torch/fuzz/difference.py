@@ -199,6 +199,13 @@ def shares_places(call: Call) -> bool:
     return places.unique().numel() < places.numel()
 
 
+def window_arguments(call: Call) -> list[Any]:
+    """The sizes, strides and paddings that a function of windows is given."""
+    data = 3 if "conv" in call.name else 2 if "unpool" in call.name else 1
+    named = {k: v for k, v in call.kwargs.items() if k not in ("weight", "bias", "indices")}
+    return [*call.args[data:], *named.values()]
+
+
 def put_places(call: Call) -> list[Any]:
     """The indices of `put`, counted from the front."""
     given = (*call.args[1:2], call.kwargs.get("index"))

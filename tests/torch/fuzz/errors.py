@@ -8,13 +8,12 @@ import torch as real
 
 from ..oracle import leaves
 from .difference import (
-    MATRICES,
     Difference,
     has_empty,
     has_long,
     has_smallest,
     is_complex,
-    is_extreme,
+    window_arguments,
 )
 from .judging import in_wider_types
 
@@ -62,14 +61,6 @@ ERRORS = (
         "refused|gradient values",
         names=r"(Tensor\.)?logical_(and|or|xor|not)_",
         text=r"leaf Variable|: np\.\w+\([-+0.j]*\), expected",
-    ),
-    Difference(
-        "NaN and infinity, and sums that overflow, spread within linear algebra, attention and Fourier transforms as "
-        "each library's routines meet them.",
-        "(gradient )?(accepted|refused|error class)",
-        names=MATRICES + r"|(Tensor\.)?(nuclear_)?norm",
-        text="LinAlg|singular|converge|positive-definite|infs or NaNs|non-finite|NaN",
-        when=is_extreme,
     ),
     Difference(
         "`addbmm_` gives its tensor the shape of the product, in PyTorch; here a write keeps the shape.",
@@ -334,19 +325,6 @@ ERRORS = (
         ),
     ),
     Difference(
-        "PyTorch's `linalg.vecdot` of two vectors does not look at the dimension.",
-        "refused",
-        names=r"linalg\.vecdot",
-        text="Dimension out of range",
-        when=lambda call: all(t.ndim == 1 for t in leaves(call.args)),
-    ),
-    Difference(
-        "PyTorch's `solve_triangular` casts B to A's type; we refuse, as all its other solvers do.",
-        "refused",
-        names=r"linalg\.solve_triangular",
-        text="to have the same dtype",
-    ),
-    Difference(
         "PyTorch's `abs` of complex numbers casts to a complex `out=`; most such functions do not, nor does ours.",
         "refused",
         names="abs|absolute",
@@ -375,7 +353,7 @@ ERRORS = (
     Difference(
         "Some of PyTorch's functions ignore an `out=` that is a number.",
         "refused",
-        when=lambda call: isinstance(call.kwargs.get("out"), (int, float)),
+        when=lambda call: isinstance(call.kwargs.get("out"), (int, float, complex)),
     ),
     Difference(
         "PyTorch's `linear` takes a bias of another type, and casts it, where it or the input does not lie in one row of "
@@ -444,9 +422,7 @@ ERRORS = (
         "refused|accepted",
         names=r"nn\.functional\.((un)?fold|\w*pool\w*|conv\w*)",
         text="must be int or tuple of ints, not Tensor|padding must be ints, not Tensor|iteration over a 0-d tensor|equals to 2, but got size 1",
-        when=lambda call: any(
-            isinstance(v, real.Tensor) for v in (*call.args[1:], *call.kwargs.values())
-        ),
+        when=lambda call: any(isinstance(v, real.Tensor) for v in window_arguments(call)),
     ),
     Difference(
         "PyTorch's `linear_cross_entropy` does not compare the numbers of rows and targets where `options` cut the work.",
@@ -471,9 +447,24 @@ ERRORS = (
         "Where there are no elements, some of PyTorch's functions do not look at types and values that they refuse "
         "elsewhere.",
         "refused",
-        names=r"einsum|nn\.functional\.scaled_dot_product_attention",
+        names="einsum",
         text="expected scalar type",
-        when=has_empty,
+        when=lambda call: has_empty(call) and len({t.dtype for t in leaves(call.args)}) > 1,
+    ),
+    Difference(
+        "Where there are no elements, some of PyTorch's functions do not look at types and values that they refuse "
+        "elsewhere.",
+        "refused",
+        names=r"nn\.functional\.scaled_dot_product_attention",
+        text="expected scalar type",
+        when=lambda call: has_empty(call) and not call.args[0].is_floating_point(),
+    ),
+    Difference(
+        "There are no shapes with negative sizes here; PyTorch makes them where another size is 0.",
+        "refused",
+        names=r"(Tensor\.)?as_strided|nn\.functional\.unfold",
+        text="cannot have negative sizes|components must be",
+        when=lambda call: any(n < 0 for n in call.run(real, call.args, call.kwargs).shape),
     ),
     Difference(
         "PyTorch's `tensor_split` fails at the smallest number of eight bytes.",

@@ -1,11 +1,15 @@
-"""Known differences in what both libraries answer to questions about matrices."""
+"""Known differences in what is asked about matrices."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import torch as real
 
 from ..oracle import leaves
+from .calls import Call
 from .difference import (
+    MATRICES,
     Difference,
     has_equal,
     has_type,
@@ -16,8 +20,35 @@ from .difference import (
     is_singular,
     not_finite,
 )
+from .judging import answers_as
+
+
+def is_barely_definite(call: Call) -> bool:
+    """Whether the smallest eigenvalue of what `cholesky` reads, one triangle of the first matrices, is 0 but for rounding."""
+    given = call.args[0].detach()
+    upper = call.kwargs.get("upper", (*call.args[1:2], False)[0])
+    values = real.linalg.eigvalsh(given, "U" if upper else "L")
+    room = given.shape[-1] * real.finfo(given.dtype).eps * values.abs().amax(-1)
+    return bool((values.amin(-1).abs() <= room).any())
+
+
+def finite_ones(call: Call) -> Call:
+    """The same call with the identity for each of the first matrices that is not finite."""
+    given = call.args[0].detach()
+    whole = given.isfinite().all(-1).all(-1)[..., None, None]
+    plain = real.eye(*given.shape[-2:], dtype=given.dtype)
+    return replace(call, args=[given.where(whole, plain), *call.args[1:]])
+
 
 ON_MATRICES = (
+    Difference(
+        "NaN and infinity, and sums that overflow, spread within linear algebra, attention and Fourier transforms as "
+        "each library's routines meet them.",
+        "(gradient )?(accepted|refused|error class)",
+        names=MATRICES + r"|(Tensor\.)?(nuclear_)?norm",
+        text="LinAlg|singular|converge|positive-definite|infs or NaNs|non-finite|NaN",
+        when=is_extreme,
+    ),
     Difference(
         "PyTorch's matrix exponential of two-byte floats is NaN; here it is refused, as in linear algebra elsewhere.",
         "refused",
@@ -106,13 +137,61 @@ ON_MATRICES = (
         "Which row is the pivot of a column with NaN, or of equal numbers, is each library's choice.",
         "values",
         names=r"linalg\.ldl_factor(_ex)?",
-        when=not_finite,
+        when=lambda call: not_finite(call) and answers_as(*[finite_ones(call)] * 2),
     ),
     Difference(
         "A singular matrix, of which rounding leaves something in one library, is refused by the other.",
         "accepted|refused",
-        names=r"linalg\.(inv|solve|tensorsolve|tensorinv)|(Tensor\.)?inverse|(linalg\.|Tensor\.)?cholesky",
-        text="singular|not positive-definite",
+        names=r"linalg\.(inv|solve|tensorsolve|tensorinv)|(Tensor\.)?inverse",
+        text="singular",
         when=is_deficient,
+    ),
+    Difference(
+        "A singular matrix, of which rounding leaves something in one library, is refused by the other.",
+        "accepted|refused",
+        names=r"(linalg\.|Tensor\.)?cholesky",
+        text="not positive-definite",
+        when=is_barely_definite,
+    ),
+    Difference(
+        "PyTorch's `linalg.vecdot` of two vectors does not look at the dimension.",
+        "refused",
+        names=r"linalg\.vecdot",
+        text="Dimension out of range",
+        when=lambda call: all(t.ndim == 1 for t in leaves(call.args)),
+    ),
+    Difference(
+        "PyTorch's `solve_triangular` casts B to A's type; we refuse, as all its other solvers do.",
+        "refused",
+        names=r"linalg\.solve_triangular",
+        text="to have the same dtype",
+    ),
+    Difference(
+        "What `cholesky_solve` leaves of a division by 0 is infinite or NaN by the order of each library's sums.",
+        "values",
+        names=r"(Tensor\.)?cholesky_solve",
+        text=r"\((-?inf|nan)[-+nafj0.]*\), expected .*\((-?inf|nan)",
+        when=lambda call: any(
+            bool((t.diagonal(dim1=-2, dim2=-1) == 0).any())
+            for t in leaves((call.args[1:2], call.kwargs))
+        ),
+        finite=True,
+    ),
+    Difference(
+        "The determinant of a singular matrix is 0 or what rounding leaves of it, and has any sign; its logarithm follows.",
+        "gradient values",
+        names=r"(Tensor\.|linalg\.)?(logdet|slogdet)",
+        text="nan|inf",
+        when=lambda call: (
+            is_singular(call)
+            and bool((real.linalg.matrix_rank(call.args[0]) < call.args[0].shape[-1]).all())
+        ),
+    ),
+    Difference(
+        "The gradient of `qr` loses as many digits as R has between the largest and the smallest of its diagonal.",
+        "gradient values",
+        names=r"(Tensor\.|linalg\.)?qr",
+        when=lambda call: bool((real.linalg.cond(call.args[0].detach()) > 1e3).any()),
+        finite=True,
     ),
 )

@@ -67,12 +67,14 @@ VALUES = (
         "PyTorch's incomplete gamma functions have nine digits from 20 on.",
         "(written )?values",
         names=r"(Tensor\.|special\.)?(igamma|gammainc)_?",
+        when=lambda call: not is_extreme(call),  # of which mpmath's series do not end
         truth=lambda a, x: mpmath.gammainc(a, 0, x, regularized=True),
     ),
     Difference(
         "PyTorch's incomplete gamma functions have nine digits from 20 on.",
         "(written )?values",
         names=r"(Tensor\.|special\.)?(igammac|gammaincc)_?",
+        when=lambda call: not is_extreme(call),
         truth=lambda a, x: mpmath.gammainc(a, x, regularized=True),
     ),
     Difference(

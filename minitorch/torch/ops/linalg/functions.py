@@ -41,9 +41,8 @@ from .spectra import eigh, svd, svdvals
 def matrix_power(A: Tensor, n: int, *, out: Any = None) -> Tensor:
     """A multiplied with itself n times; its inverse where n is negative."""
     result = _matrix_power(A, n)
-    return (
-        result if out is None else into(out, result, "matrix_power", A, casts=n in (0, 1) or n > 3)
-    )
+    copied = n & (n - 1) == 0 and n != 2 if n >= 0 else n < -2 and -n & (-n - 1) == 0
+    return result if out is None else into(out, result, "matrix_power", A, casts=copied)
 
 
 def _matrix_power(A: Tensor, n: int) -> Tensor:

@@ -255,10 +255,12 @@ def _any_norm(input: Tensor, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Ten
         return matrix_norm(input, "nuc", (0, 1) if dim is None else dim, keepdim, dtype=dtype)
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
-    if p is None or isinstance(p, str):
-        p = 2
     if dim is not None:
         dim = plain_integers(dim, "norm", "dim")
+    if p is None or isinstance(p, str):
+        if p is not None and dim is not None and len(dim) > 2:
+            return matrix_norm(input, "fro", dim, keepdim, dtype=dtype)
+        p = 2
     return vector_norm(input, plain_number(p, "norm", "p"), dim, keepdim, dtype=dtype)
 
 

@@ -230,7 +230,8 @@ def _lu_of(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
         raise TypeError(f"lu(): argument 'pivot' must be bool, not {type(pivot).__name__}")
     check_matrix("lu", A)
     _check_pivot("lu", pivot)
-    require_floats("lu_cpu", A._array, "fcV")
+    half = A._array.size and A.dtype.itemsize == 2
+    require_floats("lu_cpu", A._array, "" if half else "fcV")
     return tuple(LU_FACTOR(A)[: 3 if get_infos else 2])
 
 
