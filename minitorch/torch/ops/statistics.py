@@ -18,6 +18,7 @@ from .linalg.norms import legacy_norm
 from .movement import wrap_dim
 from .precision import kind_name
 from .promotion import broadcast_shapes
+from .record import Op
 from .surface import (
     FUNCTIONS,
     check_tensor,
@@ -112,6 +113,15 @@ def corrcoef(input: Tensor) -> Tensor:
 # --- Distances --------------------------------------------------------------------------------------
 
 
+def _largest_gradient(g: Any, away: Any, out: Any) -> Any:
+    """All of the gradient to each element of the largest size."""
+    below = (away.abs() - out.unsqueeze(-1)).abs().ceil().clamp_max(1)
+    return g.unsqueeze(-1) * away.sign() * (1 - below)
+
+
+LARGEST = Op("largest_difference", ("away",), lambda away: abs(away).max(-1), {"away": _largest_gradient})  # fmt: skip
+
+
 def _length(away: Tensor, p: float) -> Tensor:
     """The p-norm of the last dimension, with a derivative of 0 where nothing is apart."""
     size = away.abs()
@@ -122,14 +132,15 @@ def _length(away: Tensor, p: float) -> Tensor:
     if p == 1:  # whose derivative at NaN is NaN
         return (away * away.detach().sign().masked_fill(away.isnan(), math.nan)).sum(-1)
     if math.isinf(p):
-        return size.amax(-1) if size.shape[-1] else size.sum(-1)
+        return LARGEST(away) if size.shape[-1] else size.sum(-1)
     if p < 1:  # whose derivative at 0 is infinite, and counts as 0
         none = size == 0
         powers = size.masked_fill(none, 1).pow(p).masked_fill(none, 0).sum(-1)
     else:
-        powers = size.pow(p).sum(-1)
+        powers = (away * away if p == 2 else size.pow(p)).sum(-1)
     same = powers == 0
-    return powers.masked_fill(same, 1).pow(1 / p).masked_fill(same, 0)
+    powers = powers.masked_fill(same, 1)
+    return (powers.sqrt() if p == 2 else powers.pow(1 / p)).masked_fill(same, 0)
 
 
 _FEW_POINTS = 25

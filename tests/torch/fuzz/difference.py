@@ -93,9 +93,9 @@ def has_nan_number(call: Call) -> bool:
     return any(isinstance(v, float) and v != v for v in (*call.args, *call.kwargs.values()))
 
 
-def is_large(call: Call) -> bool:
-    """Whether a number above 100 goes in."""
-    return any(t.numel() and float(t.detach().abs().max()) > 100 for t in leaves(call.args))
+def is_large(call: Call, bound: float = 100) -> bool:
+    """Whether a number above a bound goes in."""
+    return any(t.numel() and float(t.detach().abs().max()) > bound for t in leaves(call.args))
 
 
 def has_bool_bound(call: Call) -> bool:
