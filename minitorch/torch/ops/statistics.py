@@ -167,7 +167,7 @@ def cdist(
     compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
 ) -> Tensor:
     """The distances of each row of the first from each row of the second."""
-    if compute_mode not in _COMPUTE_MODES:
+    if compute_mode not in [*_COMPUTE_MODES]:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     for label, x in (("X1", x1), ("X2", x2)):
         check_tensor("cdist", x, label.lower())
