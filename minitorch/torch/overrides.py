@@ -84,13 +84,17 @@ def enable_reentrant_dispatch() -> Iterator[None]:
         thread.without_classes, thread.without_modes = before
 
 
+def _places() -> list[Any]:
+    """The modules whose functions can be overridden, and Tensor."""
+    package = __name__.rpartition(".")[0]
+    return [*[import_module(f"{package}.{s}" if s else package) for s in _SECTIONS], Tensor]
+
+
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     """Modules, and Tensor, with those of their functions that can be overridden."""
-    package = __name__.rpartition(".")[0]
-    places = [import_module(f"{package}.{s}" if s else package) for s in _SECTIONS]
     found: dict[Any, list[Callable[..., Any]]] = {
         place: [fn for fn in list(vars(place).values()) if hasattr(fn, "asks")]
-        for place in (*places, Tensor)
+        for place in _places()
     }
     found[Tensor] += [p.__get__ for p in vars(Tensor).values() if isinstance(p, property)]
     return found
@@ -98,13 +102,14 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
 
 def resolve_name(f: Callable[..., Any]) -> str | None:
     """The name of a function that was passed to `__torch_function__`: `torch.Tensor.add`."""
-    for place, functions in get_overridable_functions().items():
-        if f in functions:
+    own = getattr(f, "__self__", None)
+    sought = own if isinstance(own, property) else f if hasattr(f, "asks") else None
+    for place in _places() if sought is not None else ():
+        if sought in vars(place).values():
             section = "Tensor" if place is Tensor else place.__name__.partition("torch.")[2]
             section = section.removeprefix("torch").strip(".")
             name = f.__name__
-            if name == "__get__":
-                own = f.__self__  # type: ignore[attr-defined]
+            if sought is own:
                 name = next(n for n, p in vars(Tensor).items() if p is own) + ".__get__"
             return ".".join(filter(None, ("torch", section, name)))
     return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import string
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
-from ..dtypes import promote_types
 from ..tensor import Tensor
 from .precision import kind_name
 
@@ -20,15 +20,14 @@ def contract(equation: Any, operands: Sequence[Any]) -> Tensor:
         equation = equation.decode()
     if not isinstance(equation, str):
         equation, operands = _written_out((equation, *operands))
-    inputs, output = _parse(equation, operands)
+    inputs, output = _parse(equation, tuple([x.ndim for x in operands]))
     sizes = _sizes(inputs, operands)
     pairs = [_distinct(x, letters) for x, letters in zip(operands, inputs, strict=True)]
-    while len(pairs) > 1:
-        (a, left), (b, right) = pairs.pop(0), pairs.pop(0)
-        later = set(output).union(*(letters for _, letters in pairs))
-        kept = "".join(c for c in dict.fromkeys(left + right) if c in later)
-        pairs.insert(0, (_product(a, left, b, right, kept, sizes), kept))
-    return _only(*pairs[0], output)
+    x, letters = pairs[0]
+    for n, (other, right) in enumerate(pairs[1:], 2):
+        later = set(output).union(*(names for _, names in pairs[n:]))
+        x, letters = _product(x, letters, other, right, later, sizes)
+    return x if letters == output and len(pairs) > 1 else _only(x, letters, output)
 
 
 # --- Reading an equation --------------------------------------------------------------------------
@@ -54,23 +53,22 @@ def _term(subscripts: Any) -> str:
     return "".join("..." if s is Ellipsis else LETTERS[s] for s in subscripts)
 
 
-def _parse(equation: str, operands: Sequence[Tensor]) -> tuple[list[str], str]:
+@lru_cache(1000)
+def _parse(equation: str, ndims: tuple[int, ...]) -> tuple[list[str], str]:
     """The letters of each operand and of the result; an ellipsis becomes letters of its own."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
-    if len(terms) != len(operands):
-        more = "fewer" if len(terms) > len(operands) else "more"
+    if len(terms) != len(ndims):
+        more = "fewer" if len(terms) > len(ndims) else "more"
         raise RuntimeError(
             f"einsum(): {more} operands were provided than specified in the equation '{equation}'"
         )
     for c in (left + right).replace("...", "").replace(",", ""):
         if not c.isalpha():
             raise RuntimeError(f"einsum(): invalid subscript given: {c!r} in '{equation}'")
-    covered = [x.ndim - len(t) + 3 for t, x in zip(terms, operands, strict=True) if "..." in t]
+    covered = [n - len(t) + 3 for t, n in zip(terms, ndims, strict=True) if "..." in t]
     spare = "".join(chr(0x2460 + i) for i in range(max(covered, default=0)))
-    inputs = [
-        _named(i, t, x.ndim, spare) for i, (t, x) in enumerate(zip(terms, operands, strict=True))
-    ]
+    inputs = [_named(i, t, n, spare) for i, (t, n) in enumerate(zip(terms, ndims, strict=True))]
     if arrow:
         output = right.replace("...", spare)
     else:
@@ -135,38 +133,51 @@ def _distinct(x: Tensor, letters: str) -> tuple[Tensor, str]:
 
 
 def _product(
-    a: Tensor, left: str, b: Tensor, right: str, kept: str, sizes: dict[str, int]
-) -> Tensor:
-    """Two operands as one batched matrix product: shared letters are kept, or summed."""
+    a: Tensor, left: str, b: Tensor, right: str, later: set[str], sizes: dict[str, int]
+) -> tuple[Tensor, str]:
+    """Two operands as one, and its letters: shared ones are kept, or summed in a batched matrix product."""
     both = [c for c in left if c in right]
-    batch = [c for c in both if c in kept]
-    single = [
-        c
-        for x, letters in ((a, left), (b, right))
-        for c, n in zip(letters, x.shape, strict=True)
-        if n == 1
-    ]
-    inner = [c for c in both if c not in kept and c not in single]
-    rows = [c for c in left if c in kept and c not in both]
-    columns = [c for c in right if c in kept and c not in both]
-    a = _shaped(a, left, [batch, rows, inner], sizes)
-    b = _shaped(b, right, [batch, inner, columns], sizes)
+    single = {c for x, names in ((a, left), (b, right)) for c, n in zip(names, x.shape, strict=True) if n == 1}  # fmt: skip
+    inner = [c for c in both if c not in later and c not in single]
+    if not inner:
+        kept = [c for c in dict.fromkeys(left + right) if c in later]
+        return _beside(a, left, kept) * _beside(b, right, kept), "".join(kept)
     if a.dtype is not b.dtype:
-        if inner:
-            names = kind_name(a._array), kind_name(b._array)
-            raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
-        kind = promote_types(a.dtype, b.dtype)
-        a, b = a.to(kind), b.to(kind)
+        names = kind_name(a._array), kind_name(b._array)
+        raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
+    batch = [c for c in both if c in later]
+    rows = [c for c in left if c in later and c not in both]
+    columns = [c for c in right if c in later and c not in both]
+    product = _shaped(a, left, [batch, rows, inner], sizes) @ _shaped(
+        b, right, [batch, inner, columns], sizes
+    )
     made = [*batch, *rows, *columns]
-    product = (a @ b).reshape([sizes[c] for c in made])
-    return product.permute([made.index(c) for c in kept])
+    return _reshaped(product, [sizes[c] for c in made]), "".join(made)
+
+
+def _beside(x: Tensor, letters: str, kept: list[str]) -> Tensor:
+    """An operand with a dimension for each letter of a product, of size 1 where it has none."""
+    x = _ordered(x, letters, [c for c in kept if c in letters])
+    own = iter(x._array.shape)
+    return _reshaped(x, [next(own) if c in letters else 1 for c in kept])
 
 
 def _shaped(x: Tensor, letters: str, groups: list[list[str]], sizes: dict[str, int]) -> Tensor:
     """An operand with each group of letters as one dimension; sizes of 1 grow to the letter's."""
     wanted = [c for group in groups for c in group]
-    x = _only(x, letters, wanted).expand([sizes[c] for c in wanted])
-    return x.reshape([math.prod(sizes[c] for c in group) for group in groups])
+    x = _ordered(x, letters, wanted)
+    shape = [sizes[c] for c in wanted]
+    if x._array.shape != tuple(shape):
+        x = x.expand(shape)
+    return _reshaped(x, [math.prod([sizes[c] for c in group]) for group in groups])
+
+
+def _reshaped(x: Tensor, shape: list[int]) -> Tensor:
+    return x if x._array.shape == tuple(shape) else x.reshape(shape)
+
+
+def _ordered(x: Tensor, letters: str, wanted: list[str]) -> Tensor:
+    return x if list(letters) == wanted else _only(x, letters, wanted)
 
 
 def _only(x: Tensor, letters: str, wanted: Sequence[str]) -> Tensor:

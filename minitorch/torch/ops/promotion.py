@@ -79,27 +79,33 @@ def meet(values: Sequence[Any], to_float: bool = False) -> list[Array]:
         values: arrays and plain numbers
         to_float: whether whole numbers become the default floating point type
     """
-    kind = _only_float_type(values)
-    if kind is not None:
-        return [v if type(v) in ARRAYS else _number(np.array(float(v), kind)) for v in values]
+    kind = _only_type(values)
+    if kind is not None and (kind.kind not in "iu" or not to_float):
+        number = int if kind.kind in "iu" else float
+        return [v if type(v) in ARRAYS else _number(np.array(number(v), kind)) for v in values]
     wanted = result_type(*values)
     if to_float and wanted.kind < FLOATING:
         wanted = dtypes.get_default_dtype()
     return [cast(v, wanted) for v in values]
 
 
-def _only_float_type(values: Sequence[Any]) -> Any:
-    """The floating point type that all arrays have, where only real numbers stand beside them."""
-    kind = None
+def _only_type(values: Sequence[Any]) -> Any:
+    """The type that all arrays have, where no number beside them is of a higher kind, or needs a look."""
+    kind, whole, low = None, True, 0
     for value in values:
         if type(value) in ARRAYS:
             if kind is None:
                 kind = value.dtype
             elif value.dtype != kind:
                 return None
-        elif not isinstance(value, (int, float)):
+        elif isinstance(value, (int, float)):
+            whole = whole and isinstance(value, int) and -SMALL <= value <= SMALL
+            low = min(low, value)
+        else:
             return None
-    return kind if kind is not None and kind.kind in "fV" else None
+    if kind is None or kind.kind in "fV":
+        return kind
+    return kind if whole and (kind.kind == "i" or (kind.kind == "u" and low == 0)) else None
 
 
 def cast(value: Any, wanted: dtype) -> Array:
