@@ -55,12 +55,17 @@ MOVE = Op(
 
 
 @only_method
-def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+def to(
+    self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = None, copy: Any = None,
+    memory_format: Any = None, tensor: Any = None,
+) -> Tensor:  # fmt: skip
     """The tensor as another type or on another device; itself if that changes nothing."""
+    named = {"dtype": dtype, "device": device, "copy": copy, "memory_format": memory_format, "tensor": tensor}  # fmt: skip
+    kwargs = {k: v for k, v in named.items() if v is not None}
     if len(args) == 1 and not kwargs and isinstance(args[0], dtype_type):
         wanted = args[0].numpy
         return self if wanted == self._array.dtype else bind(CAST, (self,), {"kind": wanted})
-    kind, where, copy, memory_format = destination(args, dict(kwargs))
+    kind, where, copy, memory_format = destination(args, kwargs)
     if where is not None and where != self.device:
         self, copy = bind(MOVE, (self,), {"device": where, "source": self.device}), False
     if _asks_for_layout(self, memory_format, copy or (kind is not None and kind is not self.dtype)):
