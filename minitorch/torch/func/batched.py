@@ -24,6 +24,12 @@ NO_ITEM = (
 )
 
 
+NO_TRUTH = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
+    "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
+)
+
+
 class NoRuleError(NotImplementedError):
     """What cannot be done with stacks."""
 
@@ -82,6 +88,10 @@ class BatchedArray(NDArrayOperatorsMixin):
     def item(self, *_: Any) -> Any:
         """No one element is there."""
         raise RuntimeError(NO_ITEM)
+
+    def truth(self) -> bool:
+        """Nor is it true or false."""
+        raise RuntimeError(NO_TRUTH)
 
     tolist = __int__ = __float__ = __complex__ = __index__ = item
 

@@ -65,7 +65,22 @@ class Parameter(NamedTuple):
     @property
     def wanted(self) -> str:
         """The kinds, in words."""
-        return " or ".join(_WORDS.get(k, k) for k in self.kinds)
+        return (
+            "Tensor"
+            if "Tensor" in self.kinds
+            else " or ".join(_WORDS.get(k, k) for k in self.kinds)
+        )
+
+    def fault(self, value: Any, place: str = "") -> str:
+        """What is wrong with a value that is of none of the kinds."""
+        several = isinstance(value, (list, tuple))
+        if several and self.kinds == ("Tensors",):
+            i, wrong = next((i, v) for i, v in enumerate(value) if not isinstance(v, Tensor))
+            return f"expected Tensor as element {i} in argument 0, but got {type(wrong).__name__}"
+        found = f", not {type(value).__name__}"
+        if several and value and "ints" in self.kinds and not CHECKS["index"](value[0]):
+            found = f", but found element of type {type(value[0]).__name__} at pos 0"
+        return f"argument '{self.name}'{place} must be {self.wanted}{found}"
 
     def is_by_value(self, value: Any) -> bool:
         """Whether a tensor or a number of NumPy's is taken for one of Python's, or a truth value for a float."""
@@ -155,16 +170,16 @@ class Signature(NamedTuple):
             )
         for i, (p, value) in enumerate(zip(self.positional, args, strict=False)):
             if not p.takes(value):
-                return f"argument '{p.name}' (position {i + 1}) must be {p.wanted}, not {_class_name(value)}"
+                return p.fault(value, f" (position {i + 1})")
         left = {NUMPY_NAMES.get(k, k) if k not in self.names else k: v for k, v in kwargs.items()}
         missing = [
-            p.name for p in self.positional[len(args) :] if p.required and p.name not in left
+            f'"{p.name}"' for p in self.positional[len(args) :] if p.required and p.name not in left
         ]
         if missing:
             return f"missing {len(missing)} required positional arguments: {', '.join(missing)}"
         for p in (*self.positional[len(args) :], *self.keywords):
             if p.name in left and not p.takes(value := left.pop(p.name)):
-                return f"argument '{p.name}' must be {p.wanted}, not {_class_name(value)}"
+                return p.fault(value)
         return f"got an unexpected keyword argument '{next(iter(left), None)}'"
 
     def placed(
@@ -227,6 +242,8 @@ def _parsed(text: str) -> Signature:
 
 _ABSENT = object()
 _SINGLE = {Tensor, float, int, bool, str, type(None)}
+_OLD_FORM = re.compile("number (alpha|beta|value), Tensor")
+"""In signatures that PyTorch still takes and no longer names."""
 _TOO_LARGE = re.compile(
     "array is too big|Maximum allowed dimension exceeded|negative dimensions are not"
 )
@@ -327,7 +344,7 @@ class Check:
             return result, args, kwargs
         given = args[self.first :]
         if self.first and not (args and isinstance(args[0], Tensor)):
-            what = _class_name(args[0]) if args else "nothing"
+            what = type(args[0]).__name__ if args else "nothing"
             raise TypeError(f"the method '{self.name}' of tensors doesn't apply to {what}")
         fitting = [s for s in self.signatures if s.takes(given, kwargs)]
         if not fitting and self.texts:
@@ -346,10 +363,16 @@ class Check:
 
     def refusal(self, args: Arguments, kwargs: Keywords) -> TypeError:
         """What to say of arguments that do not fit."""
-        if len(self.signatures) == 1:
-            return TypeError(f"{self.name}() {self.signatures[0].fault(args, kwargs)}")
-        given = [*map(_class_name, args), *(f"{k}={_class_name(v)}" for k, v in kwargs.items())]
-        expected = "\n".join(f" * ({text})" for text in self.texts)
+        shown = [s for s in self.signatures if not _OLD_FORM.search(s.text)]
+        if len(shown) == 1:
+            fault = shown[0].fault(args, kwargs)
+            colon = ":" if fault.startswith("argument") else ""
+            return TypeError(
+                fault if fault.startswith("expected") else f"{self.name}(){colon} {fault}"
+            )
+        given = [type(v).__name__ for v in args]
+        given += [f"{k}={type(v).__name__}" for k, v in kwargs.items()]
+        expected = "\n".join(f" * ({s.text})" for s in shown)
         return TypeError(
             f"{self.name}() received an invalid combination of arguments - got ({', '.join(given)}), "
             f"but expected one of:\n{expected}"
@@ -372,12 +395,6 @@ def _classes(value: Any) -> Any:
     if cls in _SINGLE or not isinstance(value, (list, tuple)):
         return cls
     return (cls, *map(type, value)) if len(value) < 5 else (cls, frozenset(map(type, value)))
-
-
-def _class_name(value: Any) -> str:
-    if isinstance(value, (list, tuple)) and value:
-        return f"{type(value).__name__} of ({', '.join(type(v).__name__ for v in value[:8])})"
-    return type(value).__name__
 
 
 def checked_functions(section: str, functions: dict[str, Any]) -> dict[str, Any]:

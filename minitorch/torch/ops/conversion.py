@@ -200,7 +200,8 @@ def __bool__(self: Tensor) -> bool:  # noqa: N807
             if self._array.size == 0
             else "Boolean value of Tensor with more than one value is ambiguous"
         )
-    return bool(readable(self._array).item())
+    array = readable(self._array)
+    return array.truth() if hasattr(array, "truth") else bool(array.item())
 
 
 def _number(self: Tensor) -> Any:

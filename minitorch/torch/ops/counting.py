@@ -313,13 +313,12 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 def _limits(name: str, low: float, high: float) -> tuple[float, float]:
     """From where to where to count: as given, but over some width."""
     if not np.isfinite(low) or not np.isfinite(high):
-        raise RuntimeError(f"{name}(): range of [{low}, {high}] is not finite")
+        raise RuntimeError(f"{name}: range of [{low}, {high}] is not finite")
     if low > high:
-        raise RuntimeError(
-            f"{name}(): max must be larger than min"
-            if name == "torch.histc"
-            else f"{name}: min should not exceed max"
+        wrong = (
+            "max must be larger than min" if name == "torch.histc" else "min should not exceed max"
         )
+        raise RuntimeError(f"{name}: {wrong}")
     wider = 1 if name == "torch.histc" else 0.5
     return (low - wider, high + wider) if low == high else (low, high)
 
@@ -347,7 +346,7 @@ def histc(
             f"\"histogram_cpu\" not implemented for '{kind_name(input._array)}'"
         )
     if bins <= 0:
-        raise RuntimeError(f"torch.histc(): bins must be > 0, but got {bins}")
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     bins = plain_integer(bins, "histc", "bins")
     for bound in (min, max):
         exact_number(bound, input.dtype)

@@ -12,6 +12,7 @@ from ..tensor import Tensor
 from .precision import kind_name
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase
+_SIGNS = LETTERS + " ."
 
 
 def contract(equation: Any, operands: Sequence[Any]) -> Tensor:
@@ -38,7 +39,9 @@ def _written_out(args: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
     count = len(args) // 2 * 2
     operands = list(args[:count:2])
     if not operands or not all(isinstance(x, Tensor) for x in operands):
-        raise TypeError(f"einsum(): argument 'equation' must be str, not {type(args[0]).__name__}")
+        raise TypeError(
+            f"einsum(): argument 'equation' (position 1) must be str, not {type(args[0]).__name__}"
+        )
     terms = [_term(subscripts) for subscripts in args[1:count:2]]
     arrow = f"->{_term(args[-1])}" if len(args) > count else ""
     return ",".join(terms) + arrow, operands
@@ -56,16 +59,17 @@ def _term(subscripts: Any) -> str:
 @lru_cache(1000)
 def _parse(equation: str, ndims: tuple[int, ...]) -> tuple[list[str], str]:
     """The letters of each operand and of the result; an ellipsis becomes letters of its own."""
+    _check_signs(equation)
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(ndims):
         more = "fewer" if len(terms) > len(ndims) else "more"
         raise RuntimeError(
-            f"einsum(): {more} operands were provided than specified in the equation '{equation}'"
+            f"einsum(): {more} operands were provided than specified in the equation"
         )
-    for c in (left + right).replace("...", "").replace(",", ""):
-        if not c.isalpha():
-            raise RuntimeError(f"einsum(): invalid subscript given: {c!r} in '{equation}'")
+    for i, term in enumerate(terms):
+        _check_points(term, f"operand {i}", "an ellipsis was already found")
+    _check_points(right, "output", "an ellipsis (...) was already found")
     covered = [n - len(t) + 3 for t, n in zip(terms, ndims, strict=True) if "..." in t]
     spare = "".join(chr(0x2460 + i) for i in range(max(covered, default=0)))
     inputs = [_named(i, t, n, spare) for i, (t, n) in enumerate(zip(terms, ndims, strict=True))]
@@ -79,11 +83,39 @@ def _parse(equation: str, ndims: tuple[int, ...]) -> tuple[list[str], str]:
     return inputs, output
 
 
+def _check_signs(equation: str) -> None:
+    """RuntimeError where something is no letter, point, or comma before the one arrow."""
+    arrow = equation.find("->")
+    for i, c in enumerate(equation):
+        if c in _SIGNS or 0 <= arrow <= i < arrow + 2 or (c == "," and not 0 <= arrow < i):
+            continue
+        raise RuntimeError(
+            f"einsum(): invalid subscript given at index {i} in the equation string, subscripts must be in [a-zA-Z]"
+        )
+
+
+def _check_points(term: str, where: str, again: str) -> None:
+    """RuntimeError unless the only points are those of one ellipsis."""
+    if "." in term.replace("...", "", 1):
+        if "..." in term:
+            word = "but" if where == "output" else "for which"
+            raise RuntimeError(f"einsum(): found '.' for {where} {word} {again}")
+        whole = " (...)" if where == "output" else ""
+        raise RuntimeError(
+            f"einsum(): found '.' for {where} that is not part of any ellipsis{whole}"
+        )
+
+
 def _named(i: int, term: str, ndim: int, spare: str) -> str:
     """An operand's letters, one for each dimension."""
     covered = ndim - len(term) + 3
     if "..." in term and covered >= 0:
         term = term.replace("...", spare[len(spare) - covered :])
+    if "..." in term:
+        raise RuntimeError(
+            f"einsum(): the number of subscripts in the equation ({len(term) - 3}) is more than the number of "
+            f"dimensions ({ndim}) for operand {i}"
+        )
     if len(term) != ndim:
         raise RuntimeError(
             f"einsum(): the number of subscripts in the equation ({len(term)}) does not match the "

@@ -121,7 +121,7 @@ def _check_indices(weight: Tensor, indices: Tensor) -> None:
     if indices.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"{indices.dtype} instead (while checking arguments for embedding)"
+            f"torch.{indices.dtype.type_name} instead (while checking arguments for embedding)"
         )
     if weight.ndim != 2:
         raise RuntimeError(f"'weight' must be 2-D, got {list(weight.shape)} in embedding")
@@ -171,12 +171,11 @@ def embedding_bag(
     if offsets is not None and offsets.dtype is not input.dtype:
         kind = result_type(input, offsets)
         input, offsets = input.to(kind), offsets.to(kind)
-    for label, other in (("offsets", offsets), ("indices", input)):
-        if other is not None and other.dtype not in (dtypes.int32, dtypes.int64):
-            raise RuntimeError(
-                f"Expected tensor for argument '{label}' to have one of the following scalar types: Long, Int; "
-                f"but got {other.dtype} instead (while checking arguments for embedding_bag)"
-            )
+    if input.dtype not in (dtypes.int32, dtypes.int64):  # which is that of the offsets now
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"torch.{input.dtype.type_name} instead (while checking arguments for embedding_bag)"
+        )
     if not weight.dtype.is_floating_point:
         raise RuntimeError(
             "Expected tensor for argument 'weight' to have one of the following scalar types: Half, BFloat16, Float, "

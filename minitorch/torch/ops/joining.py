@@ -82,7 +82,12 @@ def _sequence(name: str, tensors: Any) -> list[Tensor]:
         )
     if not tensors:
         kind = ValueError if name == "torch.cat" else RuntimeError
-        raise kind(f"{name}(): expected a non-empty list of Tensors")
+        text = (
+            "stack expects a non-empty TensorList"
+            if name == "stack"
+            else f"{name}(): expected a non-empty list of Tensors"
+        )
+        raise kind(text)
     for x in tensors:
         check_tensor(name, x, "tensors")
     return list(tensors)

@@ -108,17 +108,27 @@ _PLACES: dict[str, Callable[[int, int, int], Array]] = {
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Tensor:
     """A padded tensor: with a number, its mirror image, its edge, or itself repeated."""
     check_tensor("pad", input)
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(pad) > 2 * input.ndim:
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(pad)} and input of dimension {input.ndim}"
+        )
     if mode == "constant":
         return constant_pad_nd(input, pad, 0 if value is None else value)
     if mode not in _PLACES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
-        raise ValueError(f"Padding mode '{mode}' doesn't take in value argument")
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     dims = len(pad) // 2
-    if len(pad) % 2 or dims not in (1, 2, 3) or input.ndim not in (dims + 1, dims + 2):
+    if dims not in (1, 2, 3) or input.ndim not in (dims + 1, dims + 2):
         raise NotImplementedError(
-            f"Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: "
-            f"{mode} padding of {list(input.shape)} by {list(pad)}"
+            f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor.\n"
+            "Supported combinations for non-constant padding:\n"
+            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
         )
     return _repeat_own(input, _widths(pad, input.ndim), mode, input.ndim == dims + 2)
 

@@ -298,9 +298,9 @@ def _quantile_arguments(name: str, input: Tensor, q: Any, interpolation: str) ->
     if shares.dtype is not input.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
     if not ((shares._array >= 0) & (shares._array <= 1)).all():
-        raise RuntimeError(
-            f"{name}() q values must be in the range [0, 1] but got {shares.tolist()}"
-        )
+        if isinstance(q, Tensor):
+            raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+        raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")
     return shares
 
 
