@@ -384,3 +384,55 @@ def test_memory_is_planned() -> None:
 
     plan = plan_of(chain, torch.randn(16, 16), torch.randn(16, 16))
     assert plan.lowering.memory.size == 2 * 16 * 16 * 4  # for fifteen matrices
+
+
+def test_a_loop_writes_where_it_reads_what_nobody_needs_any_more() -> None:
+    def chain(x: Any, w: Any) -> Any:
+        return torch.sigmoid(x @ w) @ w
+
+    given = torch.randn(16, 16), torch.randn(16, 16)
+    assert plan_of(chain, *given).lowering.memory.size == 16 * 16 * 4  # the result is left
+    compiled = torch.compile(chain)
+    for _ in range(4):
+        assert torch.allclose(compiled(*given), chain(*given))
+
+
+def test_what_is_overwritten_is_read_before() -> None:
+    def two_names(x: Any, w: Any) -> Any:
+        product = x @ w
+        again = product.view(256).view(16, 16)
+        first = torch.relu(product)
+        return first @ (first * again + product) @ product.t().exp()
+
+    def parts(x: Any, w: Any) -> Any:
+        product = x @ w
+        return torch.exp(product) @ w, (product * product[:1]) @ w, (product + product.t()) @ w
+
+    compiled = [torch.compile(two_names), torch.compile(parts)]
+    for _ in range(4):
+        given = torch.randn(16, 16) / 4, torch.randn(16, 16) / 4
+        for fn, played in zip((two_names, parts), compiled, strict=True):
+            expected, found = fn(*given), played(*given)
+            for a, b in zip(torch.stack(tuple(expected)), torch.stack(tuple(found)), strict=True):
+                assert torch.allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_memory_that_kernels_work_in_is_planned() -> None:
+    conv = nn.Conv2d(3, 8, 3)
+    plan = plan_of(lambda x: conv(x), torch.randn(4, 3, 12, 12))
+    (convolution,) = plan.lowering.steps
+    rooms = [plan.lowering.memory.place(slot).root for slot in convolution.written()][1:]
+    assert 0 < rooms[0].nbytes == plan.lowering.memory.size
+
+
+def test_a_weights_gradient_comes_before_the_inputs() -> None:
+    """Then the gradient of the input may lie where the input lies."""
+    first, second = nn.Linear(64, 64, bias=False), nn.Linear(64, 64, bias=False)
+
+    def step(x: Any) -> None:
+        first.zero_grad()
+        second.zero_grad()
+        second(first(x)).sum().backward()
+
+    matrix = 64 * 64 * 4
+    assert plan_of(step, torch.randn(64, 64)).lowering.memory.size <= 3 * matrix + 64

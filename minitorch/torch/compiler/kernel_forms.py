@@ -112,18 +112,27 @@ def _convolution(lowering: Lowering, entry: Entry, transposed: bool) -> bool:
     if geometry.is_pointwise:
         return False
     itemsize = np.dtype(real).itemsize
-    plan, work = planned(transposed, sizes, kernel, shape, geometry, groups, itemsize)
+    plan, work, size = planned(transposed, sizes, kernel, shape, geometry, groups, itemsize)
     given = [lowering.canonical(s) for s in entry.inputs if s is not None]
     words: list[Any] = []
     for slot in given:
         words += [slot, _size(lowering, slot)]
     words += [source, 0] if bias is None else []
-    words += [made, math.prod(shape), *_table(plan.layout), *_table(work), *_table(plan.result)]
+    room = lowering.new()
+    words += [
+        made,
+        math.prod(shape),
+        room,
+        size,
+        *_table(plan.layout),
+        *_table(work),
+        *_table(plan.result),
+    ]
     for table in (plan.splits, plan.phases, plan.offsets, plan.weights):
         words += _table(table)
     products = math.prod(sizes if transposed else shape) * math.prod(kernel[1:])
-    kernel_step = Kernel("convolve", real, words, given, [made], products if products > LARGE else 0)  # fmt: skip
-    lowering.add(kernel_step, [layout])
+    kernel_step = Kernel("convolve", real, words, given, [made, room], products if products > LARGE else 0)  # fmt: skip
+    lowering.add(kernel_step, [layout, compact_layout([size], layout[2])])
     return True
 
 
@@ -150,16 +159,20 @@ def _weight_gradient(lowering: Lowering, entry: Entry) -> bool:
         return False
     dtype = np.dtype(real)
     geometry = _geometry(entry.params, shape[2:])
-    plan, work, offsets, kept = planned_gradient(*sizes, shape, geometry, groups, dtype.itemsize)
-    sums, length = lowering.new(), math.prod(kept)
+    plan, work, offsets, kept, size = planned_gradient(
+        *sizes, shape, geometry, groups, dtype.itemsize
+    )
+    sums, room, length = lowering.new(), lowering.new(), math.prod(kept)
     each = kept[1:]
     layout = compact_layout((kept[0], math.prod(each)), dtype)
     lowering.add(Kernel("clear", real, [sums, length], [], [sums], 0), [layout])
-    words = [g, math.prod(sizes[0]), x, math.prod(sizes[1]), sums, length, *_table(plan.layout), *_table(work)]  # fmt: skip
+    words = [g, math.prod(sizes[0]), x, math.prod(sizes[1]), sums, length, room, size, *_table(plan.layout), *_table(work)]  # fmt: skip
     words += [*_table(plan.splits), *_table(offsets)]
     products = math.prod(sizes[0]) * math.prod(shape[1:])
-    kernel = Kernel("gather", real, words, [g, x, sums], [], products if products > LARGE else 0)
-    lowering.append(kernel)
+    kernel = Kernel(
+        "gather", real, words, [g, x, sums], [room], products if products > LARGE else 0
+    )
+    lowering.add(kernel, [compact_layout([size], dtype)])
     lowering.ready[int(sums)] = len(lowering.steps)
     if kept[0] == 1:
         total = lowering.view(sums, compact_layout([math.prod(each)], dtype))

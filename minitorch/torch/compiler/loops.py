@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .memory import Memory, Place
+from .memory import LENT, OWN, Memory, Place, Root
 from .tape import Slot
 
 
@@ -126,12 +126,14 @@ class Text:
                 operand.strides = (operand.place.layout[2].itemsize,)
         self.operands = operands
         self.words: list[int | Place] = list(self.sizes)
+        self.over, self.early = self._overwritten()
         self.slots: dict[Slot, int] = {}  # numbers in names
         self.steps: dict[int, str] = {}  # strides in elements
         self.scalars: dict[str, Any] = {}
         self.numbers: dict[int, str] = {}  # by their bits
         self.before: list[str] = []  # lines before all loops
         self.opening: list[str] = []  # lines before the innermost loop
+        self.first: list[str] = []  # lines at its beginning
         self.closing: list[str] = []  # lines after it
         self.after: list[str] = []
         self.expressions: dict[Slot, str] = {}
@@ -140,6 +142,17 @@ class Text:
             self._open(operand)
         body = self._body()
         self.source = self._assemble(body)
+
+    def _overwritten(self) -> tuple[dict[Slot, Slot], set[Slot]]:
+        """By slots that are stored where something lies that is read, what that is; and all that is read there."""
+        read, stored = (
+            [(o.slot, (o.place.root, o.place.offset, o.strides, o.kind)) for o in self.operands if o.role == role]
+            for role in ("read", "stored")
+        )  # fmt: skip
+        slots = {place: slot for slot, place in read}
+        over = {slot: slots[place] for slot, place in stored if place in slots}
+        places = {place for _, place in stored}
+        return over, {slot for slot, place in read if place in places}
 
     # --- How tasks share the work ------------------------------------------------------------------
 
@@ -160,6 +173,8 @@ class Text:
 
     def _open(self, operand: Operand) -> None:
         """Where a row of an operand begins, and what stands for an element."""
+        if operand.slot in self.over:
+            return
         name, kind, inner = f"x{self._number(operand.slot)}", operand.kind, operand.strides[-1]
         size = operand.place.layout[2].itemsize
         start = self._word(operand.place)
@@ -178,6 +193,9 @@ class Text:
         else:
             self.opening.append(f"{name} = {kind}({start}, {self._length(operand)})")
             element = self._cast(self._element(operand), kind)
+        if operand.slot in self.early:  # it is read before something is stored there
+            self.first.append(f"{name}_ = {element}")
+            element = f"{name}_"
         if operand.role == "read":
             self.expressions[operand.slot] = element
 
@@ -193,7 +211,8 @@ class Text:
     def _element(self, operand: Operand) -> str:
         """An operand's element in its row."""
         step = operand.strides[-1] // operand.place.layout[2].itemsize
-        return f"x{self._number(operand.slot)}[{'i' if step == 1 else f'i * {self._step(step)}'}]"
+        array = self._number(self.over.get(operand.slot, operand.slot))
+        return f"x{array}[{'i' if step == 1 else f'i * {self._step(step)}'}]"
 
     def _step(self, step: int) -> str:
         if step not in self.steps:
@@ -254,7 +273,7 @@ class Text:
         return self.numbers[bits]
 
     def _body(self) -> list[str]:
-        lines = []
+        lines = list(self.first)
         by_slot = {o.slot: o for o in self.operands if o.role == "stored"}
         for operation in self.loop.operations:
             name = f"v{self._number(operation.made)}"
@@ -301,6 +320,29 @@ class Text:
         lines += [pad + line for line in self.closing]
         lines += self.after
         return "\n    ".join(["def loop(block, task, tasks):", *lines]) + "\n"
+
+
+# --- Memory ----------------------------------------------------------------------------------------------
+
+
+def overwrite(loop: Loop, k: int, memory: Memory) -> None:
+    """Let what a loop, step k, stores lie where something lies that it reads element by element, and nobody afterwards."""
+
+    def way(place: Place) -> Any:
+        return place.offset, spread_strides(place.layout, loop.shape), place.layout[2]
+
+    read: dict[Root, set[Any]] = {}
+    for place in map(memory.place, loop.read()):
+        read.setdefault(place.root, set()).add(way(place))
+    for place in [memory.place(o.made) for o in loop.operations if o.made in loop.stored]:
+        new = place.root
+        if new.first != k or new.whose not in (OWN, LENT):
+            continue
+        for old, ways in read.items():
+            is_free = old.whose == OWN and old.first < k and old.last == k
+            if is_free and old.nbytes == new.nbytes and ways == {way(place)}:
+                memory.merge(old, new)
+                break
 
 
 # --- Dimensions ------------------------------------------------------------------------------------------

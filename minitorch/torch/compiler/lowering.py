@@ -23,7 +23,7 @@ from ..ops.writes import InPlace
 from ..optim.elementwise import Step
 from . import norm_forms, sequence_forms  # noqa: F401  # they declare forms
 from .kernel_forms import FORMS, Kernel
-from .loops import Loop, Operation, Sum
+from .loops import Loop, Operation, Sum, overwrite
 from .memory import (
     LEFT,
     LENT,
@@ -437,6 +437,9 @@ class Lowering:
             for slot in step.read():
                 root = self.memory.place(slot).root
                 root.last = max(root.last, k)
+        for k, step in enumerate(self.steps):
+            if isinstance(step, Loop):
+                overwrite(step, k, self.memory)
         self.memory.plan(slot for step in self.steps for slot in step.written())
 
     def _lent(self) -> set[int]:

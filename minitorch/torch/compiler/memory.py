@@ -90,6 +90,13 @@ class Memory:
         base = self.place(of)
         self.places[int(slot)] = Place(base.root, base.offset + offset, layout)
 
+    def merge(self, old: Root, new: Root) -> None:
+        """Let a new piece of memory be an old one, which nobody else needs any more."""
+        new.first, old.last = old.first, -1
+        for slot, place in self.places.items():
+            if place.root is old:
+                self.places[slot] = Place(new, place.offset, place.layout)
+
     def plan(self, written: Iterable[Slot]) -> None:
         """Give own memory that is written its part of the buffer: pieces that are never needed at once may overlap."""
         places = map(self.place, written)

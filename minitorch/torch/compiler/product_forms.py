@@ -88,18 +88,16 @@ def _linear_backward(lowering: Lowering, entry: Entry) -> bool:
         return False
     n, k = lowering.layout(weight)[0]
     m = math.prod(lowering.layout(x)[0][:-1])
-    made = iter(zip(entry.outputs, entry.layouts, strict=True))
-    if wanted[0]:
-        out, layout = next(made)
-        multiply(lowering, out, (g, False), (weight, False), (m, k, n), layout)
-    if wanted[1]:
-        out, layout = next(made)
-        multiply(lowering, out, (g, True), (x, False), (n, k, m), layout)
-    if wanted[2]:
-        out, layout = next(made)
+    given = iter(zip(entry.outputs, entry.layouts, strict=True))
+    by_input, by_weight, by_bias = (next(given) if wants else None for wants in wanted)
+    if by_weight:  # first: the input's gradient may lie where the input lies then
+        multiply(lowering, by_weight[0], (g, True), (x, False), (n, k, m), by_weight[1])
+    if by_input:
+        multiply(lowering, by_input[0], (g, False), (weight, False), (m, k, n), by_input[1])
+    if by_bias:
         shape, _, kind = lowering.layout(g)
         dims = tuple(range(len(shape) - 1))
-        lowering.join(shape, REALS[kind], Sum(out, g, dims, 1), layout)
+        lowering.join(shape, REALS[kind], Sum(by_bias[0], g, dims, 1), by_bias[1])
     return True
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .conv_tiles import SLACK, clear_lines, copy_lines, lay_out
+from .conv_tiles import SLACK, clear_lines, copy_lines, in_lines, lay_out
 from .kernels import from_source, kernel, share
 from .vectors import VERBS, lanes
 
@@ -106,8 +106,25 @@ def gather_block(
                         multiply_three(lines, (y0, y1, y2), sheet, p + q, offsets, some, starts, walk, sums, at)  # fmt: skip
 
 
+def workspace(layout: Any, work: Any, n: int) -> tuple[int, int]:
+    """How many elements a task needs for its sheet and for lines, in whole lines of a cache; n are a vector."""
+    _, groups, rows, slices, _, width, _, row_parts, in_place = work
+    if in_place:
+        return 0, 0
+    tall = 1 if rows == 1 else ROWS
+    tiles = (rows + tall - 1) // tall
+    most = min(rows, (groups * tiles + row_parts - 1) // row_parts * tall)
+    pitch = layout[0] * slices * run_of(layout, width, n)
+    return in_lines(layout[1] * layout[11] + SLACK), in_lines(most * pitch)
+
+
+def run_of(layout: Any, width: int, n: int) -> int:
+    """How many positions a band has, in whole vectors."""
+    return ((layout[12] - 1) * layout[7] + width + n - 1) // n * n
+
+
 def gather_task(
-    task: int, gradient: Any, source: Any, sums: Any, layout: Any, work: Any, splits: Any, offsets: Any
+    task: int, gradient: Any, source: Any, sums: Any, room: Any, layout: Any, work: Any, splits: Any, offsets: Any
 ) -> None:  # fmt: skip
     """The share of one task: some samples, and some tiles of rows in some groups."""
     batch, groups, rows, slices, height, width, sample_parts, row_parts, in_place = work
@@ -115,7 +132,7 @@ def gather_task(
     depth, lines_apart, length = layout[5:8]
     volume, places = channels * layout[2] * layout[3] * layout[4], slices * height * width
     n = lanes(source)
-    run = ((band - 1) * length + width + n - 1) // n * n
+    run = run_of(layout, width, n)
     tall = 1 if rows == 1 else ROWS
     tiles = (rows + tall - 1) // tall
     part, share = task // row_parts, task % row_parts
@@ -124,8 +141,9 @@ def gather_task(
     sheet, lines, pitch = source, gradient, places
     if not in_place:
         pitch = block * slices * run
-        sheet = np.zeros(channels * layout[11] + SLACK, source.dtype)
-        lines = np.zeros(min(rows, (last - first) * tall) * pitch, source.dtype)
+        size, _ = workspace(layout, work, n)
+        sheet, lines = room[:size], room[size:]
+        clear_lines(room, 0, 0, 1, len(room))
     starts = np.empty(block * slices, np.int64)
     for m in range(len(starts)):
         starts[m] = (m // slices * depth + m % slices) * lines_apart * length
@@ -151,14 +169,17 @@ def gather_task(
 
 @kernel
 def gather_all(
-    task: int, tasks: int, gradient: Any, source: Any, sums: Any, layout: Any, work: Any, splits: Any, offsets: Any
+    task: int, tasks: int, gradient: Any, source: Any, sums: Any, room: Any, layout: Any, work: Any, splits: Any,
+    offsets: Any,
 ) -> None:  # fmt: skip
     """The gradient of a weight, in as many sums as the batch has parts.
 
-    gradient and source are 1-d; sums is (parts of samples, groups, rows, taps), flat; layout,
+    gradient, source and room, the `workspace` of all parts, are 1-d; sums is (parts of samples, groups, rows, taps), flat; layout,
     splits and offsets are those of a `Plan`; work is samples, groups, rows in each, places (3),
     parts of samples and of rows, whether the input is its own sheet.
     """
     first, last = share(task, tasks, work[6] * work[7])
+    size = len(room) // (work[6] * work[7])
     for part in range(first, last):
-        gather_task(part, gradient, source, sums, layout, work, splits, offsets)
+        own = room[part * size : (part + 1) * size]
+        gather_task(part, gradient, source, sums, own, layout, work, splits, offsets)

@@ -70,8 +70,8 @@ def _parts(plan: Plan, batch: int, tiles: int, taps: int, weights: int) -> tuple
 
 def planned(
     transposed: bool, source: Sizes, weight: Sizes, shape: Sizes, geometry: Geometry, groups: int, itemsize: int
-) -> tuple[Plan, tuple[int, ...]]:  # fmt: skip
-    """A convolution, or a transposed one, from one shape to another: its plan, and what `convolve_all` calls work."""
+) -> tuple[Plan, tuple[int, ...], int]:  # fmt: skip
+    """A convolution, or a transposed one, from one shape to another: its plan, what `convolve_all` calls work, and the size of its room."""
     plan = _plan(transposed, source, shape, geometry, groups, SHEET)
     row = prod(weight[2 if transposed else 1 :])
     rows = shape[1] // groups
@@ -79,41 +79,43 @@ def planned(
     parts = _parts(plan, shape[0], -(-rows // tall) * groups, len(plan.offsets), prod(weight))
     tile = BYTES // itemsize * (8 if rows == 1 else 3)
     chunk = tile * min(max(CHUNK // (tile * max(plan.reach, 1)), 2), 40)
-    return plan, (shape[0], groups, rows, row, chunk, *parts)
+    work = (shape[0], groups, rows, row, chunk, *parts)
+    room = prod(parts) * sum(conv_tiles.workspace(plan.layout, work, len(plan.offsets)))
+    return plan, work, room
 
 
 def _run(
     transposed: bool, source: Array, weight: Array, bias: Any, shape: Sizes, geometry: Geometry, groups: int
 ) -> Array:  # fmt: skip
-    plan, work = planned(
+    plan, work, room = planned(
         transposed, source.shape, weight.shape, shape, geometry, groups, source.itemsize
     )
     out = np.empty(shape, source.dtype)
     given = source, weight, source[:0] if bias is None else bias
     conv_tiles.convolve_all(
         PARALLEL, *(in_order(a).reshape(-1) for a in given), view_as(out, -1),
-        plan.layout, work, plan.result, plan.splits, plan.phases, plan.offsets, plan.weights,
+        np.empty(room, source.dtype), plan.layout, work, plan.result, plan.splits, plan.phases, plan.offsets, plan.weights,
     )  # fmt: skip
     return out
 
 
 def weight_gradient(g: Array, x: Array, shape: Sizes, geometry: Geometry, groups: int) -> Array:
     """The gradient of a weight of `shape` from that of the output, and the input."""
-    plan, work, offsets, kept = planned_gradient(
+    plan, work, offsets, kept, room = planned_gradient(
         g.shape, x.shape, shape, geometry, groups, x.itemsize
     )
     sums = np.zeros(kept, x.dtype)
     conv_gradient_tiles.gather_all(
-        PARALLEL, in_order(g).reshape(-1), in_order(x).reshape(-1), view_as(sums, -1), plan.layout,
-        work, plan.splits, offsets,
+        PARALLEL, in_order(g).reshape(-1), in_order(x).reshape(-1), view_as(sums, -1),
+        np.empty(room, x.dtype), plan.layout, work, plan.splits, offsets,
     )  # fmt: skip
     return sums.sum(0)[:, : shape[0] // groups, : len(plan.offsets)].reshape(shape)
 
 
 def planned_gradient(
     g: Sizes, x: Sizes, shape: Sizes, geometry: Geometry, groups: int, itemsize: int
-) -> tuple[Plan, tuple[int, ...], Array, Sizes]:
-    """The gradient of a weight, from shapes: its plan, what `gather_all` calls work and offsets, the shape of sums."""
+) -> tuple[Plan, tuple[int, ...], Array, Sizes, int]:
+    """The gradient of a weight, from shapes: its plan, what `gather_all` calls work and offsets, the shape of sums, the size of its room."""
     plan = _plan(False, x, g, geometry, groups, 4 * SHEET)
     rows, taps = shape[0] // groups, len(plan.offsets)
     places = plan.phases[0, 3:].tolist()
@@ -124,7 +126,8 @@ def planned_gradient(
     tall = 1 if rows == 1 else conv_gradient_tiles.ROWS
     parts = _parts(plan, x[0], -(-rows // tall) * groups, taps, shape[0] * taps)
     work = (x[0], groups, rows, *places, *parts, int(in_place))
-    return plan, work, offsets, (parts[0], groups, -(-rows // tall) * tall, len(offsets))
+    room = prod(parts) * sum(conv_gradient_tiles.workspace(plan.layout, work, BYTES // itemsize))
+    return plan, work, offsets, (parts[0], groups, -(-rows // tall) * tall, len(offsets)), room
 
 
 def _in_place(plan: Plan) -> Plan:

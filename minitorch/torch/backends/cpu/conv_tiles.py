@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .conv_plans import SHARED
 from .kernels import from_source, kernel, share
 from .vectors import BYTES, VERBS, evens, get, lanes, load, put, store
@@ -20,6 +18,9 @@ ROWS = 4
 
 SLACK = SHARED + 8 * BYTES // 4
 """Elements after a sheet or a buffer that the last tile may touch: zeros of the last line, and eight vectors."""
+
+LINE = 16
+"""Elements of a line of a cache, or of two."""
 
 
 # --- Laying out ----------------------------------------------------------------------------
@@ -182,23 +183,45 @@ def convolve_block(
                 write(buffer, pitch, some, first, last, length, width, out, q + r * result[0], result)  # fmt: skip
 
 
+def workspace(layout: Any, work: Any, taps: int) -> tuple[int, int, int, int]:
+    """How many elements a task needs for its sheet, a buffer of results, packed weights and biases, in whole lines."""
+    _, groups, rows, _, chunk, _, row_parts = work
+    tall = 1 if rows == 1 else ROWS
+    tiles = (rows + tall - 1) // tall
+    most = min(tiles, (groups * tiles + row_parts - 1) // row_parts)
+    return (
+        in_lines(layout[1] * layout[11] + SLACK),
+        in_lines(tall * (2 * chunk + SLACK)),
+        in_lines(most * tall * taps),
+        in_lines(tiles * tall),
+    )
+
+
+def in_lines(count: int) -> int:
+    """So many elements as whole lines of a cache."""
+    return (count + LINE - 1) // LINE * LINE
+
+
 def convolve_task(
-    task: int, source: Any, weight: Any, bias: Any, out: Any, layout: Any, work: Any, result: Any,
+    task: int, source: Any, weight: Any, bias: Any, out: Any, room: Any, layout: Any, work: Any, result: Any,
     splits: Any, phases: Any, offsets: Any, weights: Any,
 ) -> None:  # fmt: skip
     """The share of one task: some samples, and some tiles of rows in some groups."""
     batch, groups, rows, row, chunk, sample_parts, row_parts = work
-    block, channels, distance, band = layout[0], layout[1], layout[11], layout[12]
+    block, channels, band = layout[0], layout[1], layout[12]
     volume, places = channels * layout[2] * layout[3] * layout[4], rows * result[0]
     tall = 1 if rows == 1 else ROWS
     tiles = (rows + tall - 1) // tall
     part, share = task // row_parts, task % row_parts
     first, last = share * groups * tiles // row_parts, (share + 1) * groups * tiles // row_parts
     end = (part + 1) * batch // sample_parts
-    sheet = np.zeros(channels * distance + SLACK, source.dtype)
-    buffer = np.empty(tall * (2 * chunk + SLACK), source.dtype)
-    packed = np.empty(min(tiles, last - first) * tall * len(offsets), weight.dtype)
-    biases = np.zeros(tiles * tall, weight.dtype)
+    sizes = workspace(layout, work, len(offsets))
+    at_buffer, at_packed = sizes[0], sizes[0] + sizes[1]
+    at_biases = at_packed + sizes[2]
+    sheet, packed, biases = room[:at_buffer], room[at_packed:at_biases], room[at_biases:]
+    buffer = room[at_buffer : at_buffer + tall * (2 * chunk + SLACK)]
+    clear_lines(room, 0, 0, 1, len(sheet))
+    clear_lines(biases, 0, 0, 1, len(biases))
     for group in range(first // tiles, (last + tiles - 1) // tiles):
         low = max(first - group * tiles, 0) * tall
         some = min((last - group * tiles) * tall, rows) - low
@@ -218,17 +241,19 @@ def convolve_task(
 
 @kernel
 def convolve_all(
-    task: int, tasks: int, source: Any, weight: Any, bias: Any, out: Any, layout: Any, work: Any, result: Any,
-    splits: Any, phases: Any, offsets: Any, weights: Any,
+    task: int, tasks: int, source: Any, weight: Any, bias: Any, out: Any, room: Any, layout: Any, work: Any,
+    result: Any, splits: Any, phases: Any, offsets: Any, weights: Any,
 ) -> None:  # fmt: skip
     """Convolutions, plain and transposed, as planned.
 
-    source, weight, bias (or nothing) and out are 1-d; layout, result, splits, phases, offsets and
+    source, weight, bias (or nothing), out and room, the `workspace` of all parts, are 1-d; layout, result, splits, phases, offsets and
     weights are those of a `Plan`; work is samples, groups, rows of weights in each, their
     distance, chunk, parts of samples and of rows.
     """
     first, last = share(task, tasks, work[5] * work[6])
+    size = len(room) // (work[5] * work[6])
     for part in range(first, last):
+        own = room[part * size : (part + 1) * size]
         convolve_task(
-            part, source, weight, bias, out, layout, work, result, splits, phases, offsets, weights
-        )
+            part, source, weight, bias, out, own, layout, work, result, splits, phases, offsets, weights
+        )  # fmt: skip

@@ -77,22 +77,22 @@ def clear(block: int, task: int, tasks: int) -> None:
 
 def convolve(block: int, task: int, tasks: int) -> None:
     """A convolution, plain or transposed. Words: the arrays and tables of `convolve_all`, each with its length."""
-    w = words(block, 22)
+    w = words(block, 24)
     _convolve_all(
         task, tasks, numbers_at(w[0], w[1]), numbers_at(w[2], w[3]), numbers_at(w[4], w[5]), numbers_at(w[6], w[7]),
-        to_fixed_tuple(words(w[8], 13), 13), to_fixed_tuple(words(w[10], 7), 7), to_fixed_tuple(words(w[12], 4), 4),
-        words(w[14], w[15]).reshape(w[15] // 3, 3), words(w[16], w[17]).reshape(w[17] // 6, 6),
-        words(w[18], w[19]), words(w[20], w[21]),
+        numbers_at(w[8], w[9]), to_fixed_tuple(words(w[10], 13), 13), to_fixed_tuple(words(w[12], 7), 7),
+        to_fixed_tuple(words(w[14], 4), 4), words(w[16], w[17]).reshape(w[17] // 3, 3),
+        words(w[18], w[19]).reshape(w[19] // 6, 6), words(w[20], w[21]), words(w[22], w[23]),
     )  # fmt: skip
 
 
 def gather(block: int, task: int, tasks: int) -> None:
     """The gradient of a convolution's weight. Words: the arrays and tables of `gather_all`, each with its length."""
-    w = words(block, 14)
+    w = words(block, 16)
     _gather_all(
-        task, tasks, numbers_at(w[0], w[1]), numbers_at(w[2], w[3]), numbers_at(w[4], w[5]),
-        to_fixed_tuple(words(w[6], 13), 13), to_fixed_tuple(words(w[8], 9), 9),
-        words(w[10], w[11]).reshape(w[11] // 3, 3), words(w[12], w[13]),
+        task, tasks, numbers_at(w[0], w[1]), numbers_at(w[2], w[3]), numbers_at(w[4], w[5]), numbers_at(w[6], w[7]),
+        to_fixed_tuple(words(w[8], 13), 13), to_fixed_tuple(words(w[10], 9), 9),
+        words(w[12], w[13]).reshape(w[13] // 3, 3), words(w[14], w[15]),
     )  # fmt: skip
 
 
