@@ -37,6 +37,7 @@ from .memory import (
     is_compact,
     is_dense,
 )  # fmt: skip
+from .passes import weights_first
 from .product_forms import Product
 from .tape import ALIAS, Entry, Layout, Slot, Tape, slots_in
 
@@ -151,7 +152,7 @@ class Lowering:
             self.memory.add(slot, OUTSIDE, source.layout)
         for slot, array in constants.items():
             self.memory.add(slot, OUTSIDE, (array.shape, array.strides, array.dtype))
-        for entry in tape.entries:
+        for entry in weights_first(tape.entries):
             self._lower(entry)
             self.numbers += [entry.number] * (len(self.steps) - len(self.numbers))
         self._settle()

@@ -98,15 +98,49 @@ class Memory:
                 self.places[slot] = Place(new, place.offset, place.layout)
 
     def plan(self, written: Iterable[Slot]) -> None:
-        """Give own memory that is written its part of the buffer: pieces that are never needed at once may overlap."""
+        """Give own memory that is written its part of the buffer: pieces that are never needed at once may overlap.
+
+        Each gets the first place that is free, in an order. What then lies highest is moved forward in it, again and
+        again; the smallest buffer that was seen is kept.
+        """
         places = map(self.place, written)
-        roots = {id(p.root): p.root for p in places if p.root.whose in (OWN, LENT)}
-        placed: list[Root] = []
-        for root in sorted(roots.values(), key=lambda r: -r.nbytes):
-            beside = [r for r in placed if r.first <= root.last and root.first <= r.last]
-            root.offset = _first_gap(beside, root.nbytes)
-            placed.append(root)
-            self.size = max(self.size, root.offset + root.nbytes)
+        roots = list({p.root: None for p in places if p.root.whose in (OWN, LENT)})
+        found = []
+        for order in (sorted(roots, key=key) for key in (_made_first, _large_first)):
+            for _ in range(ROUNDS if roots else 0):
+                highest = _pack(order)
+                found.append((_end(highest), [root.offset for root in roots]))
+                at = order.index(highest)
+                order.insert(at // 2, order.pop(at))
+        self.size, offsets = min(found, default=(0, []))
+        for root, offset in zip(roots, offsets, strict=True):
+            root.offset = offset
+
+
+ROUNDS = 20
+"""How often memory is planned, from each of two orders on."""
+
+
+def _made_first(root: Root) -> tuple[float, ...]:
+    return root.first, -root.last
+
+
+def _large_first(root: Root) -> int:
+    return -root.nbytes
+
+
+def _end(root: Root) -> int:
+    return root.offset + root.nbytes
+
+
+def _pack(order: list[Root]) -> Root:
+    """Give each piece the first place that is free; returns the one that lies highest."""
+    placed: list[Root] = []
+    for root in order:
+        beside = [r for r in placed if r.first <= root.last and root.first <= r.last]
+        root.offset = _first_gap(beside, root.nbytes)
+        placed.append(root)
+    return max(placed, key=_end)
 
 
 def _first_gap(taken: list[Root], nbytes: int) -> int:

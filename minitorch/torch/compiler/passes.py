@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
@@ -18,6 +19,9 @@ from .tracing import Constant
 
 CREATED = frozenset(("ones", "zeros", "full", "arange"))
 """Records without inputs that always make the same."""
+
+CONVOLUTIONS = frozenset(("convolution", "conv_transpose"))
+"""What the gradient of a convolution's input is, too."""
 
 
 def with_constants(tape: Tape) -> tuple[Tape, dict[Slot, Any]]:
@@ -93,6 +97,19 @@ def without_idle_copies(tape: Tape) -> Tape:
             idle = uses[given] == 1 and fresh.get(given) == entry.layouts[0]
         entries.append(replace(entry, op=ALIAS, params={}) if idle else entry)
     return replace(tape, entries=entries)
+
+
+def weights_first(entries: Iterable[Entry]) -> list[Entry]:
+    """Gradients of a convolution's weight before those of its input, which may lie where the input lies then."""
+    found: list[Entry] = []
+    for entry in entries:
+        before = found[-1] if found else entry
+        found.append(entry)
+        if entry.op.name == "convolution_backward_weight" and before.op.name in CONVOLUTIONS:
+            reads_it = {int(s) for s in before.outputs} & {int(s) for s in entry.slots()}
+            if before.inputs[0] == entry.inputs[0] and not reads_it:
+                found[-2:] = replace(entry, number=before.number), before
+    return found
 
 
 def with_writes_last(tape: Tape) -> tuple[Tape, int]:
