@@ -300,9 +300,12 @@ class Surroundings:
         self._all((type(value),))
 
     def _look_at_optimizer(self, value: Any) -> None:
-        """An optimizer: the numbers of its groups are read at each step, unless the program reads them."""
+        """An optimizer: the numbers of its groups are read at each step, unless the program reads them; its state, if code does."""
         own = vars(value)
-        kept = [(key, each) for key, each in own.items() if key not in ("param_groups", "defaults")]
+        apart = {"param_groups", "defaults"}
+        if not (self.dynamic or "state" in self.names):
+            apart.add("state")
+        kept = [(key, each) for key, each in own.items() if key not in apart]
         self.dicts.append(DictFacts(own, list(own), list(own.items())))
         self.waiting += [(each, key) for key, each in kept]
         self._all((type(value),))

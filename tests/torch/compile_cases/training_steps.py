@@ -374,3 +374,42 @@ def errors_after_a_backward(compile):
 @way("played", exactly=False)
 def errors_after_a_backward_in_programs(compile):
     return _errors_after_a_backward(compile, 40)
+
+
+@way("played")
+def a_closure_whose_optimizer_counts(compile):
+    """Nothing that the closure runs reads what the optimizer keeps."""
+    model, x, y = network(), data(5, 3), data(5, 2)
+    optimizer = torch.optim.LBFGS(model.parameters(), lr=0.1, max_iter=4)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = functional.mse_loss(model(x), y)
+        loss.backward()
+        return loss
+
+    closure = compile(closure)
+    out = [optimizer.step(closure).detach() for _ in range(8)]
+    if hasattr(closure, "tapes"):
+        assert len(closure.tapes) == 1
+    return [*out, *model.parameters(), *map(str, optimizer.state.values())]
+
+
+@way("played")
+def a_closure_that_reads_the_optimizers_counts(compile):
+    model, x, y = network(), data(5, 3), data(5, 2)
+    optimizer = torch.optim.LBFGS(model.parameters(), lr=0.1, max_iter=2)
+
+    def closure():
+        optimizer.zero_grad()
+        kept = optimizer.state[model[0].weight]
+        loss = functional.mse_loss(model(x), y) * (1 + kept.get("n_iter", 0) // 6)
+        loss.backward()
+        return loss
+
+    closure = compile(closure)
+    out = []
+    for i in range(14):
+        step = optimizer.step if i % 2 else (lambda closure: closure())
+        out.append(step(closure).detach())
+    return [*out, *model.parameters()]
