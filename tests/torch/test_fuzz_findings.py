@@ -411,7 +411,6 @@ FINDINGS = [
     row("ldexp", leaf([1e30, 3e38, 1.0, -1.0], real.float32), leaf([[-100.5], [1.5], [130.5]], real.float32)),
     row("ldexp", leaf([-2.0, 3.0]), leaf([0.25, 0.5], real.float32)),
     row("nn.functional.pairwise_distance", T([1e308 + 0j, 1j]), T([-1e308j, 2.0 + 0j])),
-    *[row("nn.functional.mse_loss", leaf([1.7e308, 1.0, -3.0, 2.0]), leaf([0.5, 2.0, 1.0, 3.0]), reduction=how) for how in ("mean", "sum")],
     *[row(n, leaf(v, real.float32), *a, p) for v in ([[0.0, 1e30, -1.0], [1e-38, -1.0, 1e-7], [0.5, 0.0, 1e30]], [[7.0, 4.0], [0.5, 1e30], [4.0, -INF]], [[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]])
       for n, a in (("nn.functional.pdist", ()), ("cdist", (T([v[1]]),))) for p in (2.0, INF)],
     # NumPy's warnings

@@ -99,9 +99,7 @@ def mse_loss(
     met, target = _meet(input, target)
     how = how_reduced(reduction, size_average, reduce)
     apart = _difference("mse_cpu", met, target) if weight is None else met - target
-    # of a mean, `square` would double the gradient before it is divided, where it may overflow
-    squares = apart * apart if how == "mean" else apart.square()
-    loss = _weighed(squares, input, weight, how)
+    loss = _weighed(apart.square(), input, weight, how)
     return loss if weight is not None else as_one("MseLossBackward0", loss, input, target)
 
 
