@@ -89,7 +89,7 @@ class BatchedArray(NDArrayOperatorsMixin):
         """No one element is there."""
         raise RuntimeError(NO_ITEM)
 
-    def truth(self) -> bool:
+    def decide(self) -> bool:
         """Nor is it true or false."""
         raise RuntimeError(NO_TRUTH)
 

@@ -201,7 +201,7 @@ def __bool__(self: Tensor) -> bool:  # noqa: N807
             else "Boolean value of Tensor with more than one value is ambiguous"
         )
     array = readable(self._array)
-    return array.truth() if hasattr(array, "truth") else bool(array.item())
+    return array.decide() if hasattr(array, "decide") else bool(array.item())
 
 
 def _number(self: Tensor) -> Any:

@@ -21,6 +21,11 @@ def contract(equation: Any, operands: Sequence[Any]) -> Tensor:
         equation = equation.decode()
     if not isinstance(equation, str):
         equation, operands = _written_out((equation, *operands))
+    if not operands:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
     inputs, output = _parse(equation, tuple([x.ndim for x in operands]))
     sizes = _sizes(inputs, operands)
     pairs = [_distinct(x, letters) for x, letters in zip(operands, inputs, strict=True)]

@@ -475,11 +475,6 @@ def einsum(equation: str, *operands: Any) -> Tensor:
         operands[0] if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else operands
     )
     if isinstance(equation, str):
-        if not given:
-            raise ValueError(
-                "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
-                "subscripts list"
-            )
         for x in given:
             check_tensor("einsum", x, "operands")
     return contract(equation, list(given))
