@@ -395,6 +395,9 @@ FINDINGS = [
                       (0.5, real.float32, real.int64), (0.5, real.float32, real.bool), (1j, real.complex64, real.float32))],
     *[row("norm", real.ones(2, 3, 1, 2), p, d, **a) for p in ("fro", "nuc", 2, None) for d in ([0, 2, 3], [0, 2, 3, 1], [0, 1], []) for a in ({}, {"dtype": real.float64})],
     *[row("linalg.matrix_power", T([[2.0, 1.0], [0.0, 1.0]]), n, out=real.ones(2, 2, dtype=real.float64)) for n in (-1, -2, -3, -4, -5, -8, 5, 8)],
+    *[row("einsum", q, [T([[[0, -6, 3], [-5, 9, 2]]]).to(k), T([[-1, 8, -4]]).to(k)]) for q in ("ijk,ik->j", "ijk,il->jk", "ijk,ik", "ijk,ik->i") for k in (real.int8, real.float32)],
+    *[row("bernoulli", real.full((3,), 0.4).to(k), out=real.ones(n, dtype=o)) for k in (real.bfloat16, real.float64) for n in (4, 3) for o in (real.uint8, real.float32)],
+    *[row("nn.functional.embedding_bag", T([1, 0, 1]).to(k), real.ones(2, 3), T([0, 1]), max_norm=m) for k in (real.int16, real.int32) for m in (None, 1.0)],
     # Gradients
     Call("Tensor.scatter_reduce_", [leaf([1 + 1j, 2j], real.complex128), 0, T([1, 1]), leaf([2.0 - 1j, 3.0], real.complex128), "mean"], written=True),
     *[row("scatter_reduce", leaf([1.0, 2.0]), 0, T([1, 1]), leaf([2.0, 3.0]), how, include_self=i) for how in ("mean", "amax") for i in (True, False)],

@@ -214,6 +214,10 @@ def _reshaped(x: Tensor, shape: list[int]) -> Tensor:
 
 
 def _ordered(x: Tensor, letters: str, wanted: list[str]) -> Tensor:
+    """An operand's letters in an order; of those that nobody wants, sizes other than 1 are summed."""
+    if 1 in x._array.shape:
+        kept = [(c, n) for c, n in zip(letters, x.shape, strict=True) if n != 1 or c in wanted]
+        x, letters = _reshaped(x, [n for _, n in kept]), "".join(c for c, _ in kept)
     return x if list(letters) == wanted else _only(x, letters, wanted)
 
 

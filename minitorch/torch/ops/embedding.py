@@ -168,6 +168,8 @@ def embedding_bag(
             f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have "
             f"the same shape as the input ({list(input.shape)})"
         )
+    if max_norm is not None:
+        _check_indices(weight, input)
     if offsets is not None and offsets.dtype is not input.dtype:
         kind = result_type(input, offsets)
         input, offsets = input.to(kind), offsets.to(kind)

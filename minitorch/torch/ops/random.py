@@ -305,9 +305,10 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
         )
     if p is not None and array.size:
         require_floats("bernoulli_scalar_cpu_", array, "biufV")
-    if p is None and isinstance(out, Tensor) and out.shape == input.shape:
-        made = out.detach().clone().bernoulli_(input.detach(), generator=generator)
-        return into(out, made, "bernoulli", input)
+    if p is None and isinstance(out, Tensor):
+        same = out._array.shape == array.shape
+        blank = out.detach().clone() if same else out.new_empty(array.shape)
+        return into(out, blank.bernoulli_(input.detach(), generator=generator), "bernoulli", input)
     made = _BERNOULLI(input, p, generator=generator)
     return made if out is None else into(out, made, "bernoulli")
 
