@@ -28,7 +28,6 @@ import platform
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -242,6 +241,9 @@ WARM_UP = 36
 TURN = {"cpu": 0.01, "cuda": 0.1}
 """Seconds that a turn lasts at least. On a GPU, 0.01 would be two or three steps, which measure how a processor wakes up."""
 
+COSTS = "compile_times", "host_times", "peak_memories"
+"""Functions of `step_costs.py` that tell of a model what else its steps cost."""
+
 ROUNDING = 1e-3
 """How far losses may be apart, as a share of the loss, after so many steps that were rounded in other orders."""
 
@@ -373,86 +375,6 @@ def measure(name: str, turns: int, options: argparse.Namespace) -> dict[str, Any
     }  # fmt: skip
 
 
-def peak_memory(name: str, library: str, compiles: bool = False) -> float:
-    """MiB that a model and ten of its steps add to a process, at their peak, once all that they need is imported and compiled."""
-    code = (
-        f"import sys, gc; sys.path.insert(0, {str(ROOT / 'benchmarks')!r})\n"
-        f"import {library} as torch, torch_steps\n"
-        "def warm():\n"
-        f"    step = torch_steps.prepared({name!r}, torch, {compiles})[0]\n"
-        f"    for _ in range({WARM_UP}): step()\n"
-        "    return step\n"
-        "for _ in range(3):  # kernels load when so many steps were done that they pay\n"
-        f"    warm(); {compiles} and torch.compiler.reset(); gc.collect()\n"
-        "status = lambda: dict(line.split(':') for line in open('/proc/self/status'))\n"
-        "before = int(status()['VmRSS'].split()[0])\n"
-        "step = warm()\n"
-        "gc.collect(); open('/proc/self/clear_refs', 'w').write('5')  # the peak begins anew\n"
-        "for _ in range(10): step()\n"
-        "print(int(status()['VmHWM'].split()[0]) - before)"
-    )
-    given_back = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "0"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True,
-        env=os.environ | given_back,  # what is freed does not stay with the process
-    )  # fmt: skip
-    return int(done.stdout) / 1024
-
-
-def peak_memories(name: str) -> str:
-    """The same of our eager and compiled steps."""
-    eager, played = (peak_memory(name, LIBRARIES["ours"], compiles) for compiles in (False, True))
-    return f"{name:18} peak memory of ten steps: eager {eager:6.2f} MiB, compiled {played:6.2f} MiB"
-
-
-def host_times(name: str) -> str:
-    """Microseconds of the processor that a played step takes on one core, and those of them that guards take."""
-    import minitorch.torch as ours
-
-    step: Any = prepared(name, ours, compiles=True)[0].args[0]  # type: ignore[attr-defined]
-    for _ in range(WARM_UP):
-        step()
-    (traced,) = step.traced
-    took = [min(_processor_time(call) for _ in range(9)) for call in (step, traced.around.hold)]
-    return f"{name:18} a play {took[0]:9.1f} us, of which guards {took[1]:5.1f}"
-
-
-def _processor_time(call: Callable[[], Any]) -> float:
-    """Microseconds of a call, over a turn of many."""
-    count, start = 0, time.process_time()
-    while time.process_time() - start < TURN["cpu"]:
-        for _ in range(3):
-            call()
-        count += 3
-    return 1e6 * (time.process_time() - start) / count
-
-
-def compile_times(name: str) -> str:
-    """What tracing and compiling a step add to its first calls in a new process, twice: nothing is on disk, then all is."""
-    code = (
-        f"import sys, time; sys.path.insert(0, {str(ROOT / 'benchmarks')!r})\n"
-        "import minitorch.torch as torch, torch_steps\n"
-        "clocks = time.perf_counter, time.process_time\n"
-        "moments = [[clock() for clock in clocks]]\n"
-        f"step, losses = torch_steps.prepared({name!r}, torch, True)\n"
-        f"for _ in range({WARM_UP}): step(); moments.append([clock() for clock in clocks])\n"
-        "for several in zip(*moments):\n"
-        "    took = sorted(b - a for a, b in zip(several, several[1:]))\n"
-        "    print(sum(took) - (len(losses) + len(took)) * took[0])\n"
-        "print(time.process_time())"
-    )
-    texts = []
-    with tempfile.TemporaryDirectory() as cache:
-        for state in ("cold", "warm"):
-            done = subprocess.run(
-                [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True,
-                env=os.environ | {"NUMBA_CACHE_DIR": cache, "PYTHONDONTWRITEBYTECODE": ""},  # as installed
-            )  # fmt: skip
-            wall, cpu, whole = map(float, done.stdout.split())
-            texts.append(f"{state} {wall:5.2f} s, of the processor {cpu:5.2f} (whole process {whole:5.2f})")  # fmt: skip
-    return f"{name:18} {'; '.join(texts)}"
-
-
 def _shown(row: dict[str, Any]) -> str:
     """A row of the table."""
 
@@ -476,14 +398,16 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--losses", type=int, default=0, help="compare so many steps' losses")
     parser.add_argument("--compile-times", action="store_true", help="how long first programs take")
     parser.add_argument("--host-times", action="store_true", help="what guards take of a play")
-    parser.add_argument("--memory", action="store_true", help="compare the peak memory of steps")
+    parser.add_argument(
+        "--memory",
+        action="store_true",
+        dest="peak_memories",
+        help="compare the peak memory of steps",
+    )
     parser.add_argument("--device", default="cpu", help="where both compute: cpu, cuda (cpu)")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
-    told = (
-        compile_times if options.compile_times else host_times if options.host_times
-        else peak_memories if options.memory else None
-    )  # fmt: skip
+    told = next((name for name in COSTS if getattr(options, name)), None)
     if options.cpu_time or told:
         for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             os.environ[name] = "1"
@@ -498,7 +422,9 @@ def main(argv: list[str] | None = None) -> int:
         if options.only and not any(part in name for part in options.only):
             continue
         if told:
-            print(told(name), flush=True)
+            import step_costs
+
+            print(getattr(step_costs, told)(name), flush=True)
             continue
         if options.losses:
             apart = compare_losses(name, options.losses, options.device)
@@ -519,6 +445,8 @@ def main(argv: list[str] | None = None) -> int:
         and not (options.losses or told)
         and (not options.only or "GPT" in options.only)
     ):
+        from step_costs import peak_memory
+
         memory = {label: peak_memory("GPT", label) for label in ("minitorch.torch", "torch")}
         if options.compile:
             memory["compiled"] = peak_memory("GPT", "minitorch.torch", True)
