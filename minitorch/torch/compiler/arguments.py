@@ -101,9 +101,8 @@ def facts_of(tensor: Tensor) -> tuple[Any, ...]:
     base = tensor._base
     whole = None
     if base is not None:
-        of_base = (
-            base._requires_grad
-        )  # a write within is part of its history, with the place where the view begins
+        # a write within is part of its history, with the place where the view begins
+        of_base = base._requires_grad
         whole = layout_of(base._array), of_base, of_base and offset_in(array, base._array)
     own = [(name, type(v), repr(v)) for name, v in attributes_of(tensor).items()]
     return (

@@ -119,15 +119,8 @@ def _convolution(lowering: Lowering, entry: Entry, transposed: bool) -> bool:
         words += [slot, _size(lowering, slot)]
     words += [source, 0] if bias is None else []
     room = lowering.new()
-    words += [
-        made,
-        math.prod(shape),
-        room,
-        size,
-        *_table(plan.layout),
-        *_table(work),
-        *_table(plan.result),
-    ]
+    words += [made, math.prod(shape), room, size]
+    words += [*_table(plan.layout), *_table(work), *_table(plan.result)]
     for table in (plan.splits, plan.phases, plan.offsets, plan.weights):
         words += _table(table)
     products = math.prod(sizes if transposed else shape) * math.prod(kernel[1:])

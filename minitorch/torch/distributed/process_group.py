@@ -62,9 +62,8 @@ class ProcessGroup:
         self._count = 0  # collectives that were started
         self._arrived: set[str] = set()  # slow ones that the others were told of
         self._first_loss: float | None = None  # when a member was found to be gone
-        self._broken = (
-            ""  # why a collective did not complete: the next would meet its late messages
-        )
+        # why a collective did not complete: the next would meet its late messages
+        self._broken = ""
 
     def rank(self) -> int:
         """This process's rank in the group."""
