@@ -14,7 +14,14 @@ import pytest
 
 import minitorch.torch  # noqa: F401
 from minitorch.torch.backends.cuda import philox
-from minitorch.torch.backends.cuda.source import PRELUDE, Program, Unsupported, called
+from minitorch.torch.backends.cuda.source import (
+    HALVES,
+    OF_HALVES,
+    PRELUDE,
+    Program,
+    Unsupported,
+    called,
+)
 from minitorch.torch.ops.record import REGISTRY
 from minitorch.torch.optim import formulas
 
@@ -77,6 +84,37 @@ def test_code_for_kernels_computes_what_records_compute(library):
         function.argtypes = [*kinds, *[ctypes.c_double] * len(constants)]
         found = [function(*row, *constants) for row in zip(*arrays, strict=True)]
         np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-15, err_msg=name)
+
+
+HALVES_AS_C = """
+#include <cmath>
+using namespace std;
+#define __device__ extern "C"
+#define __expf expf
+#define __fdividef(a, b) ((a) / (b))
+"""
+
+
+@pytest.mark.parametrize(("function", "name"), OF_HALVES.items())
+def test_functions_of_halves_are_exact_to_more_than_their_digits(function, name, tmp_path):
+    if COMPILER is None:
+        pytest.skip("no C++ compiler")
+    (tmp_path / "halves.cpp").write_text(HALVES_AS_C + HALVES)
+    subprocess.run(
+        [COMPILER, "-shared", "-fPIC", "-o", tmp_path / "halves.so", tmp_path / "halves.cpp"],
+        check=True,
+    )
+    found = ctypes.CDLL(str(tmp_path / "halves.so"))[name]
+    values = [np.linspace(-30, 30, 6001).astype(np.float16)]
+    values = values if name == "gelu" else [np.full_like(values[0], 1.5), *values]
+    found.restype, found.argtypes = ctypes.c_float, [ctypes.c_float] * len(values)
+    expected = function(*(v.astype(np.float64) for v in values))
+    got = np.array([found(*map(float, row)) for row in zip(*values, strict=True)])
+    np.testing.assert_allclose(got, expected, rtol=5e-6, atol=1e-6)
+    edges = [float("nan"), float("inf"), 1e30, -1e30]
+    got = [found(*[1.0] * (len(values) - 1), x) for x in edges]
+    expected = function(*[np.ones(4)] * (len(values) - 1), np.array(edges))
+    np.testing.assert_array_equal(got, expected.astype(np.float32))
 
 
 @pytest.mark.parametrize("name", sorted(UNSUPPORTED))

@@ -18,7 +18,7 @@ from ...dtypes import bfloat16
 from ...ops.layout import laid_out
 from ..interface import Array
 from .launching import Kernel
-from .source import PRELUDE, Code, Program, Unsupported, called
+from .source import HALVES, PRELUDE, Code, Program, Unsupported, called
 from .sources import RAW
 
 BLOCK = 256
@@ -171,7 +171,7 @@ def _compiled(
     params += [f"long long n{d}" for d in range(dims)]
     params += [f"long long s{i}_{d}" for i, _ in loads for d in range(dims)]
     try:
-        out = called(scalar, *elements)
+        out = called(scalar, *elements, halves=kind.itemsize == 2)
     except Unsupported:
         return False
     if not isinstance(out, Code):
@@ -185,7 +185,7 @@ def _compiled(
     loop = _strided_loop(loads, dims, lines) if dims else _lined_loop(loads, name, lines, each)
     source = f"""{HEAD}
 typedef {IN_ELEMENTWISE[kind][1]} T;
-{"" if kind == INT else PRELUDE}
+{"" if kind == INT else PRELUDE}{HALVES if kind.itemsize == 2 else ""}
 {RAW}template <typename E> union Some {{ E v[{each}]; typename Raw<sizeof(E) * {each}>::type all; }};
 extern "C" __global__ void kernel({", ".join(params)}, {name}* out, long long size) {{
   {name} r;

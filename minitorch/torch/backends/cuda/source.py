@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ...scalars import C_LIBRARY
+from ...scalars import C_LIBRARY, gelu, gelu_backward
 
 
 class Unsupported(Exception):  # noqa: N818
@@ -70,6 +70,25 @@ __device__ T log_add_exp(T a, T b) {
 }
 """
 """Functions that NumPy has and C has not, with NumPy's results for NaN and zeros."""
+
+OF_HALVES = {gelu: "gelu", gelu_backward: "gelu_backward"}
+"""Functions that would take longer to compute in float32 than memory takes to deliver numbers of two bytes; see `HALVES`."""
+
+HALVES = """
+__device__ float normal_below(float x, float density) {
+  // the share of a normal distribution below x, to 1.2e-6 of it; density is exp(-x * x / 2)
+  float t = __fdividef(1.f, 1.f + 0.26870058f * fabs(x));
+  float tail = 0.12391636f + t * (-0.03495580f + t * (0.16801778f - t * 0.06270872f));
+  float share = t * density * (0.10714367f + t * (0.10828859f + t * (0.09029761f + t * tail)));
+  return x < 0 ? share : 1.f - share;
+}
+__device__ float gelu(float x) { return x * normal_below(x, __expf(-0.5f * x * x)); }
+__device__ float gelu_backward(float g, float x) {
+  float density = __expf(-0.5f * x * x);
+  return g * (normal_below(x, density) + x * density * 0.39894228f);
+}
+"""
+"""They as exact as halves need. The polynomial is the least relative error's for erfc(x) exp(x * x), found by weighted least squares."""
 
 
 class Program:
@@ -146,8 +165,10 @@ def literal(value: Any) -> str:
     raise Unsupported(type(value).__name__)
 
 
-def called(function: Callable[..., Any], *values: Any) -> Any:
-    """What a scalar function does to numbers of a program."""
+def called(function: Callable[..., Any], *values: Any, halves: bool = False) -> Any:
+    """What a scalar function does to numbers of a program, which may be of two bytes in memory."""
+    if halves and function in OF_HALVES:
+        return values[0].program.note(f"{OF_HALVES[function]}({', '.join(map(literal, values))})")
     if function in C_LIBRARY:
         (x,) = values
         return x.program.note(f"{C_LIBRARY[function].__name__}({x.name})")
