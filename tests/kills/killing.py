@@ -23,6 +23,10 @@ LONGEST = 600.0
 GRACE = 120.0
 """Seconds within which a command that is asked to end does so, and children of a killed one are gone."""
 
+AGAIN = 10.0
+"""Seconds after which a command that has not ended is interrupted once more. Python loses an interrupt in the callback of a weak
+reference; each import ends with one."""
+
 
 @dataclass(frozen=True)
 class Ended:
@@ -78,13 +82,22 @@ class Run:
         except subprocess.TimeoutExpired:
             os.killpg(self.process.pid, number)
         try:
-            self.process.wait(GRACE)
+            self._wait_interrupted(number)
         except subprocess.TimeoutExpired:
             self.end()
             return f"{signal.Signals(number).name} does not end it within {GRACE:.0f} s"
         left = self.survivors(GRACE)
         self.end()
         return f"processes are left: {left}" if left else ""
+
+    def _wait_interrupted(self, number: int) -> None:
+        """Wait for the end of a command that was sent a signal; TimeoutExpired where it goes on."""
+        if number == signal.SIGINT:
+            try:
+                self.process.wait(AGAIN)
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, number)
+        self.process.wait(GRACE)
 
     def survivors(self, patience: float) -> list[str]:
         """The command lines of processes that are still there after so many seconds."""

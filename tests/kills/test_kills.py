@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
+from . import killing
 from .__main__ import run
 from .killing import Run, python
 from .scenes import SCENES, Lost
@@ -42,3 +44,22 @@ def test_processes_that_are_left_are_found(tmp_path: Path) -> None:
     assert run_.survivors(0.0) == ["sleep 60 "]
     run_.end()
     assert run_.survivors(5.0) == []
+
+
+_LOSES_THE_FIRST = """
+import time, weakref
+class Lock: ...
+lock = Lock()
+reference = weakref.ref(lock, lambda _: (print(flush=True), time.sleep(60)))
+del lock
+time.sleep(60)
+"""
+
+
+def test_an_interrupt_that_python_loses_is_sent_again(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(killing, "AGAIN", 1.0)
+    run_ = Run(python(_LOSES_THE_FIRST), tmp_path, {})
+    moment = run_.wait_for_output()
+    assert run_.kill(moment, signal.SIGINT) == ""
+    assert "Exception ignored" in run_.output()
+    assert run_.process.returncode == -signal.SIGINT
