@@ -6,7 +6,7 @@
 A step is zero_grad, forward, loss, backward, and the optimizer's step. Both libraries start
 from one seed, and the losses of the first steps are compared before anything is timed. The
 libraries run in processes of their own, since what one asks of the process (how freed memory is kept, how many threads there are) would hold for the
-other, too, and take turns of at least ten milliseconds, on a GPU a hundred; each number is the median over turns. Peak memory of the GPT's step is measured
+other, too, and take turns of at least ten milliseconds, on a GPU half a second; each number is the median over turns. Peak memory of the GPT's step is measured
 in processes of their own. With `--cpu-time`, on one core, processor time is measured in place
 of the clock's: on a machine that does other things at the same time, that is the fair one. With
 `--compile`, steps are measured as the `torch.compile` of both libraries runs them, too, and some of them as JAX's `jit` does
@@ -238,8 +238,8 @@ def captured(step: Any, torch: Any) -> Step:
 WARM_UP = 36
 """Steps before a compiled step is measured: tapes are played by Python at first, then by compiled programs."""
 
-TURN = {"cpu": 0.01, "cuda": 0.1}
-"""Seconds that a turn lasts at least. On a GPU, 0.01 would be two or three steps, which measure how a processor wakes up."""
+TURN = {"cpu": 0.01, "cuda": 0.5}
+"""Seconds that a turn lasts at least. On a GPU, 0.1 would be some twenty steps, which measure how a processor wakes up, too."""
 
 COSTS = "compile_times", "host_times", "peak_memories"
 """Functions of `step_costs.py` that tell of a model what else its steps cost."""

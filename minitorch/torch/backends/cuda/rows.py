@@ -1,7 +1,7 @@
 """Softmax and layer norm on a GPU: some threads for each row, part of a warp for short rows, a block for long ones.
 
 What a row needs in sum (its largest number, the sum of its exponentials, its mean) goes from lane to lane, and in a block through shared
-memory. The threads hold a row of up to 8,192 numbers (of two bytes: 16,384) in registers, so that it is read from memory once
+memory. The threads hold a row of up to 16,384 numbers (of two bytes: 32,768) in registers, so that it is read from memory once
 and written once, in packs of neighbours; a longer one is read as often as it is needed.
 """
 
@@ -30,6 +30,9 @@ PACK = 16
 MOST_PACKS = 8
 """How many packs a thread holds at most."""
 
+MOST_THREADS = 512
+"""How many threads share a row at most."""
+
 
 @cache
 def _source(source: str, pack: int, packs: int, exact: bool) -> str:
@@ -45,7 +48,7 @@ def _plan(n: int, itemsize: int, aligned: bool) -> tuple[int, int, int, int]:
     threads = -(-packs_of_row // (32 * 4)) * 32
     if threads == 32:
         threads = min(32, 1 << (-(-packs_of_row // 4) - 1).bit_length())
-    threads = min(threads, BLOCK)
+    threads = min(threads, MOST_THREADS)
     packs = 1 << (-(-packs_of_row // threads) - 1).bit_length()
     if packs > MOST_PACKS or n >= 1 << 31:
         return 1, 0, BLOCK, 1
