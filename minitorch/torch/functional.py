@@ -1,4 +1,4 @@
-"""The functions of Torch's that are written over others, in the place where it defines them."""
+"""`torch.functional`, where Torch defines functions that are composed of others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The old package of Torch's functions of functions: those of `torch.func`, under its name."""
+"""The deprecated package `functorch`, with the functions of `torch.func`."""
 
 from .func import grad as grad
 from .func import grad_and_value as grad_and_value

@@ -1,4 +1,4 @@
-"""Values that come later."""
+"""Futures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Future(Generic[T]):
-    """A value that someone else will set; `then` and `add_done_callback` go on with it."""
+    """A value that is set later; `then` and `add_done_callback` register continuations."""
 
     def __init__(self, *, devices: Sequence[Any] | None = None) -> None:
         self._done = threading.Condition()
@@ -20,7 +20,7 @@ class Future(Generic[T]):
         self._callbacks: list[Callable[[Future[Any]], Any]] = []
 
     def done(self) -> bool:
-        """Whether the value, or an error, is there."""
+        """Whether the value, or an error, was set."""
         return self._is_done
 
     def wait(self) -> T:
@@ -32,7 +32,7 @@ class Future(Generic[T]):
         return self._value
 
     def value(self) -> T:
-        """The value, which must be there."""
+        """The value, which must have been set."""
         if not self._is_done:
             raise RuntimeError("Future is not complete: call wait() for its value")
         return self.wait()
@@ -42,7 +42,7 @@ class Future(Generic[T]):
         self._finish(result, None)
 
     def set_exception(self, result: BaseException) -> None:
-        """Set an error in place of the value."""
+        """Set an exception in place of the value."""
         if not isinstance(result, Exception):
             raise AssertionError(f"{result} is of type {type(result)}, not an Exception.")
         self._finish(None, result)
@@ -58,7 +58,7 @@ class Future(Generic[T]):
             callback(self)
 
     def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:
-        """Call a function with this future when the value is there, at once if it is."""
+        """Call a function with this future once the value is set; immediately if it is."""
         with self._done:
             if not self._is_done:
                 self._callbacks.append(callback)
@@ -66,7 +66,7 @@ class Future(Generic[T]):
         callback(self)
 
     def then(self, callback: Callable[[Future[T]], Any]) -> Future[Any]:
-        """The future of what a function makes of this one."""
+        """A future of the result of a function that is called with this one."""
         made: Future[Any] = Future()
 
         def go_on(done: Future[T]) -> None:
@@ -82,7 +82,7 @@ class Future(Generic[T]):
 
 
 def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
-    """A future that is done when all of these are; its value are these."""
+    """A future that is done when all of these are; its value is the list of them."""
     waiting, lock, made = [len(futures)], threading.Lock(), Future()
 
     def one_less(_: Future[Any]) -> None:

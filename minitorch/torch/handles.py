@@ -1,4 +1,4 @@
-"""Hooks of tensors, nodes, modules and optimizers: each a number in a dict, and a handle that takes it out."""
+"""Handles of hooks of tensors, nodes, modules and optimizers: each hook has an id in a dict."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Hooks = OrderedDict[int, Callable[..., Any]]
 
 
 class RemovableHandle:
-    """Takes a hook away again: its number in a dict of hooks, and in others beside it."""
+    """Removes a hook by its id from a dict of hooks, and from the dicts of its options."""
 
     next_id: int = 0
 
@@ -22,7 +22,7 @@ class RemovableHandle:
         self._places = [weakref.ref(place) for place in (hooks_dict, *extra)]
 
     def remove(self) -> None:
-        """Take the hook away."""
+        """Remove the hook."""
         for reference in self._places:
             place = reference()
             if place is not None:
@@ -45,7 +45,7 @@ class RemovableHandle:
         self.remove()
 
 
-RemovableHandle.__module__ = f"{__package__}.utils.hooks"  # its name in files, as in Torch
+RemovableHandle.__module__ = f"{__package__}.utils.hooks"  # the name in pickles, as in Torch
 
 
 def add_hook(
@@ -54,7 +54,7 @@ def add_hook(
     prepend: bool = False,
     marks: Sequence[tuple[dict[int, bool], bool]] = (),
 ) -> RemovableHandle:
-    """Put a hook into a dict, last or first, and its number into the dicts that mark it."""
+    """Add a hook to a dict, last or first, and its id to the dicts of its options."""
     handle = RemovableHandle(hooks, extra_dict=[marked for marked, _ in marks])
     hooks[handle.id] = hook
     if prepend:

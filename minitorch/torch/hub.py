@@ -1,4 +1,4 @@
-"""Models and weights from folders and addresses: `load("folder", "model", source="local")`."""
+"""Models from local folders, and weights from URLs: `load("folder", "model", source="local")`."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ _CHUNK = 1 << 17
 
 
 class _Folder:
-    """Where what was fetched is kept; `set_dir` changes it."""
+    """The folder for downloads; `set_dir` changes it."""
 
     chosen: str | None = None
 
 
 def get_dir() -> str:
-    """Where what was fetched is kept: `TORCH_HOME` or the user's cache, and `hub` below it."""
+    """The folder for downloads: `hub` in `TORCH_HOME` or in the user's cache."""
     return _Folder.chosen or os.path.join(_get_torch_home(), "hub")
 
 
 def _get_torch_home() -> str:
-    """Where files of programs are kept: `TORCH_HOME`, or `torch` in the user's cache."""
+    """Torch's folder: `TORCH_HOME`, or `torch` in the user's cache."""
     cache = os.getenv("XDG_CACHE_HOME", "~/.cache")
     return os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch")))
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
-    """Choose where what is fetched is kept."""
+    """Set the folder for downloads."""
     _Folder.chosen = os.path.expanduser(d)
 
 
@@ -54,14 +54,14 @@ def load(
     source: str = "github",
     **kwargs: Any,
 ) -> Any:
-    """What a function of a folder's `hubconf.py` returns.
+    """Call a function of a folder's `hubconf.py`, and return its result.
 
     Args:
         repo_or_dir: the folder
         model: the name of the function
         args: its arguments
-        source: "local"; folders of others are not fetched
-        kwargs: its arguments by name, and what only concerns fetching
+        source: "local"; repositories are not downloaded
+        kwargs: its keyword arguments, and options for downloads
     """
     for name in ("trust_repo", "force_reload", "verbose", "skip_validation"):
         kwargs.pop(name, None)
@@ -75,12 +75,12 @@ def list(repo_or_dir: str | os.PathLike[str], source: str = "github", **_: Any) 
 
 
 def help(repo_or_dir: str | os.PathLike[str], model: str, source: str = "github", **_: Any) -> str:  # noqa: A001
-    """What a function of a folder's `hubconf.py` says of itself."""
+    """The docstring of a function of a folder's `hubconf.py`."""
     return _entry(_hubconf(repo_or_dir, source), model).__doc__
 
 
 def _hubconf(folder: str | os.PathLike[str], source: str) -> ModuleType:
-    """The module `hubconf.py` of a folder, with the folder's own modules in reach while it loads."""
+    """The module `hubconf.py` of a folder, imported with the folder on the search path."""
     if source not in ("github", "local"):
         raise ValueError(f'Unknown source: "{source}". Allowed values: "github" | "local".')
     if source == "github":
@@ -115,11 +115,11 @@ def _entry(module: ModuleType, name: str) -> Any:
 def download_url_to_file(
     url: str, dst: str, hash_prefix: str | None = None, progress: bool = True
 ) -> None:
-    """Fetch a file; it appears under its name once it is whole and its digest is right.
+    """Download a file; it is written atomically, after its digest was checked.
 
     Args:
-        url: where it is; `file:` addresses too
-        dst: where it goes
+        url: its address; `file:` URLs are supported, too
+        dst: the path to write to
         hash_prefix: how its SHA-256 digest begins
         progress: unused: a library prints nothing
     """
@@ -149,15 +149,15 @@ def load_state_dict_from_url(
     file_name: str | None = None,
     weights_only: bool = True,
 ) -> Any:
-    """What `torch.load` reads from a file that is fetched once and kept.
+    """Load a file by `torch.load`, after downloading it unless it is cached.
 
     Args:
-        url: where the file is
-        model_dir: where it is kept; `get_dir()` and `checkpoints` below it if None
+        url: of the file
+        model_dir: the folder for downloads; None: `checkpoints` in `get_dir()`
         map_location: as in `torch.load`
         progress: unused: a library prints nothing
         check_hash: whether the name ends in the beginning of the digest, as `resnet18-f37072fd.pth`
-        file_name: the name to keep it under
+        file_name: the name to store it under
         weights_only: as in `torch.load`
     """
     folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
@@ -176,7 +176,7 @@ def load_state_dict_from_url(
 
 
 def __getattr__(name: str) -> Any:
-    """`tqdm`, the bar of another package, or one that counts without showing anything."""
+    """`tqdm`, from the package of that name, or a class that counts without printing."""
     if name != "tqdm":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
@@ -187,13 +187,13 @@ def __getattr__(name: str) -> Any:
 
 
 class _Bar:
-    """Counts what was done, and shows nothing."""
+    """A progress bar that only counts."""
 
     def __init__(self, total: int | None = None, **_: Any) -> None:
         self.total, self.n = total, 0
 
     def update(self, n: int) -> None:
-        """Count so many more."""
+        """Add to the count."""
         self.n += n
 
     def set_description(self, *_: Any, **__: Any) -> None:

@@ -1,10 +1,10 @@
-"""Interpreters: what sees an operation before it is performed, and may do something else instead.
+"""Interpreters: objects that see an operation before it is performed, and may do something else instead.
 
-Autocast, the profiler and a program's `TorchDispatchMode` are interpreters. The door (`bind` in
-`ops/record.py`) looks at one list; while that is empty, an operation costs nothing more. Each
-interpreter is given the operation, its inputs and parameters, and a function that performs it,
-which asks the interpreters below and, last, computes. What an interpreter does itself is not
-shown to it again; the operations that a composite function is made of are.
+Autocast, the profiler and a program's `TorchDispatchMode` are interpreters. `bind` in `ops/record.py`
+checks one list; while that is empty, an operation costs nothing more. Each interpreter is
+called with the operation, its inputs and parameters, and a function that performs it, which calls
+the next interpreter and, last, computes. Operations that an interpreter performs itself do not
+come back to it; those that a composite function consists of do.
 """
 
 from __future__ import annotations
@@ -20,54 +20,54 @@ Params = dict[str, Any]
 
 
 class Interpreter:
-    """Sees what a thread computes, from `install` to `remove`."""
+    """Sees the operations of a thread, from `install` to `remove`."""
 
     def operation(
         self, op: Any, inputs: Inputs, params: Params, perform: Callable[[Any, Inputs, Params], Any]
     ) -> Any:
-        """The result of an operation, as `perform(op, inputs, params)` gives it.
+        """The result of an operation, by default `perform(op, inputs, params)`.
 
         Args:
-            op: a record, an `Update` or a `Composite`: its `name`, in `writes` which inputs it
-                changes, and `perform(inputs, params)`, which asks nobody
+            op: a record, an `Update` or a `Composite`, with a `name`, `writes` (the inputs that it
+                changes), and `perform(inputs, params)`, which bypasses interpreters
             inputs: tensors and plain values
-            params: what is given by name
-            perform: does it
+            params: keyword arguments
+            perform: performs it
         """
         return perform(op, inputs, params)
 
     def backward(self, node: Any, gradients: Any, perform: Callable[[Any, Any], Any]) -> Any:
-        """The gradients that a node of the graph sends on, as `perform(node, gradients)` gives them."""
+        """The gradients that a node of the graph sends on, by default `perform(node, gradients)`."""
         return perform(node, gradients)
 
     def choosing(self, found: Any, skips: bool) -> AbstractContextManager[Any]:
-        """Around what is done only as long as a tensor's number is 0, and whether it is left out now."""
+        """A context for code that runs only if a tensor's number is 0; its value: whether to skip it now."""
         return nullcontext()
 
     def install(self) -> None:
-        """Be asked first, in this thread, from now on."""
+        """Become the first interpreter of this thread."""
         _thread.stack = (*_thread.stack, self)
         installed.append(self)
 
     def install_last(self) -> None:
-        """Be asked last, in this thread, from now on: see operations as they are performed, what autocast made of them."""
+        """Become the last interpreter of this thread: see operations as they are performed, after autocast."""
         _thread.stack = (self, *_thread.stack)
         installed.append(self)
 
     def remove(self) -> None:
-        """Be asked no more."""
+        """Stop interpreting."""
         stack = _thread.stack
         last = max(i for i, each in enumerate(stack) if each is self)
         _thread.stack = stack[:last] + stack[last + 1 :]
         installed.remove(self)
 
     def is_asked(self) -> bool:
-        """Whether it would be asked now: not while it, or one below it, does something itself."""
+        """Whether it would be called now: not while it, or one after it, performs operations itself."""
         return self in _thread.stack
 
 
 class GlobalInterpreter(Interpreter):
-    """Sees what all threads compute. It performs no operations of its own."""
+    """Sees the operations of all threads. It performs no operations itself."""
 
     def install(self) -> None:
         _of_all_threads.append(self)
@@ -79,7 +79,7 @@ class GlobalInterpreter(Interpreter):
 
 
 installed: list[Interpreter] = []
-"""The interpreters of all threads: while there are none, nobody is asked."""
+"""The interpreters of all threads; while it is empty, operations skip `interpret`."""
 
 _of_all_threads: list[Interpreter] = []
 
@@ -90,22 +90,22 @@ def is_interpreted() -> bool:
 
 
 class _Thread(threading.local):
-    stack: tuple[Interpreter, ...] = ()  # those to ask, the first one last
+    stack: tuple[Interpreter, ...] = ()  # the interpreters to call, the first one last
 
 
 _thread = _Thread()
 
 
 def interpret(op: Any, inputs: Inputs, params: Params) -> Any:
-    """Let the interpreters perform an operation."""
+    """Perform an operation through the interpreters."""
     return _ask_all("operation", _perform, op, inputs, params)
 
 
 NOBODY = object()
-"""The answer to an operation that nobody answers."""
+"""The result if no class handles an operation."""
 
 answers: list[Callable[[Any, Inputs, Params], Any]] = []
-"""What asks the classes of inputs, last of all, if there are classes that answer (`wrappers.py`)."""
+"""Calls the classes of inputs that handle operations, after all interpreters (`wrappers.py`)."""
 
 
 def _perform(op: Any, inputs: Inputs, params: Params) -> Any:
@@ -117,7 +117,7 @@ def _perform(op: Any, inputs: Inputs, params: Params) -> Any:
 
 
 def unless(found: Any, act: Callable[[], Any]) -> Any:
-    """The result of a function; None where a tensor's number is not 0, and then it is not called."""
+    """Call a function if a tensor's number is 0; else return None."""
     skips = bool(found._array)
     with ExitStack() as around:
         for each in _thread.stack:
@@ -126,7 +126,7 @@ def unless(found: Any, act: Callable[[], Any]) -> Any:
 
 
 def interpret_backward(node: Any, gradients: Any) -> Any:
-    """Let the interpreters take gradients through a node of the graph."""
+    """Compute the gradients of a node through the interpreters."""
     return _ask_all("backward", lambda node, gradients: node.backward(gradients), node, gradients)
 
 
@@ -148,7 +148,7 @@ def _ask_all(question: str, perform: Callable[..., Any], *call: Any) -> Any:
 
 
 class Composite:
-    """A function that is made of operations and known to interpreters by its name."""
+    """A function that is composed of operations, and is visible to interpreters by its name."""
 
     writes: tuple[int, ...] = ()
 
@@ -165,7 +165,7 @@ class Composite:
 
 
 class Update(Composite):
-    """A function that writes into the memory of some of its inputs, and is made of nothing smaller."""
+    """A primitive function that writes into the memory of some of its inputs."""
 
     def __init__(self, name: str, compute: Callable[..., Any], writes: tuple[int, ...]) -> None:
         super().__init__(name, compute)
@@ -173,26 +173,26 @@ class Update(Composite):
 
 
 class Exchange(Update):
-    """An update in which other ranks take part: it is done once, and in the same order on all of them."""
+    """An update in which other ranks take part: it must run once, in the same order on all ranks."""
 
 
 def composite(fn: Callable[..., Any], name: str = "") -> Callable[..., Any]:
-    """Let interpreters see a function of tensors as a whole, before they see what it is made of."""
+    """Make a composite function visible to interpreters as a whole, before its operations."""
     return _shown(Composite(name or fn.__name__, fn))
 
 
 def update(*writes: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Let interpreters see a function that writes into some of its inputs, given by their places; without any, one that checks values."""
+    """Make a function that writes into inputs at these positions visible to interpreters; without any, one that checks values."""
     return lambda fn: _shown(Update(fn.__name__, fn, writes))
 
 
 def exchange(*writes: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Let interpreters see a function that exchanges tensors with other ranks, and writes into some of its inputs."""
+    """Make a function that exchanges tensors with other ranks, and writes into some inputs, visible to interpreters."""
     return lambda fn: _shown(Exchange(fn.__name__, fn, writes))
 
 
 unseen: dict[Callable[..., Any], Callable[..., Any]] = {}
-"""Of functions that interpreters see as a whole: what they call while there are no interpreters."""
+"""For functions that interpreters see as a whole: the function called while there are no interpreters."""
 
 
 def _shown(record: Composite) -> Callable[..., Any]:
@@ -202,7 +202,7 @@ def _shown(record: Composite) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if installed:
             return interpret(record, args, kwargs)
-        return fn(*args, **kwargs) if kwargs else fn(*args)  # the second is sooner
+        return fn(*args, **kwargs) if kwargs else fn(*args)  # the second is faster
 
     unseen[call] = fn
     return call

@@ -1,4 +1,4 @@
-"""The tensor types of old programs: `torch.FloatTensor(2, 3)`, `isinstance(x, torch.LongTensor)`."""
+"""Legacy tensor types: `torch.FloatTensor(2, 3)`, `isinstance(x, torch.LongTensor)`."""
 
 from __future__ import annotations
 

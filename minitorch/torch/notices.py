@@ -21,5 +21,5 @@ def warn_once(message: str, stacklevel: int = 3) -> None:
 
 
 def warn_of_no_leaf() -> None:
-    """Say to who asks for a gradient that there will be none."""
+    """Warn a caller who reads `.grad` of a tensor that is not a leaf."""
     warnings.warn(_NO_LEAF, stacklevel=3)

@@ -1,11 +1,11 @@
-"""Divisions by zero and overflows give infinities and NaN, as in Torch, without a word.
+"""Suppressing NumPy's warnings: divisions by zero and overflows silently give infinities and NaN, as in Torch.
 
 NumPy warns of them. `np.errstate` around every operation costs an eighth of a small one, so there is a filter for
-this package instead. A program may put other filters before it, and what is added within `warnings.catch_warnings` is
-gone after it: where an operation is performed, `silence` is called unless the filter is still the first one.
+this package instead. A program may add other filters before it, and those added within `warnings.catch_warnings` are
+removed after it: when an operation is performed, `silence` is called unless the filter is still the first one.
 
-With `np.seterr` a program may also ask for errors in the place of warnings. An operation that meets one is computed
-again under `np.errstate`; one that writes into memory asks first (`are_errors_usual`), since it cannot begin again.
+With `np.seterr` a program may also ask for errors in place of warnings. An operation that raises one is computed
+again under `np.errstate`; one that writes into memory checks first (`are_errors_usual`), since it cannot be repeated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 SILENCE = ("ignore", None, RuntimeWarning, re.compile(r"minitorch\.torch\."), 0)
-"""The filter, as `warnings.filterwarnings` would make it: one object, which is recognised at a glance."""
+"""The filter, as `warnings.filterwarnings` would make it: one object, recognised by identity."""
 
 
 try:
@@ -35,13 +35,13 @@ _usual = _state() if set(np.geterr().values()) <= {"warn", "ignore"} else None
 
 
 def are_errors_usual() -> bool:
-    """Whether NumPy's reaction to infinities and NaN is what it was at the start, which raises nothing."""
+    """Whether NumPy's error handling is still the default, which raises nothing."""
     found = _state()
     return found is _usual or found == _usual
 
 
 def without_errors(compute: Callable[..., Any], *args: Any) -> Any:
-    """Call a function without a word of NumPy's, whatever a program asked of it: one that writes, or is no operation."""
+    """Call a function with NumPy's floating point errors ignored: one that writes, or is no operation."""
     if not are_errors_usual():
         with np.errstate(all="ignore"):
             return compute(*args)
@@ -52,7 +52,7 @@ def without_errors(compute: Callable[..., Any], *args: Any) -> Any:
 
 
 def silence() -> None:
-    """Put the filter first."""
+    """Move the filter to the front."""
     filters: Any = warnings.filters
     while SILENCE in filters:
         filters.remove(SILENCE)

@@ -20,26 +20,26 @@ _SECTIONS = ("", "nn.functional", "linalg", "fft", "special")
 
 
 def has_torch_function(relevant_args: Any) -> bool:
-    """Whether one of these values, or a mode, answers for itself."""
+    """Whether the class of one of these values, or a mode, overrides functions."""
     if thread.modes and not thread.without_modes:
         return True
     return not thread.without_classes and any(overrides(type(v)) for v in relevant_args)
 
 
 def has_torch_function_unary(value: Any) -> bool:
-    """Whether a value, or a mode, answers for itself."""
+    """Whether the class of a value, or a mode, overrides functions."""
     return has_torch_function((value,))
 
 
 def has_torch_function_variadic(*values: Any) -> bool:
-    """Whether one of these values, or a mode, answers for itself."""
+    """Whether the class of one of these values, or a mode, overrides functions."""
     return has_torch_function(values)
 
 
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Any, *args: Any, **kwargs: Any
 ) -> Any:
-    """What one of `relevant_args`, or a mode, answers to a call of a function of the program's own."""
+    """Call the override of a user function by a mode or the class of one of `relevant_args`."""
     result = answer(public_api, args, kwargs, tuple(relevant_args))
     if result is NOBODY:
         name = f"{public_api.__module__}.{public_api.__name__}"
@@ -48,7 +48,7 @@ def handle_torch_function(
 
 
 def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a function of the program's own be overridden: `dispatcher` says which arguments may."""
+    """Make a user function overridable: `dispatcher` returns the arguments whose classes may override it."""
 
     def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(func)
@@ -64,18 +64,18 @@ def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether a value is a tensor or answers for itself."""
+    """Whether a value is a tensor or its class has `__torch_function__`."""
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
-    """Whether a function is a method, or reads a property, of tensors."""
+    """Whether a function is a method, or the getter of a property, of tensors."""
     return func in vars(Tensor).values() or func.__name__ in ("__get__", "__set__")
 
 
 @contextmanager
 def enable_reentrant_dispatch() -> Iterator[None]:
-    """Within `with`, classes and modes are asked again, as outside of their answers."""
+    """A context in which overrides are called again, also from within an override."""
     before = thread.without_classes, thread.without_modes
     thread.without_classes = thread.without_modes = 0
     try:

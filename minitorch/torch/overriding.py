@@ -1,8 +1,8 @@
-"""Who may answer a public function in its place: classes with `__torch_function__`, and modes.
+"""Dispatch to overrides of public functions: classes with `__torch_function__`, and modes.
 
-Every public function and method asks here before it computes. Whether an argument's class has an
-answer of its own is remembered by class, and modes are counted in one list, so that a call with
-plain tensors costs no more than a look at each.
+Every public function and method checks for overrides before it computes. Whether a class has one
+is cached by class, and modes are in one list, so that a call with plain tensors costs only a check
+of each argument's class.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ Arguments = tuple[Any, ...]
 Keywords = dict[str, Any]
 
 NOBODY = object()
-"""The answer to a call that nobody answers: the function computes."""
+"""The result if nothing overrides a call: the function computes."""
 
 function_modes: list[Any] = []
-"""The function modes that are entered, of all threads: while there are none, nobody is asked."""
+"""The active function modes of all threads."""
 
 overriding: set[type] = set()
-"""Subclasses of Tensor that answer for themselves."""
+"""Subclasses of Tensor with overrides."""
 
 watched: list[Any] = []
-"""Both: while it is empty, methods of tensors ask nobody."""
+"""Both: while it is empty, methods of tensors check nothing."""
 
 
 class _Thread(threading.local):
     modes: tuple[Any, ...] = ()
-    without_classes = 0  # how many ask that classes are not asked
+    without_classes = 0  # how many contexts disable overrides by classes
     without_modes = 0
 
 
@@ -39,13 +39,13 @@ thread = _Thread()
 
 
 def disabled(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """As `__torch_function__` of a class: it does not answer."""
+    """As the `__torch_function__` of a class: it overrides nothing."""
     with DisableTorchFunctionSubclass():
         return func(*args, **(kwargs or {}))
 
 
 def overrides(cls: type) -> bool:
-    """Whether a class answers for itself."""
+    """Whether a class has overrides."""
     found = getattr(cls, "__torch_function__", None)
     if found is None or found is disabled:
         return False
@@ -53,7 +53,7 @@ def overrides(cls: type) -> bool:
 
 
 def overloaded(values: Arguments) -> list[Any]:
-    """Values whose classes answer, one of each class, subclasses first."""
+    """Values whose classes have overrides, one of each class, subclasses first."""
     found: list[Any] = []
     seen = set()
     for value in _values(values):
@@ -67,7 +67,7 @@ def overloaded(values: Arguments) -> list[Any]:
 
 
 def _values(given: Arguments) -> Iterator[Any]:
-    """Values, and what lists of them hold."""
+    """Values, with lists of them flattened."""
     for value in given:
         if type(value) in (list, tuple):
             yield from value
@@ -78,13 +78,13 @@ def _values(given: Arguments) -> Iterator[Any]:
 def answer(
     fn: Callable[..., Any], args: Arguments, kwargs: Keywords, relevant: Arguments | None = None
 ) -> Any:
-    """What the innermost mode, or an argument's class, answers to a call; `NOBODY` if none does.
+    """The result of an override by the innermost mode or an argument's class; `NOBODY` if there is none.
 
     Args:
-        fn: the function, as classes and modes are told of it
+        fn: the function, as overrides get it
         args: of the call
         kwargs: of the call
-        relevant: whose classes are asked; None: those of all arguments
+        relevant: the values whose classes may override; None: all arguments
     """
     asked = (*args, *kwargs.values()) if relevant is None else relevant
     found = [] if thread.without_classes else overloaded(asked)
@@ -116,9 +116,9 @@ def _full_name(fn: Any) -> str:
 
 
 class of_subclasses:  # noqa: N801
-    """A class method that subclasses have, and the class itself has not.
+    """A class method that only subclasses have, not the class itself.
 
-    So PyTorch, in one process with us, does not take our tensors for subclasses of its own.
+    So PyTorch, in the same process, does not take our tensors for subclasses of its own.
     """
 
     def __init__(self, fn: Callable[..., Any]) -> None:
@@ -134,12 +134,12 @@ class of_subclasses:  # noqa: N801
 
 
 def is_plain(values: Arguments) -> bool:
-    """Whether the class of none of these values answers for itself."""
+    """Whether none of these values' classes has overrides."""
     return not any(overrides(type(value)) for value in _values(values))
 
 
 def register(cls: type, base: type) -> None:
-    """Note that a subclass of Tensor was made; if it answers for itself, it does for properties, too."""
+    """Register a new subclass of Tensor; if it has overrides, properties call them, too."""
     if not overrides(cls):
         return
     overriding.add(cls)
@@ -162,12 +162,12 @@ def _asking_property(found: property) -> property:
 
 
 def is_watched(first: Any, second: Any = None) -> bool:
-    """Whether a mode, or the class of a tensor, may answer a call."""
+    """Whether a mode, or the class of a tensor, may override a call."""
     return bool(function_modes) or type(first) in overriding or type(second) in overriding
 
 
 def asking(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that asks first. Those that take nothing, and operators, are called without lists."""
+    """A method that checks for overrides first; methods without arguments, and operators, have a fast path."""
 
     def alone(self: Any) -> Any:
         if watched and is_watched(self):
@@ -196,7 +196,7 @@ def asking(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _places(fn: Any) -> int:
-    """How many arguments a function takes, by their places alone; 0 if also in other ways."""
+    """The number of positional parameters of a function; 0 if it has others, too."""
     code = fn.__code__
     varies = code.co_flags & (CO_VARARGS | CO_VARKEYWORDS) or code.co_kwonlyargcount
     by_name = code.co_argcount > 1 and not fn.__name__.startswith("__")
@@ -204,12 +204,12 @@ def _places(fn: Any) -> int:
 
 
 class TorchFunctionMode:
-    """Answers all public functions within `with`: a subclass defines `__torch_function__`."""
+    """Overrides all public functions within `with`: a subclass defines `__torch_function__`."""
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        """The answer; within it, this mode is not asked."""
+        """The override; within it, this mode is inactive."""
         raise NotImplementedError
 
     def __enter__(self) -> Any:
@@ -225,12 +225,12 @@ class TorchFunctionMode:
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Any:
-        """One of them, as older programs make it."""
+        """A new mode (deprecated)."""
         return cls(*args, **kwargs)
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
-    """A mode that leaves everything as it is."""
+    """A mode that changes nothing."""
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
@@ -239,7 +239,7 @@ class BaseTorchFunctionMode(TorchFunctionMode):
 
 
 class DisableTorchFunctionSubclass:
-    """Within `with`, classes are not asked."""
+    """Disables overrides by classes within `with`."""
 
     def __enter__(self) -> None:
         thread.without_classes += 1
@@ -249,7 +249,7 @@ class DisableTorchFunctionSubclass:
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
-    """Within `with`, neither classes nor modes are asked."""
+    """Disables all overrides within `with`."""
 
     def __enter__(self) -> None:
         super().__enter__()

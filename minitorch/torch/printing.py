@@ -1,7 +1,7 @@
 """The text of a tensor, as PyTorch prints it.
 
-All numbers of a tensor are written alike, in one width: as integers, with a fixed number
-of digits, or, where they differ too much for that, in scientific notation. Of a large
+All numbers of a tensor are written in one format and width: as integers, with a fixed number
+of digits, or, if they differ too much for that, in scientific notation. Of a large
 tensor only the edges are written, and only they decide the notation.
 """
 
@@ -51,13 +51,13 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Choose how tensors are printed; what is None stays as it is, but for `sci_mode`.
+    """Set how tensors are printed; options that are None stay unchanged, except for `sci_mode`.
 
     Args:
-        precision: how many digits follow the point
+        precision: number of digits after the decimal point
         threshold: tensors with more elements are printed in part
-        edgeitems: how many of them on each side of each dimension
-        linewidth: how many characters a line has
+        edgeitems: number of elements printed at each end of each dimension
+        linewidth: number of characters in a line
         profile: "default", "short" or "full"
         sci_mode: whether to use scientific notation; None: if the numbers need it
     """
@@ -73,13 +73,13 @@ def set_printoptions(
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The options now in force."""
+    """The present options."""
     return asdict(OPTIONS)
 
 
 @contextmanager
 def printoptions(**options: Any) -> Iterator[None]:
-    """Print with other options for a while."""
+    """Use other options within a `with` block."""
     before = get_printoptions()
     set_printoptions(**options)
     try:
@@ -92,7 +92,7 @@ def printoptions(**options: Any) -> Iterator[None]:
 
 
 class _Wholes:
-    """Integers and truth values."""
+    """The format of integers and booleans."""
 
     def __init__(self, values: Array) -> None:
         self.width = max((len(str(value)) for value in values.tolist()), default=1)
@@ -103,7 +103,7 @@ class _Wholes:
 
 
 class _Reals:
-    """Floating point numbers; zeros, infinities and NaNs do not decide how they are written."""
+    """The format of floating point numbers; zeros, infinities and NaN do not influence it."""
 
     def __init__(self, values: Array) -> None:
         values = values.astype(np.float64)
@@ -115,7 +115,7 @@ class _Reals:
         self.width = max((len(self._digits(value)) for value in telling.tolist()), default=1)
 
     def _digits(self, value: float) -> str:
-        """A number; one that looks like an integer gets a point."""
+        """The digits of a number; integers get a decimal point."""
         point = "." if self.whole and math.isfinite(value) else ""
         return format(value, self.pattern) + point
 
@@ -125,7 +125,7 @@ class _Reals:
 
 
 class _Pairs:
-    """Complex numbers; their parts are written each in its own way."""
+    """The format of complex numbers; each part has its own."""
 
     def __init__(self, values: Array) -> None:
         self.real, self.imag = _Reals(values.real), _Reals(values.imag)
@@ -147,7 +147,7 @@ def _is_scientific(numbers: Array) -> bool:
 
 
 def _column(values: Array) -> _Wholes | _Reals | _Pairs:
-    """How a flat array is written."""
+    """The format for a flat array."""
     if values.dtype.kind == "c":
         return _Pairs(values)
     return _Wholes(values) if values.dtype.kind in "biu" else _Reals(values)
@@ -181,7 +181,7 @@ def _listed(array: Array) -> Any:
 
 
 def _nested(values: Any, shape: Sequence[int], indent: int, column: Any) -> str:
-    """What is shown of an array of a given shape: one number, or brackets."""
+    """The text of a nested list: one number, or brackets."""
     if not shape:
         return column.write(values)
     if len(shape) == 1:
@@ -193,7 +193,7 @@ def _nested(values: Any, shape: Sequence[int], indent: int, column: Any) -> str:
 
 
 def _with_gap(texts: list[str], size: int, gap: str) -> list[str]:
-    """Texts, with a gap in the middle if they are fewer than `size`."""
+    """Texts, with an ellipsis in the middle if they are fewer than `size`."""
     if len(texts) == size:
         return texts
     middle = len(texts) // 2
@@ -201,7 +201,7 @@ def _with_gap(texts: list[str], size: int, gap: str) -> list[str]:
 
 
 def _lines(texts: list[str], indent: int, width: int) -> str:
-    """Texts in brackets, in as many lines as they need."""
+    """Texts in brackets, wrapped to lines."""
     per_line = max(1, math.floor((OPTIONS.linewidth - indent) / (width + 2)))
     lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
@@ -225,9 +225,9 @@ def tensor_text(
         array: its numbers
         dtype_name: the name of its type; None: that of the array's type
         requires_grad: whether it requires a gradient
-        grad_fn_name: the name of the operation that made it, if that is in the graph
-        device: where it is
-        type_name: what stands before the parenthesis
+        grad_fn_name: the name of its `grad_fn`, if it has one
+        device: its device
+        type_name: the name before the parenthesis
     """
     name: str = dtype_name or array.dtype.name
     suffixes = [f"device='{device}'"] if device != "cpu" else []
@@ -266,12 +266,12 @@ def sparse_text(
 
 
 def format_scalar(array: Array, spec: str) -> str:
-    """What `f"{tensor:spec}"` gives for a tensor with one number and no dimensions."""
+    """`f"{tensor:spec}"` of a zero-dimensional tensor."""
     return format(_listed(array), spec)
 
 
 def _goes_without_saying(dtype_name: str, empty: bool) -> bool:
-    """Whether a reader of the numbers knows the type; of no numbers, the default alone."""
+    """Whether the dtype is omitted because the numbers show it; for empty tensors, only the default's."""
     default = dtypes.get_default_dtype().name
     if dtype_name == default or empty:
         return dtype_name == default
@@ -279,14 +279,14 @@ def _goes_without_saying(dtype_name: str, empty: bool) -> bool:
 
 
 def _graph_suffixes(requires_grad: bool, grad_fn_name: str | None) -> list[str]:
-    """What is said about the tensor's place in the graph."""
+    """The suffixes `grad_fn=` and `requires_grad=`."""
     if grad_fn_name is not None:
         return [f"grad_fn=<{grad_fn_name}>"]
     return ["requires_grad=True"] if requires_grad else []
 
 
 def with_suffixes(text: str, suffixes: list[str], indent: int, new_line: bool = False) -> str:
-    """The text with what is said after it, each on the last line if there is room."""
+    """The text with suffixes, each on the last line if there is room."""
     length = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if new_line or length + len(suffix) + 2 > OPTIONS.linewidth:

@@ -1,4 +1,4 @@
-"""Points that fill a cube evenly: Sobol sequences."""
+"""Quasi-random numbers: Sobol sequences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .tensor import Tensor, wrap
 
 
 def _direction_numbers(dimension: int, bits: int) -> Any:
-    """The numbers of Joe and Kuo whose sums without carry are a sequence's points, (dimension, bits)."""
+    """Joe and Kuo's direction numbers, whose exclusive or gives a sequence's points, (dimension, bits)."""
     from scipy import stats
 
     with np.load(Path(stats.__file__).parent / "_sobol_direction_numbers.npz") as table:
@@ -36,7 +36,7 @@ def _direction_numbers(dimension: int, bits: int) -> Any:
 
 
 class SobolEngine:
-    """A Sobol sequence of points in the unit cube, scrambled at random if wished.
+    """A Sobol sequence of points in the unit cube, optionally scrambled.
 
     >>> SobolEngine(2).draw(3)
     tensor([[0.0000, 0.0000],
@@ -61,7 +61,7 @@ class SobolEngine:
         self._first_point = (self.quasi / (1 << self.MAXBIT)).reshape(1, -1)
 
     def _scramble(self) -> None:
-        """Shift the points, and mix the bits of the numbers by random triangular matrices."""
+        """Scramble: a random digital shift, and random lower triangular matrices applied to the direction numbers."""
         generator = None if self.seed is None else Generator().manual_seed(self.seed)
         bits, powers = self.MAXBIT, 1 << np.arange(self.MAXBIT)
         flips = randint(2, (self.dimension, bits), generator=generator)
@@ -94,7 +94,7 @@ class SobolEngine:
         return out
 
     def draw_base2(self, m: int, out: Tensor | None = None, dtype: Any = None) -> Tensor:
-        """The next 2**m points; so many belong together."""
+        """The next 2**m points, a balanced set."""
         n = 2**m
         total = self.num_generated + n
         if total & (total - 1):
@@ -113,7 +113,7 @@ class SobolEngine:
         return self
 
     def fast_forward(self, n: int) -> SobolEngine:
-        """Leave out n points."""
+        """Skip n points."""
         self.draw(n)
         return self
 
@@ -125,5 +125,5 @@ class SobolEngine:
 
 
 def _lowest_zero(number: int) -> int:
-    """The place of the lowest bit that is not set."""
+    """The index of the lowest bit that is 0."""
     return (~number & (number + 1)).bit_length() - 1

@@ -1,4 +1,4 @@
-"""The generator behind random tensors: seeding it, and keeping its state."""
+"""The default random number generator: its seed and its state."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def seed() -> int:
 
 
 def initial_seed() -> int:
-    """The number that the default generator started from."""
+    """The seed of the default generator."""
     return default_generator.initial_seed()
 
 
@@ -41,7 +41,7 @@ def set_rng_state(new_state: Tensor) -> None:
 
 @contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, **_: Any) -> Iterator[None]:
-    """Leave the default generator at the end as it was at the beginning."""
+    """Restore the generators' states at the end of a `with` block."""
     state = get_rng_state()
     try:
         yield

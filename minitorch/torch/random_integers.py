@@ -18,14 +18,14 @@ def integers(
     high: int | None,
     generator: Generator | None = None,
 ) -> Array:
-    """Integers from `low` to `high`, without `high`: `randint` and `random_(low, high)`.
+    """Random integers in [low, high): `randint` and `random_(low, high)`.
 
     Args:
         shape: the shape of the array
-        dtype: the type of its elements, which may be a floating point type
-        low: the least number
-        high: the first number that is too large; None: whatever the type holds
-        generator: where the words come from
+        dtype: of its elements, which may be floating point
+        low: the smallest number
+        high: the upper bound, excluded; None: that of the dtype
+        generator: the source of random words
     """
     dtype = np.dtype(dtype)
     require(
@@ -44,7 +44,7 @@ def integers(
 def integers_of_type(
     shape: tuple[int, ...], dtype: Any, generator: Generator | None = None
 ) -> Array:
-    """Integers from 0 to the largest up to which the type holds all: `random_()`."""
+    """Integers from 0 to the largest below which the dtype represents all: `random_()`."""
     dtype = np.dtype(dtype)
     span = last_integer(dtype) + 1
     fill = _remainders_of_pairs if dtype in (np.float64, np.int64) else _remainders
@@ -54,7 +54,7 @@ def integers_of_type(
 def _remainders(
     shape: Any, dtype: Any, generator: Generator | None, span: int, first: Any
 ) -> Array:
-    """Integers from `first` on: what is left of a word after division by `span`."""
+    """Integers in [first, first + span): a word modulo `span`."""
     divisor = np.uint32(span)
     return from_words(shape, dtype, generator, 1, lambda words: words % divisor + first)
 
@@ -69,12 +69,12 @@ def _remainders_of_pairs(
 
 
 def last_integer(dtype: Any) -> int:
-    """The integer up to which a type holds all."""
+    """The integer up to which a dtype represents all integers."""
     return 1 << digits_of(dtype) if digits_of(dtype) else largest_of(dtype)
 
 
 def bounds_of(dtype: Any, low: int, high: int | None) -> tuple[int, int]:
-    """The bounds that `integers` keeps: those given, moved inward to numbers of the type."""
+    """The bounds that `integers` uses: those given, moved inward to numbers of the dtype."""
     if high is None and low == -(1 << 63):
         return low, 1 << 63
     if high is None:
@@ -96,7 +96,7 @@ def bounds_of(dtype: Any, low: int, high: int | None) -> tuple[int, int]:
 
 
 def _check_stored(dtype: Any, name: str, bound: int) -> None:
-    """Raise for a bound beyond the type; warn where it does not hold all integers."""
+    """Raise for a bound out of the dtype's range; warn if the dtype does not represent all integers."""
     digits, most = digits_of(dtype), largest_of(dtype)
     least = -most if digits else -most - 1 if dtype.kind == "i" else 0
     require(least <= bound <= most, f"{name} is out of bounds for {dtype.name}: {bound}")
@@ -109,7 +109,7 @@ def _check_stored(dtype: Any, name: str, bound: int) -> None:
 
 
 def _rounded(dtype: Any, number: int) -> int:
-    """The integer that a number becomes when it is stored in a floating point type."""
+    """The integer that a number becomes when it is stored in a floating point dtype."""
     return int(stored_as(np.array([number], np.float64), dtype)[0])
 
 

@@ -1,4 +1,4 @@
-"""Random words as numbers of each type: the way from a generator's stream to uniform numbers."""
+"""Uniform numbers of each dtype from a generator's 32-bit words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = Any
 """A NumPy array."""
 
 CHUNK = 1 << 15
-"""So many words are drawn at a time: they stay in the inner caches."""
+"""The number of words drawn at a time, which fit in the L1 and L2 caches."""
 
 
 # --- Types ---------------------------------------------------------------------------------------
@@ -23,13 +23,13 @@ CHUNK = 1 << 15
 
 @cache
 def digits_of(dtype: Any) -> int:
-    """How many binary digits a floating point type has; 0 for other types."""
+    """The number of bits of a floating point dtype's significand; 0 for other dtypes."""
     return {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}.get(dtype.name, 0)
 
 
 @cache
 def largest_of(dtype: Any) -> Any:
-    """The largest number of a type."""
+    """The largest number of a dtype."""
     if dtype.name == "bfloat16":
         return float.fromhex("0x1.fep127")
     if dtype == np.bool_:
@@ -38,7 +38,7 @@ def largest_of(dtype: Any) -> Any:
 
 
 def stored_as(values: Array, dtype: Any) -> Array:
-    """Numbers in another type; on the way to 16 bits they are float32, as in PyTorch."""
+    """Numbers in another dtype; they are rounded to float32 before 16 bits, as in PyTorch."""
     if dtype.itemsize == 2 and values.dtype != np.float32 and digits_of(dtype):
         values = values.astype(np.float32)
     return values.astype(dtype, copy=False)
@@ -59,19 +59,19 @@ def joined(words: Array) -> Array:
 
 
 def singles(words: Array) -> Array:
-    """Uniform float32 numbers from 0 to 1, one of each word: its low 24 bits."""
+    """Uniform float32 numbers in [0, 1), one from each word: its low 24 bits."""
     bits = words & np.uint32(0xFFFFFF)
     return bits.view(np.int32).astype(np.float32) * np.float32(2.0**-24)
 
 
 def doubles(words: Array) -> Array:
-    """Uniform float64 numbers from 0 to 1, one of each two words: 53 bits."""
+    """Uniform float64 numbers in [0, 1), one from two words: 53 bits."""
     bits = joined(words) & np.uint64((1 << 53) - 1)
     return bits.view(np.int64) * 2.0**-53
 
 
 def fused(x: Array, factor: float, term: float) -> Array:
-    """x * factor + term for float64, rounded once, as processors do it for PyTorch."""
+    """x * factor + term in float64, rounded once: a fused multiply-add, as in PyTorch."""
     if term == 0 or factor == 1:
         return x * factor + term
     if kernels := compiled_loops(x.size):
@@ -81,29 +81,29 @@ def fused(x: Array, factor: float, term: float) -> Array:
 
 
 def _fused_in_steps(x: Array, factor: float, term: float) -> Array:
-    """The same with NumPy: add what rounding lost (Dekker's product, Knuth's sum)."""
+    """The same with NumPy: add the rounding errors (Dekker's product, Knuth's sum)."""
     product = x * factor
     total = product + term
     x_high, factor_high = _leading(x), _leading(np.float64(factor))
     x_low, factor_low = x - x_high, factor - factor_high
-    lost = x_high * factor_high - product  # what rounding took away from the product
+    lost = x_high * factor_high - product  # the rounding error of the product
     lost += x_high * factor_low
     lost += x_low * factor_high
     lost += x_low * factor_low
     added = total - product
-    lost += (product - (total - added)) + (term - added)  # and from the sum
+    lost += (product - (total - added)) + (term - added)  # and of the sum
     return np.where(np.isfinite(lost), total + lost, total)
 
 
 def _leading(x: Array) -> Array:
-    """Float64 numbers cut to 26 digits: products of two such are exact."""
+    """Float64 numbers truncated to 26 bits: products of two such are exact."""
     return (x.view(np.int64) & np.int64(-1 << 27)).view(np.float64)
 
 
 def from_words(
     shape: Any, dtype: Any, generator: Generator | None, each: int, read: Callable[[Array], Array]
 ) -> Array:
-    """An array whose every element is read from its own `each` words."""
+    """An array with each element made from its own `each` words."""
     dtype, count = np.dtype(dtype), math.prod(shape)
     own = chosen(generator)
     if each * count <= CHUNK:
@@ -120,11 +120,11 @@ def from_words(
 def from_doubles(
     shape: Any, dtype: Any, generator: Generator | None, make: Callable[[Array], Array]
 ) -> Array:
-    """An array whose every element is made of its own uniform float64 number."""
+    """An array with each element made from its own uniform float64 number."""
     return from_words(shape, dtype, generator, 2, lambda words: make(doubles(words)))
 
 
 def filled_complex(fill: Callable[..., Array], shape: Any, dtype: Any, *args: Any) -> Array:
-    """A complex array whose parts, one after the other, are what `fill` fills."""
+    """A complex array whose interleaved parts are filled by `fill`."""
     real = np.dtype(f"f{dtype.itemsize // 2}")
     return fill((*shape, 2), real, *args).view(dtype)[..., 0]

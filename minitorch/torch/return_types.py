@@ -1,4 +1,4 @@
-"""The types of results that have names, as `torch.return_types.sort`."""
+"""The named tuples of results, such as `torch.return_types.sort`."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def run_module(name: str, args: Sequence[str] = (), check: bool = True) -> int:
 
 
 def check_package(name: str) -> int:
-    """List the names that a package, module or script uses and minitorch.torch lacks."""
+    """Print the names that a package, module or script uses and minitorch.torch lacks."""
     files = _files_of(name)
     if not files:
         sys.stderr.write(f"minitorch run: no package, module or script is named {name!r}\n")
@@ -105,7 +105,7 @@ def _main_module() -> ModuleType:
 
 
 def _prepare(argv: list[str], folder: str) -> None:
-    """Make this process what `python` would have made it, with our modules for Torch's."""
+    """Set up `sys.argv` and `sys.path` as `python` does, and install our modules as Torch's."""
     sys.argv = argv
     if not getattr(sys.flags, "safe_path", False):
         sys.path[0] = folder
@@ -113,7 +113,7 @@ def _prepare(argv: list[str], folder: str) -> None:
 
 
 def install() -> None:
-    """Let Torch's names mean our modules, in this process and in those that it spawns."""
+    """Make `import torch` give our modules, in this process and in those that it spawns."""
     aliases.install()
     _install_in_workers()
 
@@ -133,7 +133,7 @@ def _exit_code(program: Callable[[], Any]) -> int:
 
 
 def _without_us(trace: TracebackType | None) -> TracebackType | None:
-    """A traceback from where it leaves this file on."""
+    """A traceback without the frames of this file."""
     while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
         trace = trace.tb_next
     return trace
@@ -171,7 +171,7 @@ class _InstallAliases:
 
 
 def _install_in_workers() -> None:
-    """Let processes that `multiprocessing` spawns know our modules too, before they import any."""
+    """Install our modules in processes that `multiprocessing` spawns, too, before they import any."""
     spawn: Any = multiprocessing.spawn
     prepare = spawn.get_preparation_data
     if getattr(prepare, "installs_aliases", False):

@@ -1,10 +1,10 @@
-"""Tensors by name in one file, as the package safetensors keeps them: nothing in it can run.
+"""Tensors by name in one file, in the format of the package safetensors, which contains no code.
 
     8 bytes      the length of the header
     the header   JSON: of each tensor its dtype, shape, and where its bytes begin and end
     the bytes    of all tensors, one after the other, without gaps
 
-A file of ours opens in safetensors and the reverse. A header that is not exactly so is refused.
+Our files can be read by safetensors, and vice versa. A header that deviates is refused.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ __path__: list[str] = []  # so that it can be imported: a package, without files
 
 
 class SafetensorError(Exception):
-    """A file that is damaged, or no file of safetensors."""
+    """A file that is damaged or not in this format."""
 
 
 # --- Writing -----------------------------------------------------------------------------
@@ -70,7 +70,7 @@ def save_file(
     filename: str | os.PathLike[str],
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Write tensors by name to a file, whole or not at all."""
+    """Write tensors by name to a file, atomically."""
     header, ordered = _header(tensors, metadata)
     with replacing(filename) as file:
         _write(file, header, ordered)
@@ -89,13 +89,13 @@ def save_model(
     metadata: Mapping[str, str] | None = None,
     force_contiguous: bool = True,
 ) -> None:
-    """Write the tensors of a module, each once: names that share a tensor are noted beside it.
+    """Write the tensors of a module, each once: further names of a shared tensor are in the metadata.
 
     Args:
         model: the module
-        filename: where to
-        metadata: what else to note
-        force_contiguous: whether to copy what is not laid out in rows
+        filename: the path
+        metadata: additional texts
+        force_contiguous: whether to copy tensors that are not contiguous
     """
     state = model.state_dict()
     noted = dict(metadata or {})
@@ -185,7 +185,7 @@ def _write(file: BinaryIO, header: bytes, tensors: list[Tensor]) -> None:
 
 
 def _check_tensors(tensors: Mapping[str, Tensor]) -> None:
-    """Refuse what the format has no place for."""
+    """Raise errors for tensors that the format cannot store."""
     for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor):
             raise ValueError(
@@ -202,7 +202,7 @@ def _check_tensors(tensors: Mapping[str, Tensor]) -> None:
 
 
 def _check_not_shared(tensors: Mapping[str, Tensor]) -> None:
-    """Refuse tensors that overlap in memory: they would be separate after loading."""
+    """Raise an error for tensors that overlap in memory: they would be separate after loading."""
     spans = sorted(
         (address_of(t._array), address_of(t._array) + t._array.nbytes, name)
         for name, t in tensors.items()
@@ -232,7 +232,7 @@ def _check_metadata(metadata: Any, error: type[Exception]) -> None:
 
 @dataclass(frozen=True)
 class _Entry:
-    """What the header says of a tensor; offsets count from the end of the header."""
+    """A tensor's entry in the header; offsets count from the end of the header."""
 
     dtype: dtypes.dtype
     shape: tuple[int, ...]
@@ -254,7 +254,7 @@ def load(data: bytes) -> dict[str, Tensor]:
 
 
 def _read_header(file: BinaryIO) -> tuple[int, dict[str, _Entry], dict[str, str] | None]:
-    """Where the bytes begin, the tensors in their order, and the metadata; all checked."""
+    """The start of the data, the tensors in order, and the metadata; all checked."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     if size < 8:
@@ -275,7 +275,7 @@ def _read_header(file: BinaryIO) -> tuple[int, dict[str, _Entry], dict[str, str]
 
 
 def _parse(text: bytes) -> dict[str, Any]:
-    """The JSON of a header, without names that come twice."""
+    """The JSON of a header; duplicate names are an error."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         names = [name for name, _ in pairs]
@@ -295,7 +295,7 @@ def _parse(text: bytes) -> dict[str, Any]:
 
 
 def _entry(name: str, fields: Any) -> _Entry:
-    """A tensor's entry in the header, checked in itself."""
+    """A tensor's checked entry in the header."""
     if not isinstance(fields, dict) or not {"dtype", "shape", "data_offsets"} <= fields.keys():
         raise _invalid(name, "it needs dtype, shape and data_offsets")
     dtype, shape, offsets = fields["dtype"], fields["shape"], fields["data_offsets"]
@@ -336,7 +336,7 @@ def _check_cover(entries: dict[str, _Entry], size: int) -> None:
 
 
 def _read_tensor(file: BinaryIO, start: int, entry: _Entry) -> Tensor:
-    """A tensor with memory of its own."""
+    """A tensor with its own memory."""
     memory: Any = np.empty(entry.end - entry.begin, np.uint8)
     file.seek(start + entry.begin)
     if file.readinto(memory) != memory.size:  # type: ignore[attr-defined]
@@ -349,18 +349,18 @@ def _read_tensor(file: BinaryIO, start: int, entry: _Entry) -> Tensor:
 
 
 def _compact_strides(shape: tuple[int, ...]) -> list[int]:
-    """The strides of elements that follow each other, as Torch gives them."""
+    """Contiguous strides, as in Torch."""
     return [math.prod(max(size, 1) for size in shape[i + 1 :]) for i in range(len(shape))]
 
 
 class safe_open:  # noqa: N801
-    """A file whose tensors are read one by one, as they are asked for.
+    """A file whose tensors are read on demand.
 
     Args:
         filename: the file
-        framework: "pt" or "torch"; there is no other here
+        framework: "pt" or "torch"
         device: "cpu"
-        backend: how newer versions of the package read files; here there is one way
+        backend: accepted without effect
     """
 
     def __init__(
@@ -387,7 +387,7 @@ class safe_open:  # noqa: N801
         self._file.close()
 
     def keys(self) -> list[str]:
-        """The names of the tensors, in order of the alphabet."""
+        """The names of the tensors, sorted."""
         return sorted(self._entries)
 
     def offset_keys(self) -> list[str]:
@@ -398,7 +398,7 @@ class safe_open:  # noqa: N801
         return iter(self.keys())
 
     def metadata(self) -> dict[str, str] | None:
-        """The words that were saved with the tensors."""
+        """The texts that were saved with the tensors."""
         return self._metadata
 
     def get_tensor(self, name: str) -> Tensor:
@@ -406,7 +406,7 @@ class safe_open:  # noqa: N801
         return _read_tensor(self._file, self._start, self._find(name))
 
     def get_slice(self, name: str) -> TensorSlice:
-        """A tensor of which only what is indexed is read."""
+        """A tensor of which only the indexed part is read."""
         return TensorSlice(self, self._find(name))
 
     def _find(self, name: str) -> _Entry:
@@ -415,7 +415,7 @@ class safe_open:  # noqa: N801
         return self._entries[name]
 
     def _mapped(self, entry: _Entry) -> Any:
-        """A tensor's bytes as part of the file, to be read where they are touched."""
+        """A tensor's bytes as a view of the memory-mapped file."""
         if entry.begin == entry.end:
             return np.empty(0, np.uint8)
         start, size = self._start + entry.begin, entry.end - entry.begin
@@ -423,7 +423,7 @@ class safe_open:  # noqa: N801
 
 
 class TensorSlice:
-    """A tensor in a file; `part[2:5]` reads a piece of it."""
+    """A tensor in a file; `part[2:5]` reads a part of it."""
 
     def __init__(self, file: safe_open, entry: _Entry) -> None:
         self._file = file
@@ -453,10 +453,10 @@ class TensorSlice:
 
 
 def storage_ptr(tensor: Tensor) -> int:
-    """Where the memory that a tensor is in begins."""
+    """The address of a tensor's storage."""
     return tensor.untyped_storage().data_ptr()
 
 
 def storage_size(tensor: Tensor) -> int:
-    """How many bytes that memory has."""
+    """The size of a tensor's storage in bytes."""
     return tensor.untyped_storage().nbytes()

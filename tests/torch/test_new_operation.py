@@ -101,7 +101,7 @@ def test_docs_row(declared: Callable[[Any], None]) -> None:
     page = torch_coverage.render({torch_coverage.BEYOND: torch_coverage.beyond()})
     assert "| `tripled` | Three times each element. |" in page
     assert "| `Tensor.tripled` | Three times each element. |" in page
-    assert "| `tripled_` | `tripled`, written into the tensor itself. |" in page
+    assert "| `tripled_` | `tripled`, in place. |" in page
 
 
 EDIT = 'unary("tripled", lambda x: 3 * x, lambda g: 3 * g, "Three times each element.")\n'

@@ -1,4 +1,4 @@
-"""How losses of many elements become one: the old arguments' meaning."""
+"""The `reduction` of losses, from the deprecated arguments `size_average` and `reduce`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import warnings
 def legacy_get_string(
     size_average: bool | None, reduce: bool | None, emit_warning: bool = True
 ) -> str:
-    """The name of the reduction that two old arguments mean."""
+    """The name of the reduction that the two deprecated arguments mean."""
     name = "mean" if size_average is None or size_average else "sum"
     if reduce is not None and not reduce:
         name = "none"

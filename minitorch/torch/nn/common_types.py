@@ -1,4 +1,4 @@
-"""Names for the types of arguments that give one number for each dimension."""
+"""Type aliases for arguments with one number for each dimension."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What layers compute, as functions: Torch's `nn.functional`.
+"""Torch's `nn.functional`: layers as functions.
 
-Each function stands with its records in the file of its family; here is the list.
+Each function is defined beside its record, in `ops`.
 """
 
 from __future__ import annotations

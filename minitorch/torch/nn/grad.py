@@ -1,4 +1,4 @@
-"""Gradients of convolutions by themselves."""
+"""Gradients of convolutions, as functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import functional as F
 
 
 def _declare(dims: int) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
-    """The gradients of a convolution over some dimensions, by its input and by its weight."""
+    """Declare the gradients of a convolution with respect to its input and its weight."""
     convolve = getattr(F, f"conv{dims}d")
 
     def call(by: Tensor, input: Tensor, weight: Tensor, grad_output: Tensor, *how: Any) -> Tensor:
@@ -36,7 +36,7 @@ def _declare(dims: int) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
 
     for fn, what in ((by_input, "input"), (by_weight, "weight")):
         fn.__name__ = fn.__qualname__ = f"conv{dims}d_{what}"
-        fn.__doc__ = f"The gradient of `conv{dims}d` by its {what}."
+        fn.__doc__ = f"The gradient of `conv{dims}d` with respect to its {what}."
     return by_input, by_weight
 
 

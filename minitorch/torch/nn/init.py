@@ -1,4 +1,4 @@
-"""First values for parameters: each function fills a tensor, outside the graph, and returns it."""
+"""Initialization of parameters: each function fills a tensor, outside the graph, and returns it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ..tensor import Tensor
 
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with numbers drawn evenly from [a, b)."""
+    """Fill with uniformly distributed numbers from [a, b)."""
     return tensor.uniform_(a, b, generator=generator)
 
 
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with normal numbers."""
+    """Fill with normally distributed numbers."""
     return tensor.normal_(mean, std, generator=generator)
 
 
@@ -38,10 +38,10 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Any = None,
 ) -> Tensor:
-    """Fill with normal numbers of which only those in [a, b] are kept.
+    """Fill with numbers of the normal distribution truncated to [a, b].
 
-    Where the interval holds most normal numbers, those outside are drawn again; elsewhere even
-    ones from the interval are drawn until they lie under the curve.
+    If the interval has most of the probability, numbers outside are drawn again; else uniform
+    numbers from the interval are drawn until they are accepted (rejection sampling).
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
@@ -49,7 +49,7 @@ def trunc_normal_(
             "The distribution of values may be incorrect.",
             stacklevel=2,
         )
-    if tensor.is_meta:  # there are no numbers to look at
+    if tensor.is_meta:  # meta tensors have no numbers to reject
         return tensor
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
 
@@ -74,7 +74,7 @@ def trunc_normal_(
 
 
 def _below(x: float) -> float:
-    """The share of normal numbers below x."""
+    """The standard normal distribution function."""
     return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
 
 
@@ -83,7 +83,7 @@ def _below(x: float) -> float:
 
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill with one number."""
+    """Fill with a number."""
     return tensor.fill_(val)
 
 
@@ -99,7 +99,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def eye_(tensor: Tensor) -> Tensor:
-    """Make a matrix the identity."""
+    """Fill a matrix with the identity."""
     _need_matrix(tensor)
     tensor.zero_().fill_diagonal_(1)
     return tensor
@@ -107,7 +107,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Make the kernels of a convolution give back its input channels."""
+    """Fill with the Dirac delta: a convolution then returns its input channels."""
     if tensor.ndim not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     outputs, inputs, *sizes = tensor.shape
@@ -134,7 +134,7 @@ _GAINS: dict[str, float] = {
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The gain by which weights before a nonlinearity should be scaled."""
+    """The recommended gain for a nonlinearity."""
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
         if isinstance(slope, bool) or not isinstance(slope, (int, float)):
@@ -146,7 +146,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """How many numbers go into one output, and how many outputs one number goes into."""
+    """The numbers of inputs per output (fan in) and of outputs per input (fan out)."""
     if tensor.ndim < 2:
         raise ValueError(
             "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
@@ -179,7 +179,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with normal numbers, whose deviation is computed from fan in and fan out."""
+    """Fill with normally distributed numbers, with a deviation computed from fan in and fan out."""
     return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
 
 
@@ -204,14 +204,14 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Fill with normal numbers, whose deviation is computed from one fan and the nonlinearity."""
+    """Fill with normally distributed numbers, with a deviation computed from one fan and the nonlinearity."""
     if _has_none(tensor):
         return tensor
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
 
 
 def _has_none(tensor: Tensor) -> bool:
-    """Whether there is nothing to fill, which is worth a warning."""
+    """Whether a tensor is empty, with a warning if it is."""
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
     return 0 in tensor.shape
@@ -227,7 +227,7 @@ def _need_matrix(tensor: Tensor) -> None:
 
 @no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """Make a matrix, or kernels as rows of one, orthogonal."""
+    """Fill with a random (semi-)orthogonal matrix; kernels are its rows."""
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if not tensor.numel():
@@ -243,7 +243,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 @no_grad()
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Fill a matrix with normal numbers, and a given fraction of each column with zeros."""
+    """Fill a matrix with normally distributed numbers, and a fraction of each column with zeros."""
     _need_matrix(tensor)
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
@@ -257,7 +257,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
 
 
 def _old_name(fn: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A function under its name without the `_`, which Torch once had."""
+    """A function under its deprecated name, without the `_`."""
     name = fn.__name__.removesuffix("_")
 
     @functools.wraps(fn)

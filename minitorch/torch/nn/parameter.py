@@ -1,4 +1,4 @@
-"""Tensors that belong to modules: parameters, buffers, and those whose shape is not known yet."""
+"""Parameters, buffers, and uninitialized ones without a shape."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..tensor import Size, Tensor, counter_of
 
 
 def _over(cls: type[Any], data: Tensor) -> Any:
-    """A tensor of a class over another's memory, outside the graph."""
+    """A leaf of a class that shares another tensor's memory."""
     made = object.__new__(cls)
     made._array = data._array
     made._counter = counter_of(data)
@@ -29,12 +29,12 @@ def _empty(cls: type[Any]) -> Any:
 
 
 class Parameter(Tensor):
-    """A tensor that training changes: a module that it is assigned to lists it."""
+    """A tensor that is trained; assigned to an attribute of a module, it is registered there."""
 
     __torch_function__ = disabled
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
-        """A parameter over the memory of `data`; of the class that the class of `data` has for parameters, if it has one."""
+        """A parameter that shares the memory of `data`; a subclass of tensors may define its own class of parameters."""
         other = getattr(type(data), "parameter_class", None)
         if other is not None and cls is Parameter:
             return other(data, requires_grad)
@@ -54,24 +54,24 @@ class Parameter(Tensor):
         return memo[id(self)]
 
     def __repr__(self, **kwargs: Any) -> str:
-        """The numbers, under a title."""
+        """The text of the tensor, after a title."""
         return "Parameter containing:\n" + super().__repr__(**kwargs)
 
 
 class _MarkedAsBuffer(type):
-    """Tensors that are marked are instances of `Buffer`, whatever their class."""
+    """Makes marked tensors instances of `Buffer`, whatever their class."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor) and "_is_buffer" in vars(instance)
 
 
 class Buffer(Tensor, metaclass=_MarkedAsBuffer):
-    """A tensor that a module keeps but training does not change: a plain one with a mark."""
+    """A tensor that a module keeps but that is not trained: a plain tensor with a mark."""
 
     __torch_function__ = disabled
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
-        """A buffer over the memory of `data`; `persistent` says whether state dicts have it."""
+        """A buffer that shares the memory of `data`; `persistent`: state dicts include it."""
         made = _empty(Tensor) if data is None else data.detach()
         made._requires_grad = data is not None and data.requires_grad
         made.persistent, made._is_buffer = persistent, True
@@ -79,7 +79,7 @@ class Buffer(Tensor, metaclass=_MarkedAsBuffer):
 
 
 class UninitializedTensorMixin:
-    """What tensors without a shape share: it comes with the first input that the module sees."""
+    """The base class of tensors whose shape is set by the module's first input."""
 
     cls_to_become: type[Tensor]
     _kind: dtypes.dtype
@@ -97,7 +97,7 @@ class UninitializedTensorMixin:
 
     @property
     def shape(self) -> Size:
-        """An error: there is none yet."""
+        """Raises an error: the shape is not known yet."""
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually "
             "happens in `load_state_dict` when trying to load an uninitialized parameter into an "
@@ -107,16 +107,16 @@ class UninitializedTensorMixin:
 
     @property
     def dtype(self) -> dtypes.dtype:
-        """The type that the elements will have."""
+        """The dtype that the tensor will have."""
         return self._kind
 
     @property
     def device(self) -> Any:
-        """Where the elements will be."""
+        """The device that the tensor will be on."""
         return self._where
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Become a tensor of a shape, with memory that nobody has written yet."""
+        """Set the shape, and allocate uninitialized memory."""
         where = self._where if device is None else resolve(device)
         kind = self._kind if dtype is None else dtype
         self.__class__ = self.cls_to_become  # type: ignore[assignment]
@@ -124,29 +124,29 @@ class UninitializedTensorMixin:
         self._array = backend_for(where).empty(tuple(shape), kind.numpy, where)  # type: ignore[misc]
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """The same, to be of another type or on another device."""
+        """An uninitialized tensor of another dtype or on another device."""
         kind, where, *_ = destination(args, dict(kwargs))
         return self._again(kind, where)
 
     def cpu(self) -> Any:
-        """The same, to be on the CPU."""
+        """An uninitialized tensor on the CPU."""
         return self._again(device=CPU)
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
-        """The same, to be on a GPU."""
+        """An uninitialized tensor on a GPU."""
         return self._again(device=resolve("cuda" if device is None else device))
 
     def detach(self) -> Any:
-        """Itself: there is no history."""
+        """The tensor itself: it has no history."""
         return self
 
     def copy_(self, src: Any, non_blocking: bool = False) -> Any:
-        """Itself, from another without a shape; an error from any other."""
+        """The tensor itself, if the other is uninitialized, too; else an error."""
         return self if is_lazy(src) else self._array
 
     @property
     def data(self) -> Any:
-        """Itself: there is no memory."""
+        """The tensor itself: it has no memory."""
         return self
 
     @data.setter
@@ -158,29 +158,29 @@ class UninitializedTensorMixin:
         self._array = other._array  # type: ignore[misc]
 
     def _set(self, requires_grad: bool, device: Any, dtype: Any) -> None:
-        """Note what the tensor will be."""
+        """Set the future dtype and device."""
         self._kind = dtypes.get_default_dtype() if dtype is None else dtype
         self._where = resolve(where_new(device))
         self._requires_grad = requires_grad
 
     def _again(self, dtype: Any = None, device: Any = None) -> Any:
-        """Another of the same kind."""
+        """Another uninitialized tensor of the same class."""
         make, args = self.__reduce_ex__(2)
         given = self._kind if dtype is None else dtype, self._where if device is None else device
         return make(args[0], given[1], given[0], *args[3:])
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """How a pickle makes it again."""
+        """The pickle of an uninitialized tensor."""
         raise NotImplementedError
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """Another without a shape."""
+        """Another uninitialized tensor."""
         if id(self) not in memo:
             memo[id(self)] = self._again()
         return memo[id(self)]
 
     def __repr__(self) -> str:
-        """Its class."""
+        """The class name."""
         return f"<{type(self).__name__}>"
 
 
@@ -201,13 +201,13 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     def __new__(
         cls, requires_grad: bool = True, device: Any = None, dtype: Any = None
     ) -> UninitializedParameter:
-        """A parameter that waits for its shape."""
+        """An uninitialized parameter."""
         made = object.__new__(cls)
         made._set(requires_grad, device, dtype)
         return made
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """How a pickle makes it again."""
+        """The pickle of an uninitialized tensor."""
         return UninitializedParameter, (self._requires_grad, str(self._where), self._kind)
 
 
@@ -226,14 +226,14 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
         dtype: Any = None,
         persistent: bool = True,
     ) -> UninitializedBuffer:
-        """A buffer that waits for its shape."""
+        """An uninitialized buffer."""
         made = object.__new__(cls)
         made._set(requires_grad, device, dtype)
         made.persistent, made._is_buffer = persistent, True
         return made
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """How a pickle makes it again."""
+        """The pickle of an uninitialized tensor."""
         return UninitializedBuffer, (
             self._requires_grad,
             str(self._where),

@@ -42,18 +42,18 @@ def activation(
     node: str = "",
     numpy: Callable[..., Array] | None = None,
 ) -> Op:
-    """Declare a function of each element and of some constants.
+    """Declare an elementwise activation with constant parameters.
 
     Args:
         scalar: from a number and the constants to a number
-        slope: from g, the number and the constants: g times the derivative there
-        curve: from a tensor and the constants: the second derivative; None where it is 0
+        slope: from g, the number and the constants to g times the derivative
+        curve: from a tensor and the constants to the second derivative; None if it is 0
         doc: one line
         name: of the record, unless it is the scalar function's
-        kernel: the name in the error for types that there is no such function for
-        kinds: NumPy's letters of the types that there is one for
+        kernel: the name in the error for unsupported dtypes
+        kinds: NumPy's kind letters of the supported dtypes
         node: as in `Op`
-        numpy: the scalar function from arrays to an array, where it is not right for all types
+        numpy: the same on arrays, where the scalar function is not right for all dtypes
     """
     name = name or scalar.__name__
     forward, fused = (
@@ -79,11 +79,11 @@ def activation(
 
 
 def _within(op: Op, kind: dtypes.dtype, constants: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Constants that a type reaches to; RuntimeError if it does not."""
+    """The constants, as the dtype can represent them; RuntimeError if it cannot."""
     if kind.kind == dtypes.COMPLEX or (
         kind.kind < dtypes.FLOATING and op is not THRESHOLD and op is not HARDTANH
     ):
-        return constants  # there is no such function
+        return constants  # unsupported: the call raises an error later
     wide = kind if op is HARDSHRINK else wide_type(kind)
     return tuple([exact_number(v, wide) for v in constants])
 
@@ -103,7 +103,7 @@ def _apply(op: Op, input: Tensor, constants: tuple[Any, ...], inplace: bool = Fa
 
 
 THRESHOLD = activation(
-    scalars.threshold, scalars.threshold_backward, None, "Elements above a threshold, and a value for all others.",
+    scalars.threshold, scalars.threshold_backward, None, "x where it is above `threshold`, else `value`.",
     kinds="fViu", numpy=lambda x, threshold, value: np.where(x <= threshold, x.dtype.type(value), x),
 )  # fmt: skip
 THRESHOLD_BACKWARD = REGISTRY["threshold_backward"]
@@ -131,7 +131,7 @@ SOFTSHRINK = activation(
 def threshold(
     input: Tensor, threshold: float, value: float, inplace: bool = False, *, out: Any = None
 ) -> Tensor:
-    """Elements above a threshold, and a value for all others."""
+    """x where it is above `threshold`, else `value`."""
     kind = input.dtype
     if dtypes.INTEGRAL <= kind.kind <= dtypes.FLOATING:
         value = exact_number(value, kind)
@@ -144,7 +144,7 @@ def threshold(
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
-    """The input, clipped to a range."""
+    """x clamped to [min_val, max_val]."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     return _hardtanh_any(input, min_val, max_val, inplace)
@@ -170,17 +170,17 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """The input, clipped to [0, 6]."""
+    """x clamped to [0, 6]."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """x where positive, else a small part of it."""
+    """x where positive, else `negative_slope` times x."""
     return _apply(LEAKY_RELU, input, (negative_slope,), inplace)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """A sigmoid of three straight lines."""
+    """relu6(x + 3) / 6, a piecewise linear sigmoid."""
     return _apply(HARDSIGMOID, input, (), inplace)
 
 
@@ -191,14 +191,14 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 @function_and_method
 def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Any = None) -> Tensor:
-    """0 near 0, else x."""
+    """x where |x| is above `lambd`, else 0."""
     result = _apply(HARDSHRINK, input, (lambd,))
     return result if out is None else into(out, result, "hardshrink")
 
 
 @with_out
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x moved towards 0, and 0 near it."""
+    """x moved towards 0 by `lambd`; 0 where |x| is at most `lambd`."""
     exact_number(lambd, dtypes.float64)
     if input.dtype.is_floating_point and not 0 <= lambd <= dtypes.finfo(input.dtype).max:
         raise RuntimeError(
@@ -240,7 +240,7 @@ ELU = activation(
     scalars.elu, scalars.elu_backward, _elu_curve, "x where positive, else alpha (exp(x) - 1)."
 )
 SOFTPLUS = activation(scalars.softplus, scalars.softplus_backward, _softplus_curve,
-                      "log(1 + exp(x)): a relu without an edge.")  # fmt: skip
+                      "log(1 + exp(x)): a smooth relu.")  # fmt: skip
 SILU = activation(scalars.silu, scalars.silu_backward, _silu_curve, "x times its sigmoid.")
 MISH = activation(scalars.mish, scalars.mish_backward, _mish_curve, "x tanh(softplus(x)).")
 LOG_SIGMOID = activation(scalars.log_sigmoid, scalars.log_sigmoid_backward, _log_sigmoid_curve,
@@ -256,7 +256,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 @function
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """An elu whose constants keep mean and variance from layer to layer."""
+    """A scaled elu whose constants keep mean and variance from layer to layer."""
     return _apply(ELU, input, (SELU_ALPHA, SELU_SCALE, 1.0), inplace)
 
 
@@ -321,7 +321,7 @@ def _gelu_tanh_curve(x: Any) -> Any:
 
 GELU = activation(
     scalars.gelu, scalars.gelu_backward, _gelu_curve,
-    "x times the share of a normal distribution below x.", kernel="GeluKernelImpl",
+    "x times the normal distribution function of x.", kernel="GeluKernelImpl",
 )  # fmt: skip
 GELU_TANH = activation(
     scalars.gelu_tanh, scalars.gelu_tanh_backward, _gelu_tanh_curve,
@@ -353,7 +353,7 @@ PRELU = Op(
 @function_and_method
 @composite
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """x where positive, else x times a learned slope: one for all, or one per channel."""
+    """x where positive, else x times `weight`: one number, or one per channel."""
     check_tensor("prelu", weight, "weight")
     if weight.dtype is not input.dtype:
         raise RuntimeError(
@@ -388,7 +388,7 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """A leaky relu whose slope is drawn for each element in training, and the mean slope after."""
+    """A leaky relu with a random slope for each element in training, and the mean slope in evaluation."""
     for label, bound in (("lower", lower), ("upper", upper)):
         if isinstance(bound, complex):
             raise RuntimeError("value cannot be converted to type double without overflow")
@@ -411,7 +411,7 @@ def rrelu(
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """One half times the sigmoid of the other."""
+    """The first half along a dimension times the sigmoid of the second half."""
     require_floats("glu_cpu", input._array)
     if input.ndim == 0:
         raise RuntimeError("glu does not support 0-dimensional tensors")
@@ -427,7 +427,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 def gumbel_softmax(
     logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:
-    """A softmax of logits with Gumbel noise; `hard` makes it one-hot, but for the gradient."""
+    """The softmax of logits plus Gumbel noise; `hard` makes it one-hot, with the softmax's gradient."""
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     if logits.dtype.kind != dtypes.FLOATING and logits._array.size:
@@ -454,7 +454,7 @@ def _twin(fn: Callable[..., Tensor], public: bool = True) -> Callable[..., Tenso
         return fn(input, *args, **kwargs, inplace=True)
 
     call.__name__ = f"{fn.__name__}_"
-    call.__doc__ = f"`{fn.__name__}`, written into the tensor itself."
+    call.__doc__ = f"`{fn.__name__}`, in place."
     return function(call) if public else call
 
 
@@ -463,12 +463,12 @@ relu_, leaky_relu_ = _twin(relu, False), _twin(leaky_relu, False)
 
 
 def elu_(input: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Tensor:
-    """`scale` times x where positive, else `alpha scale (exp(input_scale x) - 1)`, into the tensor itself."""
+    """`scale` times x where positive, else `alpha scale (exp(input_scale x) - 1)`, in place."""
     return _apply(ELU, input, (alpha, scale, input_scale), True)
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """`hardtanh`, written into the tensor itself."""
+    """`hardtanh`, in place."""
     return _hardtanh_any(input, min_val, max_val, True)
 
 

@@ -26,7 +26,7 @@ def floating(
     doc: str,
     numpy: Callable[[Array], Array] | None = None,
 ) -> Op:
-    """Declare a function of floating point numbers, which whole numbers become."""
+    """Declare an elementwise function that casts integers to floating point."""
     return unary(name, scalar, gradient, doc, numpy=numpy, to_float=True)
 
 
@@ -57,20 +57,20 @@ def _power(a: Array, b: Array) -> Array:
 
 
 def _power_below_one(a: Array, b: Array) -> Array:
-    """Whole numbers to powers that may be negative: fractions become 0."""
+    """Integers to integer powers, which may be negative: fractions are rounded to 0."""
     fraction = np.where(np.abs(a) == 1, a ** (np.abs(b) % 2), 0)
     return np.where(b < 0, fraction, np.power(a, np.maximum(b, 0))).astype(a.dtype)
 
 
 def _kind_of(x: Any) -> str:
-    """The kind of an array's, or a number's, type."""
+    """The NumPy kind of an array or number."""
     return (x.dtype if type(x) in ARRAYS else np.result_type(x)).kind
 
 
 def _special_power(input: Any, other: Any) -> Array | None:
-    """The power itself, where a float of the input's type would not tell that the exponent is odd.
+    """The power, where the exponent cast to the input's dtype would no longer be odd.
 
-    A negative number cannot be the power of whole numbers, whatever they are, nor a tensor that of booleans.
+    RuntimeError for integers to a negative number, and for booleans to a tensor.
     """
     if fits_floats(other) and (other >= 0 or type(other) is float):
         return None
@@ -139,11 +139,11 @@ def add_exponentials(a: Array, b: Array) -> Array:
 # fmt: off
 floating("exp", np.exp, lambda g, out: g * conj(out), "e to the power of each element.")
 floating("exp2", np.exp2, lambda g, out: g * conj(out) * LN2, "2 to the power of each element.")
-floating("expm1", np.expm1, lambda g, out: g * (conj(out) + 1), "exp(x) - 1, exact near 0.")
+floating("expm1", np.expm1, lambda g, out: g * (conj(out) + 1), "exp(x) - 1, accurate near 0.")
 floating("log", np.log, lambda g, input: g / conj(input), "Natural logarithm.")
 floating("log2", np.log2, lambda g, input: g / (conj(input) * LN2), "Logarithm to base 2.")
 floating("log10", np.log10, lambda g, input: g / (conj(input) * LN10), "Logarithm to base 10.")
-floating("log1p", np.log1p, lambda g, input: g / (conj(input) + 1), "log(1 + x), exact near 0.")
+floating("log1p", np.log1p, lambda g, input: g / (conj(input) + 1), "log(1 + x), accurate near 0.")
 binary("logaddexp", np.logaddexp,
        (lambda g, input, other: g / conj(1 + (other - input).exp()),
         lambda g, input, other: g / conj(1 + (input - other).exp())),
@@ -162,7 +162,7 @@ binary("logaddexp2", np.logaddexp2,
 def _by_result(
     scalar: Scalar, slope: Callable[[Any], Any], slope_gradient: Callable[[Any], Any]
 ) -> Rule:
-    """The gradient times a slope, which is a function of the result; by a kernel for many.
+    """Declare g times a slope that is a function of the result; large arrays use a kernel.
 
     Args:
         scalar: of the gradient and the result
@@ -234,7 +234,7 @@ binary("hypot", np.hypot,
        "The length of the vector (input, other).", numbers="none",
        numpy=not_for("hypot_cpu", "biuc", np.hypot))
 binary("nextafter", np.nextafter, (lambda g, input, other: g.masked_fill(input == other, 0), flat),
-       "The next number towards the second.", numbers="none", numpy=not_for("nextafter_cpu", "biuc", np.nextafter))
+       "The next representable number towards the second.", numbers="none", numpy=not_for("nextafter_cpu", "biuc", np.nextafter))
 for _new, _old in [
     ("arcsin", "asin"), ("arccos", "acos"), ("arctan", "atan"), ("arcsinh", "asinh"), ("arccosh", "acosh"),
     ("arctanh", "atanh"), ("arctan2", "atan2"),

@@ -1,4 +1,4 @@
-"""Kinds of arguments, as the table of signatures names them, and whether a value is of one."""
+"""Kinds of arguments, as the table of signatures names them, and how a value is checked against one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _is_scalar(value: Any, kinds: str) -> bool:
-    """Whether a tensor without dimensions can stand for a number."""
+    """Whether a value is a zero-dimensional tensor that is accepted as a number."""
     if not isinstance(value, Tensor) or value._array.ndim or value.requires_grad:
         return False
     return value._array.dtype.kind in kinds

@@ -3,7 +3,7 @@
 `signatures.txt` has a line for each way to call a function, as in `sum(Tensor input, int|ints? dim,
 bool keepdim=, *, dtype? dtype=)`: kinds before names, `?` where None is allowed, `=` where the
 argument may be left out. A call whose arguments fit none of them is a TypeError that lists them.
-Which kinds fit depends on the classes of the arguments alone, but for tensors that stand for
+Which kinds fit depends on the classes of the arguments alone, except for tensors that stand for
 numbers, so a function remembers the classes that it has seen.
 """
 
@@ -31,7 +31,7 @@ _STAND_INS = (Tensor, np.generic)
 _FLOAT = ("float",)
 
 ONE_BY_ONE = frozenset({"einsum"})
-"""Functions whose tensors may come in one list; classes and modes are told of them one by one."""
+"""Functions whose tensors may be given as one list; overrides get them one by one."""
 
 NUMPY_NAMES = {
     "axis": "dim",
@@ -41,7 +41,7 @@ NUMPY_NAMES = {
     "x1": "input",
     "x2": "other",
 }
-"""NumPy's names for arguments, which Torch takes too, and its own."""
+"""NumPy's names for arguments, which Torch accepts, and Torch's."""
 
 
 _WORDS = {"ints": "tuple of ints", "floats": "tuple of floats", "numbers": "tuple of numbers",
@@ -64,7 +64,7 @@ class Parameter(NamedTuple):
 
     @property
     def wanted(self) -> str:
-        """The kinds, in words."""
+        """The names of the kinds, for error messages."""
         return (
             "Tensor"
             if "Tensor" in self.kinds
@@ -72,7 +72,7 @@ class Parameter(NamedTuple):
         )
 
     def fault(self, value: Any, place: str = "") -> str:
-        """What is wrong with a value that is of none of the kinds."""
+        """The error text for a value that is of none of the kinds."""
         several = isinstance(value, (list, tuple))
         if several and self.kinds == ("Tensors",):
             i, wrong = next((i, v) for i, v in enumerate(value) if not isinstance(v, Tensor))
@@ -83,7 +83,7 @@ class Parameter(NamedTuple):
         return f"argument '{self.name}'{place} must be {self.wanted}{found}"
 
     def is_by_value(self, value: Any) -> bool:
-        """Whether a tensor or a number of NumPy's is taken for one of Python's, or a truth value for a float."""
+        """Whether a value is converted: a tensor or NumPy number to a Python number, or a boolean to a float."""
         if isinstance(value, (list, tuple)):
             by_value = (*_STAND_INS, bool) if "ints" in self.kinds else _STAND_INS
             return "Tensors" not in self.kinds and any(isinstance(v, by_value) for v in value)
@@ -94,7 +94,7 @@ class Parameter(NamedTuple):
         return isinstance(value, np.generic) or (isinstance(value, bool) and self.kinds == _FLOAT)
 
     def plain(self, value: Any) -> Any:
-        """A number of Python's in place of what stands for it."""
+        """The value as a plain Python number, if it stands for one."""
         if isinstance(value, (list, tuple)):
             if type(value) in (list, tuple) and any(
                 isinstance(v, (np.generic, bool)) for v in value
@@ -122,7 +122,7 @@ class Signature(NamedTuple):
     keywords: tuple[Parameter, ...]
 
     def takes(self, args: Arguments, kwargs: Keywords) -> bool:
-        """Whether a call can be made so."""
+        """Whether a call matches the signature."""
         given = len(args)
         if given > len(self.positional) and self.rest is None:
             return False
@@ -142,7 +142,7 @@ class Signature(NamedTuple):
         return not left
 
     def by_value(self, args: Arguments, kwargs: Keywords) -> bool:
-        """Whether more than classes decides: something stands for a number of Python's, or in a list of them."""
+        """Whether some argument is converted to a Python number, so that classes alone do not decide."""
         pairs = [*zip(self.positional, args, strict=False)]
         pairs += [
             (p, kwargs[p.name]) for p in (*self.positional, *self.keywords) if p.name in kwargs
@@ -152,7 +152,7 @@ class Signature(NamedTuple):
         return any(p.is_by_value(value) for p, value in pairs)
 
     def plain(self, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords]:
-        """The arguments with Python's numbers in place of what stands for them."""
+        """The arguments, those that stand for numbers as plain Python numbers."""
         named = {p.name: p for p in (*self.positional, *self.keywords)}
         found = [p.plain(a) for p, a in zip(self.positional, args, strict=False)]
         others = args[len(found) :]
@@ -162,7 +162,7 @@ class Signature(NamedTuple):
         }
 
     def fault(self, args: Arguments, kwargs: Keywords) -> str:
-        """What is wrong with a call that cannot be made so."""
+        """The error text for a call that does not match."""
         if len(args) > len(self.positional) and self.rest is None:
             count = len(self.positional)
             return (
@@ -185,7 +185,7 @@ class Signature(NamedTuple):
     def placed(
         self, args: Arguments, kwargs: Keywords, known: set[str]
     ) -> tuple[Arguments, Keywords]:
-        """Arguments by their places up to the last whose name is not known, and those left by name."""
+        """Positional arguments, up to the last whose name the function does not know, and keyword arguments."""
         later = self.positional[len(args) :]
         unknown = [i for i, p in enumerate(later) if p.name in kwargs and p.name not in known]
         found, left = list(args), dict(kwargs)
@@ -243,18 +243,18 @@ def _parsed(text: str) -> Signature:
 _ABSENT = object()
 _SINGLE = {Tensor, float, int, bool, str, type(None)}
 _OLD_FORM = re.compile("number (alpha|beta|value), Tensor")
-"""In signatures that PyTorch still takes and no longer names."""
+"""Marks signatures that PyTorch still accepts but no longer lists in its errors."""
 _TOO_LARGE = re.compile(
     "array is too big|Maximum allowed dimension exceeded|negative dimensions are not"
 )
-"""What NumPy says of sizes whose product is no address."""
+"""NumPy's error texts for shapes that are too large for memory."""
 
 
 def checked(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that refuses what its signatures do not take.
+    """A function that raises TypeError for arguments that fit none of its signatures.
 
-    Most calls have up to three arguments without names, of classes that were seen before: their
-    road is short, since the check must not cost more than the smallest operation.
+    Most calls have up to three positional arguments, of classes that were seen before: they have a
+    fast path, since the check must not cost more than the smallest operation.
     """
     check = Check(name, fn)
     known = check.known
@@ -315,27 +315,27 @@ class Check:
 
     @cached_property
     def names(self) -> set[str]:
-        """The names by which the function takes arguments."""
+        """The names of the function's parameters."""
         return _argument_names(self.fn)
 
     @cached_property
     def places(self) -> tuple[str, ...]:
-        """The names of the arguments that it takes by place, in order."""
+        """The names of its positional parameters, in order."""
         fn = unwrap(self.fn)
         return fn.__code__.co_varnames[: fn.__code__.co_argcount]
 
     @cached_property
     def signatures(self) -> list[Signature]:
-        """The ways to call it."""
+        """Its signatures."""
         return [_parsed(text) for text in self.texts]
 
     def __call__(
         self, call: Callable[..., Any], args: Arguments, kwargs: Keywords, classes: Any
     ) -> tuple[Any, Arguments, Keywords]:
-        """What a mode, or a class of the arguments, answers to a call, or `NOBODY` and the arguments.
+        """The result of an override (a mode, or a class of the arguments); else `NOBODY` and the arguments.
 
-        They have the names that the function knows. TypeError if they do not fit. Classes that
-        need no second look are remembered.
+        Arguments are renamed to the function's own names. TypeError if they do not fit. Classes of
+        arguments that always fit are remembered.
         """
         if self.name in ONE_BY_ONE and len(args) == 2 and isinstance(args[1], (list, tuple)):
             args = args[0], *args[1]
@@ -362,7 +362,7 @@ class Check:
         return NOBODY, (*args[: self.first], *given), kwargs
 
     def refusal(self, args: Arguments, kwargs: Keywords) -> TypeError:
-        """What to say of arguments that do not fit."""
+        """The error for arguments that do not fit."""
         shown = [s for s in self.signatures if not _OLD_FORM.search(s.text)]
         if len(shown) == 1:
             fault = shown[0].fault(args, kwargs)
@@ -380,7 +380,7 @@ class Check:
 
 
 def _argument_names(fn: Any) -> set[str]:
-    """The names by which a function takes arguments, those of one that it wraps included."""
+    """The names of a function's parameters, including those of a function that it wraps."""
     names: set[str] = set()
     while fn is not None:
         code = fn.__code__
@@ -416,11 +416,11 @@ def checked_functions(section: str, functions: dict[str, Any]) -> dict[str, Any]
 
 
 _OF_ANY_VALUE = {"is_storage", "is_tensor", "typename"}
-"""Questions that no class answers for itself."""
+"""Queries that are never overridden by a class."""
 
 
 def _is_operation(fn: Any) -> bool:
-    """Whether a function is one of those that records make, or that are made of them."""
+    """Whether a function is an operation, or composed of operations."""
     return isinstance(fn, FunctionType) and fn.__module__.startswith(__package__ or "")
 
 
@@ -435,7 +435,7 @@ def _takes_nothing(section: str, name: str, fn: FunctionType) -> bool:
 
 
 def check_methods() -> None:
-    """Let the methods of tensors check their arguments, and ask for overrides."""
+    """Wrap the methods of tensors so that they check their arguments and call overrides."""
     for name, fn in checked_functions("Tensor", dict(vars(Tensor))).items():
         setattr(Tensor, name, fn)
     for name, fn in list(vars(Tensor).items()):
@@ -455,4 +455,4 @@ _UNASKED = frozenset(
         "as_subclass",
     ]
 )
-"""Methods that no override is told of."""
+"""Methods that are never overridden."""

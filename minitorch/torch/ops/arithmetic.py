@@ -1,4 +1,4 @@
-"""Sums, products, quotients and what is left of them; extremes of two; rounding and signs."""
+"""Sums, products, quotients and remainders; maximum and minimum of two; rounding and signs."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ _NO_BOOL = (
 
 
 def _refuse_bool(input: Any, other: Any) -> None:
-    """Truth values cannot be subtracted, whatever they would become."""
+    """RuntimeError for booleans, which cannot be subtracted."""
     for value in (input, other):
         if value.dtype.kind == "b" if type(value) in ARRAYS else type(value) is bool:
             raise RuntimeError(_NO_BOOL)
 
 
 def _whole_division(compute: Callable[..., Array]) -> Callable[..., Array]:
-    """Whole numbers cannot be divided by 0; floating point ones can, and truth values by nothing."""
+    """A division that raises an error for integers divided by 0, and for booleans."""
 
     def run(a: Array, b: Array) -> Array:
         if a.dtype.kind == "b":
@@ -92,7 +92,7 @@ def _floor_divide(a: Array, b: Array) -> Array:
 
 
 def _ordered(name: str, compute: Callable[..., Array]) -> Callable[..., Array]:
-    """Complex numbers have no order."""
+    """A computation that refuses complex numbers."""
 
     def run(a: Array, b: Array) -> Array:
         if a.dtype.kind == "c":
@@ -112,7 +112,7 @@ def _truncated_divide(a: Array, b: Array) -> Array:
 
 
 def _divided(divide: Callable[..., Array]) -> Callable[..., Array]:
-    """A division that rounds, of what meets and broadcasts."""
+    """A rounding division of operands after type promotion and broadcasting."""
     compute = _whole_division(divide)
 
     def run(input: Any, other: Any) -> Array:
@@ -125,7 +125,7 @@ def _divided(divide: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def _to_winner(g: Any, equal: Any, lost: Any) -> Any:
-    """All of a gradient to what was chosen, half of it where the two were equal."""
+    """The gradient goes to the chosen operand, and half of it to each where both are equal."""
     return where(equal, g / 2, g).masked_fill(lost, 0)
 
 
@@ -168,11 +168,11 @@ DIV_FLOOR = Op("div_floor", ("input", "other"),
                {"input": flat, "other": flat}, scalar=scalars.floored_divide, doc="The quotient, rounded down.")
 binary("remainder", np.remainder,
        (lambda g: g, lambda g, input, other: -g * DIV_FLOOR(input, other)),
-       "The remainder of a division that rounds down.", symbol="mod", numbers="one",
+       "The remainder of a division rounded down.", symbol="mod", numbers="one",
        numpy=not_for("remainder_cpu", "bc", _whole_division(np.remainder)))
 binary("fmod", np.fmod,
        (lambda g: g, lambda g, input, other: -g * DIV_TRUNC(input, other)),
-       "The remainder of a division that rounds towards 0.", numbers="other",
+       "The remainder of a division rounded towards 0.", numbers="other",
        numpy=not_for("fmod_cpu", "bc", _whole_division(np.fmod)))
 binary("maximum", np.maximum, (_to_larger, _to_smaller),
        "The larger of two elements; the gradient is divided evenly if they are equal.", has_twin=False, numbers="none",
@@ -183,24 +183,24 @@ binary("minimum", np.minimum, (_to_smaller, _to_larger),
 binary("fmax", np.fmax,
        (lambda g, input, other: g.masked_fill(~((input >= other) | other.isnan()), 0),
         lambda g, input, other: g.masked_fill((input >= other) | other.isnan(), 0)),
-       "The larger of two elements, passing over NaN.", has_twin=False, numbers="none",
+       "The larger of two elements, ignoring NaN.", has_twin=False, numbers="none",
        numpy=_ordered("fmax", np.fmax))
 binary("fmin", np.fmin,
        (lambda g, input, other: g.masked_fill(~((input <= other) | other.isnan()), 0),
         lambda g, input, other: g.masked_fill((input <= other) | other.isnan(), 0)),
-       "The smaller of two elements, passing over NaN.", has_twin=False, numbers="none",
+       "The smaller of two elements, ignoring NaN.", has_twin=False, numbers="none",
        numpy=_ordered("fmin", np.fmin))
 # fmt: on
 MUL.keeps_tensors = DIV.keeps_tensors = True
 SCALE = Op(
     "scale", ("input",), lambda input, constants: MUL.compute(input, constants[0]),
     {"input": lambda g, constants: scaled(g, constants[0].conjugate())}, scalar=np.multiply,
-    doc="Each element times a number.",
+    doc="Each element times a scalar.",
 )  # fmt: skip
 
 
 def scaled(input: Tensor, factor: Any) -> Tensor:
-    """Each element times a number."""
+    """Each element times a scalar."""
     return bind(SCALE, (input,), {"constants": (factor,)})
 
 
@@ -231,19 +231,19 @@ def _with_alpha(op: Op) -> None:
     call.__name__ = call_method.__name__ = op.name
     call_twin.__name__ = f"{op.name}_"
     call.__doc__ = call_method.__doc__ = op.doc
-    call_twin.__doc__ = f"`{op.name}`, written into the tensor itself."
+    call_twin.__doc__ = f"`{op.name}`, in place."
     FUNCTIONS[op.name] = call
     method(op.name, call_method)
     method(op.name + "_", call_twin)
 
 
 def _is_one(alpha: Any) -> bool:
-    """Whether a factor is the whole number 1, which suits every type."""
+    """Whether a factor is the integer 1, which fits every dtype."""
     return type(alpha) is int and alpha == 1
 
 
 def _times(name: str, other: Any, alpha: Any, input: Any) -> Any:
-    """`other * alpha`; RuntimeError if `alpha` is of a higher kind than what it scales."""
+    """`other * alpha`; RuntimeError if `alpha` is of a higher kind (integer, float, complex) than the operands."""
     if isinstance(other, Tensor) and isinstance(input, Tensor) and fits_floats(alpha):
         kind = input.dtype
         if kind is other.dtype and kind.kind >= dtypes.FLOATING:
@@ -264,19 +264,19 @@ def _times(name: str, other: Any, alpha: Any, input: Any) -> Any:
         return other
     if isinstance(other, Tensor):
         return scaled(other.to(kind), alpha)
-    if kind.is_floating_point:  # where a number beyond the type is infinite before it is scaled
+    if kind.is_floating_point:  # a number too large for the dtype is infinite before it is scaled
         largest = dtypes.finfo(kind).max
         return (math.copysign(math.inf, other) if abs(other) > largest else float(other)) * alpha
     return _wrapped(other * alpha)
 
 
 def _wrapped(number: Any) -> Any:
-    """A number, which if it is whole wraps around in eight bytes, as in C."""
+    """A number; integers wrap around in 64 bits, as in C."""
     return (number + (1 << 63)) % (1 << 64) - (1 << 63) if isinstance(number, int) else number
 
 
 def check_kind(label: str, number: Any, kind: int) -> None:
-    """RuntimeError if a factor is of a higher kind than the result, or a truth value beside numbers."""
+    """RuntimeError if a factor is of a higher kind than the result, or a boolean where the result is not."""
     if isinstance(number, bool) and kind != dtypes.BOOL:
         raise RuntimeError(f"Boolean {label} only supported for Boolean results.")
     if dtypes.of_number(number).kind > max(kind, dtypes.INTEGRAL):
@@ -299,7 +299,7 @@ def subtract(input: Any, other: Any, alpha: Any = 1, *, out: Any = None) -> Tens
 
 @only_method
 def subtract_(self: Tensor, other: Any, alpha: Any = 1) -> Tensor:
-    """`subtract`, written into the tensor itself."""
+    """`subtract`, in place."""
     return self.sub_(other, alpha=alpha)
 
 
@@ -331,7 +331,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
 
 @only_method
 def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
-    """`div`, written into the tensor itself."""
+    """`div`, in place."""
     return bind_in_place(_rounded(rounding_mode), self, (other,), {})
 
 
@@ -339,12 +339,12 @@ def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
 
 
 def _rounding(name: str, compute: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """Rounding leaves whole numbers alone."""
+    """A rounding function that returns integers unchanged."""
     return not_for(name, "cb", lambda x: compute(x) if x.dtype.kind in "fV" else x.copy())
 
 
 def _sgn(x: Array) -> Array:
-    """The sign; of a complex number its direction."""
+    """The sign; for a complex number x / |x|."""
     if x.dtype.kind == "b":
         return x.copy()
     signs = np.sign(x)
@@ -356,7 +356,7 @@ def _abs_gradient(g: Any, input: Any) -> Any:
 
 
 def _sgn_gradient(g: Any, input: Any, out: Any) -> Any:
-    """Flat, but for the directions of complex numbers."""
+    """The gradient of `sgn`: 0, except for complex numbers."""
     if not input.dtype.is_complex:
         return flat(g)
     size = input.abs()
@@ -365,20 +365,20 @@ def _sgn_gradient(g: Any, input: Any, out: Any) -> Any:
 
 
 # fmt: off
-unary("floor", np.floor, flat, "The next whole number below.", numpy=_rounding("floor_cpu", np.floor))
-unary("ceil", np.ceil, flat, "The next whole number above.", numpy=_rounding("ceil_cpu", np.ceil))
-unary("trunc", np.trunc, flat, "The next whole number towards 0.", numpy=_rounding("trunc_cpu", np.trunc))
+unary("floor", np.floor, flat, "The largest integer not above each element.", numpy=_rounding("floor_cpu", np.floor))
+unary("ceil", np.ceil, flat, "The smallest integer not below each element.", numpy=_rounding("ceil_cpu", np.ceil))
+unary("trunc", np.trunc, flat, "Each element, rounded towards 0.", numpy=_rounding("trunc_cpu", np.trunc))
 ROUND = unary("round", np.rint, flat, "The nearest whole number, halves to even.", numpy=_rounding("round_cpu", np.rint))
 unary("frac", scalars.frac, lambda g: g, "The fractional part.", numpy=not_for("frac_cpu", "biuc", scalars.frac))
 unary("abs", np.absolute, _abs_gradient, "The absolute value.", numpy=not_for("abs_cpu", "b", np.absolute))
-unary("sign", scalars.sign, flat, "-1, 0 or 1.", numpy=not_for("sign_cpu", "c", _sgn))
-unary("sgn", scalars.sign, _sgn_gradient, "-1, 0 or 1; of a complex number its direction.", numpy=_sgn)
+unary("sign", scalars.sign, flat, "The sign: -1, 0 or 1.", numpy=not_for("sign_cpu", "c", _sgn))
+unary("sgn", scalars.sign, _sgn_gradient, "The sign: -1, 0 or 1; for a complex number x / |x|.", numpy=_sgn)
 binary("copysign", np.copysign,
        (lambda g, input, out: (g * (out / input)).masked_fill(input == 0, 0), flat),
-       "The first's size with the second's sign.", to_float=True, numbers="other")
+       "The magnitude of the first with the sign of the second.", to_float=True, numbers="other")
 binary("heaviside", scalars.heaviside,
        (unknown("heaviside", "input"), unknown("heaviside", "other")),
-       "0 below 0, the second at 0, 1 above.", numbers="none", same_types=True,
+       "The Heaviside step function: 0 below 0, `other` at 0, 1 above.", numbers="none", same_types=True,
        numpy=not_for("heaviside_cpu", "c", lambda a, b: np.where(a == 0, b, a > 0).astype(a.dtype)))
 # fmt: on
 
@@ -387,7 +387,7 @@ _absolute_in_place = FUNCTIONS["abs_"]
 
 
 def abs_(self: Tensor) -> Tensor:
-    """`abs`, written into the tensor itself."""
+    """`abs`, in place."""
     if self.dtype.is_complex:
         raise RuntimeError("In-place abs is not supported for complex tensors.")
     return _absolute_in_place(self)
@@ -438,7 +438,7 @@ def _divided_by(self: Tensor, other: Any) -> Any:
     return self.reciprocal() * other if isinstance(other, (Tensor, *NUMBERS)) else NotImplemented
 
 
-for _name in ("__rdiv__", "__rtruediv__"):  # as Torch computes it, to the last digit
+for _name in ("__rdiv__", "__rtruediv__"):  # as Torch computes it, bit for bit
     method(_name, lambda self, other: _divided_by(self, other))
 method("__div__", Tensor.__truediv__)
 method("__idiv__", lambda self, other: self.div_(other))

@@ -1,6 +1,6 @@
 """Operations as calls of Torch's own: `sum` of a record with its parameters as `aten.sum.dim_IntList(x, [1], True)`.
 
-Who looks at operations from outside (`__torch_dispatch__`, `make_fx`, `torch.export`) knows them by the names
+What sees operations from outside (`__torch_dispatch__`, `make_fx`, `torch.export`) knows them by the names
 of `torch.ops.aten` and the order of arguments there. `aten_call` says both. A record that Torch has no operation
 for, or another one, is called by its own name, in `torch.ops.minitorch`.
 """
@@ -19,14 +19,14 @@ from .record import ELEMENTWISE, Op
 from .writes import InPlace
 
 Call = tuple[str, tuple[Any, ...], dict[str, Any]]
-"""The name of an operation with that of its overload, its arguments by place, and by name."""
+"""An operation's name with its overload, its positional arguments, and its keyword arguments."""
 
 Row = Callable[..., Call]
-"""Of the inputs and parameters of a record: the call."""
+"""From the inputs and parameters of a record to the call."""
 
 
 def _call(name: str, *args: Any, **kwargs: Any) -> Call:
-    """A call, without the arguments at its end that are None or empty."""
+    """A call, without trailing arguments that are None or empty."""
     given = list(args)
     while given and given[-1] is None:
         given.pop()
@@ -43,7 +43,7 @@ def _unless(default: Any, value: Any) -> Any:
 
 
 def flat(shape: Any) -> list[int]:
-    """A shape that was given as numbers, or as one list of them."""
+    """A shape that was given as several integers or as one list."""
     first = shape[0] if len(shape) == 1 else None
     return list(first if isinstance(first, (list, tuple)) else shape)
 
@@ -55,7 +55,7 @@ _PLAIN = frozenset(("floor_divide", "maximum", "minimum", "fmax", "fmin", "atan2
 
 
 def _elementwise(name: str, inputs: Sequence[Any], constants: tuple[Any, ...] = (), **params: Any) -> Call:  # fmt: skip
-    """The call of an elementwise record that has no row of its own."""
+    """The call of an elementwise record that is not in the table."""
     if len(inputs) == 2 and not isinstance(inputs[0], Tensor):
         if name == "sub":
             return _call("rsub.Scalar", inputs[1], inputs[0])
@@ -105,7 +105,7 @@ def _elu(input: Any, constants: tuple[float, float, float]) -> Call:
 
 
 def key_steps(ndim: int, key: tuple[Any, ...]) -> list[tuple[str, tuple[Any, ...]]]:
-    """What indexing with whole numbers, slices and None is made of: calls on what the one before gave."""
+    """Basic indexing (integers, slices, None) as a sequence of calls, each on the result of the one before."""
     taken = sum(part is not None and part is not Ellipsis for part in key)
     steps: list[tuple[str, tuple[Any, ...]]] = []
     dim = 0
@@ -208,7 +208,7 @@ def _avg_pool(input: Any, window: Any) -> Call:
 
 
 def _reduction(name: str, by_dim: str, one: bool = False, **options: Any) -> Row:
-    """The row of a reduction: over all dimensions it is another overload than over some."""
+    """The table row of a reduction: all dimensions and some dimensions are different overloads."""
 
     def row(input: Any, dim: Any = (), keepdim: bool = False, dtype: Any = None) -> Call:
         dims = list(dim)
@@ -356,7 +356,7 @@ ROWS: dict[str, Row] = {
     "full": lambda size, value, dtype: _call("full.default", list(size), value, dtype=_torch_dtype(dtype)),
     "uniform": lambda input, args, generator: _call("uniform.default", input, *args, generator=generator),
 }  # fmt: skip
-"""How records are called in `aten`."""
+"""The call in `aten` for each record."""
 
 FIRST: dict[str, Row] = {
     "native_layer_norm": lambda input, weight, bias, by, eps: _call(
@@ -378,11 +378,11 @@ FIRST: dict[str, Row] = {
     "max_pool2d_with_indices": _max_pool(""),
     "max_pool3d_with_indices": _max_pool(""),
 }  # fmt: skip
-"""How records of several results are called where only the first one is wanted."""
+"""The call for records with several results where only the first is used."""
 
 
 def aten_call(op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Call | None:
-    """The call that an operation is in Torch; None where it has none."""
+    """The call in Torch that corresponds to an operation, or None."""
     if isinstance(op, InPlace):
         found = aten_call(op.op, inputs, params)
         if found is None:
@@ -445,6 +445,6 @@ _COMPOSITES: dict[str, Callable[..., Call | None]] = {
 
 
 def composite_call(op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Call | None:
-    """The call that a composite function is, if graphs have it as one node; None: they have what it is made of."""
+    """The call for a composite function that is one node in graphs; None if it is decomposed."""
     row = _COMPOSITES.get(op.name)
     return None if row is None else row(*inputs, **params)

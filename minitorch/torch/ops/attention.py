@@ -1,4 +1,4 @@
-"""Attention: values mixed in proportion to how well keys match queries."""
+"""Attention: averages of values, weighted by how well their keys match each query."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _shares_gradients(g: Any, query: Any, key: Any, out: Any, scale: float, need
 
 SHARES = Op(
     "scaled_dot_product_shares", ("query", "key", "mask"), in_single(cpu.attention_weights), _shares_gradients,
-    doc="How much each query takes of each key: softmax(scale query keyᵀ + mask).",
+    doc="The attention weights: softmax(scale query keyᵀ + mask).",
 )  # fmt: skip
 
 
@@ -94,9 +94,9 @@ def scaled_dot_product_attention(
         query: (..., L, E)
         key: (..., S, E)
         value: (..., S, Ev)
-        attn_mask: what to add to the scores (..., L, S), or where they count
-        dropout_p: how much of the shares to drop, also when not training
-        is_causal: whether a query sees only the keys up to its own place
+        attn_mask: (..., L, S), added to the scores; a boolean one is True where a query may attend to a key
+        dropout_p: probability of dropping an attention weight, also when not training
+        is_causal: whether a query attends only to keys up to its own position
         scale: by default 1 / sqrt(E)
         enable_gqa: whether groups of query heads share a key and value head
     """
@@ -187,9 +187,9 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Attention in several subspaces at once, as `nn.MultiheadAttention` with these arguments has it.
+    """Multi-head attention, as `nn.MultiheadAttention` computes it with these parameters.
 
-    Inputs are (L, N, E) or (L, E). Returns the output, and the shares if `need_weights`.
+    Inputs are (L, N, E) or (L, E). Returns the output, and the attention weights if `need_weights`.
     """
     batched = _check_heads(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
@@ -223,7 +223,7 @@ def multi_head_attention_forward(
 
 
 def _check_options(width: int, expected: int, num_heads: int, lacks_mask: bool) -> None:
-    """Raise for a hint without its mask, or a width that is not the one expected or does not divide."""
+    """RuntimeError or AssertionError for `is_causal` without a mask, or an embedding size that does not fit."""
     if lacks_mask:
         raise RuntimeError(
             "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
@@ -236,7 +236,7 @@ def _check_options(width: int, expected: int, num_heads: int, lacks_mask: bool) 
 
 
 def _followed_by(k: Tensor, v: Tensor, bias_k: Any, bias_v: Any) -> tuple[Tensor, Tensor]:
-    """Keys and values (L, N, E), each followed by its bias, if there are any."""
+    """Keys and values (L, N, E), each with its bias appended, if there is one."""
     if (bias_k is None) != (bias_v is None):
         raise AssertionError("bias_k and bias_v must be given together")
     if bias_k is None:
@@ -262,7 +262,7 @@ def _attend(
     is_causal: bool,
     need_weights: bool,
 ) -> tuple[Tensor, Tensor | None]:
-    """The mixed values of each head, and the shares if wanted."""
+    """The output of each head, and the attention weights if wanted."""
     if not need_weights:
         return scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal), None
     if q.dtype is not k.dtype:
@@ -276,7 +276,7 @@ def _attend(
 def _projected(
     query: Tensor, key: Tensor, value: Tensor, packed: Any, bias: Any, separate: Any
 ) -> list[Tensor]:
-    """Queries, keys and values; the weights come as one or as three."""
+    """Queries, keys and values, projected by one weight for all three or by one for each."""
     if separate is None:
         if packed is None:
             raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
@@ -314,7 +314,7 @@ def _joined(tensors: list[Tensor], dim: int) -> Tensor:
 
 
 def additive_mask(mask: Tensor | None, name: str, query: Tensor) -> Tensor | None:
-    """A mask as numbers to add to scores."""
+    """A boolean or float mask as numbers to add to scores."""
     if mask is None or mask.dtype.is_floating_point:
         return mask
     if mask.dtype is not dtypes.bool_:
@@ -334,14 +334,14 @@ def _mask_of_heads(mask: Tensor | None, shape: tuple[int, int], heads: int) -> T
 
 
 def _one_more(mask: Tensor | None) -> Tensor | None:
-    """A mask with a key more, which all may see."""
+    """A mask with one more key, which every query may attend to."""
     return None if mask is None else pad(mask, (0, 1))
 
 
 def _merged(
     mask: Tensor | None, padding: Tensor | None, batch: int, heads: int, keys: int
 ) -> Tensor | None:
-    """One mask from that of the scores and that of the keys."""
+    """The attention mask and the key padding mask as one."""
     if padding is None:
         return mask
     if padding._array.shape != (batch, keys):
@@ -357,7 +357,7 @@ def _merged(
 def _check_heads(
     query: Tensor, key: Tensor, value: Tensor, padding: Any, mask: Any, heads: int
 ) -> bool:
-    """Whether the inputs are batches; AssertionError, as in Torch, if they do not fit together."""
+    """Whether the inputs are batched; AssertionError, as in Torch, if their shapes do not match."""
     if query.ndim not in (2, 3):
         raise AssertionError(
             f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D query tensor"

@@ -1,4 +1,4 @@
-"""Questions about elements, logic and bits: what they answer has no derivative."""
+"""Comparisons, logic and bitwise operations: their results have no derivative."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _comparison(name: str, compute: np.ufunc, doc: str, ordered: bool = True) ->
     op = binary(
         name,
         compute,
-        (flat, flat),  # for twins that write 0 or 1 into numbers
+        (flat, flat),  # for in-place versions, which write 0 or 1 into numbers
         doc,
         numpy=not_for(name, "c", compute) if ordered else None,
         numbers="other",
@@ -50,12 +50,12 @@ def _comparison(name: str, compute: np.ufunc, doc: str, ordered: bool = True) ->
     operator(name, op, reflected=False, has_twin=False)
 
 
-_comparison("eq", np.equal, "Whether two elements are equal.", ordered=False)
-_comparison("ne", np.not_equal, "Whether two elements differ.", ordered=False)
-_comparison("lt", np.less, "Whether the first is smaller.")
-_comparison("le", np.less_equal, "Whether the first is smaller or equal.")
-_comparison("gt", np.greater, "Whether the first is larger.")
-_comparison("ge", np.greater_equal, "Whether the first is larger or equal.")
+_comparison("eq", np.equal, "Whether elements are equal.", ordered=False)
+_comparison("ne", np.not_equal, "Whether elements differ.", ordered=False)
+_comparison("lt", np.less, "Whether input < other, elementwise.")
+_comparison("le", np.less_equal, "Whether input <= other, elementwise.")
+_comparison("gt", np.greater, "Whether input > other, elementwise.")
+_comparison("ge", np.greater_equal, "Whether input >= other, elementwise.")
 for _new, _old in [
     ("less", "lt"), ("less_equal", "le"), ("greater", "gt"), ("greater_equal", "ge"), ("not_equal", "ne"),
 ]:  # fmt: skip
@@ -64,7 +64,7 @@ method("__hash__", object.__hash__)
 
 
 def _logical(name: str, compute: np.ufunc, doc: str) -> None:
-    """A question about the truth of elements, whatever their types."""
+    """Declare a logical operation: elements of any dtype are True unless they are 0."""
     op = Op(
         name, ("input", "other"), lambda input, other: _broadcast(name, compute, input, other),
         {"input": flat, "other": flat}, scalar=compute, doc=doc,
@@ -76,19 +76,17 @@ def _logical(name: str, compute: np.ufunc, doc: str) -> None:
 
 def _broadcast(name: str, compute: np.ufunc, input: Array, other: Array) -> Array:
     broadcast_shapes(name, input.shape, other.shape)
-    a, b = meet((input, other))  # in whose type a number may be 0
+    a, b = meet((input, other))  # a number may be rounded to 0 in its dtype
     return laid_out(compute(a.astype(bool), b.astype(bool)), (input, other))
 
 
-_logical("logical_and", np.logical_and, "Whether both are true.")
-_logical("logical_or", np.logical_or, "Whether one is true, or both.")
-_logical("logical_xor", np.logical_xor, "Whether exactly one is true.")
-unary(
-    "logical_not", np.logical_not, flat, "Whether it is false.", numpy=lambda x: np.logical_not(x)
-)
-unary("isnan", np.isnan, None, "Whether it is not a number.", has_twin=False)
-unary("isinf", np.isinf, None, "Whether it is infinite.", has_twin=False)
-unary("isfinite", np.isfinite, None, "Whether it is a finite number.", has_twin=False)
+_logical("logical_and", np.logical_and, "Logical and.")
+_logical("logical_or", np.logical_or, "Logical or.")
+_logical("logical_xor", np.logical_xor, "Logical exclusive or.")
+unary("logical_not", np.logical_not, flat, "Logical not.", numpy=lambda x: np.logical_not(x))
+unary("isnan", np.isnan, None, "Whether each element is NaN.", has_twin=False)
+unary("isinf", np.isinf, None, "Whether each element is infinite.", has_twin=False)
+unary("isfinite", np.isfinite, None, "Whether each element is finite.", has_twin=False)
 
 
 def _signed_infinity(name: str, positive: bool) -> Callable[[Array], Array]:
@@ -100,15 +98,15 @@ def _signed_infinity(name: str, positive: bool) -> Callable[[Array], Array]:
     return run
 
 
-unary("isposinf", lambda x: x == np.inf, None, "Whether it is infinite and positive.", has_twin=False,
+unary("isposinf", lambda x: x == np.inf, None, "Whether each element is +inf.", has_twin=False,
       numpy=_signed_infinity("isposinf", True))  # fmt: skip
-unary("isneginf", lambda x: x == -np.inf, None, "Whether it is infinite and negative.", has_twin=False,
+unary("isneginf", lambda x: x == -np.inf, None, "Whether each element is -inf.", has_twin=False,
       numpy=_signed_infinity("isneginf", False))  # fmt: skip
 unary(
     "isreal",
     None,
     None,
-    "Whether its imaginary part is 0.",
+    "Whether each element is real: its imaginary part is 0.",
     has_twin=False,
     numpy=lambda x: x.imag == 0,
 )
@@ -123,9 +121,9 @@ def _signbit(x: Array) -> Array:
 unary("signbit", np.signbit, None, "Whether the sign bit is set.", has_twin=False, numpy=_signbit)
 
 for _name, _compute, _symbol, _doc in [
-    ("bitwise_and", np.bitwise_and, "and", "Bits that both have."),
-    ("bitwise_or", np.bitwise_or, "or", "Bits that either has."),
-    ("bitwise_xor", np.bitwise_xor, "xor", "Bits that one has and the other has not."),
+    ("bitwise_and", np.bitwise_and, "and", "Bitwise and."),
+    ("bitwise_or", np.bitwise_or, "or", "Bitwise or."),
+    ("bitwise_xor", np.bitwise_xor, "xor", "Bitwise exclusive or."),
 ]:
     binary(
         _name,
@@ -137,8 +135,8 @@ for _name, _compute, _symbol, _doc in [
         numbers="one",
     )
 for _name, _compute, _symbol, _doc in [
-    ("bitwise_left_shift", np.left_shift, "lshift", "Bits moved up."),
-    ("bitwise_right_shift", np.right_shift, "rshift", "Bits moved down."),
+    ("bitwise_left_shift", np.left_shift, "lshift", "Bits shifted to the left."),
+    ("bitwise_right_shift", np.right_shift, "rshift", "Bits shifted to the right."),
 ]:
     binary(
         _name,
@@ -153,7 +151,7 @@ unary(
     "bitwise_not",
     np.invert,
     None,
-    "All bits inverted.",
+    "Bitwise not.",
     numpy=not_for("bitwise_not_cpu", "fcV", np.invert),
 )
 
@@ -199,7 +197,7 @@ WHERE = Op(
 def where(
     condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None
 ) -> Any:
-    """`input` where the condition holds, else `other`; with the condition alone, where that is."""
+    """`input` where the condition holds, else `other`; with the condition alone, the indices where it holds."""
     check_tensor("where", condition, "condition")
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
@@ -223,7 +221,7 @@ method("where", _where_method)
 def isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Tensor:
-    """Whether two elements differ by at most `atol + rtol * abs(other)`."""
+    """Whether elements differ by at most `atol + rtol * abs(other)`."""
     check_tensor("isclose", input)
     check_tensor("isclose", other, "other")
     if input.dtype is not other.dtype:
@@ -261,7 +259,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 @function
 def is_tensor(obj: Any) -> bool:
-    """Whether it is a tensor."""
+    """Whether an object is a tensor."""
     return isinstance(obj, Tensor)
 
 

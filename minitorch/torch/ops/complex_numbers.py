@@ -35,13 +35,13 @@ CONJ = Op(
     np.conjugate,
     {"input": lambda g: conjugate(g)},
     scalar=np.conjugate,
-    doc="The conjugate.",
+    doc="The complex conjugate.",
 )
 
 
 @function_and_method
 def conj(input: Tensor) -> Tensor:
-    """The conjugate of each element; real tensors as they are."""
+    """The complex conjugate of each element; a real tensor itself."""
     check_tensor("conj", input)
     return CONJ(input) if input._array.dtype.kind == "c" else input
 
@@ -58,7 +58,7 @@ as_functions("conj_physical_")
 
 
 def _unchanged(name: str, doc: str) -> None:
-    """Nothing is conjugated or negated later here, so there is nothing to resolve."""
+    """Declare `resolve_conj` and `resolve_neg`, which return the tensor: conjugation is never lazy here."""
 
     def call(input: Tensor) -> Tensor:
         return input
@@ -75,15 +75,15 @@ def _never(name: str, doc: str) -> None:
     function_and_method(call)
 
 
-_unchanged("resolve_conj", "The tensor with its conjugation carried out: here, itself.")
-_unchanged("resolve_neg", "The tensor with its negation carried out: here, itself.")
-_never("is_conj", "Whether a conjugation is still to be carried out: here, never.")
-_never("is_neg", "Whether a negation is still to be carried out: here, never.")
+_unchanged("resolve_conj", "The tensor itself: conjugation is never lazy here.")
+_unchanged("resolve_neg", "The tensor itself: negation is never lazy here.")
+_never("is_conj", "Whether the tensor is lazily conjugated: here, never.")
+_never("is_neg", "Whether the tensor is lazily negated: here, never.")
 
 
 @function_and_method
 def adjoint(input: Tensor) -> Tensor:
-    """The last two dimensions swapped, conjugated."""
+    """The last two dimensions transposed and conjugated."""
     return conj(input.mT)
 
 
@@ -97,7 +97,7 @@ def _hermitian(self: Tensor) -> Tensor:
 
 
 method("mH", property(adjoint, doc="`mT`, conjugated."))
-method("H", property(_hermitian, doc="A matrix transposed and conjugated."))
+method("H", property(_hermitian, doc="The conjugate transpose of a matrix."))
 
 # --- Parts --------------------------------------------------------------------------------------
 
@@ -105,8 +105,8 @@ REAL = Op("real", ("input",), lambda input: input.real, {"input": lambda g: g + 
 IMAG = Op("imag", ("input",), lambda input: input.imag, {"input": lambda g: g * 1j}, view=True)
 
 
-def _part(name: str, op: Op) -> None:
-    """`torch.real(x)` and `x.real`, which can be assigned."""
+def _part(name: str, op: Op, doc: str) -> None:
+    """Declare `torch.real(x)` and `x.real`, which can be assigned."""
 
     def get(self: Tensor) -> Tensor:
         if self.dtype.is_complex:
@@ -118,13 +118,13 @@ def _part(name: str, op: Op) -> None:
     def put(self: Tensor, value: Any) -> None:
         get(self).copy_(value if isinstance(value, Tensor) else self.real.new_tensor(value))
 
-    method(name, property(get, put, doc=f"The {name} part."))
-    get.__name__, get.__doc__ = name, f"The {name} part."
+    method(name, property(get, put, doc=doc))
+    get.__name__, get.__doc__ = name, doc
     FUNCTIONS[name] = get
 
 
-_part("real", REAL)
-_part("imag", IMAG)
+_part("real", REAL, "The real part of each element.")
+_part("imag", IMAG, "The imaginary part of each element.")
 
 
 def _view_as_real(input: Array) -> Array:
@@ -227,7 +227,7 @@ def polar(abs: Tensor, angle: Tensor, *, out: Any = None) -> Tensor:
 
 
 def _angle(input: Array) -> Array:
-    """Of a real number 0 or pi, and NaN of NaN."""
+    """The angle of real numbers: 0 or pi, and NaN for NaN."""
     if input.dtype.kind == "c":
         return np.angle(input)
     pi = np.where(input < 0, input.dtype.type(np.pi), input.dtype.type(0))
@@ -235,7 +235,7 @@ def _angle(input: Array) -> Array:
 
 
 def _angle_gradient(g: Any, input: Any) -> Any:
-    """i z / |z|², and nothing at 0; real numbers have a constant angle."""
+    """The gradient of `angle`: i z / |z|², 0 at 0 and for real numbers."""
     if not input.dtype.is_complex:
         return g * 0
     size = input.abs()

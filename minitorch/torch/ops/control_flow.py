@@ -17,7 +17,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
 
 @function
 def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any) -> Any:  # fmt: skip
-    """Call the body on its own results as long as the condition holds."""
+    """Call the body on its own results while the condition holds."""
     values = tuple(carried_inputs)
     while cond_fn(*values):
         found = body_fn(*values)
@@ -26,7 +26,7 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried
 
 
 def _sym_ite(condition: Any, first: Any, second: Any) -> Any:
-    """The first if a condition holds, else the second."""
+    """The first value if the condition holds, else the second."""
     return first if condition else second
 
 

@@ -1,4 +1,4 @@
-"""From tensors to other types, to Python, NumPy and other libraries, and back."""
+"""Conversion of tensors to other dtypes and devices, to Python numbers and NumPy arrays, and back."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _cast(input: Array, kind: Any) -> Array:
 
 
 def _within(input: Array, float8: str) -> Array:
-    """Numbers as a type of eight bits holds them: one without infinity, one with powers of two alone."""
+    """Numbers clipped to what a float8 dtype can represent."""
     if float8 == "float8_e4m3fn":
         return np.clip(input.astype(np.float32), -448, 448)
     if float8 == "float8_e8m0fnu":
@@ -44,7 +44,7 @@ def _within(input: Array, float8: str) -> Array:
 
 CAST = Op(
     "_to_copy", ("input",), _cast, {"input": lambda g: g}, node="ToCopyBackward0",
-    scalar=np.positive, doc="A copy of another type.",
+    scalar=np.positive, doc="A copy in another dtype.",
 )  # fmt: skip
 
 
@@ -59,7 +59,7 @@ def to(
     self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = None, copy: Any = None,
     memory_format: Any = None, tensor: Any = None,
 ) -> Tensor:  # fmt: skip
-    """The tensor as another type or on another device; itself if that changes nothing."""
+    """The tensor in another dtype or on another device; itself if that changes nothing."""
     named = {"dtype": dtype, "device": device, "copy": copy, "memory_format": memory_format, "tensor": tensor}  # fmt: skip
     kwargs = {k: v for k, v in named.items() if v is not None}
     if len(args) == 1 and not kwargs and isinstance(args[0], dtype_type):
@@ -76,7 +76,7 @@ def to(
 
 
 def _asks_for_layout(x: Tensor, memory_format: Any, copying: bool) -> bool:
-    """Whether a copy is asked for that lies in another way; without it, images have the say."""
+    """Whether another memory format is asked for."""
     wanted = str(memory_format)
     if memory_format is None or wanted.endswith("preserve_format"):
         return False
@@ -86,12 +86,12 @@ def _asks_for_layout(x: Tensor, memory_format: Any, copying: bool) -> bool:
 def destination(
     args: tuple[Any, ...], named: dict[str, Any]
 ) -> tuple[dtype_type | None, device_type | None, bool, Any]:
-    """The type and the device that a call of `to` asks for, whether it must copy, and how to lie in memory."""
+    """The dtype, device, copy flag and memory format that a call of `to` asks for."""
     kind: Any = named.pop("dtype", None)
     where: Any = named.pop("device", None)
     other = named.pop("tensor", None)
     whole = int if isinstance((*args, None, None)[1], bool) else bool
-    if args and isinstance(args[0], (float, complex, whole)):  # a number stands for its type
+    if args and isinstance(args[0], (float, complex, whole)):  # a number stands for its dtype
         kind, args = dtypes.from_numpy_dtype(np.asarray(args[0]).dtype), args[1:]
     for arg in (*args, other):
         if isinstance(arg, dtype_type):
@@ -136,7 +136,7 @@ for _name, _kind in {
 
 @only_method
 def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The name of the tensor's type, or the tensor as another type."""
+    """The name of the tensor's type, or the tensor in another dtype."""
     if dtype is None:
         return f"torch.{self.dtype.type_name}"
     if isinstance(dtype, str):
@@ -149,13 +149,13 @@ def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 @only_method
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """The tensor as another tensor's type."""
+    """The tensor in another tensor's dtype."""
     return self.to(other.dtype)
 
 
 @only_method
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor in the machine's main memory."""
+    """The tensor on the CPU."""
     return self.to(CPU) if others else self
 
 
@@ -175,9 +175,7 @@ def item(self: Tensor) -> Any:
         raise RuntimeError(
             f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
         )
-    value = readable(
-        self._array
-    ).item()  # a number of half precision is of a type that is not Python's
+    value = readable(self._array).item()  # numbers in half precision are not Python floats
     return float(value) if self._array.dtype.kind == "V" else value
 
 
@@ -340,7 +338,7 @@ method("__array_interface__", property(lambda self: self.numpy().__array_interfa
 
 
 def _type_name(cls: Any) -> str:
-    """What stands before the parenthesis: classes of a program's own have their name there."""
+    """What `repr` begins with: the class name of subclasses, else `tensor`."""
     from ..nn.parameter import Parameter
 
     return "tensor" if cls in (Tensor, Parameter) else cls.__name__
@@ -370,7 +368,7 @@ def _storage(name: str) -> None:
     def call(self: Tensor) -> Any:
         return getattr(storage, name)(self)
 
-    call.__name__, call.__doc__ = name, "The memory behind the tensor."
+    call.__name__, call.__doc__ = name, "The tensor's storage."
     method(name, call)
 
 

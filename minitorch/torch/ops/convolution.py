@@ -81,7 +81,7 @@ def _weigh(grad: Any, x: Any, shape: Sizes, *steps: Any) -> Any:
 
 
 def _cropped(x: Any, shape: Sizes) -> Any:
-    """Without the windows that only fit because a transposed convolution was padded at its end."""
+    """The output without positions that exist only because of a transposed convolution's `output_padding`."""
     return x if x._array.shape == shape else x[tuple(slice(n) for n in shape)]
 
 
@@ -99,7 +99,7 @@ CONVOLUTION = Op(
             _weigh(g, input, shapes[1], stride, padding, dilation, groups),
         "bias": _per_channel,
     },
-    doc="Each window of the input times the weight.", kind=PRODUCT,
+    doc="The convolution of the input with the weight.", kind=PRODUCT,
 )  # fmt: skip
 TRANSPOSED = Op(
     "conv_transpose", ("input", "weight", "bias"), as_image(_transposed),
@@ -110,7 +110,7 @@ TRANSPOSED = Op(
             _weigh(conj(input), conj(g), shapes[1], stride, padding, dilation, groups),
         "bias": _per_channel,
     },
-    node="ConvolutionBackward0", doc="Each element of the input times the weight, added up in windows.", kind=PRODUCT,
+    node="ConvolutionBackward0", doc="The transposed convolution of the input with the weight.", kind=PRODUCT,
 )  # fmt: skip
 WEIGHT = Op(
     "convolution_backward_weight", ("grad", "input"), _weight,
@@ -140,7 +140,7 @@ def per_dimension(name: str, value: Any, dims: int) -> Sizes:
 
 
 def _same_type(input: Tensor, bias: Any, padding: Any) -> Any:
-    """The bias, in the input's type where padding is a word: Torch does not compare the types then."""
+    """The bias, in the input's dtype if padding is a string: Torch does not compare the dtypes then."""
     if not isinstance(bias, Tensor) or not isinstance(padding, str) or is_half(input._array):
         return bias
     return bias.to(input.dtype)
@@ -172,7 +172,7 @@ def _check_operands(name: str, dims: int, input: Tensor, weight: Tensor, bias: A
 def _same_padding(
     input: Tensor, kernel: Sizes, stride: Sizes, dilation: Sizes
 ) -> tuple[Tensor, Sizes]:
-    """Padding that keeps the size; where it is odd, the input gets the rest at its end."""
+    """Padding that keeps the size; if it is odd, the input is padded by one more at its end."""
     if any(s != 1 for s in stride):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]

@@ -1,4 +1,4 @@
-"""Copies in memory of their own, and how they lie in it."""
+"""Copies of tensors, and their memory formats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .surface import check_tensor, function_and_method, only_method
 
 
 def _channels_last(array: Array) -> Array:
-    """A copy in which the second dimension lies innermost."""
+    """A copy with the second dimension innermost in memory."""
     return np.moveaxis(np.moveaxis(array, 1, -1).copy("C"), -1, 1)
 
 
@@ -30,13 +30,13 @@ CLONE = Op(
     ("input",),
     _copy,
     {"input": lambda g: g},
-    doc="A copy in memory of its own.",
+    doc="A copy.",
     kind=MOVEMENT,
 )
 
 
 def order_of_memory(array: Array, memory_format: Any) -> str:
-    """How a copy lies in memory: "K" as the original does, "C" in order, or "channels_last"."""
+    """A copy's layout in memory: "K" as the original, "C" row-major, or "channels_last"."""
     wanted = str(memory_format)
     if "channels_last" in wanted:
         need = 5 if wanted.endswith("3d") else 4
@@ -50,20 +50,20 @@ def order_of_memory(array: Array, memory_format: Any) -> str:
 
 @function_and_method
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy in memory of its own."""
+    """A copy with its own memory."""
     check_tensor("clone", input)
     return CLONE(input, order=order_of_memory(input._array, memory_format))
 
 
 @only_method
 def _own_copy(self: Tensor) -> Tensor:
-    """A copy, for the walk back, which looks at no arguments and asks nobody above the door."""
+    """A copy, for backward: without checks of arguments and overrides."""
     return bind(CLONE, (self,), {"order": "K"})
 
 
 @only_method
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself if its elements lie in order, else a copy where they do."""
+    """The tensor itself if it is contiguous in the memory format, else a contiguous copy."""
     if memory_format is not None and order_of_memory(self._array, memory_format) == "channels_last":
         if self.is_contiguous(memory_format=memory_format):
             return self

@@ -1,4 +1,4 @@
-"""Distinct values, where values belong among others, and how many there are of each."""
+"""Distinct values, binary search, and histograms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .surface import check_tensor, function, function_and_method, into
 
 
 def _unique(input: Array, dim: int | None, consecutive: bool) -> tuple[Array, Array, Array]:
-    """Distinct values or places of a dimension, which of them each was, how many there are of each."""
+    """Distinct elements or slices, the index of each input among them, and their counts."""
     if dim is None:
         flat = input.reshape(-1)
         order = np.arange(flat.size, like=flat) if consecutive else order_of(flat, 0)
@@ -52,7 +52,7 @@ def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:  # fmt: skip
-    """The distinct elements, or the distinct places of a dimension, in order."""
+    """The distinct elements, or the distinct slices along a dimension, sorted."""
     check_tensor("unique", input)
     _check_flags("unique", sorted, return_inverse, return_counts)
     return _distinct(input, dim, False, (return_inverse, return_counts))
@@ -62,7 +62,7 @@ def unique(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The elements, or places of a dimension, that differ from the ones before them."""
+    """The elements, or slices along a dimension, that differ from the ones before them."""
     check_tensor("unique_consecutive", input)
     _check_flags("unique_consecutive", return_inverse, return_counts)
     return _distinct(input, dim, True, (return_inverse, return_counts))
@@ -77,7 +77,7 @@ def _check_flags(name: str, *flags: Any) -> None:
 
 
 def _as_rows(name: str, array: Array, dim: int) -> Array:
-    """A dimension's places as the rows of a matrix."""
+    """The slices along a dimension as the rows of a matrix."""
     first = np.moveaxis(array, dim, 0)
     if not array.size and any(not s for d, s in enumerate(array.shape) if d != dim):
         if array.shape[dim]:
@@ -93,7 +93,7 @@ def _as_rows(name: str, array: Array, dim: int) -> Array:
 def _runs(
     array: Array, order: Array, shape: tuple[int, ...], dim: int = 0
 ) -> tuple[Array, Array, Array]:
-    """Along an order, one of each run of equal places; each place's run; the runs' lengths."""
+    """In a given order: one slice of each run of equal ones, each slice's run, and the runs' lengths."""
     ordered = np.take(array, order, axis=dim)
     rows = (
         np.moveaxis(ordered, dim, 0).reshape(len(order), -1)
@@ -127,7 +127,7 @@ SEARCH = Op("searchsorted", ("sorted_sequence", "input", "sorter"), _search,
 
 
 def _search_rows(rows: Array, values: Array, side: Any) -> Array:
-    """Where values belong in a sorted row, or in the row beside each row of values."""
+    """The positions of values in one sorted row, or of each row of values in its own sorted row."""
     if rows.ndim == 1:
         return np.searchsorted(rows, values, side)
     count = math.prod(rows.shape[:-1])
@@ -175,7 +175,7 @@ def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False,
     side: str | None = None, sorter: Tensor | None = None, out: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Where values belong in sorted rows."""
+    """The indices at which values would be inserted into sorted rows."""
     if side not in (None, "left", "right"):
         raise RuntimeError(
             f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
@@ -216,7 +216,7 @@ def _sorted_by(rows: Array, order: Array) -> Array:
 def bucketize(
     input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False, out: Any = None
 ) -> Tensor:
-    """Between which of sorted boundaries each value lies."""
+    """The index of the bucket between sorted boundaries in which each value lies."""
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
@@ -238,7 +238,7 @@ def isin(
     invert: bool = False,
     out: Any = None,
 ) -> Tensor:
-    """Whether each element is among others."""
+    """Whether each element is among the test elements."""
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError("isin() received an invalid combination of arguments - got two numbers")
     for v in (elements, test_elements):
@@ -251,7 +251,7 @@ def isin(
 
 @function
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """Places in a flattened tensor as places along each dimension of its shape."""
+    """Flat indices as indices along each dimension of a shape."""
     check_tensor("unravel_index", indices, "indices")
     if indices.dtype.kind != dtypes.INTEGRAL:
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
@@ -290,7 +290,7 @@ BINCOUNT = Op("bincount", ("input", "weights"), _bincount, {"input": None, "weig
 
 @function_and_method
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each whole number occurs, or the sum of the weights beside it."""
+    """How often each integer occurs, or the sum of its weights."""
     if input.ndim != 1 or (input._array < 0).any():
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if input.dtype.kind != dtypes.INTEGRAL:
@@ -311,7 +311,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 
 def _limits(name: str, low: float, high: float) -> tuple[float, float]:
-    """From where to where to count: as given, but over some width."""
+    """The range to count in; an empty one is widened."""
     if not np.isfinite(low) or not np.isfinite(high):
         raise RuntimeError(f"{name}: range of [{low}, {high}] is not finite")
     if low > high:
@@ -340,7 +340,7 @@ HISTC = Op("histc", ("input",), _histc, {"input": None})
 def histc(
     input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Any = None
 ) -> Tensor:
-    """How many elements fall into each of `bins` equal parts of a range."""
+    """The count of elements in each of `bins` equal bins of a range."""
     if not input.dtype.is_floating_point:
         raise NotImplementedError(
             f"\"histogram_cpu\" not implemented for '{kind_name(input._array)}'"
@@ -356,7 +356,7 @@ def histc(
 
 
 def _edges_of(name: str, values: Tensor, bins: Any, limits: tuple[float, float] | None) -> Tensor:
-    """The edges of bins: as given, or so many of equal width over a range."""
+    """The edges of bins: as given, or of a number of equal bins over a range."""
     if isinstance(bins, Tensor):
         if bins.ndim != 1 or bins.dtype is not values.dtype:
             raise RuntimeError(
@@ -377,14 +377,14 @@ def _edges_of(name: str, values: Tensor, bins: Any, limits: tuple[float, float] 
 
 
 def _bins_of(values: Array, edges: Array) -> Array:
-    """The bin of each value, which ends before the next begins, but for the last; -1 for none."""
+    """The bin of each value, or -1; a bin excludes its right edge, except for the last."""
     at = np.searchsorted(edges, values, "right") - 1
     at[values == edges[-1]] = len(edges) - 2
     return np.where((at < 0) | (at > len(edges) - 2), -1, at)
 
 
 def _counted(input: Array, weight: Array | None, *edges: Array, density: bool) -> Array:
-    """How many rows fall into each box of a grid, or the sum of their weights, or the density."""
+    """The count of rows in each bin of a grid, or the sum of their weights, or the density."""
     kind = input.dtype
     shape = tuple(len(e) - 1 for e in edges)
     places = np.stack([_bins_of(c, e) for c, e in zip(input.T, edges, strict=True)])
@@ -429,7 +429,7 @@ def histogram(
     density: bool = False,
     out: Any = None,
 ) -> Any:
-    """How many elements, or what weight of them, fall into each bin; and the edges of the bins."""
+    """The count of elements in each bin, or the sum of their weights; and the edges of the bins."""
     if not input.dtype.is_floating_point:
         raise NotImplementedError(
             f"\"histogram_cpu\" not implemented for '{kind_name(input._array)}'"
@@ -450,7 +450,7 @@ def histogramdd(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> Any:
-    """How many rows fall into each box of a grid; and the edges along each dimension."""
+    """The count of rows in each bin of a grid; and the edges along each dimension."""
     if input.ndim < 2:
         raise RuntimeError(
             f"torch.histogramdd: input tensor should have at least 2 dimensions, but got {input.ndim}"

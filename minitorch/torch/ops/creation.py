@@ -34,7 +34,7 @@ def _filled(size: Shape, dtype: Any, value: Any = 1) -> Array:
 
 
 def _on_device(method: str, formula: Callable[..., Array]) -> Callable[..., Array]:
-    """What makes an array, with its dimensions in some order in memory.
+    """A function that makes an array on a device, with its dimensions in a given order in memory.
 
     Args:
         method: of the backend of its device
@@ -79,7 +79,7 @@ LIFT = Op(
 
 
 def made_by(op: Op, params: dict[str, Any], device: Any, requires_grad: bool) -> Tensor:
-    """A leaf that a record makes without inputs, on a device."""
+    """A leaf, made on a device by a record without inputs."""
     if device is not CPU and (device is not None or chosen):
         where = where_new(device)
         if where is not None and where is not CPU:
@@ -91,7 +91,7 @@ def made_by(op: Op, params: dict[str, Any], device: Any, requires_grad: bool) ->
 
 
 def new_tensor_of(array: Array, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A leaf over an array of the CPU; on another device, over a copy."""
+    """A leaf that shares an array's memory on the CPU, or has a copy of it on another device."""
     return made_by(LIFT, {"data": array}, device, requires_grad)
 
 
@@ -99,7 +99,7 @@ def new_tensor_of(array: Array, device: Any = None, requires_grad: bool = False)
 
 
 def array_of(data: Any, dtype: dtype_type | None, copy: bool | None = True) -> Array:
-    """Data as an array of the type that Torch would give it."""
+    """Data as an array of the dtype that Torch would give it."""
     dtype = dtypes.given_type(dtype)
     if type(data) is list:
         return _from_python(data, dtype)
@@ -119,13 +119,13 @@ def array_of(data: Any, dtype: dtype_type | None, copy: bool | None = True) -> A
 
 
 def _from_python(data: Any, dtype: dtype_type | None) -> Array:
-    """Numbers, or lists of numbers, of tensors, of arrays, however nested."""
+    """An array from numbers or from nested lists of numbers, tensors and arrays."""
     kind = dtype or _kind_of(data)
     plain = _plain(data)
     try:
-        return without_errors(np.array, plain, kind.numpy)  # a float beyond the type is infinite
+        return without_errors(np.array, plain, kind.numpy)  # floats too large become infinite
     except OverflowError as e:
-        if kind.kind == dtypes.INTEGRAL and not kind.is_signed:  # what is below 0 wraps around
+        if kind.kind == dtypes.INTEGRAL and not kind.is_signed:  # negative integers wrap around
             whole = np.array(plain, dtype=object)
             fits = np.all(np.abs(whole) <= dtypes.iinfo(kind).max)
             if fits and _kind_of(data).kind <= dtypes.INTEGRAL:
@@ -146,7 +146,7 @@ def _from_python(data: Any, dtype: dtype_type | None) -> Array:
 
 
 def _kind_of(data: Any) -> dtype_type:
-    """The type of nested Python data: the highest kind among its numbers."""
+    """The dtype of nested Python data: the highest kind among its numbers."""
     best = None
     stack, last = [data], None
     while stack:
@@ -174,7 +174,7 @@ _NUMBERS = frozenset({bool, int, float, complex})
 
 
 def _plain(data: Any) -> Any:
-    """Nested data with the arrays of tensors in their places; TypeError for what NumPy takes for numbers."""
+    """Nested data with tensors as arrays; TypeError for objects that only NumPy accepts as numbers."""
     if isinstance(data, (list, tuple)):
         return list(data) if _NUMBERS.issuperset(map(type, data)) else [_plain(v) for v in data]
     if data is None:
@@ -230,7 +230,7 @@ def asarray(
     copy: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Anything like an array as a tensor."""
+    """Any array-like object as a tensor, sharing memory where it can."""
     if isinstance(obj, Tensor) and not copy:
         out = obj.detach().to(dtype=dtype, device=device)
         return out.requires_grad_() if requires_grad else out
@@ -241,7 +241,7 @@ def asarray(
 def scalar_tensor(
     s: Any, *, dtype: dtype_type | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """A number as a tensor without dimensions."""
+    """A number as a zero-dimensional tensor."""
     array = exact_cast(s, dtype or dtypes.get_default_dtype())
     return new_tensor_of(array, device, requires_grad)
 
@@ -250,7 +250,7 @@ def scalar_tensor(
 
 
 def shape_of(name: str, sizes: Sequence[Any], named: dict[str, Any]) -> tuple[int, ...]:
-    """The shape that a call asks for, as numbers, as one sequence, or by the name `size`."""
+    """The shape that a call asks for: several integers, one sequence, or the keyword `size`."""
     for s in sizes:
         if type(s) is not int or s < 0:
             break
@@ -270,7 +270,7 @@ def shape_of(name: str, sizes: Sequence[Any], named: dict[str, Any]) -> tuple[in
 
 
 def memory_order_of(like: Array, memory_format: Any) -> Any:
-    """In which order the dimensions of a new array lie in memory, the outermost first; None: as they come.
+    """The order of a new array's dimensions in memory, the outermost first; None: row-major.
 
     Args:
         like: the array that it is made after
@@ -286,8 +286,9 @@ def memory_order_of(like: Array, memory_format: Any) -> Any:
 
 
 def _declare_filled(op: Op) -> None:
-    """`torch.zeros(2, 3)`, `torch.zeros_like(x)`, `x.new_zeros(2, 3)`."""
+    """Declare `torch.zeros(2, 3)`, `torch.zeros_like(x)`, `x.new_zeros(2, 3)`."""
     name, name_like = op.name, f"{op.name}_like"
+    filled = "uninitialized" if name == "empty" else f"filled with {name}"
 
     def call(
         *sizes: Any, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
@@ -333,16 +334,16 @@ def _declare_filled(op: Op) -> None:
 
     for fn, own in ((call, name), (like, name_like), (new, f"new_{name}")):
         fn.__name__ = own
-    call.__doc__ = f"A tensor of a shape, {name}."
-    like.__doc__ = f"A tensor of another's shape and type, {name}."
-    new.__doc__ = f"A tensor of a shape and this one's type, {name}."
+    call.__doc__ = f"A tensor of a shape, {filled}."
+    like.__doc__ = f"A tensor of another's shape and dtype, {filled}."
+    new.__doc__ = f"A tensor of a shape and this one's dtype, {filled}."
     FUNCTIONS[name], FUNCTIONS[name_like] = call, like
     method(f"new_{name}", new)
 
 
 @only_method
 def _ones(self: Tensor) -> Tensor:
-    """Ones in the shape of a tensor: what the walk back begins with."""
+    """Ones in the shape of a tensor: the gradient that backward begins with."""
     params = {"size": self._array.shape, "dtype": self._array.dtype}
     return made_by(ONES, params, self.device if others else CPU, False)
 
@@ -350,7 +351,7 @@ def _ones(self: Tensor) -> Tensor:
 def made_like(
     op: Op, input: Tensor, dtype: Any, device: Any, requires_grad: bool, memory_format: Any, **more: Any
 ) -> Tensor:  # fmt: skip
-    """A leaf that a record makes in another tensor's shape and layout, and in its type if none is given."""
+    """A leaf of another tensor's shape, layout and, unless one is given, dtype, made by a record."""
     array = input._array
     kind = array.dtype if dtype is None else dtypes.given_type(dtype).numpy
     params = {"size": array.shape, "dtype": kind, **more}
@@ -366,7 +367,7 @@ for _op in (ZEROS, ONES, EMPTY):
 
 
 def _filling(shape: Shape, value: Any, dtype: dtype_type | None) -> dict[str, Any]:
-    """What `FULL` takes: a shape, a number and a type; RuntimeError if that cannot hold it."""
+    """The parameters of `FULL`: shape, number and dtype; RuntimeError if the dtype cannot represent the number."""
     number = value if type(value) is float else plain_number(value, "full", "fill_value")
     if dtype is None:
         dtype = dtypes.get_default_dtype() if type(number) is float else dtypes.of_number(number)
@@ -399,7 +400,7 @@ def full_like(
     input: Tensor, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
-    """A tensor of another's shape and type with every element set to a number."""
+    """A tensor of another's shape and dtype with every element set to a number."""
     check_tensor("full_like", input)
     kind = dtypes.given_type(dtype, input.dtype)
     value = _filling(input._array.shape, fill_value, kind)["value"]
@@ -411,7 +412,7 @@ def new_full(
     self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A tensor of a shape and this one's type with every element set to a number."""
+    """A tensor of a shape and this one's dtype with every element set to a number."""
     where = self.device if device is None else device
     kind = dtype or self.dtype
     return full(size, fill_value, dtype=kind, device=where, requires_grad=requires_grad)
@@ -422,7 +423,7 @@ def new_tensor(
     self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
     layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A copy of data, as this tensor's type."""
+    """A copy of data in this tensor's dtype."""
     where = self.device if device is None else device
     return new_tensor_of(array_of(data, dtype or self.dtype), where, requires_grad)
 
@@ -438,7 +439,7 @@ def empty_strided(
     size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A tensor of a shape and strides, not filled."""
+    """An uninitialized tensor of a shape and strides."""
     size, stride = sizes_of((size,)), sizes_of((stride,))
     if len(size) != len(stride):
         raise RuntimeError(
@@ -461,14 +462,14 @@ def empty_strided(
 def new_empty_strided(
     self: Tensor, size: Any, stride: Any, *, dtype: Any = None, **options: Any
 ) -> Tensor:
-    """A tensor of a shape, strides and this one's type, not filled."""
+    """An uninitialized tensor of a shape, strides and this one's dtype."""
     options.setdefault("device", self.device)
     return empty_strided(size, stride, dtype=dtype or self.dtype, **options)
 
 
 @function
 def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
-    """A tensor whose dimensions lie in memory in a given order, not filled."""
+    """An uninitialized tensor whose dimensions lie in memory in a given order."""
     size, ndim = sizes_of((size,)), len(size)
     if len(physical_layout) != ndim:
         raise RuntimeError(

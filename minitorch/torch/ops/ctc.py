@@ -1,7 +1,7 @@
-"""Connectionist temporal classification: how unlikely a sequence of labels is, however it is stretched.
+"""Connectionist temporal classification: the loss of a sequence of labels over all its alignments.
 
-The labels are laid out with blanks between them; `alpha[t, s]` is the logarithm of the
-probability of all ways to be at place s after step t, `beta` the same from the end.
+The labels are extended with blanks between them; `alpha[t, s]` is the log probability of
+all paths that are at state s after step t, `beta` the same from the end.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .surface import FUNCTIONS
 
 
 def _laid_out(targets: Array, blank: int) -> tuple[Array, Array]:
-    """Labels with blanks around them (N, 2 S + 1), and which places can be reached past the blank before."""
+    """Labels with blanks around them (N, 2 S + 1), and the states that can be reached by skipping a blank."""
     labels = np.full((len(targets), 2 * targets.shape[1] + 1), blank)
     labels[:, 1::2] = targets
     leaps = np.zeros(labels.shape, bool)
@@ -30,7 +30,7 @@ def _laid_out(targets: Array, blank: int) -> tuple[Array, Array]:
 
 
 def _emitted(log_probs: Array, labels: Array) -> Array:
-    """The logarithm of the probability of each place's label at each step (T, N, places)."""
+    """The log probability of each state's label at each step (T, N, states)."""
     return np.take_along_axis(
         log_probs, np.broadcast_to(labels, (len(log_probs), *labels.shape)), 2
     )
@@ -44,7 +44,7 @@ def _shifted(x: Array, by: int) -> Array:
 
 
 def _advance(x: Array, leaps: Array) -> Array:
-    """The sum of staying, moving on by one, and leaping over a blank."""
+    """Log-sum of three transitions: stay, advance by one, skip a blank."""
     moved = np.logaddexp(x, _shifted(x, 1))
     return np.where(leaps, np.logaddexp(moved, _shifted(x, 2)), moved)
 
@@ -72,7 +72,7 @@ def _ctc(
 
 
 def _beta(emitted: Array, leaps: Array, input_lengths: Array, target_lengths: Array) -> Array:
-    """`alpha` from the end; each sample begins at its own last step and last place."""
+    """The backward recursion; each sample begins at its own last step and last state."""
     beta = np.full_like(emitted, -np.inf)
     place = np.arange(emitted.shape[2])
     last = (place == 2 * target_lengths[:, None]) | (place == 2 * target_lengths[:, None] - 1)
@@ -87,7 +87,7 @@ def _beta(emitted: Array, leaps: Array, input_lengths: Array, target_lengths: Ar
 
 
 def _leaps_back(leaps: Array) -> Array:
-    """The leaps, seen from the end."""
+    """The skips, for the backward recursion."""
     turned = np.zeros_like(leaps)
     turned[:, 2:] = leaps[:, ::-1][:, :-2]
     return turned
@@ -132,7 +132,7 @@ CTC = Op(
     lambda log_probs, targets, input_lengths, target_lengths, blank, zero_infinity:
         _ctc(log_probs, targets, input_lengths, target_lengths, blank),
     {"log_probs": _gradient}, differentiable=1,
-    doc="Minus the logarithm of the probability of all alignments of labels with steps.",
+    doc="The negative log probability of all alignments of labels with steps.",
 )  # fmt: skip
 CTC_BACKWARD = Op(
     "_ctc_loss_backward", ("grad", "log_probs", "losses", "alpha"), _ctc_backward,
@@ -150,16 +150,16 @@ def ctc_loss(
     reduction: Any = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """Minus the logarithm of the probability of all alignments of labels with steps.
+    """The negative log probability of all alignments of labels with steps.
 
     Args:
         log_probs: (T, N, C), or (T, C) for one sample
-        targets: labels (N, S), or those of all samples in a row
+        targets: labels (N, S), or those of all samples concatenated
         input_lengths: how many steps each sample has
         target_lengths: how many labels each sample has
-        blank: the class that stands for no label
+        blank: the class of the blank
         reduction: "none", "mean" (over each sample's labels, then samples) or "sum"
-        zero_infinity: whether a loss that no alignment makes finite counts as 0
+        zero_infinity: whether infinite losses, of samples without an alignment, count as 0
     """
     how = how_reduced(reduction)
     require_floats("ctc_loss_cpu", log_probs._array, "f")
@@ -216,7 +216,7 @@ def _check(name: str, shape: tuple[int, ...], steps: Array, wanted: Array, blank
 
 
 def _padded(targets: Array, lengths: Array) -> Array:
-    """The labels as (N, S), zeros after each sample's."""
+    """The labels as (N, S), padded with zeros."""
     longest = int(lengths.max(initial=0))
     out = np.zeros((len(lengths), longest), np.int64)
     if targets.ndim == 1:

@@ -1,4 +1,4 @@
-"""Losses that are minus the logarithm of a density: of yes or no, counts, numbers."""
+"""Negative log likelihoods of binary classes, counts and real numbers; KL divergence."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .writes import check_castable
 
 
 def _binary(input: Array, target: Array) -> Array:
-    """Cross entropy of two classes; logarithms stop at -100."""
+    """Binary cross entropy; logarithms are clamped to -100."""
     if input.size and not (input.min() >= 0 and input.max() <= 1):
         raise RuntimeError("all elements of input should be between 0 and 1")
     if target.size and not (target.min() >= 0 and target.max() <= 1):
@@ -45,12 +45,12 @@ BINARY = Op(
         "input": lambda g, input, target: bind(BINARY_BACKWARD, (g, input, target), {}),
         "target": lambda g, input: g * ((1 - input).log() - input.log()),
     },
-    doc="Cross entropy of two classes, from the probability of one.",
+    doc="Binary cross entropy of probabilities.",
 )  # fmt: skip
 
 
 _LEAST = float(np.float32(1e-12))
-"""What the product of two probabilities is no less than in a derivative, in all precisions."""
+"""A lower bound of x (1 - x) in the derivative, in all precisions."""
 
 
 def _binary_backward(grad: Array, input: Array, target: Array) -> Array:
@@ -77,7 +77,7 @@ def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """Cross entropy of two classes, from the probability of one."""
+    """Binary cross entropy of probabilities."""
     how = how_reduced(reduction, size_average, reduce)
     if target.shape != input.shape:
         raise ValueError(
@@ -108,7 +108,7 @@ LOGISTIC = Op(
     "logistic_loss", ("input", "target"), following(on_arrays(scalars.logistic_loss)),
     {"input": _by_score, "target": lambda g, input: -g * input},
     scalar=scalars.logistic_loss, node="BinaryCrossEntropyWithLogitsBackward0",
-    doc="Cross entropy of two classes, from the score of one.",
+    doc="Binary cross entropy of logits.",
 )  # fmt: skip
 LOGISTIC_BACKWARD = Op(
     "logistic_loss_backward", ("grad", "input", "target"), on_arrays(scalars.logistic_loss_backward),
@@ -126,13 +126,13 @@ MEAN_LOGISTIC = Fused(
     "mean_logistic_loss", ("input", "target"), _mean_logistic,
     {"input": lambda g, input, target: _by_score(g / input._array.size, input, target),
      "target": lambda g, input: -g / input._array.size * input},
-    node="BinaryCrossEntropyWithLogitsBackward0", doc="The mean of logistic losses.",
+    node="BinaryCrossEntropyWithLogitsBackward0", doc="The mean binary cross entropy of logits.",
 )  # fmt: skip
 _shown_as_one = partial(as_one, "BinaryCrossEntropyWithLogitsBackward0")
 
 
 def _logistic(input: Tensor, target: Tensor, pos_weight: Tensor | None) -> Tensor:
-    """The same where types differ, or where one class counts more."""
+    """Binary cross entropy of logits for operands of several dtypes, or with `pos_weight`."""
     logs = logsigmoid(input)
     if pos_weight is not None:
         logs = logs * ((pos_weight - 1) * target + 1)
@@ -150,7 +150,7 @@ def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean", pos_weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Cross entropy of two classes, from the score of one."""
+    """Binary cross entropy of logits."""
     how = how_reduced(reduction, size_average, reduce)
     if target._array.shape != input._array.shape:
         raise ValueError(
@@ -179,7 +179,7 @@ def kl_div(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: Any = "mean",
     log_target: bool = False,
 ) -> Tensor:  # fmt: skip
-    """How far a distribution is from the target's, from logarithms of its probabilities."""
+    """The pointwise Kullback-Leibler divergence from log probabilities to the target."""
     if reduction == "mean" and size_average is None and reduce is None:
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "
@@ -207,7 +207,7 @@ def poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Any = None,
     eps: float = 1e-8, reduce: Any = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """The negative log likelihood of counts under Poisson distributions of given rates, or logarithms of rates."""
+    """The negative log likelihood of counts under Poisson distributions, given rates or their logarithms."""
     loss = (
         input.exp() - target * input if log_input else input - target * (input + float(eps)).log()
     )
@@ -219,7 +219,7 @@ def poisson_nll_loss(
 
 @update()
 def _check_variances(var: Tensor) -> None:
-    """ValueError if one is negative: part of what is computed, since it depends on values."""
+    """ValueError if a variance is negative: an operation, since it depends on values."""
     if var.dtype.is_complex:
         raise NotImplementedError(f"\"lt_cpu\" not implemented for '{kind_name(var._array)}'")
     with np.errstate(invalid="ignore"):
@@ -268,7 +268,7 @@ with_numbers(poisson_nll_loss, ("input", "target", "log_input", "full", "eps", "
 
 
 def _broadcast_scores(input: Tensor, target: Tensor, **rest: Any) -> Tensor:
-    """`torch.binary_cross_entropy_with_logits`, whose target may be of a larger shape."""
+    """`torch.binary_cross_entropy_with_logits`, whose input may broadcast to the target's shape."""
     shape = broadcast_shapes("binary_cross_entropy_with_logits", target.shape, input.shape)
     if shape != tuple(target.shape):
         raise RuntimeError(

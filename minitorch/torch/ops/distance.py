@@ -1,4 +1,4 @@
-"""How far apart, or how alike, vectors are."""
+"""Distances and similarities of vectors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .surface import function, into
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
-    """The p-norm of the difference of two vectors, or of each pair of a batch."""
+    """The p-norm of the difference of each pair of vectors."""
     return (x1 - x2 + float(eps)).norm(p, -1, keepdim=keepdim)
 
 
@@ -33,7 +33,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     d = wrap_dim(dim, len(shape))
     a, b = (
         (x if x.dtype.is_floating_point else x.to(kind)).expand(shape) for x in (x1, x2)
-    )  # each is divided in its own type
+    )  # each is divided in its own dtype
     return (a / _length(a, d, eps) * (b / _length(b, d, eps))).sum(d)
 
 

@@ -1,7 +1,7 @@
-"""Memory shared with other libraries: by DLPack, both ways, and of buffers.
+"""Memory shared with other libraries: DLPack, and Python's buffers.
 
-NumPy speaks DLPack for all types but bfloat16, which it lends and borrows as 16-bit whole
-numbers; the type that a capsule names is then exchanged.
+NumPy supports DLPack for all dtypes except bfloat16, which is exported and imported as int16;
+the dtype field of the capsule is then changed.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from .creation import new_tensor_of
 from .surface import function, method, only_method
 
 _UNSIGNED, _BFLOAT = 1, 4
-"""What DLPack calls the two kinds of number."""
+"""DLPack's type codes."""
 _CUDA = 2
-"""What DLPack calls NVIDIA's GPUs."""
-# Where a capsule's memory names its type: (kind, bits), after the version and what frees it.
+"""DLPack's device code for NVIDIA's GPUs."""
+# The offset of the dtype (kind, bits) in a capsule's struct, after the version and the deleter.
 _TYPE_AT = {b"dltensor": 20, b"dltensor_versioned": 52}
 
 _get_name = ctypes.pythonapi.PyCapsule_GetName
@@ -33,7 +33,7 @@ _is_capsule.restype, _is_capsule.argtypes = ctypes.c_int, [ctypes.py_object, cty
 
 
 def _type_of(capsule: Any) -> Any:
-    """The two bytes, which can be written, that say what a capsule holds."""
+    """The dtype field of a capsule, two writable bytes."""
     for name, offset in _TYPE_AT.items():
         if _is_capsule(capsule, name):
             return (ctypes.c_uint8 * 2).from_address(_get_pointer(capsule, name) + offset)
@@ -44,7 +44,7 @@ def _type_of(capsule: Any) -> Any:
 
 
 class _Lender:
-    """A capsule as an object that NumPy borrows from."""
+    """A capsule as an object that NumPy can import."""
 
     def __init__(self, capsule: Any) -> None:
         self.capsule = capsule
@@ -57,7 +57,7 @@ class _Lender:
 
 
 class _Memory:
-    """The memory of an array that was lent without saying whether it may be written."""
+    """The memory of an array that was exported without a flag that says whether it is read-only."""
 
     def __init__(self, array: Array) -> None:
         self.array = array
@@ -72,7 +72,7 @@ class _Memory:
 def __dlpack__(  # noqa: N807
     self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
 ) -> Any:  # fmt: skip
-    """A capsule through which another library can use this memory."""
+    """A DLPack capsule of the tensor's memory."""
     if tracks(self):
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     array = self._array
@@ -88,12 +88,12 @@ def __dlpack__(  # noqa: N807
 
 @only_method
 def __dlpack_device__(self: Tensor) -> tuple[int, int]:  # noqa: N807
-    """The kind and number of the device whose memory it is."""
+    """DLPack's code and index of the tensor's device."""
     return self._array.__dlpack_device__()
 
 
 def _cuda_memory(self: Tensor) -> dict[str, Any]:
-    """What Numba, CuPy and others read to use the memory of a tensor on a GPU."""
+    """`__cuda_array_interface__`, by which Numba, CuPy and others use the memory of a GPU tensor."""
     if self.device.type != "cuda":
         raise AttributeError(
             f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} If CUDA data is "
@@ -112,7 +112,7 @@ method("__cuda_array_interface__", property(_cuda_memory))
 
 @function
 def to_dlpack(tensor: Tensor) -> Any:
-    """A capsule through which another library can use a tensor's memory."""
+    """A DLPack capsule of a tensor's memory."""
     return tensor.__dlpack__()
 
 
@@ -121,7 +121,7 @@ def to_dlpack(tensor: Tensor) -> Any:
 
 @function
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor over the memory of another library's array, or behind a capsule."""
+    """A tensor that shares the memory of another library's array, or of a DLPack capsule."""
     if device is not None:
         resolve(device)
     if getattr(ext_tensor, "__dlpack_device__", lambda: (0, 0))()[0] == _CUDA:
@@ -152,7 +152,7 @@ def _capsule_of(lender: Any) -> Any:
 def frombuffer(
     buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
-    """A tensor over the memory of a buffer."""
+    """A tensor that shares the memory of a buffer."""
     size, item = len(memoryview(buffer).cast("B")), dtype.itemsize
     if size == 0 or count == 0:
         raise ValueError(f"both buffer length ({size}) and count ({count}) must not be 0")

@@ -1,4 +1,4 @@
-"""Derivatives of derivatives, by way of a composition.
+"""Second derivatives of operations with a hand-written backward, by way of a composition.
 
 A record with a hand-written derivative needs a derivative of that, too. Where the record equals a
 composition of ordinary operations, the composition is differentiated, twice.
@@ -52,7 +52,7 @@ def _is_variable(x: Tensor | None) -> bool:
 
 
 def _variable(x: Tensor | None, recording: bool) -> Any:
-    """The same numbers as a variable to differentiate by."""
+    """A leaf with the same values, to differentiate by."""
     if x is None or not _is_variable(x):
         return x
     return x.view_as(x) if recording and tracks(x) else x.detach().requires_grad_()

@@ -1,4 +1,4 @@
-"""Dropout: parts of a tensor forgotten at random while training.
+"""Dropout: random elements or channels set to zero in training.
 
 The random bits are PyTorch's: the same seed drops the same elements.
 """
@@ -21,11 +21,11 @@ from .record import Op, bind
 from .surface import function
 
 _SATURATION = 1.7580993408473766
-"""Minus the value that selu tends to: what alpha dropout writes in place of what it drops."""
+"""Minus the limit of selu at -inf: what alpha dropout writes in place of dropped elements."""
 
 
 def _probability(p: Any) -> float:
-    """A probability, which may be given as a tensor; ValueError if it is none."""
+    """A probability, which may be given as a tensor; ValueError unless it is in [0, 1]."""
     p = float(p)
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
@@ -33,7 +33,7 @@ def _probability(p: Any) -> float:
 
 
 def _mask(input: Array, p: float, features: bool) -> Array:
-    """Ones to keep and zeros to drop: one for each element, or for each channel of each sample."""
+    """A mask of ones (keep) and zeros (drop), per element or per channel of each sample."""
     if not features:
         return drawn_for(input, sampling.kept, 1 - p)
     backend = backend_of(input)
@@ -43,14 +43,14 @@ def _mask(input: Array, p: float, features: bool) -> Array:
 
 
 def _noise(input: Array, p: float, features: bool) -> Array:
-    """What dropout multiplies by: zeros, and what keeps the mean."""
+    """The factors of dropout: 0, or 1 / (1 - p), which keeps the mean."""
     noise = _mask(input, p, features)
     noise /= noise.dtype.type(1 - p)
     return noise
 
 
 def _alpha_noise(input: Array, p: float, features: bool) -> tuple[Array, Array]:
-    """What alpha dropout multiplies by, and what it adds."""
+    """The factors of alpha dropout, and what it adds."""
     kept = _mask(input, p, features)
     if is_half(kept):
         kept = kept.astype(np.float32)
@@ -73,7 +73,7 @@ def _require_cast(input: Tensor) -> None:
 def _dropped(
     input: Tensor, p: float, train: bool, features: bool = False, inplace: bool = False
 ) -> Tensor:
-    """What is kept, enlarged so that its mean stays."""
+    """The input after dropout, scaled so that the mean stays."""
     if p == 0 or not train or not input._array.size:
         return input
     if p == 1:
@@ -88,7 +88,7 @@ def _dropped(
 def _alpha_dropped(
     input: Tensor, p: float, train: bool, features: bool = False, inplace: bool = False
 ) -> Tensor:
-    """What is kept, and selu's saturation for what is not, scaled so that mean and variance stay."""
+    """The input with dropped elements at selu's limit, scaled so that mean and variance stay."""
     if p == 0 or not train or not input._array.size:
         return input
     if p == 1:
@@ -100,7 +100,7 @@ def _alpha_dropped(
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Each element zeroed with probability p in training, the rest enlarged."""
+    """Each element zeroed with probability p in training, the rest scaled by 1 / (1 - p)."""
     p = _probability(p)
     return _dropped(input, p, training, False, bool(inplace))
 
@@ -108,7 +108,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """Dropout that keeps mean and variance of what selu gives."""
+    """Dropout that keeps mean and variance of selu's output."""
     p = _probability(p)
     return _alpha_dropped(input, p, training, False, bool(inplace))
 
@@ -167,7 +167,7 @@ dropout1d, dropout2d, dropout3d = map(_declare_features, (1, 2, 3))
 
 
 def _publish(name: str, drop: Callable[..., Tensor], features: bool) -> None:
-    """`torch.name(input, p, train)` and its twin."""
+    """Declare `torch.name(input, p, train)` and its in-place version."""
     for suffix, inplace in (("", False), ("_", True)):
 
         def call(input: Tensor, p: float, train: bool, inplace: bool = inplace) -> Tensor:

@@ -1,4 +1,4 @@
-"""Einstein's notation: letters name dimensions, and what the result lacks is summed."""
+"""Einstein's notation: letters name dimensions, and letters that the result lacks are summed."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _parse(equation: str, ndims: tuple[int, ...]) -> tuple[list[str], str]:
 
 
 def _check_signs(equation: str) -> None:
-    """RuntimeError where something is no letter, point, or comma before the one arrow."""
+    """RuntimeError for characters other than letters, dots, commas and one arrow."""
     arrow = equation.find("->")
     for i, c in enumerate(equation):
         if c in _SIGNS or 0 <= arrow <= i < arrow + 2 or (c == "," and not 0 <= arrow < i):
@@ -100,7 +100,7 @@ def _check_signs(equation: str) -> None:
 
 
 def _check_points(term: str, where: str, again: str) -> None:
-    """RuntimeError unless the only points are those of one ellipsis."""
+    """RuntimeError unless the only dots are those of one ellipsis."""
     if "." in term.replace("...", "", 1):
         if "..." in term:
             word = "but" if where == "output" else "for which"
@@ -160,7 +160,7 @@ def _sizes(inputs: list[str], operands: Sequence[Tensor]) -> dict[str, int]:
 
 
 def _distinct(x: Tensor, letters: str) -> tuple[Tensor, str]:
-    """A letter that comes twice means the diagonal, which then comes last."""
+    """A letter that occurs twice selects a diagonal, which becomes the last dimension."""
     for c in dict.fromkeys(letters):
         while letters.count(c) > 1:
             i, j = letters.index(c), letters.rindex(c)
@@ -193,14 +193,14 @@ def _product(
 
 
 def _beside(x: Tensor, letters: str, kept: list[str]) -> Tensor:
-    """An operand with a dimension for each letter of a product, of size 1 where it has none."""
+    """An operand with a dimension for each letter of a product, of size 1 for letters that it lacks."""
     x = _ordered(x, letters, [c for c in kept if c in letters])
     own = iter(x._array.shape)
     return _reshaped(x, [next(own) if c in letters else 1 for c in kept])
 
 
 def _shaped(x: Tensor, letters: str, groups: list[list[str]], sizes: dict[str, int]) -> Tensor:
-    """An operand with each group of letters as one dimension; sizes of 1 grow to the letter's."""
+    """An operand with each group of letters flattened to one dimension; sizes of 1 are expanded."""
     wanted = [c for group in groups for c in group]
     x = _ordered(x, letters, wanted)
     shape = [sizes[c] for c in wanted]
@@ -214,7 +214,7 @@ def _reshaped(x: Tensor, shape: list[int]) -> Tensor:
 
 
 def _ordered(x: Tensor, letters: str, wanted: list[str]) -> Tensor:
-    """An operand's letters in an order; of those that nobody wants, sizes other than 1 are summed."""
+    """An operand with its letters in an order; unused letters are summed unless their size is 1."""
     if 1 in x._array.shape:
         kept = [(c, n) for c, n in zip(letters, x.shape, strict=True) if n != 1 or c in wanted]
         x, letters = _reshaped(x, [n for _, n in kept]), "".join(c for c, _ in kept)
@@ -222,7 +222,7 @@ def _ordered(x: Tensor, letters: str, wanted: list[str]) -> Tensor:
 
 
 def _only(x: Tensor, letters: str, wanted: Sequence[str]) -> Tensor:
-    """Sum the letters that nobody wants, and order the others."""
+    """An operand summed over unused letters, with the others in order."""
     gone = [i for i, c in enumerate(letters) if c not in wanted]
     if gone:
         x = x.sum(gone)

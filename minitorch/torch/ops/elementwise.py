@@ -25,7 +25,7 @@ from .surface import (
 )
 
 LARGE = 8_192
-"""The size from which on compiled kernels are asked, which then decide for themselves."""
+"""From this size on, compiled kernels are tried, which may decline."""
 
 
 def unary(
@@ -43,11 +43,11 @@ def unary(
     Args:
         name: as in Torch
         scalar: a function of one number, as in `scalars.py`; None where there is none
-        gradient: of the parameters `g`, `input`, `out`, whichever it needs
+        gradient: a function of any of `g`, `input`, `out`
         doc: one line
         numpy: the same from an array to an array, where the scalar function is not right for all types
-        to_float: whether whole numbers are first turned into floating point
-        has_twin: whether there is one that writes into its input
+        to_float: whether integers are first cast to floating point
+        has_twin: whether there is an in-place version
     """
     compute, kernel = _forms(name, scalar, numpy)
 
@@ -102,18 +102,18 @@ def binary(
     Args:
         name: as in Torch
         scalar: a function of two numbers, as in `scalars.py`; None where there is none
-        gradients: for each, a function of `g`, `input`, `other`, `out`, whichever it needs
+        gradients: for each operand, a function of any of `g`, `input`, `other`, `out`
         doc: one line
         numpy: the same from two arrays of one type to an array of their broadcast shape, where the
             scalar function is not right for all types
-        to_float: whether whole numbers are first turned into floating point
+        to_float: whether integers are first cast to floating point
         symbol: of the Python operator, as in `__add__`
-        has_twin: whether there is one that writes into its input
+        has_twin: whether there is an in-place version
         numbers: which operands may be plain numbers: "any", "one" of the two, "other", "none"
-        exact_numbers: whether a number meets two-byte floats before it is rounded to them
-        same_types: whether tensors of two types are refused
-        boolean: whether the answer is boolean, whatever the operands are
-        check: what looks at the operands first, and raises an error where they cannot be, or answers
+        exact_numbers: whether a number beside half precision is computed with in float32
+        same_types: whether tensors of different dtypes are refused
+        boolean: whether the result is boolean
+        check: called with the operands first; raises an error, or returns a result that replaces the computation
     """
     compute, kernel = _forms(name, scalar, numpy)
     kernel = None if boolean else kernel
@@ -147,14 +147,14 @@ def _of_two(
     apart: Callable[[Any, Any], Array],
     to_float: bool,
 ) -> Callable[[Any, Any], Array]:
-    """A computation on two operands, as soon as can be where they are arrays of one type, or one and a number.
+    """A computation on two operands, with a fast path for arrays of one dtype, or an array and a number.
 
     Args:
         name: for errors
         compute: for two arrays of one type
         kernel: the same for large ones, if there is one
-        apart: for all other operands
-        to_float: whether whole numbers are among these
+        apart: for all other operands (type promotion)
+        to_float: whether integers are cast to floating point
     """
 
     def run(input: Any, other: Any) -> Array:
@@ -189,14 +189,14 @@ def _of_two(
 
 
 def on_arrays(scalar: Scalar) -> Callable[..., Array]:
-    """A scalar function of arrays that broadcast together, of any size and floating point type."""
+    """A scalar function applied to arrays that broadcast, of any size and floating point dtype."""
     return cpu_map(scalar, scalar) or in_single(scalar)
 
 
 def _forms(
     name: str, scalar: Scalar | None, numpy: Callable[..., Array] | None
 ) -> tuple[Callable[..., Array], Callable[..., Array] | None]:
-    """The formula of arrays, and the kernel of the CPU for large ones, if there is one."""
+    """The formula for arrays, and the CPU kernel for large ones, if there is one."""
     formula = numpy or scalar
     if formula is None:
         raise ValueError(f"{name}: neither a function of numbers nor one of arrays")
@@ -209,7 +209,7 @@ def _forms(
 def _checked(
     check: Callable[[Any, Any], Array | None] | None, run: Callable[[Any, Any], Array]
 ) -> Callable[[Any, Any], Array]:
-    """A computation after a look at its operands, which may answer itself."""
+    """A computation after a check of its operands, which may return the result itself."""
     if check is None:
         return run
 
@@ -221,7 +221,7 @@ def _checked(
 
 
 def _on_all_cores(ufunc: np.ufunc, kernel: Callable[..., Array] | None) -> Callable[..., Array]:
-    """A ufunc whose large arrays are left to a kernel, for writes in place."""
+    """A ufunc for in-place writes, which leaves large arrays to a kernel."""
     if kernel is None:
         return ufunc
 
@@ -232,7 +232,7 @@ def _on_all_cores(ufunc: np.ufunc, kernel: Callable[..., Array] | None) -> Calla
 
 
 def exactly(compute: Callable[..., Array], input: Any, other: Any, to_float: bool) -> Array:
-    """Let two-byte floats and a number meet in four bytes, and round once, at the end."""
+    """Compute with half precision and a number in float32, and round once, at the end."""
     a, b = meet((input, other), to_float)
     halves = a.dtype.itemsize == 2 and a.dtype.kind in "fV"
     if not halves or (type(input) in ARRAYS and type(other) in ARRAYS):
@@ -249,12 +249,12 @@ def conj(x: Any) -> Any:
 
 
 def flat(g: Any) -> Any:
-    """The derivative of a step function: 0 wherever there is one."""
+    """The gradient of a step function: zeros."""
     return g.new_zeros(g._array.shape)
 
 
 def unknown(name: str, argument: str) -> Rule:
-    """A derivative that Torch has not either: asking for it is an error that says so."""
+    """A derivative that Torch lacks, too: asking for it is an error that says so."""
 
     def rule(g: Any) -> Any:
         raise NotImplementedError(f"derivative for '{argument}' of {name} is not implemented")

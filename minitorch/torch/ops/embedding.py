@@ -1,4 +1,4 @@
-"""Embeddings: rows of a table, one by one or summed up in bags."""
+"""Embeddings: rows of a table, one by one or reduced in bags."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .writes import check_writable
 
 
 def _by_grad(g: Any, indices: Any, padding_idx: int | None, by_frequency: bool) -> Any:
-    """The derivative of the backward: rows again, none for the padding."""
+    """The derivative of the backward: the rows at the indices, zeros for the padding."""
     out = bind(EMBEDDING, (g, indices), {})
     extra = (1,) * (out.ndim - indices.ndim)
     if padding_idx is not None:
@@ -49,7 +49,7 @@ EMBEDDING = Op(
     lambda weight, indices, padding_idx=None, by_frequency=False, sparse=False:
         indexing.embedding(weight, indices),
     {"weight": _by_weight, "indices": None},
-    doc="Rows of a table.", kind=MOVEMENT,
+    doc="Rows of a table, by index.", kind=MOVEMENT,
 )  # fmt: skip
 
 
@@ -74,7 +74,7 @@ EMBEDDING_BACKWARD = Op(
 
 
 def _padding_row(padding_idx: int | None, weight: Tensor) -> int | None:
-    """The row without a gradient, counted from the front."""
+    """The padding index, counted from the front."""
     if not padding_idx:
         return padding_idx
     if not -weight.shape[0] <= padding_idx < weight.shape[0]:
@@ -91,13 +91,13 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """Rows of a table.
+    """Rows of a table, by index.
 
     Args:
-        input: which rows
+        input: indices of rows
         weight: the table
         padding_idx: a row that gets no gradient
-        max_norm: rows that are used and longer than this are shortened first, in the table
+        max_norm: rows that are used and have a larger norm are first scaled down to it, in the table
         norm_type: which norm that is
         scale_grad_by_freq: whether the gradient of a row is divided by how often it was used
         sparse: whether the table's gradient is a sparse tensor: the rows that were used
@@ -128,7 +128,7 @@ def _check_indices(weight: Tensor, indices: Tensor) -> None:
 
 
 def renorm_rows(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
-    """Shorten rows that are used and longer than `max_norm`, in the table itself."""
+    """Scale rows that are used and have a norm above `max_norm` down to it, in place."""
     check_writable(weight.detach(), False)
     norm_type = plain_number(norm_type, "embedding_renorm_", "norm_type")
     used = wrap_beside(np.unique(as_numpy(indices._array)), indices)
@@ -160,7 +160,7 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """Sums, means or maxima of bags of rows: rows of `input`, or what lies between `offsets`."""
+    """Sums, means or maxima of bags of embeddings: a row of `input` is a bag, or `offsets` says where each begins."""
     if weight.dtype is dtypes.int64 and input.dtype.is_floating_point:
         input, weight = weight, input
     if per_sample_weights is not None and per_sample_weights.shape != input.shape:
@@ -219,7 +219,7 @@ def _check_rows(indices: Array, rows: int) -> None:
 
 
 def _bags(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[Array, int]:
-    """For each index the number of its bag, and how many bags there are."""
+    """The bag of each index, and the number of bags."""
     if input.ndim == 2:
         if offsets is not None:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""The largest and the smallest: of all elements, along dimensions, and where they are."""
+"""Maximum and minimum, over all elements or along dimensions, and their indices."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from .surface import FUNCTIONS, check_tensor, function_and_method, into
 
 
 def shared_gradient(g: Any, input: Any, out: Any, dim: Dims) -> Any:
-    """Equal extremes share the gradient; where the extreme is NaN it is lost."""
+    """The gradient is divided evenly among equal extremes; NaN gets none."""
     shape = input._array.shape
     share = (input == spread(out, shape, dim)).to(g.dtype)
     return share * spread(g / share.sum(dim).reshape(g._array.shape), shape, dim)
 
 
 def overall_gradient(g: Any, input: Any, out: Any) -> Any:
-    """Equal extremes share the gradient, and so do NaN."""
+    """The gradient is divided evenly among equal extremes, or among NaN."""
     at = input.isnan() if np.isnan(out._array) else input == out
     return at.to(g.dtype) * (g / at.sum())
 
 
 def at_places_gradient(g: Any, shapes: Any, outs: Any, dim: int) -> Any:
-    """The gradient goes to where the values were found."""
+    """The gradient is scattered to the indices of the values."""
     return g.new_zeros(shapes[0]).scatter(dim, outs[1].detach(), g) if shapes[0] else g
 
 
 def at_indices_gradient(g: Any, shapes: Any, outs: Any, dim: int, keepdim: bool) -> Any:
-    """The same, where the dimension may be gone."""
+    """The same, where the dimension may have been reduced away."""
     if keepdim or not shapes[0]:
         return at_places_gradient(g, shapes, outs, dim)
     places = outs[1].detach().unsqueeze(dim)
@@ -80,7 +80,7 @@ AMIN = Op(
 
 
 def _of_all(find: Callable[[Array], Any], reduction: Callable[..., Array]) -> Callable[..., Array]:
-    """The extreme of all elements: of few, the one at the place that NumPy finds in a third of the time."""
+    """The extreme of all elements; for few by argmax or argmin, which takes a third of the time."""
 
     def run(input: Array, dim: Dims) -> Array:
         if type(input) is ndarray and input.size < FEW and input.dtype.char in "fdlib?":
@@ -91,7 +91,7 @@ def _of_all(find: Callable[[Array], Any], reduction: Callable[..., Array]) -> Ca
 
 
 FEW = 1_024
-"""Below this many elements, calling NumPy costs more than computing."""
+"""Below this many elements, the call costs more than the computation."""
 
 MAX = Op("max", ("input",), _of_all(ndarray.argmax, reductions.amax), {"input": overall_gradient}, node="MaxBackward1",
          doc="The largest of all elements.", kind=REDUCTION)  # fmt: skip
@@ -102,7 +102,7 @@ MIN = Op("min", ("input",), _of_all(ndarray.argmin, reductions.amin), {"input": 
 def _check_elements(
     name: str, input: Tensor, dims: Dims | None, error: type[Exception] = IndexError
 ) -> None:
-    """An error unless there is something to find the extreme of."""
+    """An error if there are no elements."""
     shape = input._array.shape
     if dims is None and 0 in shape:
         raise error(
@@ -163,7 +163,7 @@ def aminmax(
 
 
 def _along(fold: Callable[..., Array], find: Callable[..., Array]) -> Callable[..., Any]:
-    """The extreme along a dimension, and where it is."""
+    """The extreme along a dimension, and its index."""
 
     def run(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
         if not input.ndim:
@@ -185,7 +185,7 @@ MIN_DIM = Op(
 
 
 def _of_nothing(name: str, kind: dtypes.dtype) -> Any:
-    """The largest of no elements, which only `out=` is told: what is below all of a type; `min` likewise."""
+    """The maximum of no elements, the lowest value of the dtype, written only to `out=`; `min` likewise."""
     if kind is dtypes.bool_:
         return name == "min"
     if kind.is_floating_point:
@@ -194,7 +194,7 @@ def _of_nothing(name: str, kind: dtypes.dtype) -> Any:
 
 
 def _declare_max(name: str, along: Op, overall: Op, pair: str) -> None:
-    """`x.max()`, `x.max(dim)` with places, `x.max(other)`."""
+    """Declare `x.max()`, `x.max(dim)` with indices, `x.max(other)`."""
 
     def call(
         input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, other: Any = None,
@@ -217,7 +217,7 @@ def _declare_max(name: str, along: Op, overall: Op, pair: str) -> None:
         return result if out is None else into(out, result, name, casts=dim is None)
 
     call.__name__ = name
-    call.__doc__ = f"The {name}imum of all, or along a dimension with its place, or of two tensors."
+    call.__doc__ = f"The {name}imum of all elements, or along a dimension with its index, or of two tensors elementwise."
     function_and_method(call)
 
 
@@ -238,7 +238,7 @@ def _declare_place(name: str, find: Callable[..., Array]) -> None:
         place,
         {"input": None},
         kind=REDUCTION,
-        doc=f"Where the {name[3:]}imum is.",
+        doc=f"The index of the {name[3:]}imum, over all elements or along a dimension.",
     )
 
     def call(

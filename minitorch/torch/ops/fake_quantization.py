@@ -1,7 +1,7 @@
-"""Numbers rounded as a quantized tensor would hold them, and still in their own type.
+"""Fake quantization: numbers rounded as a quantized tensor would store them, in their own dtype.
 
-A number x is held as the whole number round(x / scale) + zero_point within quant_min and quant_max. The gradient
-passes as if nothing had been rounded, where x is in that range.
+A number x is stored as the integer round(x / scale) + zero_point, clamped to quant_min and quant_max. The gradient
+passes unchanged where x is in that range, and is 0 elsewhere.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .surface import check_no_gradient, check_tensor, function
 def _rounded(
     input: Array, scale: Any, zero_point: Any, *, quant_min: int, quant_max: int
 ) -> tuple[Array, Array]:
-    """The rounded numbers, and which of them are in the range."""
+    """The rounded numbers, and a mask of those in the range."""
     scale, whole = np.asarray(scale, np.float32), np.asarray(zero_point).dtype.kind != "f"
     zero_point = np.asarray(zero_point, np.float32)
     held = input * (np.float32(1) / scale)
@@ -48,7 +48,7 @@ def _declare(name: str, node: str, compute: Callable[..., Any] = _rounded) -> Op
         name, ("input", "scale", "zero_point"), compute,
         {"input": lambda g, mask: where(mask, g, 0), "scale": None, "zero_point": None},
         differentiable=1, outputs=("output", "mask"), node=f"FakeQuantize{node}Backward0",
-        doc="Numbers rounded as they would be held in few bits, and which of them can be held.",
+        doc="Fake-quantized numbers, and a mask of those in the range.",
     )  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def _check_zero_point(inside: Any) -> None:
 def fake_quantize_per_tensor_affine(
     input: Tensor, scale: Any, zero_point: Any, quant_min: int, quant_max: int
 ) -> Tensor:
-    """Numbers rounded to multiples of a scale, as few bits would hold them."""
+    """Numbers quantized with one scale and zero point, and dequantized."""
     check_tensor("fake_quantize_per_tensor_affine", input)
     by_tensors = isinstance(scale, Tensor) and isinstance(zero_point, Tensor)
     if not by_tensors:
@@ -98,7 +98,7 @@ def fake_quantize_per_tensor_affine(
 def fake_quantize_per_channel_affine(
     input: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
 ) -> Tensor:
-    """`fake_quantize_per_tensor_affine` with a scale and a zero of its own for each index along `axis`."""
+    """`fake_quantize_per_tensor_affine` with a scale and zero point for each index along `axis`."""
     name = "fake_quantize_per_channel_affine"
     for label, x in (("input", input), ("scale", scale), ("zero_point", zero_point)):
         check_tensor(name, x, label)

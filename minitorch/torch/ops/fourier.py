@@ -28,7 +28,7 @@ from .surface import check_given_type, check_tensor, into, with_out
 # --- The transforms ------------------------------------------------------------------------
 
 PLAIN, BY_ROOT, BY_COUNT = range(3)
-"""What a transform's result is divided by: nothing, the root of its size, its size."""
+"""Normalizations: the result is divided by 1, by the root of its size, by its size."""
 
 # NumPy names normalizations by the direction that divides by the size.
 _FORWARD = ("backward", "ortho", "forward")
@@ -37,7 +37,7 @@ _BACKWARD = ("forward", "ortho", "backward")
 
 @cache
 def _library() -> Any:
-    """SciPy's transforms where it is there: they are a few times as fast as NumPy's."""
+    """SciPy's transforms, if it is installed: they are a few times as fast as NumPy's."""
     try:
         import scipy.fft as transforms
     except ImportError:
@@ -46,7 +46,7 @@ def _library() -> Any:
 
 
 def _library_for(input: Array) -> Any:
-    """What transforms an array: SciPy, or NumPy for arrays of other devices and empty ones."""
+    """The library that transforms an array: SciPy, or NumPy for other devices and empty arrays."""
     return _library() if input.size and type(input) is np.ndarray else np.fft
 
 
@@ -66,20 +66,20 @@ def _r2c(input: Array, dims: tuple[int, ...], mode: int) -> Array:
 
 
 def _c2r(input: Array, dims: tuple[int, ...], mode: int, size: int) -> Array:
-    """Half of a spectrum to real numbers, `size` of them along the last dimension, backward."""
+    """Half of a spectrum to real numbers, `size` of them along the last dimension, inverse."""
     sizes = [*(input.shape[d] for d in dims[:-1]), size]
     library = _library_for(input)
     return library.irfftn(input, s=sizes, axes=dims, norm=_BACKWARD[mode])
 
 
 def _r2c_gradient(g: Any, shapes: Any, dims: tuple[int, ...], mode: int) -> Any:
-    """The half that was left out has no gradient."""
+    """The gradient of `_r2c`: that of a complex transform of which one half is zero."""
     size = shapes[0][dims[-1]]
     return C2C(resize(g, (size,), dims[-1:]), dims=dims, mode=mode, forward=False).real
 
 
 def _c2r_gradient(g: Any, shapes: Any, dims: tuple[int, ...], mode: int, size: int) -> Any:
-    """Each element of the half stands for two of the whole, but for the first and the middle."""
+    """The gradient of `_c2r`: each element of the half counts twice, except for the first and the middle."""
     last, kept = dims[-1], shapes[0][dims[-1]]
     spectrum = R2C(g, dims=dims, mode=mode)
     twice = np.where((np.arange(kept) > 0) & (np.arange(kept) < size - kept + 1), 2.0, 1.0)
@@ -108,7 +108,7 @@ def _mode(norm: str | None, forward: bool) -> int:
 
 
 def resize(input: Tensor, sizes: Sequence[int], dims: Sequence[int]) -> Tensor:
-    """Cut off or fill up with zeros at the end of dimensions; -1 leaves one as it is."""
+    """Dimensions cut or zero-padded at their end to given sizes; -1 keeps a size."""
     for size, d in zip(sizes, dims, strict=True):
         have = input._array.shape[d]
         if size == -1 or size == have:
@@ -123,7 +123,7 @@ def resize(input: Tensor, sizes: Sequence[int], dims: Sequence[int]) -> Tensor:
 
 
 def _floating(name: str, input: Any, to_complex: bool) -> Tensor:
-    """The input in a type that can be transformed."""
+    """The input in a dtype that can be transformed."""
     check_tensor(name, input)
     kind = dtypes.get_default_dtype() if input.dtype.kind < dtypes.FLOATING else input.dtype
     if kind.itemsize == 2:
@@ -139,7 +139,7 @@ def _check_sizes(name: str, sizes: Sequence[int]) -> None:
 
 
 def _axes(name: str, input: Tensor, s: Any, dim: Any) -> tuple[list[int], tuple[int, ...]]:
-    """The sizes and dimensions of a transform: all, the last ones, or those that are named."""
+    """The sizes and dimensions of a transform: all, the last ones, or those in `dim`."""
     s = [s] if isinstance(s, int) else s
     if dim is not None:
         dims = wrap_dims(list(dim) if isinstance(dim, (tuple, list)) else [dim], input.ndim)
@@ -175,7 +175,7 @@ def _complex_transform(
 
 
 def _half_transform(name: str, input: Tensor, s: Any, dim: Any, norm: Any, forward: bool) -> Tensor:
-    """rfftn, and ihfftn: its conjugate under the normalization of the other direction."""
+    """rfftn; or ihfftn, its conjugate with the normalization of the other direction."""
     if input.dtype.is_complex:
         raise RuntimeError(
             f"{name} expects a real-valued input tensor, but got {kind_name(input._array)}"
@@ -192,7 +192,7 @@ def _half_transform(name: str, input: Tensor, s: Any, dim: Any, norm: Any, forwa
 
 
 def _real_transform(name: str, input: Tensor, s: Any, dim: Any, norm: Any, forward: bool) -> Tensor:
-    """irfftn, and hfftn: that of the conjugate under the normalization of the other direction."""
+    """irfftn; or hfftn, irfftn of the conjugate with the normalization of the other direction."""
     x = _floating(name, input, to_complex=True)
     sizes, dims = _axes(name, x, s, dim)
     if not dims:
@@ -318,10 +318,10 @@ def _shift(input: Tensor, dim: Any, by: Callable[[int], int]) -> Tensor:
 
 
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:
-    """Frequency 0 in the middle."""
+    """The spectrum with frequency 0 moved to the middle."""
     return _shift(input, dim, lambda n: n // 2)
 
 
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
-    """Frequency 0 back to the front."""
+    """The inverse of `fftshift`: frequency 0 moved to the front."""
     return _shift(input, dim, lambda n: (n + 1) // 2)

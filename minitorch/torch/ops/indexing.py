@@ -1,7 +1,7 @@
-"""Reading and writing by place: `x[...]`, gather and scatter, masks.
+"""Reading and writing by index: `x[...]`, `index_put`.
 
-An index is taken in two steps. Whole numbers, slices, None and ... choose a view; tensors
-then choose among what the view shows, and copy.
+An index is applied in two steps. Integers, slices, None and ... select a view (basic indexing);
+tensors then select elements of that view, and copy (advanced indexing).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..tensor import Array, Tensor, wrap
 from .creation import LIFT, as_tensor
 from .layout import arranged
 from .memory import COPY
-from .parts import SELECT, part
+from .parts import SELECT, partial_view
 from .precision import kind_name
 from .promotion import NUMBERS, exact_cast, wide_type
 from .record import MOVEMENT, Op, bind
@@ -37,7 +37,7 @@ Key = tuple[Any, ...]
 
 
 def _split_key(shape: tuple[int, ...], key: Any) -> tuple[Key, Key | None]:
-    """An index as a basic one, and one of arrays for the view that it gives (None if no array is in it)."""
+    """An index as a basic one, and an advanced one for the view that it gives (None without arrays)."""
     if type(key) is int and shape:
         _check_ints([key], shape)
         return (key,), None
@@ -88,7 +88,7 @@ def _is_host_mask(part: Any) -> bool:
 
 
 def _plain_part(part: Any) -> Any:
-    """One part of an index as None, ..., int, slice, or an array of places or truth values."""
+    """One part of an index as None, ..., int, slice, or an array of indices or booleans."""
     if part is None or part is Ellipsis:
         return part
     if isinstance(part, slice):
@@ -119,7 +119,7 @@ def _plain_part(part: Any) -> Any:
 
 
 def _listed_places(part: Any) -> Array:
-    """A list as an array of places or truth values, which nobody writes."""
+    """A list as a read-only array of indices or booleans."""
     array = np.array(part)
     array = array if array.size else np.empty(array.shape, np.int64)
     array.flags.writeable = False
@@ -152,20 +152,20 @@ def _check_ints(parts: list[Any], shape: tuple[int, ...], first: int = 0) -> Non
 
 
 def _basic_view(input: Array, at: Key) -> Array:
-    """What ints, slices, None and ... show; the ellipsis keeps even one element a view."""
+    """The view that ints, slices, None and ... select; the ellipsis makes a single element a view, too."""
     try:
         return input[at if Ellipsis in at else (*at, ...)]
     except IndexError as e:
         raise _index_error(e, input.shape, at) from None
 
 
-BASIC, BASIC_BACKWARD = part("slice_by_key", _basic_view, "SliceBackward0")
+BASIC, BASIC_BACKWARD = partial_view("slice_by_key", _basic_view, "SliceBackward0")
 
 
 def _beside(key: Key, array: Array) -> Key:
-    """A key whose arrays are on the device of the array that it looks into.
+    """A key whose arrays are on the device of the indexed array.
 
-    A GPU's arrays take places out of range for others: they are looked at here.
+    On GPUs, indices out of range wrap around, so they are checked here.
     """
     if type(array) is np.ndarray:
         return key
@@ -197,7 +197,7 @@ def _taken(input: Array, key: Key) -> Array:
 
 
 def _strides_in_result(input: Array, key: Key) -> list[tuple[int, ...]]:
-    """Of what is indexed, and of each index: its strides in the dimensions of the result."""
+    """The strides of the indexed array, and of each index, in the dimensions of the result."""
     parts = [p for k in key for p in (np.nonzero(k) if _is_mask(k) else (k,))]
     parts += [slice(None)] * (input.ndim - len(parts))
     at = [d for d, p in enumerate(parts) if type(p) in ARRAYS]
@@ -221,7 +221,7 @@ def _index_error(error: IndexError, shape: tuple[int, ...], key: Key) -> IndexEr
 
 
 def _index_backward(input: Array, shape: tuple[int, ...], key: Key) -> Array:
-    """Add what was read back to where it came from; a place read twice gets both."""
+    """The gradient of indexing: gradients added at their indices, which may repeat."""
     out = np.zeros(shape, input.dtype, like=input)
     key = _beside(key, out)
     if all(_is_mask(k) or isinstance(k, slice) for k in key):
@@ -275,7 +275,7 @@ def __getitem__(self: Tensor, key: Any) -> Tensor:  # noqa: N807
 
 
 def _is_basic(parts: Key) -> bool:
-    """Whether an index has nothing but what NumPy understands as Torch does."""
+    """Whether an index has only parts that NumPy and Torch treat alike."""
     for p in parts:
         kind = type(p)
         if kind is slice:
@@ -300,7 +300,7 @@ def _put(input: Array, values: Array, key: Key, accumulate: bool) -> Array:
 
 
 def _put_into(target: Array, values: Array, key: Key, accumulate: bool) -> None:
-    """Write or add values at places, after all of them are known to be there."""
+    """Write or add values at indices, after all of them have been checked."""
     key = _beside(key, target)
     if any(_is_mask(k) and type(k) is not np.ndarray for k in key) and not values.ndim:
         target[key] = values
@@ -372,7 +372,7 @@ def __setitem__(self: Tensor, key: Any, value: Any) -> None:  # noqa: N807
 
 
 def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
-    """A value may have more dimensions than the place it goes to, if they are 1."""
+    """The value without leading dimensions of size 1 that the target does not have."""
     extra = value._array.ndim - ndim
     if extra > 0 and value._array.shape[:extra] == (1,) * extra:
         return value.reshape(value._array.shape[extra:])
@@ -388,7 +388,7 @@ def _check_same_type(input: Tensor, values: Tensor) -> None:
 
 
 def _filler(input: Tensor, value: Tensor) -> Tensor:
-    """One element that fills where a mask is True may be of another type, as in `masked_fill`."""
+    """A single value for a boolean mask in the target's dtype: it may be of another, as in `masked_fill`."""
     if value._array.size != 1 or (value.dtype.is_complex and not input.dtype.is_complex):
         return value
     return value.reshape(()).to(input.dtype)
@@ -411,14 +411,14 @@ def _key_of(indices: Any) -> Key:
 
 @function_and_method
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with values at places, written or added."""
+    """A copy with values written, or added, at indices."""
     values = _checked_values(input, indices, values, accumulate)
     return INDEX_PUT(input, values, key=_key_of(indices), accumulate=accumulate)
 
 
 @only_method
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """Write or add values at places."""
+    """Write, or add, values at indices."""
     values = _checked_values(self, indices, values, accumulate)
     return bind_in_place(
         INDEX_PUT, self, (values,), {"key": _key_of(indices), "accumulate": accumulate}

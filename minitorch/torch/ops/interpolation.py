@@ -1,8 +1,8 @@
-"""Images of another size: `interpolate` and its old names.
+"""Resized images: `interpolate` and its old names.
 
-Every mode is a linear map along each dimension: an output is a sum of some inputs, each
-with a weight. A `Taps` table says which; the record applies the tables of all dimensions, the last
-one first, and its derivative applies them backwards.
+Every mode is a linear map along each dimension: an output is a weighted sum of some inputs.
+A `Taps` table holds indices and weights; the record applies the tables of all dimensions, the
+last one first, and its derivative applies their transposes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _apply(x: Array, taps: Taps, axis: int) -> Array:
 
 
 def _apply_back(g: Array, taps: Taps, axis: int) -> Array:
-    """Each output's gradient added to its inputs; places never decrease, so equal ones are neighbours."""
+    """The gradients of outputs added to their inputs; indices never decrease, so equal ones are neighbours."""
     shape = (*g.shape[:axis], taps.size, *g.shape[axis + 1 :])
     out = np.zeros(shape, g.dtype)
     for k in range(taps.places.shape[1]):
@@ -61,7 +61,7 @@ def _along(weights: Array, axis: int, like: Array) -> Array:
 
 
 def _apply_to_bytes(x: Array, taps: Taps, axis: int) -> Array:
-    """The same of bytes, with weights of 16 bits; rounded and clipped to bytes again."""
+    """The same for uint8, with weights of 16 bits; rounded and clipped."""
     if taps.weights is None:
         return x.take(taps.places[:, 0], axis=axis)
     weights = _merged(taps)
@@ -72,7 +72,7 @@ def _apply_to_bytes(x: Array, taps: Taps, axis: int) -> Array:
 
 
 def _merged(taps: Taps) -> Array:
-    """The weights, those of one place (at the image's border) added up."""
+    """The weights, with those of equal indices (at the image's border) added up."""
     weights = np.array(taps.weights)
     for k in range(1, weights.shape[1]):
         again = taps.places[:, k] == taps.places[:, k - 1]
@@ -97,7 +97,7 @@ def _resample_back(grad: Array, tables: tuple[Taps, ...]) -> Array:
 RESAMPLE = Op(
     "upsample", ("input",), as_image(in_single(_resample)),
     {"input": lambda g, tables: bind(RESAMPLE_BACKWARD, (g,), {"tables": tables})},
-    doc="Sums of inputs, by a table for each dimension.",
+    doc="Weighted sums of inputs, by a table for each dimension.",
 )  # fmt: skip
 RESAMPLE_BACKWARD = Op(
     "upsample_backward", ("grad",), in_single(_resample_back),
@@ -109,14 +109,14 @@ RESAMPLE_BACKWARD = Op(
 
 
 def _step(size: int, out: int, scale: float | None, align: bool, real: Any) -> Any:
-    """How far apart neighbouring outputs are in the input."""
+    """The distance of neighbouring outputs, in input pixels."""
     if align:
         return real(size - 1) / real(out - 1) if out > 1 else real(0)
     return real(1.0 / scale) if scale else real(size) / real(out)
 
 
 def _positions(size: int, out: int, scale: float | None, align: bool, real: Any) -> Array:
-    """Where each output lies in the input, pixels being points (align) or squares."""
+    """The input coordinate of each output; `align`: pixels are points, else squares."""
     step, i = _step(size, out, scale, align, real), np.arange(out, dtype=real)
     return i * step if align else step * (i + real(0.5)) - real(0.5)
 
@@ -152,7 +152,7 @@ def _cubic(size: int, out: int, scale: float | None, align: bool, real: Any) -> 
 
 
 def cubic_weights(t: Any, a: float = -0.75) -> list[Any]:
-    """The weights of four neighbours, for a point at t between the middle two."""
+    """Weights of cubic interpolation for four neighbours, of a point at t between the middle two."""
 
     def near(x: Any) -> Any:
         return ((a + 2) * x - (a + 3)) * x * x + 1
@@ -163,7 +163,7 @@ def cubic_weights(t: Any, a: float = -0.75) -> list[Any]:
     return [far(t + 1), near(t), near(1 - t), far(2 - t)]
 
 
-# Filters that average over what an output covers (antialias), and how far they reach.
+# Filters for `antialias`, which average over the pixels that an output covers, and their radius.
 
 
 def _triangle(x: Array) -> Array:
@@ -235,16 +235,16 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """The input in another size.
+    """The input resized.
 
     Args:
         input: (N, C, ...), with one, two or three spatial dimensions
         size: of the result
-        scale_factor: how many times the input's size instead
+        scale_factor: a multiple of the input's size instead
         mode: nearest, nearest-exact, linear, bilinear, bicubic, trilinear, area or lanczos
-        align_corners: whether corner pixels keep their values, or the image its borders
-        recompute_scale_factor: whether distances follow from the sizes rather than the factor
-        antialias: whether shrinking averages over all that an output covers
+        align_corners: whether the centers of corner pixels are aligned, or the borders of the images
+        recompute_scale_factor: whether the scale is computed from the sizes rather than the factor
+        antialias: whether shrinking averages over all pixels that an output covers
     """
     _check_mode(input, mode, align_corners, antialias)
     dims = input.ndim - 2
@@ -302,7 +302,7 @@ def _check_dimensions(input: Tensor, mode: str) -> None:
 def _target(
     input: Tensor, size: Any, scale: Any, dims: int, recompute: bool, area: bool
 ) -> tuple[list[int], list[float | None]]:
-    """The sizes of the output, and the factors that distances follow from."""
+    """The sizes of the output, and the scale factors."""
     if size is not None and scale is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     if size is not None and recompute:
@@ -328,7 +328,7 @@ def _target(
 
 
 def _factor(value: Any, multiplied: bool) -> float:
-    """A factor; a tensor may only stand for one that sizes are multiplied by."""
+    """A scale factor; a tensor is accepted only if sizes are recomputed from it."""
     if isinstance(value, (int, float, np.number)) or (multiplied and isinstance(value, Tensor)):
         return float(value)
     raise TypeError(f"expected scale_factor to be float, but got {type(value).__name__}")

@@ -1,4 +1,4 @@
-"""Tensors side by side, turned, repeated: new arrangements of the same elements, always copies."""
+"""Concatenated, flipped and repeated tensors: new arrangements of the same elements, always copies."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _in_one_type(tensors: tuple[Array, ...]) -> Sequence[Array]:
 
 
 def _cat_gradient(g: Any, shapes: Any, dim: int) -> list[Any]:
-    """Each tensor's part of the gradient."""
+    """The gradient split into the parts of the tensors."""
     pieces, start = [], 0
     for shape in shapes:
         if shape == (0,):
@@ -55,7 +55,7 @@ def _cat_gradient(g: Any, shapes: Any, dim: int) -> list[Any]:
 
 
 def _cat_arrays(*tensors: Array, dim: int) -> Array:
-    """In order in memory, or with channels last if all of them have; empty vectors do not count."""
+    """Concatenated arrays: contiguous, or channels last if all of them are; empty vectors are ignored."""
     alike = _in_one_type(tensors)
     result = np.concatenate([x for x in alike if x.shape != (0,)] or alike[:1], dim)
     if result.flags.c_contiguous or all(map(has_channels_last, tensors)):
@@ -69,13 +69,13 @@ def _stack(*tensors: Array, dim: int) -> Array:
 
 
 CAT = Op("cat", ("*tensors",), _cat_arrays,
-         {"tensors": _cat_gradient}, doc="Tensors one after the other.", kind=MOVEMENT)  # fmt: skip
+         {"tensors": _cat_gradient}, doc="Tensors concatenated along a dimension.", kind=MOVEMENT)  # fmt: skip
 STACK = Op("stack", ("*tensors",), _stack,
-           {"tensors": lambda g, dim: UNBIND(g, dim=dim)}, doc="Tensors along a new dimension.", kind=MOVEMENT)  # fmt: skip
+           {"tensors": lambda g, dim: UNBIND(g, dim=dim)}, doc="Tensors stacked along a new dimension.", kind=MOVEMENT)  # fmt: skip
 
 
 def _sequence(name: str, tensors: Any) -> list[Tensor]:
-    """The tensors of a sequence; errors as Torch words them if it is none or holds none."""
+    """The tensors of a sequence; Torch's error if it is no sequence, or empty."""
     if not isinstance(tensors, (tuple, list)):
         raise TypeError(
             f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
@@ -94,7 +94,7 @@ def _sequence(name: str, tensors: Any) -> list[Tensor]:
 
 
 def _check_joinable(tensors: Sequence[Tensor], dim: int) -> None:
-    """RuntimeError unless shapes agree but for one dimension."""
+    """RuntimeError unless shapes agree except in one dimension."""
     first = tensors[0]._array.shape
     for i, x in enumerate(tensors):
         shape = x._array.shape
@@ -114,7 +114,7 @@ def _check_joinable(tensors: Sequence[Tensor], dim: int) -> None:
 
 @function
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor:
-    """Tensors one after the other along a dimension that they have."""
+    """Tensors concatenated along an existing dimension."""
     result = _cat(tensors, dim)
     if out is None:
         return result
@@ -131,7 +131,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor:
 
 def _cat(tensors: Sequence[Tensor], dim: int) -> Tensor:
     given = _sequence("torch.cat", tensors)
-    # Torch lets an empty vector stand beside tensors of any shape.
+    # Torch accepts an empty vector beside tensors of any shape.
     there = [x for x in given if x._array.shape != (0,)]
     if not there:
         return bind(CAT, given, {"dim": 0})
@@ -149,7 +149,7 @@ FUNCTIONS["concat"] = FUNCTIONS["concatenate"] = cat
 @function
 @with_out
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors of one shape along a new dimension."""
+    """Tensors of one shape stacked along a new dimension."""
     given = _sequence("stack", tensors)
     shape = given[0]._array.shape
     for i, x in enumerate(given):
@@ -162,7 +162,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 def _raised(x: Tensor, ndim: int) -> Tensor:
-    """A tensor with at least so many dimensions; the third comes last."""
+    """A tensor with at least `ndim` dimensions; the third is added last."""
     check_tensor(f"atleast_{ndim}d", x, "tensors")
     if ndim == 3 and x.ndim == 2:
         return x.unsqueeze(-1)
@@ -191,7 +191,7 @@ for _n in (1, 2, 3):
 @function
 @with_out
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Side by side: vectors along the first dimension, others along the second."""
+    """Tensors concatenated horizontally: vectors along the first dimension, others along the second."""
     given = [_raised(x, 1) for x in _sequence("hstack", tensors)]
     return cat(given, 0 if given[0].ndim == 1 else 1)
 
@@ -199,21 +199,21 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
 @function
 @with_out
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """One above the other, as rows."""
+    """Tensors concatenated vertically, as rows."""
     return cat([_raised(x, 2) for x in _sequence("vstack", tensors)], 0)
 
 
 @function
 @with_out
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """One behind the other, along the third dimension."""
+    """Tensors concatenated in depth, along the third dimension."""
     return cat([_raised(x, 3) for x in _sequence("dstack", tensors)], 2)
 
 
 @function
 @with_out
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Side by side, vectors as columns."""
+    """Tensors concatenated horizontally, vectors as columns."""
     given = _sequence("column_stack", tensors)
     return cat([x.reshape(-1, 1) if x.ndim <= 1 else x for x in given], 1)
 
@@ -314,23 +314,23 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 
 def _copies_added(g: Any, shapes: Any, times: tuple[int, ...]) -> Any:
-    """The sum of the gradients of all copies."""
+    """The gradient of `repeat`: the sum over all copies."""
     own = (1,) * (len(times) - len(shapes[0])) + shapes[0]
     apart = g.reshape([v for pair in zip(times, own, strict=True) for v in pair])
     return apart.sum(tuple(range(0, apart.ndim, 2))).reshape(shapes[0]) if times else g
 
 
 FLIP = Op("flip", ("input",), lambda input, dims: laid_out(np.flip(input, dims).copy(), (input,)),
-          {"input": lambda g, dims: FLIP(g, dims=dims)}, doc="Some dimensions in reverse order.", kind=MOVEMENT)  # fmt: skip
+          {"input": lambda g, dims: FLIP(g, dims=dims)}, doc="Elements in reverse order along dimensions.", kind=MOVEMENT)  # fmt: skip
 REPEAT = Op("repeat", ("input",), in_order(lambda input, times: np.tile(input, times)),
-            {"input": _copies_added}, doc="Copies of the whole tensor side by side.", kind=MOVEMENT)  # fmt: skip
+            {"input": _copies_added}, doc="The whole tensor repeated along each dimension.", kind=MOVEMENT)  # fmt: skip
 ROLL = Op("roll", ("input",), in_order(lambda input, shifts, dims: np.roll(input, shifts, dims)),
           {"input": lambda g, shifts, dims: ROLL(g, shifts=tuple(-s for s in shifts), dims=dims)}, kind=MOVEMENT)  # fmt: skip
 
 
 @function_and_method
 def flip(input: Tensor, *dims: Any, **named: Any) -> Tensor:
-    """Some dimensions in reverse order."""
+    """Elements in reverse order along dimensions."""
     given = wrap_dims(sizes_of(dims or (named["dims"],)), input.ndim)
     return FLIP(input, dims=given if input.ndim else ())
 
@@ -370,7 +370,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
 
 @function_and_method
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """Elements moved along dimensions, those that fall off coming in at the other end."""
+    """Elements shifted along dimensions; those shifted beyond the end reappear at the start."""
     moves = plain_integers(shifts, "roll", "shifts")
     along = () if dims is None else plain_integers(dims, "roll", "dims")
     if not along and len(moves) == 1:
@@ -404,7 +404,7 @@ def repeat(self: Tensor, *sizes: Any, **named: Any) -> Tensor:
 
 @function_and_method
 def tile(input: Tensor, *dims: Any, **named: Any) -> Tensor:
-    """`repeat`, with missing dimensions taken as 1."""
+    """`repeat`, with missing repetitions taken as 1."""
     times = sizes_of(dims or (named["dims"],))
     return input.repeat((1,) * (input.ndim - len(times)) + times)
 
@@ -424,7 +424,7 @@ def _check_counts(counts: Array, size: int, dim: int) -> None:
 
 
 def _repeated(counts: Array, size: int, dim: int) -> Array:
-    """The places of a dimension, each as often as it is repeated."""
+    """The indices along a dimension, each as often as it is repeated."""
     _check_counts(counts, size, dim)
     return np.repeat(np.arange(size), np.broadcast_to(counts.reshape(-1), (size,)))
 
@@ -439,7 +439,7 @@ def _check_total(count: int, output_size: int | None) -> None:
 def repeat_interleave(
     input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each element along a dimension repeated a number of times, the same for all or one for each."""
+    """Each element along a dimension repeated; `repeats` is one number for all or one for each."""
     if repeats is None:
         counts = as_numpy(input._array)
         _check_counts(counts, len(input), 0)

@@ -1,7 +1,7 @@
-"""How the result of an elementwise operation lies in memory: as Torch lays it out.
+"""The memory layout of elementwise results, the same as Torch's.
 
-NumPy and Torch both let a result follow its inputs, but differ where those disagree: Torch asks
-one input after the other, and takes 0 strides for no answer.
+In NumPy and Torch a result follows the layout of its inputs, but they differ where those disagree: Torch
+considers one input after the other, and ignores strides of 0.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Strides = tuple[int, ...]
 
 
 def laid_out(result: Array, inputs: Sequence[Any]) -> Array:
-    """A result of broadcast inputs with Torch's strides; a copy if it has others."""
+    """A result of broadcast inputs with Torch's strides; a copy if it has other ones."""
     shape = result.shape
     if len(shape) < 2 or result.size < 2:
         return result
@@ -37,7 +37,7 @@ def laid_out(result: Array, inputs: Sequence[Any]) -> Array:
 def _order_of_inputs(
     shape: Strides, inputs: tuple[tuple[Strides, Strides], ...]
 ) -> tuple[Strides, Strides]:
-    """The order of dimensions in memory, and the order that undoes it."""
+    """The order of dimensions in memory, and the inverse permutation."""
     return memory_order(shape, [_broadcast_strides(*x, shape) for x in inputs])
 
 
@@ -49,7 +49,7 @@ def _put(result: Array, order: Strides, back: Strides) -> Array:
 
 
 def in_memory_order(drawn: Array, like: Array) -> Array:
-    """Numbers that fall into memory that is laid out as another array's, one after the other."""
+    """Numbers in memory order as an array with another array's shape and layout."""
     if like.flags.c_contiguous:
         return drawn
     order, back = memory_order(like.shape, [like.strides])
@@ -57,19 +57,19 @@ def in_memory_order(drawn: Array, like: Array) -> Array:
 
 
 def arranged(result: Array, strides: list[Strides]) -> Array:
-    """A result that lies as the strides of its inputs say, the first that say anything."""
+    """A result in the layout that the strides of its inputs determine."""
     return _put(result, *memory_order(result.shape, strides))
 
 
 def _broadcast_strides(own: Strides, strides: Strides, shape: Strides) -> Strides:
-    """The strides of an array in a larger shape: 0 where it is repeated."""
+    """The strides of an array broadcast to a shape: 0 along broadcast dimensions."""
     missing = len(shape) - len(own)
     places = zip(own, strides, shape[missing:], strict=True)
     return (0,) * missing + tuple(0 if n == 1 != size else s for n, s, size in places)
 
 
 def memory_order(shape: Strides, strides: list[Strides]) -> tuple[Strides, Strides]:
-    """Dimensions from the outermost in memory to the innermost, and the order that undoes this."""
+    """Dimensions from the outermost in memory to the innermost, and the inverse permutation."""
     order = list(range(len(shape)))[::-1]
     for end in range(1, len(order)):
         moving = end
@@ -85,7 +85,7 @@ def memory_order(shape: Strides, strides: list[Strides]) -> tuple[Strides, Strid
 
 
 def _compare(a: int, b: int, shape: Strides, strides: list[Strides]) -> int:
-    """Above 0 if dimension b should lie further in than a, below 0 if not; 0: no input says."""
+    """Positive if dimension b should be inside dimension a, negative if not; 0 if no input decides."""
     for own in strides:
         if own[a] and own[b]:
             if own[a] != own[b]:
@@ -99,7 +99,7 @@ def _compare(a: int, b: int, shape: Strides, strides: list[Strides]) -> int:
 
 
 def following(compute: Callable[..., Array]) -> Callable[..., Array]:
-    """Let the result of a computation on broadcast arrays lie as they do."""
+    """A computation whose result has the memory layout of its broadcast inputs."""
 
     @wraps(compute)
     def run(*arrays: Any, **params: Any) -> Array:
@@ -109,7 +109,7 @@ def following(compute: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def in_order(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """Let the results of a computation lie in order, however its inputs lie."""
+    """A computation whose results are contiguous, whatever its inputs are."""
 
     @wraps(compute)
     def run(*arrays: Any, **params: Any) -> Any:
@@ -120,12 +120,12 @@ def in_order(compute: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def ordered(array: Array) -> Array:
-    """An array whose elements lie in order: itself, or a copy."""
+    """A contiguous array: itself, or a copy."""
     return array if array.flags.c_contiguous else array.copy()
 
 
 def as_image(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """Let results lie in order, or with channels last if those of the first input do."""
+    """A computation whose results are contiguous, or channels last if the first input is."""
 
     @wraps(compute)
     def run(input: Array, *others: Any, **params: Any) -> Any:
@@ -139,7 +139,7 @@ def as_image(compute: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def has_channels_last(array: Array) -> bool:
-    """Whether an image (N, C, ...) lies in memory with its channels innermost, as Torch decides it."""
+    """Whether an array (N, C, ...) is channels last in memory, by Torch's rules."""
     if array.flags.c_contiguous or array.ndim not in (4, 5) or not array.strides[1]:
         return False
     reached = 0

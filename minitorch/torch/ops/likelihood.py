@@ -1,4 +1,4 @@
-"""Losses that are minus the logarithm of a probability: of classes."""
+"""Negative log likelihood and cross entropy of classes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .surface import check_no_gradient, check_tensor
 def _nll_weights(
     target: Array, weight: Array | None, ignore_index: int, kind: Any
 ) -> tuple[Array, Array]:
-    """Each target's class, 0 where it is ignored, and its weight."""
+    """Each target's class (0 if ignored), and its weight."""
     kept = target != ignore_index
     classes = np.where(kept, target, 0)
     return classes, kept.astype(kind) if weight is None else np.where(
@@ -44,7 +44,7 @@ def _check_bounds(classes: Array, count: int) -> None:
 def _nll(
     input: Array, target: Array, weight: Array | None, reduction: str, ignore_index: int
 ) -> Array:
-    """Minus the input at each target, weighed; the classes are dimension 1, or the only one."""
+    """The weighted negative log likelihood of each target; the classes are dimension 1, or the only one."""
     axis = min(input.ndim - 1, 1)
     classes, weights = _nll_weights(target, weight, ignore_index, input.dtype)
     _check_bounds(classes, input.shape[axis])
@@ -84,7 +84,7 @@ NLL = Op(
         "target": None,
         "weight": None,
     },
-    doc="Minus the logarithm of the probability of each target.",
+    doc="The negative log likelihood of each target.",
 )  # fmt: skip
 NLL_BACKWARD = Op(
     "nll_loss_backward", ("grad", "target", "weight"), in_single(_nll_backward),
@@ -103,7 +103,7 @@ def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
     reduce: Any = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """Minus the logarithm of the probability of each target, from logarithms of probabilities."""
+    """The negative log likelihood of each target class, from log probabilities."""
     how = how_reduced(reduction, size_average, reduce)
     _check_classes(input, target, weight)
     require_floats("nll_loss_out_frame", input._array)
@@ -150,7 +150,7 @@ def _cross_entropy(
     ignore_index: int,
     smoothing: float,
 ) -> tuple[Array, Array, Array]:
-    """The loss of rows of scores, what backward needs of each row, and what the losses were divided by."""
+    """The loss of rows of logits, what backward needs of each row, and the divisor of the losses."""
     each, sums = losses.cross_entropy(input, target, weight, ignore_index, smoothing)
     if reduction == "none":
         return each, sums, np.ones((), sums.dtype)
@@ -175,7 +175,7 @@ def _cross_entropy_backward(
 
 
 def _aims(target: Tensor, weight: Any, like: Any, ignore_index: int, smoothing: float) -> Any:
-    """How much of each row's loss is due to each class: the gradient is aims.sum() softmax - aims."""
+    """The weight of each class in each row's loss: the gradient is aims.sum() softmax - aims."""
     kept = target.ne(ignore_index).to(like.dtype).unsqueeze(1)
     classes = target.masked_fill(target.eq(ignore_index), 0).unsqueeze(1)
     aims = like.new_zeros(like.shape).scatter(1, classes, 1 - smoothing) + smoothing / like.shape[1]
@@ -192,7 +192,7 @@ def _again(
     ignore_index: int,
     smoothing: float,
 ) -> Any:
-    """The derivatives of the backward."""
+    """The derivatives of the backward (double backward)."""
     p, aims = softmax(input, 1), _aims(target, weight, input, ignore_index, smoothing)
     total = aims.sum(1, keepdim=True)
     rows = (g * (total * p - aims)).sum(1) / count
@@ -201,8 +201,8 @@ def _again(
     return rows if grad.ndim else rows.sum(), by_input, None, None, None, None
 
 
-def _looks(node: Any) -> Any:
-    """Torch takes the logarithm of the softmax first."""
+def _shown_as(node: Any) -> Any:
+    """The node that programs see: in Torch, a log-softmax comes first."""
     return NLL.node_name, [(ShownNode("LogSoftmaxBackward0", node.edges[:1]), 0)]
 
 
@@ -216,8 +216,8 @@ CROSS_ENTROPY = Op(
         "target": None,
         "weight": None,
     },
-    differentiable=1, outputs=("out", "sums", "count"), node=NLL.node_name, looks=_looks,
-    doc="Minus the logarithm of the softmax at each target.",
+    differentiable=1, outputs=("out", "sums", "count"), node=NLL.node_name, shown_as=_shown_as,
+    doc="The negative log-softmax at each target.",
 )  # fmt: skip
 CROSS_ENTROPY_BACKWARD = Op(
     "cross_entropy_loss_backward", ("grad", "input", "target", "weight", "sums", "count"),
@@ -230,14 +230,14 @@ def cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
     reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Tensor:  # fmt: skip
-    """Minus the logarithm of the softmax at each target: class numbers, or probabilities of classes.
+    """The negative log-softmax at each target: class indices, or probabilities of classes.
 
     Args:
-        input: scores, the classes in dimension 1 (or 0 of a single sample)
-        target: classes, or probabilities in the shape of the input
+        input: logits, the classes in dimension 1 (or 0 of a single sample)
+        target: class indices, or probabilities in the shape of the input
         weight: one number for each class
         size_average: old form of `reduction`
-        ignore_index: a class that counts for nothing
+        ignore_index: a target that is ignored
         reduce: old form of `reduction`
         reduction: "none", "mean" or "sum"
         label_smoothing: how much of each target is spread evenly over all classes
@@ -272,7 +272,7 @@ def _over_classes(weight: Tensor, ndim: int, axis: int) -> Tensor:
 def _entropy_of_shares(
     logs: Tensor, target: Tensor, weight: Any, how: str, smoothing: float, axis: int
 ) -> Tensor:
-    """Cross entropy with a probability for each class."""
+    """Cross entropy with class probabilities as targets."""
     if not target.dtype.is_floating_point:
         raise RuntimeError(
             f"Expected floating point type for target with class probabilities, got {kind_name(target._array)}"
@@ -296,7 +296,7 @@ def _entropy_of_shares(
 def _spread_evenly(
     logs: Tensor, target: Tensor, weight: Any, how: str, ignore_index: int, axis: int
 ) -> Tensor:
-    """The cross entropy with an even share for every class."""
+    """The cross entropy with the uniform distribution."""
     terms = logs if weight is None else logs * _over_classes(weight, logs.ndim, axis)
     ignored: Any = target == ignore_index
     losses = (-terms.sum(axis)).reshape(target.shape).masked_fill(ignored, 0)

@@ -20,7 +20,7 @@ from .surface import check_tensor, function, into
 
 
 def _linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
-    """All rows of the input in one product."""
+    """input @ weightᵀ + bias, with all leading dimensions of the input flattened to one product."""
     rows = input
     if input.ndim > 2:
         rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
@@ -29,7 +29,7 @@ def _linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
 
 
 def _gradients(g: Any, input: Any, weight: Any, needs: Any) -> Any:
-    """All gradients that are wanted, in one operation."""
+    """The gradients that are wanted, computed by one operation."""
     found = bind(LINEAR_BACKWARD, (g, input, weight), {"wanted": tuple(needs)})
     if len(found) == len(needs):
         return found
@@ -38,7 +38,7 @@ def _gradients(g: Any, input: Any, weight: Any, needs: Any) -> Any:
 
 
 def _backward(grad: Array, input: Array, weight: Array, wanted: tuple[bool, ...]) -> Any:
-    """Of input, weight and bias, the wanted gradients; of other shapes than matrices as of matrices."""
+    """The wanted gradients of input, weight and bias; other shapes are flattened to matrices."""
     if input.ndim == weight.ndim == 2:
         return _backward_of_matrices(grad, input, weight, wanted)
     rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
@@ -50,7 +50,7 @@ def _backward(grad: Array, input: Array, weight: Array, wanted: tuple[bool, ...]
 
 
 def _backward_of_matrices(g: Array, rows: Array, columns: Array, wanted: tuple[bool, ...]) -> Any:
-    """The wanted of g W, gᵀ x, and the sum of g's rows."""
+    """Those of g W, gᵀ x and the sum of g's rows that are wanted."""
     if g.dtype.kind == "c":
         rows, columns = rows.conj(), columns.conj()
     found = []
@@ -64,7 +64,7 @@ def _backward_of_matrices(g: Array, rows: Array, columns: Array, wanted: tuple[b
 
 
 def _again(g: Any, grad: Any, input: Any, weight: Any, wanted: tuple[bool, ...]) -> Any:
-    """The derivatives of the backward, from the gradients of the three that were wanted."""
+    """The derivatives of the backward (double backward)."""
     arrived = iter(g)
     by_input, by_weight, by_bias = (next(arrived) if w else None for w in wanted)
     by_grad = grad.new_zeros(grad.shape)
@@ -90,8 +90,8 @@ def _products(g: Any, input: Any, shape: tuple[int, ...]) -> Any:
     return MM(columns.t(), rows).reshape(shape)
 
 
-def _looks(node: Any) -> Any:
-    """Torch transposes the weight, and makes a matrix of more dimensions and back."""
+def _shown_as(node: Any) -> Any:
+    """The nodes that programs see: Torch transposes the weight, and flattens more dimensions to a matrix."""
     input, weight, bias = node.edges
     dims = len(node.layout[0])
     if dims < 2:
@@ -108,7 +108,7 @@ def _looks(node: Any) -> Any:
 
 LINEAR = Op(
     "linear", ("input", "weight", "bias"), in_single(_linear), _gradients,
-    node="AddmmBackward0", last_leaf=1, looks=_looks, doc="Each row of the input times the weight's rows, plus the bias.", kind=PRODUCT,
+    node="AddmmBackward0", last_leaf=1, shown_as=_shown_as, doc="input @ weightᵀ + bias.", kind=PRODUCT,
 )  # fmt: skip
 LINEAR_BACKWARD = Op(
     "linear_backward", ("grad", "input", "weight"), in_single(_backward), _again, kind=PRODUCT
@@ -117,7 +117,7 @@ LINEAR_BACKWARD = Op(
 
 @composite
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Any = None) -> Tensor:
-    """Each row of the input times the weight's rows, plus the bias."""
+    """input @ weightᵀ + bias."""
     if not (isinstance(input, Tensor) and isinstance(weight, Tensor)):
         check_tensor("linear", input)
         check_tensor("linear", weight, "weight")
@@ -129,7 +129,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: An
 
 
 def _check_linear(x: Array, weight: Array, bias: Array | None) -> bool:
-    """RuntimeError if arguments do not fit; whether a bias is more than a row, and added afterwards."""
+    """Check shapes and dtypes; return whether the bias is more than a row, so that it is added afterwards."""
     kind = x.dtype
     if kind != weight.dtype or (bias is not None and kind != bias.dtype):
         raise RuntimeError(
@@ -167,7 +167,7 @@ def _check_linear(x: Array, weight: Array, bias: Array | None) -> bool:
 
 @function
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """For each matrix of the weight, input1 times it times input2, plus the bias."""
+    """input1ᵀ W input2 + bias, for each matrix W of the weight."""
     _check_bilinear(input1, input2, weight, bias)
     outputs, left, right = weight.shape
     products = input1.reshape(-1, left) @ weight.permute(1, 0, 2).reshape(left, outputs * right)

@@ -1,8 +1,8 @@
-"""Losses: how wrong a prediction is.
+"""Losses, most of them compositions.
 
-Most are compositions: a value for each element, then `reduced`. Those with records are the
-ones that choose (negative log likelihood) or that Torch differentiates in its own way
-(binary cross entropy).
+A loss is computed for each element, then `reduced`. Records of their own have those that index
+(negative log likelihood), or whose derivative in Torch is not that of the composition (binary
+cross entropy).
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _NUMBERED = {0: "none", 1: "mean", 2: "sum"}
 
 
 def reduced(loss: Tensor, reduction: Any, size_average: Any = None, reduce: Any = None) -> Tensor:
-    """Losses as they are, their mean, or their sum; the two old flags win over `reduction`."""
+    """The losses, their mean, or their sum; the two deprecated flags take precedence over `reduction`."""
     return _weighed(loss, loss, None, how_reduced(reduction, size_average, reduce))
 
 
 def how_reduced(reduction: Any, size_average: Any = None, reduce: Any = None) -> str:
-    """One of "none", "mean", "sum" from new or old arguments; ValueError for anything else."""
+    """One of "none", "mean", "sum" from `reduction` or the deprecated flags; ValueError for anything else."""
     if size_average is not None or reduce is not None:
         warnings.warn(
             "size_average and reduce args will be deprecated, please use reduction instead.",
@@ -55,7 +55,7 @@ def how_reduced(reduction: Any, size_average: Any = None, reduce: Any = None) ->
 
 
 def _meet(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Both in one shape, with a warning if they had two."""
+    """Both broadcast to one shape, with a warning if their shapes differ."""
     if input._array.shape != target._array.shape:
         warnings.warn(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely "
@@ -68,7 +68,7 @@ def _meet(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
-    """Input minus target, in their common type, which has to be a floating point one."""
+    """Input minus target, in their common dtype, which must be floating point or complex."""
     if input._array.dtype.char in "fd" and target._array.dtype == input._array.dtype:
         return input - target
     kind = input.dtype
@@ -82,7 +82,7 @@ def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
 
 
 def _weighed(loss: Tensor, input: Tensor, weight: Tensor | None, how: str) -> Tensor:
-    """Losses times weights, one for each element of the input; their mean is over the weights."""
+    """Weighted losses, reduced; their mean is divided by the sum of the weights."""
     if weight is None:
         return loss if how == "none" else loss.mean() if how == "mean" else loss.sum()
     if weight.shape != input.shape:
@@ -95,7 +95,7 @@ def mse_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The square of the difference."""
+    """The squared error."""
     met, target = _meet(input, target)
     how = how_reduced(reduction, size_average, reduce)
     apart = _difference("mse_cpu", met, target) if weight is None else met - target
@@ -108,7 +108,7 @@ def l1_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The absolute difference."""
+    """The absolute error."""
     met, target = _meet(input, target)
     how = how_reduced(reduction, size_average, reduce)
     return _weighed((met - target).abs(), input, weight, how)
@@ -119,7 +119,7 @@ def smooth_l1_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:  # fmt: skip
-    """The absolute difference, but quadratic where it is below `beta`."""
+    """The absolute error, quadratic where it is below `beta`."""
     input, target = _meet(input, target)
     if not beta >= 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -127,7 +127,7 @@ def smooth_l1_loss(
         return reduced((input - target).abs(), reduction, size_average, reduce)
     apart = _difference("smooth_l1_cpu", input, target).abs()
     far = apart >= beta
-    near = apart.masked_fill(far, 0)  # whose square may not overflow
+    near = apart.masked_fill(far, 0)  # clamped, so that the square does not overflow
     loss = where(far, apart - 0.5 * beta, 0.5 * near * near / beta)
     loss = reduced(loss, reduction, size_average, reduce)
     return as_one("SmoothL1LossBackward0", loss, input, target)
@@ -141,14 +141,14 @@ def huber_loss(
     delta: float = 1.0,
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Half the square of the difference, but a straight line from `delta` on."""
+    """Half the squared error, linear where the absolute error is above `delta`."""
     _meet(input, target)
     if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     apart = _difference("huber_cpu", input, target).abs()
     check_castable(apart.dtype, input.dtype)
     far = apart >= delta
-    near = apart.masked_fill(far, 0)  # whose square may not overflow
+    near = apart.masked_fill(far, 0)  # clamped, so that the square does not overflow
     loss = where(far, delta * (apart - 0.5 * delta), 0.5 * near * near).to(input.dtype)
     if weight is None:
         return as_one("HuberLossBackward0", reduced(loss, reduction), input, target)
@@ -192,8 +192,8 @@ def hinge_embedding_loss(
     reduce: Any = None,
     reduction: Any = "mean",
 ) -> Tensor:
-    """The input where the target is 1, what it lacks to a margin where it is -1."""
-    lack = (input.new_full((), margin) - input).clamp_min(0)  # the margin in the input's type
+    """The input where the target is 1, max(0, margin - input) where it is -1."""
+    lack = (input.new_full((), margin) - input).clamp_min(0)  # the margin in the input's dtype
     near, far = where(target != -1, input, 0), where(target != 1, lack, 0)
     return reduced(near + far, reduction, size_average, reduce)
 
@@ -222,7 +222,7 @@ def multilabel_soft_margin_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """Cross entropy of two classes for each label, averaged over labels."""
+    """Binary cross entropy of logits for each label, averaged over labels."""
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     loss = loss if weight is None else loss * weight
     classes = input.ndim - 1
@@ -234,7 +234,7 @@ def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None,
     reduction: Any = "mean",
 ) -> Tensor:  # fmt: skip
-    """1 minus the cosine where the target is 1, what it exceeds a margin by where it is -1."""
+    """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1."""
     if target.ndim > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if input1.ndim != target.ndim + 1 or input2.ndim != target.ndim + 1:
@@ -256,7 +256,7 @@ def multi_margin_loss(
     input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
     size_average: Any = None, reduce: Any = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """How much the other classes come closer than a margin to the right one."""
+    """The mean over the other classes of max(0, margin - input[target] + input[i])^p."""
     how = how_reduced(reduction, size_average, reduce)
     check_no_gradient("multi_margin_loss", weight=weight)
     if p not in (1, 2):
@@ -292,7 +292,7 @@ def multi_margin_loss(
 
 
 def _rows_of(name: str, input: Tensor) -> Tensor:
-    """A sample as a batch of one."""
+    """A single sample as a batch of one."""
     if input.ndim > 2 or 0 in input.shape[-1:]:
         raise RuntimeError(
             f"{name}: Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
@@ -308,7 +308,7 @@ def multilabel_margin_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How much wrong labels come closer than 1 to right ones; a target's labels end at the first -1."""
+    """max(0, 1 - (input[j] - input[i])), summed over targets j and other classes i; targets end at the first -1."""
     how = how_reduced(reduction, size_average, reduce)
     require_floats("multilabel_margin_loss_forward_out_frame", input._array)
     rows = _rows_of("multilabel_margin_loss", input)
@@ -383,9 +383,9 @@ def triplet_margin_with_distance_loss(
 def with_numbers(
     fn: Callable[..., Tensor], names: tuple[str, ...], compute: Callable[..., Tensor] | None = None
 ) -> None:
-    """Offer a loss as `torch.name`, where the reduction is a number that follows these arguments.
+    """Offer a loss as `torch.name`, where an integer that follows these arguments says the reduction.
 
-    `compute` is what computes it, where `fn` checks more than `torch.name` does.
+    `compute` is used in place of `fn` where `fn` checks more than `torch.name` does.
     """
 
     def call(*args: Any, **kwargs: Any) -> Tensor:

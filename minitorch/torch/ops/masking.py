@@ -1,4 +1,4 @@
-"""Choosing by truth: masks, and the places of what is not 0."""
+"""Boolean masks, and the indices of nonzero elements."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ MASKED_FILL = Op("masked_fill", ("input", "mask", "value"), _masked_fill, {
     "mask": None,
     "value": lambda g, mask: MASKED_FILL(g, ~mask, 0).sum(),
 }, write=_fill_into, overlapping=True, scalar=lambda input, mask, value: np.where(mask, value, input),
-   doc="A number where a mask is true.")  # fmt: skip
+   doc="A copy with a number where a mask is True.")  # fmt: skip
 
 
 def _check_mask(name: str, mask: Any) -> None:
@@ -63,7 +63,7 @@ def _check_mask(name: str, mask: Any) -> None:
 
 
 def _check_fill(input: Tensor, value: Any) -> None:
-    """An error unless a value is one number that the input's type can hold."""
+    """An error unless a value is a single number that the input's dtype can represent."""
     if input._array.dtype.kind == "f" and fits_floats(value):
         return
     if isinstance(value, Tensor):
@@ -83,7 +83,7 @@ def _check_fill(input: Tensor, value: Any) -> None:
 
 @function_and_method
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """A copy with a number where a mask is true."""
+    """A copy with a number where a mask is True."""
     _check_mask("masked_fill", mask)
     _check_fill(input, value)
     return bind(MASKED_FILL, (input, mask, value), {})
@@ -91,7 +91,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 @only_method
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """Write a number where a mask is true."""
+    """Write a number where a mask is True."""
     _check_mask("masked_fill_", mask)
     _check_fill(self, value)
     return bind_in_place(MASKED_FILL, self, (mask, value), {})
@@ -99,7 +99,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 @function_and_method
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """A copy with a source's elements, one after the other, where a mask is true."""
+    """A copy with a source's elements, in order, where a mask is True."""
     _check_mask("masked_scatter", mask)
     if source.dtype is not input.dtype:
         raise RuntimeError(
@@ -127,7 +127,7 @@ in_place("masked_scatter_", masked_scatter)
 
 @function_and_method
 def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Tensor:
-    """The elements where a mask is true, in a row."""
+    """The elements where a mask is True, as a vector."""
     _check_mask("masked_select", mask)
     shape = broadcast_shapes("masked_select", input._array.shape, mask._array.shape)
     result = input.expand(shape)[mask.expand(shape)].reshape(-1)
@@ -147,7 +147,7 @@ NONZERO = Op("nonzero", ("input",), _nonzero, {"input": None})
 
 @function_and_method
 def nonzero(input: Tensor, *, as_tuple: bool = False, out: Any = None) -> Any:
-    """The positions of elements that are not 0: one per row, or a tensor for each dimension."""
+    """The indices of nonzero elements: one per row, or as a tensor for each dimension."""
     check_tensor("nonzero", input)
     if as_tuple:
         if out is not None:
@@ -165,7 +165,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Any = None) -> Any:
 
 @function_and_method
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Any = None) -> Tensor:
-    """The positions of the first `size` elements that are not 0, one per row; missing ones are filled."""
+    """The indices of the first `size` nonzero elements, one per row, padded with `fill_value`."""
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     if out is not None and out.dtype is not dtypes.int64:
@@ -178,5 +178,5 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Any =
 
 @function_and_method
 def argwhere(input: Tensor) -> Tensor:
-    """The positions of elements that are not 0, one per row."""
+    """The indices of nonzero elements, one per row."""
     return nonzero(input)

@@ -1,4 +1,4 @@
-"""Changing a tensor's memory: copying and filling, other memory, other sizes, views of itself."""
+"""Operations on a tensor's memory: copying, filling, resizing, views in place."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .writes import bind_in_place
 
 
 def _copied(input: Array, other: Array) -> Array:
-    """What `input` becomes when `other` is copied into it."""
+    """`other`, broadcast and cast to `input`'s shape and dtype."""
     out = np.empty_like(input)
     _copy(out, other)
     return out
 
 
 def _copy(target: Array, other: Array) -> None:
-    """Broadcast and cast into a target."""
+    """Copy into a target, broadcast and cast."""
     if other.dtype.kind == "c" and target.dtype.kind not in "cb":
         other = other.real
     try:
@@ -54,7 +54,7 @@ COPY = Op(
 
 
 def _fill(target: Array, value: Any) -> None:
-    """Write a number everywhere; RuntimeError if the type does not reach so far."""
+    """Set every element to a number; RuntimeError if the dtype cannot represent it."""
     if type(value) not in ARRAYS and not (fits_floats(value) and 0 <= value <= SMALL):
         value = exact_number(value, dtypes.from_numpy_dtype(target.dtype))
     target.fill(value)
@@ -88,7 +88,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 
 def _check_value(input: Tensor, value: Any) -> None:
-    """An error, as Torch's, unless a value can fill a tensor."""
+    """Torch's error unless a value can fill a tensor."""
     if not isinstance(value, (Tensor, *NUMBERS)):
         raise TypeError(f"fill_(): argument 'value' must be Number, not {type(value).__name__}")
     if isinstance(value, Tensor) and value._array.ndim:
@@ -120,7 +120,7 @@ for _fn in (fill_, zero_):
 def set_(
     self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
 ) -> Tensor:
-    """Take over another tensor's memory."""
+    """Use another tensor's, or storage's, memory."""
     if source is None:
         self._array = np.empty(0, self._array.dtype)
     elif isinstance(source, Tensor):
@@ -141,7 +141,7 @@ def _compact_strides(size: Any) -> list[int]:
 
 @only_method
 def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
-    """Another shape, over the same memory where it is large enough."""
+    """Resize in place, keeping the memory if it is large enough."""
     shape = sizes_of(sizes)
     if any(s < 0 for s in shape):
         raise RuntimeError(f"resize_: a shape cannot have negative sizes: {list(shape)}")
@@ -159,17 +159,17 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
 
 @only_method
 def resize_as_(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
-    """Another tensor's shape, over the same memory where it is large enough."""
+    """Resize to another tensor's shape in place, keeping the memory if it is large enough."""
     return self.resize_(other._array.shape)
 
 
 as_functions("resize_as_")
 
-# --- Views of itself --------------------------------------------------------------------------------
+# --- Views in place ---------------------------------------------------------------------------------
 
 
-def _becoming(name: str) -> None:
-    """`x.t_()`: the tensor becomes what a view of it shows."""
+def _view_in_place(name: str) -> None:
+    """Declare the in-place version of a view: `x.t_()` transposes x."""
     view = getattr(Tensor, name)
 
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -184,19 +184,19 @@ def _becoming(name: str) -> None:
         bump_version(self)
         return self
 
-    call.__name__, call.__doc__ = f"{name}_", f"Become what `{name}` shows."
+    call.__name__, call.__doc__ = f"{name}_", f"`{name}`, in place."
     method(f"{name}_", call)
 
 
 for _name in ("as_strided", "squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze"):
-    _becoming(_name)
+    _view_in_place(_name)
 as_functions("as_strided_")
 
 # --- Python functions of each element -----------------------------------------------------------------
 
 
 def _element_by_element(name: str, count: int) -> None:
-    """`x.apply_(f)`, `x.map_(y, f)`: slow, for a look at a few elements."""
+    """Declare `x.apply_(f)`, `x.map_(y, f)`, which call Python for each element."""
 
     def call(self: Tensor, *args: Any) -> Tensor:
         *others, fn = args

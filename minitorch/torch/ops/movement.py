@@ -1,4 +1,4 @@
-"""Looking at all of a tensor's memory in another way: other shapes, other orders of dimensions.
+"""Views of a whole tensor: reshape, permute, expand.
 
 NumPy's views carry shape, strides and offset. Views of a part are in parts.py, views by
 strides in strides.py.
@@ -32,7 +32,7 @@ from .surface import (
 
 
 def wrap_dim(dim: Any, ndim: int) -> int:
-    """A dimension counted from the front; IndexError, as Torch words it, if there is none such."""
+    """A dimension as a non-negative index; Torch's IndexError if it is out of range."""
     if type(dim) is int and -ndim <= dim < ndim:
         return dim if dim >= 0 else dim + ndim
     limit = ndim or 1
@@ -48,7 +48,7 @@ def wrap_dim(dim: Any, ndim: int) -> int:
 
 
 def wrap_dims(dims: Any, ndim: int) -> tuple[int, ...]:
-    """One dimension or several, counted from the front; RuntimeError if one comes twice."""
+    """One dimension or several as non-negative indices; RuntimeError if one occurs twice."""
     given = dims if isinstance(dims, (tuple, list)) else (dims,)
     wrapped = tuple([wrap_dim(d, ndim) for d in given])
     for d in wrapped:
@@ -58,7 +58,7 @@ def wrap_dims(dims: Any, ndim: int) -> tuple[int, ...]:
 
 
 def sizes_of(sizes: Sequence[Any]) -> tuple[int, ...]:
-    """Sizes given one by one or as one sequence."""
+    """Sizes that were given as several arguments or as one sequence."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = sizes[0]
     for s in sizes:
@@ -73,7 +73,7 @@ def sizes_of(sizes: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _inferred(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
-    """A shape with its -1 worked out; RuntimeError where it cannot hold `size` elements."""
+    """A shape with its -1 inferred; RuntimeError if it does not have `size` elements."""
     if -1 not in shape:
         if math.prod(shape) != size or (shape and min(shape) < 0):
             raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
@@ -97,18 +97,18 @@ def _inferred(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
 
 
 def _reshaped(array: Array, shape: tuple[int, ...]) -> Array | None:
-    """A view of another shape, or None where that would need a copy."""
+    """A view of another shape, or None if that would need a copy."""
     out = array.reshape(shape)
-    return out if _looks_at(out, array) else None
+    return out if _shares_memory(out, array) else None
 
 
-def _looks_at(out: Array, array: Array) -> bool:
-    """Whether an array that was made of another one shares its memory."""
+def _shares_memory(out: Array, array: Array) -> bool:
+    """Whether the result of a reshape is a view of the array."""
     return out.base is array or (out.base is not None and out.base is array.base)
 
 
 def _view(input: Array, shape: tuple[int, ...]) -> Array:
-    """The same memory in another shape; NumPy says whether that can be, Torch how it is put."""
+    """A view of another shape; Torch's RuntimeError if that would need a copy."""
     try:
         out = input.reshape(shape)
     except (TypeError, ValueError):
@@ -125,7 +125,7 @@ def _view(input: Array, shape: tuple[int, ...]) -> Array:
 
 
 def expanded(input: Array, shape: tuple[int, ...]) -> Array:
-    """Dimensions of size 1 repeated without copying, and new ones before them."""
+    """Dimensions of size 1 expanded with stride 0, and new ones before them."""
     extra = len(shape) - input.ndim
     strides = [0] * extra
     for have, want, stride in zip(input.shape, shape[extra:], input.strides, strict=True):
@@ -134,7 +134,7 @@ def expanded(input: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
-    """The order that undoes a permutation."""
+    """The inverse of a permutation."""
     return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
@@ -151,7 +151,7 @@ SQUEEZE = Op(
 )
 UNSQUEEZE = Op("unsqueeze", ("input",), lambda input, dim: input[(slice(None),) * dim + (None, ...)],
                {"input": _as_before}, view=True)  # fmt: skip
-EXPAND = Op("expand", ("input",), expanded, {"input": lambda g: g}, view=True)  # the graph sums
+EXPAND = Op("expand", ("input",), expanded, {"input": lambda g: g}, view=True)  # backward sums
 PERMUTE = Op("permute", ("input",), lambda input, dims: input.transpose(dims),
              {"input": lambda g, dims: PERMUTE(g, dims=_inverse(dims))}, view=True)  # fmt: skip
 TRANSPOSE = Op("transpose", ("input",), lambda input, dim0, dim1: input.swapaxes(dim0, dim1),
@@ -164,7 +164,7 @@ T = Op("t", ("input",), lambda input: input.T, {"input": lambda g: T(g)}, view=T
 
 @only_method
 def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
-    """The same memory in another shape, or as another type."""
+    """The same memory with another shape or dtype."""
     if dtype is not None or (len(shape) == 1 and isinstance(shape[0], dtypes.dtype)):
         return _view_as_type(self, dtype or shape[0])
     return bind(VIEW, (self,), {"shape": shape})
@@ -199,7 +199,7 @@ def _view_as_type(input: Tensor, kind: dtypes.dtype) -> Tensor:
 
 @function_and_method
 def reshape(input: Tensor, *shape: Any, **named: Any) -> Tensor:
-    """The same elements in another shape: a view where memory allows, else a copy."""
+    """The same elements in another shape: a view if possible, else a copy."""
     array, wanted = input._array, shape or (named["shape"],)
     if not array.flags.c_contiguous:
         wanted = _inferred(sizes_of(wanted), array.size)
@@ -210,7 +210,7 @@ def reshape(input: Tensor, *shape: Any, **named: Any) -> Tensor:
 
 @only_method
 def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """The same memory in another tensor's shape."""
+    """The same memory with another tensor's shape."""
     return self.view(other._array.shape)
 
 
@@ -222,14 +222,14 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 
 @function_and_method
 def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
-    """The dimensions in another order."""
+    """The dimensions permuted."""
     given = sizes_of(dims or (named["dims"],))
     return bind(PERMUTE, (input,), {"dims": _order(given, input._array.ndim)})
 
 
 @lru_cache(maxsize=256)
 def _order(given: tuple[int, ...], ndim: int) -> tuple[int, ...]:
-    """An order of dimensions, counted from the first; an error if it is none."""
+    """A permutation with non-negative dimensions; an error if it is none."""
     if len(given) != ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length "
@@ -244,7 +244,7 @@ def _order(given: tuple[int, ...], ndim: int) -> tuple[int, ...]:
 
 @function_and_method
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Two dimensions swapped."""
+    """Two dimensions transposed."""
     ndim = input._array.ndim
     a, b = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
     return bind(TRANSPOSE, (input,), {"dim0": a, "dim1": b}) if ndim else input.view(())
@@ -256,7 +256,7 @@ for _new in ("swapaxes", "swapdims"):
 
 @function_and_method
 def t(input: Tensor) -> Tensor:
-    """A matrix transposed; a vector as it is."""
+    """A matrix transposed; a vector itself."""
     if input._array.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
     return T(input)
@@ -264,7 +264,7 @@ def t(input: Tensor) -> Tensor:
 
 @function_and_method
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Dimensions moved to other places."""
+    """Dimensions moved to other positions."""
     src, dst = (
         tuple(wrap_dim(d, input.ndim) for d in (v if isinstance(v, (tuple, list)) else (v,)))
         for v in (source, destination)
@@ -288,7 +288,7 @@ alias("moveaxis", "movedim")
 
 @function_and_method
 def squeeze(input: Tensor, dim: Any = None, *more: int, axis: Any = None) -> Tensor:
-    """Without dimensions of size 1: all of them, or those named."""
+    """Dimensions of size 1 removed: all of them, or those in `dim`."""
     dim = (dim, *more) if more else axis if dim is None else dim
     shape = input._array.shape
     named = range(len(shape)) if dim is None else wrap_dims(dim, len(shape))
@@ -298,14 +298,14 @@ def squeeze(input: Tensor, dim: Any = None, *more: int, axis: Any = None) -> Ten
 
 @function_and_method
 def unsqueeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
-    """With another dimension, of size 1."""
+    """A dimension of size 1 inserted."""
     dim = axis if dim is None else dim
     return bind(UNSQUEEZE, (input,), {"dim": wrap_dim(dim, input._array.ndim + 1)})
 
 
 @only_method
 def expand(self: Tensor, *sizes: Any, **named: Any) -> Tensor:
-    """Dimensions of size 1 repeated without copying; -1 leaves a size as it is."""
+    """Dimensions of size 1 expanded, without copying; -1 keeps a size."""
     wanted = sizes_of(sizes or (named["size"],))
     own = self._array.shape
     extra = len(wanted) - len(own)
@@ -359,7 +359,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 @function
 def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape that shapes broadcast to; None is no shape."""
+    """The shape that shapes broadcast to; None is skipped."""
     shapes = tuple(s for s in shapes if s is not None)
     for s in shapes:
         if not isinstance(s, (int, tuple, list)) or (
@@ -376,7 +376,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 @function_and_method
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Some neighbouring dimensions as one."""
+    """The dimensions from `start_dim` to `end_dim` flattened to one."""
     shape = input._array.shape
     first, last = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
     if first > last:
@@ -391,7 +391,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @function_and_method
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
-    """One dimension as several."""
+    """One dimension unflattened to several."""
     if not input.ndim:
         raise RuntimeError("unflatten: a tensor without dimensions cannot be unflattened")
     d = wrap_dim(plain_integer(dim, "unflatten", "dim"), input.ndim)
@@ -413,7 +413,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
 
 @function_and_method
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one row."""
+    """All elements as a vector."""
     return input.contiguous().view(-1)
 
 
@@ -444,4 +444,4 @@ def _matrix_transpose(self: Tensor) -> Tensor:
     return TRANSPOSE(self, dim0=self.ndim - 2, dim1=self.ndim - 1)
 
 
-method("mT", property(_matrix_transpose, doc="The last two dimensions swapped."))
+method("mT", property(_matrix_transpose, doc="The last two dimensions transposed."))

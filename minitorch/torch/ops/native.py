@@ -1,4 +1,4 @@
-"""Torch's operations under the names of its kernels, which return all that the kernels find."""
+"""Torch's native functions, which also return what backward needs (statistics, masks)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Found = tuple[Tensor, Tensor, Tensor]
 
 
 def _kind_of_statistics(input: Tensor, *parameters: Any) -> Any:
-    """The type of means and deviations: the parameters', which may be wider than the input's."""
+    """The dtype of the statistics: the parameters', which may be wider than the input's."""
     return next((p.dtype for p in parameters if p is not None), input.dtype)
 
 
@@ -45,7 +45,7 @@ def _kind_of_statistics(input: Tensor, *parameters: Any) -> Any:
 def native_layer_norm(
     input: Tensor, normalized_shape: Any, weight: Any, bias: Any, eps: float
 ) -> Found:
-    """Layer norm, the means, and one over the deviations."""
+    """Layer norm, the means, and the reciprocal standard deviations."""
     shape = last_shape("native_layer_norm", input, normalized_shape, weight, bias)
     check_types(input, weight, bias)
     require_floats("LayerNormKernelImpl", input._array)
@@ -59,7 +59,7 @@ def native_layer_norm(
 def native_group_norm(
     input: Tensor, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float  # noqa: N803
 ) -> Found:  # fmt: skip
-    """Group norm, the means, and one over the deviations."""
+    """Group norm, the means, and the reciprocal standard deviations."""
     if N < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {N}: [{N}, {group}]")
     out = group_norm(input.reshape(N, C, HxW), group, weight, bias, eps)
@@ -74,7 +74,7 @@ def native_batch_norm(
     input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
     eps: float, *, out: Any = None,
 ) -> Found:  # fmt: skip
-    """Batch norm, the means, and one over the deviations; after training there are none of these."""
+    """Batch norm, the means, and the reciprocal standard deviations; in evaluation these are empty."""
     if out is not None:
         found = native_batch_norm(
             input, weight, bias, running_mean, running_var, training, momentum, eps
@@ -104,7 +104,7 @@ FUNCTIONS["_native_batch_norm_legit"] = _native_batch_norm_legit
 
 @function
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    """Dropout, and what was kept."""
+    """Dropout, and the mask of kept elements."""
     if not input._array.size:
         return input.view_as(input), empty_like(input)
     if train is not False and input.dtype.kind < dtypes.FLOATING:
@@ -119,7 +119,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 
 @function
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
-    """The gradient taken through dropout."""
+    """The gradient of dropout's input."""
     return grad_output * mask * scale
 
 
@@ -148,7 +148,7 @@ def convolution(
 def _softmax_backward_data(
     grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any
 ) -> Tensor:
-    """The gradient taken through a softmax."""
+    """The gradient of softmax's input."""
     found = bind(SOFTMAX_BACKWARD, (grad_output, output), {"dim": dim % max(output.ndim, 1)})
     return found.to(input_dtype)
 
@@ -156,7 +156,7 @@ def _softmax_backward_data(
 def _log_softmax_backward_data(
     grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any
 ) -> Tensor:
-    """The gradient taken through the logarithm of a softmax."""
+    """The gradient of log-softmax's input."""
     found = bind(LOG_SOFTMAX_BACKWARD, (grad_output, output), {"dim": dim % max(output.ndim, 1)})
     return found.to(input_dtype)
 
@@ -175,7 +175,7 @@ as_functions("addmv_", "detach", "detach_")
 def frobenius_norm(
     input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None
 ) -> Tensor:
-    """The root of the sum of squares."""
+    """The Frobenius norm of matrices."""
     if isinstance(dim, (tuple, list)) and len(dim) > 2:
         raise RuntimeError(f"Expected at most 2 dimensions, but got {len(dim)} dimensions instead.")
     return legacy_norm(input, "fro", None if dim == () or dim == [] else dim, keepdim, out=out)
@@ -185,7 +185,7 @@ def frobenius_norm(
 def nuclear_norm(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None
 ) -> Tensor:
-    """The sum of the singular values of matrices."""
+    """The nuclear norm of matrices: the sum of their singular values."""
     if isinstance(dim, bool):
         dim, keepdim = None, dim
     return legacy_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, out=out)

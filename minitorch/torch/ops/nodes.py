@@ -1,4 +1,4 @@
-"""What a call that is recorded leaves behind: a node, with what its derivatives name and no more."""
+"""Nodes of the graph: what a recorded call saves for backward, and no more."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from .record import Op
 
 
-@dataclass(slots=True)  # quicker to read than a named tuple
+@dataclass(slots=True)  # faster attribute access than a named tuple's
 class Plan:
-    """What to save, for one choice of arguments that want a gradient.
+    """What a node saves, for one combination of arguments that need a gradient.
 
-    What a derivative takes is found by its place among: the gradient, which inputs want one,
-    saved inputs, the rest of them, parameters, shapes, outputs.
+    A derivative's arguments are looked up by position in: the gradient, `needs`, saved inputs,
+    the rest of them, parameters, shapes, outputs.
     """
 
     op: Op
     saved: tuple[str, ...]  # names
-    needs: bool  # whether a derivative asks which inputs want one
+    needs: bool  # whether a derivative has the parameter `needs`
     inputs: tuple[int, ...]
     rest: bool  # whether all inputs of a `*` argument are saved too, as a list
     params: tuple[tuple[str, Any], ...]  # names and defaults
@@ -42,7 +42,7 @@ class Plan:
 
 
 def _plan(op: Op, wanted: int) -> Plan:
-    """Read off the derivatives of the wanted arguments (bits of a number) what they need."""
+    """The plan for the needed arguments (a bit mask), from the parameter names of their derivatives."""
     rules = []
     needed: dict[str, None] = {}
     for i, rule in _rules(op, wanted):
@@ -75,7 +75,7 @@ def _plan(op: Op, wanted: int) -> Plan:
 
 
 def _rules(op: Op, wanted: int) -> list[tuple[int | None, Callable[..., Any]]]:
-    """The derivatives of the wanted arguments; None stands for all of them at once."""
+    """The derivatives of the needed arguments; under None, one function for all."""
     if callable(op.gradients):
         return [(None, op.gradients)]
     wants = [(i, arg) for i, arg in enumerate(op.args) if wanted >> i & 1]
@@ -83,7 +83,7 @@ def _rules(op: Op, wanted: int) -> list[tuple[int | None, Callable[..., Any]]]:
 
 
 def _no_derivative(name: str) -> Callable[[Any], Any]:
-    """The derivative of what has none: an error when it is asked for, as in Torch."""
+    """A derivative that raises Torch's error: the operation has none."""
 
     def refuse(g: Any) -> Any:
         raise RuntimeError(f"derivative for aten::{name} is not implemented")
@@ -114,7 +114,7 @@ def make_node(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> OpNode:
     node.plan = plan
     node.edges = edges
     node.number = next(numbers)
-    if op.last_leaf is not None:  # which Torch reaches by way of one node more
+    if op.last_leaf is not None:  # Torch has one more node in between
         node.last_leaf = op.last_leaf
     if plan.keeps_nothing:
         node.saved = []
@@ -128,7 +128,7 @@ def make_node(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> OpNode:
 
 
 def _kept(plan: Plan, inputs: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-    """What a plan asks for."""
+    """The values that a plan saves."""
     saved = []
     if plan.inputs:
         keep = Saved.of if modes.saving is None else save
@@ -152,10 +152,10 @@ class OpNode(Node):
     plan: Plan
     saved: list[Any] | None
     layouts: list[Layout] | None = None  # of several outputs
-    appearance: tuple[str, Sequence[Edge | None]] | None = None  # as programs see it, if otherwise
+    appearance: tuple[str, Sequence[Edge | None]] | None = None  # that programs see, if another
 
     def save_outputs(self, outputs: Sequence[Tensor]) -> None:
-        """Keep outputs that derivatives name."""
+        """Save outputs that derivatives need."""
         plan, saved = self.plan, self.saved
         if saved is None:
             return
@@ -169,18 +169,18 @@ class OpNode(Node):
             saved += [save(outputs[n], n if n < count else None) for n in plan.named]
 
     def name(self) -> str:
-        if self.appearance is None and self.plan.op.looks is not None:
-            self.appearance = self.plan.op.looks(self)
+        if self.appearance is None and self.plan.op.shown_as is not None:
+            self.appearance = self.plan.op.shown_as(self)
         return self.plan.op.node_name if self.appearance is None else self.appearance[0]
 
     def shown(self) -> Node:
-        """The node, now of a class with its name: one class for all is quicker until a program looks."""
+        """The node, as an instance of a class with its name, made only when a program inspects it."""
         self.__class__ = _node_class(self.name())  # type: ignore[assignment]
         return self
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """The nodes behind the inputs, but for those, such as indices, that never have a gradient."""
+        """The nodes of the inputs, without those, such as indices, that never have a gradient."""
         self.name()
         if self.appearance is not None:
             return as_nodes(self.appearance[1])
@@ -202,7 +202,7 @@ class OpNode(Node):
         return False
 
     def release(self) -> None:
-        """Forget tensors; a node that kept none can be walked again."""
+        """Free saved tensors; a node that saved none can run backward again."""
         if self.saved and self.keeps_tensors():
             self.saved = None
 
@@ -232,7 +232,7 @@ class OpNode(Node):
         return result
 
     def _incoming(self, gradients: list[Tensor | None], layouts: list[Layout]) -> Any:
-        """The gradients of several outputs, zeros where none arrived; of one that has any, that."""
+        """The gradients of several outputs, zeros for missing ones; for a single differentiable output, its own."""
         if self.plan.op.differentiable == 1:
             return gradients[0]
         given = gradients + [None] * (len(layouts) - len(gradients))
@@ -250,7 +250,7 @@ class OpNode(Node):
         return value
 
     def place_of(self, name: str) -> int:
-        """Where what was saved under a name lies."""
+        """The position of what was saved under a name."""
         if self.saved is None:
             raise RuntimeError(FREED)
         if name not in self.plan.saved[: len(self.saved)]:
@@ -263,12 +263,12 @@ class OpNode(Node):
         return value.unpack(self) if isinstance(value, Saved) else self._plain(value)
 
     def kept_tensor(self, name: str) -> SavedTensor:
-        """A tensor that was saved under a name, to give hooks to."""
+        """The SavedTensor under a name, for hooks."""
         return SavedTensor(self, self.place_of(name))
 
 
 def as_one(name: str, result: Tensor, *inputs: Any) -> Tensor:
-    """A result that Torch has in one step from its inputs: its node is shown to programs so."""
+    """A result of several operations that in Torch has a single node: programs see that one."""
     edge = result._edge
     if edge is not None:
         node: Any = edge[0]
@@ -278,12 +278,12 @@ def as_one(name: str, result: Tensor, *inputs: Any) -> Tensor:
 
 @cache
 def _node_class(name: str) -> type[OpNode]:
-    """The class of nodes of this name, for programs that draw graphs."""
+    """The class of nodes with a name, for programs that draw graphs."""
     return type(name, (OpNode,), {"__module__": "builtins"})
 
 
 def _name_saved(names: Sequence[str]) -> None:
-    """Let nodes show what they saved under Torch's names: `_saved_self`, `_saved_result`."""
+    """Give nodes Torch's attributes for saved values: `_saved_self`, `_saved_result`."""
     for name in names:
         shown = {"input": "self", "out": "result"}.get(name, name)
         if f"_saved_{shown}" not in OpNode.__dict__:

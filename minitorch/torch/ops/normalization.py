@@ -1,7 +1,7 @@
-"""Normalization: numbers with mean 0 and variance 1 along some dimensions, then scaled.
+"""Normalization to mean 0 and variance 1 over some dimensions, then scaling.
 
-Layer, batch, group and root mean square norm differ in which numbers they average over and
-in where the weight lies; their derivatives are the same. With n = (x - mean) r, r = 1 / sqrt(var + eps)
+Layer, batch, group and RMS norm differ in the dimensions that they average over and in the
+shape of the weight; their derivatives are the same. With n = (x - mean) r, r = 1 / sqrt(var + eps)
 and h = g weight, the gradient of x is P(h) = r (h - mean(h) - n mean(h n)).
 """
 
@@ -42,11 +42,11 @@ def normalization(
 
     Args:
         name: as in Torch
-        forward: from input, weight, bias, `by` (which numbers belong together) and eps to the
+        forward: from input, weight, bias, `by` (which elements are normalized together) and eps to the
             result, the means, r, and perhaps more
         backward: from g, input, weight, means, r and `by` to the gradients of the first three
         along: from a tensor and `by` to means that broadcast with it
-        spread: from a weight and the input to a view that broadcasts with the input
+        spread: from a weight and the input to a view of the weight that broadcasts with the input
         centred: whether means are subtracted
     """
 
@@ -81,7 +81,7 @@ def normalization(
     )  # fmt: skip
     op = Op(
         name, ("input", "weight", "bias"), forward, gradients, differentiable=1, outputs=("out", "mean", "r"),
-        doc="Mean 0 and variance 1 along dimensions, then scaled.",
+        doc="The input normalized to mean 0 and variance 1 over dimensions, then scaled.",
     )  # fmt: skip
     return op
 
@@ -105,14 +105,14 @@ def _as_it_is(weight: Any, input: Any) -> Any:
 
 
 def _on_channels(weight: Any, input: Any) -> Any:
-    """A vector of channels in a shape that broadcasts with an input (N, C, ...)."""
+    """A vector with an element per channel, in a shape that broadcasts with an input (N, C, ...)."""
     return weight.reshape((1, -1) + (1,) * (input.ndim - 2)) if input.ndim > 1 else weight
 
 
 def _batch_norm_forward(
     input: Array, weight: Any, bias: Any, by: None, eps: float
 ) -> tuple[Array, ...]:
-    """Also the variance, which the running one moves towards."""
+    """Also returns the variance, which updates the running one."""
     return norms.batch_norm(input, weight, bias, eps)
 
 
@@ -182,7 +182,7 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Mean 0 and variance 1 over the last dimensions, then scaled element by element."""
+    """The input normalized over the last dimensions, then scaled elementwise."""
     shape = last_shape("layer_norm", input, normalized_shape, weight, bias)
     require_floats("LayerNormKernelImpl", input._array)
     check_types(input, weight, bias)
@@ -190,7 +190,7 @@ def layer_norm(
 
 
 def last_shape(name: str, input: Tensor, normalized_shape: Any, *affine: Tensor | None) -> Shape:
-    """The shape to normalize over; RuntimeError unless it is the input's last and the weight's."""
+    """The normalized shape; RuntimeError unless it matches the input's last dimensions and the weight."""
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     if not shape:
         raise RuntimeError(
@@ -216,7 +216,7 @@ def last_shape(name: str, input: Tensor, normalized_shape: Any, *affine: Tensor 
 def rms_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """Numbers over the root of their mean square along the last dimensions, then scaled."""
+    """The input divided by its root mean square over the last dimensions, then scaled."""
     shape = last_shape("rms_norm", input, normalized_shape, weight)
     require_floats("rms_norm", input._array, "fcV")
     kind = dtypes.float32 if is_half(input._array) else input.dtype
@@ -242,9 +242,9 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Mean 0 and variance 1 of each channel over the batch, then scaled.
+    """Each channel normalized over the batch, then scaled.
 
-    In training the running mean and variance move towards the batch's; after it they are used.
+    In training the running mean and variance are updated by the batch's; in evaluation they are used.
     """
     if training and eps <= 0:
         raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
@@ -258,7 +258,7 @@ def batch_norm(
 
 
 def check_types(input: Tensor, *parameters: Any) -> None:
-    """RuntimeError unless all have the input's type, or all but a two-byte input are float32."""
+    """RuntimeError unless all have the input's dtype, or float32 beside a half-precision input."""
     kind = input._array.dtype
     for p in parameters:
         if p is not None and p._array.dtype is not kind:
@@ -276,7 +276,7 @@ def check_types(input: Tensor, *parameters: Any) -> None:
 
 
 def _of_nothing(input: Tensor, weight: Any, bias: Any) -> Tensor:
-    """What an empty input becomes: nothing, but with a gradient for weight and bias."""
+    """The result for an empty input: empty, with gradients for weight and bias."""
 
     def one(x: Tensor) -> Tensor:
         return x[0] if x._array.shape != (0,) else _on_channels(x, input)
@@ -320,7 +320,7 @@ def _both_or_neither(running_mean: Any, running_var: Any) -> None:
 def update_running(
     running_mean: Tensor | None, running_var: Tensor | None, mean: Tensor, var: Tensor, unbiased: float, momentum: float
 ) -> None:  # fmt: skip
-    """Let running statistics move towards a batch's; its variance is made unbiased by a factor."""
+    """Update running statistics by a batch's; `factor` makes its variance unbiased."""
     running = running_mean, running_var
     means, variances = (None if r is None else r._array for r in running)
     norms.move_running(means, variances, mean._array, var._array, unbiased, momentum)
@@ -358,7 +358,7 @@ def _torch_batch_norm(
     input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
     eps: float, cudnn_enabled: bool = True,
 ) -> Tensor:  # fmt: skip
-    """`nn.functional.batch_norm` with its arguments in another order, which looks neither at `eps` nor at the batch."""
+    """`nn.functional.batch_norm` with arguments in another order, and without checks of `eps` and the batch."""
     if not input._array.size:
         return _of_nothing(input, weight, bias)
     check_no_gradient("native_batch_norm", running_mean=running_mean, running_var=running_var)
@@ -379,7 +379,7 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Mean 0 and variance 1 of each channel of each sample, then scaled."""
+    """Each channel of each sample normalized, then scaled."""
     if use_input_stats and math.prod(input._array.shape[2:]) == 1:
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {list(input.shape)}"
@@ -414,7 +414,7 @@ def _torch_instance_norm(
     input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool,
     momentum: float, eps: float, cudnn_enabled: bool = True,
 ) -> Tensor:  # fmt: skip
-    """`nn.functional.instance_norm` with its arguments in another order."""
+    """`nn.functional.instance_norm` with arguments in another order."""
     return instance_norm(
         input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
     )
@@ -427,7 +427,7 @@ def group_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Mean 0 and variance 1 of each group of channels of each sample, then scaled."""
+    """Each group of channels of each sample normalized, then scaled."""
     shape = input._array.shape
     if len(shape) >= 2 and num_groups > 0 and not shape[1] % num_groups:
         _need_several((shape[0] * shape[1] // num_groups, num_groups, *shape[2:]))
@@ -437,7 +437,7 @@ def group_norm(
 def _group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Tensor:
-    """The same, also of groups of one number, as `torch.group_norm` has it."""
+    """Group norm without the check for groups of one element, as `torch.group_norm`."""
     shape = input._array.shape
     if len(shape) < 2:
         raise RuntimeError(
@@ -464,7 +464,7 @@ def _group_norm(
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:
-    """Each element over a power of the mean square of its neighbours in other channels."""
+    """Each element divided by (k + alpha times the mean square over neighbouring channels)^beta."""
     if input.ndim < 3:
         raise ValueError(
             f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)"

@@ -1,4 +1,4 @@
-"""What Torch keeps of its past, and what it answers when a dense tensor is asked about sparsity."""
+"""Deprecated and removed functions of Torch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .surface import FUNCTIONS, function, method, only_method
 
 
 def _removed(name: str, instead: str) -> None:
-    """A function that only says what to call in its place."""
+    """Declare a removed function, which raises an error that names its replacement."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
@@ -21,7 +21,7 @@ def _removed(name: str, instead: str) -> None:
             f"deprecated in favor of `torch.linalg.{instead}`."
         )
 
-    call.__name__, call.__doc__ = name, f"Removed: `linalg.{instead}` is what to call."
+    call.__name__, call.__doc__ = name, f"Removed; raises an error that names `linalg.{instead}`."
     function(call)
     if name != "matrix_rank":
         method(name, call)
@@ -47,7 +47,7 @@ def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
 
 @only_method
 def as_subclass(self: Tensor, cls: type) -> Tensor:
-    """The same memory as a tensor of another class, which has the same history."""
+    """The tensor as an instance of a subclass, with the same memory and history."""
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError(f"as_subclass: {cls!r} does not inherit from Tensor")
     with DisableTorchFunction():
@@ -68,7 +68,7 @@ def _is_any_true(self: Tensor) -> Tensor:
 
 @only_method
 def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
-    """What a module keeps when `other` is loaded in this tensor's place."""
+    """The tensor that a module keeps when `other` is loaded in place of this one."""
     return other if assign else self.copy_(other).detach()
 
 

@@ -1,4 +1,4 @@
-"""Padding: more room around a tensor, filled with a number, a mirror, its edge, or itself."""
+"""Padding with a constant, by reflection, by replication of the edge, or circular."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .record import MOVEMENT, Op, bind
 from .surface import check_tensor, function
 
 Widths = tuple[tuple[int, int], ...]
-"""For each dimension, how much to add before and after; negative numbers crop."""
+"""For each dimension, the padding before and after; negative numbers crop."""
 
 
 def _constant_pad(input: Array, widths: Widths, value: Any) -> Array:
@@ -35,13 +35,13 @@ def _constant_pad(input: Array, widths: Widths, value: Any) -> Array:
 CONSTANT_PAD = Op(
     "constant_pad_nd", ("input",), as_image(_constant_pad),
     {"input": lambda g, widths: CONSTANT_PAD(g, widths=tuple((-a, -b) for a, b in widths), value=0)},
-    doc="A tensor with a number around it.", kind=MOVEMENT,
+    doc="A tensor padded with a constant.", kind=MOVEMENT,
 )  # fmt: skip
 
 
 @function
 def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
-    """A tensor padded with a number; the widths begin with the last dimension."""
+    """A tensor padded with a constant; the widths begin with the last dimension."""
     if len(pad) % 2:
         raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
     if len(pad) > 2 * input.ndim:
@@ -61,7 +61,7 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor
 
 
 def _widths(pad: Sequence[int], ndim: int) -> Widths:
-    """The widths of all dimensions, the first one first."""
+    """The widths of all dimensions, in the order of the dimensions."""
     given = [(int(pad[i]), int(pad[i + 1])) for i in range(0, len(pad), 2)]
     return tuple([(0, 0)] * (ndim - len(given)) + given[::-1])
 
@@ -106,7 +106,7 @@ _PLACES: dict[str, Callable[[int, int, int], Array]] = {
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Tensor:
-    """A padded tensor: with a number, its mirror image, its edge, or itself repeated."""
+    """A tensor padded with a constant, by reflection, by replication of its edge, or circular."""
     check_tensor("pad", input)
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")

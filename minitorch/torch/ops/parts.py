@@ -1,4 +1,4 @@
-"""Views of a part of a tensor: slices, single places, diagonals, and all the parts of a split."""
+"""Views of a part of a tensor: slices, single indices, diagonals, and all the parts of a split."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .record import MOVEMENT, Op, bind
 from .surface import FUNCTIONS, alias, function_and_method, only_method
 
 
-def part(
+def partial_view(
     name: str, look: Callable[[Array, tuple[Any, ...]], Array], node: str = ""
 ) -> tuple[Op, Op]:
-    """Declare a view of a part, and its backward: zeros, with the gradient where the view looks.
+    """Declare a view of a part of a tensor, and its backward: zeros, with the gradient in that part.
 
     Args:
-        name: of the view
-        look: from an array, and a tuple that says where, to a view
+        name: the view's name
+        look: from an array and a tuple of parameters to a view
         node: as in `Op`
     """
 
@@ -58,9 +58,9 @@ def _diagonal(input: Array, at: tuple[int, int, int]) -> Array:
     return out
 
 
-SLICE, SLICE_BACKWARD = part("slice", _slice)
-SELECT, SELECT_BACKWARD = part("select", _select)
-DIAGONAL, DIAGONAL_BACKWARD = part("diagonal", _diagonal)
+SLICE, SLICE_BACKWARD = partial_view("slice", _slice)
+SELECT, SELECT_BACKWARD = partial_view("select", _select)
+DIAGONAL, DIAGONAL_BACKWARD = partial_view("diagonal", _diagonal)
 
 
 def _unbind(input: Array, dim: int) -> tuple[Array, ...]:
@@ -89,7 +89,7 @@ UNBIND = Op(
 
 @function_and_method
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
-    """`length` places of a dimension from `start`."""
+    """The slice of `length` along a dimension that begins at `start`."""
     if not input.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     d = wrap_dim(dim, input.ndim)
@@ -112,7 +112,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 
 @function_and_method
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """One place of a dimension."""
+    """The slice at one index of a dimension."""
     if not input.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     d = wrap_dim(dim, input.ndim)
@@ -126,14 +126,14 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 @function_and_method
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The diagonal of two dimensions, as the last one."""
+    """The diagonal of two dimensions, as the last dimension."""
     a, b = wrap_dim(dim1, input.ndim), wrap_dim(dim2, input.ndim)
     if a == b:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     rows, columns = input._array.shape[a], input._array.shape[b]
     near = max(
         -rows, min(plain_integer(offset, "diagonal", "offset"), columns)
-    )  # further is as empty
+    )  # an offset beyond the end is as empty
     return DIAGONAL(input, at=(near, a, b))
 
 
@@ -152,7 +152,7 @@ def slice_view(
 
 @function_and_method
 def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts of one size, or of sizes given, along a dimension."""
+    """Parts of one size, or of given sizes, along a dimension."""
     if not input.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     d = wrap_dim(plain_integer(dim, "split", "dim"), input.ndim)
@@ -177,14 +177,14 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
 
 
 def _equal_sizes(size: int, each: int) -> list[int]:
-    """As many times the same size as there is room for, and what is left."""
+    """The sizes of equal parts, and of a smaller last one."""
     whole, rest = divmod(size, each)
     return [each] * whole + [rest] if rest else [each] * whole
 
 
 @only_method
 def split_with_sizes(self: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts of sizes given, along a dimension."""
+    """Parts of given sizes along a dimension."""
     return self.split(list(split_sizes), dim)
 
 
@@ -195,7 +195,7 @@ alias("unsafe_split_with_sizes", "split_with_sizes")
 
 @function_and_method
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """A number of parts along a dimension; the last may be smaller."""
+    """At most `chunks` parts of equal size along a dimension; the last may be smaller."""
     chunks = plain_integer(chunks, "chunk", "chunks")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
@@ -212,12 +212,12 @@ alias("unsafe_chunk", "chunk")
 
 
 MOST_SECTIONS = 1 << 24
-"""So many tensors take gigabytes: what asks for more is a mistake."""
+"""More parts than this would take gigabytes: an error."""
 
 
 @function_and_method
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts that differ by at most 1, or that begin at given places."""
+    """Parts whose sizes differ by at most 1, or that are split at given indices."""
     if not input.ndim:
         raise RuntimeError(
             "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
@@ -249,7 +249,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     return tuple(SLICE(input, at=(d, a, max(a, b), 1)) for a, b in itertools.pairwise(places))
 
 
-def _dimension_split(name: str, dim_of: Any, least: int) -> None:
+def _dimension_split(name: str, dim_of: Any, least: int, where: str) -> None:
     def call(input: Tensor, indices_or_sections: Any, *rest: int) -> tuple[Tensor, ...]:
         if rest:
             indices_or_sections = (indices_or_sections, *rest)
@@ -259,7 +259,7 @@ def _dimension_split(name: str, dim_of: Any, least: int) -> None:
                 f"{'s' if least > 1 else ''}, but got a tensor with {input.ndim} dimensions!"
             )
         count, size = indices_or_sections, input.shape[dim_of(input)]
-        if isinstance(count, Tensor) and count.numel() == 1:  # with dimensions, a list of one place
+        if isinstance(count, Tensor) and count.numel() == 1:  # with dimensions, a list of one index
             count = indices_or_sections = [count.item()] if count.ndim else count.item()
         if isinstance(count, int) and (count <= 0 or size % count):
             raise RuntimeError(
@@ -268,18 +268,18 @@ def _dimension_split(name: str, dim_of: Any, least: int) -> None:
             )
         return input.tensor_split(indices_or_sections, dim_of(input))
 
-    call.__name__, call.__doc__ = name, "`tensor_split` along the dimension that its name says."
+    call.__name__, call.__doc__ = name, f"`tensor_split` along dimension {where}."
     function_and_method(call)
 
 
-_dimension_split("hsplit", lambda x: 0 if x.ndim == 1 else 1, 1)
-_dimension_split("vsplit", lambda x: 0, 2)
-_dimension_split("dsplit", lambda x: 2, 3)
+_dimension_split("hsplit", lambda x: 0 if x.ndim == 1 else 1, 1, "1, or 0 of a vector")
+_dimension_split("vsplit", lambda x: 0, 2, "0")
+_dimension_split("dsplit", lambda x: 2, 3, "2")
 
 
 @function_and_method
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """The places of a dimension, each by itself."""
+    """The slices along a dimension, without that dimension."""
     if not input.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return tuple(UNBIND(input, dim=wrap_dim(dim, input.ndim)))

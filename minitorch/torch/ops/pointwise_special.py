@@ -1,4 +1,4 @@
-"""Elementwise functions beyond arithmetic: gamma, error and Bessel functions, divisors, powers of 2.
+"""Elementwise special functions: gamma, error and Bessel functions, common divisors, powers of 2.
 
 Their values come from SciPy, which is loaded when the first of them is called.
 """
@@ -32,7 +32,7 @@ from .surface import (
 
 
 def scipy_function(name: str) -> Callable[..., Array]:
-    """A function of SciPy's on arrays of one type, which its result has too."""
+    """A SciPy function on arrays of one dtype, which is also the result's."""
 
     def run(*arrays: Array) -> Array:
         import scipy.special
@@ -61,7 +61,7 @@ unary("i0", None, lambda g, input: g * I1(input),
 
 
 def _i1_gradient(g: Any, input: Any, out: Any) -> Any:
-    """i0(x) - i1(x) / x, and a half at 0."""
+    """i0(x) - i1(x) / x, and 1/2 at 0."""
     zero = input == 0
     safe = input.masked_fill(zero, 1)
     return g * (input.i0() - out / safe).masked_fill(zero, 0.5)
@@ -80,7 +80,7 @@ unary("digamma", None, lambda g, input: g * polygamma(1, input),
 
 
 def _trigamma(x: Array) -> Array:
-    """By reflection above a half, by recurrence above 6, then by the asymptotic series."""
+    """The trigamma function: reflected to above 1/2, by recurrence to above 6, then the asymptotic series."""
     low = x < 0.5
     reflected = np.square(np.pi / np.sin(np.pi * x))
     x = np.where(low, 1 - x, x)
@@ -148,7 +148,7 @@ FUNCTIONS["mvlgamma"] = with_out(mvlgamma)
 
 
 def _igamma_slope(input: Any, other: Any) -> Any:
-    """The derivative by the second argument: x^(a-1) e^-x / gamma(a)."""
+    """The derivative with respect to the second argument: x^(a-1) e^-x / gamma(a)."""
     return ((input - 1) * other.log() - other - input.lgamma()).exp()
 
 
@@ -159,7 +159,7 @@ binary("igamma", None,
 
 
 def _upper_gamma(a: Array, x: Array) -> Array:
-    """By the lower function where that is small enough: SciPy's upper one loses digits there."""
+    """1 minus the lower function where that is small: SciPy's upper one is inaccurate there."""
     upper = scipy_function("gammaincc")(a, x)
     return np.where(upper > 0.1, 1 - scipy_function("gammainc")(a, x), upper)
 
@@ -173,7 +173,7 @@ binary("igammac", None,
 
 
 def _xlogy_by_factor(g: Any, input: Any, other: Any) -> Any:
-    """log(other), and nothing where 0 log 0 was taken as 0."""
+    """log(other), and 0 where 0 log 0 was taken as 0."""
     return g.xlogy(other).masked_fill((input == 0) & (other <= 0), 0)
 
 
@@ -184,7 +184,7 @@ as_functions("xlogy_")
 
 
 def _sinc_gradient(g: Any, input: Any) -> Any:
-    """(pi x cos(pi x) - sin(pi x)) / (pi x²), and nothing where the square is 0."""
+    """(pi x cos(pi x) - sin(pi x)) / (pi x²), and 0 where the square is 0."""
     zero = input * input * math.pi == 0
     safe = input.masked_fill(zero, 1)
     angle = safe * math.pi
@@ -212,7 +212,7 @@ binary(
 
 
 def _lcm(a: Array, b: Array) -> Array:
-    """The product without the common divisor; without a sign where it overflows, from four bytes on."""
+    """The least common multiple; without its sign if it overflows, for 32 bits and more."""
     divisor = np.gcd(a, b)
     wide = np.result_type(a, np.int32)
     product = (a // np.where(divisor == 0, 1, divisor)).astype(wide) * b
@@ -277,7 +277,7 @@ FREXP = Op("frexp", ("input",), lambda input: np.frexp(input),
 
 @function_and_method
 def frexp(input: Tensor, *, out: Any = None) -> Any:
-    """The mantissa, from a half to 1, and the exponent of 2."""
+    """The mantissa, in [0.5, 1), and the exponent of 2."""
     if not input.dtype.is_floating_point:
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     result = named("frexp", "mantissa", "exponent")(*FREXP(input))

@@ -1,4 +1,4 @@
-"""Pooling: the largest element, or the mean, of each window.
+"""Pooling: the maximum, mean or p-norm of each window.
 
 Each family is declared once, for one, two and three spatial dimensions.
 """
@@ -34,17 +34,17 @@ TO_PLACES = Op(
     "max_pool_backward", ("grad", "indices"),
     lambda grad, indices, shape, dims: pool.max_pool_gradient(grad, indices, shape, dims),
     {"grad": lambda g, indices, dims: FROM_PLACES(g, indices, dims=dims), "indices": None},
-    doc="Numbers added up at the places that windows chose.",
+    doc="Values added at the flat indices that max pooling returned.",
 )  # fmt: skip
 FROM_PLACES = Op(
     "take_pooled", ("input", "indices"), lambda input, indices, dims: pool.take_pooled(input, indices, dims),
     {"input": lambda g, indices, shapes, dims: TO_PLACES(g, indices, shape=shapes[0], dims=dims), "indices": None},
-    doc="The elements at the places that windows chose.",
+    doc="The elements at the flat indices that max pooling returned.",
 )  # fmt: skip
 UNPOOL = Op(
     "max_unpool", ("input", "indices"), as_image(lambda input, indices, size: pool.max_unpool(input, indices, size)),
     {"input": lambda g, indices, size: FROM_PLACES(g, indices, dims=len(size)), "indices": None},
-    doc="Zeros, with the elements at the places that windows chose.",
+    doc="Zeros, with values at the flat indices that max pooling returned.",
 )  # fmt: skip
 AVG_POOL = Op(
     "avg_pool", ("input",), as_image(lambda input, window: pool.avg_pool_forward(input, *window)),
@@ -67,10 +67,10 @@ ADAPTIVE_AVG_BACKWARD = Op(
 
 
 def _maximum(name: str, node: str, compute: Callable[..., tuple[Array, Array]]) -> Op:
-    """A record of largest elements and their places."""
+    """Declare a record for the maximum of each window and its index."""
     return Op(
         name, ("input",), as_image(compute), {"input": _by_places}, differentiable=1, node=f"{node}Backward0",
-        doc="The largest element of each window.",
+        doc="The maximum of each window.",
     )  # fmt: skip
 
 
@@ -92,7 +92,7 @@ _WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
 
 
 def _sizes(name: str, what: str, value: Any, dims: int) -> Sizes:
-    """One number for each dimension, from one for all or one for each."""
+    """A number for each dimension, from one for all or one for each."""
     if type(value) is int and -(2**31) <= value < 2**31:
         return (value,) * dims
     values = _wide_sizes(name, what, value, dims)
@@ -104,7 +104,7 @@ def _sizes(name: str, what: str, value: Any, dims: int) -> Sizes:
 
 
 def _wide_sizes(name: str, what: str, value: Any, dims: int) -> Sizes:
-    """As `_sizes`, of numbers that may be beyond four bytes."""
+    """As `_sizes`, for numbers that need not fit in 32 bits."""
     values = plain_integers(value, name, what)
     if len(values) == 1:
         return values * dims
@@ -116,14 +116,14 @@ def _wide_sizes(name: str, what: str, value: Any, dims: int) -> Sizes:
 
 
 def _steps(name: str, kernel: Sizes, stride: Any) -> Sizes:
-    """The stride; by default the windows stand side by side."""
+    """The stride, by default the window's size."""
     if stride is None or (isinstance(stride, (tuple, list)) and not stride):
         return kernel
     return _sizes(name, "stride", stride, len(kernel))
 
 
 def _target_sizes(name: str, input: Tensor, size: Any, dims: int) -> Sizes:
-    """The output's sizes; None keeps the input's."""
+    """The output's sizes; None means the input's."""
     if isinstance(size, (tuple, list)):
         if dims > 1 and input.ndim <= len(size):
             raise ValueError(f"Input dimension should be at least {len(size) + 1}")
@@ -176,8 +176,8 @@ def _declare_max_pool(dims: int) -> tuple[Any, Any]:
         return found if return_indices else found[0]
 
     call.__name__, with_indices.__name__ = name, f"{name}_with_indices"
-    call.__doc__ = "The largest element of each window, and its place if asked for."
-    with_indices.__doc__ = "The largest element of each window, and its place."
+    call.__doc__ = "The maximum of each window, and its index if `return_indices`."
+    with_indices.__doc__ = "The maximum of each window, and its index."
     return function(composite(call)), with_indices
 
 
@@ -194,9 +194,9 @@ def _declare_adaptive_max(dims: int) -> tuple[Any, Any]:
         return found if return_indices else found[0]
 
     call.__name__, with_indices.__name__ = name, f"{name}_with_indices"
-    call.__doc__ = "The largest element of each window, for an output of a given size; and its position if asked for."
+    call.__doc__ = "The maximum of each window, for an output of a given size, and its index if `return_indices`."
     with_indices.__doc__ = (
-        "The largest element of each window, for an output of a given size; and its position."
+        "The maximum of each window, for an output of a given size, and its index."
     )
     return call, with_indices
 
@@ -234,7 +234,7 @@ def _declare_unpool(dims: int) -> Callable[..., Tensor]:
         return bind(UNPOOL, (input, indices), {"size": size})
 
     call.__name__ = name
-    call.__doc__ = "Zeros, with each element at the place that it was the maximum of."
+    call.__doc__ = "The partial inverse of max pooling: zeros, with each value at its index."
     return composite(call)
 
 
@@ -251,7 +251,7 @@ def _check_unpool(name: str, input: Tensor, indices: Tensor, dims: int) -> None:
 def _unpooled_size(
     pooled: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, wanted: Any
 ) -> Sizes:
-    """The size that pooling came from; where several would give the same, one may be wanted."""
+    """The sizes before pooling; `output_size` chooses among several possible ones."""
     usual = tuple(
         (n - 1) * s + k - 2 * p for n, s, k, p in zip(pooled, stride, kernel, padding, strict=True)
     )
@@ -283,7 +283,7 @@ max_unpool1d, max_unpool2d, max_unpool3d = map(_declare_unpool, (1, 2, 3))
 
 
 def _random_starts(samples: Array, size: int, count: int, kernel: int) -> Array:
-    """Where each plane's windows begin: steps of about size / count, the last one at the end."""
+    """The starts of each plane's windows: steps of about size / count, the last window at the end."""
     if count < 2:
         return np.full((len(samples), count), size - kernel)
     step = samples.dtype.type(size - kernel) / samples.dtype.type(count - 1)
@@ -314,7 +314,7 @@ def _fractional_max(
         return np.zeros(shape, input.dtype), np.zeros(shape, np.int64)
     candidates = planes[np.arange(len(planes))[:, None, None], places]
     missing = np.isnan(candidates)
-    last = missing.shape[2] - 1 - missing[:, :, ::-1].argmax(2)  # of several NaN, as Torch finds it
+    last = missing.shape[2] - 1 - missing[:, :, ::-1].argmax(2)  # of several NaN, as in Torch
     best = np.where(missing.any(2), last, candidates.argmax(2))[:, :, None]
     values, indices = np.take_along_axis(candidates, best, 2), np.take_along_axis(places, best, 2)
     return values.reshape(shape), indices.reshape(shape)
@@ -322,7 +322,7 @@ def _fractional_max(
 
 FRACTIONAL_MAX = Op(
     "fractional_max_pool", ("input", "samples"), _fractional_max, {"input": _by_places, "samples": None},
-    differentiable=1, doc="The largest element of each window, the windows at random distances.",
+    differentiable=1, doc="The maximum of each window, with random distances between windows.",
 )  # fmt: skip
 
 
@@ -383,7 +383,7 @@ def _declare_fractional(dims: int) -> tuple[Any, Any]:
 
     call.__name__, with_indices.__name__ = name, f"{name}_with_indices"
     call.__doc__ = with_indices.__doc__ = (
-        "The largest element of each window, the windows at random distances."
+        "The maximum of each window, with random distances between windows."
     )
     return call, with_indices
 

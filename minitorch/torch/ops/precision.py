@@ -1,4 +1,4 @@
-"""In which types arrays are computed: two-byte floats in four bytes, others as they are."""
+"""The dtypes in which arrays are computed: half precision in float32, others as they are."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..tensor import Array
 
 
 def kind_name(array: Array) -> str:
-    """What Torch calls an array's type in errors: Float, Long, Bool."""
+    """Torch's name for an array's dtype in errors: Float, Long, Bool."""
     return dtypes.from_numpy_dtype(array.dtype).type_name.removesuffix("Tensor")
 
 
 def require_floats(name: str, array: Array, kinds: str = "fV") -> None:
-    """NotImplementedError, as Torch words it, for arrays that are not of these NumPy kinds."""
+    """Torch's NotImplementedError for arrays that are not of these NumPy kinds."""
     if array.dtype.kind not in kinds:
         raise NotImplementedError(f"\"{name}\" not implemented for '{kind_name(array)}'")

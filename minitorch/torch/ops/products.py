@@ -38,25 +38,25 @@ from .surface import (
 
 
 def _product(a: Array, b: Array, left: bool = False, right: bool = False) -> Array:
-    """A product of vectors or matrices, `left` or `right` ones turned and conjugated first."""
+    """A product of vectors or matrices, with the conjugate transpose of the `left` or `right` ones."""
     if left:
-        a = _turned(a)
+        a = _conjugate_transposed(a)
     if right:
-        b = _turned(b)
+        b = _conjugate_transposed(b)
     kind = a.dtype
-    if kind.itemsize == 2 and kind.kind in "fV":  # are multiplied in four bytes
+    if kind.itemsize == 2 and kind.kind in "fV":  # half precision is multiplied in float32
         return multiplied(a.astype(np.float32), b.astype(np.float32)).astype(kind)
     if kind.kind == "b":
         raise NotImplementedError(f"\"addmm_impl_cpu_\" not implemented for '{kind_name(a)}'")
     return ordered(multiplied(a, b))
 
 
-def _turned(x: Array) -> Array:
+def _conjugate_transposed(x: Array) -> Array:
     return (x.conj() if x.dtype.kind == "c" else x).swapaxes(-2, -1)
 
 
 def _product_of_matrices(name: str, doc: str) -> Op:
-    """Declare a product; its derivatives are products with the same matrices, turned or not."""
+    """Declare a product; its derivatives are products with the same matrices, transposed or not."""
 
     def by_input(g: Any, other: Any, left: bool, right: bool) -> Any:
         if left:
@@ -85,7 +85,7 @@ MATMUL = _product_of_matrices("matmul", "The products of batches of matrices tha
 
 
 def _left_gradient(g: Any, other: Any, shapes: Any) -> Any:
-    """g otherᵀ, with vectors seen as matrices."""
+    """g otherᵀ, with vectors as matrices."""
     left, right = map(len, shapes)
     if right == 1:
         return (g.unsqueeze(-1) if left > 1 else g) * conj(other)
@@ -93,7 +93,7 @@ def _left_gradient(g: Any, other: Any, shapes: Any) -> Any:
 
 
 def _right_gradient(g: Any, input: Any, shapes: Any) -> Any:
-    """inputᵀ g, with vectors seen as matrices."""
+    """inputᵀ g, with vectors as matrices."""
     left, right = map(len, shapes)
     if left == 1:
         return conj(input).unsqueeze(-1) * g.unsqueeze(-2) if right > 1 else g * conj(input)
@@ -105,14 +105,14 @@ MV = Op("mv", ("input", "other"), _product, {"input": _left_gradient, "other": _
 
 
 def _dot(input: Array, other: Array) -> Array:
-    """The product of vectors; of one that repeats a number BLAS knows nothing, and sums lose digits."""
+    """The dot product; vectors with stride 0 are copied, since NumPy sums them without BLAS and less accurately."""
     rows = (x.copy() if x.strides == (0,) else x for x in (input, other))
     return _product(*rows)
 
 
 DOT = Op("dot", ("input", "other"), _dot,
          {"input": lambda g, other: g * conj(other), "other": lambda g, input: g * conj(input)},
-         doc="The sum of the products of two vectors' elements.", kind=PRODUCT)  # fmt: skip
+         doc="The dot product of two vectors.", kind=PRODUCT)  # fmt: skip
 
 
 # --- What can be multiplied --------------------------------------------------------------------
@@ -131,7 +131,7 @@ def _same_type(name: str, a: Tensor, b: Tensor) -> None:
 
 
 def _check_inner(name: str, a: tuple[int, ...], b: tuple[int, ...]) -> None:
-    """RuntimeError, with the shapes, unless what is summed has one size."""
+    """RuntimeError, with the shapes, unless the summed dimensions have the same size."""
     if a[-1] == b[-2 if len(b) > 1 else 0]:
         return
     if len(a) == len(b) == 1:
@@ -187,7 +187,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
 
 
 def _kind_of_product(input: Tensor, other: Tensor) -> Op:
-    """What multiplies two tensors; RuntimeError, with the shapes, if nothing does."""
+    """The record that multiplies two tensors; RuntimeError, with the shapes, if there is none."""
     if input._array.dtype is not other._array.dtype:
         _same_type("matmul", input, other)
     a, b = input._array.shape, other._array.shape
@@ -216,7 +216,7 @@ def mm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
 @function_and_method
 @composite
 def bmm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
-    """The products of two batches of matrices."""
+    """The matrix products of two batches."""
     _check_matrices("bmm", 3, input, mat2)
     result = bind(BMM, (input, mat2), {})
     return result if out is None else into(out, result, "bmm")
@@ -225,7 +225,7 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
 @function_and_method
 @with_out
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
-    """The sum of the products of two vectors' elements."""
+    """The dot product of two vectors."""
     _check_vectors("dot", input, tensor)
     return DOT(input, tensor)
 
@@ -256,7 +256,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 @function_and_method
 @with_out
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """The products of each element of one vector with each of another."""
+    """The outer product of two vectors."""
     check_tensor("outer", vec2, "vec2")
     if input.ndim != 1 or vec2.ndim != 1:
         raise RuntimeError(
@@ -279,7 +279,7 @@ def _plus_product(name: str, product: Any, *labels: str, wide: bool = True) -> N
         name: as in Torch
         product: of the factors
         labels: the factors' names
-        wide: whether `beta` and `alpha` of two-byte floats may be as large as four-byte ones
+        wide: whether `beta` and `alpha` beside half precision may exceed its range
     """
 
     def call(
@@ -307,7 +307,7 @@ def _plus_product(name: str, product: Any, *labels: str, wide: bool = True) -> N
         kind = wide_type(input.dtype) if wide else input.dtype
         by_input = exact_number(plain_number(beta, name, "beta"), kind)
         by_product = exact_number(plain_number(alpha, name, "alpha"), kind)
-        # Torch does not look at what is multiplied by 0: it may not be filled.
+        # Torch ignores an input that is multiplied by 0: it may be uninitialized.
         return _times(result, by_product) + (
             _times(target, by_input) if by_input else FILL(target, 0)
         )
@@ -321,7 +321,7 @@ def _plus_product(name: str, product: Any, *labels: str, wide: bool = True) -> N
 
 
 def _promoted(input: Tensor, result: Tensor, **numbers: Any) -> tuple[Tensor, Tensor]:
-    """Two tensors in their common type; RuntimeError if a number is of a kind that is not its."""
+    """Two tensors in their common dtype; RuntimeError if a number is of a higher kind than it."""
     kind = dtypes.promote_types(input.dtype, result.dtype)
     for label, number in numbers.items():
         if kind.kind < dtypes.FLOATING or not isinstance(number, complex):
@@ -347,7 +347,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
 
 
 def multi_dot(tensors: Any) -> Tensor:
-    """The product of several matrices, in the cheapest order."""
+    """The product of several matrices, in the order with the fewest multiplications."""
     given = list(tensors)
     if len(given) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(given)}")
@@ -367,7 +367,7 @@ def multi_dot(tensors: Any) -> Tensor:
 
 
 def _cheapest(sizes: list[int]) -> dict[tuple[int, int], int]:
-    """Where to part each run of matrices, so that the fewest numbers are multiplied."""
+    """Where to split each chain of matrices, so that the number of multiplications is smallest."""
     n = len(sizes) - 1
     cost = {(i, i): 0 for i in range(n)}
     part = {}
@@ -406,7 +406,7 @@ def _inner(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _contracted(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
-    """The dimensions of each tensor that are summed."""
+    """The dimensions of each tensor that are contracted."""
     if isinstance(dims, Tensor):
         dims = int(dims) if dims.numel() == 1 else dims.tolist()
     if isinstance(dims, int):
@@ -433,7 +433,7 @@ def _contracted(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
 @function
 @with_out
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """Sums of products along some dimensions of each, as one product of matrices."""
+    """The contraction of dimensions of two tensors, as one matrix product."""
     check_tensor("tensordot", a)
     check_tensor("tensordot", b, "other")
     left, right = _contracted(a, b, dims)
@@ -459,7 +459,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 @function_and_method
 @with_out
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """Each element of the first times the whole second."""
+    """The Kronecker product: each element of the first times the whole second."""
     ndim = max(input.ndim, other.ndim)
     a = (1,) * (ndim - input.ndim) + input._array.shape
     b = (1,) * (ndim - other.ndim) + other._array.shape
@@ -470,7 +470,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 @function
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """Sums of products in Einstein's notation."""
+    """Sums of products in Einstein notation."""
     given = (
         operands[0] if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else operands
     )

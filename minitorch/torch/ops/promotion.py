@@ -1,4 +1,4 @@
-"""How arguments of several types and shapes meet before an elementwise operation."""
+"""Type promotion: the common dtype and shape of the arguments of an elementwise operation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 
 
 def plain_number(value: Any, name: str, argument: str) -> Any:
-    """One of Python's numbers, also where it is given as NumPy's or as a tensor without dimensions."""
+    """A Python number, from one, a NumPy number or a zero-dimensional tensor."""
     if isinstance(value, (bool, int, float, complex)):
         return value
     single = isinstance(value, Tensor) and not value._array.ndim and not tracks(value)
@@ -28,7 +28,7 @@ def plain_number(value: Any, name: str, argument: str) -> Any:
 
 
 def plain_integer(value: Any, name: str, argument: str) -> int:
-    """One of Python's whole numbers, also where it is given as NumPy's or as a tensor of one element."""
+    """A Python int, from one, a NumPy integer or a tensor of one element."""
     if type(value) is int and -(1 << 63) <= value < 1 << 63:
         return value
     try:
@@ -44,16 +44,16 @@ def plain_integer(value: Any, name: str, argument: str) -> int:
 
 
 def plain_integers(value: Any, name: str, argument: str) -> tuple[int, ...]:
-    """Whole numbers, of which one may stand alone."""
+    """Python ints, from a sequence or a single one."""
     given = value if isinstance(value, (tuple, list)) else (value,)
     return tuple([plain_integer(v, name, argument) for v in given])
 
 
 def result_type(*values: Any) -> dtype:
-    """The type of an operation on tensors, arrays and numbers, as Torch promotes.
+    """The dtype of an operation on tensors, arrays and numbers, by Torch's rules of promotion.
 
-    Tensors with dimensions decide; those without, and plain numbers, only if their kind
-    (boolean, whole, floating, complex) is higher.
+    Tensors with dimensions decide; zero-dimensional ones, and plain numbers, only if their kind
+    (boolean, integer, floating, complex) is higher.
     """
     dimensioned: dtype | None = None
     zero_dim: dtype | None = None
@@ -73,11 +73,11 @@ def result_type(*values: Any) -> dtype:
 
 
 def meet(values: Sequence[Any], to_float: bool = False) -> list[Array]:
-    """The arrays of an operation's arguments in their common type.
+    """An operation's arguments as arrays of their common dtype.
 
     Args:
         values: arrays and plain numbers
-        to_float: whether whole numbers become the default floating point type
+        to_float: whether integers are cast to the default floating point dtype
     """
     kind = _only_type(values)
     if kind is not None and (kind.kind not in "iu" or not to_float):
@@ -90,7 +90,7 @@ def meet(values: Sequence[Any], to_float: bool = False) -> list[Array]:
 
 
 def _only_type(values: Sequence[Any]) -> Any:
-    """The type that all arrays have, where no number beside them is of a higher kind, or needs a look."""
+    """The dtype of all arrays, if they agree and no number is of a higher kind or perhaps out of range; else None."""
     kind, whole, low = None, True, 0
     for value in values:
         if type(value) in ARRAYS:
@@ -109,12 +109,12 @@ def _only_type(values: Sequence[Any]) -> Any:
 
 
 def cast(value: Any, wanted: dtype) -> Array:
-    """An array or number as an array of a type."""
+    """An array or number as an array of a dtype."""
     if type(value) in ARRAYS:
         return value if value.dtype == wanted.numpy else value.astype(wanted.numpy)
     if wanted.kind == dtypes.INTEGRAL and isinstance(value, int):
         bits = np.iinfo(wanted.numpy)
-        if not bits.min <= value <= bits.max:  # whole numbers wrap around, as in C
+        if not bits.min <= value <= bits.max:  # integers wrap around, as in C
             if not -(1 << 63) <= value < 1 << 64:
                 raise OverflowError("int too big to convert")
             return _number(np.array(value & (2**bits.bits - 1), np.uint64).astype(wanted.numpy))
@@ -122,31 +122,31 @@ def cast(value: Any, wanted: dtype) -> Array:
 
 
 def _number(array: Array) -> Any:
-    """A plain number of a type: other devices take it as one of NumPy's numbers, not as its array."""
+    """A number of a dtype as an array; for other devices as a NumPy scalar."""
     return array[()] if others else array
 
 
 SMALL = 127
-"""What all types but that of truth values reach to."""
+"""Integers up to this size are represented by all dtypes except bool."""
 
 
 def fits_floats(value: Any) -> bool:
-    """Whether a value is a plain real number that every floating point type holds: small, infinite or NaN."""
+    """Whether a value is a plain real number that every floating point dtype represents: small, infinite or NaN."""
     if type(value) is float:
         return -SMALL <= value <= SMALL or value - value != 0
     return type(value) is int and -SMALL <= value <= SMALL
 
 
 def exact_cast(value: Any, wanted: dtype) -> Array:
-    """A plain number as an array of a type; RuntimeError, as Torch's, if the type does not reach so far.
+    """A plain number as an array of a dtype; Torch's RuntimeError if it is out of the dtype's range.
 
-    Types without a sign take whole numbers below 0, too, which wrap around.
+    Unsigned dtypes accept negative integers, too, which wrap around.
     """
     return np.array(exact_number(value, wanted), wanted.numpy)
 
 
 def exact_number(value: Any, wanted: dtype) -> Any:
-    """A plain number as one that a type can hold, with the same errors."""
+    """A plain number as a dtype represents it, with the same errors."""
     if wanted.kind >= FLOATING and fits_floats(value):
         return value
     number: Any = value.item() if isinstance(value, (np.generic, Tensor)) else value
@@ -170,18 +170,18 @@ def exact_number(value: Any, wanted: dtype) -> Any:
 
 @cache
 def _limits(kind: dtype) -> tuple[Any, Any]:
-    """The least and the largest number of a type."""
+    """The smallest and the largest number of a dtype."""
     info = dtypes.iinfo(kind) if kind.kind == dtypes.INTEGRAL else dtypes.finfo(kind)
     return info.min, info.max
 
 
 def wide_type(kind: dtype) -> dtype:
-    """The type in which numbers of a type are computed: two-byte floats in four bytes."""
+    """The dtype in which a dtype is computed: half precision in float32."""
     return dtypes.float32 if kind.itemsize == 2 and kind.is_floating_point else kind
 
 
 def broadcast_shapes(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that shapes broadcast to; RuntimeError, as Torch words it, if they do not."""
+    """The shape that shapes broadcast to; Torch's RuntimeError if they do not."""
     if all(s == shapes[0] for s in shapes):
         return shapes[0]
     try:
@@ -191,7 +191,7 @@ def broadcast_shapes(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def broadcast_error(name: str, values: Sequence[Any]) -> RuntimeError:
-    """The error, as Torch words it, for arrays or shapes that do not broadcast."""
+    """Torch's error for arrays or shapes that do not broadcast."""
     shapes = [getattr(v, "shape", v) for v in values if isinstance(v, (np.ndarray, tuple))]
     longest = max(len(s) for s in shapes)
     padded = [(1,) * (longest - len(s)) + tuple(s) for s in shapes]

@@ -34,7 +34,7 @@ from .writes import bind_in_place
 
 
 def _creation(name: str, distribution: Callable[..., Array]) -> Op:
-    """The record of numbers drawn for a new tensor, with its dimensions in some order in memory."""
+    """Declare a record of random numbers for a new tensor, with its dimensions in a given order in memory."""
 
     def draw(
         size: Any, dtype: Any, order: Any = None, device: Any = CPU, **params: Any
@@ -60,7 +60,7 @@ def _params(size: Any, kind: dtypes.dtype, generator: Any, **more: Any) -> dict[
 
 
 def _made(op: Op, params: dict[str, Any], device: Any, requires_grad: bool, out: Any) -> Tensor:
-    """Numbers in a new tensor, or where `out=` says, drawn in the order of its memory."""
+    """Random numbers in a new tensor or in `out`, drawn in memory order."""
     if isinstance(out, Tensor) and out._array.shape == params["size"]:
         params["order"] = memory_order_of(out._array, None)
     made = made_by(op, params, place_of(out, device), requires_grad)
@@ -68,7 +68,7 @@ def _made(op: Op, params: dict[str, Any], device: Any, requires_grad: bool, out:
 
 
 def _declare(op: Op, doc: str) -> None:
-    """`torch.rand(2, 3)` and `torch.rand_like(x)`."""
+    """Declare `torch.rand(2, 3)` and `torch.rand_like(x)`."""
     name = op.name
 
     def call(
@@ -93,7 +93,7 @@ def _declare(op: Op, doc: str) -> None:
         return made_like(op, input, kind, device, requires_grad, memory_format, **more)
 
     call.__name__, like.__name__ = name, f"{name}_like"
-    call.__doc__, like.__doc__ = doc, f"`{name}` of another tensor's shape and type."
+    call.__doc__, like.__doc__ = doc, f"`{name}` with another tensor's shape and dtype."
     FUNCTIONS[name], FUNCTIONS[f"{name}_like"] = call, like
 
 
@@ -124,7 +124,7 @@ def randint(
     *args: Any, low: int = 0, high: Any = None, size: Any = None, generator: Any = None, out: Any = None,
     dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Whole numbers from `low` to just below `high`: `randint(high, size)` or `randint(low, high, size)`."""
+    """Random integers in [low, high): `randint(high, size)` or `randint(low, high, size)`."""
     given = list(args)
     if size is None:
         size = given.pop()
@@ -159,7 +159,7 @@ def randint_like(
     device: Any = None, memory_format: Any = None, generator: Any = None, requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """`randint` of another tensor's shape and type."""
+    """`randint` with another tensor's shape and dtype."""
     if len(bounds) == 2 or (bounds and high is not None):
         low, high = *bounds, *([] if high is None else [high])
     elif bounds:
@@ -181,7 +181,7 @@ def randperm(
     n: int, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The numbers below n in a random order."""
+    """A random permutation of the integers 0 to n - 1."""
     check_given_type(dtype, out)
     kind = dtype or (out.dtype if out is not None else dtypes.int64)
     if kind.is_complex or kind is dtypes.bool_ or kind.numpy in (np.uint16, np.uint32, np.uint64):
@@ -193,7 +193,7 @@ def randperm(
 
 
 def _zeros(g: Any) -> Any:
-    """The derivative of what chance decides."""
+    """The gradient of random draws: zeros."""
     return g.new_zeros(()).expand(g.shape)
 
 
@@ -231,7 +231,7 @@ def normal(
     if not shapes:
         raise TypeError("normal() received two numbers, and no size")
     broadcast_shapes("normal", *shapes)
-    drawn = next(t for t in (out, mean, std) if isinstance(t, Tensor))  # in its type
+    drawn = next(t for t in (out, mean, std) if isinstance(t, Tensor))  # in its dtype
     require_floats("normal_kernel_cpu", drawn._array, "fcV")
     if not isinstance(mean, Tensor):
         exact_number(mean, std.dtype)
@@ -243,7 +243,7 @@ def normal(
 
 
 def _normal_into(out: Tensor, mean: Any, std: Any, generator: Any) -> Tensor:
-    """The same, drawn in the type of `out=`; beside one number for all, `std`, its shape counts as well."""
+    """`normal` with `out=`, drawn in its dtype; if `std` is a number, `out`'s shape is broadcast, too."""
     given = (mean, std) if isinstance(std, Tensor) else (mean, out)
     shape = broadcast_shapes("normal", *(v.shape for v in given if isinstance(v, Tensor)))
     into(
@@ -260,22 +260,22 @@ def _normal_into(out: Tensor, mean: Any, std: Any, generator: Any) -> Tensor:
 
 
 def drawn_for(input: Array, distribution: Callable[..., Array], *args: Any, **named: Any) -> Array:
-    """Numbers of a distribution that fall in the order of an array's memory, on its device."""
+    """Random numbers for an array's shape and layout, drawn in memory order on its device."""
     backend = backend_of(input)
     where = backend.device_of(input)
     numbers = backend.draw(distribution, input.shape, input.dtype, where, *args, **named)
     return in_memory_order(numbers, input)
 
 
-def _are_chances(p: Any) -> bool:
+def _are_probabilities(p: Any) -> bool:
     """Whether all numbers are from 0 to 1."""
     with np.errstate(invalid="ignore"):
         return bool(as_array((p >= 0) & (p <= 1)).all())
 
 
 def _bernoulli(input: Array, p: Any, generator: Any, by_memory: bool = False) -> Array:
-    """0 or 1, drawn in the order of the elements, or in that of the input's memory."""
-    if p is None and not _are_chances(input):
+    """0 or 1, drawn in the order of the elements or in memory order."""
+    if p is None and not _are_probabilities(input):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true")
     backend = backend_of(input)
     chances, where = input if p is None else p, backend.device_of(input)
@@ -297,7 +297,7 @@ _BERNOULLI = Op("bernoulli", ("input", "p"), _bernoulli, {"input": _zeros, "p": 
 
 @function_and_method
 def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any = None) -> Tensor:
-    """1 with the probability that each element says, or `p`; else 0."""
+    """1 with the probability in each element, or `p`; else 0."""
     array = input._array
     if p is None and array.dtype.kind not in "fV" and array.size:
         raise NotImplementedError(
@@ -307,8 +307,8 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
         require_floats("bernoulli_scalar_cpu_", array, "biufV")
     if p is None and isinstance(out, Tensor):
         same = out._array.shape == array.shape
-        blank = out.detach().clone() if same else out.new_empty(array.shape)
-        return into(out, blank.bernoulli_(input.detach(), generator=generator), "bernoulli", input)
+        fresh = out.detach().clone() if same else out.new_empty(array.shape)
+        return into(out, fresh.bernoulli_(input.detach(), generator=generator), "bernoulli", input)
     made = _BERNOULLI(input, p, generator=generator)
     return made if out is None else into(out, made, "bernoulli")
 
@@ -333,7 +333,7 @@ def multinomial(
     generator: Any = None,
     out: Any = None,
 ) -> Tensor:
-    """Places drawn by weight from each row."""
+    """Indices drawn from each row, with the elements as weights."""
     if input.ndim not in (1, 2):
         raise RuntimeError(f"prob_dist must be 1 or 2 dim, got {input.ndim}")
     if input.dtype.kind != dtypes.FLOATING:
@@ -364,7 +364,7 @@ _drawn_from("poisson", sampling.poisson, "Poisson counts with each element as th
 
 @function
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
-    """How many of `count` trials succeed."""
+    """Numbers of the binomial distribution: successes of `count` trials with probability `prob`."""
     broadcast_shapes("binomial", count._array.shape, prob._array.shape)
     for label, x in (("count", count), ("prob", prob)):
         if not x.dtype.is_floating_point:
@@ -382,7 +382,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
 
 
 def _fill(name: str, distribution: Callable[..., Array]) -> Op:
-    """The record of a tensor filled with numbers, which fall in the order of its memory."""
+    """Declare a record that fills a tensor with random numbers, drawn in memory order."""
 
     def draw(input: Array, args: tuple[Any, ...], **named: Any) -> Array:
         if distribution is sampling.normal and not input.flags.c_contiguous:
@@ -395,7 +395,7 @@ def _fill(name: str, distribution: Callable[..., Array]) -> Op:
 def _declare_fill(
     op: Op, defaults: dict[str, Any], doc: str, refuse: Callable[[Array], None], name: str = ""
 ) -> None:
-    """`x.normal_(mean, std)`: a method with parameters that have defaults, for types that `refuse` lets pass."""
+    """Declare `x.normal_(mean, std)`; `refuse` raises an error for unsupported dtypes."""
     name = name or f"{op.name}_"
 
     def call(self: Tensor, *args: Any, generator: Any = None, **named: Any) -> Tensor:
@@ -416,7 +416,7 @@ def _declare_fill(
 def _only(
     kinds: str, error: Callable[[str], Exception], also_empty: bool = False
 ) -> Callable[[Array], None]:
-    """Refuses arrays that are not of some NumPy kinds, where there is something to fill or even if not."""
+    """A check that refuses arrays of other NumPy kinds; with `also_empty`, even if they are empty."""
 
     def refuse(array: Array) -> None:
         if array.dtype.kind not in kinds and (also_empty or array.size):
@@ -452,16 +452,16 @@ _declare_fill(_fill("cauchy", sampling.cauchy), {"median": 0.0, "sigma": 1.0}, "
 
 @only_method
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
-    """Fill with 1 with a probability, else 0."""
+    """Fill with 1 with probability `p`, else 0."""
     if isinstance(p, Tensor) and self._array.size:
         p = p.expand(self._array.shape)
         require_floats("bernoulli_tensor_cpu_p_", p._array)
     probability = p._array if isinstance(p, Tensor) else p
-    if not _are_chances(probability):
+    if not _are_probabilities(probability):
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     require_floats("bernoulli_scalar_cpu_", self._array, "biufV")
     if not self._array.size:
-        p = 0.5  # of nothing, whatever its shape
+        p = 0.5  # empty, of any shape
     return bind_in_place(_BERNOULLI, self, (p,), {"generator": generator, "by_memory": True})
 
 
@@ -471,7 +471,7 @@ _RANDOM_OF_TYPE = _fill("random_of_type", sampling.integers_of_type)
 
 @only_method
 def random_(self: Tensor, *bounds: Any, generator: Any = None) -> Tensor:
-    """Fill with whole numbers: all that the type holds, below `to`, or from `from` to below `to`."""
+    """Fill with integers: any that the dtype represents exactly, or in [0, to), or in [from, to)."""
     if not bounds:
         if not self._array.size:
             return self

@@ -1,4 +1,4 @@
-"""Numbers in order, and matrices with a pattern: ranges, triangles, diagonals, powers."""
+"""Ranges, triangular and diagonal matrices, and Vandermonde matrices."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .surface import (
 
 
 def _number(name: str, value: Any) -> Any:
-    """A number, also where it is given as a tensor."""
+    """A plain number, from one or a tensor."""
     if not isinstance(value, Tensor):
         return value.item() if isinstance(value, np.generic) else value
     if value.ndim:
@@ -44,7 +44,7 @@ def _number(name: str, value: Any) -> Any:
 
 
 def _real_number(name: str, value: Any) -> Any:
-    """A number that is not complex."""
+    """A plain real number, from one or a tensor."""
     number = _number(name, value)
     if isinstance(number, complex):
         raise RuntimeError(f"{name}: value cannot be converted to type double without overflow")
@@ -52,7 +52,7 @@ def _real_number(name: str, value: Any) -> Any:
 
 
 def _given_bounds(bounds: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """Start, end and step of `arange`, as places or names give them."""
+    """Start, end and step of `arange`, from positional and keyword arguments."""
     names = ("end",) if len(bounds) == 1 and named["end"] is None else ("start", "end", "step")
     given = dict(zip(names, bounds, strict=False))
     known = {"start": 0, "step": 1} | {k: v for k, v in named.items() if v is not None} | given
@@ -61,7 +61,7 @@ def _given_bounds(bounds: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, 
     start, end, step = (_real_number("arange", known[k]) for k in ("start", "end", "step"))
     for v in (start, end, step):
         if isinstance(v, int):
-            _in_eight_bytes(v)
+            _as_int64(v)
     if step == 0 or step != step:
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
@@ -71,15 +71,15 @@ def _given_bounds(bounds: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, 
     return start, end, step
 
 
-def _in_eight_bytes(number: float) -> int:
-    """The whole part of a number; RuntimeError where it does not fit."""
+def _as_int64(number: float) -> int:
+    """The integer part of a number; RuntimeError if it does not fit into 64 bits."""
     if not -(2**63) <= number < 2**63:
         raise RuntimeError("value cannot be converted to type int64_t without overflow")
     return int(number)
 
 
 def _check_countable(name: str, kind: dtype_type) -> None:
-    """NotImplementedError for types that have no next number."""
+    """NotImplementedError for dtypes that cannot be counted in."""
     if kind.is_complex or kind is dtypes.bool_:
         raise NotImplementedError(
             f"\"{name}_cpu\" not implemented for '{kind.type_name.removesuffix('Tensor')}'"
@@ -87,11 +87,11 @@ def _check_countable(name: str, kind: dtype_type) -> None:
 
 
 def _counted(start: Any, end: Any, step: Any, kind: dtype_type) -> Array:
-    """Whole numbers are counted in int64; how many there are, only if they are int64, too."""
+    """Integers are counted in int64; their count is computed in int64 only if the dtype is int64, too."""
     _check_countable("arange", kind)
     first, last, width = start, end, step
     if kind.kind == dtypes.INTEGRAL:
-        first, last, width = (_in_eight_bytes(v) for v in (start, end, step))
+        first, last, width = (_as_int64(v) for v in (start, end, step))
     if kind is dtypes.int64 and width == 0:
         raise ValueError("step must be nonzero")
     count = math.ceil((float(end) - float(start)) / float(step))
@@ -105,7 +105,7 @@ def _counted(start: Any, end: Any, step: Any, kind: dtype_type) -> Array:
 
 
 def _filled(out: Any, made: Tensor, name: str) -> Tensor:
-    """Put numbers where `out=` says, which keeps its shape if it has as many elements."""
+    """Write numbers into `out`, which keeps its shape if it has as many elements."""
     if isinstance(out, Tensor) and out._array.size == made._array.size:
         made = made.reshape(out.shape)
     return into(out, made, name)
@@ -116,7 +116,7 @@ def arange(
     *bounds: Any, start: Any = None, end: Any = None, step: Any = None, out: Any = None, dtype: Any = None,
     layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """From `start` to just before `end` in steps."""
+    """The numbers from `start` up to, but excluding, `end`, in steps."""
     if len(bounds) == 1 and type(bounds[0]) is int and bounds[0] >= 0 and start is end is step:
         a, b, s = 0, bounds[0], 1
     else:
@@ -135,7 +135,7 @@ def inclusive_range(
     start: Any = 0, end: Any = None, step: Any = 1, *, out: Any = None, dtype: Any = None, device: Any = None,
     requires_grad: bool = False, layout: Any = None,
 ) -> Tensor:  # fmt: skip
-    """From `start` to `end`, both included, in steps (kept for old programs)."""
+    """The numbers from `start` to `end`, both included, in steps (deprecated)."""
     if end is None:
         start, end = 0, start
     start, end, step = (_real_number("range", v) for v in (start, end, step))
@@ -148,14 +148,14 @@ def inclusive_range(
     if kind.kind >= dtypes.FLOATING:
         start, end, step = float(start), float(end), float(step)
     elif step == step:
-        start, end, step = (_in_eight_bytes(v) for v in (start, end, step))
+        start, end, step = (_as_int64(v) for v in (start, end, step))
     if not step or step != step:
         raise RuntimeError("step must be nonzero")
     whole = isinstance(step, int)
     last = (end - start) // step if whole else math.floor((end - start) / step)
     if last >= 2**59:
         raise RuntimeError(f"Storage size calculation overflowed with sizes=[{last + 1}]")
-    with np.errstate(invalid="ignore"):  # an infinite step of the first number
+    with np.errstate(invalid="ignore"):  # an infinite step times 0 is NaN
         numbers = (start + np.arange(last + 1) * step).astype(kind.numpy)
     made = new_tensor_of(numbers, place_of(out, device), requires_grad)
     return made if out is None else _filled(out, made, "range")
@@ -189,7 +189,7 @@ def _spaced_kind(name: str, a: Any, b: Any, dtype: Any, out: Any) -> dtype_type:
 
 @from_sizes
 def _spaced(a: Any, b: Any, steps: int, kind: dtype_type) -> Array:
-    """Counted from the nearer end, in the precision of the result, as Torch counts."""
+    """Evenly spaced numbers, computed from the nearer end in the precision of the result, as in Torch."""
     if steps == 0:
         return np.empty(0, kind.numpy)
     whole = kind.kind == dtypes.INTEGRAL
@@ -199,7 +199,7 @@ def _spaced(a: Any, b: Any, steps: int, kind: dtype_type) -> Array:
             return np.full(1, first).astype(kind.numpy)
     a, b = exact_number(a, kind), exact_number(b, kind)
     work = np.float64 if whole else np.float32 if kind.itemsize == 2 else kind.numpy.type
-    with np.errstate(invalid="ignore"):  # infinity less infinity
+    with np.errstate(invalid="ignore"):  # infinity - infinity
         step = (work(b) - work(a)) / work(max(steps - 1, 1))
         count = np.arange(steps)
         up = work(a) + count.astype(work) * step
@@ -212,7 +212,7 @@ def linspace(
     start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """`steps` evenly spaced numbers from `start` to `end`, both included."""
+    """`steps` evenly spaced numbers from `start` to `end`, inclusive."""
     _check_steps("linspace", steps)
     a, b = _number("linspace", start), _number("linspace", end)
     numbers = _spaced(a, b, steps, _spaced_kind("linspace", a, b, dtype, out))
@@ -258,14 +258,14 @@ def eye(
 
 
 def _triangle(name: str, keep: Callable[..., Array], doc: str) -> Callable[..., Tensor]:
-    """`torch.tril(x)`, `x.tril_()`, and the places that are kept, `torch.tril_indices(2, 3)`, which is returned."""
+    """Declare `torch.tril(x)` and `x.tril_()`; return `torch.tril_indices(2, 3)`, the indices that are kept."""
     op = Op(name, ("input",), in_order(lambda input, diagonal: keep(input, diagonal)),
             {"input": lambda g, diagonal: op(g, diagonal=diagonal)}, doc=doc)  # fmt: skip
 
     def call(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:
         if input.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        far = max(input._array.shape[-2:])  # so far from the main diagonal there is nothing
+        far = max(input._array.shape[-2:])  # beyond the last diagonal
         diagonal = max(-far, min(plain_integer(diagonal, name, "diagonal"), far))
         result = op(input, diagonal=diagonal)
         return result if out is None else into(out, result, name)
@@ -285,10 +285,10 @@ def _triangle(name: str, keep: Callable[..., Array], doc: str) -> Callable[..., 
             )
         row, col = (plain_integer(n, f"{name}_indices", "row and col") for n in (row, col))
         if not col:
-            row = 0  # of no columns there may be any number of rows
+            row = 0  # without columns there may be any number of rows
         if name == "triu":  # rows further down keep nothing
             row = min(row, max(col - offset, 0))
-        width = col if name == "triu" else max(min(col, row + offset), 0)  # no more is kept
+        width = col if name == "triu" else max(min(col, row + offset), 0)  # the columns to search
         offset = max(-row, min(offset, width))
         found = np.nonzero(keep(np.ones((row, width), bool), offset))
         places = np.stack(found).astype(kind.numpy)
@@ -296,19 +296,19 @@ def _triangle(name: str, keep: Callable[..., Array], doc: str) -> Callable[..., 
 
     call.__name__, call.__doc__ = name, doc
     indices.__name__ = f"{name}_indices"
-    indices.__doc__ = f"The places that `{name}` keeps, as rows and columns."
+    indices.__doc__ = f"The row and column indices of the elements that `{name}` keeps."
     function_and_method(call)
     in_place(f"{name}_", call)
     return function(indices)
 
 
-tril_indices = _triangle("tril", np.tril, "The lower triangle of matrices; elsewhere 0.")
-triu_indices = _triangle("triu", np.triu, "The upper triangle of matrices; elsewhere 0.")
+tril_indices = _triangle("tril", np.tril, "The lower triangle of matrices; 0 elsewhere.")
+triu_indices = _triangle("triu", np.triu, "The upper triangle of matrices; 0 elsewhere.")
 
 
 @function_and_method
 def diag(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:
-    """A vector as a diagonal, or the diagonal of a matrix."""
+    """A matrix with a vector on its diagonal, or the diagonal of a matrix."""
     if input.ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
     result = input.diag_embed(diagonal) if input.ndim == 1 else input.diagonal(diagonal).clone()
@@ -317,7 +317,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:
 
 @function_and_method
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The last dimension as diagonals of matrices in two new dimensions."""
+    """Matrices with the last dimension on their diagonals, in two new dimensions."""
     ndim = input.ndim + 1
     a, b = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     if a == b:
@@ -335,20 +335,20 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 @function_and_method
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """All elements as a diagonal."""
+    """A matrix with all elements on its diagonal."""
     return input.reshape(-1).diag_embed(offset)
 
 
 @function
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """Powers of a vector, as columns."""
+    """The Vandermonde matrix: powers of a vector, as columns."""
     if x.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     count = len(x) if N is None else plain_integer(N, "vander", "N")
     if count < 0:
         raise RuntimeError("N must be non-negative.")
     if count < 2:
-        x = x.detach()  # nothing but ones
+        x = x.detach()  # only the column of ones
     x = x.to(dtypes.promote_types(x.dtype, dtypes.int64)).unsqueeze(-1)
     factors = [ones_like(x), x.expand(-1, max(count - 1, 0))]
     powers = cat(factors, 1).narrow(1, 0, count).cumprod(1)

@@ -35,11 +35,11 @@ REGISTRY: dict[str, Op] = {}
 """All operations, by name."""
 
 Rule = Callable[..., Any] | None
-"""A derivative; None where there is none, and asking for it is an error that says so."""
+"""A derivative; None if there is none: asking for it is an error that says so."""
 
 
 Scalar = Callable[..., Any]
-"""A function of single numbers, as `scalars.py` describes it."""
+"""A function of single numbers, as described in `scalars.py`."""
 
 ELEMENTWISE, REDUCTION, MOVEMENT, PRODUCT, OPAQUE = [
     "elementwise",
@@ -50,13 +50,13 @@ ELEMENTWISE, REDUCTION, MOVEMENT, PRODUCT, OPAQUE = [
 ]
 """The kinds of operations: what a compiler may do with them.
 
-- elementwise: each element of the result is `scalar` of the elements of the inputs at its place, which
-  broadcast together and are first cast to one type: that of the result, or, where the result is
-  boolean, the one they promote to
-- reduction: along some dimensions, to one element or to as many
-- movement: elements are copied, or looked at, in another order or shape; nothing is computed
-- product: sums of products, as of matrices and in convolutions
-- opaque: all else. Only the operation itself, as a whole, knows what it does
+- elementwise: each element of the result is `scalar` of the corresponding elements of the inputs, which
+  broadcast and are first cast to one dtype: that of the result, or, if the result is boolean, the one
+  they promote to
+- reduction: along some dimensions, to one element each, or a running one
+- movement: elements are copied, or viewed, in another order or shape; nothing is computed
+- product: sums of products, such as matrix products and convolutions
+- opaque: all else; a compiler can only call it as a whole
 """
 
 
@@ -67,32 +67,31 @@ class Op:
         name: as in Torch
         args: the names of the arguments that may be tensors, in order; a last one that
             starts with `*` stands for all that follow
-        compute: from arrays and parameters to an array, or a tuple of them
-        gradients: for each argument its derivative, or None where there is none. It is a
+        compute: from arrays and parameters to an array or a tuple of arrays
+        gradients: for each argument its derivative, or None if there is none. It is a
             function of any of: `g`, arguments, parameters, `out` (or `outs`), `shapes` (of
-            the inputs), `needs` (which inputs want a gradient). That of a `*` argument
+            the inputs), `needs` (which inputs need a gradient). That of a `*` argument
             returns a sequence. With several outputs that have derivatives, `g` is a list.
-            Where all are computed at once: one function that returns a sequence of them all.
+            In place of the dict: one function that returns a sequence of all derivatives.
         kind: one of the kinds above
         scalar: of an elementwise operation, the function of single numbers: of the elements of the inputs, then
-            of the parameter `constants`, if the operation has one. None where nobody wrote one: the operation is
-            a call of NumPy's or SciPy's
-        view: whether the output looks at the first argument's memory
+            of the parameter `constants`, if the operation has one. None if the operation is a call of NumPy or
+            SciPy
+        view: whether the output is a view of the first argument
         differentiable: of several outputs, how many (the first ones) have a derivative
         outputs: names of several outputs, for derivatives that need some of them
-        ufunc: where the operation is one: what computes it straight into given memory
-        write: of an operation whose twin changes part of its first argument, or casts: how it
-            does that, `write(target, *others, **params)`
-        keeps_tensors: whether what it keeps counts as tensors, as in Torch: a number beside one, an index
-        check: what looks at the arguments first, and raises an error where they cannot be: part of `compute`, to be
-            called by what computes in its place
-        overlapping: whether its twin may write to memory that a tensor shows more than once
+        ufunc: computes the operation with `out=`, if it is a ufunc
+        write: the in-place version, `write(target, *others, **params)`, where it changes only part of its
+            first argument, or casts
+        keeps_tensors: whether numbers and indices that it saves are tensors for programs, as in Torch
+        check: the part of `compute` that raises errors for wrong arguments, for what computes in its place
+        overlapping: whether its in-place version may write to a tensor whose elements overlap in memory
         crosses: whether its result may be on another device than its inputs
-        node: what its node in the graph is called, where Torch does not call it by the operation's name
-        last_leaf: the place of the argument that, as a leaf, gets its gradient after the others
-        looks: of a node, the name and the edges that programs see, where Torch takes several steps
+        node: the name of its node in the graph, where Torch's differs from the operation's name
+        last_leaf: the position of the argument that, as a leaf, gets its gradient after the others
+        shown_as: from a node to the name and edges that programs see, where Torch has several nodes
         doc: one line
-        writes: which inputs it changes: none
+        writes: the positions of inputs that it changes: none
     """
 
     def __init__(
@@ -115,7 +114,7 @@ class Op:
         crosses: bool = False,
         node: str = "",
         last_leaf: int | None = None,
-        looks: Callable[[Any], Any] | None = None,
+        shown_as: Callable[[Any], Any] | None = None,
         doc: str = "",
     ) -> None:
         self.name = name
@@ -135,7 +134,7 @@ class Op:
         self.overlapping = overlapping
         self.crosses = crosses
         self.last_leaf = last_leaf
-        self.looks = looks
+        self.shown_as = shown_as
         self.doc = doc
         self.node_name = node or _node_name(name)
         self.last_bit = 1 << max(len(args) - 1, 0)
@@ -151,7 +150,7 @@ class Op:
         return bind(self, inputs, params)
 
     def perform(self, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
-        """Compute and record, without asking interpreters."""
+        """Compute and record, bypassing interpreters."""
         return bind(self, inputs, params, asked=True)
 
     def __repr__(self) -> str:
@@ -159,10 +158,10 @@ class Op:
 
 
 class Fused(Op):
-    """An operation that computes at once what others are composed to: on the CPU, where no interpreter is to see those.
+    """An operation that computes a composition at once: on the CPU, if no interpreter has to see the parts.
 
     Attributes:
-        composition: the same of tensors, by those others
+        composition: the same function of tensors, composed of other operations
     """
 
     def __init__(self, composition: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
@@ -176,7 +175,7 @@ class Fused(Op):
 
 
 def _node_name(name: str) -> str:
-    """The name of an operation's node, as Torch writes it."""
+    """The name that Torch gives an operation's node."""
     return "".join(w[:1].upper() + w[1:] for w in name.replace(".", "_").split("_")) + "Backward0"
 
 
@@ -184,9 +183,9 @@ def _node_name(name: str) -> str:
 
 
 def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any], asked: bool = False) -> Any:
-    """Perform an operation: compute it, and record it if a gradient may be wanted.
+    """Perform an operation: compute it, and record it if a gradient may be needed.
 
-    Interpreters, if there are any, are asked first.
+    Interpreters, if any are active, go first.
     """
     if installed and not asked:
         return interpret(op, inputs, params)
@@ -201,14 +200,14 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any], asked: bool = Fa
             arrays.append(x)
     compute = implementation(op, arrays) if others else op.compute
     view = op.view
-    if not view:  # what only looks at memory has no numbers to warn of
+    if not view:  # views compute nothing that NumPy could warn of
         filters = warnings.filters
         if not filters or filters[0] is not SILENCE:
             silence()
     try:
         result = compute(*arrays, **params) if params else compute(*arrays)
     except TypeError as error:
-        raise in_our_words(error, op, arrays) from None
+        raise in_torch_words(error, op, arrays) from None
     except FloatingPointError:  # as `np.seterr` asked for
         with np.errstate(all="ignore"):
             result = compute(*arrays, **params)
@@ -223,7 +222,7 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any], asked: bool = Fa
         out._array = result
     if tracked and modes.grad:
         kind = result.dtype
-        if kind.kind in "fcV":  # nothing flows through comparisons, indices, counts
+        if kind.kind in "fcV":  # integers and booleans have no gradient
             node = make_node(op, inputs, params)
             node.layout = result.shape, kind
             if node.plan.outputs is not None:
@@ -235,8 +234,8 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any], asked: bool = Fa
     return out
 
 
-def in_our_words(error: TypeError, op: Op, arrays: Sequence[Any]) -> Exception:
-    """What Torch says where NumPy has no loop for a type; any other error as it is."""
+def in_torch_words(error: TypeError, op: Op, arrays: Sequence[Any]) -> Exception:
+    """Torch's error where NumPy has no loop for a dtype; any other error as it is."""
     if not str(error).startswith("ufunc '"):
         return error
     kinds = [x.dtype for x in arrays if type(x) in ARRAYS]
@@ -253,7 +252,7 @@ def _several(
     results: tuple[Array, ...],
     recording: bool,
 ) -> list[Tensor]:
-    """The outputs of an operation that has more than one."""
+    """The outputs of an operation with several, recorded."""
     outputs: list[Tensor] = []
     for result in results:
         array = result if type(result) is ndarray else as_array(result)
@@ -279,7 +278,7 @@ def _several(
 
 
 def without_derivative(name: str, result: Tensor, *inputs: Any) -> Tensor:
-    """A result that is recorded though nobody knows its derivative: asking for it is an error."""
+    """A result that is recorded without a derivative: asking for it is an error."""
     if not modes.grad or not any(isinstance(x, Tensor) and tracks(x) for x in inputs):
         return result
     key = f"{name}_without_derivative"

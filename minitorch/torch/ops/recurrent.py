@@ -1,4 +1,4 @@
-"""Recurrent networks: sequences read step by step, with a state that goes along.
+"""Recurrent networks: LSTM, GRU and Elman RNN.
 
 One record is one layer in one direction. `lstm`, `gru`, `rnn_tanh` and `rnn_relu` stack layers, as
 Torch's functions of these names do; the cells are layers of one step.
@@ -26,13 +26,13 @@ from .record import Op, bind
 from .surface import FUNCTIONS, function
 
 ARGUMENTS = ("input", "h0", "c0", "w_ih", "w_hh", "b_ih", "b_hh", "w_hr")
-"""Of a layer; h0 and c0 are the first state and cell, w_hr projects the state."""
+"""The arguments of a layer; h0 and c0 are the first state and cell, w_hr projects the state."""
 
 GATES = {"lstm_layer": 4, "gru_layer": 3}
 """How many gates a cell has, if more than one."""
 
 SAVED = ("gates", "before", "cells", "tanhs")
-"""What a layer returns besides its output, last state and last cell, for its derivative."""
+"""What a layer returns after output, last state and last cell, for its backward."""
 
 
 # --- Records --------------------------------------------------------------------------------------
@@ -49,10 +49,10 @@ def layer(
 
     Args:
         name: of the record
-        forward: from the arguments, `sizes` (rows of each step) and `reverse` to output, last state,
+        forward: from the arguments, `sizes` (batch size of each step) and `reverse` to output, last state,
             last cell and SAVED
-        backward: from gradients of the first three, arguments, SAVED and which gradients are wanted
-        step: one step from tensors, the meaning of forward and what is differentiated twice
+        backward: from gradients of the first three, arguments, SAVED and `needs` (which gradients are needed)
+        step: one step on tensors; defines forward, and is differentiated for double backward
         **fixed: parameters of forward and backward
     """
 
@@ -91,12 +91,12 @@ def layer(
     )  # fmt: skip
     return Op(
         name, ARGUMENTS, in_single(lambda *args, **params: forward(*args, **params, **fixed)), gradients,
-        differentiable=3, outputs=("out", "hn", "cn", *SAVED), looks=_looks, doc="One layer in one direction.",
+        differentiable=3, outputs=("out", "hn", "cn", *SAVED), shown_as=_shown_as, doc="One layer in one direction.",
     )  # fmt: skip
 
 
-def _looks(node: Any) -> Any:
-    """Torch hands an LSTM to a library, unless it is projected or of other types, and stacks the steps of all else."""
+def _shown_as(node: Any) -> Any:
+    """The node that programs see: Torch uses a library for an LSTM without projection, and stacks the steps otherwise."""
     kinds = {layout[1] for edge in node.edges if edge and (layout := layout_at(edge))}
     is_lstm = node.plan.op.name == "lstm_layer"
     in_library = is_lstm and kinds == {np.dtype("f4")} and node.edges[-1] is None
@@ -116,7 +116,7 @@ def unrolled(
     b_hh: Any,
     w_hr: Any,
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """A layer in ordinary operations: output, last state, last cell."""
+    """A layer as a composition of operations: output, last state, last cell."""
     pieces = list(input.reshape(-1, input.shape[-1]).split(list(sizes)))
     outs: list[Any] = [None] * len(pieces)
     for t in reversed(range(len(sizes))) if reverse else range(len(sizes)):
@@ -130,7 +130,7 @@ def unrolled(
 
 
 def _replaced(state: Tensor, first: Tensor) -> Tensor:
-    """A state with other first rows."""
+    """A state with its first rows replaced."""
     if len(first) == len(state):
         return first
     return cat([first, state[len(first) :]])
@@ -171,7 +171,7 @@ def _stacked(
     op: Op, input: Tensor, sizes: Sequence[int], states: Sequence[Tensor], params: Sequence[Tensor],
     has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool,
 ) -> list[Tensor]:  # fmt: skip
-    """Layers on layers: the output of the last, and the last states of all."""
+    """Stacked layers: the output of the last, and the last states of all."""
     directions = 2 if bidirectional else 1
     if (
         num_layers < 1
@@ -227,7 +227,7 @@ def _check_types(input: Tensor, states: Sequence[Tensor], params: Sequence[Tenso
 def _check_layer(
     op: Op, sizes: Sequence[int], x: Any, h0: Any, c0: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, w_hr: Any
 ) -> None:  # fmt: skip
-    """RuntimeError, with the shapes, unless all that a layer is given fits together."""
+    """RuntimeError, with the shapes, unless input, states and weights of a layer match."""
     gates, batch = (*w_hh._array.shape, 0)[0], sizes[0]
     hidden = gates // GATES.get(op.name, 1)
     state = hidden if w_hr is None else (*w_hr._array.shape, 0)[0]
@@ -310,7 +310,7 @@ def _one_step(
     _check_dimensions(op, input, 2)
     sizes, weights = [len(input)], (w_ih, w_hh, b_ih, b_hh, None)
     kinds = {x.dtype for x in (input, hx, c, *weights) if x is not None}
-    if len(kinds) > 1 and not is_interpreted():  # autocast, where it is, casts the products
+    if len(kinds) > 1 and not is_interpreted():  # autocast, if it is enabled, casts the products
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {' != '.join(map(str, kinds))}"
         )
@@ -337,7 +337,7 @@ def _declare_cell(name: str, op: Op) -> None:
     ) -> Tensor:
         return _one_step(op, input, hx, None, w_ih, w_hh, b_ih, b_hh)[0]
 
-    call.__name__, call.__doc__ = name, "The next state."
+    call.__name__, call.__doc__ = name, "The next state, computed by one step of a cell."
     function(call)
 
 

@@ -1,4 +1,4 @@
-"""Many elements to one: sums, means, products, truth, moments, the logarithm of a sum of powers."""
+"""Reductions: sums, means, products, any and all, variances, logsumexp."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ from .surface import (
 Dims = tuple[int, ...]
 
 _ALL = [tuple(range(ndim)) for ndim in range(65)]
-"""All dimensions, by how many there are; NumPy has no more than 64."""
+"""All dimensions, by their number; NumPy has at most 64."""
 
 # --- Arguments ----------------------------------------------------------------------------------
 
 
 def dims_of(dim: Any, ndim: int) -> Dims:
-    """The dimensions to reduce: all of them where none is named."""
+    """The dimensions to reduce: all of them if none is given."""
     if dim is None:
         return _ALL[ndim]
     if type(dim) is int and -ndim <= dim < ndim:
         return (dim % ndim,)
     if not ndim:
-        wrap_dims(dim, ndim)  # there is one that may be named, though not reduced
+        wrap_dims(dim, ndim)  # Torch accepts dimension 0 here, and there is none to reduce
         return ()
     return wrap_dims(dim, ndim) if not isinstance(dim, (tuple, list)) or dim else tuple(range(ndim))
 
@@ -68,7 +68,7 @@ SPREAD = Op("spread", ("input",), _spread, {"input": _gathered}, kind=MOVEMENT)
 
 
 def spread(g: Any, shape: Dims, dims: Dims) -> Any:
-    """What belongs to a reduced tensor, beside each element that went into it."""
+    """A reduced tensor broadcast to the shape before the reduction."""
     return bind(SPREAD, (g,), {"shape": shape, "dims": dims})
 
 
@@ -79,18 +79,18 @@ def _count(shape: Dims, dims: Dims) -> int:
 # --- Sums and products ----------------------------------------------------------------------------
 
 FEW = 4096
-"""Up to so many elements, finding out what is best costs more than it brings."""
+"""Up to this many elements, choosing the best method costs more than it saves."""
 
 
 def summing_kind(input: Array, dtype: Any) -> Any:
-    """The type of a sum: as asked for, else whole numbers as int64, others as they are."""
+    """The dtype of a sum: as given, else int64 for integers, others unchanged."""
     if dtype is not None:
         return dtype
     return np.dtype(np.int64) if input.dtype.kind in "biu" else input.dtype
 
 
 def summed_type(name: str, dtype: Any) -> Any:
-    """The type that a sum or product is asked for in; NotImplementedError where Torch has none of it."""
+    """The dtype given for a sum or product; NotImplementedError where Torch does not support it."""
     kind = dtypes.given_type(dtype)
     if kind in (dtypes.uint16, dtypes.uint32, dtypes.uint64):
         label = kind.type_name.removesuffix("Tensor")
@@ -99,13 +99,13 @@ def summed_type(name: str, dtype: Any) -> Any:
 
 
 def _folding(small: np.ufunc, formula: Callable[..., Array]) -> Callable[..., Array]:
-    """A sum or product: of whole numbers by a ufunc, of others by a formula, but for few elements."""
+    """A sum or product: by a ufunc for integers and for few elements, else by a formula."""
     reduce: Any = small.reduce
 
     def compute(input: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
         if dtype is None and input.size < FEW and input.dtype.char in "fd":
             if len(dim) == input.ndim and not keepdim and type(input) is np.ndarray:
-                # An array rather than a number, at once.
+                # `out` makes an array rather than a NumPy scalar.
                 return reduce(input, dim, None, np.empty((), input.dtype))
             result = reduce(input, dim, None, None, keepdim)
             return result if input.ndim < 3 else ordered(result)
@@ -126,14 +126,14 @@ def _mean(input: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
     wide = input if dtype is None or input.dtype == dtype else input.astype(dtype)
     if wide.size < FEW and wide.size and wide.dtype.char in "fd" and type(wide) is np.ndarray:
         total = _sum(wide, dim, keepdim, None)
-        if not total.ndim:  # dividing Python's numbers is quicker, and rounds the same way
+        if not total.ndim:  # dividing Python numbers is faster, and rounds in the same way
             return np.array(total.item() / wide.size, wide.dtype)
         return total / wide.dtype.type(wide.size // total.size)
     return ordered(reductions.mean(wide, dim, keepdim))
 
 
 def _prod_gradient(g: Any, input: Any, out: Any, dim: Dims) -> Any:
-    """The product of the others: by division where no element is 0, else by running products."""
+    """The product of the other elements: by division if none is 0, else by cumulative products."""
     shape = input._array.shape
     if not shape:
         return g
@@ -145,7 +145,7 @@ def _prod_gradient(g: Any, input: Any, out: Any, dim: Dims) -> Any:
 
 
 def _product_of_others(input: Any, shape: Dims, dim: Dims) -> Any:
-    """What comes before each element times what comes after it."""
+    """The product of the elements before each one times the product of those after it."""
     rest = tuple(d for d in range(len(shape)) if d not in dim)
     order = rest + dim
     sizes = [shape[d] for d in order]
@@ -157,16 +157,16 @@ def _product_of_others(input: Any, shape: Dims, dim: Dims) -> Any:
 
 
 SUM = Op("sum", ("input",), _sum, {"input": lambda g, shapes, dim: spread(g, shapes[0], dim)},
-         doc="The sum of elements: all, or along dimensions.", kind=REDUCTION)  # fmt: skip
+         doc="The sum of all elements, or along dimensions.", kind=REDUCTION)  # fmt: skip
 MEAN = Op("mean", ("input",), _mean,
           {"input": lambda g, shapes, dim: spread(g, shapes[0], dim) / _count(shapes[0], dim)},
-          doc="The mean of elements: all, or along dimensions.", kind=REDUCTION)  # fmt: skip
+          doc="The mean of all elements, or along dimensions.", kind=REDUCTION)  # fmt: skip
 PROD = Op("prod", ("input",), _folding(np.multiply, reductions.prod), {"input": _prod_gradient},
-          doc="The product of elements: all, or along dimensions.", kind=REDUCTION)  # fmt: skip
+          doc="The product of all elements, or along a dimension.", kind=REDUCTION)  # fmt: skip
 
 
-def _declare_fold(op: Op, takes_whole: bool = True) -> None:
-    """`torch.sum(x)`, `x.sum(dim, keepdim=True, dtype=...)`."""
+def _declare_sum(op: Op, takes_whole: bool = True) -> None:
+    """Declare `torch.sum(x)`, `x.sum(dim, keepdim=True, dtype=...)`."""
     name = op.name
 
     def call(
@@ -197,14 +197,14 @@ def _declare_fold(op: Op, takes_whole: bool = True) -> None:
     function_and_method(call)
 
 
-_declare_fold(SUM)
-_declare_fold(MEAN, takes_whole=False)
-_declare_fold(PROD)
+_declare_sum(SUM)
+_declare_sum(MEAN, takes_whole=False)
+_declare_sum(PROD)
 
 
 @only_method
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
-    """The sum that undoes a broadcast from a shape."""
+    """The sum over the dimensions along which `size` broadcasts to the tensor's shape."""
     shape = sizes_of(size)
     own = self._array.shape
     extra = len(own) - len(shape)
@@ -220,7 +220,7 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
 @function_and_method
 @with_out
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The sum of elements, NaN counting as 0."""
+    """The sum of elements, with NaN as 0."""
     if input.dtype.is_complex:
         raise RuntimeError("nansum does not support complex inputs")
     whole = input.dtype.kind < dtypes.FLOATING
@@ -264,7 +264,7 @@ def _declare_truth(name: str, compute: np.ufunc, doc: str) -> None:
     ) -> Tensor:  # fmt: skip
         check_tensor(name, input)
         dim = axis if dim is None else dim
-        none = isinstance(dim, (tuple, list)) and not dim  # of each element by itself
+        none = isinstance(dim, (tuple, list)) and not dim  # no dimension is reduced
         dims = () if none else dims_of(dim, input._array.ndim)
         result = bind(op, (input,), {"dim": dims, "keepdim": keepdim or keepdims})
         if out is None:
@@ -278,15 +278,15 @@ def _declare_truth(name: str, compute: np.ufunc, doc: str) -> None:
     function_and_method(call)
 
 
-_declare_truth("all", np.logical_and, "Whether all elements are true.")
-_declare_truth("any", np.logical_or, "Whether an element is true.")
+_declare_truth("all", np.logical_and, "Whether all elements, or all along dimensions, are True.")
+_declare_truth("any", np.logical_or, "Whether any element, or any along dimensions, is True.")
 
 
 # --- Hashes ----------------------------------------------------------------------------------------
 
 
 def _hash(input: Array, dim: Dims, keepdim: bool) -> Array:
-    """The exclusive or of the elements' bits, each widened to 64."""
+    """The exclusive or of the elements' bits, each extended to 64."""
     wide = (
         np.float64
         if input.dtype.kind in "fV"
@@ -304,7 +304,7 @@ HASH = Op("hash_tensor", ("input",), _hash, {"input": None})
 @function_and_method
 @with_out
 def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
-    """The exclusive or of the elements' bits: equal for equal elements in any order."""
+    """A hash of the elements, independent of their order: the exclusive or of their bits."""
     check_tensor("hash_tensor", input)
     if mode != 0:
         raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
@@ -327,7 +327,7 @@ def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: in
 
 @function_and_method
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
-    """How many elements are not 0."""
+    """The number of nonzero elements."""
     return input.ne(0).sum(dim)
 
 
@@ -340,7 +340,7 @@ def _var(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
 
 
 def _reach_infinity(squares: Array) -> bool:
-    """Whether a variance is infinite, or perhaps NaN."""
+    """Whether a variance is not finite."""
     if type(squares) is np.ndarray and squares.size == 1:
         return not squares.item() < math.inf
     return bool(np.isinf(squares).any())
@@ -349,7 +349,7 @@ def _reach_infinity(squares: Array) -> bool:
 def _std(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
     squares = _var(input, dim, correction, keepdim)
     if input.dtype.itemsize < 8 and _reach_infinity(squares):
-        squares = _var(input.astype(np.float64), dim, correction, keepdim)  # which reach farther
+        squares = _var(input.astype(np.float64), dim, correction, keepdim)  # of a larger range
         return np.sqrt(squares).astype(input.dtype)
     return np.sqrt(squares)
 
@@ -372,7 +372,7 @@ VAR = Op(
     ("input",),
     _var,
     {"input": _var_gradient},
-    doc="How far elements are from their mean, squared.",
+    doc="The variance of all elements, or along dimensions.",
     kind=REDUCTION,
 )
 STD = Op(
@@ -380,7 +380,7 @@ STD = Op(
     ("input",),
     _std,
     {"input": _std_gradient},
-    doc="How far elements are from their mean.",
+    doc="The standard deviation of all elements, or along dimensions.",
     kind=REDUCTION,
 )
 
@@ -388,7 +388,7 @@ STD = Op(
 def _moment_arguments(
     name: str, input: Tensor, dim: Any, unbiased: Any, correction: Any
 ) -> tuple[Dims, float]:
-    """The dimensions, and what is subtracted from the count."""
+    """The dimensions, and the correction."""
     check_tensor(name, input)
     array = input._array
     if array.dtype.kind in "biu":
@@ -405,7 +405,7 @@ def _moment_arguments(
 
 
 def _check_freedom(name: str, shape: tuple[int, ...], dims: Dims, correction: float) -> None:
-    """Warn where nothing is left of the count."""
+    """Warn if the degrees of freedom are not positive."""
     count = _count(shape, dims) if math.prod(shape) else 0
     if count <= correction:
         warnings.warn(
@@ -416,7 +416,7 @@ def _check_freedom(name: str, shape: tuple[int, ...], dims: Dims, correction: fl
 
 
 def _declare_moment(op: Op) -> None:
-    """`x.var(dim)`, `x.var(unbiased=False)`, and with the mean, `torch.var_mean(x)`."""
+    """Declare `x.var(dim)`, `x.var(unbiased=False)`, and with the mean, `torch.var_mean(x)`."""
     name = op.name
 
     def call(
@@ -449,7 +449,7 @@ def _declare_moment(op: Op) -> None:
 
     call.__name__, call.__doc__ = name, op.doc
     function_and_method(call)
-    with_mean.__name__, with_mean.__doc__ = f"{name}_mean", f"`{name}` and `mean` together."
+    with_mean.__name__, with_mean.__doc__ = f"{name}_mean", f"`{name}` and `mean`."
     FUNCTIONS[f"{name}_mean"] = with_mean
 
 
@@ -482,7 +482,7 @@ LOGSUMEXP = Op(
 
 @function_and_method
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Any = None) -> Tensor:
-    """log(sum(exp(x))), without overflow."""
+    """log(sum(exp(x))) along dimensions, without overflow."""
     check_tensor("logsumexp", input)
     x = input if input.dtype.kind >= dtypes.FLOATING else input.to(dtypes.get_default_dtype())
     result = LOGSUMEXP(x, dim=dims_of(dim, input.ndim), keepdim=keepdim)

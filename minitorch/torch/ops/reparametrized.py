@@ -1,8 +1,8 @@
-"""Random numbers that can be differentiated by the parameters of their distribution.
+"""Random numbers that are differentiable in the parameters of their distribution.
 
-A number x that was drawn with the distribution function F(x; a) moves with a so that F stays:
-dx/da = -(dF/da) / (dF/dx). F is an incomplete gamma or beta integral; its derivative by a is
-taken between two points that lie close together, in float64.
+For a number x drawn with the distribution function F(x; a), implicit differentiation of F gives
+dx/da = -(dF/da) / (dF/dx). F is an incomplete gamma or beta integral; its derivative in a is a
+central difference in float64.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from .record import Op, bind
 from .surface import FUNCTIONS, function
 
 STEP = 1e-4
-"""Half the distance of the two points, relative to a."""
+"""The step of the central difference, relative to a."""
 
 
 def _slope(integral: Callable[[Array], Array], a: Array) -> Array:
-    """The derivative of a function of a."""
+    """The derivative of a function of a, by a central difference."""
     h = a * STEP
     return (integral(a + h) - integral(a - h)) / (2 * h)
 
 
 def _gamma_grad(concentration: Array, sample: Array) -> Array:
-    """How a number of the gamma distribution moves with its concentration."""
+    """The derivative of a gamma-distributed number with respect to its concentration."""
     from scipy import special
 
     a, x = concentration.astype(np.float64), sample.astype(np.float64)
@@ -38,13 +38,13 @@ def _gamma_grad(concentration: Array, sample: Array) -> Array:
         )  # fmt: skip
         density = np.exp((a - 1) * np.log(x) - x - special.gammaln(a))
         moved = -np.where(x < a, low, high) / density
-        # Where the density is lost, x is next to 0: there F is x^a / gamma(a + 1).
+        # Where the density underflows, x is close to 0: there F is x^a / gamma(a + 1).
         near = -x / a * (np.log(x) - special.digamma(a + 1))
     return np.where(np.isfinite(moved) & (density > 0), moved, near).astype(sample.dtype)
 
 
 def _dirichlet_grad(concentration: Array, total: Array, sample: Array) -> Array:
-    """How a share of a Dirichlet distribution moves with its own concentration, by 1 - share."""
+    """The derivative of a Dirichlet component with respect to its own concentration, divided by 1 - component."""
     from scipy import special
 
     a, x = concentration.astype(np.float64), sample.astype(np.float64)
@@ -59,15 +59,15 @@ def _dirichlet_grad(concentration: Array, total: Array, sample: Array) -> Array:
 STANDARD_GAMMA = Op(
     "_standard_gamma", ("input",), lambda input, generator=None: sampling.standard_gamma(input, generator),
     {"input": lambda g, input, out: g * bind(STANDARD_GAMMA_GRAD, (input, out), {})},
-    doc="A number of the gamma distribution for each concentration.",
+    doc="Gamma-distributed numbers, one for each concentration.",
 )  # fmt: skip
 STANDARD_GAMMA_GRAD = Op(
     "_standard_gamma_grad", ("input", "output"), _gamma_grad, {"input": None, "output": None},
-    doc="How numbers of the gamma distribution move with their concentration.",
+    doc="The derivative of gamma-distributed numbers with respect to their concentration.",
 )  # fmt: skip
 DIRICHLET_GRAD = Op(
     "_dirichlet_grad", ("alpha", "total", "x"), _dirichlet_grad, {"alpha": None, "total": None, "x": None},
-    doc="How shares move with their concentration.",
+    doc="The derivative of Dirichlet components with respect to their concentration.",
 )  # fmt: skip
 
 
@@ -79,30 +79,30 @@ def _by_concentration(g: Any, input: Any, out: Any) -> Any:
 
 SAMPLE_DIRICHLET = Op(
     "_sample_dirichlet", ("input",), lambda input, generator=None: sampling.dirichlet(input, generator),
-    {"input": _by_concentration}, doc="Shares of a Dirichlet distribution for each row of concentrations.",
+    {"input": _by_concentration}, doc="Dirichlet-distributed rows, one for each row of concentrations.",
 )  # fmt: skip
 
 
 @function
 def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
-    """A number of the gamma distribution for each concentration."""
+    """Gamma-distributed numbers, one for each concentration."""
     return bind(STANDARD_GAMMA, (input,), {"generator": generator})
 
 
 @function
 def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
-    """Shares of a Dirichlet distribution for each row of concentrations."""
+    """Dirichlet-distributed rows, one for each row of concentrations."""
     return bind(SAMPLE_DIRICHLET, (input,), {"generator": generator})
 
 
 @function
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
-    """How numbers of the gamma distribution move with their concentration."""
+    """The derivative of gamma-distributed numbers with respect to their concentration."""
     return bind(STANDARD_GAMMA_GRAD, (input, output), {})
 
 
 def _moved_shares(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
-    """How shares move with their concentration, by 1 - share."""
+    """The derivative of Dirichlet components with respect to their concentration, divided by 1 - component."""
     return bind(DIRICHLET_GRAD, (alpha, total, x), {})
 
 

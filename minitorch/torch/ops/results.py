@@ -1,4 +1,4 @@
-"""Several results under names, as Torch's `torch.return_types` has them."""
+"""Named tuples of results, as in `torch.return_types`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _shown(self: Any) -> str:
 
 @cache
 def named(name: str, *fields: str) -> Any:
-    """The type of an operation's results.
+    """The named tuple class of an operation's results.
 
     >>> named("sort", "values", "indices")(1, 2).indices
     2
@@ -26,5 +26,5 @@ def named(name: str, *fields: str) -> Any:
 
 
 def found(name: str, values: Any, indices: Any) -> Any:
-    """What an operation found, and where."""
+    """Values and their indices, as a named tuple."""
     return named(name, "values", "indices")(values, indices)

@@ -1,4 +1,4 @@
-"""Whole places of a dimension, and places of a flattened tensor: index_..., take, put."""
+"""Slices at indices along a dimension, and elements at flat indices: index_..., take, put."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from .strides import as_strided, memory_of
 from .surface import check_tensor, function_and_method, into, only_method
 from .writes import bind_in_place
 
-# --- Whole places of a dimension ----------------------------------------------------------------------
+# --- Slices along a dimension -------------------------------------------------------------------------
 
 
 def check_vector(name: str, index: Tensor) -> None:
-    """IndexError unless an index is a vector, or a number."""
+    """IndexError unless an index is a vector or zero-dimensional."""
     check_index(name, index)
     if index.dtype not in (dtypes.int32, dtypes.int64):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
@@ -52,12 +52,12 @@ def _index_select(input: Array, index: Array, dim: int) -> Array:
 
 INDEX_SELECT = Op("index_select", ("input", "index"), _index_select, {
     "input": lambda g, shapes, index, dim: g.new_zeros(shapes[0]).index_add(dim, index, g), "index": None,
-}, doc="Slices of a dimension, by their indices.", kind=MOVEMENT)  # fmt: skip
+}, doc="The slices at indices along a dimension.", kind=MOVEMENT)  # fmt: skip
 
 
 @function_and_method
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Any = None) -> Tensor:
-    """Slices of a dimension, by their indices."""
+    """The slices at indices along a dimension."""
     check_vector("index_select", index)
     if not input.ndim and index.numel() != 1:
         raise RuntimeError(
@@ -69,7 +69,7 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Any = None) -> 
 
 
 def _rows(target: Array, index: Array, source: Any, dim: int) -> tuple[Array, Array, Any]:
-    """A dimension brought to the front, of a target and a source; and where in it to write."""
+    """The target and the source with a dimension moved to the front, and the indices in it."""
     check_bounds(
         "index", index, size_of(target, dim), dim, IndexError if target.size else RuntimeError
     )
@@ -85,7 +85,7 @@ def _rows(target: Array, index: Array, source: Any, dim: int) -> tuple[Array, Ar
 
 def _add_rows(target: Array, index: Array, source: Array, dim: int) -> None:
     if not target.size and (target.ndim > 1 or target.shape[dim]):
-        return  # nothing is written, wherever it is
+        return  # no elements are written
     if target.ndim > 1:
         check_bounds("index_add", index, size_of(target, dim), dim)
     if source.size >= kernels.LARGE and target.dtype.char in "fd" and source.ndim == target.ndim:
@@ -101,7 +101,7 @@ def _add_rows(target: Array, index: Array, source: Array, dim: int) -> None:
 
 
 _WIDE = 16
-"""From so many elements on, NumPy adds rows faster one by one than element by element."""
+"""From this many elements on, NumPy adds rows faster one by one than element by element."""
 
 
 def _set_rows(target: Array, index: Array, source: Any, dim: int) -> None:
@@ -116,7 +116,7 @@ def _to_rows(g: Any, index: Any, dim: int, shapes: Any) -> Any:
 
 
 def _to_value(g: Any, index: Any, dim: int) -> Any:
-    """A place that is filled twice is filled once."""
+    """The gradient of the fill value: an index that occurs twice counts once."""
     return g.index_select(dim, index.unique()).sum()
 
 
@@ -126,13 +126,13 @@ def _not_there(g: Any, index: Any, dim: int) -> Any:
 
 INDEX_ADD = Op("index_add", ("input", "index", "source"), on_copy(_add_rows), {
     "input": lambda g: g, "index": None, "source": _to_rows,
-}, write=_add_rows, doc="Slices added at places of a dimension.")  # fmt: skip
+}, write=_add_rows, doc="Slices added at indices along a dimension.")  # fmt: skip
 INDEX_COPY = Op("index_copy", ("input", "index", "source"), on_copy(_set_rows), {
     "input": _not_there, "index": None, "source": _to_rows,
-}, write=_set_rows, doc="Slices written at places of a dimension.")  # fmt: skip
+}, write=_set_rows, doc="Slices written at indices along a dimension.")  # fmt: skip
 INDEX_FILL = Op("index_fill", ("input", "index", "value"), on_copy(_set_rows), {
     "input": _not_there, "index": None, "value": _to_value,
-}, write=_set_rows, doc="A number at places of a dimension.")  # fmt: skip
+}, write=_set_rows, doc="A number written at indices along a dimension.")  # fmt: skip
 
 
 def _check_source(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
@@ -145,9 +145,7 @@ def _check_source(name: str, input: Tensor, dim: int, index: Tensor, source: Ten
     want = list(input.shape)
     if want:
         want[dim] = index.numel()
-    copying = (
-        name == "index_copy_"
-    )  # which takes numbers for vectors of one, and the other way round
+    copying = name == "index_copy_"  # numbers are vectors of one element, and vice versa
     alike = copying and input.ndim < 2 and source.numel() == index.numel() and source.ndim < 2
     if not alike and (list(source.shape) != want or (copying and not want)):
         error = IndexError if copying else RuntimeError
@@ -200,7 +198,7 @@ def _index_fill_call(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
 
 
 def _from_front(name: str, index: Tensor, size: int, dim: int) -> Tensor:
-    """Places counted from the end, counted from the front."""
+    """Negative indices made non-negative."""
     places = index._array
     if not places.size or places.min() >= 0:
         return index
@@ -209,7 +207,7 @@ def _from_front(name: str, index: Tensor, size: int, dim: int) -> Tensor:
 
 
 def _declare_rows(name: str, prepare: Callable[..., Any], doc: str) -> None:
-    """`torch.index_add(x, dim, index, ...)` and `x.index_add_(dim, index, ...)`."""
+    """Declare `torch.index_add(x, dim, index, ...)` and `x.index_add_(dim, index, ...)`."""
 
     def call(
         input: Tensor, dim: int, index: Tensor, *args: Any, out: Any = None, **kwargs: Any
@@ -225,21 +223,21 @@ def _declare_rows(name: str, prepare: Callable[..., Any], doc: str) -> None:
     call.__name__, call.__doc__ = name, f"A copy with {doc}."
     call_in_place.__name__, call_in_place.__doc__ = (
         f"{name}_",
-        f"{name}, written into the tensor itself.",
+        f"`{name}`, in place.",
     )
     function_and_method(call)
     only_method(call_in_place)
 
 
-_declare_rows("index_add", _index_add_call, "slices added at places of a dimension")
-_declare_rows("index_copy", _index_copy_call, "slices written at places of a dimension")
-_declare_rows("index_fill", _index_fill_call, "a number at places of a dimension")
+_declare_rows("index_add", _index_add_call, "slices added at indices along a dimension")
+_declare_rows("index_copy", _index_copy_call, "slices written at indices along a dimension")
+_declare_rows("index_fill", _index_fill_call, "a number written at indices along a dimension")
 
 
 def _as_scatter(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
 ) -> tuple[int, Tensor]:
-    """An index of whole places as one for each element."""
+    """An index of slices as an index of elements."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(
             f"index_reduce(): Expected reduce to be one of prod, mean, amax, or amin but got {reduce}."
@@ -263,7 +261,7 @@ def index_reduce(
     include_self: bool = True,
     out: Any = None,
 ) -> Tensor:
-    """A copy with slices reduced into places of a dimension."""
+    """A copy with slices reduced into those at indices along a dimension."""
     d, places = _as_scatter(input, dim, index, source, reduce, include_self)
     return scatter_reduce(input, d, places, source, reduce, include_self=include_self, out=out)
 
@@ -272,7 +270,7 @@ def index_reduce(
 def index_reduce_(
     self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """Reduce slices into places of a dimension."""
+    """Reduce slices into those at indices along a dimension."""
     d, places = _as_scatter(self, dim, index, source, reduce, include_self)
     return self.scatter_reduce_(d, places, source, reduce, include_self=include_self)
 
@@ -291,12 +289,12 @@ def _take(input: Array, index: Array) -> Array:
 
 TAKE = Op("take", ("input", "index"), _take, {
     "input": lambda g, shapes, index: g.new_zeros(shapes[0]).put(index, g, accumulate=True), "index": None,
-}, doc="Elements at places of the flattened tensor.", kind=MOVEMENT)  # fmt: skip
+}, doc="The elements at flat indices.", kind=MOVEMENT)  # fmt: skip
 
 
 @function_and_method
 def take(input: Tensor, index: Tensor, *, out: Any = None) -> Tensor:
-    """Elements at places of the flattened tensor."""
+    """The elements at flat indices."""
     check_tensor("take", index, "index")
     if index.dtype is not dtypes.int64:
         raise RuntimeError(
@@ -323,7 +321,7 @@ def _put_over(g: Any, index: Any, accumulate: bool) -> Any:
 
 PUT = Op("put", ("input", "index", "source"), on_copy(_put_into), {
     "input": _put_over, "index": None, "source": lambda g, index, shapes: g.take(index).reshape(shapes[2]),
-}, write=_put_into, doc="Elements at places of the flattened tensor.")  # fmt: skip
+}, write=_put_into, doc="The elements at flat indices.")  # fmt: skip
 
 
 def _check_put(input: Tensor, index: Tensor, source: Tensor) -> None:
@@ -351,14 +349,14 @@ def _check_put(input: Tensor, index: Tensor, source: Tensor) -> None:
 
 @function_and_method
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with elements at places of the flattened tensor."""
+    """A copy with elements written at flat indices."""
     _check_put(input, index, source)
     return bind(PUT, (input, index, source), {"accumulate": accumulate})
 
 
 @only_method
 def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """Write elements at places of the flattened tensor."""
+    """Write elements at flat indices."""
     _check_put(self, index, source)
     return bind_in_place(PUT, self, (index, source), {"accumulate": accumulate})
 
@@ -367,7 +365,7 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 def take_along_dim(
     input: Tensor, indices: Tensor, dim: int | None = None, *, out: Any = None
 ) -> Tensor:
-    """`gather` with shapes broadcast; without a dimension, of the flattened tensor."""
+    """`gather` with broadcasting; without a dimension, on the flattened tensor."""
     if indices.dtype is not dtypes.int64 and dim is not None:
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {kind_name(indices._array)}"
@@ -386,7 +384,7 @@ def take_along_dim(
     shape[d] = -1
     places = wrap(
         indices._array % max(input._array.shape[d], 1)
-    )  # places beyond the end wrap around
+    )  # indices out of range wrap around
     return gather(input.expand(shape), d, places.expand(shape), out=out)
 
 
@@ -398,7 +396,7 @@ def _contiguous_copy(input: Tensor) -> Tensor:
 
 
 def _copy_of_memory(input: Tensor) -> Tensor:
-    """A copy of all the memory that a tensor is part of, in which it lies as before."""
+    """A copy of a tensor's whole memory, as a tensor with the same strides and offset."""
     strides, shape = input.stride(), input._array.shape
     repeated = any(s == 0 and n > 1 for s, n in zip(strides, shape, strict=True))
     if repeated or not input._array.size:
@@ -408,7 +406,7 @@ def _copy_of_memory(input: Tensor) -> Tensor:
 
 
 def _scattered(name: str, doc: str, copied: Callable[[Tensor], Tensor] = _contiguous_copy) -> None:
-    """`x.select_scatter(src, dim, index)`: a copy with `src` where the view `name` looks."""
+    """Declare `x.select_scatter(src, dim, index)`: a copy with the view `name` replaced by `src`."""
 
     def call(input: Tensor, src: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Tensor:
         result = copied(input)
@@ -429,10 +427,12 @@ VIEWS: dict[str, Callable[..., Tensor]] = {
     "select": select, "diagonal": diagonal, "as_strided": as_strided,
     "slice": slice_view,
 }  # fmt: skip
-_scattered("select", "A copy with one place of a dimension replaced.")
+_scattered("select", "A copy with the slice at one index of a dimension replaced.")
 _scattered("diagonal", "A copy with a diagonal replaced.")
 _scattered("slice", "A copy with a slice replaced.")
-_scattered("as_strided", "A copy with any view replaced.", _copy_of_memory)
+_scattered(
+    "as_strided", "A copy with a view by size, strides and offset replaced.", _copy_of_memory
+)
 
 
 @only_method

@@ -1,4 +1,4 @@
-"""Running sums, products and extremes along a dimension, and differences of neighbours."""
+"""Cumulative sums, products and extremes along a dimension, and differences of neighbours."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .surface import (
 
 
 def from_the_end(name: str, g: Any, dim: int) -> Any:
-    """What runs along a dimension, run backwards."""
+    """A cumulative operation along a dimension, from the end."""
     return FUNCTIONS[name](g.flip(dim), dim).flip(dim)
 
 
@@ -43,7 +43,7 @@ def from_the_end(name: str, g: Any, dim: int) -> Any:
 
 
 def _cumprod(input: Array, dim: int) -> Array:
-    """Single precision is accumulated in double, as Torch does."""
+    """The cumulative product; float32 is accumulated in float64, as in Torch."""
     wide = {"f": np.float64, "F": np.complex128}.get(input.dtype.char, input.dtype)
     return input.cumprod(axis=dim, dtype=wide).astype(input.dtype, copy=False)
 
@@ -61,7 +61,7 @@ def _running(compute: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def _cumprod_gradient(g: Any, input: Any, out: Any, dim: int) -> Any:
-    """Each element reaches every later product; by division where no element is 0."""
+    """The gradient of `cumprod`: by division if no element is 0."""
     if not input.ndim or input._array.shape[dim] <= 1:
         return g
     input = input.to(out.dtype)
@@ -80,9 +80,9 @@ def _cumprod_gradient(g: Any, input: Any, out: Any, dim: int) -> Any:
 
 
 def _around_zeros(g: Any, input: Any, out: Any, dim: int) -> Any:
-    """The same in one pass: nothing but the first zero itself reaches a product behind it.
+    """The gradient of `cumprod` with zeros: of the products after the first zero, only that zero has a derivative.
 
-    Before the first zero it is the quotient; at it, the product before it times the running
+    Before the first zero it is the quotient; at it, the product before it times the cumulative
     products up to the second zero.
     """
     zeros = (input == 0).cumsum(dim)
@@ -105,10 +105,10 @@ CUMSUM = Op(
     ("input",),
     in_order(_running(reductions.cumsum)),
     {"input": _cumsum_gradient},
-    doc="The running sum.",
+    doc="The cumulative sum along a dimension.",
 )
 CUMPROD = Op("cumprod", ("input",), in_order(_running(_cumprod)), {"input": _cumprod_gradient},
-             doc="The running product.")  # fmt: skip
+             doc="The cumulative product along a dimension.")  # fmt: skip
 
 
 def _declare_running(op: Op) -> None:
@@ -188,8 +188,8 @@ def _declare_running_extreme(name: str, larger: np.ufunc, doc: str) -> None:
     function_and_method(call)
 
 
-_declare_running_extreme("cummax", np.maximum, "The largest element so far, and where it is.")
-_declare_running_extreme("cummin", np.minimum, "The smallest element so far, and where it is.")
+_declare_running_extreme("cummax", np.maximum, "The cumulative maximum, and its indices.")
+_declare_running_extreme("cummin", np.minimum, "The cumulative minimum, and its indices.")
 
 # --- Logarithms of sums of powers -----------------------------------------------------------------------
 
@@ -226,7 +226,7 @@ LOGCUMSUMEXP = Op(
 
 @function_and_method
 def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
-    """The running log(sum(exp(x)))."""
+    """The cumulative log(sum(exp(x))) along a dimension."""
     check_tensor("logcumsumexp", input)
     dim = wrap_dim(dim, input.ndim)
     require_floats("logcumsumexp_out_cpu", input._array, "fcV")
@@ -242,7 +242,7 @@ def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None
 ) -> Tensor:
-    """Differences of neighbours, n times over."""
+    """The n-th differences of neighbours along a dimension."""
     if not input.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:

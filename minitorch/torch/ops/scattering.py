@@ -1,4 +1,4 @@
-"""Reading and writing elements at places along one dimension: gather and scatter."""
+"""Reading and writing elements at indices along one dimension: gather and scatter."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Key = tuple[Array, ...]
 
 
 def check_index(name: str, index: Any) -> Tensor:
-    """RuntimeError unless an index holds whole numbers; an empty one may hold anything, and becomes one of them."""
+    """The index; RuntimeError unless it is of an integer dtype. An empty one of any dtype is cast."""
     check_tensor(name, index, "index")
     if index.dtype in (dtypes.int64, dtypes.int32):
         return index
@@ -42,19 +42,19 @@ def check_index(name: str, index: Any) -> Tensor:
 def check_bounds(
     name: str, index: Array, size: int, dim: int, error: type[Exception] = RuntimeError
 ) -> None:
-    """An error, before anything is read or written, if a place is not there."""
+    """An error if an index is out of range, before anything is read or written."""
     if index.size and not ((low := index.min()) >= 0 and index.max() < size):
         bad = low if low < 0 else index.max()
         raise error(f"{name}: index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
 def size_of(array: Array, dim: int) -> int:
-    """The size of a dimension; a number has one of size 1."""
+    """The size of a dimension; a zero-dimensional tensor counts as a vector of one."""
     return array.shape[dim] if array.ndim else 1
 
 
 def _grid(index: Array, dim: int) -> Key:
-    """An index along one dimension as an index of all dimensions."""
+    """An index along one dimension as one index per dimension."""
     ndim = index.ndim
     return tuple(
         index if d == dim else np.arange(n, like=index).reshape((n,) + (1,) * (ndim - d - 1))
@@ -63,11 +63,11 @@ def _grid(index: Array, dim: int) -> Key:
 
 
 def combine(ufunc: np.ufunc, target: Array, at: Key, values: Any) -> None:
-    """Let a ufunc combine values into places of a target; one that comes twice gets both."""
+    """Combine values into a target by a ufunc; an index that occurs twice gets both."""
     if not target.flags.c_contiguous:
         ufunc.at(target, at, values)
         return
-    # In one row of memory, NumPy is several times as fast.
+    # In contiguous memory, NumPy is several times as fast.
     if type(values) not in ARRAYS:
         values = np.asarray(values, target.dtype, like=target)
     places = np.ravel_multi_index(at, target.shape)
@@ -78,7 +78,7 @@ def combine(ufunc: np.ufunc, target: Array, at: Key, values: Any) -> None:
 
 
 def on_copy(write: Callable[..., None]) -> Callable[..., Array]:
-    """What a write makes of a copy."""
+    """A copy after an in-place write."""
 
     def compute(input: Array, *others: Any, **params: Any) -> Array:
         out = input.copy()
@@ -105,7 +105,7 @@ def _gather(input: Array, index: Array, dim: int) -> Array:
 
 
 def _put_back(input: Array, index: Array, shape: tuple[int, ...], dim: int) -> Array:
-    """What was gathered, added up where it came from."""
+    """The gradient of `gather`: gradients added at their indices."""
     return _scattered(
         np.broadcast_to(np.zeros((), input.dtype, like=input), shape), index, input, dim, np.add
     )
@@ -114,21 +114,21 @@ def _put_back(input: Array, index: Array, shape: tuple[int, ...], dim: int) -> A
 GATHER = Op("gather", ("input", "index"), in_order(_gather), {
     "input": lambda g, shapes, index, dim: GATHER_BACKWARD(g, index, shape=shapes[0], dim=dim),
     "index": None,
-}, doc="Elements at places along a dimension.", kind=MOVEMENT)  # fmt: skip
+}, doc="The elements at indices along a dimension.", kind=MOVEMENT)  # fmt: skip
 GATHER_BACKWARD = Op("gather_backward", ("input", "index"), _put_back, {
     "input": lambda g, index, dim: GATHER(g, index, dim=dim), "index": None,
 })  # fmt: skip
 
 
 def _part_of(src: Any, index: Array) -> Any:
-    """What of a source stands beside the index."""
+    """The part of a source with the index's shape."""
     if type(src) not in ARRAYS:
         return src
     return src.reshape(src.shape or (1,))[tuple(slice(0, s) for s in index.shape)]
 
 
 def _scatter_into(target: Array, index: Array, src: Any, dim: int, combining: Any = None) -> None:
-    """Write values along a dimension, or let a ufunc combine them with what is there."""
+    """Write values at indices along a dimension, or combine them by a ufunc."""
     if not index.size:
         return
     if _by_kernel(target, index, combining):
@@ -146,7 +146,7 @@ def _scatter_into(target: Array, index: Array, src: Any, dim: int, combining: An
 
 
 _KERNELS = {None: kernels.scatter, np.add: kernels.scatter_add}
-"""What writes, or adds, many values; it checks the bounds."""
+"""The kernel that writes, or adds, many values; it checks the bounds."""
 
 
 def _by_kernel(target: Array, index: Array, combining: Any) -> bool:
@@ -155,7 +155,7 @@ def _by_kernel(target: Array, index: Array, combining: Any) -> bool:
 
 
 def _scattered(input: Array, index: Array, src: Any, dim: int, combining: Any = None) -> Array:
-    """What `_scatter_into` makes of a copy."""
+    """A copy after `_scatter_into`."""
     if _by_kernel(input, index, combining):
         return _KERNELS[combining](input, dim, index, _part_of(src, index))
     out = input.copy()
@@ -164,7 +164,7 @@ def _scattered(input: Array, index: Array, src: Any, dim: int, combining: Any = 
 
 
 def _to_source(g: Any, index: Any, dim: int, shapes: Any) -> Any:
-    """The gradient of what was used of a source, and 0 for the rest."""
+    """The gradient of the used part of a source, and 0 for the rest."""
     return _grown(g.gather(dim, index), shapes[2])
 
 
@@ -180,14 +180,14 @@ def _grown(g: Any, shape: Any) -> Any:
 
 SCATTER = Op("scatter", ("input", "index", "src"), _scattered, {
     "input": lambda g, index, dim: g.scatter(dim, index, 0), "index": None, "src": _to_source,
-}, write=_scatter_into, doc="Values written at places along a dimension.")  # fmt: skip
+}, write=_scatter_into, doc="Values written at indices along a dimension.")  # fmt: skip
 SCATTER_ADD = Op("scatter_add", ("input", "index", "src"), partial(_scattered, combining=np.add), {
     "input": lambda g: g, "index": None, "src": _to_source,
-}, write=partial(_scatter_into, combining=np.add), doc="Values added at places along a dimension.")  # fmt: skip
+}, write=partial(_scatter_into, combining=np.add), doc="Values added at indices along a dimension.")  # fmt: skip
 
 
 def _check_shapes(name: str, input: Tensor, index: Tensor, dim: int, src: Any = None) -> None:
-    """RuntimeError unless the index fits into the input (but for `dim`) and into the source."""
+    """RuntimeError unless the index is no larger than the input (except along `dim`) and the source."""
     if isinstance(src, Tensor) and src.dtype is not input.dtype:
         raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
     if not index._array.size:
@@ -214,7 +214,7 @@ def _check_shapes(name: str, input: Tensor, index: Tensor, dim: int, src: Any = 
 
 
 def check_out(out: Any, result: Tensor, *inputs: Tensor) -> None:
-    """RuntimeError unless a result may be written there: its type, and memory that nobody reads."""
+    """RuntimeError unless `out` has the result's dtype and does not overlap the inputs."""
     if isinstance(out, Tensor):
         if out.dtype is not result.dtype:
             raise RuntimeError(
@@ -228,7 +228,7 @@ def check_out(out: Any, result: Tensor, *inputs: Tensor) -> None:
 def gather(
     input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Any = None
 ) -> Tensor:
-    """Elements at places along a dimension."""
+    """The elements at indices along a dimension."""
     index = check_index("gather", index)
     d = wrap_dim(dim, input.ndim)
     _check_shapes("gather", input, index, d)
@@ -238,13 +238,13 @@ def gather(
 
 
 _COMBINING = {"add": "sum", "multiply": "prod"}
-"""What `scatter` calls the reductions of `scatter_reduce`."""
+"""`scatter`'s names for the reductions of `scatter_reduce`."""
 
 
 def _scatter_call(
     input: Tensor, dim: int, index: Tensor, src: Any, value: Any, reduce: str | None
 ) -> Any:
-    """The record, its other inputs, and its parameters, of a call of `scatter`."""
+    """The record, the other inputs, and the parameters of a call of `scatter`."""
     source = value if src is None else src
     index = check_index("scatter", index)
     d = wrap_dim(dim, input.ndim)
@@ -277,7 +277,7 @@ def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None,
     out: Any = None,
 ) -> Tensor:  # fmt: skip
-    """A copy with values written at places along a dimension."""
+    """A copy with values written at indices along a dimension."""
     op, others, params = _scatter_call(input, dim, index, src, value, reduce)
     result = bind(op, (input, *others), params)
     return result if out is None else into(out, result, "scatter")
@@ -293,14 +293,14 @@ def scatter_(
     value: Any = None,
     reduce: str | None = None,
 ) -> Tensor:
-    """Write values at places along a dimension."""
+    """Write values at indices along a dimension."""
     op, others, params = _scatter_call(self, dim, index, src, value, reduce)
     return bind_in_place(op, self, others, params)
 
 
 @function_and_method
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Any = None) -> Tensor:
-    """A copy with values added at places along a dimension."""
+    """A copy with values added at indices along a dimension."""
     op, others, params = _scatter_add_call(input, dim, index, src)
     result = bind(op, (input, *others), params)
     return result if out is None else into(out, result, "scatter_add")
@@ -308,7 +308,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Any
 
 @only_method
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """Add values at places along a dimension."""
+    """Add values at indices along a dimension."""
     op, others, params = _scatter_add_call(self, dim, index, src)
     return bind_in_place(op, self, others, params)
 
@@ -325,7 +325,7 @@ _REDUCTIONS = {
 
 
 def _neutral(reduce: str, kind: np.dtype) -> Any:
-    """What a reduction starts from."""
+    """The neutral element of a reduction."""
     if reduce in ("sum", "mean"):
         return 0
     if reduce == "prod":
@@ -355,7 +355,7 @@ def _reduce_into(
 
 
 def _counts(start: Any, dim: int, index: Any, ones: Any) -> Any:
-    """How many numbers met at each place, and 1 where there was none."""
+    """The number of values reduced into each element, at least 1."""
     counts = start.scatter_add(dim, index, ones)
     return counts.masked_fill(counts == 0, 1)
 
@@ -372,7 +372,7 @@ def _reduced_gradients(
         mine, theirs = share, share.gather(dim, index)
     elif reduce == "prod":
         mine, theirs = _product_gradients(g, input, index, src, out, dim, include_self)
-    else:  # equal extremes share
+    else:  # divided evenly among equal extremes
         at_self, at_src = (input == out).to(g.dtype), (src == out.gather(dim, index)).to(g.dtype)
         start = at_self if include_self else zeros_like(at_self)
         share = g / _counts(start, dim, index, at_src)
@@ -384,7 +384,7 @@ def _reduced_gradients(
 def _product_gradients(
     g: Any, input: Any, index: Any, src: Any, out: Any, dim: int, include_self: bool
 ) -> tuple[Any, Any]:
-    """The product of the other factors: by division, but without a factor that alone is 0."""
+    """The product of the other factors: by division, with a special case for a single zero factor."""
     start = input if include_self else input.scatter(dim, index, 1)
     whole = start.masked_fill(start == 0, 1)
     mine = g * _scattered_product(whole, index, src, dim) / whole
@@ -418,7 +418,7 @@ def _reduced_by_source(
 
 
 def _cropped(src: Any, index: Any) -> Any:
-    """The part of a source that stands beside the index."""
+    """The part of a source with the index's shape."""
     if src._array.shape == index._array.shape:
         return src
     return src[tuple(slice(0, s) for s in index._array.shape)]
@@ -426,7 +426,7 @@ def _cropped(src: Any, index: Any) -> Any:
 
 SCATTER_REDUCE = Op("scatter_reduce", ("input", "index", "src"), on_copy(_reduce_into), {
     "input": _reduced_by_input, "index": None, "src": _reduced_by_source,
-}, write=_reduce_into, doc="Values reduced into places along a dimension.")  # fmt: skip
+}, write=_reduce_into, doc="Values reduced into elements at indices along a dimension.")  # fmt: skip
 
 
 def _reduce_call(
@@ -459,7 +459,7 @@ def scatter_reduce(
     include_self: bool = True,
     out: Any = None,
 ) -> Tensor:
-    """A copy with values reduced into places along a dimension."""
+    """A copy with values reduced into elements at indices along a dimension."""
     others, params = _reduce_call(input, dim, index, src, reduce, include_self)
     result = bind(SCATTER_REDUCE, (input, *others), params)
     return result if out is None else into(out, result, "scatter_reduce")
@@ -469,6 +469,6 @@ def scatter_reduce(
 def scatter_reduce_(
     self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """Reduce values into places along a dimension."""
+    """Reduce values into elements at indices along a dimension."""
     others, params = _reduce_call(self, dim, index, src, reduce, include_self)
     return bind_in_place(SCATTER_REDUCE, self, others, params)

@@ -1,4 +1,4 @@
-"""Reductions of runs of neighbours, each of a length of its own."""
+"""Reductions of segments: runs of consecutive elements of given lengths."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def segment_reduce(
     data: Tensor, reduce: str, *, lengths: Any = None, indices: Any = None, offsets: Any = None, axis: int = 0,
     unsafe: bool = False, initial: Any = None,
 ) -> Tensor:  # fmt: skip
-    """The sum, mean, product or extreme of each run of neighbours along a dimension.
+    """The sum, mean, product or extreme of each segment along a dimension.
 
     Args:
         data: what to reduce
         reduce: sum, mean, prod, max or min
-        lengths: of the runs, for each place of the dimensions before `axis`
+        lengths: of the segments, for each index of the dimensions before `axis`
         indices: not supported, as in Torch
-        offsets: where the runs begin, and where the last one ends, in place of lengths
+        offsets: the starts of segments, and the end of the last one, in place of lengths
         axis: the dimension
-        unsafe: whether lengths are trusted to add up
-        initial: what each run starts from
+        unsafe: whether to skip the check that lengths add up to the size
+        initial: the initial value of each reduction
     """
     check_tensor("segment_reduce", data, "data")
     if reduce not in _FOLDED:
@@ -77,13 +77,13 @@ def segment_reduce(
 
 
 def _ends(lengths: Any) -> Any:
-    """Where runs begin, and where the last one ends."""
+    """The starts of segments, and the end of the last one."""
     first = np.zeros((*lengths.shape[:-1], 1), lengths.dtype, like=lengths)
     return np.concatenate([first, np.cumsum(lengths, -1)], -1)
 
 
 def _runs(data: Tensor, reduce: str, ends: Any, d: int, initial: Any) -> Tensor:
-    """All runs of one row of ends; several rows go with the places of the first dimension."""
+    """The reduced segments; several rows of ends belong to the indices of the first dimension."""
     if ends.ndim > 1:
         parts = data.unbind(0)
         return stack(
@@ -96,7 +96,7 @@ def _runs(data: Tensor, reduce: str, ends: Any, d: int, initial: Any) -> Tensor:
 
 
 def _folded(run: Tensor, reduce: str, d: int, initial: Any) -> Tensor:
-    """One run as one place; of nothing, what it starts from."""
+    """One segment reduced; an empty one gives the initial value."""
     size = run._array.shape[d]
     if not size:
         return run.sum(d) + (_OF_NOTHING[_FOLDED[reduce]] if initial is None else initial)
@@ -109,7 +109,7 @@ def _folded(run: Tensor, reduce: str, d: int, initial: Any) -> Tensor:
 
 
 def _segment_reduce(data: Tensor, reduce: str, **options: Any) -> Tensor:
-    """`segment_reduce`, by the name of its kernel."""
+    """`segment_reduce`, under the name of its kernel."""
     return segment_reduce(data, reduce, **options)
 
 

@@ -1,4 +1,4 @@
-"""The short-time Fourier transform: spectra of overlapping frames of a signal, and back."""
+"""The short-time Fourier transform of overlapping frames of a signal, and its inverse."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NO_WINDOW = (
 def _window_of(
     name: str, window: Tensor | None, win_length: int, n_fft: int, like: Tensor
 ) -> Tensor:
-    """The window, or ones, in the middle of `n_fft` places."""
+    """The window, or ones, centered and zero-padded to `n_fft` elements."""
     if not 0 < win_length <= n_fft:
         raise RuntimeError(
             f"{name}: expected 0 < win_length <= n_fft, but got win_length={win_length}, n_fft={n_fft}"
@@ -87,7 +87,7 @@ def stft(
 
 
 def _overlap(frames: Array, hop: int) -> Array:
-    """Frames (B, frame, n) added up where they overlap, each `hop` after the last."""
+    """Overlap-add: frames (B, frame, n), each `hop` after the one before, summed."""
     batch, count, n = frames.shape
     out = np.zeros((batch, n + hop * (count - 1)), frames.dtype, like=frames)
     for i in range(count):
@@ -109,7 +109,7 @@ def istft(
     center: bool = True, normalized: bool = False, onesided: bool | None = None, length: int | None = None,
     return_complex: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The signal whose short-time Fourier transform is nearest to the input."""
+    """The inverse of `stft`: the signal whose transform is closest to the input in least squares."""
     check_tensor("istft", input)
     if not input.dtype.is_complex:
         raise RuntimeError(
@@ -145,7 +145,7 @@ def istft(
         shape = shape.to(spectra.dtype.to_real())
     if return_complex:
         frames = TRANSFORMS["ifft"](spectra.mT, n_fft, norm=norm)
-    else:  # of a whole spectrum, the first half says everything about a real signal
+    else:  # the first half of a spectrum determines a real signal
         frames = TRANSFORMS["irfft"](spectra.mT[..., : n_fft // 2 + 1], n_fft, norm=norm)
     return _normalized(frames * shape, shape, hop, n_fft, center, length, squeeze=input.ndim == 2)
 
@@ -159,7 +159,7 @@ def _normalized(
     length: int | None,
     squeeze: bool,
 ) -> Tensor:
-    """Windowed frames added up and divided by the windows, cut to the signal's place and length."""
+    """Overlap-added windowed frames divided by the squared windows, cut to the signal's range."""
     signal = OVERLAP(frames, hop=hop)
     weight = OVERLAP((window * window).expand(1, frames._array.shape[1], n_fft), hop=hop)
     start = n_fft // 2 if center else 0

@@ -1,4 +1,4 @@
-"""Softmax and its logarithm: numbers along a dimension as probabilities."""
+"""Softmax and log-softmax along a dimension."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .surface import function, into, method
 
 
 def _along_dimension(compute: Callable[..., Array], name: str = "") -> Callable[..., Array]:
-    """A function of arrays along a dimension; one element without dimensions is a row of one."""
+    """A function of arrays along a dimension, which treats a zero-dimensional array as a vector of one."""
     kernel = f"{name}_lastdim_kernel_impl"
 
     def forward(input: Array, dim: int) -> Array:
@@ -47,7 +47,7 @@ def _by_probabilities(g: Any, grad: Any, output: Any, dim: int) -> Any:
 SOFTMAX = Op(
     "softmax", ("input",), _along_dimension(cpu.softmax, "softmax"),
     {"input": lambda g, out, dim: bind(SOFTMAX_BACKWARD, (g, out), {"dim": dim})},
-    doc="exp(x) divided by its sum.",
+    doc="exp(x) divided by its sum along a dimension.",
 )  # fmt: skip
 SOFTMAX_BACKWARD = Op(
     "softmax_backward", ("grad", "output"), _along_dimension(cpu.softmax_backward),
@@ -56,7 +56,7 @@ SOFTMAX_BACKWARD = Op(
 LOG_SOFTMAX = Op(
     "log_softmax", ("input",), _along_dimension(cpu.log_softmax, "log_softmax"),
     {"input": lambda g, out, dim: bind(LOG_SOFTMAX_BACKWARD, (g, out), {"dim": dim})},
-    doc="The logarithm of the softmax.",
+    doc="The logarithm of the softmax along a dimension.",
 )  # fmt: skip
 LOG_SOFTMAX_BACKWARD = Op(
     "log_softmax_backward", ("grad", "output"), _along_dimension(cpu.log_softmax_backward),
@@ -74,7 +74,7 @@ def _shares(op: Op, input: Tensor, dim: int, dtype: Any) -> Tensor:
     array = input._array
     d = wrap_dim(dim, array.ndim)
     if not array.size and input.dtype.kind != dtypes.FLOATING:
-        return input.clone()  # nothing is computed, of whatever type
+        return input.clone()  # nothing is computed, so any dtype is accepted
     return bind(op, (input,), {"dim": d})
 
 
@@ -95,12 +95,12 @@ def log_softmax(
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
-    """The softmax of minus x."""
+    """The softmax of -x along a dimension."""
     return _shares(SOFTMAX, -input, _chosen("softmin", input, dim, _stacklevel), dtype)
 
 
 def _chosen(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
-    """The dimension; where none is given, the one that Torch once chose."""
+    """The dimension, or Torch's deprecated default if none is given."""
     if dim is not None:
         return dim
     warnings.warn(
@@ -111,7 +111,7 @@ def _chosen(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
 
 
 def _declare(op: Op) -> None:
-    """`torch.name(input, dim, dtype=None)`, and the method."""
+    """Declare `torch.name(input, dim, dtype=None)`, and the method."""
 
     def call(input: Tensor, dim: int, dtype: Any = None, *, out: Any = None) -> Tensor:
         array = input._array

@@ -1,4 +1,4 @@
-"""Order: sorting, the largest, medians, modes, quantiles."""
+"""Sorting, top-k, medians, modes and quantiles."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from .surface import FUNCTIONS, check_tensor, function_and_method, into
 
 
 def order_of(array: Array, dim: int, descending: bool = False, stable: bool = True) -> Array:
-    """The places of the elements in order; NaN is the largest, equal ones keep their order."""
+    """The indices that sort the elements, stably; NaN is the largest."""
     keys = widened(array)
     kind = "stable" if stable or array.shape[dim] <= _FEW else None
     if not descending:
         return np.argsort(keys, axis=dim, kind=kind)
-    # What is reversed at the end is reversed at the beginning too, so that equal ones stay.
+    # The input is reversed, too, so that the order of equal elements is kept.
     back = along(dim % array.ndim, slice(None, None, -1))
     return array.shape[dim] - 1 - np.argsort(keys[back], axis=dim, kind=kind)[back]
 
 
 def along(dim: int, part: slice) -> tuple[slice, ...]:
-    """The index of part of a dimension, and all of those before it."""
+    """The index of a part of a dimension, with all of the dimensions before it."""
     return (*[slice(None)] * dim, part)
 
 
 _FEW = 16
-"""Up to so many elements are sorted whole and in a stable way, as that costs nothing."""
+"""Up to this many elements are sorted completely and stably, which costs no more."""
 
 
 def _check_ordered(name: str, input: Tensor) -> None:
@@ -49,7 +49,7 @@ def _check_ordered(name: str, input: Tensor) -> None:
 
 
 def with_dimension(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a computation along a dimension see a number as a vector of one."""
+    """A computation along a dimension that treats a zero-dimensional array as a vector of one."""
 
     def run(input: Array, dim: int, **params: Any) -> Any:
         if input.ndim:
@@ -74,7 +74,7 @@ SORT = Op("sort", ("input",), _sort, {"input": at_places_gradient}, differentiab
 def sort(
     input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: Any = None
 ) -> Any:
-    """The elements in order along a dimension, and where they were."""
+    """The elements sorted along a dimension, and their indices."""
     _check_ordered("sort", input)
     d = wrap_dim(dim, input.ndim)
     result = found("sort", *SORT(input, dim=d, descending=descending, stable=bool(stable)))
@@ -85,27 +85,27 @@ def sort(
 def argsort(
     input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: Any = None
 ) -> Tensor:
-    """Where the elements of a dimension are, in order."""
+    """The indices that sort a dimension."""
     result = sort(input, dim, descending, stable)[1]
     return result if out is None else into(out, result, "argsort", input)
 
 
 @function_and_method
 def msort(input: Tensor, *, out: Any = None) -> Tensor:
-    """The elements in order along the first dimension."""
+    """The elements sorted along the first dimension."""
     result = sort(input, 0)[0]
     return result if out is None else into(out, result, "msort")
 
 
 def _largest(keys: Array, k: int, dim: int) -> Array:
-    """The places of the k largest elements, in the order of their places."""
+    """The indices of the k largest elements, in ascending order of index."""
     size = keys.shape[dim]
     part = np.argpartition(keys, size - k, axis=dim)
     return np.sort(part[along(dim, slice(size - k, size))], axis=dim)
 
 
 def _smallest(keys: Array, k: int, dim: int) -> Array:
-    """The places of the k smallest elements, in the order of their places."""
+    """The indices of the k smallest elements, in ascending order of index."""
     part = np.argpartition(keys, k - 1, axis=dim)
     return np.sort(part[along(dim, slice(k))], axis=dim)
 
@@ -135,7 +135,7 @@ def topk(
     *,
     out: Any = None,
 ) -> Any:
-    """The k largest elements along a dimension, and where they are."""
+    """The k largest elements along a dimension, and their indices."""
     _check_ordered("topk", input)
     if input.dtype is dtypes.bool_:
         raise RuntimeError("topk does not support bool dtypes on CPU")
@@ -144,7 +144,7 @@ def topk(
         raise RuntimeError(
             f"selected index k out of range: {k} of {list(input.shape)} along dimension {d}"
         )
-    k = k if input.ndim else 1  # a number is found, even where none is asked for
+    k = k if input.ndim else 1  # a zero-dimensional tensor is returned even for k = 0
     result = found("topk", *TOPK(input, dim=d, k=k, largest=largest))
     return result if out is None else into(out, result, "topk")
 
@@ -153,7 +153,7 @@ def topk(
 
 
 def _picked(choose: Callable[..., Array]) -> Callable[..., Any]:
-    """Values and places along a dimension, where `choose` gives the places."""
+    """Values and indices along a dimension, where `choose` computes the indices."""
 
     @with_dimension
     def run(input: Array, dim: int, keepdim: bool, **params: Any) -> tuple[Array, Array]:
@@ -165,7 +165,7 @@ def _picked(choose: Callable[..., Array]) -> Callable[..., Any]:
 
 
 def _in_order(input: Array, dim: int, rank: Array) -> Array:
-    """The places of the elements of given ranks."""
+    """The indices of the elements of given ranks."""
     return np.take_along_axis(order_of(input, dim), np.expand_dims(rank, dim), dim).squeeze(dim)
 
 
@@ -174,7 +174,7 @@ def _kth(input: Array, dim: int, k: int) -> Array:
 
 
 def _median(input: Array, dim: int, skip_nan: bool) -> Array:
-    """The lower of the middle elements; a NaN counts as the median unless it is skipped."""
+    """The index of the lower middle element; of a NaN, if there is one and NaN is not ignored."""
     missing = (
         np.isnan(input).sum(axis=dim) if input.dtype.kind in "fV" else np.zeros((), int, like=input)
     )
@@ -188,7 +188,7 @@ def _median(input: Array, dim: int, skip_nan: bool) -> Array:
 
 
 def _mode(input: Array, dim: int) -> Array:
-    """The last place of the most frequent element, the smallest of equally frequent ones."""
+    """The last index of the most frequent element, the smallest of equally frequent ones."""
     at = order_of(input, dim)
     rows = np.moveaxis(np.take_along_axis(input, at, dim), dim, -1)
     steps = np.arange(rows.shape[-1], like=rows)
@@ -205,11 +205,9 @@ def _picking(name: str, choose: Callable[..., Array], doc: str) -> Op:
     )
 
 
-KTHVALUE = _picking(
-    "kthvalue", _kth, "The k-th smallest element along a dimension, and where it is."
-)
-MEDIAN = _picking("median", _median, "The middle element along a dimension, and where it is.")
-MODE = _picking("mode", _mode, "The most frequent element along a dimension, and where it is.")
+KTHVALUE = _picking("kthvalue", _kth, "The k-th smallest element along a dimension, and its index.")
+MEDIAN = _picking("median", _median, "The (lower) median along a dimension, and its index.")
+MODE = _picking("mode", _mode, "The most frequent element along a dimension, and its index.")
 
 
 def _pick(
@@ -228,8 +226,8 @@ def _pick(
 def kthvalue(
     input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None
 ) -> Any:
-    """The k-th smallest element along a dimension, and where it is."""
-    if input.ndim:  # one number is of any rank, whatever its type
+    """The k-th smallest element along a dimension, and its index."""
+    if input.ndim:  # a single element is returned whatever its dtype
         _check_ordered("kthvalue", input)
         require_floats("kthvalue_cpu", input._array, "iufV")
     size = input.size(dim) if input.ndim else 1
@@ -242,7 +240,7 @@ def kthvalue(
 
 @function_and_method
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
-    """The most frequent element along a dimension, and where it is."""
+    """The most frequent element along a dimension, and its index."""
     if input._array.ndim and input._array.size:
         require_floats("mode_cpu", input._array, "biufV")
     return _pick(MODE, "mode", input, dim, keepdim, out)
@@ -274,7 +272,7 @@ def _declare_median(name: str, skip_nan: bool, doc: str) -> None:
     function_and_method(composite(call))
 
 
-_declare_median("median", False, "The middle element of all, or along a dimension with its place.")
+_declare_median("median", False, "The (lower) median of all, or along a dimension and its index.")
 _declare_median("nanmedian", True, "`median` of the elements that are not NaN.")
 
 # --- Quantiles ------------------------------------------------------------------------------------
@@ -283,7 +281,7 @@ _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def _quantile_arguments(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
-    """The shares as a tensor of the input's type; RuntimeError where they are none."""
+    """The probabilities as a tensor of the input's dtype; RuntimeError unless they are in [0, 1]."""
     if input.dtype not in (dtypes.float32, dtypes.float64):
         raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
     if not input._array.size:
@@ -307,13 +305,13 @@ def _quantile_arguments(name: str, input: Tensor, q: Any, interpolation: str) ->
 def _quantile(
     name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str
 ) -> Tensor:
-    """Between the neighbours of a rank in the sorted elements; shares come first in the result."""
+    """Interpolation between the sorted elements next to each rank; probabilities are the result's first dimension."""
     shares = _quantile_arguments(name, input, q, interpolation)
     d = wrap_dim(0 if dim is None else dim, input.ndim)
     rows = input.reshape(-1) if dim is None or not input.ndim else input.movedim(d, -1)
     rows = rows.sort(-1)[0].unsqueeze(-2)  # (..., 1, n)
     ranks = _ranks(rows, shares.reshape(-1), name == "nanquantile")
-    result = _between(rows, ranks, interpolation)  # (..., shares)
+    result = _between(rows, ranks, interpolation)  # (..., probabilities)
     if keepdim:
         shape = [1] * input.ndim if dim is None else list(input.shape)
         if input.ndim:
@@ -324,7 +322,7 @@ def _quantile(
 
 
 def _ranks(rows: Tensor, shares: Tensor, skip_nan: bool) -> Tensor:
-    """Where in a sorted row each share lies; at its end where a row holds NaN."""
+    """The fractional rank of each probability in a sorted row; the last one if the row has NaN."""
     last = rows.size(-1) - 1
     missing = rows.isnan().sum(-1)
     if skip_nan:

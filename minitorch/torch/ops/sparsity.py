@@ -1,6 +1,6 @@
-"""Between dense tensors and sparse ones: what makes sparse tensors, and what dense ones say of sparsity.
+"""Constructors of sparse tensors, and the sparse methods of dense ones.
 
-The classes of sparse tensors load with the first of them: see `sparse/coo.py`.
+The classes of sparse tensors are imported at the first use: see `sparse/coo.py`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _places(indices: Any) -> Array:
 
 
 def _checked_size(places: Array, content: Tensor, size: Any) -> tuple[int, ...]:
-    """The size that was given or that fits; RuntimeError where coordinates lie outside."""
+    """The given size, or the smallest that fits; RuntimeError if coordinates are out of range."""
     count = content._array.shape[0]
     if places.shape[1] != count:
         raise RuntimeError(
@@ -87,16 +87,16 @@ def sparse_compressed_tensor(
     layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
     check_invariants: bool | None = None,
 ) -> Any:  # fmt: skip
-    """A sparse matrix by rows or columns, or by rows or columns of blocks.
+    """A sparse matrix, compressed by rows or columns, or by rows or columns of blocks.
 
     Args:
-        compressed_indices: where each row (or column) starts among the values, and where the last one ends
+        compressed_indices: the start of each row (or column) in `values`, and the end of the last one
         plain_indices: the column (or row) of each value, or block
         values: the values, or blocks
         size: of the matrix; None: the smallest that holds them
         dtype: of the values; None: theirs
         layout: `torch.sparse_csr`, `sparse_csc`, `sparse_bsr` or `sparse_bsc`
-        device: where the values are to be; None: where they are
+        device: of the values; None: theirs
         pin_memory: has no effect
         requires_grad: whether operations on the values are recorded
         check_invariants: has no effect: the parts are always checked
@@ -115,7 +115,7 @@ def sparse_compressed_tensor(
 def sparse_csr_tensor(
     crow_indices: Any, col_indices: Any, values: Any, size: Any = None, **options: Any
 ) -> Any:
-    """A sparse matrix by rows.
+    """A sparse matrix, compressed by rows.
 
     >>> import minitorch.torch as torch
     >>> torch.sparse_csr_tensor([0, 1, 3], [2, 0, 1], [3.0, 4.0, 5.0]).to_dense()
@@ -131,7 +131,7 @@ def sparse_csr_tensor(
 def sparse_csc_tensor(
     ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, **options: Any
 ) -> Any:
-    """A sparse matrix by columns."""
+    """A sparse matrix, compressed by columns."""
     return sparse_compressed_tensor(
         ccol_indices, row_indices, values, size, layout=environment.sparse_csc, **options
     )
@@ -141,7 +141,7 @@ def sparse_csc_tensor(
 def sparse_bsr_tensor(
     crow_indices: Any, col_indices: Any, values: Any, size: Any = None, **options: Any
 ) -> Any:
-    """A sparse matrix by rows of blocks."""
+    """A sparse matrix, compressed by rows of blocks."""
     return sparse_compressed_tensor(
         crow_indices, col_indices, values, size, layout=environment.sparse_bsr, **options
     )
@@ -151,7 +151,7 @@ def sparse_bsr_tensor(
 def sparse_bsc_tensor(
     ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, **options: Any
 ) -> Any:
-    """A sparse matrix by columns of blocks."""
+    """A sparse matrix, compressed by columns of blocks."""
     return sparse_compressed_tensor(
         ccol_indices, row_indices, values, size, layout=environment.sparse_bsc, **options
     )
@@ -164,7 +164,7 @@ def sparse_bsc_tensor(
 def to_sparse(
     self: Tensor, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None, dense_dim: int | None = None
 ) -> Any:  # fmt: skip
-    """The elements that are not 0, and where they are; the last dimensions may stay dense."""
+    """A sparse tensor of the nonzero elements; the last dimensions may stay dense."""
     from ..sparse.coo import SparseTensor
 
     _check_blocksize(blocksize, layout)
@@ -195,7 +195,7 @@ def to_sparse(
 
 
 def _check_dense_dim(kind: str, x: Tensor, dense_dim: int | None) -> None:
-    """RuntimeError for dense dimensions of a matrix, all of which is sparse."""
+    """RuntimeError for dense dimensions of a matrix, which has none."""
     room = max(x.ndim - 2, 0)
     if dense_dim is not None and not 0 <= dense_dim <= room:
         raise RuntimeError(
@@ -204,7 +204,7 @@ def _check_dense_dim(kind: str, x: Tensor, dense_dim: int | None) -> None:
 
 
 def _check_blocksize(blocksize: Any, layout: Any) -> None:
-    """RuntimeError for a size of blocks that makes none, or that a layout has no use for."""
+    """RuntimeError for a block size that is invalid, or given for a layout without blocks."""
     if blocksize is None:
         return
     sizes = [blocksize] * 2 if isinstance(blocksize, int) else list(blocksize)
@@ -228,7 +228,7 @@ def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: Any = None) -> Ten
 
 @only_method
 def sparse_mask(self: Tensor, mask: Any) -> Any:
-    """The elements at a sparse tensor's coordinates, which answers for itself: no dense mask."""
+    """The elements at a sparse mask's coordinates, by the mask's class; RuntimeError for a dense mask."""
     raise NotImplementedError("sparse_mask(): the mask must be a sparse tensor")
 
 
@@ -236,12 +236,12 @@ def sparse_mask(self: Tensor, mask: Any) -> Any:
 
 
 def _only_sparse(name: str, layout: str) -> None:
-    """A method that dense tensors do not have."""
+    """Declare a method that raises an error for dense tensors."""
 
     def call(self: Tensor) -> Any:
         raise RuntimeError(f"{name} expected sparse {layout}tensor layout but got Strided")
 
-    call.__name__, call.__doc__ = name, "Of sparse tensors only."
+    call.__name__, call.__doc__ = name, "For sparse tensors only; an error for a dense one."
     method(name, call)
 
 
@@ -255,53 +255,53 @@ for _name, _layout in {
 
 @only_method
 def sparse_dim(self: Tensor) -> int:
-    """How many dimensions are sparse: none."""
+    """The number of sparse dimensions: 0."""
     return 0
 
 
 @only_method
 def dense_dim(self: Tensor) -> int:
-    """How many dimensions are dense: all."""
+    """The number of dense dimensions: all."""
     return self._array.ndim
 
 
 @only_method
 def to_sparse_coo(self: Tensor) -> Any:
-    """A sparse tensor of the elements that are not 0."""
+    """A sparse tensor of the nonzero elements."""
     return self.to_sparse()
 
 
 @only_method
 def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Any:
-    """The elements that are not 0, by rows."""
+    """The nonzero elements as a matrix compressed by rows."""
     _check_dense_dim("csr", self, dense_dim)
     return self.to_sparse(layout=environment.sparse_csr)
 
 
 @only_method
 def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Any:
-    """The elements that are not 0, by columns."""
+    """The nonzero elements as a matrix compressed by columns."""
     _check_dense_dim("csc", self, dense_dim)
     return self.to_sparse(layout=environment.sparse_csc)
 
 
 @only_method
 def to_sparse_bsr(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Any:
-    """The blocks that are not all 0, by rows."""
+    """The nonzero blocks as a matrix compressed by rows of blocks."""
     _check_dense_dim("bsr", self, dense_dim)
     return self.to_sparse(layout=environment.sparse_bsr, blocksize=blocksize)
 
 
 @only_method
 def to_sparse_bsc(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Any:
-    """The blocks that are not all 0, by columns."""
+    """The nonzero blocks as a matrix compressed by columns of blocks."""
     _check_dense_dim("bsc", self, dense_dim)
     return self.to_sparse(layout=environment.sparse_bsc, blocksize=blocksize)
 
 
 @function
 def smm(input: Any, mat2: Tensor) -> Any:
-    """The product of a sparse matrix with a dense one, sparse again; it answers for itself: no dense one."""
+    """The sparse product of a sparse and a dense matrix, by the sparse class; RuntimeError for a dense first one."""
     raise RuntimeError("tensor.sspaddmm(...) can only be called on sparse tensors")
 
 

@@ -1,4 +1,4 @@
-"""What only `torch.special` has: one row each, values from SciPy or from a recurrence.
+"""Functions of `torch.special` that `torch` lacks: one row each, values from SciPy or a recurrence.
 
 `SPECIAL` holds the functions by name. As in Torch, Bessel, Airy and polynomial functions
 have no derivative: their results are constants of the graph.
@@ -23,7 +23,7 @@ from .record import ELEMENTWISE, Op, Rule
 from .surface import check_tensor, into
 
 SPECIAL: dict[str, Callable[..., Tensor]] = {}
-"""The functions that `torch.special` has beside those of `torch`."""
+"""The functions of `torch.special` that `torch` lacks."""
 
 _ROOT_HALF, _ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(2 * math.pi)
 
@@ -122,14 +122,14 @@ def _xlog1py_by_factor(g: Any, input: Any, other: Any) -> Any:
 
 
 def _i1e_gradient(g: Any, input: Any, out: Any) -> Any:
-    """i0e(x) - i1e(x) (sgn(x) + 1 / x), and a half at 0."""
+    """i0e(x) - i1e(x) (sgn(x) + 1 / x), and 1/2 at 0."""
     near = input.abs() <= dtypes.finfo(input.dtype).eps
     safe = input.masked_fill(near, 1)
     return g * (I0E(safe) - out * (safe.sgn() + safe.reciprocal())).masked_fill(near, 0.5)
 
 
 def _zeta(a: Array, b: Array) -> Array:
-    """Hurwitz's zeta function; SciPy has no pole at the whole numbers below 0."""
+    """The Hurwitz zeta function; SciPy has no pole at the negative integers."""
     value = scipy_function("zeta")(a, b)
     at_pole = (b <= 0) & (b == np.floor(b)) & (a > 1)
     return np.where(at_pole, value.dtype.type(np.inf), value)
@@ -148,7 +148,7 @@ unary("log_ndtr", scipy_function("log_ndtr"),
 binary("xlog1py", not_for("xlog1py_cpu", "c", _xlog1py), (_xlog1py_by_factor, lambda g, input, other: g * input / (other + 1)),
        "input log(1 + other), 0 where input is 0.")  # fmt: skip
 ZETA = binary("zeta", _zeta, (None, lambda g, input, other: g * -input * ZETA(input + 1, other)),
-              "Hurwitz's zeta function: the sum of (k + other)^-input.")  # fmt: skip
+              "The Hurwitz zeta function: the sum of (k + other)^-input.")  # fmt: skip
 
 
 def _in_floats(name: str, input: Any) -> Tensor:
@@ -175,7 +175,7 @@ SPECIAL["ndtr"] = ndtr
 
 
 def _airy(x: Array) -> Array:
-    """Ai; far from 0, where SciPy has no number, what it tends to: 0, or a wave that gets smaller."""
+    """Ai; far from 0, where SciPy gives NaN, its asymptotic value: 0, or a decaying wave."""
     import scipy.special
 
     result = scipy.special.airy(x)[0]
@@ -230,10 +230,10 @@ for _name, _compute, _doc in [
 
 Polynomial = Callable[[Array, Array], Array]
 Closed = Callable[[Array, Array], tuple[Array, Array]]
-"""Where a polynomial has a closed form, and its values there: from x and the degrees."""
+"""Where a polynomial has a closed form, and its values there, from x and the degrees."""
 
 LARGEST_DEGREE = 1 << 20
-"""Up to which a recurrence is followed."""
+"""The largest degree that is computed by a recurrence."""
 
 
 def _polynomial(
@@ -241,7 +241,7 @@ def _polynomial(
     step: Callable[[int, Array, Array, Array], Array],
     closed: Closed,
 ) -> Polynomial:
-    """A family: 1, `first(x)`, and `step(k, x, p[k], p[k - 1])` as p[k + 1]."""
+    """A family of polynomials: p[0] = 1, p[1] = first(x), p[k + 1] = step(k, x, p[k], p[k - 1])."""
 
     def run(x: Array, n: Array) -> Array:
         degree = np.where(np.abs(n) < 2.0**63, np.trunc(n), n.dtype.type(-1))
@@ -281,7 +281,7 @@ def _chebyshev(
     ends: Callable[[Array, Array], Array],
     above: int,
 ) -> Polynomial:
-    """A Chebyshev family: between -1 and 1, and above some degree, from the angle of x."""
+    """A family of Chebyshev polynomials; in [-1, 1], and above some degree, computed by acos(x)."""
 
     def closed(x: Array, degree: Array) -> tuple[Array, Array]:
         inside, at_end = (degree > above) & (np.abs(x) < 1), np.abs(x) == 1
@@ -292,7 +292,7 @@ def _chebyshev(
 
 
 def _hermite(x: Array, degree: Array) -> tuple[Array, Array]:
-    """NaN from where the values leave every range."""
+    """The Hermite polynomials, NaN for degrees at which values overflow."""
     return degree > (128 if x.dtype == np.float32 else 512), np.full_like(x, np.nan)
 
 
@@ -306,7 +306,7 @@ _CHEBYSHEV: dict[str, tuple[Any, ...]] = {
     "w": (lambda x: 2 * x + 1, lambda a, n: np.sin((n + _HALF) * a) / np.sin(a / 2),
           lambda x, n: np.where(x > 0, 2 * n + 1, _signs(x, n)), 8, 4, "fourth"),
 }  # fmt: skip
-"""For each kind: the one of degree 1, from angles, at 1 and -1, and from which degree on: plain, shifted."""
+"""For each kind: degree 1, the value from angles, at 1 and -1, and from which degree on: plain, shifted."""
 _FAMILIES: dict[str, tuple[Polynomial, str]] = {
     "hermite_polynomial_h": (
         _polynomial(lambda x: 2 * x, lambda k, x, p, q: 2 * x * p - 2 * k * q, _hermite),
@@ -337,7 +337,7 @@ for _kind, (_first, _angles, _ends, _above, _shifted_above, _which) in _CHEBYSHE
 
 
 def _not_in_half(name: str, run: Polynomial) -> Polynomial:
-    """Two bytes are too coarse for recurrences: refused, as in Torch."""
+    """Refuse half precision, as in Torch: it is too inaccurate for recurrences."""
 
     def call(x: Array, n: Array) -> Array:
         if x.dtype.itemsize == 2:

@@ -1,4 +1,4 @@
-"""How observations vary together, how far apart they are, and integrals and slopes of samples."""
+"""Covariances, distances, and numerical integrals and gradients of samples."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def cov(
     Args:
         input: variables by observations, or the observations of one variable
         correction: subtracted from the count of observations
-        fweights: how often each observation counts, whole numbers
-        aweights: how much each observation counts
+        fweights: integer frequency of each observation
+        aweights: weight of each observation
     """
     if input.ndim > 2:
         raise RuntimeError(
@@ -114,7 +114,7 @@ def corrcoef(input: Tensor) -> Tensor:
 
 
 def _largest_gradient(g: Any, away: Any, out: Any) -> Any:
-    """All of the gradient to each element of the largest size."""
+    """The gradient of the infinity norm: all of it to each element of the largest absolute value."""
     below = (away.abs() - out.unsqueeze(-1)).abs().ceil().clamp_max(1)
     return g.unsqueeze(-1) * away.sign() * (1 - below)
 
@@ -123,7 +123,7 @@ LARGEST = Op("largest_difference", ("away",), lambda away: abs(away).max(-1), {"
 
 
 def _length(away: Tensor, p: float) -> Tensor:
-    """The p-norm of the last dimension, with a derivative of 0 where nothing is apart."""
+    """The p-norm along the last dimension, with a derivative of 0 at 0."""
     size = away.abs()
     if p == 0:
         flat = (away - away.detach()).nan_to_num(0).sum(-1) * 0  # for its derivative
@@ -133,7 +133,7 @@ def _length(away: Tensor, p: float) -> Tensor:
         return (away * away.detach().sign().masked_fill(away.isnan(), math.nan)).sum(-1)
     if math.isinf(p):
         return LARGEST(away) if size.shape[-1] else size.sum(-1)
-    if p < 1:  # whose derivative at 0 is infinite, and counts as 0
+    if p < 1:  # the infinite derivative at 0 counts as 0
         none = size == 0
         powers = size.masked_fill(none, 1).pow(p).masked_fill(none, 0).sum(-1)
     else:
@@ -144,7 +144,7 @@ def _length(away: Tensor, p: float) -> Tensor:
 
 
 _FEW_POINTS = 25
-"""Up to so many points, differences are more exact than a product and as fast."""
+"""Up to this many points, differences are more accurate than a product and as fast."""
 
 
 def _by_product(x1: Tensor, x2: Tensor) -> Tensor:
@@ -166,7 +166,7 @@ def cdist(
     p: float = 2.0,
     compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
 ) -> Tensor:
-    """The distances of each row of the first from each row of the second."""
+    """The distance of each row of the first to each row of the second."""
     if compute_mode not in [*_COMPUTE_MODES]:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     for label, x in (("X1", x1), ("X2", x2)):
@@ -198,7 +198,7 @@ def cdist(
 
 @function
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The distances of all pairs of rows, in a row."""
+    """The distances of all pairs of rows, as a vector."""
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if not input.dtype.is_floating_point:
@@ -228,7 +228,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """The places of a dimension, those with a p-norm above a bound scaled down to it."""
+    """The input with slices along a dimension whose p-norm is above `maxnorm` scaled down to it."""
     if isinstance(p, complex) or isinstance(maxnorm, complex):
         raise RuntimeError("renorm: p and maxnorm must be real-valued")
     if not p > 0:
@@ -283,9 +283,9 @@ def _integral_inputs(name: str, y: Tensor, x: Any, dx: Any) -> tuple[Any, Any]:
 
 @function
 def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The integral of samples along a dimension, by straight lines between them."""
+    """The integral of samples along a dimension, by the trapezoidal rule."""
     d = wrap_dim(dim, y.ndim)
-    if not y.size(d):  # of no samples any type is as good
+    if not y.size(d):  # without samples, any dtype is accepted
         return y.new_zeros([n for k, n in enumerate(y.shape) if k != d])
     x, dx = _integral_inputs("trapezoid", y, x, dx)
     if x is None:
@@ -300,7 +300,7 @@ FUNCTIONS["trapz"] = trapezoid
 
 @function
 def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The running integral of samples along a dimension, by straight lines between them."""
+    """The cumulative integral of samples along a dimension, by the trapezoidal rule."""
     x, dx = _integral_inputs("cumulative_trapezoid", y, x, dx)
     d = wrap_dim(dim, y.ndim)
     if not y.size(d):
@@ -315,11 +315,11 @@ def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int =
 def gradient(
     input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1
 ) -> tuple[Tensor, ...]:
-    """The slopes of samples along each dimension, from their neighbours.
+    """The gradient of samples along each dimension, by central differences.
 
     Args:
         input: samples on a grid
-        spacing: how far apart they are: one number, one for each dimension, or their places
+        spacing: the distance of neighbours: one number, one for each dimension, or coordinates
         dim: along which dimensions; all of them if None
         edge_order: of the difference that is used at the edges: 1 or 2
     """
@@ -364,7 +364,7 @@ def _spacings(spacing: Any, dims: list[int]) -> list[Any]:
 
 
 def _slope(input: Tensor, space: Any, dim: int, edge_order: int) -> Tensor:
-    """Differences of neighbours, weighted by how far they are."""
+    """Differences of neighbours, weighted by their distances."""
     size = input.size(dim)
     if isinstance(space, Tensor):
         if space.numel() != size:
@@ -402,7 +402,7 @@ def _slope(input: Tensor, space: Any, dim: int, edge_order: int) -> Tensor:
     first, last = rise(0), rise(size - 2)
     if edge_order == 2 and not isinstance(space, Tensor):
         first = weighed(0, 1, -1.5, 2, -0.5) / at(steps, 0, 1)
-        middle = at(input, size - 2, 1) * 2  # of whole numbers in their own type
+        middle = at(input, size - 2, 1) * 2  # integers in their own dtype
         last = at(input, size - 3, 1) * 0.5 - middle + at(input, size - 1, 1) * 1.5
         last = last / at(steps, 0, 1)
     elif edge_order == 2:

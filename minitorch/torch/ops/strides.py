@@ -1,4 +1,4 @@
-"""Any view of the memory behind a tensor, by size, strides and offset."""
+"""Views by size, strides and offset."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .surface import function_and_method, only_method
 
 
 def element_strides(array: Array) -> tuple[int, ...]:
-    """Strides counted in elements, as Torch gives them: dimensions of size 0 and 1 as if in use."""
+    """Strides in elements, as in Torch: dimensions of size 0 count as size 1."""
     if not array.size and not any(array.strides):
         sizes = np.maximum(array.shape[:0:-1], 1)
         return tuple(np.cumprod([1, *sizes]).tolist()[::-1]) if array.ndim else ()
@@ -24,7 +24,7 @@ def element_strides(array: Array) -> tuple[int, ...]:
 
 
 def memory_of(tensor: Tensor) -> tuple[Array, int]:
-    """All the memory that a tensor is part of, as one row, and where the tensor begins in it."""
+    """The memory of a tensor's base as a vector, and the tensor's offset in it."""
     base = tensor if tensor._base is None else tensor._base
     array = base._array
     if array.flags.c_contiguous:
@@ -53,11 +53,11 @@ def _as_strided(
 
 
 Geometry = tuple[Sequence[int], Sequence[int], int]
-"""Where in memory the elements of a tensor are: size, strides, offset."""
+"""The layout of a tensor in memory: size, strides, offset."""
 
 
 def _places(geometry: Geometry) -> Array:
-    """The place in memory of each element."""
+    """The offset in memory of each element."""
     size, stride, offset = geometry
     places = np.full(tuple(size), offset, np.int64)
     for d, (n, s) in enumerate(zip(size, stride, strict=True)):
@@ -66,7 +66,7 @@ def _places(geometry: Geometry) -> Array:
 
 
 def _restride(input: Array, source: Geometry, target: Geometry) -> Array:
-    """Add elements at their places in memory, then read it at other places."""
+    """Add elements into memory by one geometry, then read the memory by another."""
     at, to = _places(source), _places(target)
     last = max(at.max(initial=-1), to.max(initial=-1))
     at, to = np.asarray(at, like=input), np.asarray(to, like=input)
@@ -80,7 +80,7 @@ RESTRIDE = Op("restride", ("input",), _restride,
 
 
 def _as_strided_gradient(g: Any, size: Any, stride: Any, offset: int, layout: Geometry) -> Any:
-    """Each gradient goes to the place its element came from; elements at one place share it."""
+    """The gradient at each element's offset; elements of the input that overlap share it evenly."""
     gradient = RESTRIDE(g, source=(size, stride, offset), target=layout)
     if not _may_overlap(layout):
         return gradient
@@ -90,7 +90,7 @@ def _as_strided_gradient(g: Any, size: Any, stride: Any, offset: int, layout: Ge
 
 
 def _may_overlap(geometry: Geometry) -> bool:
-    """Whether two elements may lie at one place: a step is no longer than all smaller ones together reach."""
+    """Whether two elements may overlap: a stride is not larger than the extent of all smaller ones."""
     reach = 0
     for step, n in sorted(zip(geometry[1], geometry[0], strict=True)):
         if n > 1 and step <= reach:
@@ -106,7 +106,7 @@ AS_STRIDED = Op(
 
 @function_and_method
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """Any view of the memory behind a tensor."""
+    """A view of a tensor's memory by size, strides and offset."""
     size, stride = (
         plain_integers(v, "as_strided", n) for v, n in ((size, "size"), (stride, "stride"))
     )
@@ -134,13 +134,13 @@ def _unfold(input: Array, dim: int, size: int, step: int) -> Array:
     shape, strides = list(input.shape or (1,)), list(input.strides or (input.itemsize,))
     windows = [*shape, size], [*strides, strides[dim]]
     windows[0][dim] = (shape[dim] - size) // step + 1
-    windows[1][dim] *= min(step, shape[dim])  # one step too far is as good as many
-    first = 0 if input.ndim else 1  # the window of a number is no row of windows
+    windows[1][dim] *= min(step, shape[dim])  # one step too far is as wrong as many
+    first = 0 if input.ndim else 1  # a zero-dimensional tensor has a single window
     return strided(input, tuple(windows[0][first:]), tuple(windows[1][first:]))
 
 
 def _add_windows(grad: Array, shape: tuple[int, ...], dim: int, size: int, step: int) -> Array:
-    """Each window's gradient added where it was cut out."""
+    """The gradient of `unfold`: each window's gradient added at its position."""
     out = np.zeros(shape or (1,), grad.dtype, like=grad)
     rows, g = np.moveaxis(out, dim, 0), grad if shape else grad[None]
     g = np.moveaxis(np.moveaxis(g, dim, 0), -1, 1)  # (windows, size, ...)
@@ -163,7 +163,7 @@ UNFOLD_BACKWARD = Op("unfold_backward", ("grad",), _add_windows, {
 
 @only_method
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """All windows of a size along a dimension, `step` apart, as a new last dimension."""
+    """All windows of a size along a dimension, `step` apart, with the window as a new last dimension."""
     d = wrap_dim(dimension, self.ndim)
     size, step = plain_integer(size, "unfold", "size"), plain_integer(step, "unfold", "step")
     have = self._array.shape[d] if self.ndim else 1

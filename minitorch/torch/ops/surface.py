@@ -19,7 +19,7 @@ from .record import Op, bind
 from .writes import before_write, bind_in_place, check_castable, check_writable
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
-"""What `minitorch.torch` offers as functions, by name."""
+"""The functions of `minitorch.torch`, by name."""
 
 _ACCEPTED = (Tensor, *NUMBERS)
 
@@ -34,7 +34,7 @@ EXACT_OUT = frozenset(
     det eigh eigvalsh inv inv_ex ldl_factor ldl_factor_ex ldl_solve lu lu_factor lu_factor_ex matrix_norm
     slogdet solve solve_ex solve_triangular svdvals vecdot vector_norm ifft ihfft""".split()  # noqa: SIM905
 )
-"""Functions whose `out=` must be of the type of their result; that of all others is cast to."""
+"""Functions whose `out=` must have the result's dtype; others cast to it."""
 _TO_REAL = re.compile("irfft|hfft")
 """Functions whose `out=` must not be complex."""
 
@@ -80,7 +80,7 @@ def alias(new: str, old: str) -> None:
 
 
 def with_out(fn: Callable[..., Any], of_type: bool = True) -> Callable[..., Any]:
-    """Give a function the keyword `out=`; its `dtype=`, if any, is the result's type unless said otherwise."""
+    """Give a function the keyword `out=`; `of_type`: its `dtype=`, if any, is the result's dtype."""
 
     def call(*args: Any, out: Tensor | None = None, **kwargs: Any) -> Any:
         if of_type:
@@ -96,14 +96,14 @@ def with_out(fn: Callable[..., Any], of_type: bool = True) -> Callable[..., Any]
 
 
 def into(out: Any, result: Any, name: str, *inputs: Tensor, casts: bool = False) -> Any:
-    """Put a result, or several, where `out=` says.
+    """Write one or several results into `out`.
 
     Args:
-        out: where to put it
-        result: what the function gave
+        out: a tensor, or a tuple of them
+        result: the function's result
         name: of the function
-        inputs: what must not require grad, where the result may not say so itself
-        casts: whether the result is cast to the type of `out=` though `EXACT_OUT` has the name
+        inputs: tensors that must not require grad, if the result may not be recorded
+        casts: whether the result is cast to `out`'s dtype although `EXACT_OUT` has the name
     """
     if isinstance(result, (tuple, list)):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
@@ -130,13 +130,13 @@ def into(out: Any, result: Any, name: str, *inputs: Tensor, casts: bool = False)
 
 
 def place_of(out: Any, device: Any) -> Any:
-    """Where a function makes its numbers: beside `out=`, if that is given, or on a device."""
+    """The device of a result: that of `out`, if it is given."""
     return out.device if isinstance(out, Tensor) else device
 
 
 @update(0)
 def copy_out(out: Tensor, result: Tensor) -> None:
-    """Copy a result into the tensor that `out=` names, which takes the result's shape."""
+    """Copy a result into `out`, which is resized to the result's shape."""
     if out._array.shape != result._array.shape:
         out._array = np.empty_like(result._array, out._array.dtype, order="C")
     np.copyto(out._array, result._array, casting="unsafe")
@@ -144,14 +144,14 @@ def copy_out(out: Tensor, result: Tensor) -> None:
 
 
 def check_given_type(dtype: Any, out: Any) -> None:
-    """RuntimeError if a type is asked for that `out=` has not."""
+    """RuntimeError if the given dtype is not `out`'s."""
     if dtype is not None and isinstance(out, Tensor) and given_type(dtype) is not out.dtype:
         names = [d.type_name.removesuffix("Tensor") for d in (given_type(dtype), out.dtype)]
         raise RuntimeError(f"dtype {names[0]} does not match dtype of out parameter ({names[1]})")
 
 
 def _check_type(name: str, have: dtype, want: dtype) -> None:
-    """RuntimeError if a function does not cast its result to the type of `out=`."""
+    """RuntimeError if a function does not cast its result to `out`'s dtype."""
     check_castable(have, want)
     if name.rpartition(".")[2] in EXACT_OUT or (want.is_complex and _TO_REAL.match(name)):
         raise RuntimeError(
@@ -160,25 +160,25 @@ def _check_type(name: str, have: dtype, want: dtype) -> None:
 
 
 def in_place(name: str, fn: Callable[..., Any]) -> None:
-    """Give a composite function `fn(input, ...)` the twin `input.name_(...)`.
+    """Give a composite function `fn(input, ...)` the in-place version `input.name_(...)`.
 
-    The result is computed, then written: the write is what the graph remembers.
+    The result is computed, then copied: the graph records the copy.
     """
 
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        # What derivatives keep of the input must outlive the write.
+        # What derivatives save of the input must survive the write.
         given = (self, *args, *kwargs.values())
         recorded = modes.grad and any(isinstance(x, Tensor) and tracks(x) for x in given)
         source = before_write(self) if recorded else self
         return assign(self, fn(source, *args, **kwargs), name)
 
     call.__name__ = name
-    call.__doc__ = f"`{name.removesuffix('_')}`, written into the tensor itself."
+    call.__doc__ = f"`{name.removesuffix('_')}`, in place."
     method(name, call)
 
 
 def assign(target: Tensor, result: Tensor, name: str) -> Tensor:
-    """Let a tensor become a result of the same shape, in its own memory."""
+    """Copy a result of the same shape into a tensor; errors name the function."""
     check_castable(result.dtype, target.dtype)
     if result._array.shape != target._array.shape:
         raise RuntimeError(
@@ -189,7 +189,7 @@ def assign(target: Tensor, result: Tensor, name: str) -> Tensor:
 
 
 def check_no_gradient(name: str, **arguments: Any) -> None:
-    """RuntimeError where an argument wants a gradient that Torch does not compute."""
+    """RuntimeError if an argument requires a gradient that Torch does not compute."""
     for argument, value in arguments.items():
         if isinstance(value, Tensor) and modes.grad and tracks(value):
             raise RuntimeError(
@@ -199,7 +199,7 @@ def check_no_gradient(name: str, **arguments: Any) -> None:
 
 
 def check_tensor(name: str, value: Any, argument: str = "input") -> None:
-    """TypeError, as Torch words it, if an argument is no tensor."""
+    """Torch's TypeError if an argument is not a tensor."""
     if not isinstance(value, Tensor):
         raise TypeError(
             f"{name}(): argument '{argument}' must be Tensor, not {type(value).__name__}"
@@ -212,7 +212,7 @@ _NUMBERS_AS = {
     "other": (Tensor, _ACCEPTED),
     "none": (Tensor, Tensor),
 }
-"""Which operands may be plain numbers: any, one of the two, the second, none."""
+"""The accepted classes of two operands: plain numbers may be any, one of the two, the second, none."""
 
 
 def _check_operands(name: str, numbers: str, *values: Any) -> None:
@@ -284,13 +284,13 @@ def _publish(op: Op, call: Any, call_method: Any, twin: Any) -> None:
     method(name, call_method)
     if twin is not None:
         twin.__name__ = f"{name}_"
-        twin.__doc__ = f"`{name}`, written into the tensor itself."
+        twin.__doc__ = f"`{name}`, in place."
         method(f"{name}_", twin)
         FUNCTIONS[f"{name}_"] = twin
 
 
 def operator(symbol: str, op: Op, reflected: bool = True, has_twin: bool = True) -> None:
-    """Let a binary operation be a Python operator: `__add__`, `__radd__`, `__iadd__`."""
+    """Make a binary operation a Python operator: `__add__`, `__radd__`, `__iadd__`."""
 
     def forward(self: Tensor, other: Any) -> Any:
         if type(other) not in PLAIN_OPERANDS or (watched and is_watched(self, other)):
@@ -326,14 +326,14 @@ def operator(symbol: str, op: Op, reflected: bool = True, has_twin: bool = True)
 
 
 _NAMED = frozenset(["add", "sub", "mul", "truediv", "mod", "pow", "lt", "le", "gt", "ge", "ne"])
-"""Operators of which overrides are told by the method's name: `Tensor.add` for `+`."""
+"""Operators that overrides get as a method: `Tensor.add` for `+`."""
 
 PLAIN_OPERANDS: set[type] = {Tensor, float, int, bool, complex}
-"""Classes that an operator takes for its other operand, and that answer nothing themselves."""
+"""Accepted classes of an operator's other operand that have no overrides."""
 
 
 def answer_operator(shown: Any, again: Any, self: Tensor, other: Any) -> Any:
-    """What an override answers to an operator, or what a NumPy array gives; `NOBODY`: compute."""
+    """The result of an override of an operator, or of one with a NumPy array; `NOBODY`: compute it."""
     result = answer(shown, (self, other), {})
     if result is not NOBODY:
         return result
@@ -345,7 +345,7 @@ def answer_operator(shown: Any, again: Any, self: Tensor, other: Any) -> Any:
 
 
 def _foreign(self: Tensor, other: Any, again: Callable[[Tensor, Any], Any]) -> Any:
-    """An operator with a NumPy array treats it as a tensor; anything else is not ours."""
+    """An operator with a NumPy array, as a tensor; NotImplemented for anything else."""
     if isinstance(other, np.ndarray):
         return again(self, wrap(other))
     return NotImplemented

@@ -1,4 +1,4 @@
-"""What a tensor is: its sizes, strides, place in memory, and what it is not."""
+"""Queries of a tensor: its sizes, strides, memory, dtype kind and device."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def size(self: Tensor, dim: int | None = None) -> Any:
 
 @only_method
 def stride(self: Tensor, dim: int | None = None) -> Any:
-    """The strides: how many elements apart neighbours along each dimension lie in memory."""
+    """The stride of each dimension, or of one: the distance of neighbours in memory, in elements."""
     strides = element_strides(self._array)
     return strides if dim is None else strides[wrap_dim(dim, self._array.ndim)]
 
 
 @only_method
 def dim(self: Tensor) -> int:
-    """How many dimensions there are."""
+    """The number of dimensions."""
     return self._array.ndim
 
 
@@ -54,7 +54,7 @@ alias("ndimension", "dim")
 
 @function_and_method
 def numel(input: Tensor) -> int:
-    """How many elements there are."""
+    """The number of elements."""
     check_tensor("numel", input)
     return input._array.size
 
@@ -64,17 +64,17 @@ method("nelement", numel)
 
 @only_method
 def element_size(self: Tensor) -> int:
-    """How many bytes an element takes."""
+    """The size of an element in bytes."""
     return self._array.itemsize
 
 
-method("itemsize", property(element_size, doc="How many bytes an element takes."))
-method("nbytes", property(lambda self: self._array.nbytes, doc="How many bytes the elements take."))
+method("itemsize", property(element_size, doc="The size of an element in bytes."))
+method("nbytes", property(lambda self: self._array.nbytes, doc="The size of the tensor in bytes."))
 
 
 @function_and_method
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have one shape."""
+    """Whether two tensors have the same shape."""
     return input._array.shape == other._array.shape
 
 
@@ -83,7 +83,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 @only_method
 def storage_offset(self: Tensor) -> int:
-    """How many elements into its memory the tensor begins."""
+    """The offset of the first element in the tensor's storage, in elements."""
     return memory_of(self)[1] if self._base is not None else 0
 
 
@@ -98,7 +98,7 @@ method("const_data_ptr", data_ptr)
 
 @only_method
 def is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
-    """Whether the elements lie in row-major order without gaps."""
+    """Whether the tensor is contiguous in a memory format, row-major by default."""
     if memory_format is not None and "channels_last" in str(memory_format):
         order = (0, *range(2, self._array.ndim), 1)
         return self._array.ndim in (4, 5) and self._array.transpose(order).flags.c_contiguous
@@ -111,7 +111,7 @@ def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
 
     Args:
         self: the tensor
-        ambiguity_check: whether more than one order is an error; a list of layouts asks for that, too
+        ambiguity_check: whether it is an error if several orders are possible; a list of memory formats likewise
     """
     if not isinstance(ambiguity_check, bool) and not (
         isinstance(ambiguity_check, list)
@@ -131,7 +131,7 @@ def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
 
 
 def _order_in_memory(strides: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
-    """Dimensions by falling strides; those of 0 stay among their neighbours."""
+    """Dimensions by descending strides; those of stride 0 keep their position."""
     order = list(range(len(strides)))[::-1]  # from the innermost
     for i in range(1, len(order)):
         moved = i
@@ -149,7 +149,7 @@ def _order_in_memory(strides: Sequence[int], shape: Sequence[int]) -> tuple[int,
 
 @only_method
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether two tensors are the same places of the same memory."""
+    """Whether two tensors have the same memory, offset, sizes and strides."""
     a, b = self._array, tensor._array
     same = (a.shape, a.strides, a.dtype) == (b.shape, b.strides, b.dtype)
     return same and self.device == tensor.device and address_of(a) == address_of(b)
@@ -167,20 +167,20 @@ def is_floating_point(input: Tensor) -> bool:
 
 @function_and_method
 def is_signed(input: Tensor) -> bool:
-    """Whether the elements can be negative."""
+    """Whether the dtype is signed."""
     return input.dtype.is_signed
 
 
 @function
 def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
-    """Whether a type can be cast to another without losing its kind."""
+    """Whether a dtype can be cast to another by Torch's rules: not to a lower kind."""
     dtypes.check_types("can_cast", from_, to)
     return from_.kind <= to.kind
 
 
 @function
 def typename(obj: Any) -> str:
-    """The name of an object's type, or of a class or function, with its module as Torch's."""
+    """The name of an object's type, or of a class or function, with Torch's module name."""
     if isinstance(obj, Tensor):
         return obj.type()
     named = obj if hasattr(obj, "__qualname__") else obj.__class__
@@ -197,7 +197,7 @@ for _name in (
     method(_name, False)
 method("layout", environment.strided)
 method("name", None)
-method("names", property(lambda self: (None,) * self._array.ndim, doc="Dimensions have no names."))
+method("names", property(lambda self: (None,) * self._array.ndim, doc="None for each dimension."))
 
 
 def _always(name: str, answer: Callable[..., Any], doc: str) -> None:
@@ -210,14 +210,12 @@ def _device_number(self: Tensor) -> int:
     return -1 if where.index is None else where.index
 
 
-_always("get_device", _device_number, "The number of the GPU; -1 on the CPU.")
+_always("get_device", _device_number, "The index of the GPU; -1 on the CPU.")
 method("is_cpu", property(lambda self: self.device.type == "cpu", doc="Whether it is on the CPU."))
-method(
-    "is_meta", property(lambda self: self.device.type == "meta", doc="Whether it has no memory.")
-)
+method("is_meta", property(lambda self: self.device.type == "meta", doc="Whether it has no data."))
 method("is_cuda", property(lambda self: self.device.type == "cuda", doc="Whether it is on a GPU."))
 _always("has_names", lambda self: False, "Whether dimensions have names: never.")
-_always("is_distributed", lambda self: False, "Whether the tensor lies on several machines: never.")
+_always("is_distributed", lambda self: False, "Whether it lies on several machines: never.")
 _always("record_stream", lambda self, stream: None, "Nothing: the CPU has no streams.")
 _always("to_dense", lambda self, dtype=None, masked_grad=None: self if dtype is None else self.to(dtype),
         "The tensor itself: it is dense.")  # fmt: skip
@@ -225,7 +223,7 @@ _always("to_dense", lambda self, dtype=None, masked_grad=None: self if dtype is 
 
 @only_method
 def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """Whether the tensor is in memory of the CPU that a GPU reads by itself."""
+    """Whether the tensor is in pinned (page-locked) memory."""
     if isinstance(device, int) and not isinstance(device, bool):
         plain_integer(device, "is_pinned", "device")
         if device < 0:
@@ -238,7 +236,7 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
 
 @only_method
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """A copy in memory of the CPU that a GPU reads by itself; the tensor itself if it is there."""
+    """A copy in pinned (page-locked) memory; the tensor itself if it is pinned."""
     if is_pinned(self, device):
         return self
     if not self.is_cpu:
@@ -249,7 +247,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
 
 
 def _accelerator() -> Any:
-    """The GPUs; an error where there are none."""
+    """The package for GPUs; an error if there is none."""
     backend = accelerator()
     if backend is None:
         raise RuntimeError("Cannot access accelerator device when none is available.")

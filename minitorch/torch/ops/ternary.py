@@ -1,4 +1,4 @@
-"""Elementwise operations on three operands and more: bounds, mixtures, products added."""
+"""Elementwise operations on three operands and more: clamp, lerp, addcmul."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from .surface import FUNCTIONS, alias, as_functions, check_tensor, in_place, int
 
 
 def together(name: str, compute: Callable[..., Array]) -> Callable[..., Array]:
-    """Let arrays meet in their common type and shape before a computation."""
+    """A computation on arrays promoted to their common dtype and broadcast first."""
     single = in_single(compute)
     return broadcasting(name, lambda *arrays, **params: single(*meet(arrays), **params))
 
 
 def broadcasting(name: str, compute: Callable[..., Array]) -> Callable[..., Array]:
-    """Let a computation say as Torch does that its arrays do not broadcast."""
+    """A computation that raises Torch's error if its arrays do not broadcast."""
 
     def run(*arrays: Any, **params: Any) -> Array:
         try:
@@ -50,7 +50,7 @@ def broadcasting(name: str, compute: Callable[..., Array]) -> Callable[..., Arra
 
 
 def _clamp(input: Array, min: Any, max: Any) -> Array:
-    """Bounds are numbers or arrays; where they cross, the upper one holds."""
+    """Clamp to bounds that are numbers or arrays; if they cross, the upper one wins."""
     given = [v for v in (min, max) if v is not None]
     plain = input.dtype.char in "fd" and all(map(fits_floats, given))
     if not plain:
@@ -67,7 +67,7 @@ def _clamp(input: Array, min: Any, max: Any) -> Array:
 
 
 def _check_bounds(input: Array, bounds: list[Any]) -> None:
-    """An error, as Torch's, for types that are not clamped and bounds that the type does not reach to."""
+    """Torch's error for unsupported dtypes, and for bounds that the dtype cannot represent."""
     if input.dtype.kind == "c":
         raise NotImplementedError("clamp is not supported for complex types")
     one_array = len(bounds) == 1 and type(bounds[0]) in ARRAYS
@@ -84,7 +84,7 @@ def _check_bounds(input: Array, bounds: list[Any]) -> None:
 
 
 def _where(mask: Any, g: Any) -> Any:
-    """A gradient where a mask holds, else 0 (also where the gradient is infinite)."""
+    """The gradient where a mask is True, else 0 (even if the gradient is infinite)."""
     return where(mask, g, 0)
 
 
@@ -105,11 +105,11 @@ def _above(g: Any, input: Any, min: Any, max: Any) -> Any:
 
 
 CLAMP = Op("clamp", ("input", "min", "max"), _clamp, {"input": _inside, "min": _below, "max": _above},
-           scalar=scalars.clamp, node="ClampBackward1", doc="Each element, limited to `min` and `max`.")  # fmt: skip
+           scalar=scalars.clamp, node="ClampBackward1", doc="Each element clamped to [min, max].")  # fmt: skip
 
 
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    """Each element, limited to `min` and `max`."""
+    """Each element clamped to [min, max]."""
     check_tensor("clamp", input)
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -117,13 +117,13 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 
 
 def clamp_min(input: Tensor, min: Any) -> Tensor:
-    """Each element, but no less than `min`."""
+    """Each element clamped to at least `min`."""
     check_tensor("clamp_min", input)
     return bind(CLAMP, (input, min, None), {})
 
 
 def clamp_max(input: Tensor, max: Any) -> Tensor:
-    """Each element, but no more than `max`."""
+    """Each element clamped to at most `max`."""
     check_tensor("clamp_max", input)
     return bind(CLAMP, (input, None, max), {})
 
@@ -134,8 +134,8 @@ def _nan_to_num(input: Array, nan: float, posinf: float | None, neginf: float | 
     low = limits.min if neginf is None else neginf
     wide = (
         input.astype(np.float32) if input.dtype.kind == "V" else input
-    )  # which NumPy does not know
-    with np.errstate(over="ignore"):  # a number beyond the type is infinite
+    )  # which NumPy does not support
+    with np.errstate(over="ignore"):  # a number too large for the dtype is infinite
         return np.nan_to_num(wide, nan=nan, posinf=high, neginf=low).astype(input.dtype, copy=False)
 
 
@@ -149,7 +149,7 @@ def nan_to_num(
     posinf: float | None = None,
     neginf: float | None = None,
 ) -> Tensor:
-    """NaN as `nan`, infinities as the largest and smallest numbers, or as given."""
+    """NaN replaced by `nan`, infinities by the largest and smallest numbers, or by given ones."""
     check_tensor("nan_to_num", input)
     if input.dtype.kind < dtypes.FLOATING:
         return input.clone()
@@ -183,7 +183,7 @@ LOGIT = Op("logit", ("input",), _logit, {"input": _logit_gradient}, kind=ELEMENT
 
 
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
-    """log(x / (1 - x)), the inverse of sigmoid; `eps` keeps x away from 0 and 1."""
+    """log(x / (1 - x)), the inverse of sigmoid; x is first clamped to [eps, 1 - eps]."""
     check_tensor("logit", input)
     if eps is not None and not input.dtype.is_complex:
         floating = input.dtype.is_floating_point
@@ -195,7 +195,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
 
 
 def _lerp(input: Array, end: Array, weight: Any) -> Array:
-    """From the nearer end, as Torch computes it."""
+    """Linear interpolation, computed from the nearer end as in Torch."""
     way = end - input
     if type(weight) not in ARRAYS:
         return input + weight * way if abs(weight) < 0.5 else end - way * (1 - weight)
@@ -206,11 +206,11 @@ LERP = Op("lerp", ("input", "end", "weight"), broadcasting("lerp", in_single(_le
     "input": lambda g, weight: g * conj(1 - weight),
     "end": lambda g, weight: g * conj(weight),
     "weight": lambda g, input, end: g * conj(end - input),
-}, scalar=scalars.lerp, doc="From `input` to `end` by `weight`.")  # fmt: skip
+}, scalar=scalars.lerp, doc="Linear interpolation: `input + weight * (end - input)`.")  # fmt: skip
 
 
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
-    """From `input` to `end` by `weight`."""
+    """Linear interpolation: `input + weight * (end - input)`."""
     check_tensor("lerp", end, "end")
     kind = input.dtype
     if end.dtype is not kind:
@@ -254,7 +254,7 @@ ADDCDIV = Op("addcdiv", ("input", "tensor1", "tensor2"),
 
 
 def _factor(name: str, value: Any, tensors: tuple[Tensor, ...]) -> Any:
-    """A factor in the type of what it multiplies; two-byte floats are multiplied in four bytes."""
+    """A factor in the dtype that it multiplies, or in float32 for half precision."""
     if fits_floats(value) and tensors[0].dtype.kind >= dtypes.FLOATING:
         return value
     value = plain_number(value, name, "value")
@@ -291,7 +291,7 @@ def addcdiv(
 
 
 def _in_its_type(fn: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A function whose `out=` has to be of the result's type, if bounds are numbers or a weight is none."""
+    """A function whose `out=` must have the result's dtype if bounds are numbers or a weight is a tensor."""
 
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Tensor:
         result = fn(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""For each view, the function that copies what it shows: `torch.permute_copy`."""
+"""For each view, the function that copies it: `torch.permute_copy`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .surface import FUNCTIONS, function, into, method
 
 
 def _copied(name: str, view: Any) -> None:
-    """`torch.name_copy`: what `name` shows, in memory of its own."""
+    """Declare `torch.name_copy`: a copy of the view `name`."""
 
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         shown = view(*args, **kwargs)
@@ -22,9 +22,9 @@ def _copied(name: str, view: Any) -> None:
         if out is None:
             return result
         written = into(out, result, call.__name__)
-        return None if isinstance(result, tuple) else written  # as Torch answers
+        return None if isinstance(result, tuple) else written  # as in Torch
 
-    call.__name__, call.__doc__ = f"{name}_copy", f"A copy of what `{name}` shows."
+    call.__name__, call.__doc__ = f"{name}_copy", f"`{name}`, as a copy in place of a view."
     function(call)
 
 
@@ -36,7 +36,7 @@ for _name in (
 
 
 def _viewed(input: Tensor, *how: Any, **named: Any) -> Tensor:
-    """The elements in another shape, which a copy always takes, or as another type."""
+    """A view with another shape, after a copy if needed, or another dtype."""
     as_type = any(isinstance(v, dtype) for v in (*how, *named.values()))
     return (input if as_type else input.contiguous()).view(*how, **named)
 

@@ -1,4 +1,4 @@
-"""Images: sampling at points, windows as columns, channels as pixels."""
+"""Operations on images: grid sampling, unfold and fold, pixel shuffle."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from .surface import FUNCTIONS, function
 UNFOLD = Op(
     "im2col", ("input",), lambda input, window: conv.unfold(input, *window),
     {"input": lambda g, shapes, window: bind(FOLD, (g,), {"size": shapes[0][2:], "window": window})},
-    doc="Windows as columns.", kind=MOVEMENT,
+    doc="Windows of images as columns.", kind=MOVEMENT,
 )  # fmt: skip
 FOLD = Op(
     "col2im", ("input",), lambda input, size, window: conv.fold(input, size, *window),
     {"input": lambda g, window: bind(UNFOLD, (g,), {"window": window})},
-    doc="Columns added up as overlapping windows.",
+    doc="Columns summed as overlapping windows of images.",
 )  # fmt: skip
 
 
 def _pair(what: str, value: Any) -> tuple[int, int]:
-    """Two whole numbers, from one for both or one for each."""
+    """Two integers, from one for both or one for each."""
     if isinstance(value, Tensor):
         value = list(value)
     sizes = plain_integers(value, "unfold", what)
@@ -49,7 +49,7 @@ def _pair(what: str, value: Any) -> tuple[int, int]:
 
 
 def _window(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Any, ...]:
-    """What `UNFOLD` and `FOLD` know of a window: each a pair."""
+    """The parameters of `UNFOLD` and `FOLD`, each a pair."""
     return (
         _pair("kernel_size", kernel_size), _pair("dilation", dilation), _pair("padding", padding),
         _pair("stride", stride),
@@ -79,7 +79,7 @@ def fold(
     padding: Any = 0,
     stride: Any = 1,
 ) -> Tensor:
-    """Columns (N, C kernel, windows) added up as overlapping windows of images."""
+    """Columns (N, C kernel, windows) summed as overlapping windows of images."""
     if input.ndim not in (2, 3) or 0 in input.shape[-2:]:
         raise RuntimeError(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
@@ -97,7 +97,7 @@ def fold(
 
 @function
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """(..., C r², H, W) as (..., C, H r, W r)."""
+    """(..., C r², H, W) rearranged to (..., C, H r, W r)."""
     r = upscale_factor
     if input.ndim < 3:
         raise RuntimeError(
@@ -120,7 +120,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 @function
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """(..., C, H r, W r) as (..., C r², H, W)."""
+    """(..., C, H r, W r) rearranged to (..., C r², H, W)."""
     r = downscale_factor
     if input.ndim < 3:
         raise RuntimeError(
@@ -142,7 +142,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 @function
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """The channels of several groups dealt out in turn."""
+    """The channels of several groups interleaved."""
     if input.ndim < 3:
         raise RuntimeError(
             f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}"
@@ -176,7 +176,7 @@ _DEFAULT_CHANGED = (
 
 
 def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
-    """For each pixel of an image the point where an affine map of the square -1 to 1 takes it."""
+    """A grid for `grid_sample`: an affine map applied to each pixel's coordinates in [-1, 1]."""
     if align_corners is None:
         warnings.warn(_DEFAULT_CHANGED, stacklevel=2)
     if not theta.dtype.is_floating_point:
@@ -201,7 +201,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
 
 
 def _centers(count: int, align: bool, kind: dtypes.dtype) -> Array:
-    """Where pixels lie between -1 and 1."""
+    """The coordinates of pixel centers in [-1, 1]."""
     if count <= 1:
         return np.zeros(count, kind.numpy)
     ends = linspace(-1, 1, count, dtype=kind, device="cpu")
@@ -216,13 +216,13 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """The image's values at points of the square -1 to 1.
+    """The image sampled at points of a grid, with coordinates in [-1, 1].
 
     Args:
         input: (N, C, H, W) or (N, C, D, H, W)
         grid: points (N, ..., 2 or 3), x first
         mode: bilinear, nearest or bicubic
-        padding_mode: what lies outside: zeros, the border, or a reflection
+        padding_mode: values outside the image: zeros, border or reflection
         align_corners: whether -1 and 1 are the centers of corner pixels, or their outer edges
     """
     _check_grid(input, grid, mode, padding_mode)
@@ -252,7 +252,7 @@ def grid_sample(
 
 
 def _gathered(planes: Tensor, sizes: tuple[int, ...], taps: list[list[Any]]) -> Tensor:
-    """The weighed sum of all combinations of taps; those outside the image count for nothing."""
+    """The weighted sum of all combinations of taps; those outside the image count as 0."""
     total: Any = 0
     for corner in itertools.product(*taps):
         index: Any = 0
@@ -273,14 +273,14 @@ def _gathered(planes: Tensor, sizes: tuple[int, ...], taps: list[list[Any]]) -> 
 
 
 def _pixel(x: Tensor, size: int, align: bool, dims: int) -> Tensor:
-    """A coordinate between -1 and 1 in pixels, rounded as PyTorch does it: at whole pixels derivatives jump."""
+    """A coordinate in [-1, 1] in pixels, rounded as in PyTorch: derivatives jump at whole pixels."""
     if dims == 3:
         return (x + 1) / 2 * (size - 1) if align else ((x + 1) * size - 1) / 2
     return (x + 1) * ((size - 1) / 2) if align else (x + 1) * (size / 2) - 0.5
 
 
 def _folded_back(x: Tensor, size: int, padding_mode: str, align: bool) -> Tensor:
-    """A coordinate brought back into the image, where the padding says so."""
+    """A coordinate clipped or reflected into the image, if the padding mode says so."""
     if padding_mode == "zeros":
         return x
     if padding_mode == "reflection":
@@ -295,7 +295,7 @@ def _folded_back(x: Tensor, size: int, padding_mode: str, align: bool) -> Tensor
 
 
 def _nearest_tap(x: Tensor) -> list[Any]:
-    """One pixel, whose weight is 1 wherever the point is: its derivative is 0."""
+    """The nearest pixel, with weight 1, so its derivative is 0."""
     return [
         (
             x.detach().round(),
@@ -351,7 +351,7 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> No
 
 
 def _declare_sampler(name: str, *dims: int) -> None:
-    """`torch.grid_sampler(input, grid, mode, padding, align_corners)`, with numbers for the modes."""
+    """Declare `torch.grid_sampler(input, grid, mode, padding, align_corners)`, with integers for the modes."""
 
     def call(
         input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
@@ -369,7 +369,7 @@ def _declare_sampler(name: str, *dims: int) -> None:
             input, grid, modes[0][interpolation_mode], modes[1][padding_mode], align_corners
         )
 
-    call.__name__, call.__doc__ = name, "The image's values at points of the square -1 to 1."
+    call.__name__, call.__doc__ = name, "The image sampled at points with coordinates in [-1, 1]."
     function(call)
 
 

@@ -1,4 +1,4 @@
-"""Windows for signals: `torch.hann_window` and its like, and those of `torch.signal.windows`."""
+"""Window functions: `torch.hann_window` and others, and those of `torch.signal.windows`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .promotion import plain_integer
 from .surface import FUNCTIONS
 
 Shape = Callable[[Array, int], Array]
-"""A window's values from the places 0, 1, ... and the number of the last place."""
+"""A window's values, from the indices 0, 1, ... and the last index."""
 
 
 def _cosines(coefficients: Sequence[float], last_first: bool = False) -> Shape:
-    """a[0] - a[1] cos(x) + a[2] cos(2x) - ..., from 0 to one whole turn; rounded in some order."""
+    """a[0] - a[1] cos(x) + a[2] cos(2x) - ..., for x from 0 to 2 pi."""
 
     def shape(places: Array, last: int) -> Array:
         turn = places * places.dtype.type(2 * math.pi / last)
@@ -37,7 +37,7 @@ def _bartlett(places: Array, last: int) -> Array:
 def _kaiser(beta: float) -> Shape:
     def shape(places: Array, last: int) -> Array:
         away = (places - places.dtype.type(last / 2)) / places.dtype.type(last / 2)
-        with np.errstate(all="ignore"):  # i0 is computed, and warns, in NumPy's own files
+        with np.errstate(all="ignore"):  # i0 warns from within NumPy's own files
             height = places.dtype.type(beta) * np.sqrt(np.maximum(1 - away * away, 0))
             return (np.i0(height) / np.i0(beta)).astype(places.dtype)
 
@@ -47,7 +47,7 @@ def _kaiser(beta: float) -> Shape:
 def _window(
     length: int, periodic: bool, kind: dtypes.dtype, shape: Shape, device: Any, requires_grad: bool
 ) -> Tensor:
-    """A window of some length; a periodic one is a longer one without its last place."""
+    """A window of a length; a periodic one is a symmetric one of one more element without its last."""
     wide = np.dtype(np.float32) if kind.itemsize == 2 else kind.numpy
     if length <= 1:
         values = np.ones(length, wide)
@@ -64,7 +64,7 @@ def _window(
 
 
 def _declare(name: str, shape_of: Callable[..., Shape], doc: str, **numbers: float) -> None:
-    """Declare `torch.name(window_length, periodic=True, numbers...)`."""
+    """Declare `torch.name(window_length, periodic=True, parameters...)`."""
 
     def call(
         window_length: int, periodic: bool = True, *values: float, dtype: Any = None, layout: Any = None,
@@ -131,7 +131,7 @@ def _symmetric(
 def general_cosine(
     M: int, *, a: Any, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:  # fmt: skip
-    """a[0] - a[1] cos(x) + a[2] cos(2x) - ..., over one turn."""
+    """The general cosine window: a[0] - a[1] cos(x) + a[2] cos(2x) - ..., for x from 0 to 2 pi."""
     if not isinstance(a, (list, tuple)):
         raise TypeError("Coefficients must be a list/tuple")
     if not a:
@@ -140,41 +140,41 @@ def general_cosine(
 
 
 def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options: Any) -> Tensor:
-    """alpha - (1 - alpha) cos(x), over one turn."""
+    """The general Hamming window: alpha - (1 - alpha) cos(x), for x from 0 to 2 pi."""
     return general_cosine(M, a=[alpha, 1 - alpha], sym=sym, **options)
 
 
 def hamming(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """Hamming's window: a raised cosine that does not begin at 0."""
+    """The Hamming window: a raised cosine that does not begin at 0."""
     return general_hamming(M, sym=sym, **options)
 
 
 def hann(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """Hann's window: half a cosine wave, raised."""
+    """The Hann window: a raised cosine."""
     return general_hamming(M, alpha=0.5, sym=sym, **options)
 
 
 def blackman(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """Blackman's window: two cosine waves."""
+    """The Blackman window: a sum of two cosines and a constant."""
     return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym, **options)
 
 
 def nuttall(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """Nuttall's window: three cosine waves."""
+    """The Nuttall window: a sum of three cosines and a constant."""
     return general_cosine(M, a=[0.3635819, 0.4891775, 0.1365995, 0.0106411], sym=sym, **options)
 
 
 def bartlett(
     M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:  # fmt: skip
-    """Bartlett's window: a triangle."""
+    """The Bartlett window: a triangle."""
     return _symmetric("bartlett", M, _bartlett, sym, dtype, layout, device, requires_grad)
 
 
 def cosine(
     M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:  # fmt: skip
-    """Half a sine wave."""
+    """The cosine (sine) window: half a sine wave."""
 
     def shape(places: Array, last: int) -> Array:
         return np.sin((places + places.dtype.type(0.5)) * places.dtype.type(math.pi / (last + 1)))
@@ -186,7 +186,7 @@ def exponential(
     M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: Any = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """exp(-|x - center| / tau)."""
+    """The exponential window: exp(-|x - center| / tau)."""
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
@@ -203,7 +203,7 @@ def gaussian(
     M: int, *, std: float = 1.0, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """exp(-(x / std)² / 2), from the middle."""
+    """The Gaussian window: exp(-(x / std)² / 2), with x from the middle."""
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
 
@@ -218,7 +218,7 @@ def kaiser(
     M: int, *, beta: float = 12.0, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Kaiser's window, from a Bessel function."""
+    """The Kaiser window, by a Bessel function."""
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
     return _symmetric("kaiser", M, _kaiser(beta), sym, dtype, layout, device, requires_grad)

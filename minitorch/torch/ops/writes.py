@@ -1,8 +1,8 @@
-"""Writing into memory that the graph may know: in-place operations, `out=`, views.
+"""In-place operations and writes into views, and how the graph records them.
 
 A write into a view is a write into its base. The base's history then passes through a
-`CopySlices` node, which sends the part of the gradient that was overwritten through the
-write; every other view of the base finds its new history through the base.
+`CopySlices` node, which sends the overwritten part of the gradient through the write;
+every other view of the base gets its new history from the base.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..interpreters import installed, interpret
 from ..numpy_warnings import SILENCE, are_errors_usual, silence
 from ..tensor import Array, Tensor, bump_version, edge_of, offset_in, tracks, view_refusal
 from .nodes import make_node
-from .record import Op, in_our_words
+from .record import Op, in_torch_words
 
 OVERLAP = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
@@ -60,8 +60,8 @@ def _write(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Tensor:
         for other in others:
             if isinstance(other, Tensor) and other._counter is target._counter:
                 check_overlap(arrays[0], other._array)
-    # What the derivative needs of the inputs is noted before the write, so that one that is
-    # overwritten is noticed.
+    # What the derivative needs of the inputs is saved before the write, so that an overwritten
+    # input is detected.
     filters = warnings.filters
     if not filters or filters[0] is not SILENCE:
         silence()
@@ -83,7 +83,7 @@ def _write(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Tensor:
             try:
                 result = as_array(compute(*arrays, **params))
             except TypeError as error:
-                raise in_our_words(error, op, arrays) from None
+                raise in_torch_words(error, op, arrays) from None
             write_result(target, result, op.name + "_")
     if node is not None:
         node.layout = arrays[0].shape, arrays[0].dtype
@@ -93,7 +93,7 @@ def _write(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Tensor:
 
 
 class InPlace:
-    """An operation that writes its result into the memory of its first input."""
+    """The in-place version of an operation: it writes its result into its first input."""
 
     writes = (0,)
 
@@ -104,11 +104,11 @@ class InPlace:
     @staticmethod
     @cache
     def of(op: Op) -> InPlace:
-        """The one that an operation has."""
+        """The in-place version of an operation, made once."""
         return InPlace(op)
 
     def perform(self, inputs: Sequence[Any], params: dict[str, Any]) -> Tensor:
-        """Compute, write and record, without asking interpreters."""
+        """Compute, write and record, bypassing interpreters."""
         return bind_in_place(self.op, inputs[0], inputs[1:], params, asked=True)
 
     def __repr__(self) -> str:
@@ -116,14 +116,14 @@ class InPlace:
 
 
 def before_write(target: Tensor) -> Tensor:
-    """A copy of what is about to be overwritten, with its history."""
+    """A copy, with its history, of a tensor that is about to be overwritten."""
     copy = target.detach().clone()
     copy._edge, copy._requires_grad = target._edge, target._requires_grad
     return copy
 
 
 def check_overlap(written: Array, read: Array, same_allowed: bool = True) -> None:
-    """RuntimeError where a write would change what is still to be read."""
+    """RuntimeError if the target partially overlaps an input in memory."""
     if not written.size or not (_is_dense(written) and _is_dense(read)):
         return
     a, b = _byte_bounds(written), _byte_bounds(read)
@@ -133,13 +133,13 @@ def check_overlap(written: Array, read: Array, same_allowed: bool = True) -> Non
 
 
 def _is_dense(array: Array) -> bool:
-    """Whether an array fills the memory from its first element to its last."""
+    """Whether an array has no gaps between its first and last element in memory."""
     low, high = _byte_bounds(array)
     return high - low == array.nbytes
 
 
 def _byte_bounds(array: Array) -> tuple[int, int]:
-    """The first address of an array's elements, and the one after the last."""
+    """The address of an array's first byte, and the one after its last."""
     low = high = address_of(array)
     for size, stride in zip(array.shape, array.strides, strict=True):
         if stride < 0:
@@ -150,7 +150,7 @@ def _byte_bounds(array: Array) -> tuple[int, int]:
 
 
 def _fits(arrays: Sequence[Any]) -> bool:
-    """Whether a ufunc can write straight into the first of its inputs."""
+    """Whether a ufunc can write directly into the first of its inputs."""
     target = arrays[0]
     if type(target) is not np.ndarray or target.dtype.kind != "f" or target.itemsize < 4:
         return False
@@ -164,7 +164,7 @@ def _fits(arrays: Sequence[Any]) -> bool:
 
 
 def check_writable(target: Tensor, recording: bool, overlapping: bool = False) -> None:
-    """RuntimeError where Torch refuses a write: leaves that are recorded, memory used twice."""
+    """RuntimeError where Torch refuses a write: leaves that require grad, overlapping memory."""
     array = target._array
     if (
         not overlapping
@@ -200,7 +200,7 @@ def check_writable(target: Tensor, recording: bool, overlapping: bool = False) -
 
 
 def write_result(target: Tensor, result: Array, name: str) -> None:
-    """Copy a result into a tensor's memory, checking shape and type as Torch does."""
+    """Copy a result into a tensor's memory, checking shape and dtype as Torch does."""
     array = target._array
     if result.shape != array.shape:
         raise RuntimeError(
@@ -214,7 +214,7 @@ def write_result(target: Tensor, result: Array, name: str) -> None:
 
 
 def check_castable(have: dtypes.dtype, want: dtypes.dtype) -> None:
-    """RuntimeError where a result would lose its kind: fractions, signs of complex numbers."""
+    """RuntimeError if a cast would lose the kind: complex to real, floating point to integer, anything to bool."""
     if have.kind > want.kind:
         names = [d.type_name.removesuffix("Tensor") for d in (have, want)]
         raise RuntimeError(
@@ -223,7 +223,7 @@ def check_castable(have: dtypes.dtype, want: dtypes.dtype) -> None:
 
 
 class CopySlices(Node):
-    """A recorded write into a view, seen from the base: part of its gradient goes through it."""
+    """A recorded write into a view, as a node of the base: it sends part of the gradient through the write."""
 
     def __init__(self, base_edge: Edge | None, inner: Node, base: Array, view: Array) -> None:
         super().__init__([base_edge, *inner.edges[1:]])
@@ -256,11 +256,11 @@ class CopySlices(Node):
 
 
 def rebase(target: Tensor, node: Node) -> None:
-    """Let a node be the history of a tensor that it has just written into."""
+    """Make a node the history of a tensor that it has just written into."""
     base = target._base
     if base is None:
         target._edge, target._requires_grad = (node, 0), True
         return
     outer = CopySlices(edge_of(base), node, base._array, target._array)
     base._edge, base._requires_grad = (outer, 0), True
-    target._view_version = -1  # the view finds its new history through the base
+    target._view_version = -1  # the view gets its new history from the base

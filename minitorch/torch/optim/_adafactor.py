@@ -1,4 +1,4 @@
-"""Adafactor: mean squares kept as rows and columns."""
+"""Adafactor."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .options import as_float, check_dense, check_lr, optimizer
 
 @optimizer
 class Adafactor(Optimizer):
-    """Adam with little memory: a matrix's mean squares from those of its rows and columns.
+    """Adafactor: mean squares of a matrix, factored into those of its rows and columns.
 
     (Shazeer and Stern, 2018.)
     """
@@ -56,7 +56,7 @@ class Adafactor(Optimizer):
 
     @no_grad()
     def step(self, closure: Closure = None) -> Any:
-        """Change the parameters once; return the closure's loss."""
+        """Update the parameters once; return the closure's loss."""
         loss = evaluated(closure)
         for group in self.param_groups:
             for p in group["params"]:

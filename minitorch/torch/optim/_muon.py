@@ -1,4 +1,4 @@
-"""Muon: momentum whose matrices are made orthogonal."""
+"""Muon: orthogonalized momentum."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Muon(Optimizer):
             raise ValueError(f"Adjust learning rate function {way} is not supported")
 
     def add_param_group(self, param_group: Group) -> None:
-        """Optimize some more matrices: a dict with "params" and options."""
+        """Add a group of matrices: a dict with "params" and options."""
         super().add_param_group(param_group)
         for p in param_group["params"]:
             if p.ndim != 2:
@@ -49,7 +49,7 @@ class Muon(Optimizer):
 
     @no_grad()
     def step(self, closure: Closure = None) -> Any:
-        """Change the parameters once; return the closure's loss."""
+        """Update the parameters once; return the closure's loss."""
         loss = evaluated(closure)
         for group in self.param_groups:
             for p in group["params"]:
@@ -72,7 +72,7 @@ class Muon(Optimizer):
 
 
 def _orthogonal(matrix: Any, coefficients: Any, steps: int, eps: float) -> Any:
-    """The nearest orthogonal matrix, roughly, by Newton-Schulz iteration in bfloat16."""
+    """An approximation of the nearest orthogonal matrix, by Newton-Schulz iteration in bfloat16."""
     if steps >= 100:
         raise ValueError("Number of steps must be less than 100 for computational efficiency")
     if len(coefficients) != 3:

@@ -1,4 +1,4 @@
-"""Adadelta: steps in the units of the parameters."""
+"""Adadelta."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .options import as_float, direction, optimizer
 
 @optimizer
 class Adadelta(ElementwiseOptimizer):
-    """Root mean squares of steps over those of gradients (Zeiler, 2012)."""
+    """Adadelta: steps scaled by the ratio of the RMS of past steps to that of gradients (Zeiler, 2012)."""
 
     params: ParamsT
     lr: float | Tensor = 1.0

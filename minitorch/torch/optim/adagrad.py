@@ -1,4 +1,4 @@
-"""Adagrad: steps that shrink with all squares so far."""
+"""Adagrad."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .options import as_float, direction, optimizer
 
 @optimizer
 class Adagrad(ElementwiseOptimizer):
-    """In units of the root of the sum of squares (Duchi, Hazan and Singer, 2011)."""
+    """Adagrad: gradients divided by the root of their sum of squares (Duchi, Hazan and Singer, 2011)."""
 
     params: ParamsT
     lr: float | Tensor = 1e-2
@@ -30,7 +30,7 @@ class Adagrad(ElementwiseOptimizer):
     fused: bool | None = None
 
     def add_param_group(self, param_group: Group) -> None:
-        """Optimize some more parameters: a dict with "params" and options."""
+        """Add a group of parameters: a dict with "params" and options."""
         super().add_param_group(param_group)
         for p in param_group["params"]:
             self.state[p] = self._start(param_group, p)
@@ -40,7 +40,7 @@ class Adagrad(ElementwiseOptimizer):
         return {"step": number(0.0), "sum": filled_like(p, value)}
 
     def share_memory(self) -> None:
-        """Move the state to memory that other processes see."""
+        """Move the state to shared memory."""
         for group in self.param_groups:
             for p in group["params"]:
                 self.state[p]["sum"].share_memory_()

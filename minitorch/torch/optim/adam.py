@@ -1,4 +1,4 @@
-"""Adam: steps in units of the gradient's root mean square."""
+"""Adam."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .options import as_float, direction, optimizer, weight_decay
 
 @optimizer
 class Adam(ElementwiseOptimizer):
-    """Along the mean gradient, in units of its root mean square (Kingma and Ba, 2014)."""
+    """Adam: the mean gradient divided by its root mean square (Kingma and Ba, 2014)."""
 
     params: ParamsT
     lr: float | Tensor = 1e-3

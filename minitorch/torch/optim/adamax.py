@@ -1,4 +1,4 @@
-"""Adamax: Adam with the largest recent gradient."""
+"""Adamax."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .options import as_float, direction, optimizer
 
 @optimizer
 class Adamax(ElementwiseOptimizer):
-    """Adam in units of the largest recent gradient (Kingma and Ba, 2014)."""
+    """Adamax: the mean gradient divided by its infinity norm (Kingma and Ba, 2014)."""
 
     params: ParamsT
     lr: float | Tensor = 2e-3

@@ -1,4 +1,4 @@
-"""Adam whose weight decay shrinks the parameters themselves."""
+"""Adam with decoupled weight decay."""
 
 from __future__ import annotations
 

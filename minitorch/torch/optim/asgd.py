@@ -1,4 +1,4 @@
-"""ASGD: gradient descent, and the average of where it has been."""
+"""ASGD: gradient descent with an average of the parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Optimizers whose step treats each element of a parameter by itself."""
+"""Optimizers whose step is elementwise."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from .options import check_dense, check_options
 
 Jobs = list[tuple[Tensor, Tensor, State]]
 Numbers = tuple[tuple[float, ...], tuple[float, ...]]
-"""What a formula takes besides arrays, and new values of what is counted."""
+"""The scalar arguments of a formula, and the new counts."""
 
 
 _methods: Any = Tensor
 _TENSORS = SimpleNamespace(
     sqrt=_methods.sqrt, abs=_methods.abs, maximum=_methods.maximum, where=where
 )
-"""What formulas need, of tensors."""
+"""The functions of formulas, for tensors."""
 
 
 class Step(Update):
-    """A step of an optimizer for some parameters, as an operation.
+    """An optimizer's step for some parameters, as an operation.
 
-    Its inputs are lists: the parameters, their gradients, and for each name in `state` and `counts` what the
-    optimizer remembers of each parameter. Its parameter `options` is the group that they belong to, so
-    that a learning rate is read at each call.
+    Its inputs are lists: the parameters, their gradients, and for each name in `state` and `counts` that
+    entry of the parameters' states. Its parameter `options` is the group that they belong to, so
+    that the learning rate is read at each call.
 
     Attributes:
-        formula: how one element changes
-        numbers: from the options and what is counted, as numbers of NumPy, to the formula's numbers
-            and the new counts
-        state: names of the tensors that the formula takes
-        counts: names of the numbers that a state keeps, as tensors without dimensions
+        formula: the update of one element
+        numbers: from the options and the counts, as NumPy numbers, to the formula's scalar
+            arguments and the new counts
+        state: names of the state tensors that the formula takes
+        counts: names of the state's numbers, zero-dimensional tensors
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Step(Update):
         self.names = state + counts
 
     def __call__(self, jobs: Jobs, options: Group) -> None:
-        """Take the step, for parameters that are given with their gradients and states."""
+        """Take the step for parameters, given with their gradients and states."""
         params, gradients, states = zip(*jobs, strict=True)
         inputs = params, gradients, *[[state[name] for state in states] for name in self.names]
         if installed:
@@ -77,7 +77,7 @@ class Step(Update):
             bump_versions(inputs[i])
 
     def _count(self, options: Group, params: int, counts: Any) -> tuple[Sequence[Any], Any]:
-        """The numbers of each parameter, and lists of the new counts."""
+        """The scalar arguments for each parameter, and lists of the new counts."""
         if not counts:
             return [self.numbers(options)[0]] * params, ()
         values = [[tensor._array.item() for tensor in tensors] for tensors in counts]
@@ -90,7 +90,7 @@ class Step(Update):
         return numbers, zip(*after, strict=True)
 
     def record(self, p: Tensor, gradient: Tensor, state: State, options: Group) -> None:
-        """Take the step with operations that are recorded, so that one can differentiate through it."""
+        """Take the step with recorded operations, so that it can be differentiated."""
         numbers, counts = self.numbers(
             options, *[as_numpy(state[name]._array)[()] for name in self.counts]
         )
@@ -103,17 +103,17 @@ class Step(Update):
 
 
 class ElementwiseOptimizer(Optimizer):
-    """An optimizer that is a formula of one number, of `formulas.py`.
+    """An optimizer whose update is an elementwise formula of `formulas.py`.
 
     All parameters of a group are updated in one operation.
     """
 
     def _check(self, options: Options) -> None:
-        """Errors for options that make no sense."""
+        """Raise errors for invalid options."""
         check_options(options)
 
     def _step(self, group: Group, first: bool) -> Step:
-        """The operation for a group; its first step may be another one."""
+        """The operation for a group, which may be another one at the first step."""
         raise NotImplementedError
 
     def _start(self, group: Group, p: Tensor) -> State:
@@ -123,7 +123,7 @@ class ElementwiseOptimizer(Optimizer):
         return {**counts, **{name: zeros_like(p) for name in step.state}}
 
     def step(self, closure: Closure = None) -> Any:
-        """Change the parameters once; return the closure's loss."""
+        """Update the parameters once; return the closure's loss."""
         loss = evaluated(closure)
         states = self.state
         for group in self.param_groups:
@@ -148,7 +148,7 @@ class ElementwiseOptimizer(Optimizer):
         return loss
 
     def _sparse_step(self, group: Group, p: Any, gradient: Any) -> None:
-        """Change the elements of a parameter that a sparse gradient names."""
+        """Update the elements of a parameter at the indices of a sparse gradient."""
         check_dense(self, gradient)
 
     def _perform(self, step: Step, jobs: Jobs, group: Group) -> None:

@@ -1,15 +1,15 @@
-"""One step of each algorithm, for one element: the bodies of the optimizers' kernels.
+"""The update of one element by each algorithm: the bodies of the optimizers' kernels.
 
-Each takes a namespace of functions `xp`, the parameter `p`, its gradient `g`, what the algorithm
-remembers of the element, and the numbers of this step; it returns the new `p` and what to remember. With
-NumPy as `xp` the same functions work on whole arrays (small parameters) and, compiled, on single numbers
-(in kernels), with equal results; with the functions of tensors they are recorded by autograd.
+Each takes a namespace of functions `xp`, the parameter `p`, its gradient `g`, the state of the
+element, and the scalars of this step; it returns the new `p` and the new state. With NumPy as `xp`
+the same functions work on whole arrays (small parameters) and, compiled, on single numbers (in
+kernels), with equal results; with the functions of tensors they are recorded by autograd.
 
-Numbers that most have in common:
+Common scalars:
 
 * `sign`: -1 where the optimizer maximizes, else 1
-* `decay`: weight decay that is added to the gradient; where it is 0, p does not count: it may be infinite
-* `keep`: weight decay that shrinks the parameter itself: what is left of it
+* `decay`: weight decay that is added to the gradient; if it is 0, p is ignored, since it may be infinite
+* `keep`: the factor of decoupled weight decay, by which the parameter is multiplied
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Number = Any
 
 
 def sgd(xp: Any, p: Number, g: Number, lr: Number, decay: Number, sign: Number) -> tuple[Number]:
-    """Down the gradient."""
+    """Gradient descent."""
     return (p - lr * (sign * g + decay * p) if decay != 0 else p - lr * sign * g,)
 
 
@@ -29,7 +29,7 @@ def momentum(
     xp: Any, p: Number, g: Number, velocity: Number,
     lr: Number, decay: Number, sign: Number, old: Number, new: Number, ahead: Number,
 ) -> tuple[Number, Number]:  # fmt: skip
-    """Down a running sum of gradients; Nesterov's variant looks ahead along it, others have `ahead` 0."""
+    """Gradient descent with momentum; `ahead` is not 0 for Nesterov momentum."""
     g = sign * g + (decay * p if decay != 0 else decay)
     velocity = old * velocity + new * g
     return p - lr * (g + ahead * velocity if ahead != 0 else velocity), velocity
@@ -40,7 +40,7 @@ def adam(
     lr: Number, decay: Number, keep: Number, sign: Number,
     new1: Number, beta2: Number, new2: Number, root: Number, eps: Number,
 ) -> tuple[Number, Number, Number]:  # fmt: skip
-    """Along the mean gradient, in units of its root mean square; `root` corrects the latter."""
+    """The mean gradient divided by its root mean square; `root` corrects the latter's bias."""
     g = sign * g + (decay * p if decay != 0 else decay)
     mean = mean + new1 * (g - mean)
     square = beta2 * square + new2 * g * g
@@ -76,7 +76,7 @@ def nadam(
     here: Number, ahead: Number, decay: Number, keep: Number, sign: Number,
     new1: Number, beta2: Number, new2: Number, correction: Number, eps: Number,
 ) -> tuple[Number, Number, Number]:  # fmt: skip
-    """Adam with Nesterov's look ahead."""
+    """Adam with Nesterov momentum."""
     g = sign * g + (decay * p if decay != 0 else decay)
     mean = mean + new1 * (g - mean)
     square = beta2 * square + new2 * g * g
@@ -89,7 +89,7 @@ def radam(
     lr: Number, decay: Number, keep: Number, sign: Number, new1: Number, beta2: Number,
     new2: Number, correction: Number, adaptive: Number, plain: Number, eps: Number,
 ) -> tuple[Number, Number, Number]:  # fmt: skip
-    """Adam that only adapts once the mean square can be trusted."""
+    """Adam with a rectified adaptive rate."""
     g = sign * g + (decay * p if decay != 0 else decay)
     mean = mean + new1 * (g - mean)
     square = beta2 * square + new2 * g * g
@@ -107,7 +107,7 @@ def adagrad(
     sign: Number,
     eps: Number,
 ) -> tuple[Number, Number]:
-    """In units of the root of all squares so far."""
+    """The gradient divided by the root of the sum of all squares so far."""
     g = sign * g + (decay * p if decay != 0 else decay)
     total = total + g * g
     return p - lr * g / (xp.sqrt(total) + eps), total
@@ -117,7 +117,7 @@ def adadelta(
     xp: Any, p: Number, g: Number, square: Number, moved: Number,
     lr: Number, decay: Number, sign: Number, rho: Number, new: Number, eps: Number,
 ) -> tuple[Number, Number, Number]:  # fmt: skip
-    """In the parameter's own units: root mean squares of steps over those of gradients."""
+    """The gradient times the ratio of the RMS of past steps to that of gradients."""
     g = sign * g + (decay * p if decay != 0 else decay)
     square = rho * square + new * g * g
     delta = xp.sqrt(moved + eps) / xp.sqrt(square + eps) * g
@@ -128,7 +128,7 @@ def rmsprop(
     xp: Any, p: Number, g: Number, square: Number,
     lr: Number, decay: Number, sign: Number, alpha: Number, new: Number, eps: Number,
 ) -> tuple[Number, Number]:  # fmt: skip
-    """In units of the root mean square."""
+    """The gradient divided by its root mean square."""
     g = sign * g + (decay * p if decay != 0 else decay)
     square = alpha * square + new * g * g
     return p - lr * g / (xp.sqrt(square) + eps), square
@@ -138,7 +138,7 @@ def rmsprop_centered(
     xp: Any, p: Number, g: Number, square: Number, mean: Number,
     lr: Number, decay: Number, sign: Number, alpha: Number, new: Number, eps: Number,
 ) -> tuple[Number, Number, Number]:  # fmt: skip
-    """In units of the standard deviation."""
+    """The gradient divided by its standard deviation."""
     g = sign * g + (decay * p if decay != 0 else decay)
     square = alpha * square + new * g * g
     mean = mean + new * (g - mean)
@@ -160,7 +160,7 @@ def rmsprop_centered_momentum(
     xp: Any, p: Number, g: Number, square: Number, velocity: Number, mean: Number,
     lr: Number, decay: Number, sign: Number, alpha: Number, new: Number, eps: Number, old: Number,
 ) -> tuple[Number, Number, Number, Number]:  # fmt: skip
-    """RMSprop around the mean, with momentum."""
+    """Centered RMSprop with momentum."""
     g = sign * g + (decay * p if decay != 0 else decay)
     square = alpha * square + new * g * g
     mean = mean + new * (g - mean)
@@ -172,7 +172,7 @@ def rprop(
     xp: Any, p: Number, g: Number, before: Number, size: Number,
     sign: Number, shrink: Number, grow: Number, smallest: Number, largest: Number, one: Number,
 ) -> tuple[Number, Number, Number]:  # fmt: skip
-    """By a size of its own that grows while the gradient keeps its sign, and shrinks when not."""
+    """A step size per element, which grows while the gradient keeps its sign, and shrinks when it changes."""
     g = sign * g
     up, down = one * (g * before > 0), one * (g * before < 0)
     size = size * (up * grow + down * shrink + (one - up - down))
@@ -185,7 +185,7 @@ def asgd(
     xp: Any, p: Number, g: Number, average: Number,
     eta: Number, decay: Number, keep: Number, sign: Number, old: Number, new: Number,
 ) -> tuple[Number, Number]:  # fmt: skip
-    """SGD, and the average of where it has been."""
+    """SGD, and an average of the parameters."""
     g = sign * g + (decay * p if decay != 0 else decay)
     p = keep * p - eta * g
     return p, old * average + new * p

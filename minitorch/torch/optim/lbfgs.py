@@ -1,4 +1,4 @@
-"""L-BFGS: Newton's method with curvature learned from past steps."""
+"""L-BFGS, a quasi-Newton method."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .optimizer import Closure, Group, Optimizer, Options, ParamsT
 from .options import as_float, check_options, optimizer
 
 Evaluate = Callable[[float], tuple[float, Any]]
-"""From a step length to the loss there and its gradient."""
+"""A function from a step length to the loss there and its gradient."""
 
 
 @optimizer
 class LBFGS(Optimizer):
-    """Quasi-Newton steps, with all parameters as one vector (one group only).
+    """Limited-memory BFGS, with all parameters as one vector (one group only).
 
     The closure is called several times in one step.
     """
@@ -40,7 +40,7 @@ class LBFGS(Optimizer):
             options["max_eval"] = options["max_iter"] * 5 // 4
 
     def add_param_group(self, param_group: Group) -> None:
-        """Set what is optimized: there is one group only."""
+        """Add the parameters: there is one group only."""
         if self.param_groups:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         super().add_param_group(param_group)
@@ -67,7 +67,7 @@ class LBFGS(Optimizer):
         return cat([_real(g).reshape(-1) for g in gradients])
 
     def _move(self, length: float, direction: Any) -> None:
-        """Add so much of a direction to the parameters."""
+        """Add a multiple of a direction to the parameters."""
         offset = 0
         for p in self._params:
             target = _real(p)
@@ -84,7 +84,7 @@ class LBFGS(Optimizer):
 
 
 def _real(tensor: Any) -> Any:
-    """A tensor of complex numbers as one of pairs of real ones."""
+    """A complex tensor as a real one with a last dimension of 2."""
     return view_as_real(tensor) if tensor.is_complex() else tensor
 
 
@@ -96,7 +96,7 @@ class _Search:
         self.lr = as_float(group["lr"])
 
     def run(self) -> Any:
-        """Iterate until something says stop, and keep what the next call needs."""
+        """Iterate until a stopping criterion holds, and save the state for the next call."""
         group, state = self.group, self.state
         first_loss = self.closure()
         loss, gradient = float(first_loss), self.optimizer._gradient()
@@ -140,10 +140,10 @@ class _Search:
         self, loss: float, gradient: Any, direction: Any, length: Any, slope: Any, done: int,
         last: bool,
     ) -> tuple[float, Any, Any, int]:  # fmt: skip
-        """Go along a direction: so far, or as far as the line search finds best.
+        """Move along a direction: by a given step length, or by one from the line search.
 
         Returns:
-            loss and gradient there, how far it was, how often the closure was called
+            loss and gradient there, the step length, the number of calls of the closure
         """
         optimizer, way = self.optimizer, self.group["line_search_fn"]
         if way is None:
@@ -171,7 +171,7 @@ class _Search:
 
 
 class _Memory:
-    """Past steps and how the gradient changed along them."""
+    """The history of steps and changes of the gradient."""
 
     def __init__(self, state: Any, size: int) -> None:
         self.size = size
@@ -183,7 +183,7 @@ class _Memory:
         self.gradient, self.loss = state.get("prev_flat_grad"), state.get("prev_loss")
 
     def direction(self, gradient: Any, first: bool) -> Any:
-        """Where to go: down the gradient, bent by the curvature that was seen."""
+        """The search direction: minus the gradient times the approximate inverse Hessian."""
         if first:
             self.changes, self.steps, self.inverses, self.scale = [], [], [], 1
             return gradient.neg()
@@ -199,7 +199,7 @@ class _Memory:
         return q
 
     def _learn(self, gradient: Any) -> None:
-        """Remember the last step, if it went where the loss curves up."""
+        """Add the last step to the history, if the curvature along it is positive."""
         change = gradient - self.gradient
         step = self.last * self.length
         product = change.dot(step)
@@ -217,11 +217,11 @@ class _Memory:
         return reversed(pairs) if newest_first else pairs
 
     def note(self, direction: Any, length: float, gradient: Any, loss: float) -> None:
-        """Keep the point that a step starts from."""
+        """Save the point that a step starts from."""
         self.last, self.length, self.gradient, self.loss = direction, length, gradient, loss
 
     def save(self, state: Any) -> None:
-        """Put everything into the optimizer's state, under Torch's names."""
+        """Save everything in the optimizer's state, under Torch's names."""
         state["d"], state["t"] = self.last, self.length
         state["old_dirs"], state["old_stps"], state["ro"] = self.changes, self.steps, self.inverses
         state["H_diag"], state["prev_flat_grad"] = self.scale, self.gradient
@@ -239,17 +239,17 @@ def _largest(x: Any) -> float:
 
 
 class _Point:
-    """A place on the line: how far, the loss, the gradient, the slope along the line."""
+    """A point on the line: step length, loss, gradient, directional derivative."""
 
     def __init__(self, t: Any, loss: float, gradient: Any, slope: Any) -> None:
         self.t, self.loss, self.gradient, self.slope = t, loss, gradient, slope
 
 
 class _Line:
-    """What is known of the loss along a direction, and what is asked of a step length there.
+    """The loss along a direction, and the Wolfe conditions.
 
     Attributes:
-        calls: how often the loss was evaluated
+        calls: number of evaluations of the loss
     """
 
     def __init__(self, evaluate: Evaluate, direction: Any, start: _Point, c1: float, c2: float) -> None:  # fmt: skip
@@ -257,17 +257,17 @@ class _Line:
         self.c1, self.c2 = c1, c2
 
     def look(self, t: Any) -> _Point:
-        """The point at a length."""
+        """The point at a step length."""
         self.calls += 1
         value, there = self.evaluate(t)
         return _Point(t, value, there, there.dot(self.direction).item())
 
     def too_high(self, point: _Point) -> bool:
-        """Whether the loss is not low enough there."""
+        """Whether the sufficient decrease condition fails."""
         return point.loss > self.start.loss + self.c1 * point.t * self.start.slope
 
     def flat(self, point: _Point) -> bool:
-        """Whether the slope is flat enough there."""
+        """Whether the curvature condition holds."""
         return abs(point.slope) <= -self.c2 * self.start.slope
 
 
@@ -275,13 +275,13 @@ def strong_wolfe(
     evaluate: Evaluate, t: Any, direction: Any, loss: float, gradient: Any, slope: Any,
     most: int, c1: float = 1e-4, c2: float = 0.9, tolerance: float = 1e-9,
 ) -> tuple[float, Any, Any, int]:  # fmt: skip
-    """A step length that lowers the loss enough and flattens the slope enough.
+    """A step length that satisfies the strong Wolfe conditions.
 
     First the step grows until an interval with such a length is found, then cubic
     interpolation narrows the interval.
 
     Returns:
-        the loss and the gradient there, the length, how often the loss was evaluated
+        the loss and the gradient there, the step length, the number of evaluations of the loss
     """
     line = _Line(evaluate, direction, _Point(0, loss, gradient, slope), c1, c2)
     ends, tries = _bracket(line, line.look(t), most)
@@ -290,7 +290,7 @@ def strong_wolfe(
 
 
 def _bracket(line: _Line, now: _Point, most: int) -> tuple[list[_Point], int]:
-    """The ends of an interval with a good length, or the only point if it is good; and the tries it took."""
+    """The ends of an interval with a suitable step length, or a single suitable point; and the number of iterations."""
     before = line.start
     for tries in range(most):
         if line.too_high(now) or (tries > 1 and now.loss >= before.loss):
@@ -305,7 +305,7 @@ def _bracket(line: _Line, now: _Point, most: int) -> tuple[list[_Point], int]:
 
 
 def _narrow(line: _Line, ends: list[_Point], most: int, tolerance: float) -> _Point:
-    """The best point of an interval, narrowed at most so often."""
+    """The best point of an interval, after at most a number of reductions."""
     largest = _largest(line.direction)
     stuck = False
     low, high = (0, 1) if ends[0].loss <= ends[1].loss else (1, 0)
@@ -329,7 +329,7 @@ def _narrow(line: _Line, ends: list[_Point], most: int, tolerance: float) -> _Po
 
 
 def _inside(t: Any, left: Any, right: Any, stuck: bool) -> tuple[Any, bool]:
-    """Keep a length away from the ends of its interval, from the second time it comes near."""
+    """Move a step length away from the ends of the interval, if it comes near them a second time."""
     margin = 0.1 * (right - left)
     if min(right - t, t - left) >= margin:
         return t, False
@@ -339,7 +339,7 @@ def _inside(t: Any, left: Any, right: Any, stuck: bool) -> tuple[Any, bool]:
 
 
 def _cubic_minimum(a: _Point, b: _Point, bounds: tuple[Any, Any] | None = None) -> Any:
-    """Where a cubic through two points, with their slopes, is lowest within bounds."""
+    """The minimum within bounds of the cubic through two points with their slopes."""
     low, high = bounds or (min(a.t, b.t), max(a.t, b.t))
     d1 = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t)
     square = d1**2 - a.slope * b.slope

@@ -1,4 +1,4 @@
-"""NAdam: Adam that looks ahead."""
+"""NAdam: Adam with Nesterov momentum."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _numbers(options: Options, steps: float, product: Any) -> Numbers:
         return beta1 * (1.0 - 0.5 * 0.96 ** (steps * options["momentum_decay"]))
 
     now, after = mu(steps), mu(steps + 1)
-    product *= now  # rounded to its own type
+    product *= now  # rounded to its own dtype
     so_far = float(product)
     here = lr * (1.0 - now) / (1.0 - so_far)
     ahead = lr * after / (1.0 - so_far * after)

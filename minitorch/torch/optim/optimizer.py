@@ -1,4 +1,4 @@
-"""What all optimizers share: groups of parameters with options, and a state for each parameter."""
+"""The base class of optimizers: groups of parameters with options, and a state for each parameter."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Group = dict[str, Any]
 State = dict[str, Any]
 Options = dict[str, Any]
 ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
-"""What an optimizer is made from: tensors, groups of them, or tensors with names."""
+"""The argument `params`: tensors, groups of them, or tensors with names."""
 
 
 class _Required:
-    """Stands for an option that every group must give."""
+    """Marks an option that every group must give."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
@@ -53,7 +53,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
 
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
-    """A `step` around which hooks run."""
+    """A `step` with hooks before and after it."""
 
     @functools.wraps(step)
     def call(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -88,15 +88,15 @@ _HOOKS = (
 
 
 class Optimizer:
-    """Changes parameters by their gradients.
+    """Updates parameters by their gradients.
 
     Args:
-        params: tensors, or dicts with "params" and options of their own
+        params: tensors, or groups: dicts with "params" and options
         defaults: options of groups that do not give them
 
     Attributes:
         param_groups: dicts with "params" and options
-        state: what is remembered of each parameter
+        state: the state of each parameter
     """
 
     _optimizer_step_pre_hooks: OrderedDict[int, Any]
@@ -125,7 +125,7 @@ class Optimizer:
             self.add_param_group(group)
 
     def _prepare(self) -> None:
-        """Give this optimizer its hooks, and its class a step that runs them."""
+        """Add the dicts of hooks, and wrap the class's `step` so that it runs them."""
         for name in _HOOKS:
             vars(self).setdefault(f"_optimizer_{name}_hooks", OrderedDict())
         cls = type(self)
@@ -149,7 +149,7 @@ class Optimizer:
                     self._renew(remembered)
 
     def _renew(self, state: State) -> None:
-        """Bring the state of a parameter from an old file to today's form."""
+        """Convert a parameter's state from an old file."""
         if "step" in state and not isinstance(state["step"], Tensor):
             state["step"] = number(state["step"])
 
@@ -197,7 +197,7 @@ class Optimizer:
     # --- State ---------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """State and groups, with numbers in the place of parameters."""
+        """The state and the groups, with integers in place of parameters."""
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
         everyone = chain.from_iterable(group["params"] for group in self.param_groups)
@@ -223,7 +223,7 @@ class Optimizer:
         return packed
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` gave, of this optimizer or of one with equal groups."""
+        """Restore a state from `state_dict`, of this optimizer or of one with equal groups."""
         state_dict = dict(state_dict)
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             changed = hook(self, state_dict)
@@ -256,7 +256,7 @@ class Optimizer:
     # --- Groups --------------------------------------------------------------------------
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Optimize some more parameters: a dict with "params" and options."""
+        """Add a group of parameters: a dict with "params" and options."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params, names = _listed(param_group["params"])
@@ -303,7 +303,7 @@ class Optimizer:
     # --- Steps ---------------------------------------------------------------------------
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget all gradients, or make them 0."""
+        """Set all gradients to None, or to 0."""
         for group in self.param_groups:
             for p in group["params"]:
                 if set_to_none:
@@ -316,13 +316,13 @@ class Optimizer:
                     p._grad.zero_()
 
     def step(self, closure: Closure = None) -> Any:
-        """Change the parameters once."""
+        """Update the parameters once; subclasses implement it."""
         raise NotImplementedError
 
 
 @functools.cache
 def _default_options(kind: type[Optimizer]) -> dict[str, Any]:
-    """The options of an optimizer and their defaults: groups in old files lack those added later."""
+    """The defaults of an optimizer's options, for groups in old files that lack some."""
     if not kind.__module__.startswith(__name__.rpartition(".")[0]):
         return {}
     parameters = inspect.signature(kind).parameters.values()
@@ -332,7 +332,7 @@ def _default_options(kind: type[Optimizer]) -> dict[str, Any]:
 
 
 def _type_name(value: Any) -> str:
-    """The name of a value's type, as Torch writes it."""
+    """Torch's name for a value's type."""
     if isinstance(value, Tensor):
         return f"torch.{value.dtype.type_name}"
     kind = type(value)
@@ -358,7 +358,7 @@ def _listed(params: Any) -> tuple[list[Any], list[str]]:
 
 
 def _fitted(value: Any, param: Tensor, key: Any = None) -> Any:
-    """A copy of a loaded state whose tensors have the parameter's type and device, but for counts of steps."""
+    """A copy of a loaded state with its tensors, except step counts, in the parameter's dtype and device."""
     if isinstance(value, Tensor):
         if key == "step":
             return value.cpu()
@@ -376,14 +376,14 @@ def _fitted(value: Any, param: Tensor, key: Any = None) -> Any:
 
 
 def number(value: float) -> Tensor:
-    """A number that a state keeps: a tensor without dimensions, as in Torch's files."""
+    """A number in a state: a zero-dimensional tensor, as in Torch's files."""
     double = dtypes.get_default_dtype() is dtypes.float64
     dtype = dtypes.float64 if double else dtypes.float32
     return tensor(float(value), dtype=dtype)
 
 
 def filled_like(p: Tensor, value: float) -> Tensor:
-    """A tensor like a parameter that holds one number, of a complex one in both parts."""
+    """A tensor of a parameter's shape filled with a number, for complex ones in both parts."""
     return full_like(p, complex(value, value) if p.is_complex() else value)
 
 

@@ -23,7 +23,7 @@ Kind = TypeVar("Kind", bound=type[Optimizer])
 
 @dataclass_transform(eq_default=False)
 def optimizer(cls: Kind) -> Kind:
-    """Make a class's `__init__` from its annotations; `_check`, if it has that, looks at the options."""
+    """Generate a class's `__init__` from its annotations; its `_check`, if any, checks the options."""
 
     def build(self: Any, options: Options) -> None:
         params = options.pop("params")
@@ -35,7 +35,7 @@ def optimizer(cls: Kind) -> Kind:
 
 
 def as_float(value: Any) -> Any:
-    """A number that may be given as a tensor."""
+    """A float, from a number or a tensor."""
     return value.item() if isinstance(value, Tensor) else value
 
 
@@ -47,7 +47,7 @@ _AT_LEAST_0 = (
 
 
 def check_options(options: Options) -> None:
-    """Errors for values that make no sense, in the words that most of Torch's optimizers use."""
+    """Torch's errors for invalid values of common options."""
     check_lr(options["lr"])
     for name in _AT_LEAST_0:
         if name in options and not options[name] >= 0.0:
@@ -85,6 +85,6 @@ def direction(options: Options) -> float:
 
 
 def weight_decay(options: Options, lr: float) -> tuple[float, float]:
-    """What decay adds to the gradient, and what it leaves of the parameter itself."""
+    """The weight decay added to the gradient, and the factor of decoupled weight decay."""
     decay = as_float(options["weight_decay"])
     return (0.0, 1 - lr * decay) if options["decoupled_weight_decay"] else (decay, 1.0)

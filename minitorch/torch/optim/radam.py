@@ -1,4 +1,4 @@
-"""RAdam: Adam that waits until it knows the scale of gradients."""
+"""RAdam: Adam with a rectified adaptive rate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .options import as_float, direction, optimizer, weight_decay
 
 @optimizer
 class RAdam(ElementwiseOptimizer):
-    """Adam with a rectified adaptive rate (Liu and others, 2019)."""
+    """RAdam: the rate adapts only once the mean square is reliable (Liu and others, 2019)."""
 
     params: ParamsT
     lr: float | Tensor = 1e-3

@@ -1,4 +1,4 @@
-"""RMSprop: steps in units of the root mean square."""
+"""RMSprop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .options import as_float, direction, optimizer
 
 @optimizer
 class RMSprop(ElementwiseOptimizer):
-    """The gradient in units of its root mean square, or of its standard deviation (`centered`)."""
+    """RMSprop: the gradient divided by its root mean square, or its standard deviation (`centered`)."""
 
     params: ParamsT
     lr: float | Tensor = 1e-2
@@ -48,4 +48,4 @@ _STEPS = {
         ("square_avg", "momentum_buffer", "grad_avg"),
     ),
 }  # fmt: skip
-"""By whether there is momentum, and whether squares are taken around the mean."""
+"""The step for (momentum, centered)."""

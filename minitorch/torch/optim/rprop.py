@@ -1,4 +1,4 @@
-"""Rprop: a step size for each element, by the sign of its gradient alone."""
+"""Rprop: a step size for each element, which depends on the signs of gradients only."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from .options import as_float, direction, optimizer
 
 @optimizer
 class SGD(ElementwiseOptimizer):
-    """Down the gradient, or with momentum down a running sum of gradients."""
+    """Stochastic gradient descent, with momentum, dampening, weight decay and Nesterov momentum."""
 
     params: ParamsT
     lr: float | Tensor = 1e-3

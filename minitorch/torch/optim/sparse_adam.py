@@ -1,4 +1,4 @@
-"""Adam for tables of which each step touches a few rows."""
+"""Adam for sparse gradients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .options import as_float, check_betas, check_lr, optimizer
 
 @optimizer
 class SparseAdam(Optimizer):
-    """Adam for sparse gradients: rows without one, and their means, stay as they are."""
+    """Adam for sparse gradients: rows without a gradient, and their state, stay unchanged."""
 
     params: ParamsT
     lr: float | Tensor = 1e-3
@@ -30,11 +30,11 @@ class SparseAdam(Optimizer):
         check_betas(options["betas"])
 
     def _renew(self, state: State) -> None:
-        """Steps are plain numbers here, as in Torch."""
+        """Keep the state: step counts are plain numbers here, as in Torch."""
 
     @no_grad()
     def step(self, closure: Closure = None) -> Any:
-        """Change the parameters once; return the closure's loss."""
+        """Update the parameters once; return the closure's loss."""
         loss = evaluated(closure)
         for group in self.param_groups:
             for p in group["params"]:
@@ -62,7 +62,7 @@ class SparseAdam(Optimizer):
 
 
 def _moved(mean: Any, values: Any, share: float) -> Any:
-    """A running mean, moved towards sparse values; what it is then where they are."""
+    """Update a running mean by sparse values; return its new values at their indices."""
     old = mean.sparse_mask(values)._values()
     mean.add_(values._with((values._values() - old) * share))
     return mean.sparse_mask(values)._values()

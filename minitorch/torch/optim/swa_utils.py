@@ -26,7 +26,7 @@ def _check_decay(decay: float) -> None:
 
 
 def _moves(tensor: Tensor) -> bool:
-    """Whether a tensor can go part of the way to another: it holds no whole numbers."""
+    """Whether a tensor can be averaged: its dtype is floating point or complex."""
     return tensor.dtype.kind >= dtypes.FLOATING
 
 
@@ -86,7 +86,7 @@ class AveragedModel(Module):
 
     Args:
         model: what is averaged
-        device: where the averages live
+        device: of the averages
         avg_fn: `avg_fn(average, current, count)` computes one new average
         multi_avg_fn: `multi_avg_fn(averages, currents, count)` updates all in place
         use_buffers: whether buffers are averaged too, rather than copied
@@ -114,11 +114,11 @@ class AveragedModel(Module):
         self.use_buffers = use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the averaged model computes."""
+        """The output of the averaged model."""
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
-        """Take the model as it is now into the averages."""
+        """Update the averages by the model's present parameters."""
         averages, current = self._tensors(self.module), self._tensors(model)
         if self.n_averaged == 0:
             for average, new in zip(averages, current, strict=True):
@@ -134,14 +134,14 @@ class AveragedModel(Module):
         self.n_averaged += 1  # type: ignore[assignment]
 
     def _tensors(self, model: Module) -> list[Tensor]:
-        """What is averaged of a model, outside the graph."""
+        """The tensors of a model that are averaged, detached."""
         buffers = model.buffers() if self.use_buffers else ()
         return [t.detach() for t in itertools.chain(model.parameters(), buffers)]
 
 
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Compute the running statistics of batch norms anew, from all batches of a loader."""
+    """Recompute the running statistics of batch norms, from all batches of a loader."""
     momenta: dict[Any, Any] = {}
     for module in model.modules():
         if isinstance(module, _BatchNorm):
@@ -162,7 +162,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 
 class SWALR(LRScheduler):
-    """From the current rates to `swa_lr` over `anneal_epochs`, then constant."""
+    """Annealing from the current rates to `swa_lr` over `anneal_epochs`, then constant."""
 
     def __init__(
         self,
@@ -186,7 +186,7 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def anneal_func(self, t: float) -> float:
-        """How far a share of the way leads."""
+        """The weight of the final rate at a fraction of the annealing."""
         return t if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * t)) / 2
 
     def _rates(self) -> list[Rate]:

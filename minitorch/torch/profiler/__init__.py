@@ -1,4 +1,4 @@
-"""Where a program spends its time."""
+"""The profiler: where a program spends its time."""
 
 from .events import EventList as EventList
 from .events import FunctionEvent as FunctionEvent
@@ -12,5 +12,5 @@ from .recording import record_function as record_function
 
 
 def kineto_available() -> bool:
-    """Whether what `profile` needs is there."""
+    """Whether `profile` is available."""
     return True

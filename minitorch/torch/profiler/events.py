@@ -1,4 +1,4 @@
-"""What was recorded: events, their sums by name, and tables of them."""
+"""Recorded events, their sums by name, and tables of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class FunctionEvent:
-    """Something that took time; times are in microseconds."""
+    """One event; times are in microseconds."""
 
     count = 1
     is_async = False
@@ -25,22 +25,22 @@ class FunctionEvent:
         self.cpu_parent: FunctionEvent | None = None
 
     def end(self, now: int) -> None:
-        """Note when it ended."""
+        """Set the end."""
         self.cpu_time_total = (now - self.start_ns) / 1000
         self.self_cpu_time_total = self.cpu_time_total
 
     def add_child(self, child: FunctionEvent) -> None:
-        """Note what happened within it."""
+        """Add an event that happened within it."""
         self.cpu_children.append(child)
         child.cpu_parent = self
 
     @property
     def cpu_time(self) -> float:
-        """How long it took."""
+        """The duration."""
         return self.cpu_time_total
 
     def own_time(self) -> float:
-        """How long it took without what happened within it."""
+        """The duration without that of its children."""
         return self.cpu_time_total - sum(c.cpu_time_total for c in self.cpu_children)
 
     def __repr__(self) -> str:
@@ -63,7 +63,7 @@ class FunctionEventAvg:
         self.cpu_time_total = self.self_cpu_time_total = 0.0
 
     def add(self, event: FunctionEvent) -> None:
-        """Count one more."""
+        """Add an event."""
         self.count += 1
         self.self_cpu_time_total += event.own_time()
         if not _within_its_like(event):
@@ -71,7 +71,7 @@ class FunctionEventAvg:
 
     @property
     def cpu_time(self) -> float:
-        """How long one takes, on average."""
+        """The mean duration."""
         return self.cpu_time_total / self.count if self.count else 0.0
 
     def __repr__(self) -> str:
@@ -82,7 +82,7 @@ class FunctionEventAvg:
 
 
 def _within_its_like(event: FunctionEvent) -> bool:
-    """Whether it happened within an event of the same name, whose time has it already."""
+    """Whether it is within an event of the same name, whose time includes it."""
     parent = event.cpu_parent
     while parent is not None:
         if parent.key == event.key:
@@ -92,7 +92,7 @@ def _within_its_like(event: FunctionEvent) -> bool:
 
 
 def format_time(microseconds: float) -> str:
-    """A time with the unit that suits it."""
+    """A time with a suitable unit."""
     if microseconds >= 1e6:
         return f"{microseconds / 1e6:.3f}s"
     return f"{microseconds / 1e3:.3f}ms" if microseconds >= 1e3 else f"{microseconds:.3f}us"
@@ -103,7 +103,7 @@ class EventList(list[Any]):
 
     @property
     def self_cpu_time_total(self) -> float:
-        """How long everything took."""
+        """The total time."""
         return sum(
             e.own_time() if isinstance(e, FunctionEvent) else e.self_cpu_time_total for e in self
         )
@@ -139,7 +139,7 @@ class EventList(list[Any]):
         top_level_events_only: bool = False,
         **_: Any,
     ) -> str:
-        """The events as text, those first that took longest."""
+        """The events as a text table, the longest ones first."""
         rows: list[Any] = list(self)
         if sort_by is not None:
             by = sort_by.replace("cuda", "device")

@@ -1,4 +1,4 @@
-"""`torch.profiler.profile`: recordings, all the time or in some steps."""
+"""`torch.profiler.profile`: recordings, of everything or of some steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ProfilerActivity(Enum):
 
 
 class ProfilerAction(Enum):
-    """What a profiler does in a step."""
+    """The action of a profiler in a step."""
 
     NONE = 0
     WARMUP = 1
@@ -50,7 +50,7 @@ def schedule(
     skip_first: int = 0,
     skip_first_wait: int = 0,
 ) -> Callable[[int], ProfilerAction]:
-    """What to do in each step: wait, warm up, record, and again."""
+    """A function from a step to an action: wait, warm up, record, and repeat."""
     if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
         raise AssertionError(
             f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup={warmup} "
@@ -99,7 +99,7 @@ class profile:  # noqa: N801
 
     Args:
         activities: what to record; there is the CPU
-        schedule: what to do in each step; the program says when one ends by calling `step`
+        schedule: the action in each step; the program calls `step` at the end of each
         on_trace_ready: called with this object after each recording
         record_shapes: whether to note the shapes of inputs
     """
@@ -135,17 +135,17 @@ class profile:  # noqa: N801
         self.stop()
 
     def start(self) -> None:
-        """Begin, with what the schedule says for the first step."""
+        """Begin with the action of the first step."""
         if self.current_action in RECORDING:
             self._begin()
 
     def stop(self) -> None:
-        """End; a recording that is under way is ready."""
+        """End, and finish the current recording."""
         if self._recorder is not None:
             self._finish()
 
     def step(self) -> None:
-        """A step of the program has ended."""
+        """End a step of the program."""
         before = self.current_action
         self.step_num += 1
         self.current_action = self.schedule(self.step_num)
@@ -191,7 +191,7 @@ class profile:  # noqa: N801
         os.unlink(path[:-3])
 
     def add_metadata(self, key: str, value: str) -> None:
-        """Note something about the recording."""
+        """Add metadata to the recording."""
         self._metadata[key] = value
 
     add_metadata_json = preset_metadata_json = add_metadata

@@ -1,7 +1,7 @@
-"""Noting what happens, and how long it takes.
+"""Recording of operations and their durations.
 
-A recorder is an interpreter that looks at the clock before and after each operation. Operations, derivatives, steps of
-optimizers and the program's own ranges lie within each other like brackets.
+A recorder is an interpreter that reads the clock before and after each operation. Operations, derivatives, steps of
+optimizers and the program's own ranges are nested.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Recorder(GlobalInterpreter):
         self.open = threading.local()  # per thread: events that have not ended
 
     def start(self) -> None:
-        """Begin to note what happens."""
+        """Start recording."""
         self.begun = perf_counter_ns()
         self.step_hooks = [
             register_optimizer_step_pre_hook(self._step_begins),
@@ -43,7 +43,7 @@ class Recorder(GlobalInterpreter):
         _recorders.append(self)
 
     def stop(self) -> None:
-        """Stop."""
+        """Stop recording."""
         _recorders.remove(self)
         self.remove()
         for hook in self.step_hooks:
@@ -73,15 +73,15 @@ class Recorder(GlobalInterpreter):
     # --- Brackets ------------------------------------------------------------------------------
 
     def enter(self, name: str, shapes: list[Any] | None = None) -> None:
-        """Something begins."""
+        """Begin an event."""
         stack = self._stack()
         stack.append(FunctionEvent(name, perf_counter_ns() - self.begun, shapes or []))
 
     def leave(self) -> None:
-        """What began last has ended."""
+        """End the innermost event."""
         stack = self._stack()
         if not stack:
-            return  # it began before the recording did
+            return  # it began before the recording
         event = stack.pop()
         event.end(perf_counter_ns() - self.begun)
         if stack:
@@ -90,7 +90,7 @@ class Recorder(GlobalInterpreter):
 
     @contextmanager
     def range(self, name: str, shapes: list[Any] | None = None) -> Iterator[None]:
-        """Note how long something takes."""
+        """Record a range within `with`."""
         self.enter(name, shapes)
         try:
             yield
@@ -108,7 +108,7 @@ def _shape(x: Any) -> list[int]:
 
 
 class record_function(_Mode):  # noqa: N801
-    """Give part of a program a name in the record: `with record_function("name"):`."""
+    """Record part of a program under a name: `with record_function("name"):`."""
 
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name, self.args = name, args
@@ -124,5 +124,5 @@ class record_function(_Mode):  # noqa: N801
             recorder.leave()
 
     def clone(self) -> record_function:
-        """One like this, for a call of its own."""
+        """A copy, for another call."""
         return record_function(self.name, self.args)

@@ -1,4 +1,4 @@
-"""Which way attention is computed: names that programs choose from; here there is one way."""
+"""The choice of an implementation of attention; here there is a single one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class SDPBackend(IntEnum):
-    """The ways to compute attention that Torch knows."""
+    """Torch's implementations of attention."""
 
     ERROR = -1
     MATH = 0
@@ -23,7 +23,7 @@ class SDPBackend(IntEnum):
 def sdpa_kernel(
     backends: list[SDPBackend] | SDPBackend, set_priority: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """Accept a choice for the length of a `with` block."""
+    """Accept a choice of implementations within a `with` block; it has no effect."""
     if not isinstance(backends, (list, SDPBackend)):
         raise AssertionError(
             "Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "

@@ -1,7 +1,7 @@
-"""Masks of causal attention that are told apart by name: `causal_upper_left` and `causal_lower_right`.
+"""Causal masks for attention, aligned with the upper left or the lower right corner.
 
-Where there are as many keys as queries both are one. Else the triangle begins in the first corner, or ends in the last, as
-it must where earlier keys were kept.
+With as many keys as queries both are the same. Else the triangle begins in the upper left corner, or ends in the lower
+right one, as is needed with a cache of earlier keys.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from .. import functional
 
 
 class CausalVariant(IntEnum):
-    """Where the triangle of a mask lies."""
+    """The alignment of a causal mask."""
 
     UPPER_LEFT = 1
     LOWER_RIGHT = 2
 
 
 class CausalBias(Tensor):
-    """A mask for `scaled_dot_product_attention`: queries look at no key that comes after them.
+    """A causal mask for `scaled_dot_product_attention`: queries do not attend to later keys.
 
     Attributes:
-        variant: where the triangle lies
-        seq_len_q: how many queries there are
-        seq_len_kv: how many keys
+        variant: the alignment
+        seq_len_q: number of queries
+        seq_len_kv: number of keys
     """
 
     variant: CausalVariant
@@ -62,7 +62,7 @@ class CausalBias(Tensor):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]
-        """Attention takes the mask as it is; nothing else takes it."""
+        """Attention accepts the mask as it is; other functions get an error."""
         kwargs = kwargs or {}
         if getattr(func, "__name__", "") != "scaled_dot_product_attention":
             with DisableTorchFunctionSubclass():
@@ -82,14 +82,14 @@ def _attention(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: floa
 
 
 def causal_upper_left(*size: int) -> CausalBias:
-    """The mask whose triangle begins in the first corner."""
+    """The causal mask aligned with the upper left corner."""
     if len(size) != 2:
         raise RuntimeError("causal_upper_left only supports 2D tensors")
     return CausalBias(CausalVariant.UPPER_LEFT, *size)
 
 
 def causal_lower_right(*size: int) -> CausalBias:
-    """The mask whose triangle ends in the last corner."""
+    """The causal mask aligned with the lower right corner."""
     if len(size) != 2:
         raise RuntimeError("causal_lower_right only supports 2D tensors")
     return CausalBias(CausalVariant.LOWER_RIGHT, *size)

@@ -1,7 +1,7 @@
-"""Attention whose scores a program changes, and masks that a function of places gives.
+"""Attention with scores modified by a function, and masks given by a function of indices.
 
-Functions are called once, with places as tensors that broadcast to the whole matrix of scores. The
-whole matrix is computed; blocks say what of it a mask leaves out.
+The functions are called once, with indices as tensors that broadcast to the whole matrix of scores. The
+whole matrix is computed; a `BlockMask` says which blocks are masked.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ MaskMod = Callable[..., Tensor]
 
 
 class AuxRequest(NamedTuple):
-    """What else `flex_attention` shall return."""
+    """The auxiliary outputs that `flex_attention` shall return."""
 
     lse: bool = False
     max_scores: bool = False
 
 
 class AuxOutput(NamedTuple):
-    """What else was asked for."""
+    """The auxiliary outputs."""
 
     lse: Tensor | None = None
     max_scores: Tensor | None = None
@@ -38,12 +38,12 @@ class AuxOutput(NamedTuple):
 
 
 def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
-    """A mask that leaves nothing out."""
+    """A mask that keeps everything."""
     return (token_q >= 0) | (token_kv >= 0)
 
 
 def and_masks(*mask_mods: MaskMod) -> MaskMod:
-    """A mask that keeps what all of these keep."""
+    """The logical and of masks."""
 
     def both(b: Tensor, h: Tensor, q: Tensor, kv: Tensor) -> Tensor:
         kept = noop_mask(b, h, q, kv)
@@ -55,7 +55,7 @@ def and_masks(*mask_mods: MaskMod) -> MaskMod:
 
 
 def or_masks(*mask_mods: MaskMod) -> MaskMod:
-    """A mask that keeps what one of these keeps."""
+    """The logical or of masks."""
 
     def either(b: Tensor, h: Tensor, q: Tensor, kv: Tensor) -> Tensor:
         kept = ~noop_mask(b, h, q, kv)
@@ -67,7 +67,7 @@ def or_masks(*mask_mods: MaskMod) -> MaskMod:
 
 
 def _places(b: int, h: int, q: int, kv: int, device: Any) -> tuple[Tensor, ...]:
-    """The places of samples, heads, queries and keys, along four dimensions."""
+    """The indices of samples, heads, queries and keys, along four dimensions."""
     return (
         arange(b, device=device).reshape(-1, 1, 1, 1),
         arange(h, device=device).reshape(-1, 1, 1),
@@ -85,16 +85,16 @@ def create_mask(
     device: Any = "cpu",
     **_: Any,
 ) -> Tensor:
-    """What a mask keeps, as a tensor of truth values of shape (samples, heads, queries, keys)."""
+    """A mask as a boolean tensor of shape (samples, heads, queries, keys)."""
     shape = B or 1, H or 1, Q_LEN, KV_LEN
     return mod_fn(*_places(*shape, device)).expand(shape)
 
 
 class BlockMask:
-    """A mask, with which of its blocks it keeps in part and which whole.
+    """A mask, and which of its blocks are kept partly and which entirely.
 
     Attributes:
-        mask_mod: the function of places
+        mask_mod: the function of indices
         seq_lengths: the numbers of queries and keys
         BLOCK_SIZE: how many queries and keys a block has
     """
@@ -107,7 +107,7 @@ class BlockMask:
         self.shape = (*kept.shape[:2], *lengths)
 
     def _counts(self) -> Tensor:
-        """How many places of each block are kept, of shape (samples, heads, rows, columns)."""
+        """The number of kept elements in each block, of shape (samples, heads, rows, columns)."""
         (rows, columns), (q, kv) = self.BLOCK_SIZE, self.seq_lengths
         size = -(-q // rows) * rows, -(-kv // columns) * columns
         padded = self._kept.new_zeros((*self._kept.shape[:2], *size))
@@ -118,29 +118,29 @@ class BlockMask:
         return blocks.sum(dim=(3, 5))
 
     def to_dense(self) -> Tensor:
-        """Ones for blocks that are kept, at least in part."""
+        """Ones for blocks that are kept, at least partly."""
         return self._counts().gt(0).int()
 
     @property
     def kv_num_blocks(self) -> Tensor:
-        """How many blocks of each row are kept in part, but not whole."""
+        """The number of blocks of each row that are kept partly."""
         counts = self._counts()
         rows, columns = self.BLOCK_SIZE
         return (counts.gt(0) & counts.lt(rows * columns)).int().sum(-1).int()
 
     @property
     def full_kv_num_blocks(self) -> Tensor:
-        """How many blocks of each row are kept whole."""
+        """The number of blocks of each row that are kept entirely."""
         rows, columns = self.BLOCK_SIZE
         return self._counts().eq(rows * columns).int().sum(-1).int()
 
     def sparsity(self) -> float:
-        """How many of a hundred places are in blocks that are left out; less than 0 if blocks reach beyond the edge."""
+        """The percentage of elements in masked blocks; negative if blocks reach beyond the edge."""
         computed = int(self.to_dense().sum()) * math.prod(self.BLOCK_SIZE)
         return 100 * (1 - computed / self.numel())
 
     def numel(self) -> int:
-        """How many places there are."""
+        """The number of elements."""
         return math.prod(self.shape)
 
     def to(self, device: Any) -> BlockMask:
@@ -162,16 +162,16 @@ def create_block_mask(
     _compile: bool = False,
     **_: Any,
 ) -> BlockMask:
-    """The mask that a function of places gives.
+    """The block mask of a function of indices.
 
     Args:
         mask_mod: which (sample, head, query, key) are kept
-        B: how many samples; None: it is the same for all
-        H: how many heads; None: it is the same for all
-        Q_LEN: how many queries
-        KV_LEN: how many keys
-        device: where
-        BLOCK_SIZE: how many queries and keys a block has
+        B: number of samples; None: the mask is the same for all
+        H: number of heads; None: the mask is the same for all
+        Q_LEN: number of queries
+        KV_LEN: number of keys
+        device: of the mask
+        BLOCK_SIZE: number of queries and keys in a block
         _compile: unused
     """
     size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
@@ -195,19 +195,19 @@ def flex_attention(
     *,
     return_aux: AuxRequest | None = None,
 ) -> Any:
-    """Attention: softmax of changed and masked scores, times values.
+    """Attention: the softmax of modified and masked scores, times values.
 
     Args:
         query: of shape (samples, heads, queries, width)
         key: of shape (samples, heads, keys, width)
         value: of shape (samples, heads, keys, width of values)
-        score_mod: a score from it and its sample, head, query and key
-        block_mask: which scores count
-        scale: of scores; 1 / √width if None
+        score_mod: from a score and the indices of its sample, head, query and key to a score
+        block_mask: which scores are kept
+        scale: of scores; None: 1 / √width
         enable_gqa: whether several heads of queries share one of keys and values
-        return_lse: whether to return the logarithms of sums too
+        return_lse: whether to return the logsumexp of scores, too
         kernel_options: unused
-        return_aux: what else to return
+        return_aux: which auxiliary outputs to return
     """
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         if tensor.dim() != 4:
@@ -228,7 +228,7 @@ def flex_attention(
         kept = block_mask._kept[..., : scores.shape[-2], : scores.shape[-1]]
         scores = where(kept, scores, -math.inf)
     weights = softmax(scores, dim=-1)
-    if block_mask is not None:  # rows without anything give zeros
+    if block_mask is not None:  # fully masked rows give zeros
         weights = weights.nan_to_num(0.0)
     out = weights @ value
     if return_aux is not None:

@@ -1,4 +1,4 @@
-"""Activations: layers without a shape of their own."""
+"""Activations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .multihead import MultiheadAttention as MultiheadAttention
 
 @layer(shows="threshold={threshold}, value={value}")
 class Threshold(Module):
-    """The input above a threshold, a value elsewhere."""
+    """x where it is above `threshold`, else `value`."""
 
     threshold: float
     value: float
@@ -28,7 +28,7 @@ class Threshold(Module):
 
 @layer(shows="")
 class ReLU(Module):
-    """The input where it is positive, zero elsewhere."""
+    """x where positive, else 0."""
 
     inplace: bool = False
 
@@ -38,7 +38,7 @@ class ReLU(Module):
 
 @layer(shows="lower={lower}, upper={upper}")
 class RReLU(Module):
-    """Below zero the input times a slope, which in training is drawn for each element."""
+    """x where positive, else x times a slope that is random for each element in training."""
 
     lower: float = 1.0 / 8
     upper: float = 1.0 / 3
@@ -50,7 +50,7 @@ class RReLU(Module):
 
 @layer(shows="min_val={min_val}, max_val={max_val}")
 class Hardtanh(Module):
-    """The input, clipped to a range."""
+    """x clamped to [min_val, max_val]."""
 
     min_val: float = -1.0
     max_val: float = 1.0
@@ -78,7 +78,7 @@ class Hardtanh(Module):
 
 
 class ReLU6(Hardtanh):
-    """The input, clipped to [0, 6]."""
+    """x clamped to [0, 6]."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -89,7 +89,7 @@ class ReLU6(Hardtanh):
 
 @layer(shows="negative_slope={negative_slope}")
 class LeakyReLU(Module):
-    """Below zero the input times a slope."""
+    """x where positive, else `negative_slope` times x."""
 
     negative_slope: float = 1e-2
     inplace: bool = False
@@ -100,7 +100,7 @@ class LeakyReLU(Module):
 
 @layer()
 class Hardsigmoid(Module):
-    """A sigmoid of three straight pieces."""
+    """relu6(x + 3) / 6, a piecewise linear sigmoid."""
 
     inplace: bool = False
 
@@ -110,7 +110,7 @@ class Hardsigmoid(Module):
 
 @layer()
 class Hardswish(Module):
-    """The input times its hard sigmoid."""
+    """x times its hard sigmoid."""
 
     inplace: bool = False
 
@@ -120,7 +120,7 @@ class Hardswish(Module):
 
 @layer(shows="{lambd}")
 class Hardshrink(Module):
-    """The input, zero where it is small."""
+    """x where |x| is above `lambd`, else 0."""
 
     lambd: float = 0.5
 
@@ -130,7 +130,7 @@ class Hardshrink(Module):
 
 @layer(shows="{lambd}")
 class Softshrink(Module):
-    """The input, nearer to zero by a constant."""
+    """x moved towards 0 by `lambd`; 0 where |x| is at most `lambd`."""
 
     lambd: float = 0.5
 
@@ -157,7 +157,7 @@ class Tanh(Module):
 
 @layer(shows="")
 class SiLU(Module):
-    """The input times its sigmoid."""
+    """x times its sigmoid."""
 
     inplace: bool = False
 
@@ -167,7 +167,7 @@ class SiLU(Module):
 
 @layer(shows="")
 class Mish(Module):
-    """The input times the hyperbolic tangent of its softplus."""
+    """x tanh(softplus(x))."""
 
     inplace: bool = False
 
@@ -177,7 +177,7 @@ class Mish(Module):
 
 @layer(shows="alpha={alpha}")
 class ELU(Module):
-    """Below zero alpha * (exp(x) - 1)."""
+    """x where positive, else alpha * (exp(x) - 1)."""
 
     alpha: float = 1.0
     inplace: bool = False
@@ -188,7 +188,7 @@ class ELU(Module):
 
 @layer(shows="alpha={alpha}")
 class CELU(Module):
-    """Below zero alpha * (exp(x / alpha) - 1)."""
+    """x where positive, else alpha * (exp(x / alpha) - 1)."""
 
     alpha: float = 1.0
     inplace: bool = False
@@ -209,7 +209,7 @@ class SELU(Module):
 
 @layer(shows="dim={dim}")
 class GLU(Module):
-    """One half of the input times the sigmoid of the other."""
+    """The first half along a dimension times the sigmoid of the second half."""
 
     dim: int = -1
 
@@ -219,7 +219,7 @@ class GLU(Module):
 
 @layer(shows="approximate={approximate!r}")
 class GELU(Module):
-    """The input times the probability that a normal number is below it."""
+    """x times the normal distribution function of x."""
 
     approximate: str = "none"
 
@@ -274,7 +274,7 @@ class PReLU(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Set all slopes to their first value."""
+        """Set all slopes to `init`."""
         self.weight.data.fill_(self.init)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -306,7 +306,7 @@ class _OverDim(Module):
 
 
 class Softmax(_OverDim):
-    """Exponentials along a dimension, scaled so that they sum up to 1."""
+    """exp(x) divided by its sum along a dimension."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmax(input, self.dim, _stacklevel=5)
@@ -320,7 +320,7 @@ class LogSoftmax(_OverDim):
 
 
 class Softmin(_OverDim):
-    """The softmax of the negative input."""
+    """The softmax of -x."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmin(input, self.dim, _stacklevel=5)
@@ -335,4 +335,4 @@ class Softmax2d(Module):
         return F.softmax(input, -3, _stacklevel=5)
 
 
-MultiheadAttention.__module__ = __name__  # where Torch's files say that it is
+MultiheadAttention.__module__ = __name__  # the module that Torch's pickles name

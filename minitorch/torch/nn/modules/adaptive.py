@@ -1,4 +1,4 @@
-"""A softmax over very many classes, where rare ones share a score."""
+"""The adaptive softmax for very many classes, which puts rare ones into clusters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Scores for the frequent classes and for clusters of the others; within each, smaller layers."""
+    """The adaptive log-softmax: a head for frequent classes and clusters, and smaller layers within each cluster."""
 
     def __init__(
         self,
@@ -52,14 +52,14 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
+        """Initialize all weights."""
         self.head.reset_parameters()
         for first, second in self.tail:
             first.reset_parameters()
             second.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
-        """The logarithm of the probability of each target, and the mean loss."""
+        """The log probability of each target, and the mean loss."""
         _check_shapes(input_, target_)
         batched = target_.ndim > 0
         input = input_ if batched else input_.unsqueeze(0)
@@ -70,7 +70,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return _ASMoutput(output if batched else output.squeeze(0), (-output).mean())
 
     def _within_clusters(self, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-        """The targets' probabilities in their clusters, and the places of those in the head."""
+        """The log probabilities of targets within their clusters, and the targets' indices in the head."""
         output = input.new_zeros(target.shape[0])
         places = target.clone()
         inside = (target >= 0) & (target < self.n_classes)
@@ -89,7 +89,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return output, places
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """The logarithm of the probability of every class."""
+        """The log probabilities of all classes."""
         head = F.log_softmax(self.head(input), dim=1)
         parts = [head[:, : self.shortlist_size]]
         for i, tail in enumerate(self.tail):
@@ -98,7 +98,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return cat(parts, 1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """The likeliest class; clusters are opened only where one of them is likeliest."""
+        """The most likely class; clusters are computed only for samples whose most likely index is a cluster."""
         found = self.head(input).argmax(dim=1)
         rare = found >= self.shortlist_size
         if rare.any():

@@ -15,7 +15,7 @@ from .module import Module
 
 
 class _NormBase(Module):
-    """What batch and instance normalization share: the affine parameters, the running statistics."""
+    """The base class of batch and instance normalization: affine parameters and running statistics."""
 
     _version = 2
     __constants__: ClassVar = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
@@ -51,14 +51,14 @@ class _NormBase(Module):
         self.reset_parameters()
 
     def _add_statistics(self, size: tuple[int, ...] | None, device: Any, dtype: Any) -> None:
-        """Make the running statistics, or empty places for them."""
+        """Register the running statistics, or None for them."""
         for name, fill in (("running_mean", zeros), ("running_var", ones)):
             made = None if size is None else fill(size, device=device, dtype=dtype)
             self.register_buffer(name, made)
         self.register_buffer("num_batches_tracked", None if size is None else _no_batches())
 
     def reset_running_stats(self) -> None:
-        """Forget what was seen: mean 0, variance 1."""
+        """Reset the running statistics to mean 0 and variance 1."""
         if self.track_running_stats:
             for buffer, value in (
                 (self.running_mean, 0), (self.running_var, 1), (self.num_batches_tracked, 0)
@@ -67,7 +67,7 @@ class _NormBase(Module):
                     buffer.fill_(value)
 
     def reset_parameters(self) -> None:
-        """Forget what was seen and learned."""
+        """Reset the running statistics, the weight to 1 and the bias to 0."""
         self.reset_running_stats()
         if self.weight is not None and self.affine:
             init.ones_(self.weight)
@@ -98,12 +98,12 @@ class _NormBase(Module):
 
 
 def _no_batches() -> Tensor:
-    """How many batches a new layer has seen."""
+    """A new layer's count of batches: 0."""
     return tensor(0)
 
 
 class _BatchNorm(_NormBase):
-    """Each channel with mean 0 and variance 1 over the batch, then scaled and moved."""
+    """Each channel normalized over the batch, then scaled and shifted."""
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
@@ -112,7 +112,7 @@ class _BatchNorm(_NormBase):
         batches = self.num_batches_tracked
         if tracked and batches is not None:
             batches.add_(1)
-            if factor is None:  # the mean over all batches
+            if factor is None:  # a cumulative mean over all batches
                 factor = 1.0 / float(batches)
         mean, var = self.running_mean, self.running_var
         by_batch = self.training or (mean is None and var is None)
@@ -127,7 +127,7 @@ class _BatchNorm(_NormBase):
 
 
 class _LazyNormBase(LazyModuleMixin, _NormBase):
-    """A normalization that learns `num_features` from its first input."""
+    """A normalization that takes `num_features` from its first input."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
-        """Make the parameters and the statistics for an input."""
+        """Create the parameters and the statistics for an input."""
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]
             for tensor in (self.weight, self.bias, self.running_mean, self.running_var):
@@ -181,28 +181,28 @@ class BatchNorm3d(_BatchNorm):
 
 
 class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
-    """`BatchNorm1d` that learns `num_features` from its first input."""
+    """`BatchNorm1d` that takes `num_features` from its first input."""
 
     cls_to_become = BatchNorm1d
     _input_dims = (2, 3)
 
 
 class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
-    """`BatchNorm2d` that learns `num_features` from its first input."""
+    """`BatchNorm2d` that takes `num_features` from its first input."""
 
     cls_to_become = BatchNorm2d
     _input_dims = (4,)
 
 
 class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
-    """`BatchNorm3d` that learns `num_features` from its first input."""
+    """`BatchNorm3d` that takes `num_features` from its first input."""
 
     cls_to_become = BatchNorm3d
     _input_dims = (5,)
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization over the batches of all processes; in one process, over its own."""
+    """Batch normalization over the batches of all processes."""
 
     def __init__(
         self,
@@ -242,7 +242,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """The tree with a `SyncBatchNorm` for each batch normalization."""
+        """The module with each batch normalization in it replaced by a `SyncBatchNorm`."""
         made: Module = module
         if isinstance(module, _BatchNorm):
             settings = (module.num_features, module.eps, module.momentum, module.affine)

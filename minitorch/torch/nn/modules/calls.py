@@ -1,4 +1,4 @@
-"""What happens around a module's `forward`: hooks before and after it, and in backward."""
+"""Calls of modules: `forward`, and hooks before and after it and in backward."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _global_kind: dict[str, bool | None] = {"full": None}
 
 
 class CallInterpreter:
-    """Sees all calls of modules within `with`: it stands among the hooks that are called before them."""
+    """Intercepts all calls of modules within `with`; it is registered as a forward pre-hook of all modules."""
 
     def call(self, module: Any, perform: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """The result of a call, as `perform(*args, **kwargs)` gives it."""
@@ -41,7 +41,7 @@ class CallInterpreter:
 
 
 class Calls:
-    """The part of a module that calls it; with no hooks, a call is `forward` and nothing else."""
+    """The part of a module that calls it; without hooks, a call is `forward` and nothing else."""
 
     _forward_hooks: Hooks
     _forward_hooks_with_kwargs: Hooks
@@ -109,7 +109,7 @@ class Calls:
         return add_hook(self._backward_hooks, hook, prepend)
 
     def register_backward_hook(self, hook: Hook) -> RemovableHandle:
-        """As `register_full_backward_hook`, but of the last operation alone, as Torch once did."""
+        """As `register_full_backward_hook`, but for the last operation only (deprecated in Torch)."""
         _choose_backward_hooks(self, full=False)
         return add_hook(self._backward_hooks, hook)
 
@@ -124,7 +124,7 @@ def _choose_backward_hooks(module: Any, full: bool) -> None:
 
 
 def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call `forward` with all that hooks ask for, unless an interpreter sees the call; some are called after an error too."""
+    """Call `forward` and all hooks, or the interpreters of calls; some hooks are called after an error, too."""
     for hook in reversed(_global_forward_pre_hooks.values()):
         if isinstance(hook, CallInterpreter):
             return hook.call(module, lambda *a, **k: _call_with_hooks(module, a, k), args, kwargs)
@@ -168,7 +168,7 @@ def _call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], done: set[
 def _before_forward(
     module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments, or what hooks put in their place."""
+    """The arguments after the forward pre-hooks."""
     for number, hook in [*_global_forward_pre_hooks.items(), *module._forward_pre_hooks.items()]:
         if isinstance(hook, CallInterpreter):
             continue
@@ -198,7 +198,7 @@ def _call_forward_hook(
 
 
 def _is_marked(module: Any, number: int, mark: str) -> bool:
-    """Whether a forward hook, of this module or of all, was registered in some way."""
+    """Whether a forward hook, of this module or of all, was registered with an option."""
     everywhere = (
         _global_forward_hooks_with_kwargs
         if mark == "with_kwargs"
@@ -208,7 +208,7 @@ def _is_marked(module: Any, number: int, mark: str) -> bool:
 
 
 def _call_silently(module: Any, number: int, hook: Hook, args: Any, kwargs: Any) -> None:
-    """Call a hook after an error, which another one must not hide."""
+    """Call a hook after an error, with a warning in place of any further error."""
     try:
         _call_forward_hook(module, number, hook, args, kwargs, None)
     except Exception as error:
@@ -221,7 +221,7 @@ def _call_silently(module: Any, number: int, hook: Hook, args: Any, kwargs: Any)
 
 
 def _backward_hook(module: Any) -> BackwardHook | None:
-    """What watches the gradients of one call, if any hook wants them."""
+    """The object that collects the gradients of one call, if any hook needs them."""
     before = [*_global_backward_pre_hooks.values(), *module._backward_pre_hooks.values()]
     after = list(_global_backward_hooks.values()) if _global_kind["full"] else []
     if module._is_full_backward_hook:
@@ -230,7 +230,7 @@ def _backward_hook(module: Any) -> BackwardHook | None:
 
 
 def _hook_last_operation(module: Any, result: Any) -> None:
-    """Let hooks of the old kind see the node that made the output."""
+    """Register deprecated backward hooks on the node that made the output."""
     hooks = [] if _global_kind["full"] is not False else list(_global_backward_hooks.values())
     if module._is_full_backward_hook is False:
         hooks += module._backward_hooks.values()
@@ -278,7 +278,7 @@ def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
 
 
 def register_module_backward_hook(hook: Hook) -> RemovableHandle:
-    """As `register_module_full_backward_hook`, but of each module's last operation alone."""
+    """As `register_module_full_backward_hook`, but for each module's last operation only."""
     return _register_global_backward_hook(hook, full=False)
 
 

@@ -1,4 +1,4 @@
-"""Channels in another order."""
+"""Channel shuffle."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .module import Module
 
 @layer(shows="groups={groups}")
 class ChannelShuffle(Module):
-    """Channels dealt out among groups."""
+    """The channels of several groups interleaved."""
 
     groups: int
 

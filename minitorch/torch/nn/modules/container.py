@@ -15,7 +15,7 @@ from .module import Module, _indented
 
 
 class Container(Module):
-    """A module made of named children, as Torch once had it."""
+    """A module of named children (deprecated in Torch)."""
 
     def __init__(self, **kwargs: Any) -> None:
         warnings.warn(
@@ -33,17 +33,17 @@ class Container(Module):
 
 
 class _Numbered(Module):
-    """Children whose names are usually their places."""
+    """The base class of containers whose children are usually named by their indices."""
 
     def _key(self, idx: Any) -> str:
-        """The name of the child at a place."""
+        """The name of the child at an index."""
         place = operator.index(idx)
         if not -len(self) <= place < len(self):
             raise IndexError(f"index {place} is out of range")
         return list(self._modules)[place]
 
     def _of(self, named: dict[str, Module]) -> Any:
-        """A container like this one, of some of its children."""
+        """A container of the same class with some of the children."""
         raise NotImplementedError
 
     def __getitem__(self, idx: Any) -> Any:
@@ -81,7 +81,7 @@ class _Numbered(Module):
         return self
 
     def pop(self, key: Any) -> Any:
-        """Take a module out, and return it."""
+        """Remove a module, and return it."""
         found = self[key]
         del self[key]
         return found
@@ -107,7 +107,7 @@ class Sequential(_Numbered):
         return type(self)(OrderedDict(named))
 
     def insert(self, index: int, module: Module) -> Self:
-        """Put a module in front of a place."""
+        """Insert a module at an index."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         count = len(self)
@@ -141,7 +141,7 @@ class Sequential(_Numbered):
 
 
 def _sequential(other: Any) -> Sequential:
-    """What can be added to a Sequential."""
+    """A module or Sequential to be appended; TypeError for anything else."""
     if not isinstance(other, Sequential):
         raise ValueError(
             f"add operator supports only objects of Sequential class, but {type(other)} is given."
@@ -150,7 +150,7 @@ def _sequential(other: Any) -> Sequential:
 
 
 class ModuleList(_Numbered):
-    """Modules in a list; what is done with them is written elsewhere."""
+    """A list of modules, without a `forward`."""
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -161,7 +161,7 @@ class ModuleList(_Numbered):
         return type(self)(list(named.values()))
 
     def insert(self, index: int, module: Module) -> None:
-        """Put a module in front of a place."""
+        """Insert a module at an index."""
         modules = list(self)
         modules.insert(index, module)
         self._renumber(modules)
@@ -181,7 +181,7 @@ class ModuleList(_Numbered):
         return ModuleList([*self, *other])
 
     def __repr__(self) -> str:
-        """The modules, with equal neighbours written once."""
+        """The modules, with equal neighbours printed once."""
         blocks: list[tuple[int, int, str]] = []
         for i, text in enumerate(map(repr, self)):
             if blocks and blocks[-1][2] == text:
@@ -201,7 +201,7 @@ class ModuleList(_Numbered):
 
 
 class ModuleDict(Module):
-    """Modules by name; what is done with them is written elsewhere."""
+    """A dict of modules, without a `forward`."""
 
     def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
         super().__init__()
@@ -227,11 +227,11 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self) -> None:
-        """Take all modules out."""
+        """Remove all modules."""
         self._modules.clear()
 
     def pop(self, key: str) -> Any:
-        """Take a module out, and return it."""
+        """Remove a module, and return it."""
         return self._modules.pop(key)
 
     def keys(self) -> Any:
@@ -247,7 +247,7 @@ class ModuleDict(Module):
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
-        """Take modules from a mapping or from pairs."""
+        """Add the modules of a mapping or of pairs."""
         for key, module in _pairs(modules, "ModuleDict"):
             self[key] = module
 
@@ -283,7 +283,7 @@ def _pairs(given: Any, name: str) -> Iterator[tuple[str, Any]]:
 
 
 def _held(value: Any) -> Any:
-    """A value as a container of parameters holds it: tensors become parameters."""
+    """A value for a container of parameters: tensors become parameters."""
     return (
         Parameter(value)
         if isinstance(value, Tensor) and not isinstance(value, Parameter)
@@ -292,7 +292,7 @@ def _held(value: Any) -> Any:
 
 
 def _shown(key: Any, value: Any, type_name: Any) -> str:
-    """A line about a value in a container of parameters."""
+    """A line that describes a value in a container of parameters."""
     if not isinstance(value, Tensor):
         return f"  ({key}): Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
@@ -301,7 +301,7 @@ def _shown(key: Any, value: Any, type_name: Any) -> str:
 
 
 class ParameterList(Module):
-    """Parameters, and whatever else, in a list."""
+    """A list of parameters; other values are allowed."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -360,7 +360,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """Parameters, and whatever else, by name."""
+    """A dict of parameters; other values are allowed."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -401,28 +401,28 @@ class ParameterDict(Module):
         return key in self._keys
 
     def copy(self) -> ParameterDict:
-        """Another with the same values."""
+        """A shallow copy."""
         return ParameterDict(OrderedDict((key, self[key]) for key in self._keys))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value of a name, which is given one if it has none."""
+        """The value of a name, which is set to a default if it is missing."""
         if key not in self:
             self[key] = default
         return self[key]
 
     def clear(self) -> None:
-        """Take everything out."""
+        """Remove all values."""
         for key in list(self._keys):
             del self[key]
 
     def pop(self, key: str) -> Any:
-        """Take a value out, and return it."""
+        """Remove a value, and return it."""
         value = self[key]
         del self[key]
         return value
 
     def popitem(self) -> tuple[str, Any]:
-        """Take the last value out, and return it with its name."""
+        """Remove the last value, and return it with its name."""
         key = next(reversed(self))
         return key, self.pop(key)
 
@@ -431,7 +431,7 @@ class ParameterDict(Module):
         return self[key] if key in self else default  # noqa: SIM401
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """Another with one value for all names."""
+        """A new ParameterDict with one value for all names."""
         return ParameterDict((key, default) for key in keys)
 
     def keys(self) -> Any:
@@ -447,7 +447,7 @@ class ParameterDict(Module):
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
-        """Take values from a mapping, sorted by name if it has no order, or from pairs."""
+        """Add the values of a mapping, sorted by name if it is unordered, or of pairs."""
         for key, value in _pairs(parameters, "ParameterDict"):
             self[key] = value
 

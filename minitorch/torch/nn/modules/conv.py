@@ -19,7 +19,7 @@ _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(Module):
-    """What all convolutions share; `_dims` and `_function` say which one a class is."""
+    """The base class of convolutions; subclasses set `_dims` and `_function`."""
 
     __constants__: ClassVar = [
         "stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels",
@@ -71,7 +71,7 @@ class _ConvNd(Module):
         return (first, second // self.groups, *self.kernel_size)
 
     def reset_parameters(self) -> None:
-        """Draw the weight and the bias evenly from +-1 / sqrt(fan_in)."""
+        """Draw the weight and the bias uniformly from +-1 / sqrt(fan_in)."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
@@ -121,7 +121,7 @@ def _check_padding(padding: Any, stride: tuple[int, ...], mode: str) -> None:
 
 
 def _both_sides(padding: Any, kernel: tuple[int, ...], dilation: tuple[int, ...]) -> list[int]:
-    """The padding as `F.pad` takes it: the last dimension first, left and right of each."""
+    """The padding in the order of `F.pad`: the last dimension first, left and right of each."""
     sides: list[int] = []
     if not isinstance(padding, str):
         for width in reversed(padding):
@@ -134,7 +134,7 @@ def _both_sides(padding: Any, kernel: tuple[int, ...], dilation: tuple[int, ...]
 
 
 class _Convolution(_ConvNd):
-    """A convolution; the subclass says over how many dimensions."""
+    """A convolution; the subclass sets the number of dimensions."""
 
     def __init__(
         self,
@@ -194,7 +194,7 @@ class Conv3d(_Convolution):
 
 
 class _ConvTransposeNd(_ConvNd):
-    """The transpose of a convolution; the subclass says over how many dimensions."""
+    """A transposed convolution; the subclass sets the number of dimensions."""
 
     def __init__(
         self,
@@ -221,7 +221,7 @@ class _ConvTransposeNd(_ConvNd):
         )  # fmt: skip
 
     def _output_padding(self, input: Tensor, output_size: Any) -> Any:
-        """How much to add at one side, so that the output has a size."""
+        """The output padding that gives the output a size."""
         if output_size is None:
             return self.output_padding
         dims = self._dims
@@ -257,19 +257,19 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """The transpose of a convolution over sequences (N, C, L)."""
+    """A transposed convolution over sequences (N, C, L)."""
 
     _dims, _function = 1, staticmethod(F.conv_transpose1d)
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """The transpose of a convolution over images (N, C, H, W)."""
+    """A transposed convolution over images (N, C, H, W)."""
 
     _dims, _function = 2, staticmethod(F.conv_transpose2d)
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """The transpose of a convolution over volumes (N, C, D, H, W)."""
+    """A transposed convolution over volumes (N, C, D, H, W)."""
 
     _dims, _function = 3, staticmethod(F.conv_transpose3d)
 
@@ -278,7 +278,7 @@ class ConvTranspose3d(_ConvTransposeNd):
 
 
 class _LazyConvXdMixin(LazyModuleMixin):
-    """A convolution that learns `in_channels` from its first input."""
+    """A convolution that takes `in_channels` from its first input."""
 
     groups: int
     in_channels: int
@@ -288,12 +288,12 @@ class _LazyConvXdMixin(LazyModuleMixin):
     _dims: int
 
     def reset_parameters(self) -> None:
-        """Draw the parameters, if they have shapes."""
+        """Initialize the parameters, if they have shapes."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()  # type: ignore[misc]
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
-        """Make the parameters for an input."""
+        """Create the parameters for an input."""
         module: Any = self
         if self.has_uninitialized_params():
             self.in_channels = self._get_in_channels(input)
@@ -360,36 +360,36 @@ class _LazyConvTranspose(_LazyConvXdMixin):
 
 
 class LazyConv1d(_LazyConvolution, Conv1d):
-    """`Conv1d` that learns `in_channels` from its first input."""
+    """`Conv1d` that takes `in_channels` from its first input."""
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyConvolution, Conv2d):
-    """`Conv2d` that learns `in_channels` from its first input."""
+    """`Conv2d` that takes `in_channels` from its first input."""
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyConvolution, Conv3d):
-    """`Conv3d` that learns `in_channels` from its first input."""
+    """`Conv3d` that takes `in_channels` from its first input."""
 
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
-    """`ConvTranspose1d` that learns `in_channels` from its first input."""
+    """`ConvTranspose1d` that takes `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
-    """`ConvTranspose2d` that learns `in_channels` from its first input."""
+    """`ConvTranspose2d` that takes `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
-    """`ConvTranspose3d` that learns `in_channels` from its first input."""
+    """`ConvTranspose3d` that takes `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose3d

@@ -1,4 +1,4 @@
-"""Modules in other types and places: every parameter, gradient and buffer of a tree, converted."""
+"""Conversion of modules to other dtypes and devices: every parameter, gradient and buffer of the tree."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Conversions:
     children: Callable[[], Iterator[Any]]
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Put what `fn` makes of each parameter, gradient and buffer in its place."""
+        """Replace each parameter, gradient and buffer by `fn` of it."""
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -35,7 +35,7 @@ class Conversions:
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """The module with its floating point tensors as another type, or on another device."""
+        """Convert the module's floating point tensors to a dtype, or move it to a device."""
         kind, where, _, memory_format = destination(args, dict(kwargs))
         if kind is not None and not (kind.is_floating_point or kind.is_complex):
             raise TypeError(
@@ -60,46 +60,46 @@ class Conversions:
         return self._apply(convert)
 
     def type(self, dst_type: dtype_type | str) -> Self:
-        """The module with all its tensors as another type."""
+        """Convert all tensors of the module to a dtype."""
         return self._apply(lambda tensor: tensor.type(dst_type))
 
     def float(self) -> Self:
-        """The module in single precision."""
+        """Convert the module to float32."""
         return _as_floating(self, "float")
 
     def double(self) -> Self:
-        """The module in double precision."""
+        """Convert the module to float64."""
         return _as_floating(self, "double")
 
     def half(self) -> Self:
-        """The module in half precision."""
+        """Convert the module to float16."""
         return _as_floating(self, "half")
 
     def bfloat16(self) -> Self:
-        """The module in bfloat16."""
+        """Convert the module to bfloat16."""
         return _as_floating(self, "bfloat16")
 
     def cpu(self) -> Self:
-        """The module in the machine's main memory."""
+        """Move the module to the CPU."""
         return self._apply(lambda tensor: tensor.cpu())
 
     def cuda(self, device: Any = None) -> Self:
-        """The module on a GPU."""
+        """Move the module to a GPU."""
         return self._apply(lambda tensor: tensor.cuda(device))
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
-        """The module on a device, its memory not written yet."""
+        """Move the module to a device, with uninitialized memory."""
         return self._apply(
             lambda tensor: tensor.new_empty(tensor.shape, device=device), recurse=recurse
         )
 
     def share_memory(self) -> Self:
-        """The module in memory that processes share."""
+        """Move the module to shared memory."""
         return self._apply(lambda tensor: tensor.share_memory_())
 
 
 def _converted(parameter: Any, fn: Callable[[Tensor], Tensor]) -> Any:
-    """A parameter and its gradient after `fn`: the same object, unless `torch.__future__` says otherwise."""
+    """A parameter and its gradient after `fn`: the same object, unless `torch.__future__` asks for a new one."""
     made, gradient = fn(parameter), parameter._grad
     overwrites = choices.get_overwrite_module_params_on_conversion()
     if not overwrites and not choices.get_swap_module_params_on_conversion():
@@ -116,7 +116,7 @@ def _converted(parameter: Any, fn: Callable[[Tensor], Tensor]) -> Any:
 
 
 def _as_floating(module: Any, name: str) -> Any:
-    """The module with its floating point tensors as another type, by the name of the method."""
+    """Convert the module's floating point tensors to the dtype that a method's name says."""
     return module._apply(
         lambda tensor: getattr(tensor, name)() if tensor.dtype.is_floating_point else tensor
     )

@@ -10,7 +10,7 @@ from .module import Module
 
 @layer()
 class PairwiseDistance(Module):
-    """The norm of the difference of vectors."""
+    """The p-norm of the difference of vectors."""
 
     p: float = 2.0
     eps: float = 1e-6

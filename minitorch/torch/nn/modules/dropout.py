@@ -1,4 +1,4 @@
-"""Dropout: in training, elements or channels that are left out by chance."""
+"""Dropout: random elements or channels set to zero in training."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .module import Module
 
 @layer(shows="p={p}, inplace={inplace}")
 class _DropoutNd(Module):
-    """What dropouts share; the subclass names the function."""
+    """The base class of dropout layers; subclasses name the function."""
 
     _function: ClassVar[Callable[..., Tensor]]
 
@@ -29,31 +29,31 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """Elements that are zero by chance; the others grow, so that the mean stays."""
+    """Random elements set to zero; the others are scaled so that the mean stays."""
 
     _function = staticmethod(F.dropout)
 
 
 class Dropout1d(_DropoutNd):
-    """Channels of sequences that are zero by chance."""
+    """Random channels of sequences set to zero."""
 
     _function = staticmethod(F.dropout1d)
 
 
 class Dropout2d(_DropoutNd):
-    """Channels of images that are zero by chance."""
+    """Random channels of images set to zero."""
 
     _function = staticmethod(F.dropout2d)
 
 
 class Dropout3d(_DropoutNd):
-    """Channels of volumes that are zero by chance."""
+    """Random channels of volumes set to zero."""
 
     _function = staticmethod(F.dropout3d)
 
 
 class AlphaDropout(_DropoutNd):
-    """Elements that by chance have SELU's least value; mean and variance stay."""
+    """Random elements set to SELU's lower limit; mean and variance stay."""
 
     _function = staticmethod(F.alpha_dropout)
 
@@ -62,7 +62,7 @@ class AlphaDropout(_DropoutNd):
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """Channels that by chance have SELU's least value; mean and variance stay."""
+    """Random channels set to SELU's lower limit; mean and variance stay."""
 
     _function = staticmethod(F.feature_alpha_dropout)
 

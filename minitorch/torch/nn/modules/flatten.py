@@ -1,4 +1,4 @@
-"""Dimensions joined, and parted again."""
+"""Flattening of dimensions, and the inverse."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .module import Module
 
 @layer(shows="start_dim={start_dim}, end_dim={end_dim}")
 class Flatten(Module):
-    """Neighbouring dimensions as one."""
+    """The dimensions from `start_dim` to `end_dim` flattened to one."""
 
     start_dim: int = 1
     end_dim: int = -1
@@ -22,7 +22,7 @@ class Flatten(Module):
 
 @layer(shows="dim={dim}, unflattened_size={unflattened_size}")
 class Unflatten(Module):
-    """A dimension as several."""
+    """A dimension unflattened to several."""
 
     dim: int
     unflattened_size: Any

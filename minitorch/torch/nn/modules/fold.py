@@ -1,4 +1,4 @@
-"""Images as columns of their windows, and back."""
+"""Windows of images as columns, and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WINDOW = "kernel_size={kernel_size}, dilation={dilation}, padding={padding}, st
 
 @layer(shows="output_size={output_size}, " + _WINDOW)
 class Fold(Module):
-    """Columns of windows added up to images."""
+    """Columns summed as overlapping windows of images."""
 
     output_size: Any
     kernel_size: Any

@@ -11,7 +11,7 @@ from .batchnorm import _LazyNormBase, _NormBase
 
 
 class _InstanceNorm(_NormBase):
-    """Each channel of each example with mean 0 and variance 1, then scaled and moved."""
+    """Each channel of each example normalized, then scaled and shifted."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class _InstanceNorm(_NormBase):
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
     def _about_statistics(self, found: list[str]) -> str:
-        """Why a state dict from an old Torch does not fit."""
+        """The error for running statistics in a state dict of an old version of Torch."""
         named = " and ".join(f'"{name}"' for name in found)
         kind = type(self).__name__
         return (
@@ -103,21 +103,21 @@ class InstanceNorm3d(_InstanceNorm):
 
 
 class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
-    """`InstanceNorm1d` that learns `num_features` from its first input."""
+    """`InstanceNorm1d` that takes `num_features` from its first input."""
 
     cls_to_become = InstanceNorm1d
     _input_dims = (2, 3)
 
 
 class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
-    """`InstanceNorm2d` that learns `num_features` from its first input."""
+    """`InstanceNorm2d` that takes `num_features` from its first input."""
 
     cls_to_become = InstanceNorm2d
     _input_dims = (3, 4)
 
 
 class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
-    """`InstanceNorm3d` that learns `num_features` from its first input."""
+    """`InstanceNorm3d` that takes `num_features` from its first input."""
 
     cls_to_become = InstanceNorm3d
     _input_dims = (4, 5)

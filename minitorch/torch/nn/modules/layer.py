@@ -1,4 +1,4 @@
-"""Layers that are constants and a function, declared like dataclasses.
+"""The decorator for layers that are constants and a function, declared like dataclasses.
 
     @layer(shows="alpha={alpha}")
     class ELU(Module):
@@ -32,11 +32,11 @@ Layer = TypeVar("Layer", bound=type[Module])
 
 @dataclass_transform(eq_default=False)
 def layer(*, shows: str | None = None, keyword_only: bool = False) -> Callable[[Layer], Layer]:
-    """Make a class's `__init__`, `__constants__` and `extra_repr` from its annotations.
+    """Generate a class's `__init__`, `__constants__` and `extra_repr` from its annotations.
 
     Args:
-        shows: what stands in the brackets when it is printed; `inplace=True` follows where set
-        keyword_only: whether all arguments must be named
+        shows: a format for `extra_repr`; `inplace=True` follows if it is set
+        keyword_only: whether all arguments are keyword-only
     """
 
     def build(self: Any, arguments: dict[str, Any]) -> None:
@@ -58,7 +58,7 @@ def layer(*, shows: str | None = None, keyword_only: bool = False) -> Callable[[
 
 
 def _text(shows: str, has_inplace: bool) -> Callable[[Any], str]:
-    """An `extra_repr` from a format."""
+    """An `extra_repr` method from a format."""
     flagged = has_inplace and "inplace" not in shows
 
     def extra_repr(self: Any) -> str:
@@ -71,14 +71,14 @@ def _text(shows: str, has_inplace: bool) -> Callable[[Any], str]:
 
 
 def as_many(value: Any, count: int) -> tuple[Any, ...]:
-    """One number for each of some dimensions: a single one is repeated."""
+    """A tuple with one number for each dimension; a single number is repeated."""
     return tuple(value) if isinstance(value, (tuple, list, Size)) else (value,) * count
 
 
 def add_parameters(
     module: Module, device: Any, dtype: Any, **shapes: tuple[int, ...] | None
 ) -> None:
-    """Give a module parameters that nobody has written yet; None leaves the place empty."""
+    """Register uninitialized parameters of given shapes; None registers None."""
     for name, shape in shapes.items():
         made = None if shape is None else Parameter(empty(shape, device=device, dtype=dtype))
         module.register_parameter(name, made)

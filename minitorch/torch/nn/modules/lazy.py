@@ -1,4 +1,4 @@
-"""Modules that learn the shapes of their parameters from their first input."""
+"""Modules whose parameters get their shapes from the first input."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from ..parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 
 
 class LazyModuleMixin:
-    """Stands before a module's class: the first call makes its parameters, then it is that class.
+    """A mixin for lazy modules: the first call creates the parameters, then the module changes its class.
 
-    Subclasses write `initialize_parameters(*args)`, and may say in `cls_to_become` what they
-    are afterwards.
+    Subclasses implement `initialize_parameters(*args)`, and may name the class to change to in
+    `cls_to_become`.
     """
 
     cls_to_become: type[Any] | None = None
@@ -25,7 +25,7 @@ class LazyModuleMixin:
         )
 
     def _lazy_load_hook(self, state_dict: Any, prefix: str, *_: Any) -> None:
-        """Take the shapes from a state dict that has them."""
+        """Materialize parameters with the shapes in a state dict."""
         for name, mine in self._tensors():
             given = state_dict.get(prefix + name)
             if is_lazy(mine) and given is not None and not is_lazy(given):
@@ -36,7 +36,7 @@ class LazyModuleMixin:
         return [*module._parameters.items(), *module._buffers.items()]
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Make the parameters for an input; for subclasses to write."""
+        """Create the parameters for an input; for subclasses to implement."""
         raise NotImplementedError(
             f"initialize_parameters is not implemented for {type(self).__name__}"
         )
@@ -48,7 +48,7 @@ class LazyModuleMixin:
     def _infer_parameters(
         self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
     ) -> None:
-        """Before the first call: make the parameters, and stop being lazy."""
+        """The hook before the first call: create the parameters, and change the class."""
         module.initialize_parameters(*args, **(kwargs or {}))
         if module.has_uninitialized_params():
             raise RuntimeError(f"module {module._get_name()} has not been fully initialized")
@@ -60,13 +60,13 @@ class LazyModuleMixin:
 
 
 def await_parameters(module: Any, device: Any, dtype: Any, **wanted: bool) -> None:
-    """Give a module parameters without a shape, where they are wanted."""
+    """Register parameters without a shape, or None."""
     for name, is_wanted in wanted.items():
         if is_wanted:
             setattr(module, name, UninitializedParameter(device=device, dtype=dtype))
 
 
 def await_buffers(module: Any, device: Any, dtype: Any, *names: str) -> None:
-    """Give a module buffers without a shape."""
+    """Register buffers without a shape."""
     for name in names:
         setattr(module, name, UninitializedBuffer(device=device, dtype=dtype))

@@ -49,7 +49,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the weight and the bias evenly from +-1 / sqrt(in_features)."""
+        """Draw the weight and the bias uniformly from +-1 / sqrt(in_features)."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             draw_within(self.bias, self.in_features)
@@ -65,7 +65,7 @@ class Linear(Module):
 
 
 def draw_within(bias: Tensor, fan_in: int) -> None:
-    """Draw evenly from +-1 / sqrt(fan_in)."""
+    """Draw uniformly from +-1 / sqrt(fan_in)."""
     bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
     init.uniform_(bias, -bound, bound)
 
@@ -104,7 +104,7 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the weight and the bias evenly from +-1 / sqrt(in1_features)."""
+        """Draw the weight and the bias uniformly from +-1 / sqrt(in1_features)."""
         for parameter in (self.weight, self.bias):
             if parameter is not None:
                 draw_within(parameter, self.weight.shape[1])
@@ -120,7 +120,7 @@ class Bilinear(Module):
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """`Linear` that learns `in_features` from its first input."""
+    """`Linear` that takes `in_features` from its first input."""
 
     cls_to_become = Linear
 
@@ -136,7 +136,7 @@ class LazyLinear(LazyModuleMixin, Linear):
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
-        """Make the parameters for an input."""
+        """Create the parameters for an input."""
         if self.has_uninitialized_params():
             self.in_features = input.shape[-1]
             self.weight.materialize((self.out_features, self.in_features))

@@ -1,4 +1,4 @@
-"""How Torch computes the cross entropy of a linear layer's outputs in pieces."""
+"""Options for computing the cross entropy of a linear layer's output in chunks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(slots=True, frozen=True)
 class LinearCrossEntropyOptions:
-    """Accepted: the outputs are computed at once here."""
+    """Accepted without effect: the output is computed at once."""
 
     allow_retain_graph: bool = False
     batch_chunk_size: int | None = None

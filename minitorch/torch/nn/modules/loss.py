@@ -1,4 +1,4 @@
-"""Losses: how far outputs are from targets."""
+"""Losses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .module import Module
 
 @layer()
 class _Loss(Module):
-    """What losses share: whether they give the mean, the sum, or one number for each element."""
+    """The base class of losses, with their reduction."""
 
     size_average: Any = None
     reduce: Any = None
@@ -30,7 +30,7 @@ class _Loss(Module):
             self.reduction = _reduction.legacy_get_string(size_average, reduce)
 
     def _as_buffer(self, name: str) -> None:
-        """Let a tensor that was given be part of the state."""
+        """Register a tensor as a buffer."""
         value = getattr(self, name)
         delattr(self, name)
         self.register_buffer(name, value)
@@ -69,7 +69,7 @@ class MSELoss(_Loss):
 
 @layer()
 class SmoothL1Loss(_Loss):
-    """The absolute difference, but quadratic where it is below beta."""
+    """The absolute error, quadratic where it is below beta."""
 
     size_average: Any = None
     reduce: Any = None
@@ -82,7 +82,7 @@ class SmoothL1Loss(_Loss):
 
 @layer()
 class HuberLoss(_Loss):
-    """Half the squared difference, but a line where it is above delta."""
+    """Half the squared error, linear where the absolute error is above delta."""
 
     reduction: str = "mean"
     delta: float = 1.0
@@ -116,7 +116,7 @@ class PoissonNLLLoss(_Loss):
 
 @layer(keyword_only=True)
 class GaussianNLLLoss(_Loss):
-    """The negative log likelihood of targets that are normal around the input."""
+    """The negative log likelihood of normally distributed targets with the input as mean."""
 
     full: bool = False
     eps: float = 1e-6
@@ -130,7 +130,7 @@ class GaussianNLLLoss(_Loss):
 
 @layer()
 class KLDivLoss(_Loss):
-    """How far a distribution is from another, given as logarithms."""
+    """The Kullback-Leibler divergence, from log probabilities."""
 
     size_average: Any = None
     reduce: Any = None
@@ -146,7 +146,7 @@ class KLDivLoss(_Loss):
 
 @layer()
 class NLLLoss(_WeightedLoss):
-    """The negative logarithm of the probability of the right class, given as logarithms."""
+    """The negative log likelihood of the target class, from log probabilities."""
 
     weight: Tensor | None = None
     size_average: Any = None
@@ -162,7 +162,7 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """`NLLLoss`, under its old name for images."""
+    """`NLLLoss`, under its deprecated name for images."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
@@ -176,7 +176,7 @@ class NLLLoss2d(NLLLoss):
 
 @layer()
 class CrossEntropyLoss(_WeightedLoss):
-    """The negative logarithm of the probability of the right class, given as scores."""
+    """The negative log likelihood of the target class, from logits."""
 
     weight: Tensor | None = None
     size_average: Any = None
@@ -193,7 +193,7 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """`CrossEntropyLoss` of a linear layer's outputs."""
+    """`CrossEntropyLoss` of a linear layer's output."""
 
     __constants__: ClassVar = [
         "num_classes",
@@ -254,7 +254,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 
 
 class BCELoss(_WeightedLoss):
-    """The negative logarithm of the probability of yes or no."""
+    """Binary cross entropy of probabilities."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
@@ -262,7 +262,7 @@ class BCELoss(_WeightedLoss):
 
 @layer()
 class BCEWithLogitsLoss(_WeightedLoss):
-    """The negative logarithm of the probability of yes or no, given as a score."""
+    """Binary cross entropy of logits."""
 
     weight: Tensor | None = None
     size_average: Any = None
@@ -285,7 +285,7 @@ class BCEWithLogitsLoss(_WeightedLoss):
 
 @layer()
 class HingeEmbeddingLoss(_Loss):
-    """The distance where the target is 1; max(0, margin - distance) where it is -1."""
+    """The input where the target is 1, max(0, margin - input) where it is -1."""
 
     margin: float = 1.0
     size_average: Any = None
@@ -297,7 +297,7 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """By how much scores of wrong classes come near those of right ones."""
+    """max(0, 1 - (input[j] - input[i])), summed over targets j and other classes i."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
@@ -311,7 +311,7 @@ class SoftMarginLoss(_Loss):
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """The mean over classes of the loss of a yes or no for each."""
+    """Binary cross entropy of logits for each label, averaged over labels."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_soft_margin_loss(
@@ -321,7 +321,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 @layer()
 class CosineEmbeddingLoss(_Loss):
-    """1 - cosine similarity where the target is 1; what it exceeds the margin by where it is -1."""
+    """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1."""
 
     margin: float = 0.0
     size_average: Any = None
@@ -351,7 +351,7 @@ class MarginRankingLoss(_Loss):
 
 @layer()
 class MultiMarginLoss(_WeightedLoss):
-    """By how much scores of wrong classes come near that of the right one."""
+    """The mean over the other classes of max(0, margin - input[target] + input[i])^p."""
 
     p: int = 1
     margin: float = 1.0
@@ -434,7 +434,7 @@ class TripletMarginWithDistanceLoss(_Loss):
 
 @layer()
 class CTCLoss(_Loss):
-    """The negative log likelihood of labels, summed over all alignments with a longer sequence."""
+    """The negative log likelihood of labels over all their alignments with a longer sequence."""
 
     blank: int = 0
     reduction: str = "mean"

@@ -1,8 +1,7 @@
-"""The module: lesson 0's tree of parameters, grown up.
+"""`nn.Module`: the course's tree of parameters with all of Torch's methods.
 
-It is the course's `Module` with what Torch's has beside it: buffers, and Torch's own names and
-errors. Hooks are in `calls`, state dicts in `states`, what lies below a module in `trees`, other
-types in `conversions`.
+It adds buffers, Torch's names and errors to the course's `Module`. Hooks are in `calls`, state dicts
+in `states`, iteration over submodules in `trees`, dtypes and devices in `conversions`.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _HOOKS = (
 _INSTEAD = {
     "save": ": torch.jit.script gives the module back, and files of programs are those of torch.export.save"
 }
-"""What to do without an attribute that PyTorch's compiled modules have."""
+"""The advice for a missing attribute of PyTorch's compiled modules."""
 
 _global_buffer_registration_hooks: OrderedDict[int, Any] = OrderedDict()
 _global_module_registration_hooks: OrderedDict[int, Any] = OrderedDict()
@@ -49,24 +48,24 @@ _global_parameter_registration_hooks: OrderedDict[int, Any] = OrderedDict()
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, name, buffer)` whenever a module gets a buffer."""
+    """Call `hook(module, name, buffer)` whenever a buffer is registered with any module."""
     return add_hook(_global_buffer_registration_hooks, hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, name, submodule)` whenever a module gets a child."""
+    """Call `hook(module, name, submodule)` whenever a child is registered with any module."""
     return add_hook(_global_module_registration_hooks, hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, name, parameter)` whenever a module gets a parameter."""
+    """Call `hook(module, name, parameter)` whenever a parameter is registered with any module."""
     return add_hook(_global_parameter_registration_hooks, hook)
 
 
 def _after_registration_hooks(
     hooks: OrderedDict[int, Any], module: Any, name: str, value: Any
 ) -> Any:
-    """What a module gets, or what the hooks of all modules put in its place."""
+    """A value that is being registered, after the global registration hooks."""
     for hook in hooks.values():
         changed = hook(module, name, value)
         value = value if changed is None else changed
@@ -74,7 +73,7 @@ def _after_registration_hooks(
 
 
 class Module(Calls, States, Trees, Conversions, course.Module):
-    """A node of a tree: parameters, buffers, child modules, and how to compute an output."""
+    """The base class of networks: parameters, buffers, child modules, and `forward`."""
 
     dump_patches: bool = False
     call_super_init: bool = False
@@ -98,10 +97,10 @@ class Module(Calls, States, Trees, Conversions, course.Module):
             super(course.Module, self).__init__(*args, **kwargs)
 
     def _settle(self) -> None:
-        """Make of the arguments what the layer needs; for layers that are declared."""
+        """Process the constructor's arguments; for classes declared by `@layer`."""
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute the module's output; every subclass that is called writes its own."""
+        """Compute the module's output; subclasses implement it."""
         raise NotImplementedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
@@ -109,7 +108,7 @@ class Module(Calls, States, Trees, Conversions, course.Module):
     # --- What it holds -------------------------------------------------------------------------
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Hold a parameter, or the place for one, under a name."""
+        """Register a parameter, or None, under a name."""
         _check_name(self, "parameter", name, "_parameters")
         if param is not None:
             if not isinstance(param, Parameter):
@@ -129,7 +128,7 @@ class Module(Calls, States, Trees, Conversions, course.Module):
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Hold a tensor that is no parameter; `persistent` says whether state dicts have it."""
+        """Register a tensor that is not a parameter; `persistent`: state dicts include it."""
         _check_name(self, "buffer", name, "_buffers")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
@@ -144,7 +143,7 @@ class Module(Calls, States, Trees, Conversions, course.Module):
             self._non_persistent_buffers_set.add(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Hold a child under a name."""
+        """Register a child module under a name."""
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{typename(module)} is not a Module subclass")
         _check_name(self, "module", name, "_modules")
@@ -178,7 +177,7 @@ class Module(Calls, States, Trees, Conversions, course.Module):
             object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
-        # Only called where ordinary look-up found nothing.
+        # Called only if the ordinary lookup fails.
         own = self.__dict__
         if "_parameters" in own:
             found = own["_parameters"]
@@ -212,7 +211,7 @@ class Module(Calls, States, Trees, Conversions, course.Module):
     # --- Modes ---------------------------------------------------------------------------------
 
     def train(self, mode: bool = True) -> Self:  # type: ignore[override]
-        """Put this module and all below it into training mode, or out of it."""
+        """Set training mode (or evaluation mode) for this module and all submodules."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -221,17 +220,17 @@ class Module(Calls, States, Trees, Conversions, course.Module):
         return self
 
     def eval(self) -> Self:  # type: ignore[override]
-        """Put this module and all below it into evaluation mode."""
+        """Set evaluation mode for this module and all submodules."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Whether gradients of the parameters are kept."""
+        """Set whether the parameters require gradients."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of the parameters, or make them zero."""
+        """Set the gradients of the parameters to None, or to zero."""
         for parameter in self.parameters():
             gradient = parameter._grad
             if gradient is None:
@@ -245,14 +244,14 @@ class Module(Calls, States, Trees, Conversions, course.Module):
             gradient.zero_()
 
     def apply(self, fn: Callable[[Module], None]) -> Self:
-        """Call a function on all modules of the tree, children before parents."""
+        """Call a function on all submodules and this module, children before parents."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """From now on, let calls of `forward` be played from tapes, as by `torch.compile`."""
+        """Compile calls of `forward` from now on, as `torch.compile` does."""
         forward = type(self).forward.__get__(self)
         self.__dict__["forward"] = self.__dict__["_compiled_call_impl"] = compile(
             forward, *args, **kwargs
@@ -264,7 +263,7 @@ class Module(Calls, States, Trees, Conversions, course.Module):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What stands in the brackets when the module is printed; for subclasses to write."""
+        """The arguments that `repr` shows; for subclasses to implement."""
         return ""
 
     def __repr__(self) -> str:
@@ -295,7 +294,7 @@ class Module(Calls, States, Trees, Conversions, course.Module):
 
 
 def _indented(text: str) -> str:
-    """A text whose lines after the first stand two places in."""
+    """A text with all lines after the first indented by two spaces."""
     return text.replace("\n", "\n  ")
 
 
@@ -312,7 +311,7 @@ def _refuse_arguments(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def _check_name(module: Any, what: str, name: Any, place: str) -> None:
-    """Refuse names that Torch refuses."""
+    """Torch's error for an invalid name."""
     if place not in module.__dict__:
         raise AttributeError(f"cannot assign {what} before Module.__init__() call")
     if not isinstance(name, str):
@@ -327,7 +326,7 @@ def _check_name(module: Any, what: str, name: Any, place: str) -> None:
 
 
 def _make_room(module: Any, name: str, what: str, place: str) -> None:
-    """Forget whatever else has a name."""
+    """Remove any other parameter, buffer, module or attribute with a name."""
     own = module.__dict__
     if place not in own:
         raise AttributeError(f"cannot assign {what} before Module.__init__() call")

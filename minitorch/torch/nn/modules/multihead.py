@@ -14,19 +14,19 @@ from .module import Module
 
 
 class MultiheadAttention(Module):
-    """Attention in several subspaces at once, with projections before and after.
+    """Multi-head attention, with projections before and after.
 
     Args:
-        embed_dim: width of queries and of the output
-        num_heads: into how many heads it is split
-        dropout: how much of the shares to drop in training
+        embed_dim: size of queries and of the output
+        num_heads: number of heads into which it is split
+        dropout: probability of dropping an attention weight in training
         bias: whether projections have biases
-        add_bias_kv: whether a learned key and value join those of each sequence
-        add_zero_attn: whether a key and value of zeros join those of each sequence
-        kdim: width of keys, if another
-        vdim: width of values, if another
-        batch_first: whether inputs are (batch, sequence, width), not (sequence, batch, width)
-        device: where the parameters are
+        add_bias_kv: whether a learned key and value are appended to each sequence
+        add_zero_attn: whether a key and value of zeros are appended to each sequence
+        kdim: size of keys, if another
+        vdim: size of values, if another
+        batch_first: whether inputs are (batch, sequence, feature), not (sequence, batch, feature)
+        device: of the parameters
         dtype: of the parameters
     """
 
@@ -80,7 +80,7 @@ class MultiheadAttention(Module):
         self._reset_parameters()
 
     def _shapes(self, bias: bool) -> dict[str, tuple[int, ...] | None]:
-        """The projections, as one weight or as three."""
+        """The shapes of the input projections, as one weight or as three."""
         width = self.embed_dim
         names = ("q_proj_weight", "k_proj_weight", "v_proj_weight")
         shapes: dict[str, tuple[int, ...] | None]
@@ -138,6 +138,6 @@ class MultiheadAttention(Module):
 
 
 def _transposed(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The sequence first; what was one tensor stays one, which saves projections."""
+    """Queries, keys and values with the sequence first; equal tensors stay one object, which saves projections."""
     transposed = {id(x): x.transpose(0, 1) for x in (query, key, value)}
     return transposed[id(query)], transposed[id(key)], transposed[id(value)]

@@ -15,13 +15,13 @@ from .module import Module
 
 
 class _Affine(Module):
-    """What follows a normalization: a scale, which begins as 1, and a shift, as 0."""
+    """The base class of normalizations with a weight, initially 1, and a bias, initially 0."""
 
     weight: Parameter | None
     bias: Parameter | None
 
     def reset_parameters(self) -> None:
-        """Forget what was learned."""
+        """Reset the weight to 1 and the bias to 0."""
         if self.weight is not None:
             init.ones_(self.weight)
         if self._parameters.get("bias") is not None:
@@ -29,7 +29,7 @@ class _Affine(Module):
 
 
 class LayerNorm(_Affine):
-    """The last dimensions with mean 0 and variance 1, then scaled and moved."""
+    """The input normalized over the last dimensions, then scaled and shifted."""
 
     __constants__: ClassVar = ["normalized_shape", "eps", "elementwise_affine"]
 
@@ -64,7 +64,7 @@ class LayerNorm(_Affine):
 
 
 class RMSNorm(_Affine):
-    """The last dimensions divided by the root of their mean square, then scaled."""
+    """The input divided by its root mean square over the last dimensions, then scaled."""
 
     __constants__: ClassVar = ["normalized_shape", "eps", "elementwise_affine"]
 
@@ -93,7 +93,7 @@ class RMSNorm(_Affine):
 
 
 class GroupNorm(_Affine):
-    """Groups of channels of each example with mean 0 and variance 1, then scaled and moved."""
+    """Each group of channels of each example normalized, then scaled and shifted."""
 
     __constants__: ClassVar = ["num_groups", "num_channels", "eps", "affine"]
 
@@ -137,7 +137,7 @@ _NEIGHBOURS = "{size}, alpha={alpha}, beta={beta}, k={k}"
 
 @layer(shows=_NEIGHBOURS)
 class LocalResponseNorm(Module):
-    """Each element divided by a power of the mean square of its neighbours' channels."""
+    """Each element divided by (k + alpha times the mean square over neighbouring channels)^beta."""
 
     size: int
     alpha: float = 1e-4
@@ -150,9 +150,9 @@ class LocalResponseNorm(Module):
 
 @layer(shows=_NEIGHBOURS)
 class CrossMapLRN2d(Module):
-    """Images divided by a power of a mean square over channels, as Torch did at first.
+    """The old version of `LocalResponseNorm` for images.
 
-    Like `LocalResponseNorm`, but the first channel counts for all later ones too.
+    It differs in that the first channel counts for all later ones, too.
     """
 
     size: int

@@ -1,4 +1,4 @@
-"""Padding: more elements at the edges."""
+"""Padding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .module import Module
 
 
 class _Pad(Module):
-    """What paddings share; the subclass says how, and of how many dimensions."""
+    """The base class of paddings; subclasses set the mode and the number of dimensions."""
 
     _dims: int
     _mode: str
@@ -23,7 +23,7 @@ class _Pad(Module):
 
 @layer(shows="{padding}")
 class _RepeatingPad(_Pad):
-    """Edges from the input itself."""
+    """The base class of paddings with elements of the input."""
 
     padding: Any
 
@@ -33,7 +33,7 @@ class _RepeatingPad(_Pad):
 
 @layer(shows="padding={padding}, value={value}")
 class _ConstantPadNd(_Pad):
-    """Edges of one value."""
+    """The base class of constant padding."""
 
     padding: Any
     value: float
@@ -43,25 +43,25 @@ class _ConstantPadNd(_Pad):
 
 
 class ConstantPad1d(_ConstantPadNd):
-    """Sequences with edges of one value."""
+    """Sequences padded with a constant."""
 
     _dims = 1
 
 
 class ConstantPad2d(_ConstantPadNd):
-    """Images with edges of one value."""
+    """Images padded with a constant."""
 
     _dims = 2
 
 
 class ConstantPad3d(_ConstantPadNd):
-    """Volumes with edges of one value."""
+    """Volumes padded with a constant."""
 
     _dims = 3
 
 
 class _ZeroPad(_ConstantPadNd):
-    """Edges of zeros."""
+    """The base class of zero padding."""
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)
@@ -71,84 +71,84 @@ class _ZeroPad(_ConstantPadNd):
 
 
 class ZeroPad1d(_ZeroPad, ConstantPad1d):
-    """Sequences with edges of zeros."""
+    """Sequences padded with zeros."""
 
 
 class ZeroPad2d(_ZeroPad, ConstantPad2d):
-    """Images with edges of zeros."""
+    """Images padded with zeros."""
 
 
 class ZeroPad3d(_ZeroPad, ConstantPad3d):
-    """Volumes with edges of zeros."""
+    """Volumes padded with zeros."""
 
 
 class _ReflectionPadNd(_RepeatingPad):
-    """Edges that mirror the input."""
+    """The base class of padding by reflection."""
 
     _mode = "reflect"
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    """Sequences with edges that mirror them."""
+    """Sequences padded by reflection."""
 
     _dims = 1
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    """Images with edges that mirror them."""
+    """Images padded by reflection."""
 
     _dims = 2
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """Volumes with edges that mirror them."""
+    """Volumes padded by reflection."""
 
     _dims = 3
 
 
 class _ReplicationPadNd(_RepeatingPad):
-    """Edges that repeat the outermost elements."""
+    """The base class of padding by replication of the edge."""
 
     _mode = "replicate"
 
 
 class ReplicationPad1d(_ReplicationPadNd):
-    """Sequences with edges that repeat the outermost elements."""
+    """Sequences padded by replication of the edge."""
 
     _dims = 1
 
 
 class ReplicationPad2d(_ReplicationPadNd):
-    """Images with edges that repeat the outermost elements."""
+    """Images padded by replication of the edge."""
 
     _dims = 2
 
 
 class ReplicationPad3d(_ReplicationPadNd):
-    """Volumes with edges that repeat the outermost elements."""
+    """Volumes padded by replication of the edge."""
 
     _dims = 3
 
 
 class _CircularPadNd(_RepeatingPad):
-    """Edges that go on at the other side."""
+    """The base class of circular padding."""
 
     _mode = "circular"
 
 
 class CircularPad1d(_CircularPadNd):
-    """Sequences that go on at the other side."""
+    """Sequences with circular padding."""
 
     _dims = 1
 
 
 class CircularPad2d(_CircularPadNd):
-    """Images that go on at the other side."""
+    """Images with circular padding."""
 
     _dims = 2
 
 
 class CircularPad3d(_CircularPadNd):
-    """Volumes that go on at the other side."""
+    """Volumes with circular padding."""
 
     _dims = 3

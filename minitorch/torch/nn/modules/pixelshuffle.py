@@ -1,4 +1,4 @@
-"""Channels as pixels, and pixels as channels."""
+"""Pixel shuffle and its inverse."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .module import Module
 
 @layer(shows="upscale_factor={upscale_factor}")
 class PixelShuffle(Module):
-    """Channels laid out as pixels of larger images."""
+    """(..., C r², H, W) rearranged to (..., C, H r, W r)."""
 
     upscale_factor: int
 
@@ -20,7 +20,7 @@ class PixelShuffle(Module):
 
 @layer(shows="downscale_factor={downscale_factor}")
 class PixelUnshuffle(Module):
-    """Pixels gathered as channels of smaller images."""
+    """(..., C, H r, W r) rearranged to (..., C r², H, W)."""
 
     downscale_factor: int
 

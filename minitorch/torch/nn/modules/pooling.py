@@ -1,4 +1,4 @@
-"""Pooling: the largest, the mean or a norm of each window."""
+"""Pooling: the maximum, mean or p-norm of each window."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .module import Module
 
 
 class _Pool(Module):
-    """What poolings share: the dimensions and the function that a subclass names."""
+    """The base class of poolings; subclasses set the number of dimensions and the function."""
 
     _dims: int
     _function: Callable[..., Any]
@@ -26,7 +26,7 @@ class _Pool(Module):
     "ceil_mode={ceil_mode}"
 )
 class _MaxPoolNd(_Pool):
-    """The largest element of each window."""
+    """The maximum of each window."""
 
     kernel_size: Any
     stride: Any = None
@@ -47,26 +47,26 @@ class _MaxPoolNd(_Pool):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The largest element of each window of sequences."""
+    """The maximum of each window of sequences."""
 
     _function = staticmethod(F.max_pool1d)
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The largest element of each window of images."""
+    """The maximum of each window of images."""
 
     _function = staticmethod(F.max_pool2d)
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The largest element of each window of volumes."""
+    """The maximum of each window of volumes."""
 
     _function = staticmethod(F.max_pool3d)
 
 
 @layer(shows="kernel_size={kernel_size}, stride={stride}, padding={padding}")
 class _MaxUnpoolNd(_Pool):
-    """Elements back at the places that a max pooling took them from."""
+    """The partial inverse of max pooling: zeros, with each value at its index."""
 
     kernel_size: Any
     stride: Any = None
@@ -85,26 +85,26 @@ class _MaxUnpoolNd(_Pool):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """The elements of sequences back at the places that `MaxPool1d` took them from."""
+    """The partial inverse of `MaxPool1d`: zeros, with each value at its index."""
 
     _dims, _function = 1, staticmethod(F.max_unpool1d)
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """The elements of images back at the places that `MaxPool2d` took them from."""
+    """The partial inverse of `MaxPool2d`: zeros, with each value at its index."""
 
     _dims, _function = 2, staticmethod(F.max_unpool2d)
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """The elements of volumes back at the places that `MaxPool3d` took them from."""
+    """The partial inverse of `MaxPool3d`: zeros, with each value at its index."""
 
     _dims, _function = 3, staticmethod(F.max_unpool3d)
 
 
 @layer()
 class _FractionalMaxPoolNd(_Pool):
-    """The largest element of each window, where windows stand at random places."""
+    """The maximum of each window, with random positions of windows."""
 
     kernel_size: Any
     output_size: Any = None
@@ -139,13 +139,13 @@ class _FractionalMaxPoolNd(_Pool):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """The largest element of each window of images, where windows stand at random places."""
+    """The maximum of each window of images, with random positions of windows."""
 
     _dims, _function = 2, staticmethod(F.fractional_max_pool2d)
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """The largest element of each window of volumes, where windows stand at random places."""
+    """The maximum of each window of volumes, with random positions of windows."""
 
     _dims, _function = 3, staticmethod(F.fractional_max_pool3d)
 
@@ -218,7 +218,7 @@ class AvgPool3d(_AvgPoolNd):
     shows="norm_type={norm_type}, kernel_size={kernel_size}, stride={stride}, ceil_mode={ceil_mode}"
 )
 class _LPPoolNd(_Pool):
-    """A norm of each window."""
+    """The p-norm of each window."""
 
     norm_type: float
     kernel_size: Any
@@ -232,19 +232,19 @@ class _LPPoolNd(_Pool):
 
 
 class LPPool1d(_LPPoolNd):
-    """A norm of each window of sequences."""
+    """The p-norm of each window of sequences."""
 
     _function = staticmethod(F.lp_pool1d)
 
 
 class LPPool2d(_LPPoolNd):
-    """A norm of each window of images."""
+    """The p-norm of each window of images."""
 
     _function = staticmethod(F.lp_pool2d)
 
 
 class LPPool3d(_LPPoolNd):
-    """A norm of each window of volumes."""
+    """The p-norm of each window of volumes."""
 
     _function = staticmethod(F.lp_pool3d)
 
@@ -254,7 +254,7 @@ class LPPool3d(_LPPoolNd):
 
 @layer(shows="output_size={output_size}")
 class _AdaptiveMaxPoolNd(_Pool):
-    """The largest elements of as many windows as the output has places."""
+    """The maximum of each window, for an output of a given size."""
 
     output_size: Any
     return_indices: bool = False
@@ -264,26 +264,26 @@ class _AdaptiveMaxPoolNd(_Pool):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """The largest elements of sequences, for an output of some length."""
+    """The maximum of each window of sequences, for an output of a given length."""
 
     _function = staticmethod(F.adaptive_max_pool1d)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """The largest elements of images, for an output of some size."""
+    """The maximum of each window of images, for an output of a given size."""
 
     _function = staticmethod(F.adaptive_max_pool2d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """The largest elements of volumes, for an output of some size."""
+    """The maximum of each window of volumes, for an output of a given size."""
 
     _function = staticmethod(F.adaptive_max_pool3d)
 
 
 @layer(shows="output_size={output_size}")
 class _AdaptiveAvgPoolNd(_Pool):
-    """The means of as many windows as the output has places."""
+    """The mean of each window, for an output of a given size."""
 
     output_size: Any
 
@@ -292,18 +292,18 @@ class _AdaptiveAvgPoolNd(_Pool):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """Means of sequences, for an output of some length."""
+    """The mean of each window of sequences, for an output of a given length."""
 
     _function = staticmethod(F.adaptive_avg_pool1d)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """Means of images, for an output of some size."""
+    """The mean of each window of images, for an output of a given size."""
 
     _function = staticmethod(F.adaptive_avg_pool2d)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """Means of volumes, for an output of some size."""
+    """The mean of each window of volumes, for an output of a given size."""
 
     _function = staticmethod(F.adaptive_avg_pool3d)

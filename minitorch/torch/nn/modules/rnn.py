@@ -17,18 +17,18 @@ from .layer import add_parameters
 from .module import Module
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
-"""How many gates a cell of each mode has."""
+"""The number of gates of each mode."""
 
 
 def _draw_all(module: Any) -> None:
-    """Draw all parameters evenly from +-1 / sqrt(hidden_size)."""
+    """Draw all parameters uniformly from +-1 / sqrt(hidden_size)."""
     bound = 1 / math.sqrt(module.hidden_size) if module.hidden_size > 0 else 0
     for weight in module.parameters():
         init.uniform_(weight, -bound, bound)
 
 
 class RNNBase(Module):
-    """What RNN, LSTM and GRU share: the parameters of their layers, checks, and the call."""
+    """The base class of RNN, LSTM and GRU: parameters, checks, and the call."""
 
     __constants__: ClassVar = [
         "mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout",
@@ -69,7 +69,7 @@ class RNNBase(Module):
         self.reset_parameters()
 
     def _shapes(self, layer: int, suffix: str) -> dict[str, tuple[int, ...]]:
-        """The parameters of a layer in one direction, in order."""
+        """The names and shapes of the parameters of a layer in one direction, in order."""
         gates, state = GATES[self.mode] * self.hidden_size, self.proj_size or self.hidden_size
         given = self.input_size if layer == 0 else state * (1 + self.bidirectional)
         shapes = {"weight_ih": (gates, given), "weight_hh": (gates, state)}
@@ -80,7 +80,7 @@ class RNNBase(Module):
         return {f"{name}_l{layer}{suffix}": shape for name, shape in shapes.items()}
 
     def reset_parameters(self) -> None:
-        """Draw all parameters evenly from +-1 / sqrt(hidden_size)."""
+        """Draw all parameters uniformly from +-1 / sqrt(hidden_size)."""
         _draw_all(self)
 
     @property
@@ -93,7 +93,7 @@ class RNNBase(Module):
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     def flatten_parameters(self) -> None:
-        """Accepted: parameters need not be neighbours in memory here."""
+        """Accepted without effect: parameters need not be contiguous in one block of memory."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         own = {name: value for name, value in state.items() if name != "_flat_weights"}
@@ -103,7 +103,7 @@ class RNNBase(Module):
     # --- The call --------------------------------------------------------------------------------
 
     def forward(self, input: Any, hx: Any = None) -> Any:
-        """The output of the last layer at all steps, and the last state of all layers."""
+        """The output of the last layer at all steps, and the last states of all layers."""
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
         if input.ndim not in (2, 3):
@@ -166,7 +166,7 @@ class RNNBase(Module):
         )
 
     def _checked_states(self, input: Tensor, hx: Any, batch_sizes: Tensor | None) -> list[Tensor]:
-        """The first states, zeros if none were given."""
+        """The initial states, zeros by default; an error if their shapes are wrong."""
         self.check_input(input, batch_sizes)
         state = self.get_expected_hidden_size(input, batch_sizes)
         shapes = [state, (*state[:2], self.hidden_size)] if self.mode == "LSTM" else [state]
@@ -181,7 +181,7 @@ class RNNBase(Module):
         return states
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
-        """Refuse an input of another type, rank or width."""
+        """An error for an input of the wrong dtype, rank or size."""
         kind = getattr(self, self._flat_weights_names[0]).dtype
         if input.dtype is not kind and not is_any_autocast_enabled():
             raise ValueError(
@@ -210,7 +210,7 @@ class RNNBase(Module):
         self, hx: Tensor, expected_hidden_size: tuple[int, int, int],
         msg: str = "Expected hidden size {}, got {}",
     ) -> None:  # fmt: skip
-        """Refuse a state of another shape."""
+        """An error for a state of the wrong shape."""
         if hx._array.shape != tuple(expected_hidden_size):
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.shape)))
 
@@ -322,7 +322,7 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all parameters evenly from +-1 / sqrt(hidden_size)."""
+        """Draw all parameters uniformly from +-1 / sqrt(hidden_size)."""
         _draw_all(self)
 
     def extra_repr(self) -> str:

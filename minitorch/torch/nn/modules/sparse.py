@@ -1,4 +1,4 @@
-"""Embeddings: tables whose rows are looked up."""
+"""Embeddings: tables of vectors that are looked up by index."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .module import Module
 
 
 class _Table(Module):
-    """What embeddings share: a table of normal numbers, with a row of zeros for the padding."""
+    """The base class of embeddings: a table of normally distributed numbers, with zeros in the padding row."""
 
     num_embeddings: int
     embedding_dim: int
@@ -39,7 +39,7 @@ class _Table(Module):
             self.weight = Parameter(given)
 
     def reset_parameters(self) -> None:
-        """Draw normal numbers, and zeros for the padding."""
+        """Fill with normally distributed numbers, and zeros in the padding row."""
         init.normal_(self.weight)
         self._fill_padding_idx_with_zero()
 
@@ -49,7 +49,7 @@ class _Table(Module):
                 self.weight[self.padding_idx].fill_(0)
 
     def _settings(self, *shown: tuple[str, Any]) -> str:
-        """The sizes, and those settings that are not as usual."""
+        """The sizes, and the settings that differ from their defaults, for `repr`."""
         text = f"{self.num_embeddings}, {self.embedding_dim}"
         for name, usual in shown:
             value = getattr(self, name)
@@ -68,7 +68,7 @@ class _Table(Module):
 
 
 class Embedding(_Table):
-    """Rows of a table."""
+    """Rows of a table, by index."""
 
     __constants__: ClassVar = [
         "num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type",
@@ -122,7 +122,7 @@ class Embedding(_Table):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Embedding:
-        """An embedding over a given table."""
+        """An embedding with a given table."""
         return cls._from_table(
             embeddings, freeze, padding_idx=padding_idx, max_norm=max_norm, norm_type=norm_type,
             scale_grad_by_freq=scale_grad_by_freq, sparse=sparse,
@@ -130,7 +130,7 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """Sums, means or maxima of rows of a table, by bags of indices."""
+    """Sums, means or maxima of the embeddings in bags of indices."""
 
     __constants__: ClassVar = [
         "num_embeddings", "embedding_dim", "max_norm", "norm_type", "scale_grad_by_freq", "mode",
@@ -193,7 +193,7 @@ class EmbeddingBag(_Table):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> EmbeddingBag:
-        """An embedding bag over a given table."""
+        """An embedding bag with a given table."""
         return cls._from_table(
             embeddings, freeze, max_norm=max_norm, norm_type=norm_type,
             scale_grad_by_freq=scale_grad_by_freq, mode=mode, sparse=sparse,

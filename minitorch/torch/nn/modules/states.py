@@ -1,4 +1,4 @@
-"""State dicts: what a tree of modules knows, by name, out of it and back into it."""
+"""State dicts: saving and loading parameters and buffers by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
-    """What a module wanted and a state dict did not have, and the other way round."""
+    """The names that a state dict lacks, and those that the module does not have."""
 
     __slots__ = ()
 
@@ -30,9 +30,9 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
 
 
 class _WrappedHook:
-    """A hook that is given its module, which it does not keep alive."""
+    """A hook that gets its module, held by a weak reference."""
 
-    __module__ = "minitorch.torch.nn.modules.module"  # where Torch's files say that it is
+    __module__ = "minitorch.torch.nn.modules.module"  # the module that Torch's pickles name
 
     def __init__(self, hook: Callable[..., Any], module: Any = None) -> None:
         self.hook = hook
@@ -58,7 +58,7 @@ class _WrappedHook:
 
 
 class States:
-    """The part of a module that reads and writes state dicts."""
+    """The part of a module that saves and loads state dicts."""
 
     _parameters: dict[str, Any]
     _buffers: dict[str, Any]
@@ -75,13 +75,13 @@ class States:
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> Any:
-        """All parameters and persistent buffers of the tree, by their dotted names.
+        """All parameters and persistent buffers of the module and its submodules, by dotted names.
 
         Args:
-            args: the following, in order, as old programs give them
-            destination: a dict to put them into
-            prefix: what every name begins with
-            keep_vars: whether to give the parameters themselves, not detached ones
+            args: the following as positional arguments (deprecated)
+            destination: a dict to add them to
+            prefix: of every name
+            keep_vars: whether to return the parameters themselves, not detached ones
         """
         if args:
             warnings.warn(
@@ -117,18 +117,18 @@ class States:
         return destination
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        """Put what this module alone knows into a dict."""
+        """Add the state of this module, without its children, to a dict."""
         for name, value in _local_state(self).items():
             destination[prefix + name] = value if keep_vars else value.detach()
         if type(self).get_extra_state is not States.get_extra_state:
             destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
     def get_extra_state(self) -> Any:
-        """What else a state dict should have; for subclasses to write."""
+        """Additional state to save; for subclasses to implement."""
         raise RuntimeError("Module.get_extra_state() is for subclasses that have an extra state")
 
     def set_extra_state(self, state: Any) -> None:
-        """Take what `get_extra_state` gave; for subclasses to write."""
+        """Restore the result of `get_extra_state`; for subclasses to implement."""
         raise RuntimeError("Module.set_extra_state() is for subclasses that have an extra state")
 
     # --- In --------------------------------------------------------------------------------
@@ -136,18 +136,18 @@ class States:
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> _IncompatibleKeys:
-        """Copy the values of a state dict into the tree.
+        """Copy the values of a state dict into the module and its submodules.
 
         Args:
-            state_dict: tensors by their dotted names
-            strict: whether a name too many or too few is an error
-            assign: whether to take the tensors themselves in place of copying
+            state_dict: tensors by dotted names
+            strict: whether missing and unexpected names are an error
+            assign: whether to use the given tensors themselves, not copies
 
         Returns:
-            the names that were missing, and those that nobody wanted
+            the missing and the unexpected names
 
         Raises:
-            RuntimeError: naming everything that did not fit
+            RuntimeError: listing all names and shapes that do not fit
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -179,7 +179,7 @@ class States:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Copy values into this module alone; what does not fit goes into the lists."""
+        """Copy values into this module, without its children; what does not fit is added to the lists."""
         lists = (missing_keys, unexpected_keys, error_msgs)
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, *lists)
@@ -209,7 +209,7 @@ class States:
         return add_hook(self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """As `register_state_dict_post_hook`; this one may return another dict."""
+        """As `register_state_dict_post_hook`, but the hook may return another dict."""
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
                 "Cannot register the same function as the state dict post hook that was "
@@ -233,7 +233,7 @@ class States:
 
 
 def _local_state(module: Any) -> dict[str, Tensor]:
-    """The parameters and persistent buffers of this module alone."""
+    """The parameters and persistent buffers of this module, without its children."""
     state = {name: p for name, p in module._parameters.items() if p is not None}
     for name, buffer in module._buffers.items():
         if buffer is not None and name not in module._non_persistent_buffers_set:
@@ -260,7 +260,7 @@ def _load_extra_state(
 
 
 def _keys_without_place(module: Any, state_dict: Any, prefix: str, state: Any) -> list[str]:
-    """Names that begin with the prefix and belong to neither this module nor a child."""
+    """The names with the prefix that belong to neither this module nor a child."""
     extra = prefix + _EXTRA_STATE_KEY_SUFFIX
     found = []
     for key in state_dict:
@@ -272,7 +272,7 @@ def _keys_without_place(module: Any, state_dict: Any, prefix: str, state: Any) -
 
 
 class _Loading:
-    """One call of `load_state_dict`: what was found wrong on the way."""
+    """One call of `load_state_dict`, with the errors found so far."""
 
     def __init__(self, metadata: Any, assign: bool) -> None:
         self.metadata = metadata
@@ -282,7 +282,7 @@ class _Loading:
         self.errors: list[str] = []
 
     def load(self, module: Any, state: Any, prefix: str) -> None:
-        """Load a module, then its children, each from the names that are its own."""
+        """Load a module, then its children, each from the names with its prefix."""
         about = {} if self.metadata is None else self.metadata.get(prefix[:-1], {})
         if self.assign:
             about["assign_to_params_buffers"] = True
@@ -305,7 +305,7 @@ class _Loading:
 def _load_one(
     module: Any, name: str, target: Tensor, key: str, value: Any, assign: bool
 ) -> str | None:
-    """Copy one value into a module, or say why it does not fit."""
+    """Copy one value into a module, or return an error text."""
     if not isinstance(value, Tensor):
         return (
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
@@ -335,7 +335,7 @@ def _load_one(
 
 
 def _as_kind_of(target: Tensor, value: Tensor) -> Tensor:
-    """A value that may take a parameter's or a buffer's place."""
+    """A value as a parameter or buffer, to be assigned in place of the old one."""
     if not isinstance(target, Parameter):
         return value
     if not isinstance(value, Parameter):

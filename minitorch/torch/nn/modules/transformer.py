@@ -1,4 +1,4 @@
-"""The Transformer: encoder and decoder of attention and two-layer networks."""
+"""The Transformer: encoder and decoder layers of attention and feed-forward networks."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ Activation = str | Callable[[Tensor], Tensor]
 def _generate_square_subsequent_mask(
     sz: int, device: Any = None, dtype: Any = None
 ) -> Tensor:  # fmt: skip
-    """A causal mask: -inf where a key stands after its query, else 0."""
+    """A causal mask: -inf for keys after the query, else 0."""
     return full((sz, sz), -math.inf, dtype=dtype, device=device).triu(1)
 
 
 def _is_causal(mask: Tensor | None, told: bool | None, size: int) -> bool:
-    """Whether a mask is the causal one; unless the caller told."""
+    """Whether a mask is causal, by comparison unless the caller says."""
     if told is not None or mask is None:
         return told is True
     causal = _generate_square_subsequent_mask(size, dtype=mask.dtype)
@@ -61,7 +61,7 @@ def _activation(given: Activation) -> Callable[[Tensor], Tensor]:
 
 
 class TransformerEncoderLayer(Module):
-    """Self-attention, then a two-layer network, each added to its input and normalized."""
+    """Self-attention and a feed-forward network, each with a residual connection and layer norm."""
 
     __constants__: ClassVar = ["norm_first"]
 
@@ -125,7 +125,7 @@ class TransformerEncoderLayer(Module):
 
 
 class TransformerDecoderLayer(Module):
-    """Self-attention, attention to the encoder's output, then a two-layer network."""
+    """Self-attention, attention to the encoder's output, and a feed-forward network."""
 
     __constants__: ClassVar = ["norm_first"]
 
@@ -197,7 +197,7 @@ class TransformerDecoderLayer(Module):
 def _mixed(
     attention: Any, x: Tensor, of: Tensor, mask: Any, padding: Any, is_causal: bool
 ) -> Tensor:
-    """What queries x take of keys and values `of`."""
+    """Attention of queries x to keys and values `of`, with dropout."""
     return attention(
         x, of, of, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=is_causal
     )[0]
@@ -207,7 +207,7 @@ def _mixed(
 
 
 class TransformerEncoder(Module):
-    """Copies of an encoder layer, one after the other."""
+    """A stack of copies of an encoder layer."""
 
     __constants__: ClassVar = ["norm"]
 
@@ -252,7 +252,7 @@ class TransformerEncoder(Module):
         return out if self.norm is None else self.norm(out)
 
     def _drops_padding(self, src: Tensor, padding: Tensor) -> bool:
-        """Whether Torch would leave padded places out here, and return zeros for them."""
+        """Whether Torch would skip padded positions here, and return zeros for them."""
         if self.layers[0].training or not self.use_nested_tensor or src.ndim != 3:
             return False
         if modes.grad and (tracks(src) or any(tracks(p) for p in self.layers[0].parameters())):
@@ -262,7 +262,7 @@ class TransformerEncoder(Module):
 
 
 def _keeps_padding(layer: Any) -> str:
-    """Why an encoder does not leave padded places out; empty if it does."""
+    """Why an encoder does not skip padded positions; empty if it does."""
     name = "encoder_layer"
     if not isinstance(layer, TransformerEncoderLayer):
         return f"{name} was not TransformerEncoderLayer"
@@ -281,7 +281,7 @@ def _keeps_padding(layer: Any) -> str:
 
 
 class TransformerDecoder(Module):
-    """Copies of a decoder layer, one after the other."""
+    """A stack of copies of a decoder layer."""
 
     __constants__: ClassVar = ["norm"]
 
@@ -315,7 +315,7 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder of one sequence, and a decoder that writes another with its help."""
+    """An encoder for one sequence, and a decoder for another that attends to the encoder's output."""
 
     def __init__(
         self,
@@ -385,7 +385,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """A causal mask: -inf where a key stands after its query, else 0."""
+        """A causal mask: -inf for keys after the query, else 0."""
         return _generate_square_subsequent_mask(sz, device, dtype)
 
     def _reset_parameters(self) -> None:

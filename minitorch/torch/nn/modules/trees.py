@@ -1,4 +1,4 @@
-"""What is in a tree of modules: all that lies below one, by dotted names, in Torch's order."""
+"""Iteration over the submodules, parameters and buffers of a module, in Torch's order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Trees:
-    """The part of a module that knows what lies below it."""
+    """The part of a module that iterates over its submodules."""
 
     _parameters: dict[str, Any]
     _buffers: dict[str, Any]
@@ -22,7 +22,7 @@ class Trees:
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """(dotted name, module) for this module and all below it, parents first."""
+        """(dotted name, module) for this module and all submodules, parents first."""
         seen = set() if memo is None else memo
         waiting: list[tuple[str, Any]] = [(prefix, self)]
         while waiting:
@@ -38,7 +38,7 @@ class Trees:
                     waiting.append((dotted + key, child))
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:  # type: ignore[override]
-        """This module and all below it, parents first."""
+        """This module and all submodules, parents first."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
@@ -62,7 +62,7 @@ class Trees:
         recurse: bool = True,
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
-        """(dotted name, member) for what each module of the tree holds."""
+        """(dotted name, member) for the members of this module and all submodules."""
         seen: set[int] = set()
         modules: Any = [(prefix, self)]
         if recurse:
@@ -79,26 +79,26 @@ class Trees:
     def named_parameters(  # type: ignore[override]
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """(dotted name, parameter) for this module and all below it, its own first."""
+        """(dotted name, parameter) for this module and all submodules, its own first."""
         return self._named_members(
             lambda module: module._parameters.items(), prefix, recurse, remove_duplicate
         )
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:  # type: ignore[override]
-        """The parameters of this module and all below it, its own first."""
+        """The parameters of this module and all submodules, its own first."""
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """(dotted name, buffer) for this module and all below it, its own first."""
+        """(dotted name, buffer) for this module and all submodules, its own first."""
         return self._named_members(
             lambda module: module._buffers.items(), prefix, recurse, remove_duplicate
         )
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The buffers of this module and all below it, its own first."""
+        """The buffers of this module and all submodules, its own first."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
@@ -113,7 +113,7 @@ class Trees:
         return found
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Put a module where a dotted name points; `strict` says that there must be one."""
+        """Set the module with a dotted name; `strict`: it must exist."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Trees):
@@ -144,7 +144,7 @@ class Trees:
 
 
 def _attribute(module: Any, name: str) -> Any:
-    """An attribute; its absence is an error in Torch's words."""
+    """An attribute; Torch's error if it is missing."""
     if not hasattr(module, name):
         raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
     return getattr(module, name)

@@ -1,4 +1,4 @@
-"""Images of another size."""
+"""Resizing of images."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .module import Module
 
 @layer()
 class Upsample(Module):
-    """The input at another size, by one of `interpolate`'s methods."""
+    """The input resized by one of `interpolate`'s modes."""
 
     size: Any = None
     scale_factor: Any = None
@@ -43,14 +43,14 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Images at another size, from the nearest pixels."""
+    """Images resized to the nearest pixels."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Images at another size, between the nearest pixels, corners on corners."""
+    """Images resized by bilinear interpolation, with corners aligned."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

@@ -1,4 +1,4 @@
-"""Torch's small helpers for layers that programs import by name."""
+"""Helpers for layers that programs import from Torch by name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
-    """A function that makes n of one value, and a tuple of several."""
+    """A function that repeats a single value n times, and returns several as a tuple."""
 
     def parse(x: Any) -> tuple[Any, ...]:
         return tuple(x) if isinstance(x, Iterable) else tuple(repeat(x, n))
@@ -24,12 +24,12 @@ _quadruple = _ntuple(4, "_quadruple")
 
 
 def _reverse_repeat_tuple(t: tuple[Any, ...], n: int) -> tuple[Any, ...]:
-    """Values from the last to the first, each n times."""
+    """The values in reverse order, each repeated n times."""
     return tuple(x for x in reversed(t) for _ in range(n))
 
 
 def _list_with_default(out_size: Any, defaults: list[int]) -> Any:
-    """Sizes, with the last of the defaults where one is None."""
+    """Sizes, with None replaced by the corresponding last defaults."""
     if isinstance(out_size, int):
         return out_size
     if len(defaults) <= len(out_size):
@@ -41,7 +41,7 @@ def _list_with_default(out_size: Any, defaults: list[int]) -> Any:
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Take a prefix off all names of a state dict that begin with it, in place."""
+    """Remove a prefix from the names of a state dict, in place."""
     for key in list(state_dict):
         if key.startswith(prefix):
             state_dict[key[len(prefix) :]] = state_dict.pop(key)
@@ -52,7 +52,7 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
-    """The arguments of a layer that say where and of what type its tensors are."""
+    """A layer's keyword arguments for the device and dtype of its tensors."""
     if kwargs is None:
         return {}
     simple = {"device", "dtype", "memory_format"}

@@ -7,7 +7,7 @@ from .data_parallel import data_parallel as data_parallel
 
 
 def __getattr__(name: str) -> Any:
-    if name == "DistributedDataParallel":  # with it comes all that ranks need
+    if name == "DistributedDataParallel":  # which imports all of torch.distributed
         from .distributed import DistributedDataParallel
 
         return DistributedDataParallel

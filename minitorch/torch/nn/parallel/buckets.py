@@ -1,7 +1,7 @@
-"""Gradients in buckets: averaged over the ranks while the walk back still computes others.
+"""Gradients in buckets, averaged over the ranks while backward still computes others.
 
-Parameters are put into buckets in reverse order, roughly the order in which their gradients come.
-When all gradients of a bucket are there, and the buckets before it are on their way, its average
+Parameters are put into buckets in reverse order, roughly the order in which gradients are computed.
+When all gradients of a bucket are ready, and the buckets before it have been sent, its average
 is started; the last gradient of all waits for all averages. So each rank starts the same
 collectives in the same order, and all are over when `backward` returns.
 """
@@ -24,7 +24,7 @@ Hook = Callable[[Any, "GradBucket"], Any]
 
 
 class GradBucket:
-    """Gradients of some parameters, one after the other in one tensor."""
+    """The gradients of some parameters, flattened into one tensor."""
 
     def __init__(self, number: int, parameters: Sequence[Tensor], last: bool) -> None:
         self._number, self._parameters, self._last = number, list(parameters), last
@@ -35,7 +35,7 @@ class GradBucket:
         self.work: Any = None
 
     def index(self) -> int:
-        """Which bucket it is."""
+        """The index of the bucket."""
         return self._number
 
     def buffer(self) -> Tensor:
@@ -43,7 +43,7 @@ class GradBucket:
         return self._buffer
 
     def set_buffer(self, tensor: Tensor) -> None:
-        """Put other gradients in their place."""
+        """Replace the gradients."""
         self._buffer = tensor
 
     def parameters(self) -> list[Tensor]:
@@ -61,7 +61,7 @@ class GradBucket:
         return self._last
 
     def fill(self, gradients: Sequence[Tensor | None], factor: float) -> None:
-        """Put gradients, times a number, into the buffer; zeros where there are none."""
+        """Copy gradients, times a number, into the buffer; zeros for missing ones."""
         number = self._own._array.dtype.type(factor)
         for gradient, view in zip(gradients, self._views, strict=True):
             if gradient is None:
@@ -70,7 +70,7 @@ class GradBucket:
                 np.multiply(gradient._array, number, out=view._array)
 
     def clear(self) -> None:
-        """Have gradients of zero: those of a rank that has no more inputs."""
+        """Set the gradients to zero, for a rank that has no more inputs."""
         self._own._array[...] = 0
 
     def wait(self) -> list[Tensor]:
@@ -79,7 +79,7 @@ class GradBucket:
         self.work = None
         if isinstance(result, (list, tuple)):
             result = result[0]
-        if isinstance(result, Tensor):  # a hook has made another tensor
+        if isinstance(result, Tensor):  # a hook has returned another tensor
             self.set_buffer(result)
         if self._buffer is not self._own:
             self._own._array[...] = self._buffer._array.reshape(-1)
@@ -88,7 +88,7 @@ class GradBucket:
 
 
 def make_buckets(parameters: Sequence[Tensor], limit: int) -> list[GradBucket]:
-    """Parameters in reverse order, each in a bucket of its type, until that has so many bytes."""
+    """Buckets of parameters in reverse order, by dtype, each of at most so many bytes."""
     groups: list[list[Tensor]] = []
     used, room = 0, 0
     for parameter in reversed(parameters):
@@ -115,7 +115,7 @@ def tensors_in(output: Any) -> Iterator[Tensor]:
 
 
 def leaves_of(outputs: Iterable[Tensor]) -> set[int]:
-    """The identities of all leaves that some tensors were made of."""
+    """The ids of all leaves in the graph of some tensors."""
     found: set[int] = set()
     seen: set[Node] = set()
     stack = [edge[0] for edge in map(edge_of, outputs) if edge is not None]
@@ -131,14 +131,14 @@ def leaves_of(outputs: Iterable[Tensor]) -> set[int]:
 
 @exchange(0)
 def send(buffer: Tensor, gradients: Sequence[Tensor | None], bucket: GradBucket, factor: float, group: Any) -> None:  # fmt: skip
-    """Send gradients, times a number, on their way in a bucket's buffer."""
+    """Start the average of a bucket with gradients, times a number."""
     bucket.fill(gradients, factor)
     bucket.work = dist.all_reduce(buffer, group=group, async_op=True)
 
 
 @exchange(0)
 def receive(gradients: Sequence[Tensor], buffer: Tensor, bucket: GradBucket) -> None:
-    """Wait for the sums of a bucket, and put them in the place of gradients."""
+    """Wait for a bucket's averages, and copy them into the gradients."""
     for gradient, average in zip(gradients, bucket.wait(), strict=True):
         gradient._array[...] = average._array
 
@@ -150,13 +150,13 @@ def say_all_used(count: int, group: Any) -> None:
 
 
 class Round:
-    """One walk back: which gradients have come, and which buckets are on their way.
+    """One backward pass: which gradients are ready, and which buckets have been sent.
 
     Attributes:
-        ready: the identities of parameters whose gradients are there, or will not come
+        ready: the ids of parameters whose gradients are computed, or not needed
         waiting: how many gradients each bucket waits for
-        next_bucket: the first one that is not on its way
-        used: of each parameter, whether it was used; None: nobody asks
+        next_bucket: the first one that has not been sent
+        used: whether each parameter was used; None: not tracked
     """
 
     def __init__(self, buckets: Sequence[GradBucket], used: list[bool] | None) -> None:
@@ -173,7 +173,7 @@ class Reducer:
         parameters: those that are trained
         names: of the parameters
         group: the ranks that take part
-        limit: how many bytes a bucket has at most
+        limit: maximal size of a bucket in bytes
         find_unused: whether some parameters may not be used
         views: whether `grad` is a view of the bucket's memory
     """
@@ -192,7 +192,7 @@ class Reducer:
             parameter.register_post_accumulate_grad_hook(self._arrived)
 
     def prepare(self, output: Any) -> None:
-        """Expect a backward: of all parameters, or of those that an output was made of."""
+        """Prepare for a backward of all parameters, or of those that an output depends on."""
         if self.alone:
             return
         used = None
@@ -206,7 +206,7 @@ class Reducer:
 
     @property
     def alone(self) -> bool:
-        """Whether gradients are averages as they are."""
+        """Whether there is a single rank, so that gradients need no averaging."""
         return self.size == 1 and self.hook is None and not self.views
 
     def check_finished(self) -> None:
@@ -223,7 +223,7 @@ class Reducer:
             )
 
     def take_part(self) -> None:
-        """Take part in the other ranks' averages, with gradients of zero, and keep none of them."""
+        """Take part in the other ranks' averages with gradients of zero, and discard the results."""
         for bucket in self.buckets:
             bucket.clear()
             self._start(bucket, [None] * len(bucket._parameters))
@@ -233,7 +233,7 @@ class Reducer:
             bucket.wait()
 
     def _arrived(self, parameter: Tensor) -> None:
-        """A gradient was accumulated."""
+        """The hook after a gradient was accumulated."""
         if self.round is not None:
             if id(parameter) in self.round.ready:
                 raise RuntimeError(
@@ -255,7 +255,7 @@ class Reducer:
         self._finish(current)
 
     def _start(self, bucket: GradBucket, gradients: Sequence[Tensor | None]) -> None:
-        """Send a bucket on its way."""
+        """Start the average of a bucket."""
         if self.hook is None:
             send(bucket._own, gradients, bucket, 1 / self.divisor, self.group)
             return
@@ -264,7 +264,7 @@ class Reducer:
         bucket.work = hook(state, bucket)
 
     def _finish(self, current: Round) -> None:
-        """Wait for all averages, and give each parameter its own; what no rank has used keeps what it had."""
+        """Wait for all averages and set the gradients, except of parameters that no rank has used."""
         anyone = [True] * len(self.parameters)
         if current.used is not None and all(current.used):
             say_all_used(len(self.parameters), self.group)
@@ -276,7 +276,7 @@ class Reducer:
         self.round = None
 
     def _give(self, bucket: GradBucket, kept: set[int]) -> None:
-        """Give the parameters of a bucket their averages."""
+        """Set the gradients of a bucket's parameters to their averages."""
         parameters = bucket._parameters
         gradients = [p._grad for p in parameters if p._grad is not None]
         if len(gradients) == len(parameters) and not (kept or self.views or self.hook):

@@ -1,4 +1,4 @@
-"""A batch shared out among the GPUs of a machine; without one, as Torch does, nothing is."""
+"""`DataParallel` on a single device: the batch is not divided among GPUs."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,
 ) -> Any:
-    """Call a module: there are no GPUs to share the batch out among."""
+    """Call a module: the batch is not divided among GPUs."""
     given = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)
     return module(*given, **(module_kwargs or {}))

@@ -19,10 +19,10 @@ from .buckets import Reducer
 
 
 class DistributedDataParallel(Module, Joinable):
-    """A module whose ranks each compute a part of the batch, with the gradients of the whole.
+    """A module replicated on all ranks: each computes a part of the batch, and gradients are averaged.
 
     Rank 0's parameters and buffers are copied to the others at the start, and its buffers before each
-    forward pass. In backward, gradients are averaged over the ranks, while others are still computed.
+    forward pass. Gradients are averaged over the ranks while backward still computes others.
 
     Args:
         module: the module; it is the same on every rank
@@ -30,7 +30,7 @@ class DistributedDataParallel(Module, Joinable):
         process_group: the ranks that take part; by default all
         bucket_cap_mb: how many megabytes of gradients are sent together
         find_unused_parameters: look, after each forward pass, for parameters that it did not use
-        gradient_as_bucket_view: let `grad` be a view of the memory that is exchanged: it is there only once
+        gradient_as_bucket_view: whether `grad` is a view of the bucket's memory, which saves a copy
         static_graph: the same parameters are used in every iteration; those that are not are looked for, too
         device_mesh: the ranks that take part, as a mesh of one dimension
     """
@@ -66,7 +66,7 @@ class DistributedDataParallel(Module, Joinable):
         if process_group is not None and device_mesh is not None:
             raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")
         self.module = module
-        self._compiled_module: Any = None  # what is called in its place
+        self._compiled_module: Any = None  # the module that is called
         self.device_mesh = device_mesh
         chosen = process_group if device_mesh is None else device_mesh.get_group(0)
         self.process_group = chosen or dist.group.WORLD
@@ -121,7 +121,7 @@ class DistributedDataParallel(Module, Joinable):
             self.require_backward_grad_sync = before
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """From now on, let calls of the module be played from tapes; ranks exchange between them, as ever."""
+        """Compile calls of the module from now on; the exchange between ranks stays eager."""
         module = self.module
         self._compiled_module = compile(MethodType(type(module).__call__, module), *args, **kwargs)
 
@@ -154,12 +154,12 @@ class DistributedDataParallel(Module, Joinable):
         )
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """What a rank without inputs does while others train."""
+        """The hook that a rank without inputs runs while others train."""
         return _Shadow(self, kwargs.get("divide_by_initial_world_size", True))
 
     @property
     def join_device(self) -> Any:
-        """Where the module is."""
+        """The device of the module."""
         return self.reducer.parameters[0].device
 
     @property
@@ -168,7 +168,7 @@ class DistributedDataParallel(Module, Joinable):
         return self.process_group
 
     def _count_ranks(self) -> None:
-        """Count this rank as one with inputs; averages are over the counted ones, or over all."""
+        """Count the ranks with inputs; averages are over these, or over all."""
         work = Join.notify_join_context(self)
         if work is not None and not self._divide_by_initial_world_size:
             self.reducer.divisor = int(work.result()[0].item())
@@ -190,7 +190,7 @@ class DistributedDataParallel(Module, Joinable):
 
 
 class _Shadow(JoinHook):
-    """Matches the collectives of a DistributedDataParallel."""
+    """The join hook: matches the collectives of a DistributedDataParallel."""
 
     def __init__(self, parallel: DistributedDataParallel, divide_by_all: bool) -> None:
         self.parallel = parallel
@@ -209,7 +209,7 @@ class _Shadow(JoinHook):
             parallel.reducer.take_part()
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """Give all ranks the module of one that had inputs to the end."""
+        """Broadcast the module of a rank that had inputs to the end."""
         parallel = self.parallel
         last = parallel._last_rank(is_last_joiner)
         both = [*parallel.module.parameters(), *parallel.module.buffers()]

@@ -1,4 +1,4 @@
-"""Arguments cut into parts, one for each device, and results joined again."""
+"""Scatter arguments to devices, and gather results."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ...tensor import Tensor
 
 
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> Any:
-    """Tensors, also within containers, cut along a dimension and moved to devices, for each one what is its own.
+    """The parts of an argument for each device: tensors, also in containers, are split along a dimension.
 
-    What is not a tensor is given to every device.
+    Values other than tensors are passed to every device.
     """
     if isinstance(inputs, Tensor):
         parts = inputs.chunk(len(target_gpus), dim)
@@ -35,7 +35,7 @@ def scatter_kwargs(
     target_gpus: Sequence[Any],
     dim: int = 0,
 ) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
-    """Arguments of a call by place and by name, cut into as many calls as there are devices to use."""
+    """Positional and keyword arguments, scattered to one call for each device."""
     by_place = scatter(inputs, target_gpus, dim) if inputs else []
     by_name = scatter(kwargs, target_gpus, dim) if kwargs else []
     calls = max(len(by_place), len(by_name))
@@ -45,7 +45,7 @@ def scatter_kwargs(
 
 
 def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
-    """The results of all devices as one, on one device: tensors joined along a dimension."""
+    """The results of all devices on one device: tensors are concatenated along a dimension."""
     first = outputs[0]
     if isinstance(first, Tensor):
         moved = [each.to(device(target_device)) for each in outputs]

@@ -1,4 +1,4 @@
-"""What goes with modules: sequences, gradients, parameters as one, parameters of parameters."""
+"""Utilities for modules: packed sequences, gradient clipping, parametrizations, pruning."""
 
 from . import parametrizations as parametrizations
 from . import parametrize as parametrize

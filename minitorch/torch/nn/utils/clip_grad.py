@@ -1,4 +1,4 @@
-"""Gradients held within bounds."""
+"""Gradient clipping."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TOTAL_NORM = Op("_total_norm", ("*tensors",), _total_norm, {"tensors": None})
 @update(0)
 def _foreach_mul_(tensors: list[Tensor], factor: Tensor) -> None:
     """Multiply tensors, in place, by a number."""
-    if type(factor._array) is not np.ndarray:  # of a GPU, which is not waited for
+    if type(factor._array) is not np.ndarray:  # on a GPU, without synchronization
         for each in tensors:
             each.mul_(factor)
         return
@@ -57,7 +57,7 @@ def _gradients(parameters: Tensors) -> list[Tensor]:
 
 
 def _norm_of_all(tensors: list[Tensor], order: float) -> Tensor:
-    """The norm of tensors, some of which may be spread over ranks."""
+    """The norm of tensors, some of which may be sharded over ranks."""
     by_group: dict[Any, list[Tensor]] = {}
     for each in tensors:
         group = getattr(each, "group", None) if type(each) is not Tensor else None
@@ -82,8 +82,8 @@ def get_total_norm(
     Args:
         tensors: one or several
         norm_type: which norm
-        error_if_nonfinite: whether a norm that is no number is an error
-        foreach: accepted; there is one way here
+        error_if_nonfinite: whether a norm that is infinite or NaN is an error
+        foreach: accepted without effect
     """
     listed = _listed(tensors)
     norm_type = float(norm_type)
@@ -103,7 +103,7 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Scale the gradients of parameters so that their norm, which is given, is at most `max_norm`."""
+    """Scale the gradients of parameters, whose total norm is given, to a norm of at most `max_norm`."""
     scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     _foreach_mul_(_gradients(parameters), scale)
 
@@ -116,7 +116,7 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale the gradients of parameters so that their norm together is at most `max_norm`.
+    """Scale the gradients of parameters so that their total norm is at most `max_norm`.
 
     Returns:
         the norm before
@@ -132,7 +132,7 @@ def clip_grad_norm_(
 
 
 def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
-    """`clip_grad_norm_`, under its old name."""
+    """`clip_grad_norm_`, under its deprecated name."""
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
         "`torch.nn.utils.clip_grad_norm_`.",
@@ -144,7 +144,7 @@ def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
 
 @no_grad()
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
-    """Clip each element of the gradients to -clip_value and clip_value."""
+    """Clamp each element of the gradients to [-clip_value, clip_value]."""
     for gradient in _gradients(parameters):
         gradient.clamp_(min=-float(clip_value), max=float(clip_value))
 

@@ -1,4 +1,4 @@
-"""Parameters that are computed anew before each call, by a hook that knows their name."""
+"""Parameters that are recomputed before each call, by a hook that holds their name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..parameter import UninitializedParameter
 
 
 def find_hook(hooks: dict[int, Any], kind: type, name: str) -> int | None:
-    """The number of the hook of a kind for a parameter, if there is one."""
+    """The id of a parameter's hook of a class, if there is one."""
     for number, hook in hooks.items():
         if isinstance(hook, kind) and hook.name == name:
             return number
@@ -31,7 +31,7 @@ def check_shaped(weight: Any, kind: type, whole: str) -> None:
 
 
 def remove_hook(module: Any, kind: type, name: str, called: str) -> None:
-    """Let a parameter that is computed be a plain one again."""
+    """Remove a parameter's hook, and make it a plain parameter again."""
     number = find_hook(module._forward_pre_hooks, kind, name)
     if number is None:
         raise ValueError(f"{called} of '{name}' not found in {module}")

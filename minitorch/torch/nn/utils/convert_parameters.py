@@ -1,4 +1,4 @@
-"""Parameters as one vector, and back."""
+"""Parameters flattened to one vector, and back."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ...tensor import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All elements of all parameters, one after the other."""
+    """All parameters flattened and concatenated."""
     return cat([parameter.view(-1) for parameter in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Let parameters be parts of a vector."""
+    """Set parameters to the parts of a vector."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
     start = 0

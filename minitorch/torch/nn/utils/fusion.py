@@ -1,4 +1,4 @@
-"""Batch normalization, in evaluation, as part of the layer before it."""
+"""Fusion of batch normalization, in evaluation mode, into the layer before it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..parameter import Parameter
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """A convolution that does what one and the batch normalization after it do."""
+    """A convolution fused with the batch normalization after it."""
     return _fused(conv, bn, partial(fuse_conv_bn_weights, transpose=transpose))
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """A linear layer that does what one and the batch normalization after it do."""
+    """A linear layer fused with the batch normalization after it."""
     if bn.num_features not in (linear.out_features, 1):
         raise AssertionError(
             "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got "
@@ -46,7 +46,7 @@ def fuse_conv_bn_weights(
     bn_b: Tensor | None,
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
-    """The weight and the bias of a convolution with a batch normalization in them."""
+    """The weight and the bias of a convolution fused with batch normalization."""
     shape = [1] * conv_w.ndim
     shape[1 if transpose else 0] = -1
     scale = (bn_rv + bn_eps).rsqrt()
@@ -66,7 +66,7 @@ def fuse_linear_bn_weights(
     bn_w: Tensor,
     bn_b: Tensor,
 ) -> tuple[Parameter, Parameter]:
-    """The weight and the bias of a linear layer with a batch normalization in them."""
+    """The weight and the bias of a linear layer fused with batch normalization."""
     scale = bn_w * (bn_rv + bn_eps).rsqrt()
     bias = (-bn_rm if linear_b is None else linear_b - bn_rm) * scale + bn_b
     return _parameters(linear_w, linear_b, linear_w * scale.unsqueeze(-1), bias)
@@ -75,7 +75,7 @@ def fuse_linear_bn_weights(
 def _parameters(
     old_weight: Tensor, old_bias: Tensor | None, weight: Tensor, bias: Tensor
 ) -> tuple[Parameter, Parameter]:
-    """New values of the types that the old ones had."""
+    """New values as parameters with the dtypes of the old ones."""
     kind = old_weight.dtype if old_bias is None else old_bias.dtype
     trained = old_bias is not None and old_bias.requires_grad
     return (

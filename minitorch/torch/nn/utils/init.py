@@ -1,4 +1,4 @@
-"""Modules without first values."""
+"""Modules without initialization."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..modules.module import Module
 
 
 def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
-    """A module whose parameters are for others to fill; no random number is drawn for them."""
+    """A module with uninitialized parameters; no random numbers are drawn."""
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:

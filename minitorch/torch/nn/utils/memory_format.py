@@ -1,4 +1,4 @@
-"""The order in which the weights of convolutions lie in memory."""
+"""The memory format of convolutions' weights."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ..modules.module import Module
 
 
 def convert_conv2d_weight_memory_format(module: Module, memory_format: Any) -> Module:
-    """The tree with the weights of its convolutions over images in an order."""
+    """Convert the weights of all convolutions over images to a memory format."""
     return _convert(module, (Conv2d, ConvTranspose2d), memory_format)
 
 
 def convert_conv3d_weight_memory_format(module: Module, memory_format: Any) -> Module:
-    """The tree with the weights of its convolutions over volumes in an order."""
+    """Convert the weights of all convolutions over volumes to a memory format."""
     return _convert(module, (Conv3d, ConvTranspose3d), memory_format)
 
 

@@ -1,4 +1,4 @@
-"""Weights that are orthogonal, or have a norm of their own: as parametrizations."""
+"""Parametrizations: orthogonal, weight norm, spectral norm."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .weight_norm import _weight_norm, norm_except_dim
 
 
 class _OrthMaps(Enum):
-    """The ways from any matrix to an orthogonal one."""
+    """The maps from any matrix to an orthogonal one."""
 
     matrix_exp = auto()
     cayley = auto()
@@ -39,7 +39,7 @@ def _is_orthogonal(q: Tensor) -> bool:
 
 
 def _make_orthogonal(matrix: Tensor) -> Tensor:
-    """The orthogonal factor of a matrix, whose triangular one has a positive diagonal."""
+    """The Q of a QR decomposition in which R has a positive diagonal."""
     reflectors, tau = geqrf(matrix)
     q = _householder_product(reflectors, tau)
     return q * reflectors.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
@@ -50,7 +50,7 @@ def _householder_product(reflectors: Tensor, tau: Tensor) -> Tensor:
 
 
 class _Orthogonal(Module):
-    """An orthogonal matrix as a function of any one; `base` is where the function begins."""
+    """A map from any matrix to an orthogonal one; `base` is the image of 0."""
 
     base: Tensor
 
@@ -81,7 +81,7 @@ class _Orthogonal(Module):
         return _householder_product(below, tau) * signs
 
     def _by_rotation(self, x: Tensor) -> Tensor:
-        """The exponential, or Cayley's approximation, of a skew matrix."""
+        """The exponential, or the Cayley map, of a skew-symmetric matrix."""
         rows, columns = x.shape[-2:]
         x = x.tril()
         if rows != columns:
@@ -97,7 +97,7 @@ class _Orthogonal(Module):
 
     @no_grad()
     def right_inverse(self, q: Tensor) -> Tensor:
-        """What the function makes this matrix of; the base moves to it."""
+        """A preimage of the matrix, which becomes the base."""
         if q.shape != self.shape:
             raise ValueError(
                 f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of "
@@ -168,7 +168,7 @@ def _tensor_of(module: Module, name: str) -> Tensor:
 
 
 class _WeightNorm(Module):
-    """A weight of a length and a direction."""
+    """A weight from its norm and direction."""
 
     def __init__(self, dim: int | None = 0) -> None:
         super().__init__()
@@ -178,12 +178,12 @@ class _WeightNorm(Module):
         return _weight_norm(weight_v, weight_g, self.dim)
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        """The length and the direction of a weight."""
+        """The norm and the direction of a weight."""
         return norm_except_dim(weight, 2, self.dim), weight
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Learn a weight as a length and a direction."""
+    """Parametrize a weight by its norm and direction."""
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def take_old_names(state_dict: Any, prefix: str, *_: Any) -> None:
@@ -198,7 +198,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
 
 class _SpectralNorm(Module):
-    """A weight divided by its largest singular value, which power iteration follows."""
+    """A weight divided by its largest singular value, which power iteration approximates."""
 
     _u: Tensor
     _v: Tensor
@@ -236,7 +236,7 @@ class _SpectralNorm(Module):
         matrix = as_matrix(weight, self.dim)
         if self.training:
             self._power_method(matrix, self.n_power_iterations)
-        u, v = self._u.clone(), self._v.clone()  # of this call: the next one moves them again
+        u, v = self._u.clone(), self._v.clone()  # the next call updates the originals
         return weight / u.vdot(matrix.mv(v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
@@ -251,7 +251,7 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> Module:
-    """Use a weight divided by its largest singular value."""
+    """Parametrize a weight as one divided by its largest singular value."""
     weight = _tensor_of(module, name)
     made = _SpectralNorm(weight, n_power_iterations, usual_dim(module, dim), eps)
     return parametrize.register_parametrization(module, name, made)

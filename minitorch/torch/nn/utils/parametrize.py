@@ -19,7 +19,7 @@ from ..parameter import Parameter
 
 
 class _Cache:
-    """What parametrizations have computed within `cached()`."""
+    """The tensors that parametrizations have computed within `cached()`."""
 
     depth = 0
     tensors: dict[tuple[int, str], Tensor] = {}  # noqa: RUF012
@@ -45,7 +45,7 @@ def _register(module: Module, name: str, tensor: Tensor) -> None:
 
 
 class ParametrizationList(ModuleList):
-    """The functions of one parameter, the first first, and what they are functions of."""
+    """The chain of functions that computes one parameter, and the original tensors."""
 
     original: Tensor
     unsafe: bool
@@ -73,7 +73,7 @@ class ParametrizationList(ModuleList):
             _check_like(self(), dtype, shape, "unparametrized {}", "parametrized {}", flag)
 
     def _hold_one(self, original: Tensor, new: Tensor) -> None:
-        """Keep the parameter itself, with a new value: optimizers know it."""
+        """Keep the parameter itself, which optimizers hold, with a new value."""
         if original.dtype != new.dtype:
             raise ValueError(
                 "When `right_inverse` outputs one tensor, it may not change the dtype.\n"
@@ -83,7 +83,7 @@ class ParametrizationList(ModuleList):
         _register(self, "original", original)
 
     def _hold_several(self, original: Tensor, new: Any) -> None:
-        """Keep tensors that together stand for the parameter."""
+        """Keep several tensors from which the parameter is computed."""
         if not isinstance(new, Sequence):
             raise ValueError(
                 "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
@@ -106,7 +106,7 @@ class ParametrizationList(ModuleList):
         return [getattr(self, f"original{i}") for i in range(self.ntensors)]
 
     def right_inverse(self, value: Any) -> None:
-        """Set what is learned so that the parameter has a value."""
+        """Set the original tensors so that the parameter has a value."""
         with no_grad():
             for module in reversed(list(self)):
                 if not hasattr(module, "right_inverse"):
@@ -145,7 +145,7 @@ class ParametrizationList(ModuleList):
 
 
 def _check_like(value: Any, dtype: Any, shape: Any, before: str, after: str, flag: str) -> None:
-    """ValueError unless a parametrization keeps the type and shape of the tensor."""
+    """ValueError unless a parametrization keeps the tensor's dtype and shape."""
     if not isinstance(value, Tensor):
         raise ValueError(f"A parametrization must return a tensor. Got {type(value).__name__}.")
     for what, old, new in (("dtype", dtype, value.dtype), ("shape", shape, value.shape)):
@@ -175,7 +175,7 @@ def _refuse_pickling(self: Any) -> Any:
 
 
 def _give_own_class(module: Module) -> None:
-    """Let a module have a class of its own, which can have properties."""
+    """Give a module its own subclass, to which properties can be added."""
     cls = type(module)
     parts: dict[str, Any] = {"__getstate__": _refuse_pickling}
     if not hasattr(cls, "__deepcopy__"):
@@ -184,7 +184,7 @@ def _give_own_class(module: Module) -> None:
 
 
 def _property(name: str) -> property:
-    """A parameter's name: reading computes, writing inverts."""
+    """Define the property for a parameter: reading computes, writing inverts."""
 
     def get(self: Any) -> Any:
         parametrization = self.parametrizations[name]
@@ -204,13 +204,13 @@ def _property(name: str) -> property:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Let a parameter or buffer be a function of what is learned.
+    """Make a parameter or buffer a function of the original tensors.
 
     Args:
-        module: whose it is
+        module: its module
         tensor_name: its name
-        parametrization: the function; its `right_inverse`, if any, gives the first value
-        unsafe: whether the function may change type and shape
+        parametrization: the function; its `right_inverse`, if any, gives the initial value
+        unsafe: whether the function may change dtype and shape
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -236,7 +236,7 @@ def register_parametrization(
 
 
 def _check_another(module: Module, name: str, parametrization: Any) -> None:
-    """ValueError unless a further function keeps the type and shape, as does its inverse."""
+    """ValueError unless a further function, and its inverse, keep dtype and shape."""
     now = getattr(module, name)
     value = parametrization(now)
     flag = "unless the `unsafe` flag is enabled."
@@ -262,7 +262,7 @@ def _check_another(module: Module, name: str, parametrization: Any) -> None:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a tensor of a module, or any, is computed from others."""
+    """Whether a tensor of a module, or any, is parametrized."""
     known = getattr(module, "parametrizations", None)
     if not isinstance(known, ModuleDict):
         return False
@@ -272,7 +272,7 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 def remove_parametrizations(
     module: Module, tensor_name: str, leave_parametrized: bool = True
 ) -> Module:
-    """Let a tensor be learned as it is again, from what was computed or what was learned."""
+    """Make a tensor a plain one again, with the computed or the original value."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     known: Any = module.parametrizations[tensor_name]
@@ -299,14 +299,14 @@ def remove_parametrizations(
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class that a module had at first."""
+    """The class of a module before parametrization."""
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
 def transfer_parametrizations_and_params(
     from_module: Module, to_module: Module, tensor_name: str | None = None
 ) -> Module:
-    """Let a module have the parametrizations of another, and what they are functions of."""
+    """Copy the parametrizations, and their original tensors, from one module to another."""
     if not is_parametrized(from_module):
         return to_module
     for name in [tensor_name] if tensor_name else list(from_module.parametrizations):

@@ -1,4 +1,4 @@
-"""Pruning: parameters of which some elements are held at zero.
+"""Pruning: parameters with some elements masked to zero.
 
 A pruned parameter `weight` is learned as `weight_orig`; `weight_mask`, a buffer, says what is
 kept, and a hook multiplies the two before each call.
@@ -31,13 +31,13 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """What to keep of a tensor, of which a mask is kept already."""
+        """The new mask for a tensor, given its present mask."""
 
     def __call__(self, module: Any, inputs: Any) -> None:
         setattr(module, self._tensor_name, self.apply_mask(module))
 
     def apply_mask(self, module: Any) -> Tensor:
-        """The parameter with zeros where the mask has them."""
+        """The parameter times its mask."""
         original = getattr(module, f"{self._tensor_name}_orig")
         return getattr(module, f"{self._tensor_name}_mask").to(original.dtype) * original
 
@@ -50,7 +50,7 @@ class BasePruningMethod(ABC):
         importance_scores: Tensor | None = None,
         **kwargs: Any,
     ) -> BasePruningMethod:
-        """Prune a parameter, on top of what was pruned before."""
+        """Prune a parameter, in addition to earlier pruning."""
         method = cls(*args, **kwargs)
         method._tensor_name = name
         return _apply(method, module, name, importance_scores)
@@ -58,7 +58,7 @@ class BasePruningMethod(ABC):
     def prune(
         self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None
     ) -> Tensor:
-        """A tensor with zeros where it is pruned."""
+        """A pruned copy of a tensor."""
         scores = t if importance_scores is None else importance_scores
         if scores.shape != t.shape:
             raise AssertionError(
@@ -69,7 +69,7 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(scores, default_mask=kept)
 
     def remove(self, module: Any) -> None:
-        """Let the pruned parameter be a plain one again, with its zeros."""
+        """Make the pruned parameter a plain one again, with its zeros."""
         name = self._tensor_name
         weight = self.apply_mask(module)
         if hasattr(module, name):
@@ -81,7 +81,7 @@ class BasePruningMethod(ABC):
 
 
 def _apply(method: BasePruningMethod, module: Any, name: str, scores: Any) -> BasePruningMethod:
-    """Prune a parameter by a method; if that fails, all is as it was."""
+    """Prune a parameter by a method; restore everything if that fails."""
     before = _take_hook(module, name)
     if before is not None:
         container = before if isinstance(before, PruningContainer) else PruningContainer(before)
@@ -113,7 +113,7 @@ def _apply(method: BasePruningMethod, module: Any, name: str, scores: Any) -> Ba
 
 
 def _take_hook(module: Any, name: str) -> BasePruningMethod | None:
-    """The method that prunes a parameter so far, which is taken away."""
+    """Remove and return the method that prunes a parameter so far."""
     for number, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
             return module._forward_pre_hooks.pop(number)
@@ -121,7 +121,7 @@ def _take_hook(module: Any, name: str) -> BasePruningMethod | None:
 
 
 class PruningContainer(BasePruningMethod):
-    """Methods one after the other; the last one chooses among what the others have left."""
+    """A sequence of methods; each one prunes what the ones before have left."""
 
     def __init__(self, *args: BasePruningMethod) -> None:
         self._pruning_methods: tuple[BasePruningMethod, ...] = ()
@@ -159,7 +159,7 @@ class PruningContainer(BasePruningMethod):
 
 
 def _left_by(method: Any, t: Tensor, mask: Tensor) -> Any:
-    """The part of a tensor that a method may choose from."""
+    """The part of a tensor that a method may prune."""
     if method.PRUNING_TYPE == "unstructured":
         return mask == 1
     if method.PRUNING_TYPE == "global":
@@ -184,7 +184,7 @@ class Identity(BasePruningMethod):
 
 
 class _Amount(BasePruningMethod):
-    """Takes away a number, or a share, of elements or channels."""
+    """The base class of methods that prune a number, or a fraction, of elements or channels."""
 
     def __init__(self, amount: float) -> None:
         if not isinstance(amount, Real):
@@ -197,7 +197,7 @@ class _Amount(BasePruningMethod):
         self.amount = amount
 
     def count_of(self, size: int) -> int:
-        """How many of some to take away."""
+        """The number of elements or channels to prune."""
         count = int(self.amount) if isinstance(self.amount, Integral) else round(self.amount * size)
         if count > size:
             raise ValueError(
@@ -207,7 +207,7 @@ class _Amount(BasePruningMethod):
 
 
 class _Unstructured(_Amount):
-    """Takes away single elements."""
+    """The base class of methods that prune single elements."""
 
     PRUNING_TYPE = "unstructured"
 
@@ -219,26 +219,26 @@ class _Unstructured(_Amount):
         return mask
 
     def chosen(self, t: Tensor, count: int) -> Tensor:
-        """Which elements to take away."""
+        """The indices of elements to prune."""
         raise NotImplementedError
 
 
 class RandomUnstructured(_Unstructured):
-    """Takes away elements by chance."""
+    """Prunes random elements."""
 
     def chosen(self, t: Tensor, count: int) -> Tensor:
         return rand_like(t).view(-1).topk(count)[1]
 
 
 class L1Unstructured(_Unstructured):
-    """Takes away the smallest elements."""
+    """Prunes the elements with the smallest absolute values."""
 
     def chosen(self, t: Tensor, count: int) -> Tensor:
         return t.abs().view(-1).topk(count, largest=False)[1]
 
 
 class _Structured(_Amount):
-    """Takes away whole channels."""
+    """The base class of methods that prune whole channels."""
 
     PRUNING_TYPE = "structured"
     dim: int
@@ -261,12 +261,12 @@ class _Structured(_Amount):
         return mask * default_mask.to(mask.dtype)
 
     def kept(self, t: Tensor, count: int) -> Tensor:
-        """Which channels to keep when some are taken away."""
+        """The indices of channels to keep."""
         raise NotImplementedError
 
 
 class RandomStructured(_Structured):
-    """Takes away channels by chance."""
+    """Prunes random channels."""
 
     def __init__(self, amount: float, dim: int = -1) -> None:
         super().__init__(amount)
@@ -278,7 +278,7 @@ class RandomStructured(_Structured):
 
 
 class LnStructured(_Structured):
-    """Takes away the channels with the smallest norms."""
+    """Prunes the channels with the smallest norms."""
 
     def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
         super().__init__(amount)
@@ -312,13 +312,13 @@ class CustomFromMask(BasePruningMethod):
 
 
 def identity(module: Any, name: str) -> Any:
-    """Make a parameter a pruned one of which everything is kept."""
+    """Prune nothing, but make a parameter a pruned one."""
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module: Any, name: str, amount: float) -> Any:
-    """Prune elements of a parameter by chance."""
+    """Prune random elements of a parameter."""
     RandomUnstructured.apply(module, name, amount)
     return module
 
@@ -326,13 +326,13 @@ def random_unstructured(module: Any, name: str, amount: float) -> Any:
 def l1_unstructured(
     module: Any, name: str, amount: float, importance_scores: Tensor | None = None
 ) -> Any:
-    """Prune the smallest elements of a parameter."""
+    """Prune the elements of a parameter with the smallest absolute values."""
     L1Unstructured.apply(module, name, amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module: Any, name: str, amount: float, dim: int) -> Any:
-    """Prune channels of a parameter by chance."""
+    """Prune random channels of a parameter."""
     RandomStructured.apply(module, name, amount, dim)
     return module
 
@@ -362,7 +362,7 @@ def global_unstructured(
     importance_scores: dict[tuple[Any, str], Tensor] | None = None,
     **kwargs: Any,
 ) -> None:
-    """Prune elements of several parameters as if they were one."""
+    """Prune elements of several parameters as if they were one tensor."""
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
     if not isinstance(importance_scores or {}, dict):
@@ -389,7 +389,7 @@ def global_unstructured(
 
 
 def remove(module: Any, name: str) -> Any:
-    """Let a pruned parameter be a plain one again, with its zeros."""
+    """Make a pruned parameter a plain one again, with its zeros."""
     hook = _take_hook(module, name)
     if hook is None:
         raise ValueError(
@@ -400,7 +400,7 @@ def remove(module: Any, name: str) -> Any:
 
 
 def is_pruned(module: Any) -> bool:
-    """Whether some parameter of a tree is pruned."""
+    """Whether some parameter of a module or its submodules is pruned."""
     return any(
         isinstance(hook, BasePruningMethod)
         for each in module.modules()

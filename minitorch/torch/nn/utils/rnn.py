@@ -16,7 +16,7 @@ from ...tensor import Tensor, wrap, wrap_beside
 
 
 class PackedSequence_(NamedTuple):  # noqa: N801
-    """What a packed sequence holds."""
+    """The fields of a packed sequence."""
 
     data: Tensor
     batch_sizes: Tensor
@@ -25,10 +25,10 @@ class PackedSequence_(NamedTuple):  # noqa: N801
 
 
 class PackedSequence(PackedSequence_):
-    """Sequences step by step: first all first elements, then all second ones, the longest on top.
+    """Packed sequences: the first elements of all, then the second ones, and so on; the longest sequence first.
 
-    `batch_sizes` says how many sequences each step still has. `sorted_indices` put the sequences in
-    order of length; `unsorted_indices` put them back.
+    `batch_sizes` is the number of sequences at each step. `sorted_indices` sort the sequences by
+    length; `unsorted_indices` restore their order.
     """
 
     def __new__(
@@ -38,7 +38,7 @@ class PackedSequence(PackedSequence_):
         sorted_indices: Tensor | None = None,
         unsorted_indices: Tensor | None = None,
     ) -> PackedSequence:
-        """Take the parts, or the first two of them as a pair."""
+        """From the fields, or the first two of them as a pair."""
         if batch_sizes is None:
             if not (isinstance(data, (list, tuple)) and len(data) == 2):
                 raise AssertionError("Expected data to be a list or tuple of length 2")
@@ -48,26 +48,26 @@ class PackedSequence(PackedSequence_):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)  # type: ignore[arg-type]
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """The same sequences as another type, or on another device."""
+        """The sequences in another dtype, or on another device."""
         return self._with(self.data.to(*args, **kwargs))
 
     def _with(self, data: Tensor) -> PackedSequence:
-        """The same sequences with other elements, and the order of sequences beside them."""
+        """The sequences with other data, and the indices on the same device."""
         if data is self.data:
             return self
         order = None if self.sorted_indices is None else self.sorted_indices.to(data.device)
         return type(self)(data, self.batch_sizes, order)
 
     def cpu(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """The same sequences in the machine's main memory."""
+        """The sequences on the CPU."""
         return self._with(self.data.cpu(*args, **kwargs))
 
     def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """The same sequences on a GPU."""
+        """The sequences on a GPU."""
         return self._with(self.data.cuda(*args, **kwargs))
 
     def pin_memory(self) -> PackedSequence:
-        """The same sequences in memory that a GPU reads fast."""
+        """The sequences in pinned memory."""
         return type(self)(self.data.pin_memory(), *self[1:])
 
     @property
@@ -76,7 +76,7 @@ class PackedSequence(PackedSequence_):
         return self.data.is_cuda
 
     def is_pinned(self) -> bool:
-        """Whether the sequences are in memory that a GPU reads fast."""
+        """Whether the sequences are in pinned memory."""
         return self.data.is_pinned()
 
 
@@ -84,7 +84,7 @@ def _declare_conversion(name: str) -> None:
     def convert(self: PackedSequence) -> PackedSequence:
         return type(self)(getattr(self.data, name)(), *self[1:])
 
-    convert.__name__, convert.__doc__ = name, f"The same sequences, their elements as {name}."
+    convert.__name__, convert.__doc__ = name, f"The sequences converted to {name}."
     setattr(PackedSequence, name, convert)
 
 
@@ -93,7 +93,7 @@ for _name in ("double", "float", "half", "long", "int", "short", "char", "byte")
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes another."""
+    """The inverse of a permutation."""
     return None if permutation is None else wrap(np.argsort(permutation._array, kind="stable"))
 
 
@@ -112,7 +112,7 @@ def pack_padded_sequence(
         input: the padded batch; (batch, steps, ...) if `batch_first`
         lengths: of each sequence
         batch_first: whether the batch is the first dimension
-        enforce_sorted: whether sequences must come with the longest first; else they are sorted
+        enforce_sorted: whether sequences must be given longest first; else they are sorted
     """
     counts = as_tensor(lengths, device=None if isinstance(lengths, Tensor) else CPU).to(int64)
     if counts.device is not CPU:
@@ -163,8 +163,8 @@ def pad_packed_sequence(
     Args:
         sequence: what to unpack
         batch_first: whether the batch becomes the first dimension
-        padding_value: what to write after the end of a sequence
-        total_length: how many steps the result has, if more than the longest sequence
+        padding_value: written after the end of a sequence
+        total_length: number of steps of the result, if more than the longest sequence
     """
     sizes = sequence.batch_sizes._array
     long = len(sizes)
@@ -208,12 +208,12 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:
-    """Sequences of different lengths side by side, as (steps, batch, ...).
+    """Sequences of different lengths padded to one tensor (steps, batch, ...).
 
     Args:
         sequences: tensors that differ in their first size
         batch_first: whether the batch becomes the first dimension
-        padding_value: what to write beside short sequences
+        padding_value: written beside shorter sequences
         padding_side: "right" (after the end) or "left"
     """
     if not isinstance(sequences, Iterable):
@@ -240,6 +240,6 @@ def _padded(sequence: Tensor, count: int, value: float, side: str) -> Tensor:
 def unpad_sequence(
     padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
 ) -> list[Tensor]:
-    """The sequences of a padded batch, each as long as it was."""
+    """The sequences of a padded batch, with their original lengths."""
     rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [row[:length] for row, length in zip(rows, lengths.tolist(), strict=True)]

@@ -1,4 +1,4 @@
-"""Weights divided by their largest singular value: the old form, as a hook before each call."""
+"""Spectral normalization as a hook before each call (deprecated in Torch)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ M = TypeVar("M", bound=Module)
 
 
 def as_matrix(weight: Tensor, dim: int) -> Tensor:
-    """A weight as a matrix whose rows are one dimension."""
+    """A weight flattened to a matrix whose rows are one dimension."""
     if dim:
         weight = weight.permute(dim, *(d for d in range(weight.ndim) if d != dim))
     return weight.reshape(weight.shape[0], -1)
@@ -36,7 +36,7 @@ def check_iterations(count: int) -> None:
 
 
 class SpectralNorm:
-    """Divides a weight by its largest singular value, which power iteration follows."""
+    """Divides a weight by its largest singular value, which power iteration approximates."""
 
     _version = 1
 
@@ -50,7 +50,7 @@ class SpectralNorm:
         self.eps = eps
 
     def compute_weight(self, module: Any, do_power_iteration: bool) -> Tensor:
-        """The weight; the singular vectors are moved on in place."""
+        """The normalized weight; the singular vectors are updated in place."""
         weight, u, v = (getattr(module, self.name + suffix) for suffix in ("_orig", "_u", "_v"))
         matrix = as_matrix(weight, self.dim)
         if do_power_iteration:
@@ -58,14 +58,14 @@ class SpectralNorm:
                 for _ in range(self.n_power_iterations):
                     v.copy_(F.normalize(matrix.t().mv(u), dim=0, eps=self.eps))
                     u.copy_(F.normalize(matrix.mv(v), dim=0, eps=self.eps))
-                u, v = u.clone(), v.clone()  # of this call: the next one moves them again
+                u, v = u.clone(), v.clone()  # the next call updates the originals
         return weight / u.dot(matrix.mv(v))
 
     @staticmethod
     def apply(
         module: Any, name: str, n_power_iterations: int, dim: int, eps: float
     ) -> SpectralNorm:
-        """Put a weight that is divided in the place of one that is learned."""
+        """Replace a parameter by a normalized weight."""
         check_first(module, SpectralNorm, name, "spectral_norm")
         hook = SpectralNorm(name, n_power_iterations, dim, eps)
         weight = module._parameters[name]
@@ -87,7 +87,7 @@ class SpectralNorm:
         return hook
 
     def remove(self, module: Any) -> None:
-        """Put the divided weight in the place of its parts."""
+        """Make the normalized weight a plain parameter."""
         with no_grad():
             weight = self.compute_weight(module, do_power_iteration=False)
         for suffix in ("", "_u", "_v", "_orig"):
@@ -99,7 +99,7 @@ class SpectralNorm:
 
 
 class SpectralNormStateDictHook:
-    """Notes in state dicts which form of spectral normalization a weight has."""
+    """Saves the version of the spectral normalization in state dicts."""
 
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
@@ -120,13 +120,13 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> M:
-    """Use a weight divided by its largest singular value."""
+    """Normalize a weight by its largest singular value before each call."""
     SpectralNorm.apply(module, name, n_power_iterations, usual_dim(module, dim), eps)
     return module
 
 
 def remove_spectral_norm(module: M, name: str = "weight") -> M:
-    """Use a weight as it is again."""
+    """Remove spectral normalization from a weight."""
     remove_hook(module, SpectralNorm, name, "spectral_norm")
     number = find_hook(module._state_dict_hooks, SpectralNormStateDictHook, name)
     if number is not None:

@@ -1,4 +1,4 @@
-"""Calls of a module with other tensors in the places of its own."""
+"""Calls of a module with other tensors in place of its parameters and buffers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Torch's old name for `torch.func.functional_call`."""
+    """Torch's deprecated name for `torch.func.functional_call`."""
     warnings.warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be "
         "removed in a future version of PyTorch. Please use `torch.func.functional_call` instead "
@@ -43,7 +43,7 @@ def _functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Call a module with tensors, by name, in the places of its own."""
+    """Call a module with given tensors, by name, in place of its parameters and buffers."""
     if args is None:
         args = ()
     elif not isinstance(args, tuple):
@@ -56,7 +56,7 @@ def _functional_call(
 def _reparametrize_module(
     module: Module, given: dict[str, Tensor], tie_weights: bool = False, strict: bool = False
 ) -> Iterator[None]:
-    """Within a `with` block, let a module have other tensors; what it sets in them is kept."""
+    """Replace a module's tensors within a `with` block; assignments are written back to the given dict."""
     tensors = _with_tied(module, given) if tie_weights else dict(given)
     if strict:
         _check_names(module, tensors)
@@ -73,7 +73,7 @@ def _reparametrize_module(
 
 
 def _swap(module: Module, dotted: str, tensor: Any) -> Any:
-    """Put a tensor where a dotted name points, and return what was there."""
+    """Set the tensor with a dotted name, and return the old one."""
     above, _, name = dotted.rpartition(".")
     owner = module.get_submodule(above)
     for place in (owner._parameters, owner._buffers, owner.__dict__):
@@ -94,7 +94,7 @@ def _all_tensors(module: Module) -> dict[str, Tensor]:
 
 
 def _with_tied(module: Module, given: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Tensors by name, and under the other names of what they replace."""
+    """Tensors by name, also under the other names of tied tensors."""
     names: dict[int, set[str]] = {}
     for name, tensor in _all_tensors(module).items():
         names.setdefault(id(tensor), set()).add(name)

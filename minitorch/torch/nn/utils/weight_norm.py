@@ -1,4 +1,4 @@
-"""Weights as a direction and a length: the old form, as a hook before each call."""
+"""Weight normalization as a hook before each call (deprecated in Torch)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ M = TypeVar("M", bound=Module)
 
 @function
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
-    """Norms over all dimensions but one; with -1, over all."""
+    """Norms over all dimensions except one; with -1, over all."""
     if dim == -1:
         return vector_norm(v, pow)
     if not v.ndim:
@@ -29,12 +29,12 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
 
 @function
 def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
-    """Vectors with the direction of some and the length of others."""
+    """g v / |v|: the direction of v with the norm g."""
     return v * (g / norm_except_dim(v, 2, dim))
 
 
 class WeightNorm:
-    """Computes a weight from its direction and length before each call."""
+    """Computes a weight from its direction and norm before each call."""
 
     def __init__(self, name: str, dim: int | None) -> None:
         self.name = name
@@ -47,7 +47,7 @@ class WeightNorm:
 
     @staticmethod
     def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
-        """Put a direction and a length in the place of a weight."""
+        """Replace a weight by its norm and direction."""
         warnings.warn(
             "`torch.nn.utils.weight_norm` is deprecated in favor of "
             "`torch.nn.utils.parametrizations.weight_norm`.",
@@ -67,7 +67,7 @@ class WeightNorm:
         return hook
 
     def remove(self, module: Any) -> None:
-        """Put the weight in the place of its parts."""
+        """Make the computed weight a plain parameter."""
         weight = self.compute_weight(module)
         for suffix in ("", "_g", "_v"):
             delattr(module, self.name + suffix)
@@ -78,12 +78,12 @@ class WeightNorm:
 
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
-    """Learn a weight as a direction and a length."""
+    """Learn a weight as its norm and direction."""
     WeightNorm.apply(module, name, dim)
     return module
 
 
 def remove_weight_norm(module: M, name: str = "weight") -> M:
-    """Learn a weight as it is again."""
+    """Remove weight normalization from a weight."""
     remove_hook(module, WeightNorm, name, "weight_norm")
     return module

@@ -1,4 +1,4 @@
-"""What matrices must be, and the errors when they are not."""
+"""Checks of matrices, and their errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LinAlgError.__module__ = "torch._C"
 def check_floating(
     name: str, *tensors: Any, argument: str = "input", takes_halves: bool = False
 ) -> None:
-    """RuntimeError unless tensors hold floating point or complex numbers of some precision."""
+    """RuntimeError unless tensors are of a floating point or complex dtype other than half precision."""
     for x in tensors:
         check_tensor(name, x, argument)
         if x.dtype.kind < dtypes.FLOATING:
@@ -41,7 +41,7 @@ def check_floating(
 
 
 def check_matrix(name: str, A: Any, argument: str = "A") -> None:
-    """RuntimeError unless a tensor has rows and columns."""
+    """RuntimeError unless a tensor has at least two dimensions."""
     check_tensor(name, A, argument)
     if A.ndim < 2:
         raise RuntimeError(
@@ -50,7 +50,7 @@ def check_matrix(name: str, A: Any, argument: str = "A") -> None:
 
 
 def check_square(name: str, A: Any, argument: str = "A") -> None:
-    """RuntimeError unless a tensor holds square matrices of floating point numbers."""
+    """RuntimeError unless a tensor holds square matrices of a floating point or complex dtype."""
     check_matrix(name, A, argument)
     check_floating(name, A, argument=argument)
     rows, columns = A._array.shape[-2:]
@@ -62,7 +62,7 @@ def check_square(name: str, A: Any, argument: str = "A") -> None:
 
 
 def check_same_type(name: str, A: Any, B: Any) -> None:
-    """RuntimeError unless two tensors are of one type."""
+    """RuntimeError unless two tensors have one dtype."""
     check_tensor(name, B, "B")
     if A.dtype is not B.dtype:
         raise RuntimeError(
@@ -96,12 +96,12 @@ def check_info(name: str, info: Array, say: Callable[[int], str]) -> None:
 
 
 def absent(g: Any) -> bool:
-    """Whether a gradient stands for none: nothing flowed back through that output."""
+    """Whether there is no gradient for an output."""
     return not tracks(g) and not g._array.any()
 
 
 def several(name: str, fields: str, values: Sequence[Tensor]) -> Any:
-    """Several results, under the names that Torch gives them."""
+    """Several results as a named tuple, with Torch's names."""
     return named(name, *fields.split())(*values)
 
 
@@ -113,7 +113,7 @@ def offer(name: str, fn: Callable[..., Any]) -> None:
 
 @cache
 def scipy_linalg() -> Any:
-    """SciPy's door to LAPACK and BLAS, loaded when it is needed, on as many threads as compute."""
+    """`scipy.linalg`, for LAPACK and BLAS, loaded at the first use, with our number of threads."""
     import scipy.linalg
 
     tell_blas()
@@ -121,11 +121,11 @@ def scipy_linalg() -> Any:
 
 
 def lapack(names: str, array: Array) -> Any:
-    """Functions of LAPACK, through SciPy, for an array's type."""
+    """LAPACK's functions, from SciPy, for an array's dtype."""
     found = scipy_linalg().get_lapack_funcs(tuple(names.split()), (array,))
     return found if " " in names else found[0]
 
 
 def identity(n: int, like: Tensor) -> Tensor:
-    """The identity matrix in a tensor's type."""
+    """The identity matrix in a tensor's dtype."""
     return wrap_beside(np.eye(n, dtype=like._array.dtype), like)

@@ -215,7 +215,7 @@ GEQRF = Op("geqrf", ("input",), _geqrf, {"input": None})
 
 
 def _require_wide(name: str, input: Tensor) -> None:
-    """NotImplementedError for what LAPACK has no routine for: whole numbers and floats of two bytes."""
+    """NotImplementedError for dtypes without a LAPACK routine: integers and half precision."""
     require_floats(name, input._array, "" if is_half(input._array) else "fc")
 
 

@@ -83,7 +83,7 @@ def _matrix_exp(A: Array) -> Array:
 
 
 def _exp_near_zero(A: Array) -> Array:
-    """The first 19 terms of the series: six groups of three, each times the cube of A."""
+    """The first 19 terms of the Taylor series, evaluated in six groups of three by powers of the cube of A."""
     one, square = np.asarray(np.eye(A.shape[-1], dtype=A.dtype), like=A), A @ A
     cube = square @ A
     c = [A.dtype.type(1 / math.factorial(i)) for i in range(19)]
@@ -94,7 +94,7 @@ def _exp_near_zero(A: Array) -> Array:
 
 
 def _matrix_exp_gradient(g: Any, A: Any) -> Any:
-    """The corner of the exponential of [[Aᴴ, g], [0, Aᴴ]]."""
+    """The upper right block of the exponential of [[Aᴴ, g], [0, Aᴴ]]."""
     n = A._array.shape[-1]
     above = cat([A.mH, g], -1)
     below = cat([zeros_like(g), A.mH], -1)
@@ -238,7 +238,7 @@ def _residuals(A: Tensor, X: Tensor, B: Tensor, known: bool) -> Tensor:
 
 @with_out
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
-    """The inverse of what `tensordot` with the last dimensions does."""
+    """The inverse of a tensor as a linear map by `tensordot`: tensordot(tensorinv(A), A, ind) is the identity."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', got {ind}")
     shape = A._array.shape
@@ -384,7 +384,7 @@ def trace(input: Tensor) -> Tensor:
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> Any:
-    """The q largest singular values and their vectors, found by random projections."""
+    """The q largest singular values and their vectors, by a randomized algorithm."""
     m, n = A.shape[-2:]
     if M is not None and M.dtype is not A.dtype:
         raise RuntimeError(
@@ -402,7 +402,7 @@ def svd_lowrank(
 
 
 def _range_of(A: Tensor, q: int, niter: int) -> Tensor:
-    """An orthonormal basis of about A's q largest directions."""
+    """An orthonormal basis of, approximately, A's q leading left singular vectors."""
     own = A.dtype.is_complex or A.dtype in (dtypes.float16, dtypes.float32, dtypes.float64)
     Q = qr(A @ randn(A._array.shape[-1], q, dtype=A.dtype if own else dtypes.float32))[0]
     for _ in range(niter):
@@ -412,7 +412,7 @@ def _range_of(A: Tensor, q: int, niter: int) -> Tensor:
 
 
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
-    """The q main directions of the rows of a matrix."""
+    """The q principal components of the rows of a matrix."""
     m, n = A.shape[-2:]
     q = min(6, m, n) if q is None else q
     if not 0 <= q <= min(m, n):

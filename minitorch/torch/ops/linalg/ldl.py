@@ -1,4 +1,4 @@
-"""A = L D Lᴴ of symmetric matrices that need not be positive definite."""
+"""The factorization A = L D Lᴴ of symmetric matrices that need not be positive definite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long vectors and how large matrices are."""
+"""Norms of vectors and matrices, condition numbers and ranks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _vector_norm(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) 
 
 def _of_sizes(size: Array, ord: float, dim: tuple[int, ...], keepdim: bool) -> Array:
     if ord == math.inf:
-        none = {} if size.size else {"initial": 0}  # which not every device takes
+        none = {} if size.size else {"initial": 0}  # which not every device supports
         return size.max(axis=dim, keepdims=keepdim, **none)
     if ord == -math.inf:
         return size.min(axis=dim, keepdims=keepdim)
@@ -92,7 +92,7 @@ VECTOR_NORM = Op(
 
 
 def _in_type(name: str, x: Tensor, dtype: Any) -> Tensor:
-    """A tensor in the type that a norm is asked to be computed in."""
+    """A tensor in the dtype in which a norm is computed."""
     check_tensor(name, x, "x")
     if x.dtype.kind < dtypes.FLOATING:
         raise RuntimeError(
@@ -126,7 +126,7 @@ def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
 def vector_norm(
     x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
-    """The `ord`-norm of all elements, or along dimensions."""
+    """The vector norm of order `ord`, of all elements or along dimensions."""
     name = "linalg.vector_norm"
     if dtype is not None or not isinstance(x, Tensor) or x._array.dtype.char not in "fd":
         x = _in_type(name, x, dtype)
@@ -197,7 +197,7 @@ def _by_sums(name: str, A: Tensor, ord: Any, rows: int, columns: int, keepdim: b
 
 
 def _extreme(x: Tensor, dim: int, largest: bool, keepdim: bool = False) -> Tensor:
-    """The largest or smallest along a dimension; the largest of no sizes is 0."""
+    """The largest or smallest along a dimension; the largest of none is 0."""
     if largest:
         return x.amax(dim, keepdim) if x._array.shape[dim] else x.sum(dim, keepdim)
     return x.amin(dim, keepdim)
@@ -277,7 +277,7 @@ method("norm", _norm_of)
 
 @function_and_method
 def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
-    """The p-norm of a difference."""
+    """The p-norm of the difference of two tensors."""
     return vector_norm(input - other, p)
 
 
@@ -307,7 +307,7 @@ def cond(A: Tensor, p: Any = None, *, out: Any = None) -> Tensor:
 
 
 def _tolerances(name: str, A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Tensor]:
-    """What counts as 0 beside the largest singular value: both as tensors."""
+    """The tolerances `atol` and `rtol`, with their defaults, as tensors."""
     real = A.dtype.to_real()
 
     def as_tensor(value: Any) -> Tensor:
@@ -337,7 +337,7 @@ def _threshold(name: str, A: Tensor, largest: Tensor, atol: Any, rtol: Any) -> T
 def matrix_rank(
     A: Tensor, tol: Any = None, *, atol: Any = None, rtol: Any = None, hermitian: bool = False
 ) -> Tensor:
-    """How many singular values are not 0."""
+    """The rank of matrices: the number of singular values above a tolerance."""
     if A.ndim < 2:
         raise RuntimeError(
             f"linalg.matrix_rank: The input tensor A must have at least 2 dimensions, got shape {list(A.shape)}."

@@ -53,8 +53,8 @@ def _lu_factor(A: Array) -> tuple[Array, Array, Array]:
 def _lu_gradient(g: Any, outs: Any) -> Any:
     """From the gradients of L and U, which lie in one matrix.
 
-    Of the k x k corner, A = PLU; the columns right of it are those of U times L, the rows
-    below it those of L times U, and what they send back through the corner is taken from it.
+    For the leading k x k block, A = PLU; the columns to its right are L times those of U, the rows
+    below it those of L times U, and their contributions to the block's gradient are subtracted.
     """
     LU, pivots = outs[0], outs[1].detach()
     m, n = LU._array.shape[-2:]
@@ -85,7 +85,7 @@ LU_FACTOR = Op("linalg_lu_factor_ex", ("A",), _lu_factor, {"A": _lu_gradient}, d
 
 
 def _order(pivots: Array, m: int) -> Array:
-    """The order of rows that swapping row i with row pivots[i] - 1, for each i, leads to."""
+    """The permutation of rows that results from swapping row i with row pivots[i] - 1, for each i."""
     batch = pivots.shape[:-1]
     order = np.empty((*batch, m), np.int64)
     for at in np.ndindex(batch):
@@ -110,7 +110,7 @@ def _permutation(pivots: Tensor, m: int, like: Tensor) -> Tensor:
 
 
 def _triangles(LU: Tensor) -> tuple[Tensor, Tensor]:
-    """L and U, which lie in one matrix."""
+    """L and U, from the matrix that holds both."""
     m, n = LU._array.shape[-2:]
     k = min(m, n)
     ones = eye(m, k, dtype=LU.dtype, device=LU.device)
@@ -236,7 +236,7 @@ def _lu_of(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
 
 
 def _legacy_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
-    """L and U in one matrix and the swapped rows, where `out` says."""
+    """L and U in one matrix, and the pivots, written to `out` if it is given."""
     result = _lu_of(A, pivot, get_infos)
     return result if out is None else into(out, result, "lu")
 
@@ -282,7 +282,7 @@ SOLVE_TRIANGULAR = Op("linalg_solve_triangular", ("A", "B"), triangular_solution
 def solve_triangular(
     A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Tensor:
-    """X of AX = B (or XA = B), where A is triangular; its other half is not looked at."""
+    """X of AX = B (or XA = B), where A is triangular; its other half is not read."""
     check_system("linalg.solve_triangular", A, B, left)
     return SOLVE_TRIANGULAR(A, B, upper=upper, left=left, unitriangular=unitriangular)
 
@@ -304,7 +304,7 @@ def triangular_solve(
 
 
 def _regular(A: Array, info: Array) -> Array:
-    """The matrices with the identity in place of the singular ones."""
+    """The matrices, with the identity in place of singular ones."""
     return np.where((info == 0)[..., None, None], A, np.eye(A.shape[-1], dtype=A.dtype))
 
 
@@ -340,7 +340,7 @@ def _solution(A: Tensor, B: Tensor) -> Tensor:
 
 
 def _vector_side(A: Tensor, B: Tensor) -> bool:
-    """Whether B holds one vector for each matrix."""
+    """Whether B is a batch of vectors, one for each matrix."""
     a, b = A._array.shape, B._array.shape
     return len(b) == 1 or (len(a) - 1 == len(b) and a[:-1] == b)
 
@@ -468,14 +468,14 @@ SLOGDET = Op("linalg_slogdet", ("A",), _slogdet, {"A": _slogdet_gradient})
 
 @with_out
 def det(A: Tensor) -> Tensor:
-    """The determinant."""
+    """The determinant of square matrices."""
     check_square("linalg.det", A)
     return DET(A)
 
 
 @with_out
 def slogdet(A: Tensor) -> Any:
-    """The determinant's sign and the logarithm of its size."""
+    """The sign of the determinant, and the logarithm of its absolute value."""
     check_square("linalg.slogdet", A)
     return several("linalg_slogdet", "sign logabsdet", SLOGDET(A))
 

@@ -26,7 +26,7 @@ from .solving import SOLVE
 
 @np.errstate(all="ignore")
 def _finite_svd(A: Array, **options: Any) -> Any:
-    """NumPy's decomposition, which may never end on infinite numbers: these make NaN, and NaN an error."""
+    """NumPy's decomposition with infinities as NaN, which is an error: on infinities it may never end."""
     if np.isnan(A).any():
         raise LinAlgError(
             "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values."
@@ -84,7 +84,7 @@ def _svd_gradient(g: Any, outs: Any) -> Any:
 
 
 def _check_phase(name: str, what: str, inner: Any) -> None:
-    """RuntimeError if a gradient would turn the vectors by their arbitrary phases."""
+    """RuntimeError if the gradient depends on the arbitrary phases of the vectors."""
     turn = np.abs(np.imag(np.diagonal(inner._array, 0, -2, -1)))
     if turn.size and turn.max() > 1e-2:
         raise RuntimeError(
@@ -232,7 +232,7 @@ def _triangle(UPLO: str) -> str:
 
 @with_out
 def eigh(A: Tensor, UPLO: str = "L") -> Any:
-    """Eigenvalues (ascending) and eigenvectors of a Hermitian matrix, of which one half is read."""
+    """Eigenvalues (ascending) and eigenvectors of a Hermitian matrix; only one triangle is read."""
     check_square("linalg.eigh", A)
     return several("linalg_eigh", "eigenvalues eigenvectors", EIGH(A, UPLO=_triangle(UPLO)))
 

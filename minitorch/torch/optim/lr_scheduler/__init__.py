@@ -1,4 +1,4 @@
-"""Learning rates that change as training goes on.
+"""Learning rate schedulers.
 
 A scheduler sets the rate of each group when its `step` is called. Most compute the new rate from
 the current one, so that several can work on one optimizer; `_get_closed_form_lr` computes it from

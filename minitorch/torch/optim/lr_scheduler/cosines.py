@@ -1,4 +1,4 @@
-"""Rates that fall along half a cosine."""
+"""Cosine annealing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .scheduler import LRScheduler, Rate, scheduler
 
 @scheduler
 class CosineAnnealingLR(LRScheduler):
-    """Half a cosine from the first rate down to `eta_min`, over `T_max` epochs, and back."""
+    """Cosine annealing from the initial rate to `eta_min` over `T_max` epochs, and back."""
 
     optimizer: Optimizer
     T_max: int
@@ -39,7 +39,7 @@ class CosineAnnealingLR(LRScheduler):
 
 @scheduler
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half a cosine down to `eta_min` over T_0 epochs, then again, each cycle `T_mult` times as long."""
+    """Cosine annealing to `eta_min` over T_0 epochs, then restarts, each cycle `T_mult` times as long."""
 
     optimizer: Optimizer
     T_0: int

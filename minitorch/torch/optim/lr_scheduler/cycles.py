@@ -1,4 +1,4 @@
-"""Rates that go up and down, with momentum against them."""
+"""Cyclic rates, with momentum in the opposite direction."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .scheduler import LRScheduler, Rate, check_optimizer, per_group, set_rate
 
 
 class _CycleLR(LRScheduler):
-    """What moves momentum against the rate."""
+    """The base class of schedulers that change momentum in the opposite direction."""
 
     use_beta1: bool
 
     def _start_momentum(self, base: Any, largest: Any, last_epoch: int) -> tuple[list, list]:
-        """Begin with the largest momentum; return the smallest and the largest of each group."""
+        """Set the largest momentum; return the smallest and the largest of each group."""
         optimizer = self.optimizer
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
             raise ValueError(
@@ -40,7 +40,7 @@ class _CycleLR(LRScheduler):
 
 
 class CyclicLR(_CycleLR):
-    """Up and down between two rates (Smith, 2015)."""
+    """Rates that cycle between two bounds (Smith, 2015)."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class CyclicLR(_CycleLR):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """How high a cycle is, or the rate at an iteration."""
+        """The scale of a cycle, or at an iteration."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "triangular2":
@@ -108,13 +108,13 @@ class CyclicLR(_CycleLR):
         return [low + (high - low) * height * scale for low, high in pairs]
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer and a plain function."""
+        """All attributes except the optimizer and a plain function."""
         fn = self._scale_fn_custom
         state = self._state_without("optimizer", "_scale_fn_custom")
         return {**state, "_scale_fn_custom": None if fn is None else settings_of(fn)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` gave."""
+        """Restore a state from `state_dict`."""
         vars(self).update({k: v for k, v in state_dict.items() if k != "_scale_fn_custom"})
         if state_dict["_scale_fn_custom"] is not None:
             vars(self._scale_fn_custom).update(state_dict["_scale_fn_custom"])
@@ -128,7 +128,7 @@ def _phase(end: float, lr: tuple[str, str], momentum: tuple[str, str]) -> dict[s
 
 
 class OneCycleLR(_CycleLR):
-    """Up to `max_lr`, then down to almost nothing: one cycle for all of training."""
+    """The 1cycle policy: up to `max_lr`, then down to almost 0, over the whole training."""
 
     def __init__(
         self,
@@ -178,7 +178,7 @@ class OneCycleLR(_CycleLR):
         super().__init__(optimizer, last_epoch)
 
     def _between(self, start: Any, end: Any, share: float) -> Any:
-        """From one value to another, along half a cosine or a line."""
+        """Cosine or linear interpolation between two values."""
         if self._anneal_func_type == "cos":
             return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
         return (end - start) * share + start
@@ -207,7 +207,7 @@ class OneCycleLR(_CycleLR):
 
 
 def _total_steps(total: Any, epochs: Any, steps_per_epoch: Any) -> int:
-    """How many steps a cycle takes, given in one of two ways."""
+    """The number of steps, given directly or as epochs times steps per epoch."""
     if total is not None:
         if total <= 0 or not isinstance(total, int):
             raise ValueError(f"Expected positive integer total_steps, but got {total}")

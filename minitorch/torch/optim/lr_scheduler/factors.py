@@ -14,11 +14,11 @@ class _FactorLR(LRScheduler):
     """Multiplies the current rates by a factor: `_factor()`; the base rates by `_share()`."""
 
     def _factor(self) -> float | None:
-        """What the current rates are multiplied by; None leaves them."""
+        """The factor for the current rates; None: unchanged."""
         raise NotImplementedError
 
     def _share(self) -> float:
-        """What the first rates are multiplied by."""
+        """The factor for the initial rates."""
         raise NotImplementedError
 
     def _rates(self) -> list[Rate]:
@@ -33,7 +33,7 @@ class _FactorLR(LRScheduler):
 
 @scheduler
 class StepLR(_FactorLR):
-    """Every `step_size` epochs, `gamma` times the rate."""
+    """The rate times `gamma` every `step_size` epochs."""
 
     optimizer: Optimizer
     step_size: int
@@ -50,7 +50,7 @@ class StepLR(_FactorLR):
 
 @scheduler
 class MultiStepLR(_FactorLR):
-    """At each milestone, `gamma` times the rate."""
+    """The rate times `gamma` at each milestone."""
 
     optimizer: Optimizer
     milestones: Any
@@ -71,7 +71,7 @@ class MultiStepLR(_FactorLR):
 
 @scheduler
 class ConstantLR(_FactorLR):
-    """`factor` times the rate for the first `total_iters` epochs."""
+    """The rate times `factor` for the first `total_iters` epochs."""
 
     optimizer: Optimizer
     factor: float = 1.0 / 3
@@ -93,7 +93,7 @@ class ConstantLR(_FactorLR):
 
 @scheduler
 class LinearLR(_FactorLR):
-    """From `start_factor` to `end_factor` times the rate, over `total_iters` epochs."""
+    """The rate times a factor that goes linearly from `start_factor` to `end_factor` over `total_iters` epochs."""
 
     optimizer: Optimizer
     start_factor: float = 1.0 / 3
@@ -125,7 +125,7 @@ class LinearLR(_FactorLR):
 
 @scheduler
 class ExponentialLR(_FactorLR):
-    """`gamma` times the rate, every epoch."""
+    """The rate times `gamma` every epoch."""
 
     optimizer: Optimizer
     gamma: float
@@ -140,7 +140,7 @@ class ExponentialLR(_FactorLR):
 
 @scheduler
 class PolynomialLR(_FactorLR):
-    """Down to 0 over `total_iters` epochs, as a power of what is left."""
+    """Polynomial decay to 0 over `total_iters` epochs."""
 
     optimizer: Optimizer
     total_iters: int = 5

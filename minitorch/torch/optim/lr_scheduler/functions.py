@@ -1,4 +1,4 @@
-"""Rates that are functions of the program's own."""
+"""Rates given by user functions."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .scheduler import LRScheduler, Rate
 
 
 def settings_of(fn: Any) -> dict[str, Any] | None:
-    """What a callable object remembers; a plain function is not saved."""
+    """The attributes of a callable object; None for a plain function, which is not saved."""
     return None if isinstance(fn, types.FunctionType) else vars(fn).copy()
 
 
 class LambdaLR(LRScheduler):
-    """The first rate times a function of the epoch."""
+    """The initial rate times a function of the epoch."""
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         self.optimizer = optimizer
@@ -32,15 +32,15 @@ class LambdaLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _check_lambdas(self) -> None:
-        """Whether they can be called is seen when they are."""
+        """Nothing: a function that cannot be called is an error at its first call."""
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer and plain functions."""
+        """All attributes except the optimizer and plain functions."""
         state = self._state_without("optimizer", "lr_lambdas")
         return {**state, "lr_lambdas": [settings_of(fn) for fn in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` gave."""
+        """Restore a state from `state_dict`."""
         vars(self).update({k: v for k, v in state_dict.items() if k != "lr_lambdas"})
         for fn, settings in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
             if settings is not None:

@@ -1,4 +1,4 @@
-"""Rates by what training achieves."""
+"""Rates that depend on a metric."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .scheduler import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, 
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """`factor` times the rate when a measure has not improved for `patience` epochs."""
+    """The rate times `factor` when a metric has not improved for `patience` epochs."""
 
     def __init__(
         self,
@@ -49,12 +49,12 @@ class ReduceLROnPlateau(LRScheduler):
         self._reset()
 
     def _reset(self) -> None:
-        """Forget what was measured."""
+        """Reset the best metric and the counts."""
         self.best = self.mode_worse
         self.cooldown_counter = self.num_bad_epochs = 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Note this epoch's measure, and lower the rates if it is time."""
+        """Take this epoch's metric, and reduce the rates if it has not improved for too long."""
         current = float(metrics)
         if epoch is not None:
             warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
@@ -90,7 +90,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether the rates were lowered just now, and measures do not count yet."""
+        """Whether metrics are ignored, since the rates were just reduced."""
         return self.cooldown_counter > 0
 
     def _is_better(self, a: float, best: float) -> bool:

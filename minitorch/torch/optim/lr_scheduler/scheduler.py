@@ -1,4 +1,4 @@
-"""What all schedulers share: steps, rates of groups, states."""
+"""The base class of schedulers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def own(value: Any) -> Any:
 
 
 def options_of(optimizer: Optimizer, name: str) -> list[Any]:
-    """An option of all groups."""
+    """The values of an option, one for each group."""
     return [own(group[name]) for group in optimizer.param_groups]
 
 
@@ -51,7 +51,7 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
 
 
 def set_rate(group: dict[str, Any], value: Rate) -> None:
-    """Give a group a learning rate; one that is a tensor keeps being that tensor."""
+    """Set a group's learning rate; a tensor is updated in place."""
     if isinstance(group["lr"], Tensor):
         group["lr"].fill_(as_float(value))
     else:
@@ -59,13 +59,13 @@ def set_rate(group: dict[str, Any], value: Rate) -> None:
 
 
 def check_optimizer(optimizer: Any) -> None:
-    """TypeError unless an optimizer is one."""
+    """TypeError unless the argument is an optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 
 
 def _note_steps(optimizer: Any) -> None:
-    """Let an optimizer remember that its `step` was called."""
+    """Patch an optimizer's `step` so that it records that it was called."""
     if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
         return
     itself, step = weakref.ref(optimizer), optimizer.step.__func__
@@ -110,10 +110,10 @@ class LRScheduler:
         self._initial_step()
 
     def _settle(self, last_epoch: int) -> None:
-        """Check the attributes, and add those that follow from them."""
+        """Check the attributes, and set derived ones."""
 
     def _initial_step(self) -> None:
-        """Set the rates that training starts with."""
+        """Set the initial rates."""
         self._step_count = 0
         self._is_initial = True
         try:
@@ -122,18 +122,18 @@ class LRScheduler:
             self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer."""
+        """All attributes except the optimizer."""
         return self._state_without("optimizer")
 
     def _state_without(self, *names: str) -> dict[str, Any]:
         return {key: value for key, value in vars(self).items() if key not in names}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` gave."""
+        """Restore a state from `state_dict`."""
         vars(self).update(state_dict)
 
     def get_last_lr(self) -> list[Rate]:
-        """The rates that were set last."""
+        """The current rates."""
         return self._last_lr
 
     def get_lr(self) -> list[Rate]:
@@ -195,7 +195,7 @@ class LRScheduler:
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """While the scheduler itself asks for the rates."""
+        """A context in which the scheduler itself calls `get_lr`."""
         self._get_lr_called_within_step = True
         try:
             yield
@@ -211,7 +211,7 @@ Kind = TypeVar("Kind", bound=type[LRScheduler])
 
 @dataclass_transform(eq_default=False)
 def scheduler(cls: Kind) -> Kind:
-    """Make a class's `__init__` from its annotations.
+    """Generate a class's `__init__` from its annotations.
 
     The first is `optimizer`, the last `last_epoch`. The others become attributes, which `_settle`, if the class has
     it, looks at.

@@ -12,7 +12,7 @@ from .scheduler import LRScheduler, set_rate
 
 
 class _SeveralLR(LRScheduler):
-    """What keeps other schedulers."""
+    """The base class of schedulers that contain others."""
 
     _schedulers: Sequence[Any]
 
@@ -35,19 +35,19 @@ class _SeveralLR(LRScheduler):
                 )
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer."""
+        """All attributes except the optimizer."""
         state = self._state_without("optimizer", "_schedulers")
         return {**state, "_schedulers": [s.state_dict() for s in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` gave."""
+        """Restore a state from `state_dict`."""
         vars(self).update({k: v for k, v in state_dict.items() if k != "_schedulers"})
         for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             scheduler.load_state_dict(state)
 
 
 class ChainedScheduler(_SeveralLR):
-    """All schedulers at once, one after the other in each step."""
+    """All schedulers are stepped, one after the other, at each step."""
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
         if len(schedulers) < 1:
@@ -100,7 +100,7 @@ class SequentialLR(_SeveralLR):
         self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched: Any = None) -> None:
-        """Take back the first step that each scheduler took when it was made."""
+        """Undo the initial step of each scheduler."""
         scheduler = self if sched is None else sched
         if hasattr(scheduler, "_schedulers"):
             for each in scheduler._schedulers:
@@ -109,7 +109,7 @@ class SequentialLR(_SeveralLR):
             scheduler.last_epoch -= 1
 
     def step(self) -> None:  # type: ignore[override]
-        """Step the scheduler whose turn it is."""
+        """Step the current scheduler."""
         self.last_epoch += 1
         turn = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[turn]
