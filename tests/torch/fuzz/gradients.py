@@ -36,53 +36,53 @@ def with_float_exponents(call: Call) -> Call:
 
 GRADIENTS = (
     Difference(
-        "PyTorch has no derivative of some in-place functions whose plain twins have one (`asinh_`, `atanh_`, of "
-        "types that are promoted).",
+        "PyTorch lacks a derivative for some in-place functions although the out-of-place ones have one (`asinh_`, "
+        "`atanh_`, where dtypes are promoted).",
         "gradient accepted",
         names=r"(Tensor\.)?(a|arc)(sinh|cosh|tanh)_",
         text="inplace version of",
         instead=of_twin(""),
     ),
     Difference(
-        "PyTorch fails inside its derivative: whole numbers in `nansum`, `addcdiv` and `addr` beside floating point, "
-        "targets of losses that are of another type.",
+        "PyTorch's derivative raises an error: integers in `nansum`, `addcdiv` and `addr` beside floating point, "
+        "losses whose target is of another dtype.",
         "gradient accepted",
         text="Expected isFloatingType|torch boolean negative|Found dtype|can't be cast to the desired output|must have the same dtype",
     ),
     Difference(
-        "PyTorch has no derivative of a function that has one here (0, of drawn numbers).",
+        "PyTorch has no derivative of a function that has one here (0, of random draws).",
         "gradient accepted",
         names=r"(Tensor\.)?(bernoulli|binomial|multinomial|normal|poisson|rrelu\w*|\w*dropout)_?",
         text="derivative for .* is not implemented",
     ),
     Difference(
-        "PyTorch's gradient of `vander` fails: it has written over what it needs.",
+        "PyTorch's gradient of `vander` raises an error: a saved tensor was modified in place.",
         "gradient accepted",
         names="vander",
         text="modified by an inplace operation",
     ),
     Difference(
-        "PyTorch has a gradient by the source of a scatter only where the index is of the source's shape.",
+        "PyTorch has a gradient with respect to the source of a scatter only if the index has the source's shape.",
         "gradient (accepted|error class)",
         names=r"(Tensor\.)?scatter\w*",
         text="returned an invalid gradient|must match the size of tensor",
     ),
     Difference(
-        "PyTorch has no derivative of `scatter` that multiplies, `native_channel_shuffle` and the remainder of a number "
-        "by a tensor; here they have one.",
+        'PyTorch has no derivative of `scatter` with `reduce="multiply"`, `native_channel_shuffle`, and the remainder '
+        "of a number by a tensor; here they have one.",
         "gradient accepted",
         names=r"(Tensor\.)?(scatter_?|native_channel_shuffle|__rmod__|remainder)|nn\.functional\.native_channel_shuffle",
         text="derivative for .* is not implemented",
     ),
     Difference(
-        "PyTorch has no derivative of `elu_`, `celu_` and `leaky_relu_` with a negative slope, since it keeps the result "
-        "alone.",
+        "PyTorch has no derivative of `elu_`, `celu_` and `leaky_relu_` with a negative slope, since it saves only "
+        "the result.",
         "gradient accepted",
         text="In-place (elu|leakyReLu) backward calculation is triggered with a negative slope",
     ),
     Difference(
-        "PyTorch's derivative of `celu` takes `alpha` for a number of four bytes, and that of `elu_` with a negative "
-        "`scale`, or of `celu_` with an infinite `alpha`, is of another number than was given.",
+        "PyTorch's derivative of `celu` rounds `alpha` to float32, and those of `elu_` with a negative `scale` and of "
+        "`celu_` with an infinite `alpha` use another number than the given one.",
         "gradient (accepted|values)",
         names=r"(nn\.functional\.)?(celu|elu)_?",
         when=lambda call: any(
@@ -91,34 +91,34 @@ GRADIENTS = (
         ),
     ),
     Difference(
-        "PyTorch's derivatives of `clamp` and `binary_cross_entropy_with_logits` fail where the bounds, or the target, "
-        "are larger than the input.",
+        "PyTorch's derivatives of `clamp` and `binary_cross_entropy_with_logits` fail if the bounds, or the target, "
+        "have a larger shape than the input.",
         "gradient accepted",
         names=r"(Tensor\.)?(clamp|clip)\w*|binary_cross_entropy_with_logits",
         text="doesn't match the broadcast shape",
     ),
     Difference(
-        "PyTorch's gradient of `cholesky` of matrices without elements that are not square fails.",
+        "PyTorch's gradient of `cholesky` fails for empty matrices that are not square.",
         "gradient accepted",
         names=r"(Tensor\.)?cholesky",
         text="must be batches of square matrices",
         when=has_empty,
     ),
     Difference(
-        "PyTorch's derivative of `dist` with p = 0 fails.",
+        "PyTorch's derivative of `dist` with p = 0 raises an error.",
         "gradient accepted",
         names=r"(Tensor\.)?dist",
         text="Expected a proper Tensor but got None",
     ),
     Difference(
-        "PyTorch's derivative of `index_fill` by the number fails for places counted from the end.",
+        "PyTorch's derivative of `index_fill` with respect to the number fails for negative indices.",
         "gradient accepted",
         names=r"(Tensor\.)?index_fill_?",
         text="index out of range in self",
     ),
     Difference(
-        "PyTorch has no derivative of some in-place functions whose plain twins have one (`asinh_`, `atanh_`, of "
-        "types that are promoted).",
+        "PyTorch lacks a derivative for some in-place functions although the out-of-place ones have one (`asinh_`, "
+        "`atanh_`, where dtypes are promoted).",
         "gradient accepted",
         names=r"(Tensor\.)?(a|arc)(sinh|cosh|tanh)_",
         text="inplace version of",
@@ -131,7 +131,7 @@ GRADIENTS = (
         text="triu: input tensor must have at least 2 dimensions",
     ),
     Difference(
-        "PyTorch's derivatives of `adaptive_avg_pool1d` and `adaptive_max_pool3d` to no places fail.",
+        "PyTorch's derivatives of `adaptive_avg_pool1d` and `adaptive_max_pool3d` to a size of 0 fail.",
         "gradient accepted",
         names=r"(nn\.functional\.)?adaptive_(avg|max)_pool\dd(_with_indices)?",
         text="Expected grad_output to have non-zero size",
@@ -142,13 +142,13 @@ GRADIENTS = (
         text="scale_grad_by_freq not supported with sparse",
     ),
     Difference(
-        "PyTorch's derivative of `lerp` by a weight that is True or False fails.",
+        "PyTorch's derivative of `lerp` with a boolean weight raises an error.",
         "gradient accepted",
         names=r"(Tensor\.)?lerp_?",
         text="Subtraction, the `-` operator, with two bool tensors",
     ),
     Difference(
-        "PyTorch's derivatives of `xlogy` and `xlog1py` take the logarithm of a whole number in four bytes.",
+        "PyTorch's derivatives of `xlogy` and `xlog1py` compute the logarithm of an integer in float32.",
         "gradient values",
         names=r"(Tensor\.|special\.)?xlog(1p)?y_?",
         when=lambda call: any(
@@ -157,8 +157,8 @@ GRADIENTS = (
         finite=True,
     ),
     Difference(
-        "PyTorch's gradients of `binary_cross_entropy_with_logits`, and of `normalize` in two bytes, overflow before "
-        "they are scaled.",
+        "PyTorch's gradients of `binary_cross_entropy_with_logits`, and of `normalize` in half precision, overflow "
+        "before they are scaled.",
         "gradient values",
         names=r"(nn\.functional\.)?(binary_cross_entropy_with_logits|normalize)",
         text=r"\(-?\d[^)]*\), expected .*\(-?inf\)",
@@ -166,62 +166,63 @@ GRADIENTS = (
         finite=True,
     ),
     Difference(
-        "Where a derivative is 0 everywhere, one library says so with zeros and the other with None.",
+        "If a derivative is 0 everywhere, one library returns zeros and the other None.",
         "gradient (there|missing)",
         text="zero: True",
     ),
     Difference(
-        "Whole numbers require grad after PyTorch has compared them in place with what does, or filled them with it.",
+        "In PyTorch, integer tensors require grad after an in-place comparison with, or a fill by, a tensor that does.",
         "requires_grad|gradient there|gradient missing",
         names=r"(Tensor\.)?(eq|ne|lt|le|gt|ge|greater|less|greater_equal|less_equal|not_equal|fill|index_fill|masked_fill)_",
         text="False, expected True|zero: True",
     ),
     Difference(
-        "The gradient of `as_strided_scatter` by its input goes to what was overwritten, in PyTorch.",
+        "PyTorch's gradient of `as_strided_scatter` with respect to its input goes to the overwritten elements.",
         "gradient values",
         names=r"(Tensor\.)?as_strided_scatter",
         text="gradient of input 0",
     ),
     Difference(
-        "PyTorch's gradient of `as_strided_scatter` by its source is read as if the input lay in one row of memory.",
+        "PyTorch's gradient of `as_strided_scatter` with respect to its source is read as if the input were "
+        "contiguous.",
         "gradient values",
         names=r"(Tensor\.)?as_strided_scatter",
         text="gradient of input 1",
         when=lambda call: not call.args[0].is_contiguous(),
     ),
     Difference(
-        "PyTorch's gradient of `soft_margin_loss`, of exp(-xy) over 1 more than it, overflows on the way.",
+        "PyTorch's gradient of `soft_margin_loss`, exp(-xy) / (1 + exp(-xy)), overflows in between.",
         "gradient values",
         names=r"nn\.functional\.soft_margin_loss",
         text=r"\(-?\d[^)]*\), expected .*\((-?inf|nan)\)",
         finite=True,
     ),
     Difference(
-        "The factors of a singular matrix have no derivative.",
+        "The derivative of the factors of a singular matrix is undefined.",
         "gradient values",
         names=r"(Tensor\.|linalg\.)?qr",
         when=lambda call: any(0 in t.stride() for t in leaves(call.args[:1])),
     ),
     Difference(
-        "Eigenvectors and singular vectors may point the other way.",
+        "Eigenvectors and singular vectors are determined only up to sign or phase.",
         "gradient values",
         names=r"(linalg\.|Tensor\.)?(eigh?|svd|pca_lowrank|svd_lowrank|lobpcg)",
     ),
     Difference(
-        "The derivative of a product with infinite elements and two that are 0 is NaN; PyTorch's `prod` says 0.",
+        "The derivative of a product with infinite elements and two zeros is NaN; PyTorch's `prod` returns 0.",
         "gradient values",
         names=r"(Tensor\.)?prod",
         text=r"\(-?nan",
         when=lambda call: not_finite(call) and has_zero(call),
     ),
     Difference(
-        "A label of `ctc_loss` that is the blank itself is counted once, or twice, at the last step.",
+        "A label of `ctc_loss` that is the blank is counted once or twice at the last step.",
         "gradient values",
         names=r"(nn\.functional\.)?ctc_loss",
         when=has_blank,
     ),
     Difference(
-        "PyTorch's gradient of `rms_norm` of numbers whose squares overflow is an infinite one times 0.",
+        "PyTorch's gradient of `rms_norm` of numbers whose squares overflow is infinity times 0.",
         "gradient values",
         names=r"(nn\.functional\.)?rms_norm",
         text=r"\(-?0\.0\), expected .*\(nan\)",
@@ -229,21 +230,21 @@ GRADIENTS = (
         finite=True,
     ),
     Difference(
-        "PyTorch's derivative of `xlogy` at 0 is 0 also for the logarithm of a number that is NaN.",
+        "PyTorch's derivative of `xlogy` at 0 is 0 also if the logarithm is NaN.",
         "gradient values",
         names=r"(Tensor\.|special\.)?xlogy_?",
         text=r"\(nan\), expected .*\(0\.0\)",
         when=has_nan_number,
     ),
     Difference(
-        "The derivative of the power 0.5 at -0 is infinite of either sign, in two bytes and in four.",
+        "The derivative of the power 0.5 at -0 is infinite with either sign, in half precision and in float32.",
         "gradient values",
         names=r"(Tensor\.)?(pow|float_power|__i?pow__)_?",
         text=r"\(-?inf\), expected .*\(-?inf\)",
         when=has_zero,
     ),
     Difference(
-        "A singular matrix has no derivative of the logarithm of its determinant: PyTorch's is infinite.",
+        "The derivative of the log-determinant of a singular matrix does not exist; PyTorch's is infinite.",
         "gradient values",
         names=r"(Tensor\.|linalg\.)?(logdet|slogdet)",
         text=r"expected .*inf",
@@ -261,7 +262,7 @@ GRADIENTS = (
         ],
     ),
     Difference(
-        "PyTorch's gradient of `lu_solve` by singular factors is NaN where there is nothing to solve for.",
+        "PyTorch's gradient of `lu_solve` with singular factors is NaN even if there is nothing to solve.",
         "gradient values",
         names=r"(Tensor\.|linalg\.)?lu_solve",
         text=r"\(-?0\.0\), expected .*\(nan\)",
@@ -269,7 +270,7 @@ GRADIENTS = (
         finite=True,
     ),
     Difference(
-        "PyTorch's gradient of `binary_cross_entropy` in two bytes is infinite of the other sign at -0.",
+        "PyTorch's gradient of `binary_cross_entropy` in half precision is infinite with the other sign at -0.",
         "gradient values",
         names=r"nn\.functional\.binary_cross_entropy",
         text=r"\(-inf\), expected .*\(inf\)",
@@ -287,8 +288,8 @@ GRADIENTS = (
         finite=True,
     ),
     Difference(
-        "PyTorch's gradient of `polar` by a negative length points the wrong way, and by one whose square is 0 or "
-        "infinite is 0 or NaN.",
+        "PyTorch's gradient of `polar` has the wrong sign for a negative length, and is 0 or NaN for one whose square "
+        "underflows or overflows.",
         "gradient values",
         names="polar",
         text="gradient of input 0",
@@ -298,14 +299,14 @@ GRADIENTS = (
         ],
     ),
     Difference(
-        "PyTorch's gradient of `narrow_copy` from a place counted from the end is 0.",
+        "PyTorch's gradient of `narrow_copy` with a negative start is 0.",
         "gradient values",
         names=r"(Tensor\.)?narrow_copy",
         instead=of_twin("narrow"),
     ),
     Difference(
-        "PyTorch records results that do not depend on what requires grad: the second of `triangular_solve`, those "
-        "of `native_group_norm`, `ormqr` without reflections.",
+        "PyTorch records results that do not depend on inputs that require grad: the second of `triangular_solve`, "
+        "those of `native_group_norm`, `ormqr` without reflectors.",
         "requires_grad",
         names=r"(Tensor\.)?(triangular_solve|native_group_norm|ormqr)",
         text="False, expected True",
@@ -318,7 +319,7 @@ GRADIENTS = (
         when=lambda call: "out" in call.kwargs,
     ),
     Difference(
-        "PyTorch's gradient of `var` and `std` over an empty list of dimensions, which stands for all, divides by 1.",
+        "PyTorch's gradient of `var` and `std` over an empty list of dimensions, which means all, divides by 1.",
         "gradient values",
         names=r"(Tensor\.)?(var|std)(_mean)?",
         when=lambda call: any(
@@ -328,14 +329,14 @@ GRADIENTS = (
         ),
     ),
     Difference(
-        "The derivative of `logit` at 0 and -0 is infinite of either sign in PyTorch, according to the place in memory.",
+        "PyTorch's derivative of `logit` at 0 and -0 is infinite with a sign that depends on the position in memory.",
         "gradient values",
         names=r"(Tensor\.|special\.)?logit_?",
         text=r"\(-?inf\), expected .*\(-?inf\)",
         when=has_zero,
     ),
     Difference(
-        "Where numbers overflow or are infinite, a gradient that is infinite by one formula is NaN by another.",
+        "If numbers overflow or are infinite, a gradient that is infinite by one formula is NaN by another.",
         "gradient values",
         text=r"\((-?inf|nan)\), expected .*\((-?inf|nan)\)",
         when=is_extreme,
@@ -343,7 +344,7 @@ GRADIENTS = (
     ),
     Difference(
         "The derivatives of `logit`, `hardswish`, `hardtanh`, `relu6`, `hardshrink`, `softshrink`, `elu`, `celu` and "
-        "`selu` at NaN are NaN or a number in PyTorch, according to the place in memory.",
+        "`selu` at NaN are NaN or a number in PyTorch, which depends on the position in memory.",
         "gradient values",
         names=r"(special\.|Tensor\.|nn\.functional\.)?(logit|hardswish|hardtanh|relu6|hardshrink|softshrink|elu|celu|selu)_?",
         when=not_finite,
@@ -356,21 +357,21 @@ GRADIENTS = (
         when=not_finite,
     ),
     Difference(
-        "PyTorch's gradient of `ldexp` by whole exponents is a power of whole numbers: 0 for negative ones, and overflown.",
+        "PyTorch's gradient of `ldexp` with integer exponents is an integer power: 0 for negative ones, and with "
+        "overflow.",
         "gradient values",
         names=r"(Tensor\.)?ldexp_?",
         instead=with_float_exponents,
     ),
     Difference(
-        "The derivative of a variance with no degrees of freedom left is infinite or NaN, which each formula finds "
-        "in its own way.",
+        "The derivative of a variance without degrees of freedom is infinite or NaN, depending on the formula.",
         "gradient values",
         names=r"(Tensor\.)?(var|std)(_mean)?",
         text=r"expected .*(nan|inf)",
         when=no_freedom,
     ),
     Difference(
-        "PyTorch loses the gradient of `view_copy` to a type, unless there is an `out=`.",
+        "PyTorch loses the gradient of `view_copy` with a dtype, unless `out=` is given.",
         "requires_grad",
         names="view_copy",
         text="False, expected True",
@@ -386,15 +387,14 @@ GRADIENTS = (
         ),
     ),
     Difference(
-        "PyTorch's derivative of a function that it has none of is silently lost where it wrote into a view "
-        "(`heaviside_`).",
+        "PyTorch silently loses the derivative of a function without one if it wrote into a view (`heaviside_`).",
         "gradient refused",
         names=r"(Tensor\.)?heaviside_",
         text="derivative for .* is not implemented",
         when=lambda call: call.args[0]._is_view() and not call.written,
     ),
     Difference(
-        "Of equal elements, which one is found is not said.",
+        "Which of several equal elements is found is not specified.",
         "gradient values",
         names=r"(Tensor\.)?(nan)?quantile",
         when=lambda call: call.args[0].unique().numel() < call.args[0].numel(),
@@ -408,45 +408,47 @@ GRADIENTS = (
         finite=True,
     ),
     Difference(
-        "The factor that `cholesky_ex` leaves of a matrix that is not positive definite has no derivative.",
+        "The derivative of the factor that `cholesky_ex` returns for a matrix that is not positive definite is "
+        "undefined.",
         "gradient values",
         names=r"linalg\.cholesky_ex",
         when=lambda call: bool(real.linalg.cholesky_ex(call.args[0].detach()).info.any()),
     ),
     Difference(
-        "PyTorch's derivatives of `pixel_shuffle` and `pixel_unshuffle` of no elements are of another shape.",
+        "PyTorch's derivatives of `pixel_shuffle` and `pixel_unshuffle` of empty tensors have another shape.",
         "gradient accepted",
         names=r"(nn\.functional\.)?pixel_(un)?shuffle",
         text="returned an invalid gradient",
         when=has_empty,
     ),
     Difference(
-        "PyTorch's derivative of `repeat` and `tile` of nothing, a negative number of times, fails.",
+        "PyTorch's derivative of `repeat` and `tile` of an empty tensor a negative number of times fails.",
         "gradient accepted",
         names=r"(Tensor\.)?(repeat|tile)",
         text="is ambiguous|invalid",
         when=has_empty,
     ),
     Difference(
-        "PyTorch's derivatives negate or conjugate factors (`alpha`) in eight bytes.",
+        "PyTorch's derivatives negate or conjugate factors (`alpha`) in int64.",
         "gradient accepted",
         text="cannot be converted to type int64_t without overflow",
         when=has_long,
     ),
     Difference(
-        "The gradient of eigenvalues that are apart by more than the digits of a type is lost in MKL's eigenvectors.",
+        "The gradient of eigenvalues whose ratio exceeds the precision of the dtype is lost in MKL's eigenvectors.",
         "gradient values",
         names=r"linalg\.eigvals",
         when=is_extreme,
     ),
     Difference(
-        "PyTorch's gradients of `nll_loss` and `cross_entropy` of one sample refuse a list of one target.",
+        "PyTorch's gradients of `nll_loss` and `cross_entropy` of one sample fail for a target that is a vector of "
+        "one.",
         "gradient accepted",
         names=r"(nn\.functional\.)?(nll_loss\w*|cross_entropy\w*)",
         text=r"size mismatch \(got input: \[\d+\], target: \[1\]\)",
     ),
     Difference(
-        "PyTorch's gradient of a distance is divided by it last: NaN where the product before overflows.",
+        "PyTorch's gradient of a distance divides by it last: NaN if the product before overflows.",
         "gradient values",
         names=r"cdist|(nn\.functional\.)?pdist",
         text=r"expected .*\(nan\)",

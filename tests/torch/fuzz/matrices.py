@@ -42,22 +42,22 @@ def finite_ones(call: Call) -> Call:
 
 ON_MATRICES = (
     Difference(
-        "NaN and infinity, and sums that overflow, spread within linear algebra, attention and Fourier transforms as "
-        "each library's routines meet them.",
+        "NaN, infinity and overflow propagate through linear algebra, attention and Fourier transforms as in each "
+        "library's routines.",
         "(gradient )?(accepted|refused|error class)",
         names=MATRICES + r"|(Tensor\.)?(nuclear_)?norm",
         text="LinAlg|singular|converge|positive-definite|infs or NaNs|non-finite|NaN",
         when=is_extreme,
     ),
     Difference(
-        "PyTorch's matrix exponential of two-byte floats is NaN; here it is refused, as in linear algebra elsewhere.",
+        "PyTorch's matrix exponential in half precision is NaN; here it is refused, as in the rest of linear algebra.",
         "refused",
         names=r"(.*\.)?matrix_exp",
         text="Low precision",
         when=has_type(real.float16, real.bfloat16),
     ),
     Difference(
-        "The inverse of a number near the largest, which has few digits, is 0 in PyTorch's products.",
+        "The inverse of a number near the largest, which is subnormal, is 0 in PyTorch's products.",
         "values",
         names=r"(Tensor\.)?pinverse|linalg\.pinv",
         text=r"e-(39|4\d|30[89]|31\d|32\d).*, expected .*\([-+0.j]*\)",
@@ -65,57 +65,57 @@ ON_MATRICES = (
         finite=True,
     ),
     Difference(
-        "`geqrf` and `qr` reflect a column of one element other than 0, or of zeros above one, the other way in "
-        "PyTorch's library.",
+        "PyTorch's `geqrf` and `qr` use the other sign for the reflection of a column of a single nonzero element, or "
+        "of zeros below the diagonal.",
         "values",
         names=r"(Tensor\.|linalg\.)?(geqrf|qr)",
         when=lambda call: any(bool((t == 0).any()) for t in leaves(call.args[:1])),
     ),
     Difference(
-        "What `inv_ex` and `solve_ex` say of a singular matrix follows from each library's pivots.",
+        "The results of `inv_ex` and `solve_ex` for a singular matrix depend on each library's pivots.",
         "values",
         names=r"linalg\.(inv|solve)_ex",
         text="nan|inf",
     ),
     Difference(
-        "`cholesky_inverse` of factors whose diagonal is not real: PyTorch's routine takes parts of it for real.",
+        "`cholesky_inverse` of factors whose diagonal is not real: PyTorch's routine ignores some imaginary parts.",
         "(gradient )?values",
         names=r"(Tensor\.)?cholesky_inverse",
         when=is_complex,
     ),
     Difference(
-        "Eigenvectors and singular vectors may point the other way.",
+        "Eigenvectors and singular vectors are determined only up to sign or phase.",
         "values",
         names=r"(linalg\.|Tensor\.)?(eigh?|lobpcg)",
         text="output 1",
     ),
     Difference(
-        "Eigenvectors and singular vectors may point the other way.",
+        "Eigenvectors and singular vectors are determined only up to sign or phase.",
         "values",
         names=r"(linalg\.|Tensor\.)?(svd|pca_lowrank|svd_lowrank)",
         text="output [02]",
     ),
     Difference(
-        "The determinant of a singular matrix is 0 or what rounding leaves of it, and has any sign; its logarithm follows.",
+        "The determinant of a singular matrix is 0 or a rounding error of any sign, and so is its logarithm.",
         "values",
         names=r"(Tensor\.|linalg\.)?(logdet|slogdet)",
         when=is_singular,
     ),
     Difference(
-        "A determinant that is NaN has any sign.",
+        "The sign of a determinant that is NaN is arbitrary.",
         "values",
         names=r"(Tensor\.|linalg\.)?slogdet",
         text="output 0",
         when=not_finite,
     ),
     Difference(
-        "The solution of a system with infinite or overflowing coefficients is what each library's pivots leave of it.",
+        "The solution of a system with infinite or overflowing coefficients depends on each library's pivots.",
         "(gradient )?values",
         names=r"linalg\.(tensorsolve|tensorinv|solve(_ex)?|inv(_ex)?|lstsq)|(Tensor\.)?(inverse|lu_solve)",
         when=not_finite,
     ),
     Difference(
-        "Which row is the pivot of a column with NaN, or of equal numbers, is each library's choice.",
+        "Which row becomes the pivot of a column with NaN, or with equal numbers, depends on the library.",
         "values",
         names=r"(Tensor\.|linalg\.)?lu(_factor(_ex)?)?",
         when=lambda call: not_finite(call) or has_equal(call) or is_deficient(call),
@@ -127,47 +127,48 @@ ON_MATRICES = (
         when=is_large,
     ),
     Difference(
-        "What `inv_ex` and `solve_ex` say of a singular matrix follows from each library's pivots.",
+        "The results of `inv_ex` and `solve_ex` for a singular matrix depend on each library's pivots.",
         "values",
         names=r"linalg\.(inv|solve)_ex",
         text="output 1",
         when=is_deficient,
     ),
     Difference(
-        "Which row is the pivot of a column with NaN, or of equal numbers, is each library's choice.",
+        "Which row becomes the pivot of a column with NaN, or with equal numbers, depends on the library.",
         "values",
         names=r"linalg\.ldl_factor(_ex)?",
         when=lambda call: not_finite(call) and answers_as(*[finite_ones(call)] * 2),
     ),
     Difference(
-        "A singular matrix, of which rounding leaves something in one library, is refused by the other.",
+        "A singular matrix that rounding makes regular in one library is refused by the other.",
         "accepted|refused",
         names=r"linalg\.(inv|solve|tensorsolve|tensorinv)|(Tensor\.)?inverse",
         text="singular",
         when=is_deficient,
     ),
     Difference(
-        "A singular matrix, of which rounding leaves something in one library, is refused by the other.",
+        "A singular matrix that rounding makes regular in one library is refused by the other.",
         "accepted|refused",
         names=r"(linalg\.|Tensor\.)?cholesky",
         text="not positive-definite",
         when=is_barely_definite,
     ),
     Difference(
-        "PyTorch's `linalg.vecdot` of two vectors does not look at the dimension.",
+        "PyTorch's `linalg.vecdot` of two vectors does not check the dimension.",
         "refused",
         names=r"linalg\.vecdot",
         text="Dimension out of range",
         when=lambda call: all(t.ndim == 1 for t in leaves(call.args)),
     ),
     Difference(
-        "PyTorch's `solve_triangular` casts B to A's type; we refuse, as all its other solvers do.",
+        "PyTorch's `solve_triangular` casts B to A's dtype; we refuse another dtype, as all its other solvers do.",
         "refused",
         names=r"linalg\.solve_triangular",
         text="to have the same dtype",
     ),
     Difference(
-        "What `cholesky_solve` leaves of a division by 0 is infinite or NaN by the order of each library's sums.",
+        "The result of `cholesky_solve` with a division by 0 is infinite or NaN, depending on the order of each "
+        "library's sums.",
         "values",
         names=r"(Tensor\.)?cholesky_solve",
         text=r"\((-?inf|nan)[-+nafj0.]*\), expected .*\((-?inf|nan)",
@@ -178,7 +179,7 @@ ON_MATRICES = (
         finite=True,
     ),
     Difference(
-        "The determinant of a singular matrix is 0 or what rounding leaves of it, and has any sign; its logarithm follows.",
+        "The determinant of a singular matrix is 0 or a rounding error of any sign, and so is its logarithm.",
         "gradient values",
         names=r"(Tensor\.|linalg\.)?(logdet|slogdet)",
         text="nan|inf",
@@ -188,7 +189,8 @@ ON_MATRICES = (
         ),
     ),
     Difference(
-        "The gradient of `qr` loses as many digits as R has between the largest and the smallest of its diagonal.",
+        "The gradient of `qr` loses digits in proportion to the ratio of the largest to the smallest diagonal element "
+        "of R.",
         "gradient values",
         names=r"(Tensor\.|linalg\.)?qr",
         when=lambda call: bool((real.linalg.cond(call.args[0].detach()) > 1e3).any()),
