@@ -1,5 +1,9 @@
-"""Reductions over the elements that a mask lets through."""
+"""Reductions over the elements that a mask lets through, and tensors that know their mask."""
 
+from .maskedtensor import MaskedTensor as MaskedTensor
+from .maskedtensor import as_masked_tensor as as_masked_tensor
+from .maskedtensor import is_masked_tensor as is_masked_tensor
+from .maskedtensor import masked_tensor as masked_tensor
 from .reductions import amax as amax
 from .reductions import amin as amin
 from .reductions import argmax as argmax

@@ -15,10 +15,13 @@ from ..ops.comparison import where
 from ..ops.creation import ones_like
 from ..ops.linalg.norms import vector_norm
 from ..tensor import Tensor
+from .maskedtensor.core import Filled, is_masked_tensor
 
 
 def _fill(input: Tensor, mask: Tensor | None, value: Any) -> Tensor:
-    """A tensor with a value where the mask is false."""
+    """A tensor with a value where the mask is false; of a masked tensor, where its own mask is."""
+    if is_masked_tensor(input):
+        return Filled.apply(input._masked_data, input._masked_mask, value)
     if mask is None:
         return input
     return where(_whole_mask(input, mask), input, input.new_tensor(value))
@@ -27,7 +30,7 @@ def _fill(input: Tensor, mask: Tensor | None, value: Any) -> Tensor:
 def _whole_mask(input: Tensor, mask: Tensor | None) -> Tensor:
     """The mask in the shape of its input."""
     if mask is None:
-        return ones_like(input, dtype=dtypes.bool_)
+        return ones_like(input.get_data() if is_masked_tensor(input) else input, dtype=dtypes.bool_)
     if mask.ndim > input.ndim:
         raise IndexError(
             "_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)"

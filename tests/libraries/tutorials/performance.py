@@ -362,6 +362,127 @@ def masked_tensors():
     print(masked.grad)
 
 
+def masked_overview():
+    import numpy as np
+    from torch.masked import as_masked_tensor, masked_tensor
+
+    data = torch.arange(24).reshape(2, 3, 4)
+    mask = data % 2 == 0
+    print(data, mask)
+    mt = masked_tensor(data.float(), mask)
+    print(mt[0], mt[:, :, 2:4], mt.shape, mt.dtype)
+    x = torch.tensor([-10.0, -5, 0, 5, 10, 50, 60, 70, 80, 90, 100], requires_grad=True)
+    y = torch.where(x < 0, torch.exp(x), torch.ones_like(x))
+    y.sum().backward()
+    print(x.grad)
+    x = torch.tensor([-10.0, -5, 0, 5, 10, 50, 60, 70, 80, 90, 100])
+    mask = x < 0
+    mx = masked_tensor(x, mask, requires_grad=True)
+    my = masked_tensor(torch.ones_like(x), ~mask, requires_grad=True)
+    y = torch.where(mask, torch.exp(mx), my)
+    y.sum().backward()
+    print(mx.grad, my.grad)
+    x, y = torch.tensor([1.0, 1.0], requires_grad=True), torch.tensor([0.0, 1.0])
+    mask = y != 0
+    loss = as_masked_tensor(x / y, mask)
+    loss.sum().backward()
+    print(x.grad)
+    x = torch.tensor([1.0, 2.0, 3.0, float("nan")], requires_grad=True)
+    mx = masked_tensor(x.detach(), ~torch.isnan(x))
+    print(mx.sum(), torch.mean(mx), mx.mean(0), x.nanmean())
+    table = masked_tensor(torch.arange(16).reshape(4, 4).float(), torch.eye(4).bool())
+    print(torch.sum(table, 1), torch.mean(table), torch.prod(table, 0), torch.amin(table, 1))
+    print(table.argmax(1), torch.std(table), np.float32(table.sum().item()))
+    empty = masked_tensor(torch.ones(2, 2), torch.zeros(2, 2).bool())
+    print(empty, empty.sum(), torch.amax(empty, 1), torch.cat([empty, empty]))
+
+
+def masked_advanced_semantics():
+    from torch.masked import as_masked_tensor, masked_tensor
+
+    data = torch.arange(5.0)
+    mask = torch.tensor([True, True, False, True, False])
+    m0, m1 = masked_tensor(data, mask), masked_tensor(data, ~mask)
+    print(m0, m1)
+    try:
+        m0 + m1
+    except ValueError as error:
+        print(error)
+    print(m0.to_tensor(0) + m1.to_tensor(0), m0 + data, 2 * m0, m0 / 2, -m0, m0**2)
+    both = m0.get_mask() & ~m0.get_mask()
+    print(as_masked_tensor(m0.get_data() + m1.get_data(), both))
+    data = torch.arange(9.0).reshape(3, 3) / 8
+    mask = torch.tensor([[True, False, True], [False, False, False], [True, True, True]])
+    mt = masked_tensor(data, mask, requires_grad=True)
+    print(torch.sum(mt, 1), torch.mean(mt, 1), torch.prod(mt, 1), torch.amin(mt, 1))
+    print(mt.softmax(1), torch.sqrt(mt), mt > 0.3, mt.view(9), mt.t(), mt.reshape(1, 9)[:, 3:])
+    (mt * mt).sum().backward()
+    print(mt.grad, mt.grad.to_tensor(-1.0))
+    try:
+        torch.relu(mt)
+    except TypeError as error:
+        print(type(error).__name__)
+
+
+def masked_sparsity():
+    from torch.masked import masked_tensor
+
+    values = torch.tensor([[0, 0, 3], [4, 0, 5]])
+    mask = torch.tensor([[False, False, True], [False, False, True]])
+    mt = masked_tensor(values, mask)
+    sparse_coo = masked_tensor(values.to_sparse(), mask.to_sparse())
+    print(sparse_coo, sparse_coo.get_data(), mt.to_sparse_coo().get_mask())
+    dense = torch.tensor([[0.0, 2.0, 0.0], [4.0, 0.0, 6.0]])
+    mask = dense > 0
+    a, b = masked_tensor(dense.to_sparse_csr(), mask.to_sparse_csr()), masked_tensor(dense, mask)
+    print(a, a.layout, a.is_sparse, a.is_sparse_csr(), a.is_sparse_coo(), b.is_sparse)
+    print(a.sin(), a * a, a.sum(), a.amax(), a.mean(), a.to_dense(), b.to_sparse_csr())
+    i = torch.tensor([[0, 1, 1], [2, 0, 2]])
+    coo = torch.sparse_coo_tensor(i, torch.tensor([3.0, 4.0, 5.0]), (2, 3))
+    mask = torch.sparse_coo_tensor(i, torch.tensor([True, False, True]), (2, 3))
+    mt = masked_tensor(coo, mask)
+    print(mt, mt + mt, torch.tanh(mt), mt.sum(), mt.prod(), mt.argmin(), mt.amin())
+    try:
+        mt + b.to_sparse()
+    except ValueError as error:
+        print(error)
+    crow, col = torch.tensor([0, 2, 4]), torch.tensor([0, 1, 0, 1])
+    csr = torch.sparse_csr_tensor(crow, col, torch.tensor([1.0, 2.0, 3.0, 4.0]))
+    kept = torch.sparse_csr_tensor(crow, col, torch.tensor([True, False, False, True]))
+    print(masked_tensor(csr, kept), masked_tensor(csr, kept).get_data().to_dense())
+
+
+def masked_adagrad():
+    from torch.masked import masked_tensor
+
+    def make_sparse(grad, grad_indices, values):
+        return torch.sparse_coo_tensor(grad_indices, values, grad.size())
+
+    param = torch.arange(8).reshape(2, 4).float()
+    i = torch.tensor([[0, 1, 1], [2, 0, 2]])
+    grad = torch.sparse_coo_tensor(i, torch.tensor([3.0, 4.0, 5.0]), [2, 4])
+    mask = torch.sparse_coo_tensor(i, torch.ones(3, dtype=torch.bool), [2, 4])
+    state_sum = torch.full_like(param, 0.5)
+    eps, clr = 1e-10, 0.1
+
+    grad = grad.coalesce()
+    indices, values = grad._indices(), grad._values()
+    param1 = param.clone()
+    state1 = state_sum.add(make_sparse(grad, indices, values.pow(2)))
+    std_values = state1.sparse_mask(grad)._values().sqrt_().add_(eps)
+    param1.add_(make_sparse(grad, indices, values / std_values), alpha=-clr)
+    print(state1, param1)
+
+    masked_grad = masked_tensor(grad, mask)
+    print(masked_grad, masked_grad.pow(2).get_data())
+    state2 = state_sum + masked_grad.pow(2).get_data()
+    std2 = masked_tensor(state2.to_sparse(), mask)
+    std2 = std2.sqrt().add(eps)
+    print(std2, masked_grad / std2)
+    param2 = param.clone().add_((masked_grad / std2).get_data(), alpha=-clr)
+    print(param2, (param1 - param2).abs().max().item() < 1e-6)
+
+
 def sparsity():
     torch.manual_seed(0)
     dense = torch.randn(8, 8) * (torch.rand(8, 8) > 0.7)
