@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from numba import float64, uint64
 
@@ -21,8 +21,15 @@ from .tensor_data import TensorData
 if TYPE_CHECKING:
     from .tensor_data import Shape, Storage, Strides
 
+Four: TypeAlias = tuple[float, float, float, float]
+Rows: TypeAlias = tuple[Four, ...]
+Steps: TypeAlias = tuple[int, ...]
+
 TILE = 2 if cuda_device.SIMULATED else 16
 """Side of the square blocks of matrix multiplication."""
+
+ONE = uint64(1)
+NO_TOTALS = ((0.0, 0.0, 0.0, 0.0),) * 8
 
 
 @dataclass(frozen=True)
@@ -80,17 +87,10 @@ def naive(side: int = TILE) -> MatmulRung:
     """Rung 1: a thread per cell of the product; every operand comes from global memory."""
 
     def kernel(
-        out: Storage,
-        out_shape: Shape,
-        out_strides: Strides,
-        out_size: int,
-        a_storage: Storage,
-        a_shape: Shape,
-        a_strides: Strides,
-        b_storage: Storage,
-        b_shape: Shape,
-        b_strides: Strides,
-    ) -> None:
+        out: Storage, out_shape: Shape, out_strides: Strides, out_size: int,
+        a_storage: Storage, a_shape: Shape, a_strides: Strides,
+        b_storage: Storage, b_shape: Shape, b_strides: Strides,
+    ) -> None:  # fmt: skip
         rows, columns = out_shape[-2], out_shape[-1]
         batch, row, column = _block_origin(rows, columns, side, side)
         row += cuda.threadIdx.y
@@ -117,17 +117,10 @@ def tiled(side: int = TILE) -> MatmulRung:
     """
 
     def kernel(
-        out: Storage,
-        out_shape: Shape,
-        out_strides: Strides,
-        out_size: int,
-        a_storage: Storage,
-        a_shape: Shape,
-        a_strides: Strides,
-        b_storage: Storage,
-        b_shape: Shape,
-        b_strides: Strides,
-    ) -> None:
+        out: Storage, out_shape: Shape, out_strides: Strides, out_size: int,
+        a_storage: Storage, a_shape: Shape, a_strides: Strides,
+        b_storage: Storage, b_shape: Shape, b_strides: Strides,
+    ) -> None:  # fmt: skip
         a_tile = cuda.shared.array((side, side), float64)
         b_tile = cuda.shared.array((side, side), float64)
         rows, columns, inner = out_shape[-2], out_shape[-1], a_shape[-1]
@@ -165,31 +158,74 @@ def tiled(side: int = TILE) -> MatmulRung:
 
 
 @cuda_device.device_function
-def _add_products(
-    totals: tuple[float, float, float, float], x: float, y0: float, y1: float, y2: float, y3: float
-) -> tuple[float, float, float, float]:
-    return totals[0] + x * y0, totals[1] + x * y1, totals[2] + x * y2, totals[3] + x * y3
+def _add_products(totals: Four, x: float, y: Four) -> Four:
+    return totals[0] + x * y[0], totals[1] + x * y[1], totals[2] + x * y[2], totals[3] + x * y[3]
 
 
 @cuda_device.device_function
-def _store_four(
-    out: Storage,
-    start: int,
-    stride: int,
-    column: int,
-    columns: int,
-    step: int,
-    totals: tuple[float, float, float, float],
+def _add_tiles(
+    totals: Rows, a_tile: Storage, a_at: int, a_steps: Steps,
+    b_tile: Storage, b_at: int, b_steps: Steps, b_row: int, depth: int,
+) -> Rows:  # fmt: skip
+    """A thread's 8 x 4 totals, and what a tile of a, by one of b, adds to them.
+
+    The thread's rows of a's tile begin at `a_at + a_steps[n]`, its columns of b's at `b_at + b_steps[n]`; b's rows lie `b_row`
+    apart.
+    """
+    t0, t1, t2, t3, t4, t5, t6, t7 = totals
+    for _ in range(depth):
+        y = b_tile[b_at], b_tile[b_at + b_steps[1]], b_tile[b_at + b_steps[2]], b_tile[b_at + b_steps[3]]  # fmt: skip
+        t0 = _add_products(t0, a_tile[a_at], y)
+        t1 = _add_products(t1, a_tile[a_at + a_steps[1]], y)
+        t2 = _add_products(t2, a_tile[a_at + a_steps[2]], y)
+        t3 = _add_products(t3, a_tile[a_at + a_steps[3]], y)
+        t4 = _add_products(t4, a_tile[a_at + a_steps[4]], y)
+        t5 = _add_products(t5, a_tile[a_at + a_steps[5]], y)
+        t6 = _add_products(t6, a_tile[a_at + a_steps[6]], y)
+        t7 = _add_products(t7, a_tile[a_at + a_steps[7]], y)
+        a_at += ONE
+        b_at += b_row
+    return t0, t1, t2, t3, t4, t5, t6, t7
+
+
+@cuda_device.device_function
+def _store_row(
+    out: Storage, start: int, across: int, columns: int, step: int, totals: Four
 ) -> None:
-    """Write four cells of a row, `step` columns apart, those that are inside."""
-    if column < columns:
-        out[start + column * stride] = totals[0]
-    if column + step < columns:
-        out[start + (column + step) * stride] = totals[1]
-    if column + 2 * step < columns:
-        out[start + (column + 2 * step) * stride] = totals[2]
-    if column + 3 * step < columns:
-        out[start + (column + 3 * step) * stride] = totals[3]
+    """Write four cells of a row, `step` columns apart, those of the `columns` that are left."""
+    if columns > 0:
+        out[start] = totals[0]
+    if columns > step:
+        out[start + step * across] = totals[1]
+    if columns > 2 * step:
+        out[start + 2 * step * across] = totals[2]
+    if columns > 3 * step:
+        out[start + 3 * step * across] = totals[3]
+
+
+@cuda_device.device_function
+def _store_rows(
+    out: Storage, start: int, strides: tuple[int, int], left: tuple[int, int], step: int, totals: Rows,
+) -> None:  # fmt: skip
+    """Write eight rows of four cells, `step` rows and columns apart; `left` is how many of each there are from `start` on."""
+    t0, t1, t2, t3, t4, t5, t6, t7 = totals
+    down = step * strides[0]
+    if left[0] > 0:
+        _store_row(out, start, strides[1], left[1], step, t0)
+    if left[0] > step:
+        _store_row(out, start + down, strides[1], left[1], step, t1)
+    if left[0] > 2 * step:
+        _store_row(out, start + 2 * down, strides[1], left[1], step, t2)
+    if left[0] > 3 * step:
+        _store_row(out, start + 3 * down, strides[1], left[1], step, t3)
+    if left[0] > 4 * step:
+        _store_row(out, start + 4 * down, strides[1], left[1], step, t4)
+    if left[0] > 5 * step:
+        _store_row(out, start + 5 * down, strides[1], left[1], step, t5)
+    if left[0] > 6 * step:
+        _store_row(out, start + 6 * down, strides[1], left[1], step, t6)
+    if left[0] > 7 * step:
+        _store_row(out, start + 7 * down, strides[1], left[1], step, t7)
 
 
 @cuda_device.device_function
@@ -229,51 +265,34 @@ def register_tiled(
     """Rung 3: a thread computes 8 x 4 cells, so that each number it loads is used four or eight times.
 
     The cells of a thread are `threads` apart, so that neighbouring threads read and write
-    neighbouring memory. Their totals are 32 plain variables (in tuples), which the
-    compiler keeps in registers.
+    neighbouring memory. Their totals are tuples of 32 numbers, which the compiler keeps in registers.
     """
     if depth % threads:
         raise ValueError(f"register_tiled: depth {depth} must be a multiple of {threads} threads")
-    height, width = 8 * threads, 4 * threads
-    a_tile_shape, b_tile_shape = (height, depth), (depth, width)
+    a_tile_shape, b_tile_shape = (8 * threads, depth), (depth, 4 * threads)
     # Tiles lie flat in shared memory, one cell more to a row than needed: threads that walk
     # down a column then meet different banks of it instead of queueing for one. Positions
     # there are unsigned, for Numba counts negative ones from the end, and checks.
-    a_row, b_row = depth + 1, width + 1
-    a_size, b_size = height * a_row, depth * b_row
-    one, next_b = uint64(1), uint64(b_row)
-    x1, x2, x3, x4, x5, x6, x7 = (uint64(n * threads * a_row) for n in range(1, 8))
-    z1, z2, z3 = (uint64(n * threads) for n in range(1, 4))
+    a_row, b_row = depth + 1, 4 * threads + 1
+    a_size, b_size, next_b = 8 * threads * a_row, depth * b_row, uint64(b_row)
+    a_steps = tuple(uint64(n * threads * a_row) for n in range(8))
+    b_steps = tuple(uint64(n * threads) for n in range(4))
 
     def kernel(
-        out: Storage,
-        out_shape: Shape,
-        out_strides: Strides,
-        out_size: int,
-        a_storage: Storage,
-        a_shape: Shape,
-        a_strides: Strides,
-        b_storage: Storage,
-        b_shape: Shape,
-        b_strides: Strides,
-    ) -> None:
+        out: Storage, out_shape: Shape, out_strides: Strides, out_size: int,
+        a_storage: Storage, a_shape: Shape, a_strides: Strides,
+        b_storage: Storage, b_shape: Shape, b_strides: Strides,
+    ) -> None:  # fmt: skip
         a_tile = cuda.shared.array(a_size, float64)
         b_tile = cuda.shared.array(b_size, float64)
         rows, columns, inner = out_shape[-2], out_shape[-1], a_shape[-1]
-        batch, row, column = _block_origin(rows, columns, height, width)
+        batch, row, column = _block_origin(rows, columns, 8 * threads, 4 * threads)
         a_start = _matrix_start(batch, out_shape, a_shape, a_strides)
         b_start = _matrix_start(batch, out_shape, b_shape, b_strides)
         a_by, b_by = (a_strides[-2], a_strides[-1]), (b_strides[-2], b_strides[-1])
         i, j = cuda.threadIdx.y, cuda.threadIdx.x
 
-        totals0 = (0.0, 0.0, 0.0, 0.0)
-        totals1 = (0.0, 0.0, 0.0, 0.0)
-        totals2 = (0.0, 0.0, 0.0, 0.0)
-        totals3 = (0.0, 0.0, 0.0, 0.0)
-        totals4 = (0.0, 0.0, 0.0, 0.0)
-        totals5 = (0.0, 0.0, 0.0, 0.0)
-        totals6 = (0.0, 0.0, 0.0, 0.0)
-        totals7 = (0.0, 0.0, 0.0, 0.0)
+        totals = NO_TOTALS
         for start in range(0, inner, depth):
             a_from = a_start + row * a_by[0] + start * a_by[1]
             b_from = b_start + start * b_by[0] + column * b_by[1]
@@ -282,49 +301,15 @@ def register_tiled(
             _load_tile(b_tile, b_tile_shape, b_row, b_storage, b_from, b_by, b_left, threads)
             cuda.syncthreads()
             a_at, b_at = uint64(i * a_row), uint64(j)
-            for _ in range(depth):
-                y0, y1, y2, y3 = (
-                    b_tile[b_at],
-                    b_tile[b_at + z1],
-                    b_tile[b_at + z2],
-                    b_tile[b_at + z3],
-                )
-                totals0 = _add_products(totals0, a_tile[a_at], y0, y1, y2, y3)
-                totals1 = _add_products(totals1, a_tile[a_at + x1], y0, y1, y2, y3)
-                totals2 = _add_products(totals2, a_tile[a_at + x2], y0, y1, y2, y3)
-                totals3 = _add_products(totals3, a_tile[a_at + x3], y0, y1, y2, y3)
-                totals4 = _add_products(totals4, a_tile[a_at + x4], y0, y1, y2, y3)
-                totals5 = _add_products(totals5, a_tile[a_at + x5], y0, y1, y2, y3)
-                totals6 = _add_products(totals6, a_tile[a_at + x6], y0, y1, y2, y3)
-                totals7 = _add_products(totals7, a_tile[a_at + x7], y0, y1, y2, y3)
-                a_at += one
-                b_at += next_b
+            totals = _add_tiles(totals, a_tile, a_at, a_steps, b_tile, b_at, b_steps, next_b, depth)
             cuda.syncthreads()
 
-        start = (
-            _matrix_start(batch, out_shape, out_shape, out_strides) + (row + i) * out_strides[-2]
-        )
-        down, across = threads * out_strides[-2], out_strides[-1]
-        column += j
-        below = rows - row - i  # how many rows of the matrix are left from this thread's first
-        if below > 0:
-            _store_four(out, start, across, column, columns, threads, totals0)
-        if below > threads:
-            _store_four(out, start + down, across, column, columns, threads, totals1)
-        if below > 2 * threads:
-            _store_four(out, start + 2 * down, across, column, columns, threads, totals2)
-        if below > 3 * threads:
-            _store_four(out, start + 3 * down, across, column, columns, threads, totals3)
-        if below > 4 * threads:
-            _store_four(out, start + 4 * down, across, column, columns, threads, totals4)
-        if below > 5 * threads:
-            _store_four(out, start + 5 * down, across, column, columns, threads, totals5)
-        if below > 6 * threads:
-            _store_four(out, start + 6 * down, across, column, columns, threads, totals6)
-        if below > 7 * threads:
-            _store_four(out, start + 7 * down, across, column, columns, threads, totals7)
+        row, column, out_by = row + i, column + j, (out_strides[-2], out_strides[-1])
+        start = _matrix_start(batch, out_shape, out_shape, out_strides)
+        start += row * out_by[0] + column * out_by[1]
+        _store_rows(out, start, out_by, (rows - row, columns - column), threads, totals)
 
-    return MatmulRung(kernel, (threads, threads), (height, width), max_registers)
+    return MatmulRung(kernel, (threads, threads), (8 * threads, 4 * threads), max_registers)
 
 
 MATMUL_LADDER = {"naive": naive, "tiled": tiled, "register-tiled": register_tiled}
