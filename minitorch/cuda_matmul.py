@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numba import float64, uint64
 
@@ -28,7 +28,7 @@ Steps: TypeAlias = tuple[int, ...]
 TILE = 2 if cuda_device.SIMULATED else 16
 """Side of the square blocks of matrix multiplication."""
 
-ONE = uint64(1)
+ONE: Any = uint64(1)
 NO_TOTALS = ((0.0, 0.0, 0.0, 0.0),) * 8
 
 
