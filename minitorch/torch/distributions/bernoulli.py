@@ -29,18 +29,14 @@ class Bernoulli(OfProbabilities, ExponentialFamily):
     ) -> None:
         super().__init__(self._hold_one(probs, logits), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
+    mean = property(lambda self: self.probs)
 
     @property
     def mode(self) -> Tensor:
         likely = (self.probs >= 0.5).to(self.probs)
         return likely.masked_fill(self.probs.eq(0.5), math.nan)
 
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
+    variance = property(lambda self: self.probs * (1 - self.probs))
 
     def sample(self, sample_shape: Any = Size()) -> Tensor:
         with no_grad():
@@ -57,9 +53,7 @@ class Bernoulli(OfProbabilities, ExponentialFamily):
     def enumerate_support(self, expand: bool = True) -> Tensor:
         return self._enumerated(arange(2, dtype=self._param.dtype), expand)
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (self.probs.logit(),)
+    _natural_params = property(lambda self: (self.probs.logit(),))
 
     def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
         return natural_params[0].exp().log1p()

@@ -42,17 +42,9 @@ class Categorical(OfProbabilities):
     def support(self) -> constraints.Constraint:
         return constraints.integer_interval(0, self._num_events - 1)
 
-    @property
-    def mean(self) -> Tensor:
-        return self._param.new_full(self._extended_shape(), math.nan)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.probs.argmax(dim=-1)
-
-    @property
-    def variance(self) -> Tensor:
-        return self._param.new_full(self._extended_shape(), math.nan)
+    mean = property(lambda self: self._param.new_full(self._extended_shape(), math.nan))
+    mode = property(lambda self: self.probs.argmax(dim=-1))
+    variance = property(lambda self: self._param.new_full(self._extended_shape(), math.nan))
 
     def sample(self, sample_shape: Any = Size()) -> Tensor:
         rows, count = self.probs.reshape(-1, self._num_events), Size(sample_shape).numel()

@@ -22,17 +22,9 @@ class Cauchy(Distribution):
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(self._hold(loc=loc, scale=scale), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc.new_full(self._extended_shape(), math.nan)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def variance(self) -> Tensor:
-        return self.loc.new_full(self._extended_shape(), math.inf)
+    mean = property(lambda self: self.loc.new_full(self._extended_shape(), math.nan))
+    mode = property(lambda self: self.loc)
+    variance = property(lambda self: self.loc.new_full(self._extended_shape(), math.inf))
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
         eps = self.loc.new_empty(self._extended_shape(sample_shape)).cauchy_()

@@ -101,6 +101,4 @@ class ContinuousBernoulli(OfProbabilities, ExponentialFamily):
         zero, one = (-self.probs).log1p(), self.probs.log()
         return self.mean * (zero - one) - self._cont_bern_log_norm() - zero
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (self.logits,)
+    _natural_params = property(lambda self: (self.logits,))

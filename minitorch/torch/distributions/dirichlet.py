@@ -37,9 +37,7 @@ class Dirichlet(ExponentialFamily):
         a = self.concentration
         return (a - 1).xlogy(value).sum(-1) + a.sum(-1).lgamma() - a.lgamma().sum(-1)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration / self.concentration.sum(-1, keepdim=True)
+    mean = property(lambda self: self.concentration / self.concentration.sum(-1, keepdim=True))
 
     @property
     def mode(self) -> Tensor:
@@ -59,9 +57,7 @@ class Dirichlet(ExponentialFamily):
         apart = (a.shape[-1] - total) * total.digamma() + ((a - 1) * a.digamma()).sum(-1)
         return scale - apart
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (self.concentration,)
+    _natural_params = property(lambda self: (self.concentration,))
 
     def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
         (x,) = natural_params

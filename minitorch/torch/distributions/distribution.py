@@ -250,9 +250,7 @@ class OfProbabilities(Distribution):
         self._given = name
         return self._hold(**others, **{name: probs if name == "probs" else logits})
 
-    @property
-    def _param(self) -> Tensor:
-        return getattr(self, self._given)
+    _param = property(lambda self: getattr(self, self._given))
 
     @property
     def param_shape(self) -> Size:

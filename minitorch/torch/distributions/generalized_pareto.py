@@ -85,9 +85,7 @@ class GeneralizedPareto(Distribution):
         k = where(exists, self.concentration, 0.25)
         return where(exists, self.scale**2 / ((1 - k) ** 2 * (1 - 2 * k)), float("nan"))
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = property(lambda self: self.loc)
 
     def entropy(self) -> Tensor:
         return (self.scale.log() + self.concentration + 1).broadcast_to(self._batch_shape)

@@ -31,17 +31,9 @@ class Geometric(OfProbabilities):
                 f"{self.probs[self.probs <= 0]}"
             )
 
-    @property
-    def mean(self) -> Tensor:
-        return 1 / self.probs - 1
-
-    @property
-    def mode(self) -> Tensor:
-        return zeros_like(self.probs)
-
-    @property
-    def variance(self) -> Tensor:
-        return (1 / self.probs - 1) / self.probs
+    mean = property(lambda self: 1 / self.probs - 1)
+    mode = property(lambda self: zeros_like(self.probs))
+    variance = property(lambda self: (1 / self.probs - 1) / self.probs)
 
     def sample(self, sample_shape: Any = Size()) -> Tensor:
         shape, tiny = self._extended_shape(sample_shape), dtypes.finfo(self.probs.dtype).tiny

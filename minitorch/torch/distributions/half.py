@@ -32,9 +32,7 @@ class HalfDistribution(TransformedDistribution):
         """The width of the whole curve."""
         return self.base_dist.scale
 
-    @property
-    def mode(self) -> Tensor:
-        return zeros_like(self.scale)
+    mode = property(lambda self: zeros_like(self.scale))
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from ..tensor import Tensor
 from .cauchy import Cauchy
 from .half import HalfDistribution
 
@@ -14,10 +13,5 @@ class HalfCauchy(HalfDistribution):
 
     whole = Cauchy
 
-    @property
-    def mean(self) -> Tensor:
-        return self.scale.new_full(self._extended_shape(), math.inf)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.base_dist.variance
+    mean = property(lambda self: self.scale.new_full(self._extended_shape(), math.inf))
+    variance = property(lambda self: self.base_dist.variance)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from ..tensor import Tensor
 from .half import HalfDistribution
 from .normal import Normal
 
@@ -14,10 +13,5 @@ class HalfNormal(HalfDistribution):
 
     whole = Normal
 
-    @property
-    def mean(self) -> Tensor:
-        return self.scale * math.sqrt(2 / math.pi)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.scale.pow(2) * (1 - 2 / math.pi)
+    mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))
+    variance = property(lambda self: self.scale.pow(2) * (1 - 2 / math.pi))

@@ -44,9 +44,7 @@ class InverseGamma(TransformedDistribution):
         a = self.concentration
         return where(a > 1, self.rate / (a - 1), math.inf)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.rate / (self.concentration + 1)
+    mode = property(lambda self: self.rate / (self.concentration + 1))
 
     @property
     def variance(self) -> Tensor:

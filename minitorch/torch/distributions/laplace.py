@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import Any, ClassVar
 
 from .. import dtypes
@@ -23,15 +22,9 @@ class Laplace(Distribution):
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(self._hold(loc=loc, scale=scale), validate_args=validate_args)
 
-    mean = mode = property(attrgetter("loc"))
-
-    @property
-    def variance(self) -> Tensor:
-        return 2 * self.scale.pow(2)
-
-    @property
-    def stddev(self) -> Tensor:
-        return 2**0.5 * self.scale
+    mean = mode = property(lambda self: self.loc)
+    variance = property(lambda self: 2 * self.scale.pow(2))
+    stddev = property(lambda self: 2**0.5 * self.scale)
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
         shape, eps = self._extended_shape(sample_shape), dtypes.finfo(self.loc.dtype).eps

@@ -44,7 +44,6 @@ class LKJCholesky(Distribution):
         super().__init__(self.concentration.shape, Size((dim, dim)), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> LKJCholesky:
-        """The same distribution for more places."""
         checked = self.__dict__.get("_validate_args")
         return LKJCholesky(self.dim, self.concentration.expand(batch_shape), validate_args=checked)
 

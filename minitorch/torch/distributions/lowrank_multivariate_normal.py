@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from operator import attrgetter
 from typing import Any, ClassVar
 
 from ..linalg import cholesky, solve_triangular
@@ -57,7 +56,7 @@ class LowRankMultivariateNormal(Distribution):
     def _whole(self, x: Tensor, event: Size) -> Tensor:
         return x.expand(self._batch_shape + event)
 
-    mean = mode = property(attrgetter("loc"))
+    mean = mode = property(lambda self: self.loc)
 
     @property
     def variance(self) -> Tensor:

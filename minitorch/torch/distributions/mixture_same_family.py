@@ -85,9 +85,7 @@ class MixtureSameFamily(Distribution):
         weights = probs.reshape(probs.shape + (1,) * self._event_ndims)
         return (weights * values).sum(dim=-1 - self._event_ndims)
 
-    @property
-    def mean(self) -> Tensor:
-        return self._weighted(self.component_distribution.mean)
+    mean = property(lambda self: self._weighted(self.component_distribution.mean))
 
     @property
     def variance(self) -> Tensor:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from operator import attrgetter
 from typing import Any, ClassVar
 
 from .. import linalg
@@ -116,7 +115,7 @@ class MultivariateNormal(Distribution):
         """The inverse of the covariance."""
         return self._whole(cholesky_inverse(self._unbroadcasted_scale_tril))
 
-    mean = mode = property(attrgetter("loc"))
+    mean = mode = property(lambda self: self.loc)
 
     @property
     def variance(self) -> Tensor:

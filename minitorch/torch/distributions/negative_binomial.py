@@ -36,17 +36,13 @@ class NegativeBinomial(OfProbabilities):
         self.total_count = self.total_count.type_as(self._param)
         super().__init__(shape, validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.total_count * self.logits.exp()
+    mean = property(lambda self: self.total_count * self.logits.exp())
 
     @property
     def mode(self) -> Tensor:
         return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
 
-    @property
-    def variance(self) -> Tensor:
-        return self.mean / (-self.logits).sigmoid()
+    variance = property(lambda self: self.mean / (-self.logits).sigmoid())
 
     @lazy_property
     def _gamma(self) -> Gamma:

@@ -19,21 +19,14 @@ class OneHotCategorical(OfCategorical):
     support = constraints.one_hot
     has_enumerate_support = True
 
-    @property
-    def _param(self) -> Tensor:
-        return self._categorical._param
-
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
+    _param = property(lambda self: self._categorical._param)
+    mean = property(lambda self: self.probs)
 
     @property
     def mode(self) -> Tensor:
         return one_hot(self.probs.argmax(dim=-1), self.event_shape[-1]).to(self.probs)
 
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
+    variance = property(lambda self: self.probs * (1 - self.probs))
 
     def sample(self, sample_shape: Any = Size()) -> Tensor:
         drawn = self._categorical.sample(Size(sample_shape))

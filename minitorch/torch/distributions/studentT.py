@@ -35,13 +35,8 @@ class StudentT(Distribution):
         self._chi2 = Chi2(self.df)
         super().__init__(shape, validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc.masked_fill(self.df <= 1, math.nan)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = property(lambda self: self.loc.masked_fill(self.df <= 1, math.nan))
+    mode = property(lambda self: self.loc)
 
     @property
     def variance(self) -> Tensor:

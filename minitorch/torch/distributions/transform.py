@@ -136,7 +136,6 @@ class _InverseTransform(Transform):
         return self._inv
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """The same transform, with or without a cache."""
         return self.inv.with_cache(cache_size).inv
 
     def __eq__(self, other: object) -> bool:
@@ -148,15 +147,12 @@ class _InverseTransform(Transform):
         return self._inv._inv_call(x)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """The logarithm of how much volumes around x grow."""
         return -self._inv.log_abs_det_jacobian(y, x)
 
     def forward_shape(self, shape: Any) -> Any:
-        """The shape of what it makes of a tensor."""
         return self._inv.inverse_shape(shape)
 
     def inverse_shape(self, shape: Any) -> Any:
-        """The shape of what it makes a tensor of."""
         return self._inv.forward_shape(shape)
 
     def __repr__(self) -> str:
@@ -228,7 +224,6 @@ class ComposeTransform(Transform):
         return x
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """The logarithm of how much volumes around x grow."""
         if not self.parts:
             return zeros_like(x)
         event, total = self.domain.event_dim, 0.0
@@ -241,13 +236,11 @@ class ComposeTransform(Transform):
         return total  # type: ignore[return-value]
 
     def forward_shape(self, shape: Any) -> Any:
-        """The shape of what it makes of a tensor."""
         for part in self.parts:
             shape = part.forward_shape(shape)
         return shape
 
     def inverse_shape(self, shape: Any) -> Any:
-        """The shape of what it makes a tensor of."""
         for part in reversed(self.parts):
             shape = part.inverse_shape(shape)
         return shape
@@ -292,16 +285,13 @@ class IndependentTransform(Transform):
         return self.base_transform.inv(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """The logarithm of how much volumes around x grow."""
         inner = self.base_transform.log_abs_det_jacobian(x, y)
         return sum_rightmost(inner, self.reinterpreted_batch_ndims)
 
     def forward_shape(self, shape: Any) -> Any:
-        """The shape of what it makes of a tensor."""
         return self.base_transform.forward_shape(shape)
 
     def inverse_shape(self, shape: Any) -> Any:
-        """The shape of what it makes a tensor of."""
         return self.base_transform.inverse_shape(shape)
 
     def __repr__(self) -> str:

@@ -53,15 +53,12 @@ class ReshapeTransform(Transform):
         return y.reshape(y.shape[: y.ndim - len(self.out_shape)] + self.in_shape)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """Zeros."""
         return x.new_zeros(x.shape[: x.ndim - len(self.in_shape)])
 
     def forward_shape(self, shape: Any) -> Any:
-        """The shape of what it makes of a tensor."""
         return _exchanged(Size(shape), self.in_shape, self.out_shape)
 
     def inverse_shape(self, shape: Any) -> Any:
-        """The shape of what it makes a tensor of."""
         return _exchanged(Size(shape), self.out_shape, self.in_shape)
 
 
@@ -93,7 +90,6 @@ class ExpTransform(Transform):
         return y.log()
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """The logarithm of the derivative."""
         return x
 
 
@@ -123,11 +119,9 @@ class PowerTransform(Transform):
         return y.pow(1 / self.exponent)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """The logarithm of the derivative."""
         return (self.exponent * y / x).abs().log()
 
     def forward_shape(self, shape: Any) -> Any:
-        """The shape of what it makes of a tensor."""
         return broadcast_shapes(shape, self.exponent.shape)
 
     inverse_shape = forward_shape
@@ -155,7 +149,6 @@ class SigmoidTransform(Transform):
         return y.log() - (-y).log1p()
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """The logarithm of the derivative."""
         return -softplus(-x) - softplus(x)
 
 
@@ -174,7 +167,6 @@ class SoftplusTransform(Transform):
         return (-y).expm1().neg().log() + y
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """The logarithm of the derivative."""
         return -softplus(-x)
 
 
@@ -244,7 +236,6 @@ class AffineTransform(Transform):
         return (y - self.loc) / self.scale
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """The logarithm of |scale|."""
         if isinstance(self.scale, NUMBERS):
             growth = full_like(x, math.log(abs(self.scale)))
         else:
@@ -254,7 +245,6 @@ class AffineTransform(Transform):
         return sum_rightmost(growth, event).expand(shape)
 
     def forward_shape(self, shape: Any) -> Any:
-        """The shape of what it makes of a tensor."""
         others = (getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))
         return broadcast_shapes(shape, *others)
 
@@ -295,16 +285,13 @@ class StickBreakingTransform(Transform):
         return broken.log() - rest.log() + _left(broken).log()
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """The logarithm of how much volumes around x grow."""
         x = x - _left(x).log()
         return (-x + logsigmoid(x) + y[..., :-1].log()).sum(-1)
 
     def forward_shape(self, shape: Any) -> Any:
-        """One more."""
         return (*shape[:-1], shape[-1] + 1)
 
     def inverse_shape(self, shape: Any) -> Any:
-        """One less."""
         return (*shape[:-1], shape[-1] - 1)
 
 
@@ -338,7 +325,6 @@ class StackTransform(Transform):
         return stack([t.inv(v) for t, v in self._each(y)], self.dim)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """The logarithm of how much volumes around x grow."""
         growths = [t.log_abs_det_jacobian(v, w) for t, v, w in self._each(x, y)]
         return stack(growths, self.dim)
 
@@ -388,7 +374,6 @@ class CatTransform(Transform):
         return cat([t.inv(v) for t, v in self._each(y)], self.dim)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """The logarithm of how much volumes around x grow."""
         growths = []
         for t, v, w in self._each(x, y):
             growth = t.log_abs_det_jacobian(v, w)
@@ -425,24 +410,9 @@ class CumulativeDistributionTransform(Transform):
 
 
 __all__ = [
-    "AbsTransform",
-    "AffineTransform",
-    "CatTransform",
-    "ComposeTransform",
-    "CorrCholeskyTransform",
-    "CumulativeDistributionTransform",
-    "ExpTransform",
-    "IndependentTransform",
-    "LowerCholeskyTransform",
-    "PositiveDefiniteTransform",
-    "PowerTransform",
-    "ReshapeTransform",
-    "SigmoidTransform",
-    "SoftmaxTransform",
-    "SoftplusTransform",
-    "StackTransform",
-    "StickBreakingTransform",
-    "TanhTransform",
-    "Transform",
-    "identity_transform",
+    "AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform",
+    "CumulativeDistributionTransform", "ExpTransform", "IndependentTransform",
+    "LowerCholeskyTransform", "PositiveDefiniteTransform", "PowerTransform", "ReshapeTransform",
+    "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform", "StackTransform",
+    "StickBreakingTransform", "TanhTransform", "Transform", "identity_transform",
 ]  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from operator import attrgetter
 from typing import Any, ClassVar
 
 from .. import dtypes
@@ -61,7 +60,7 @@ class VonMises(Distribution):
             turned = (angles + math.pi + self.loc.double()) % (2 * math.pi) - math.pi
             return turned.to(self.loc.dtype)
 
-    mean = mode = property(attrgetter("loc"))
+    mean = mode = property(lambda self: self.loc)
 
     @property
     def variance(self) -> Tensor:

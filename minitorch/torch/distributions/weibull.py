@@ -31,9 +31,7 @@ class Weibull(TransformedDistribution):
         power = PowerTransform(exponent=self.concentration_reciprocal)
         super().__init__(base, [power, AffineTransform(0, self.scale)], validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.scale * (1 + self.concentration_reciprocal).lgamma().exp()
+    mean = property(lambda self: self.scale * (1 + self.concentration_reciprocal).lgamma().exp())
 
     @property
     def mode(self) -> Tensor:

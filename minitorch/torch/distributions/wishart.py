@@ -62,7 +62,6 @@ class Wishart(ExponentialFamily):
         self._diagonal = Chi2(self.df.unsqueeze(-1) - arange(event[-1], dtype=matrix.dtype))
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Wishart:
-        """The same distribution for more places."""
         factor = self._unbroadcasted_scale_tril.expand((*batch_shape, *self.event_shape))
         checked = self.__dict__.get("_validate_args")
         return Wishart(self.df.expand(batch_shape), scale_tril=factor, validate_args=checked)
@@ -85,9 +84,7 @@ class Wishart(ExponentialFamily):
         """The inverse of the covariance."""
         return self._whole(cholesky_inverse(self._unbroadcasted_scale_tril))
 
-    @property
-    def mean(self) -> Tensor:
-        return self.df[..., None, None] * self.covariance_matrix
+    mean = property(lambda self: self.df[..., None, None] * self.covariance_matrix)
 
     @property
     def mode(self) -> Tensor:
