@@ -14,7 +14,7 @@ from .multihead import MultiheadAttention as MultiheadAttention
 # --- Pieces of lines -----------------------------------------------------------------------------
 
 
-@layer(shows="threshold={threshold}, value={value}")
+@layer(F.threshold, shows="threshold={threshold}, value={value}")
 class Threshold(Module):
     """x where it is above `threshold`, else `value`."""
 
@@ -22,21 +22,15 @@ class Threshold(Module):
     value: float
     inplace: bool = False
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.threshold(input, self.threshold, self.value, self.inplace)
 
-
-@layer(shows="")
+@layer(F.relu, shows="")
 class ReLU(Module):
     """x where positive, else 0."""
 
     inplace: bool = False
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.relu(input, self.inplace)
 
-
-@layer(shows="lower={lower}, upper={upper}")
+@layer(F.rrelu, shows="lower={lower}, upper={upper}")
 class RReLU(Module):
     """x where positive, else x times a slope that is random for each element in training."""
 
@@ -44,11 +38,8 @@ class RReLU(Module):
     upper: float = 1.0 / 3
     inplace: bool = False
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
-
-@layer(shows="min_val={min_val}, max_val={max_val}")
+@layer(F.hardtanh, shows="min_val={min_val}, max_val={max_val}")
 class Hardtanh(Module):
     """x clamped to [min_val, max_val]."""
 
@@ -58,7 +49,7 @@ class Hardtanh(Module):
     min_value: float | None = None
     max_value: float | None = None
 
-    def _settle(self) -> None:
+    def _normalize_arguments(self) -> None:
         for old, new in (("min_value", "min_val"), ("max_value", "max_val")):
             value = self.__dict__.pop(old)
             if value is not None:
@@ -73,9 +64,6 @@ class Hardtanh(Module):
                 f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})"
             )
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
-
 
 class ReLU6(Hardtanh):
     """x clamped to [0, 6]."""
@@ -87,55 +75,40 @@ class ReLU6(Hardtanh):
         return "inplace=True" if self.inplace else ""
 
 
-@layer(shows="negative_slope={negative_slope}")
+@layer(F.leaky_relu, shows="negative_slope={negative_slope}")
 class LeakyReLU(Module):
     """x where positive, else `negative_slope` times x."""
 
     negative_slope: float = 1e-2
     inplace: bool = False
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.leaky_relu(input, self.negative_slope, self.inplace)
 
-
-@layer()
+@layer(F.hardsigmoid)
 class Hardsigmoid(Module):
     """relu6(x + 3) / 6, a piecewise linear sigmoid."""
 
     inplace: bool = False
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardsigmoid(input, self.inplace)
 
-
-@layer()
+@layer(F.hardswish)
 class Hardswish(Module):
     """x times its hard sigmoid."""
 
     inplace: bool = False
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardswish(input, self.inplace)
 
-
-@layer(shows="{lambd}")
+@layer(F.hardshrink, shows="{lambd}")
 class Hardshrink(Module):
     """x where |x| is above `lambd`, else 0."""
 
     lambd: float = 0.5
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardshrink(input, self.lambd)
 
-
-@layer(shows="{lambd}")
+@layer(F.softshrink, shows="{lambd}")
 class Softshrink(Module):
     """x moved towards 0 by `lambd`; 0 where |x| is at most `lambd`."""
 
     lambd: float = 0.5
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softshrink(input, self.lambd)
 
 
 # --- Curves --------------------------------------------------------------------------------------
@@ -155,108 +128,78 @@ class Tanh(Module):
         return input.tanh()
 
 
-@layer(shows="")
+@layer(F.silu, shows="")
 class SiLU(Module):
     """x times its sigmoid."""
 
     inplace: bool = False
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.silu(input, self.inplace)
 
-
-@layer(shows="")
+@layer(F.mish, shows="")
 class Mish(Module):
     """x tanh(softplus(x))."""
 
     inplace: bool = False
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.mish(input, self.inplace)
 
-
-@layer(shows="alpha={alpha}")
+@layer(F.elu, shows="alpha={alpha}")
 class ELU(Module):
     """x where positive, else alpha * (exp(x) - 1)."""
 
     alpha: float = 1.0
     inplace: bool = False
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.elu(input, self.alpha, self.inplace)
 
-
-@layer(shows="alpha={alpha}")
+@layer(F.celu, shows="alpha={alpha}")
 class CELU(Module):
     """x where positive, else alpha * (exp(x / alpha) - 1)."""
 
     alpha: float = 1.0
     inplace: bool = False
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.celu(input, self.alpha, self.inplace)
 
-
-@layer(shows="")
+@layer(F.selu, shows="")
 class SELU(Module):
     """ELU, scaled so that layers keep mean 0 and variance 1."""
 
     inplace: bool = False
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.selu(input, self.inplace)
 
-
-@layer(shows="dim={dim}")
+@layer(F.glu, shows="dim={dim}")
 class GLU(Module):
     """The first half along a dimension times the sigmoid of the second half."""
 
     dim: int = -1
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.glu(input, self.dim)
 
-
-@layer(shows="approximate={approximate!r}")
+@layer(F.gelu, shows="approximate={approximate!r}")
 class GELU(Module):
     """x times the normal distribution function of x."""
 
     approximate: str = "none"
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.gelu(input, approximate=self.approximate)
 
-
+@layer(F.logsigmoid)
 class LogSigmoid(Module):
     """The logarithm of the sigmoid."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.logsigmoid(input)
 
-
-@layer(shows="beta={beta}, threshold={threshold}")
+@layer(F.softplus, shows="beta={beta}, threshold={threshold}")
 class Softplus(Module):
     """A smooth ReLU: log(1 + exp(beta * x)) / beta."""
 
     beta: float = 1.0
     threshold: float = 20.0
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softplus(input, self.beta, self.threshold)
 
-
+@layer(F.softsign)
 class Softsign(Module):
     """x / (1 + |x|)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softsign(input)
 
-
+@layer(F.tanhshrink)
 class Tanhshrink(Module):
     """x - tanh(x)."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.tanhshrink(input)
 
 
 class PReLU(Module):

@@ -16,19 +16,16 @@ class PairwiseDistance(Module):
     eps: float = 1e-6
     keepdim: bool = False
 
-    def _settle(self) -> None:
+    def _normalize_arguments(self) -> None:
         self.norm = self.__dict__.pop("p")
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
-@layer()
+@layer(F.cosine_similarity)
 class CosineSimilarity(Module):
     """The cosine of the angle between vectors."""
 
     dim: int = 1
     eps: float = 1e-8
-
-    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return F.cosine_similarity(x1, x2, self.dim, self.eps)

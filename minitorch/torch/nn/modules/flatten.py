@@ -27,7 +27,7 @@ class Unflatten(Module):
     dim: int
     unflattened_size: Any
 
-    def _settle(self) -> None:
+    def _normalize_arguments(self) -> None:
         sizes = self.unflattened_size
         if not isinstance(sizes, (tuple, list)):
             raise TypeError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...tensor import Tensor
 from .. import functional as F
 from .layer import layer
 from .module import Module
@@ -12,7 +11,7 @@ from .module import Module
 _WINDOW = "kernel_size={kernel_size}, dilation={dilation}, padding={padding}, stride={stride}"
 
 
-@layer(shows="output_size={output_size}, " + _WINDOW)
+@layer(F.fold, shows="output_size={output_size}, " + _WINDOW)
 class Fold(Module):
     """Columns summed as overlapping windows of images."""
 
@@ -22,13 +21,8 @@ class Fold(Module):
     padding: Any = 0
     stride: Any = 1
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.fold(
-            input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride
-        )
 
-
-@layer(shows=_WINDOW)
+@layer(F.unfold, shows=_WINDOW)
 class Unfold(Module):
     """The windows of images as columns."""
 
@@ -36,6 +30,3 @@ class Unfold(Module):
     dilation: Any = 1
     padding: Any = 0
     stride: Any = 1
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)

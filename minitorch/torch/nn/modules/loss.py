@@ -24,7 +24,7 @@ class _Loss(Module):
     reduce: Any = None
     reduction: str = "mean"
 
-    def _settle(self) -> None:
+    def _normalize_arguments(self) -> None:
         size_average, reduce = (self.__dict__.pop(n, None) for n in ("size_average", "reduce"))
         if size_average is not None or reduce is not None:
             self.reduction = _reduction.legacy_get_string(size_average, reduce)
@@ -45,29 +45,25 @@ class _WeightedLoss(_Loss):
     reduce: Any = None
     reduction: str = "mean"
 
-    def _settle(self) -> None:
-        super()._settle()
+    def _normalize_arguments(self) -> None:
+        super()._normalize_arguments()
         self._as_buffer("weight")
 
 
 # --- Of numbers ----------------------------------------------------------------------------------
 
 
+@layer(F.l1_loss)
 class L1Loss(_Loss):
     """|input - target|."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.l1_loss(input, target, reduction=self.reduction)
 
-
+@layer(F.mse_loss)
 class MSELoss(_Loss):
     """(input - target)^2."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.mse_loss(input, target, reduction=self.reduction)
 
-
-@layer()
+@layer(F.smooth_l1_loss)
 class SmoothL1Loss(_Loss):
     """The absolute error, quadratic where it is below beta."""
 
@@ -76,24 +72,18 @@ class SmoothL1Loss(_Loss):
     reduction: str = "mean"
     beta: float = 1.0
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
-
-@layer()
+@layer(F.huber_loss)
 class HuberLoss(_Loss):
     """Half the squared error, linear where the absolute error is above delta."""
 
     reduction: str = "mean"
     delta: float = 1.0
 
-    def _settle(self) -> None:
-        super()._settle()
+    def _normalize_arguments(self) -> None:
+        super()._normalize_arguments()
         if not isinstance(self.delta, (float, int)):
             raise TypeError(f"delta must be a float or int, got: {type(self.delta)}")
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
 
 
 @layer()
@@ -114,7 +104,7 @@ class PoissonNLLLoss(_Loss):
         )  # fmt: skip
 
 
-@layer(keyword_only=True)
+@layer(F.gaussian_nll_loss, keyword_only=True)
 class GaussianNLLLoss(_Loss):
     """The negative log likelihood of normally distributed targets with the input as mean."""
 
@@ -122,13 +112,8 @@ class GaussianNLLLoss(_Loss):
     eps: float = 1e-6
     reduction: str = "mean"
 
-    def forward(self, input: Tensor, target: Tensor, var: Any) -> Tensor:
-        return F.gaussian_nll_loss(
-            input, target, var, full=self.full, eps=self.eps, reduction=self.reduction
-        )
 
-
-@layer()
+@layer(F.kl_div)
 class KLDivLoss(_Loss):
     """The Kullback-Leibler divergence, from log probabilities."""
 
@@ -137,14 +122,11 @@ class KLDivLoss(_Loss):
     reduction: str = "mean"
     log_target: bool = False
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
-
 
 # --- Of classes ----------------------------------------------------------------------------------
 
 
-@layer()
+@layer(F.nll_loss)
 class NLLLoss(_WeightedLoss):
     """The negative log likelihood of the target class, from log probabilities."""
 
@@ -153,12 +135,6 @@ class NLLLoss(_WeightedLoss):
     ignore_index: int = -100
     reduce: Any = None
     reduction: str = "mean"
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.nll_loss(
-            input, target, weight=self.weight, ignore_index=self.ignore_index,
-            reduction=self.reduction,
-        )  # fmt: skip
 
 
 class NLLLoss2d(NLLLoss):
@@ -174,7 +150,7 @@ class NLLLoss2d(NLLLoss):
         super().__init__(*args, **kwargs)
 
 
-@layer()
+@layer(F.cross_entropy)
 class CrossEntropyLoss(_WeightedLoss):
     """The negative log likelihood of the target class, from logits."""
 
@@ -184,12 +160,6 @@ class CrossEntropyLoss(_WeightedLoss):
     reduce: Any = None
     reduction: str = "mean"
     label_smoothing: float = 0.0
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.cross_entropy(
-            input, target, weight=self.weight, ignore_index=self.ignore_index,
-            reduction=self.reduction, label_smoothing=self.label_smoothing,
-        )  # fmt: skip
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
@@ -253,14 +223,12 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         )
 
 
+@layer(F.binary_cross_entropy)
 class BCELoss(_WeightedLoss):
     """Binary cross entropy of probabilities."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
-
-@layer()
+@layer(F.binary_cross_entropy_with_logits)
 class BCEWithLogitsLoss(_WeightedLoss):
     """Binary cross entropy of logits."""
 
@@ -270,20 +238,15 @@ class BCEWithLogitsLoss(_WeightedLoss):
     reduction: str = "mean"
     pos_weight: Tensor | None = None
 
-    def _settle(self) -> None:
-        super()._settle()
+    def _normalize_arguments(self) -> None:
+        super()._normalize_arguments()
         self._as_buffer("pos_weight")
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy_with_logits(
-            input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction
-        )
 
 
 # --- Of margins ----------------------------------------------------------------------------------
 
 
-@layer()
+@layer(F.hinge_embedding_loss)
 class HingeEmbeddingLoss(_Loss):
     """The input where the target is 1, max(0, margin - input) where it is -1."""
 
@@ -292,34 +255,23 @@ class HingeEmbeddingLoss(_Loss):
     reduce: Any = None
     reduction: str = "mean"
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
 
-
+@layer(F.multilabel_margin_loss)
 class MultiLabelMarginLoss(_Loss):
     """max(0, 1 - (input[j] - input[i])), summed over targets j and other classes i."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
-
+@layer(F.soft_margin_loss)
 class SoftMarginLoss(_Loss):
     """log(1 + exp(-target * input))."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.soft_margin_loss(input, target, reduction=self.reduction)
 
-
+@layer(F.multilabel_soft_margin_loss)
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """Binary cross entropy of logits for each label, averaged over labels."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_soft_margin_loss(
-            input, target, weight=self.weight, reduction=self.reduction
-        )
 
-
-@layer()
+@layer(F.cosine_embedding_loss)
 class CosineEmbeddingLoss(_Loss):
     """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1."""
 
@@ -328,13 +280,8 @@ class CosineEmbeddingLoss(_Loss):
     reduce: Any = None
     reduction: str = "mean"
 
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.cosine_embedding_loss(
-            input1, input2, target, margin=self.margin, reduction=self.reduction
-        )
 
-
-@layer()
+@layer(F.margin_ranking_loss)
 class MarginRankingLoss(_Loss):
     """max(0, -target (input1 - input2) + margin)."""
 
@@ -343,13 +290,8 @@ class MarginRankingLoss(_Loss):
     reduce: Any = None
     reduction: str = "mean"
 
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.margin_ranking_loss(
-            input1, input2, target, margin=self.margin, reduction=self.reduction
-        )
 
-
-@layer()
+@layer(F.multi_margin_loss)
 class MultiMarginLoss(_WeightedLoss):
     """The mean over the other classes of max(0, margin - input[target] + input[i])^p."""
 
@@ -360,8 +302,8 @@ class MultiMarginLoss(_WeightedLoss):
     reduce: Any = None
     reduction: str = "mean"
 
-    def _settle(self) -> None:
-        super()._settle()
+    def _normalize_arguments(self) -> None:
+        super()._normalize_arguments()
         if self.p not in (1, 2):
             raise ValueError("only p == 1 and p == 2 supported")
         if self.weight is not None and self.weight.ndim != 1:
@@ -369,12 +311,6 @@ class MultiMarginLoss(_WeightedLoss):
                 "MultiMarginLoss: expected weight to be None or 1D tensor, got "
                 f"{self.weight.ndim}D instead"
             )
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multi_margin_loss(
-            input, target, p=self.p, margin=self.margin, weight=self.weight,
-            reduction=self.reduction,
-        )  # fmt: skip
 
 
 def _check_margin(loss: Any) -> None:
@@ -384,7 +320,7 @@ def _check_margin(loss: Any) -> None:
         )
 
 
-@layer()
+@layer(F.triplet_margin_loss)
 class TripletMarginLoss(_Loss):
     """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
 
@@ -396,18 +332,12 @@ class TripletMarginLoss(_Loss):
     reduce: Any = None
     reduction: str = "mean"
 
-    def _settle(self) -> None:
-        super()._settle()
+    def _normalize_arguments(self) -> None:
+        super()._normalize_arguments()
         _check_margin(self)
 
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_loss(
-            anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps, swap=self.swap,
-            reduction=self.reduction,
-        )  # fmt: skip
 
-
-@layer(keyword_only=True)
+@layer(F.triplet_margin_with_distance_loss, keyword_only=True)
 class TripletMarginWithDistanceLoss(_Loss):
     """`TripletMarginLoss` with a custom distance."""
 
@@ -416,34 +346,20 @@ class TripletMarginWithDistanceLoss(_Loss):
     swap: bool = False
     reduction: str = "mean"
 
-    def _settle(self) -> None:
-        super()._settle()
+    def _normalize_arguments(self) -> None:
+        super()._normalize_arguments()
         _check_margin(self)
         if self.distance_function is None:
             self.distance_function = PairwiseDistance()
-
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_with_distance_loss(
-            anchor, positive, negative, distance_function=self.distance_function,
-            margin=self.margin, swap=self.swap, reduction=self.reduction,
-        )  # fmt: skip
 
 
 # --- Of sequences --------------------------------------------------------------------------------
 
 
-@layer()
+@layer(F.ctc_loss)
 class CTCLoss(_Loss):
     """The negative log likelihood of labels over all their alignments with a longer sequence."""
 
     blank: int = 0
     reduction: str = "mean"
     zero_infinity: bool = False
-
-    def forward(
-        self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
-    ) -> Tensor:
-        return F.ctc_loss(
-            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction,
-            self.zero_infinity,
-        )  # fmt: skip

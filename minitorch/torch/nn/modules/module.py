@@ -96,7 +96,7 @@ class Module(Calls, States, Trees, Conversions, course.Module):
         if self.call_super_init:
             super(course.Module, self).__init__(*args, **kwargs)
 
-    def _settle(self) -> None:
+    def _normalize_arguments(self) -> None:
         """Process the constructor's arguments; for classes declared by `@layer`."""
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:

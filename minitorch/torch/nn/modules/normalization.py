@@ -135,7 +135,7 @@ class GroupNorm(_Affine):
 _NEIGHBOURS = "{size}, alpha={alpha}, beta={beta}, k={k}"
 
 
-@layer(shows=_NEIGHBOURS)
+@layer(F.local_response_norm, shows=_NEIGHBOURS)
 class LocalResponseNorm(Module):
     """Each element divided by (k + alpha times the mean square over neighbouring channels)^beta."""
 
@@ -143,9 +143,6 @@ class LocalResponseNorm(Module):
     alpha: float = 1e-4
     beta: float = 0.75
     k: float = 1.0
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
 
 @layer(shows=_NEIGHBOURS)

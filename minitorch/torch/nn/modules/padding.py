@@ -17,7 +17,7 @@ class _Pad(Module):
     _mode: str
     padding: Any
 
-    def _settle(self) -> None:
+    def _normalize_arguments(self) -> None:
         self.padding = as_many(self.padding, 2 * self._dims)
 
 

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from ...tensor import Tensor
 from .. import functional as F
 from .layer import layer
 from .module import Module
 
 
-@layer(shows="upscale_factor={upscale_factor}")
+@layer(F.pixel_shuffle, shows="upscale_factor={upscale_factor}")
 class PixelShuffle(Module):
     """(..., C r², H, W) rearranged to (..., C, H r, W r)."""
 
     upscale_factor: int
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pixel_shuffle(input, self.upscale_factor)
 
-
-@layer(shows="downscale_factor={downscale_factor}")
+@layer(F.pixel_unshuffle, shows="downscale_factor={downscale_factor}")
 class PixelUnshuffle(Module):
     """(..., C, H r, W r) rearranged to (..., C r², H, W)."""
 
     downscale_factor: int
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pixel_unshuffle(input, self.downscale_factor)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...tensor import Tensor
 from .. import functional as F
 from .layer import layer
 from .module import Module
 
 
-@layer()
+@layer(F.interpolate)
 class Upsample(Module):
     """The input resized by one of `interpolate`'s modes."""
 
@@ -20,19 +19,13 @@ class Upsample(Module):
     align_corners: bool | None = None
     recompute_scale_factor: bool | None = None
 
-    def _settle(self) -> None:
+    def _normalize_arguments(self) -> None:
         self.name = type(self).__name__
         factor = self.scale_factor
         if isinstance(factor, tuple):
             self.scale_factor = tuple(float(f) for f in factor)
         else:
             self.scale_factor = float(factor) if factor else None
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.interpolate(
-            input, self.size, self.scale_factor, self.mode, self.align_corners,
-            recompute_scale_factor=self.recompute_scale_factor,
-        )  # fmt: skip
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__({"recompute_scale_factor": True, **state})

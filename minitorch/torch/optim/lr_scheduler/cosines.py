@@ -47,7 +47,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     eta_min: float = 0.0
     last_epoch: int = -1
 
-    def _settle(self, last_epoch: int) -> None:
+    def _normalize_arguments(self, last_epoch: int) -> None:
         first, ratio, low = self.T_0, self.T_mult, self.eta_min
         if first <= 0 or not isinstance(first, int):
             raise ValueError(f"Expected positive integer T_0, but got {first}")

@@ -57,7 +57,7 @@ class MultiStepLR(_FactorLR):
     gamma: float = 0.1
     last_epoch: int = -1
 
-    def _settle(self, last_epoch: int) -> None:
+    def _normalize_arguments(self, last_epoch: int) -> None:
         self.milestones = Counter(self.milestones)
 
     def _factor(self) -> float | None:
@@ -78,7 +78,7 @@ class ConstantLR(_FactorLR):
     total_iters: int = 5
     last_epoch: int = -1
 
-    def _settle(self, last_epoch: int) -> None:
+    def _normalize_arguments(self, last_epoch: int) -> None:
         if self.factor > 1.0 or self.factor < 0:
             raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
 
@@ -101,7 +101,7 @@ class LinearLR(_FactorLR):
     total_iters: int = 5
     last_epoch: int = -1
 
-    def _settle(self, last_epoch: int) -> None:
+    def _normalize_arguments(self, last_epoch: int) -> None:
         if self.start_factor > 1.0 or self.start_factor <= 0:
             raise ValueError(
                 "Starting multiplicative factor expected to be greater than 0 and less or equal to 1."

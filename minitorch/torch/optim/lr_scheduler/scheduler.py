@@ -109,7 +109,7 @@ class LRScheduler:
         _note_steps(optimizer)
         self._initial_step()
 
-    def _settle(self, last_epoch: int) -> None:
+    def _normalize_arguments(self, last_epoch: int) -> None:
         """Check the attributes, and set derived ones."""
 
     def _initial_step(self) -> None:
@@ -213,14 +213,14 @@ Kind = TypeVar("Kind", bound=type[LRScheduler])
 def scheduler(cls: Kind) -> Kind:
     """Generate a class's `__init__` from its annotations.
 
-    The first is `optimizer`, the last `last_epoch`. The others become attributes, which `_settle`, if the class has
+    The first is `optimizer`, the last `last_epoch`. The others become attributes, which `_normalize_arguments`, if the class has
     it, looks at.
     """
 
     def build(self: Any, arguments: dict[str, Any]) -> None:
         optimizer, last_epoch = arguments.pop("optimizer"), arguments.pop("last_epoch")
         vars(self).update(arguments)
-        self._settle(last_epoch)
+        self._normalize_arguments(last_epoch)
         LRScheduler.__init__(self, optimizer, last_epoch)
 
     cls.__init__ = constructor(cls, build)  # type: ignore[method-assign]
