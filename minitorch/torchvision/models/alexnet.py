@@ -40,7 +40,6 @@ class AlexNet(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        """Scores of the classes."""
         return self.classifier(self.avgpool(self.features(x)).flatten(1))
 
 

@@ -38,7 +38,6 @@ class CNBlock(nn.Module):
         self.stochastic_depth = StochasticDepth(stochastic_depth_prob, "row")
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, and what the block gives."""
         return self.stochastic_depth(self.layer_scale * self.block(input)) + input
 
 
@@ -88,7 +87,6 @@ class ConvNeXt(nn.Module):
                     nn.init.zeros_(module.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Scores of the classes."""
         return self.classifier(self.avgpool(self.features(x)))
 
 

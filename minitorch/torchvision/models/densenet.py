@@ -36,7 +36,6 @@ class _DenseLayer(nn.Module):
         return self.conv1(self.relu1(self.norm1(cat(inputs, 1))))
 
     def forward(self, input: Tensor | Sequence[Tensor]) -> Tensor:
-        """The new channels."""
         inputs = [input] if isinstance(input, Tensor) else list(input)
         if self.memory_efficient and any(x.requires_grad for x in inputs):
             reduced: Any = checkpoint(self._reduced, *inputs, use_reentrant=False)
@@ -67,7 +66,6 @@ class _DenseBlock(nn.ModuleDict):
             self.add_module(f"denselayer{i + 1}", layer)
 
     def forward(self, init_features: Tensor) -> Tensor:
-        """All channels, old and new."""
         features = [init_features]
         for layer in self.values():
             features.append(layer(features))
@@ -134,7 +132,6 @@ class DenseNet(nn.Module):
                 nn.init.constant_(module.bias, 0)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Scores of the classes."""
         features = functional.relu(self.features(x), inplace=True)
         return self.classifier(functional.adaptive_avg_pool2d(features, (1, 1)).flatten(1))
 

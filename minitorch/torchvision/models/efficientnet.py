@@ -68,7 +68,6 @@ class MBConv(nn.Module):
         self.out_channels = stage.outputs
 
     def forward(self, input: Tensor) -> Tensor:
-        """What the layers give, plus the input where that fits."""
         result = self.block(input)
         return self.stochastic_depth(result) + input if self.use_res_connect else result
 
@@ -131,7 +130,6 @@ class EfficientNet(nn.Module):
             _initialize(module)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Scores of the classes."""
         return self.classifier(self.avgpool(self.features(x)).flatten(1))
 
 

@@ -26,7 +26,6 @@ class BasicConv2d(nn.Module):
         self.bn = nn.BatchNorm2d(out_channels, eps=0.001)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The result."""
         return functional.relu(self.bn(self.conv(x)), inplace=True)
 
 
@@ -63,7 +62,6 @@ class Inception(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        """What all branches give."""
         return cat([self.branch1(x), self.branch2(x), self.branch3(x), self.branch4(x)], 1)
 
 
@@ -78,7 +76,6 @@ class InceptionAux(nn.Module):
         self.dropout = nn.Dropout(p=dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Scores of the classes."""
         x = self.conv(functional.adaptive_avg_pool2d(x, (4, 4))).flatten(1)
         return self.fc2(self.dropout(functional.relu(self.fc1(x), inplace=True)))
 

@@ -35,7 +35,6 @@ class InceptionA(nn.Module):
         self.branch_pool = BasicConv2d(in_channels, pool_features, kernel_size=1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """What all branches give."""
         double = self.branch3x3dbl_3(self.branch3x3dbl_2(self.branch3x3dbl_1(x)))
         five = self.branch5x5_2(self.branch5x5_1(x))
         return cat([self.branch1x1(x), five, double, self.branch_pool(_pooled(x))], 1)
@@ -52,7 +51,6 @@ class InceptionB(nn.Module):
         self.branch3x3dbl_3 = BasicConv2d(96, 96, kernel_size=3, stride=2)
 
     def forward(self, x: Tensor) -> Tensor:
-        """What all branches give."""
         double = self.branch3x3dbl_3(self.branch3x3dbl_2(self.branch3x3dbl_1(x)))
         return cat(
             [self.branch3x3(x), double, functional.max_pool2d(x, kernel_size=3, stride=2)], 1
@@ -77,7 +75,6 @@ class InceptionC(nn.Module):
         self.branch_pool = BasicConv2d(in_channels, 192, kernel_size=1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """What all branches give."""
         single = self.branch7x7_3(self.branch7x7_2(self.branch7x7_1(x)))
         double = self.branch7x7dbl_3(self.branch7x7dbl_2(self.branch7x7dbl_1(x)))
         double = self.branch7x7dbl_5(self.branch7x7dbl_4(double))
@@ -97,7 +94,6 @@ class InceptionD(nn.Module):
         self.branch7x7x3_4 = BasicConv2d(192, 192, kernel_size=3, stride=2)
 
     def forward(self, x: Tensor) -> Tensor:
-        """What all branches give."""
         long = self.branch7x7x3_3(self.branch7x7x3_2(self.branch7x7x3_1(x)))
         three = self.branch3x3_2(self.branch3x3_1(x))
         return cat([three, self.branch7x7x3_4(long), functional.max_pool2d(x, 3, stride=2)], 1)
@@ -119,7 +115,6 @@ class InceptionE(nn.Module):
         self.branch_pool = BasicConv2d(in_channels, 192, kernel_size=1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """What all branches give."""
         three = self.branch3x3_1(x)
         double = self.branch3x3dbl_2(self.branch3x3dbl_1(x))
         return cat(
@@ -141,7 +136,6 @@ class InceptionAux(nn.Module):
         self.fc = nn.Linear(768, num_classes)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Scores of the classes."""
         x = self.conv1(self.conv0(functional.avg_pool2d(x, kernel_size=5, stride=3)))
         return self.fc(functional.adaptive_avg_pool2d(x, (1, 1)).flatten(1))
 

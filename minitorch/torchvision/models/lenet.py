@@ -30,7 +30,6 @@ class LeNet(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        """Scores of the classes."""
         return self.classifier(self.features(x).flatten(1))
 
 

@@ -123,7 +123,6 @@ class MaxVitLayer(nn.Module):
         self.layers = nn.Sequential(OrderedDict(layers))
 
     def forward(self, x: Tensor) -> Tensor:
-        """The picture after all three."""
         return self.layers(x)
 
 
@@ -136,7 +135,6 @@ class MaxVitBlock(nn.Module):
         self.grid_size = grid_size
 
     def forward(self, x: Tensor) -> Tensor:
-        """The picture after all of them."""
         for layer in self.layers:
             x = layer(x)
         return x
@@ -204,7 +202,6 @@ class MaxVit(nn.Module):
                     nn.init.zeros_(module.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Scores of the classes."""
         x = self.stem(x)
         for block in self.blocks:
             x = block(x)

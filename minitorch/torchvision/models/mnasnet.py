@@ -45,7 +45,6 @@ class _InvertedResidual(nn.Module):
         )
 
     def forward(self, input: Tensor) -> Tensor:
-        """What the layers give, plus the input where that fits."""
         return self.layers(input) + input if self.apply_residual else self.layers(input)
 
 
@@ -82,7 +81,6 @@ class MNASNet(nn.Module):
                 nn.init.zeros_(module.bias)  # type: ignore[arg-type]
 
     def forward(self, x: Tensor) -> Tensor:
-        """Scores of the classes."""
         return self.classifier(self.layers(x).mean([2, 3]))
 
 

@@ -47,7 +47,6 @@ class InvertedResidual(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        """What the convolutions give, plus the input where that fits."""
         return x + self.conv(x) if self.use_res_connect else self.conv(x)
 
 
@@ -75,7 +74,6 @@ class MobileNetV2(nn.Module):
             initialize(module)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Scores of the classes."""
         pooled = nn.functional.adaptive_avg_pool2d(self.features(x), (1, 1))
         return self.classifier(pooled.flatten(1))
 

@@ -53,7 +53,6 @@ class InvertedResidual(nn.Module):
         self.block = nn.Sequential(*layers)
 
     def forward(self, input: Tensor) -> Tensor:
-        """What the layers give, plus the input where that fits."""
         return input + self.block(input) if self.use_res_connect else self.block(input)
 
 
@@ -86,7 +85,6 @@ class MobileNetV3(nn.Module):
             initialize(module)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Scores of the classes."""
         return self.classifier(self.avgpool(self.features(x)).flatten(1))
 
 

@@ -62,7 +62,6 @@ class ResBottleneckBlock(nn.Module):
         self.activation = nn.ReLU(inplace=True)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The input, in the new size, plus what the convolutions give."""
         return self.activation((x if self.proj is None else self.proj(x)) + self.f(x))
 
 
@@ -98,7 +97,6 @@ class RegNet(nn.Module):
                 nn.init.zeros_(module.bias)  # type: ignore[arg-type]
 
     def forward(self, x: Tensor) -> Tensor:
-        """Scores of the classes."""
         return self.fc(self.avgpool(self.trunk_output(self.stem(x))).flatten(start_dim=1))
 
 

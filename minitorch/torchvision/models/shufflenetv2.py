@@ -44,7 +44,6 @@ class InvertedResidual(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        """Both halves, mixed."""
         if self.stride == 1:
             one, other = x.chunk(2, dim=1)
             return channel_shuffle(cat((one, self.branch2(other)), 1), 2)
@@ -81,7 +80,6 @@ class ShuffleNetV2(nn.Module):
         self.fc = nn.Linear(last, num_classes)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Scores of the classes."""
         x = self.maxpool(self.conv1(x))
         x = self.conv5(self.stage4(self.stage3(self.stage2(x))))
         return self.fc(x.mean([2, 3]))

@@ -24,7 +24,6 @@ class Fire(nn.Module):
         self.expand3x3_activation = nn.ReLU(inplace=True)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Both expansions, joined by channels."""
         x = self.squeeze_activation(self.squeeze(x))
         small = self.expand1x1_activation(self.expand1x1(x))
         return cat([small, self.expand3x3_activation(self.expand3x3(x))], 1)
@@ -66,7 +65,6 @@ class SqueezeNet(nn.Module):
                 nn.init.constant_(module.bias, 0)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Scores of the classes."""
         return self.classifier(self.features(x)).flatten(1)
 
 

@@ -149,7 +149,6 @@ class SwinTransformerBlock(nn.Module):
                 nn.init.normal_(module.bias, std=1e-6)  # type: ignore[arg-type]
 
     def forward(self, x: Tensor) -> Tensor:
-        """The picture after both."""
         x = x + self.stochastic_depth(self.attn(self.norm1(x)))
         return x + self.stochastic_depth(self.mlp(self.norm2(x)))
 
@@ -211,7 +210,6 @@ class SwinTransformer(nn.Module):
                     nn.init.zeros_(module.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Scores of the classes."""
         return self.head(self.flatten(self.avgpool(self.permute(self.norm(self.features(x))))))
 
 

@@ -62,7 +62,6 @@ class SwinTransformerBlockV2(SwinTransformerBlock):
     attention = ShiftedWindowAttentionV2
 
     def forward(self, x: Tensor) -> Tensor:
-        """The picture after both."""
         x = x + self.stochastic_depth(self.norm1(self.attn(x)))
         return x + self.stochastic_depth(self.norm2(self.mlp(x)))
 

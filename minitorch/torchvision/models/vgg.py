@@ -43,7 +43,6 @@ class VGG(nn.Module):
                 _initialize(module)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Scores of the classes."""
         return self.classifier(self.avgpool(self.features(x)).flatten(1))
 
 

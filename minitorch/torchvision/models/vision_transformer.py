@@ -155,7 +155,6 @@ class VisionTransformer(nn.Module):
         return self.conv_proj(x).flatten(2).permute(0, 2, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Scores of the classes."""
         patches = self._patches(x)
         token = self.class_token.expand(x.shape[0], -1, -1)
         encoded = self.encoder(torch.cat([token, patches], dim=1))

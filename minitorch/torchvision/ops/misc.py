@@ -28,7 +28,6 @@ class FrozenBatchNorm2d(nn.Module):
         super()._load_from_state_dict(state_dict, prefix, *args)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The input, each channel scaled and shifted."""
         scale = self.weight * (self.running_var + self.eps).rsqrt()
         shift = self.bias - self.running_mean * scale
         return x * scale.reshape(1, -1, 1, 1) + shift.reshape(1, -1, 1, 1)
@@ -99,7 +98,6 @@ class SqueezeExcitation(nn.Module):
         self.scale_activation = scale_activation()
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, each channel by its factor."""
         hidden = self.activation(self.fc1(self.avgpool(input)))
         return self.scale_activation(self.fc2(hidden)) * input
 
@@ -140,5 +138,4 @@ class Permute(nn.Module):
         self.dims = dims
 
     def forward(self, x: Tensor) -> Tensor:
-        """The same elements, with dimensions in that order."""
         return torch.permute(x, self.dims)

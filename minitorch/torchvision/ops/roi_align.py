@@ -92,7 +92,6 @@ class RoIAlign(nn.Module):
         self.sampling_ratio, self.aligned = sampling_ratio, aligned
 
     def forward(self, input: Tensor, rois: Tensor | list[Tensor]) -> Tensor:
-        """The regions, each brought to one size."""
         return roi_align(
             input, rois, self.output_size, self.spatial_scale, self.sampling_ratio, self.aligned
         )

@@ -35,7 +35,6 @@ class StochasticDepth(nn.Module):
         self.p, self.mode = p, mode
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, or zeros."""
         return stochastic_depth(input, self.p, self.mode, self.training)
 
     def __repr__(self) -> str:

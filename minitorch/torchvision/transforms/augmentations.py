@@ -150,7 +150,6 @@ class AutoAugment(_Augmentation):
                 yield step, lambda sign=sign: sign == 0
 
     def forward(self, img: Picture) -> Picture:
-        """The picture, changed at most twice."""
         height, width = size_of(img)
         space = _space(150.0 / 331.0 * height, 150.0 / 331.0 * width, 10, 0.3, 30.0, 0.9, 4)
         for (name, _, strength), negative in self._order():
@@ -192,7 +191,6 @@ class RandAugment(_Augmentation):
         )
 
     def forward(self, img: Picture) -> Picture:
-        """The picture, changed so often."""
         height, width = size_of(img)
         of = 150.0 / 331.0
         space = _space(of * height, of * width, self.num_magnitude_bins, 0.3, 30.0, 0.9, 4)
@@ -221,7 +219,6 @@ class TrivialAugmentWide(_Augmentation):
         self.num_magnitude_bins = num_magnitude_bins
 
     def forward(self, img: Picture) -> Picture:
-        """The picture, changed once."""
         space = _space(32.0, 32.0, self.num_magnitude_bins, 0.99, 135.0, 0.99, 6)
         del space["Invert"]
         name, (magnitudes, signed) = list(space.items())[draw(len(space))]
@@ -243,7 +240,6 @@ class RandomPosterize(RandomHorizontalFlip):
         self.bits = bits
 
     def forward(self, img: Picture) -> Picture:
-        """The picture, or one with fewer colors."""
         return F.posterize(img, self.bits) if happens(self.p) else img
 
 
@@ -258,7 +254,6 @@ class RandomSolarize(RandomHorizontalFlip):
         self.threshold = threshold
 
     def forward(self, img: Picture) -> Picture:
-        """The picture, or one that is partly negative."""
         return F.solarize(img, self.threshold) if happens(self.p) else img
 
 
@@ -273,7 +268,6 @@ class RandomAdjustSharpness(RandomHorizontalFlip):
         self.sharpness_factor = sharpness_factor
 
     def forward(self, img: Picture) -> Picture:
-        """The picture, or a sharper one."""
         return F.adjust_sharpness(img, self.sharpness_factor) if happens(self.p) else img
 
 
@@ -281,7 +275,6 @@ class RandomAutocontrast(RandomHorizontalFlip):
     """From black to white, with probability p."""
 
     def forward(self, img: Picture) -> Picture:
-        """The picture, or a starker one."""
         return F.autocontrast(img) if happens(self.p) else img
 
 
@@ -289,5 +282,4 @@ class RandomEqualize(RandomHorizontalFlip):
     """All degrees of brightness as frequent, with probability p."""
 
     def forward(self, img: Picture) -> Picture:
-        """The picture, or an equalized one."""
         return F.equalize(img) if happens(self.p) else img

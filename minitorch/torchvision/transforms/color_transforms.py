@@ -23,7 +23,6 @@ class Grayscale(Transform):
         self.num_output_channels = num_output_channels
 
     def forward(self, img: Picture) -> Picture:
-        """The gray picture."""
         return F.rgb_to_grayscale(img, self.num_output_channels)
 
 
@@ -37,7 +36,6 @@ class RandomGrayscale(Transform):
         self.p = p
 
     def forward(self, img: Picture) -> Picture:
-        """The picture, or a gray one."""
         channels = F.get_image_num_channels(img)
         return F.rgb_to_grayscale(img, channels) if happens(self.p) else img
 
@@ -74,7 +72,6 @@ class ColorJitter(Transform):
         return None if value[0] == value[1] == center else tuple(value)
 
     def forward(self, img: Picture) -> Picture:
-        """The picture in other colors."""
         order = torch.randperm(4).tolist()
         spans = [self.brightness, self.contrast, self.saturation, self.hue]
         factors = [None if span is None else uniform(*span) for span in spans]
@@ -103,7 +100,6 @@ class GaussianBlur(Transform):
             raise ValueError("sigma values should be positive and of the form (min, max).")
 
     def forward(self, img: Picture) -> Picture:
-        """The blurred picture."""
         sigma = uniform(self.sigma[0], self.sigma[1])
         return F.gaussian_blur(img, self.kernel_size, [sigma, sigma])
 
@@ -152,7 +148,6 @@ class RandomErasing(Transform):
         return 0, 0, rows, columns, img
 
     def forward(self, img: Tensor) -> Tensor:
-        """The picture, perhaps with a rectangle erased."""
         if not happens(self.p):
             return img
         value = [float(self.value)] if isinstance(self.value, (int, float)) else self.value

@@ -48,7 +48,6 @@ class RandomApply(Transform):
         self.transforms, self.p = transforms, p
 
     def forward(self, img: Any) -> Any:
-        """The picture, transformed with probability p."""
         if self.p < torch.rand(1):
             return img
         for transform in self.transforms:
@@ -153,7 +152,6 @@ class ConvertImageDtype(Transform):
         self.dtype = dtype
 
     def forward(self, image: Tensor) -> Tensor:
-        """The same picture in another type."""
         return F.convert_image_dtype(image, self.dtype)
 
 
@@ -167,7 +165,6 @@ class Normalize(Transform):
         self.mean, self.std, self.inplace = mean, std, inplace
 
     def forward(self, tensor: Tensor) -> Tensor:
-        """The normalized picture."""
         return F.normalize(tensor, self.mean, self.std, self.inplace)
 
 
@@ -196,7 +193,6 @@ class Resize(Transform):
         self.antialias = antialias
 
     def forward(self, img: Picture) -> Picture:
-        """The resized picture."""
         return F.resize(img, self.size, self.interpolation, self.max_size, self.antialias)
 
 
@@ -213,7 +209,6 @@ class CenterCrop(Transform):
         self.size = pair(size, _TWO)
 
     def forward(self, img: Picture) -> Picture:
-        """The middle."""
         return F.center_crop(img, self.size)
 
 
@@ -221,7 +216,6 @@ class FiveCrop(CenterCrop):
     """The four corners and the middle."""
 
     def forward(self, img: Picture) -> Any:
-        """Five pictures."""
         return F.five_crop(img, self.size)
 
 
@@ -235,7 +229,6 @@ class TenCrop(Transform):
         self.size, self.vertical_flip = pair(size, _TWO), vertical_flip
 
     def forward(self, img: Picture) -> Any:
-        """Ten pictures."""
         return F.ten_crop(img, self.size, self.vertical_flip)
 
 
@@ -254,7 +247,6 @@ class Pad(Transform):
         self.padding, self.fill, self.padding_mode = padding, fill, padding_mode
 
     def forward(self, img: Picture) -> Picture:
-        """The picture with its border."""
         return F.pad(img, self.padding, self.fill, self.padding_mode)
 
 
@@ -291,7 +283,6 @@ class RandomCrop(Transform):
         return draw(rows - height + 1), draw(columns - width + 1), height, width
 
     def forward(self, img: Picture) -> Picture:
-        """A random part of the picture and its border."""
         if self.padding is not None:
             img = F.pad(img, self.padding, self.fill, self.padding_mode)
         _, rows, columns = F.get_dimensions(img)
@@ -313,7 +304,6 @@ class RandomHorizontalFlip(Transform):
         self.p = p
 
     def forward(self, img: Picture) -> Picture:
-        """The picture, or its mirror image."""
         return F.hflip(img) if happens(self.p) else img
 
 
@@ -321,7 +311,6 @@ class RandomVerticalFlip(RandomHorizontalFlip):
     """Top and bottom exchanged, with probability p."""
 
     def forward(self, img: Picture) -> Picture:
-        """The picture, or its mirror image."""
         return F.vflip(img) if happens(self.p) else img
 
 
@@ -329,7 +318,6 @@ class RandomInvert(RandomHorizontalFlip):
     """The negative, with probability p."""
 
     def forward(self, img: Picture) -> Picture:
-        """The picture, or its negative."""
         return F.invert(img) if happens(self.p) else img
 
 
@@ -371,7 +359,6 @@ class RandomResizedCrop(Transform):
         return (rows - height) // 2, (columns - width) // 2, height, width
 
     def forward(self, img: Picture) -> Picture:
-        """A random part, resized."""
         place = self.get_params(img, self.scale, self.ratio)
         return F.resized_crop(img, *place, self.size, self.interpolation, self.antialias)
 
@@ -417,7 +404,6 @@ class RandomRotation(Transform):
         return uniform(degrees[0], degrees[1])
 
     def forward(self, img: Picture) -> Picture:
-        """The picture, turned."""
         angle = self.get_params(self.degrees)
         return F.rotate(img, angle, self.interpolation, self.expand, self.center, self.fill)
 
@@ -462,7 +448,6 @@ class RandomAffine(Transform):
         return f"RandomAffine({text})"
 
     def forward(self, img: Picture) -> Picture:
-        """The picture, distorted."""
         _, rows, columns = F.get_dimensions(img)
         angle = uniform(self.degrees[0], self.degrees[1])
         moves = (0, 0)

@@ -53,7 +53,6 @@ class ToImage(Transform):
     """A picture, or an array (H, W, C), as a tensor (C, H, W) of its own type."""
 
     def forward(self, pic: Any) -> Tensor:
-        """The tensor."""
         return functional.to_image(pic)
 
 

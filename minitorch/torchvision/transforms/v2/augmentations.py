@@ -38,5 +38,4 @@ class Identity(Transform):
     """All as it is."""
 
     def forward(self, img: Picture) -> Picture:
-        """The picture."""
         return img
