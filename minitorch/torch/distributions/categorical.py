@@ -82,10 +82,7 @@ class OfCategorical(Distribution):
         shape = self._categorical.param_shape
         super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
 
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self._categorical.probs
+    probs = property(lambda self: self._categorical.probs, doc="The probabilities.")
 
     @property
     def logits(self) -> Tensor:

@@ -27,11 +27,7 @@ class HalfDistribution(TransformedDistribution):
         base = self.whole(0, scale, validate_args=False)
         super().__init__(base, AbsTransform(), validate_args=validate_args)
 
-    @property
-    def scale(self) -> Tensor:
-        """The width of the whole curve."""
-        return self.base_dist.scale
-
+    scale = property(lambda self: self.base_dist.scale, doc="The width of the whole curve.")
     mode = property(lambda self: zeros_like(self.scale))
 
     @validated

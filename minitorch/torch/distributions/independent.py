@@ -40,9 +40,7 @@ class Independent(Distribution):
         new._batch_shape = Size(batch_shape)
         return new
 
-    @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
-        return self.base_dist.has_rsample
+    has_rsample = property(lambda self: self.base_dist.has_rsample)
 
     @property
     def has_enumerate_support(self) -> bool:  # type: ignore[override]

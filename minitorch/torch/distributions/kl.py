@@ -89,9 +89,7 @@ def _bernoullis(p: Bernoulli, q: Bernoulli) -> Tensor:
     return ones + zeros
 
 
-@register_kl(Beta, Beta)
-def _betas(p: Beta, q: Beta) -> Tensor:
-    return _dirichlets(p._dirichlet, q._dirichlet)
+register_kl(Beta, Beta)(lambda p, q: _dirichlets(p._dirichlet, q._dirichlet))
 
 
 @register_kl(Binomial, Binomial)
@@ -154,9 +152,9 @@ def _gammas(p: Gamma, q: Gamma) -> Tensor:
     return scale + (a - b) * a.digamma() + (q.rate - p.rate) * (a / p.rate)
 
 
-@register_kl(Geometric, Geometric)
-def _geometrics(p: Geometric, q: Geometric) -> Tensor:
-    return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
+register_kl(Geometric, Geometric)(
+    lambda p, q: -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
+)
 
 
 @register_kl(Gumbel, Gumbel)
@@ -166,9 +164,7 @@ def _gumbels(p: Gumbel, q: Gumbel) -> Tensor:
     return -ratio.log() - far + near + ratio * euler_constant + tail - (1 + euler_constant)
 
 
-@register_kl(HalfNormal, HalfNormal)
-def _half_normals(p: HalfNormal, q: HalfNormal) -> Tensor:
-    return _normals(p.base_dist, q.base_dist)
+register_kl(HalfNormal, HalfNormal)(lambda p, q: _normals(p.base_dist, q.base_dist))
 
 
 @register_kl(Laplace, Laplace)
@@ -197,9 +193,9 @@ def _normals(p: Normal, q: Normal) -> Tensor:
     return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
 
 
-@register_kl(OneHotCategorical, OneHotCategorical)
-def _one_hots(p: OneHotCategorical, q: OneHotCategorical) -> Tensor:
-    return _categoricals(p._categorical, q._categorical)
+register_kl(OneHotCategorical, OneHotCategorical)(
+    lambda p, q: _categoricals(p._categorical, q._categorical)
+)
 
 
 @register_kl(Pareto, Pareto)
@@ -209,9 +205,9 @@ def _paretos(p: Pareto, q: Pareto) -> Tensor:
     return result.masked_fill(p.scale < q.scale, math.inf)
 
 
-@register_kl(Poisson, Poisson)
-def _poissons(p: Poisson, q: Poisson) -> Tensor:
-    return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
+register_kl(Poisson, Poisson)(
+    lambda p, q: p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
+)
 
 
 @register_kl(Uniform, Uniform)

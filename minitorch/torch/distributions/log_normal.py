@@ -23,10 +23,7 @@ class LogNormal(TransformedDistribution):
         base = Normal(loc, scale, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
-    @property
-    def loc(self) -> Tensor:
-        """The mean of the logarithm."""
-        return self.base_dist.loc
+    loc = property(lambda self: self.base_dist.loc, doc="The mean of the logarithm.")
 
     @property
     def scale(self) -> Tensor:

@@ -46,20 +46,14 @@ class Relaxed(TransformedDistribution):
 
     has_rsample = True
 
-    @property
-    def temperature(self) -> Tensor:
-        """How smooth."""
-        return self.base_dist.temperature
+    temperature = property(lambda self: self.base_dist.temperature, doc="How smooth.")
 
     @property
     def logits(self) -> Tensor:
         """The logarithms of the probabilities, or log odds."""
         return self.base_dist.logits
 
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self.base_dist.probs
+    probs = property(lambda self: self.base_dist.probs, doc="The probabilities.")
 
 
 class RelaxedBernoulli(Relaxed):

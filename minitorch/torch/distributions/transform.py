@@ -129,11 +129,7 @@ class _InverseTransform(Transform):
     codomain = property(lambda self: self._inv.domain)
     bijective = property(lambda self: self._inv.bijective)
     sign = property(lambda self: self._inv.sign)
-
-    @property
-    def inv(self) -> Transform:
-        """The transform itself."""
-        return self._inv
+    inv = property(lambda self: self._inv, doc="The transform itself.")
 
     def with_cache(self, cache_size: int = 1) -> Any:
         return self.inv.with_cache(cache_size).inv

@@ -107,10 +107,7 @@ class PowerTransform(Transform):
     def _arguments(self) -> tuple[Any, ...]:
         return (self.exponent,)
 
-    @property
-    def sign(self) -> Any:
-        """Whether it rises or falls."""
-        return self.exponent.sign()
+    sign = property(lambda self: self.exponent.sign(), doc="Whether it rises or falls.")
 
     def _call(self, x: Tensor) -> Tensor:
         return x.pow(self.exponent)
@@ -214,11 +211,7 @@ class AffineTransform(Transform):
     def _arguments(self) -> tuple[Any, ...]:
         return self.loc, self.scale, self._event_dim
 
-    @property
-    def event_dim(self) -> int:
-        """How many dimensions it takes together."""
-        return self._event_dim
-
+    event_dim = property(lambda self: self._event_dim, doc="How many dimensions it takes together.")
     domain = property(lambda self: wider(constraints.real, self._event_dim))
     codomain = property(lambda self: wider(constraints.real, self._event_dim))
 

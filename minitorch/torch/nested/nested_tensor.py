@@ -80,20 +80,9 @@ class NestedTensor(Tensor):
             sizes[0] = JaggedSize()
         return Size([len(self.shapes), *sizes])
 
-    @property
-    def ndim(self) -> int:
-        """One more than components have."""
-        return len(self.shapes[0]) + 1
-
-    @property
-    def dtype(self) -> Any:
-        """The type of the elements."""
-        return self.packed.dtype
-
-    @property
-    def device(self) -> Any:
-        """Where the memory is."""
-        return self.packed.device
+    ndim = property(lambda self: len(self.shapes[0]) + 1, doc="One more than components have.")
+    dtype = property(lambda self: self.packed.dtype, doc="The type of the elements.")
+    device = property(lambda self: self.packed.device, doc="Where the memory is.")
 
     @property
     def requires_grad(self) -> bool:

@@ -94,9 +94,7 @@ def _comparison(b: Builder, node: Node, kind: str) -> str:
     return b.add(kind, *(b.of(x, common) for x in node.args))
 
 
-@form("ne")
-def _ne(b: Builder, node: Node) -> str:
-    return b.add("Not", _comparison(b, node, "Equal"))
+form("ne")(lambda b, node: b.add("Not", _comparison(b, node, "Equal")))
 
 
 @form("rsub")
@@ -135,9 +133,7 @@ def _remainder(b: Builder, node: Node) -> str:
     return b.add("Sub", x, b.add("Mul", b.add("Floor", b.add("Div", x, y)), y))
 
 
-@form("fmod")
-def _fmod(b: Builder, node: Node) -> str:
-    return b.add("Mod", *(b.of(v, _result(node)) for v in node.args), fmod=1)
+form("fmod")(lambda b, node: b.add("Mod", *(b.of(v, _result(node)) for v in node.args), fmod=1))
 
 
 @form("logical_not", "bitwise_not")
@@ -193,9 +189,7 @@ def _to_copy(b: Builder, node: Node) -> str:
     return b.of(node.args[0], _result(node))
 
 
-@form("clone", "detach", "alias", "lift_fresh", "dropout")
-def _identity(b: Builder, node: Node) -> str:
-    return b.of(node.args[0])
+form("clone", "detach", "alias", "lift_fresh", "dropout")(lambda b, node: b.of(node.args[0]))
 
 
 # --- Functions that are made of others -------------------------------------------------------------------
@@ -211,9 +205,7 @@ def _made(b: Builder, node: Node) -> tuple[str, Any]:
     return b.of(node.args[0], kind), lambda value: b.constant(value, kind)
 
 
-@form("rsqrt")
-def _rsqrt(b: Builder, node: Node) -> str:
-    return b.add("Reciprocal", b.add("Sqrt", _made(b, node)[0]))
+form("rsqrt")(lambda b, node: b.add("Reciprocal", b.add("Sqrt", _made(b, node)[0])))
 
 
 @form("log1p", "expm1", "log2", "log10", "exp2", "trunc", "frac", "erfc")
@@ -253,14 +245,10 @@ def _gelu(b: Builder, node: Node) -> str:
     return b.add("Mul", b.add("Mul", x, number(0.5)), b.add("Add", bent, number(1)))
 
 
-@form("hardsigmoid")
-def _hardsigmoid(b: Builder, node: Node) -> str:
-    return b.add("HardSigmoid", b.of(node.args[0]), alpha=1 / 6, beta=0.5)
-
-
-@form("leaky_relu")
-def _leaky_relu(b: Builder, node: Node) -> str:
-    return b.add("LeakyRelu", b.of(node.args[0]), alpha=float(argument(node, 1, 0.01)))
+form("hardsigmoid")(lambda b, node: b.add("HardSigmoid", b.of(node.args[0]), alpha=1 / 6, beta=0.5))
+form("leaky_relu")(
+    lambda b, node: b.add("LeakyRelu", b.of(node.args[0]), alpha=float(argument(node, 1, 0.01)))
+)
 
 
 @form("elu")
@@ -272,9 +260,7 @@ def _elu(b: Builder, node: Node) -> str:
     return made if scale == 1 else b.add("Mul", made, b.constant(scale, _result(node)))
 
 
-@form("celu")
-def _celu(b: Builder, node: Node) -> str:
-    return b.add("Celu", b.of(node.args[0]), alpha=float(argument(node, 1, 1.0)))
+form("celu")(lambda b, node: b.add("Celu", b.of(node.args[0]), alpha=float(argument(node, 1, 1.0))))
 
 
 @form("softplus")
@@ -286,14 +272,10 @@ def _softplus(b: Builder, node: Node) -> str:
     return b.add("Div", b.add("Softplus", b.add("Mul", x, number(beta))), number(beta))
 
 
-@form("log_sigmoid")
-def _log_sigmoid(b: Builder, node: Node) -> str:
-    return b.add("Neg", b.add("Softplus", b.add("Neg", b.of(node.args[0]))))
-
-
-@form("_prelu_kernel")
-def _prelu(b: Builder, node: Node) -> str:
-    return b.add("PRelu", b.of(node.args[0]), b.of(node.args[1]))
+form("log_sigmoid")(
+    lambda b, node: b.add("Neg", b.add("Softplus", b.add("Neg", b.of(node.args[0]))))
+)
+form("_prelu_kernel")(lambda b, node: b.add("PRelu", b.of(node.args[0]), b.of(node.args[1])))
 
 
 @form("threshold")

@@ -12,9 +12,9 @@ from .errors import UnsupportedOperatorError
 END = 2**63 - 1
 
 
-@form("view", "_unsafe_view", "reshape")
-def _view(b: Builder, node: Node) -> str:
-    return b.add("Reshape", b.of(node.args[0]), b.ints(node.args[1]))
+form("view", "_unsafe_view", "reshape")(
+    lambda b, node: b.add("Reshape", b.of(node.args[0]), b.ints(node.args[1]))
+)
 
 
 @form("squeeze")
@@ -26,9 +26,9 @@ def _squeeze(b: Builder, node: Node) -> str:
     return b.add("Squeeze", b.of(node.args[0]), b.constant(dims)) if dims else b.of(node.args[0])
 
 
-@form("unsqueeze")
-def _unsqueeze(b: Builder, node: Node) -> str:
-    return b.add("Unsqueeze", b.of(node.args[0]), b.constant([node.args[1] % rank(node)]))
+form("unsqueeze")(
+    lambda b, node: b.add("Unsqueeze", b.of(node.args[0]), b.constant([node.args[1] % rank(node)]))
+)
 
 
 @form("expand")
@@ -140,14 +140,10 @@ def _gather(b: Builder, node: Node) -> str:
     return b.add("GatherElements", b.of(node.args[0]), b.of(node.args[2]), axis=node.args[1])
 
 
-@form("index_select")
-def _index_select(b: Builder, node: Node) -> str:
-    return b.add("Gather", b.of(node.args[0]), b.of(node.args[2]), axis=node.args[1])
-
-
-@form("embedding")
-def _embedding(b: Builder, node: Node) -> str:
-    return b.add("Gather", b.of(node.args[0]), b.of(node.args[1]), axis=0)
+form("index_select")(
+    lambda b, node: b.add("Gather", b.of(node.args[0]), b.of(node.args[2]), axis=node.args[1])
+)
+form("embedding")(lambda b, node: b.add("Gather", b.of(node.args[0]), b.of(node.args[1]), axis=0))
 
 
 @form("index")
@@ -217,9 +213,7 @@ def _scatter(b: Builder, node: Node) -> str:
 # --- Sizes and new tensors -------------------------------------------------------------------------------
 
 
-@form("sym_size")
-def _sym_size(b: Builder, node: Node) -> str:
-    return b.size(node.args[0], node.args[1])
+form("sym_size")(lambda b, node: b.size(node.args[0], node.args[1]))
 
 
 for _name, _kind in {"mul": "Mul", "add": "Add", "floordiv": "Div"}.items():
@@ -244,9 +238,7 @@ def _full(b: Builder, node: Node) -> str:
     return b.add("Expand", b.constant(value, kind), b.ints(node.args[0]))
 
 
-@form("lift_fresh_copy")
-def _lifted(b: Builder, node: Node) -> str:
-    return b.of(node.args[0])
+form("lift_fresh_copy")(lambda b, node: b.of(node.args[0]))
 
 
 @form("copy", "fill")

@@ -91,9 +91,9 @@ def _vector_norm(b: Builder, node: Node) -> str:
     return reduce(b, kind, b.of(node.args[0]), dims, keep)
 
 
-@form("cumsum")
-def _cumsum(b: Builder, node: Node) -> str:
-    return b.add("CumSum", b.of(node.args[0], type_of(node)), b.constant(node.args[1]))
+form("cumsum")(
+    lambda b, node: b.add("CumSum", b.of(node.args[0], type_of(node)), b.constant(node.args[1]))
+)
 
 
 @form("softmax", "log_softmax")
@@ -119,9 +119,9 @@ def _sort(b: Builder, node: Node) -> list[str]:
 # --- Products --------------------------------------------------------------------------------------------
 
 
-@form("mm", "bmm", "matmul", "mv", "dot")
-def _matmul(b: Builder, node: Node) -> str:
-    return b.add("MatMul", *(b.of(x, type_of(node)) for x in node.args))
+form("mm", "bmm", "matmul", "mv", "dot")(
+    lambda b, node: b.add("MatMul", *(b.of(x, type_of(node)) for x in node.args))
+)
 
 
 @form("linear")

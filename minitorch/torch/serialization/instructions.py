@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 MARK = object()
 """What stands on the stack where a container begins."""
 
-INSTRUCTIONS: dict[int, Callable[[SafeUnpickler], None]] = {}
+INSTRUCTIONS: dict[int, Callable[[SafeUnpickler], object]] = {}
 """What each instruction does."""
 
 _LARGEST_KEY = 1000  # values in the key of a dict
 
 
-def instruction(name: str) -> Callable[[Callable[[SafeUnpickler], None]], Any]:
+def instruction(name: str) -> Callable[[Callable[[SafeUnpickler], object]], Any]:
     """Register the meaning of one of pickle's instructions."""
 
-    def register(step: Callable[[SafeUnpickler], None]) -> Callable[[SafeUnpickler], None]:
+    def register(step: Callable[[SafeUnpickler], object]) -> Callable[[SafeUnpickler], object]:
         INSTRUCTIONS[getattr(pickle, name)[0]] = step
         return step
 
@@ -120,24 +120,10 @@ def _proto(machine: SafeUnpickler) -> None:
         raise UnpicklingError(f"unsupported pickle protocol: {machine.protocol}")
 
 
-@instruction("FRAME")
-def _frame(machine: SafeUnpickler) -> None:
-    machine.read(8)
-
-
-@instruction("POP")
-def _pop(machine: SafeUnpickler) -> None:
-    machine.stack.pop()
-
-
-@instruction("POP_MARK")
-def _pop_mark(machine: SafeUnpickler) -> None:
-    machine.pop_to_mark()
-
-
-@instruction("DUP")
-def _dup(machine: SafeUnpickler) -> None:
-    machine.push(machine.top())
+instruction("FRAME")(lambda machine: machine.read(8))
+instruction("POP")(lambda machine: machine.stack.pop())
+instruction("POP_MARK")(lambda machine: machine.pop_to_mark())
+instruction("DUP")(lambda machine: machine.push(machine.top()))
 
 
 def _put(name: str, code: str, size: int) -> None:
@@ -181,14 +167,8 @@ _short_tuple("TUPLE2", 2)
 _short_tuple("TUPLE3", 3)
 
 
-@instruction("TUPLE")
-def _tuple(machine: SafeUnpickler) -> None:
-    machine.push(tuple(machine.pop_to_mark()))
-
-
-@instruction("LIST")
-def _list(machine: SafeUnpickler) -> None:
-    machine.push(machine.pop_to_mark())
+instruction("TUPLE")(lambda machine: machine.push(tuple(machine.pop_to_mark())))
+instruction("LIST")(lambda machine: machine.push(machine.pop_to_mark()))
 
 
 @instruction("FROZENSET")
@@ -198,9 +178,7 @@ def _frozenset(machine: SafeUnpickler) -> None:
     machine.push(frozenset(values))
 
 
-@instruction("DICT")
-def _dict(machine: SafeUnpickler) -> None:
-    machine.push(_pairs(machine.pop_to_mark()))
+instruction("DICT")(lambda machine: machine.push(_pairs(machine.pop_to_mark())))
 
 
 @instruction("APPEND")
@@ -284,6 +262,4 @@ def _build(machine: SafeUnpickler) -> None:
     machine.build(machine.top(), state)
 
 
-@instruction("BINPERSID")
-def _binpersid(machine: SafeUnpickler) -> None:
-    machine.push(machine.persistent_load(machine.pop()))
+instruction("BINPERSID")(lambda machine: machine.push(machine.persistent_load(machine.pop())))

@@ -84,15 +84,8 @@ class SparseTensor(Tensor):
 
     # --- What it is -----------------------------------------------------------------------
 
-    @property
-    def shape(self) -> Size:
-        """The size of each dimension."""
-        return self._shape
-
-    @property
-    def ndim(self) -> int:
-        """How many dimensions there are."""
-        return len(self._shape)
+    shape = property(lambda self: self._shape, doc="The size of each dimension.")
+    ndim = property(lambda self: len(self._shape), doc="How many dimensions there are.")
 
     @property
     def grad(self) -> SparseTensor | None:
@@ -100,10 +93,7 @@ class SparseTensor(Tensor):
         gradient = self._content.grad
         return None if gradient is None else self._with(gradient)
 
-    @property
-    def data(self) -> SparseTensor:
-        """The same values, outside the graph."""
-        return self.detach()
+    data = property(lambda self: self.detach(), doc="The same values, outside the graph.")
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one dimension."""

@@ -58,34 +58,12 @@ class MaskedTensor(Tensor):
 
     # --- What it is ------------------------------------------------------------------------------------------
 
-    @property
-    def _array(self) -> Any:
-        return self._masked_data._array
-
-    @property
-    def shape(self) -> Size:
-        """The sizes of the data."""
-        return Size(self._masked_data.shape)
-
-    @property
-    def ndim(self) -> int:
-        """How many dimensions there are."""
-        return self._masked_data.ndim
-
-    @property
-    def dtype(self) -> Any:
-        """The type of the data."""
-        return self._masked_data.dtype
-
-    @property
-    def device(self) -> Any:
-        """Where the data is."""
-        return self._masked_data.device
-
-    @property
-    def layout(self) -> Any:
-        """The layout of data and mask."""
-        return self._masked_data.layout
+    _array = property(lambda self: self._masked_data._array)
+    shape = property(lambda self: Size(self._masked_data.shape), doc="The sizes of the data.")
+    ndim = property(lambda self: self._masked_data.ndim, doc="How many dimensions there are.")
+    dtype = property(lambda self: self._masked_data.dtype, doc="The type of the data.")
+    device = property(lambda self: self._masked_data.device, doc="Where the data is.")
+    layout = property(lambda self: self._masked_data.layout, doc="The layout of data and mask.")
 
     @property
     def requires_grad(self) -> bool:
